@@ -1,0 +1,101 @@
+package svc
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/workflow"
+)
+
+// RunFilter asks for a page of runs. Zero fields do not filter.
+type RunFilter struct {
+	Status   workflow.Status
+	Workflow string
+	Limit    int    // Defaults to 100, at most 1,000.
+	Cursor   string // the NextCursor of the page before; one that cannot be read starts at the top
+}
+
+// RunList is a page of runs, newest first.
+type RunList struct {
+	Runs       []workflow.Pointer `json:"runs"`
+	NextCursor string             `json:"nextCursor,omitempty"`
+}
+
+const defaultRuns, maxRuns = 100, 1000
+
+// ListRuns lists the runs of the scope, newest first.
+func (s Scoped) ListRuns(ctx context.Context, f RunFilter) (RunList, error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultRuns
+	}
+	page, err := s.rt.store.ListRuns(ctx, RunQuery{
+		Scope: s.scope, Status: f.Status, Workflow: f.Workflow,
+		Before: parseRunCursor(f.Cursor), Limit: min(f.Limit, maxRuns),
+	})
+	if err != nil {
+		return RunList{}, fmt.Errorf("list runs: %w", err)
+	}
+	list := RunList{Runs: make([]workflow.Pointer, 0, len(page.Runs))}
+	for _, run := range page.Runs {
+		list.Runs = append(list.Runs, run.Pointer())
+	}
+	if page.More {
+		list.NextCursor = runCursor(page.Runs[len(page.Runs)-1])
+	}
+	return list, nil
+}
+
+type cursor struct {
+	StartedAt workflow.Time `json:"s"`
+	RunID     string        `json:"r"`
+}
+
+func runCursor(last workflow.Run) string {
+	data, _ := json.Marshal(cursor{workflow.Time(last.StartedAt), last.ID})
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+// parseRunCursor trusts the run id alone: it holds the time of its start.
+func parseRunCursor(text string) string {
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return ""
+	}
+	var c cursor
+	if json.Unmarshal(data, &c) != nil {
+		return ""
+	}
+	return c.RunID
+}
+
+// GetRun finds a run of the scope.
+func (s Scoped) GetRun(ctx context.Context, runID string) (workflow.Run, error) {
+	run, err := s.rt.store.GetRun(ctx, s.scope, runID)
+	if errors.Is(err, ErrNotFound) {
+		return run, fault.New(fault.RunNotFound, fmt.Sprintf("No run %q.", runID), "Check the id.")
+	}
+	if err != nil {
+		return run, fmt.Errorf("get run: %w", err)
+	}
+	return run, nil
+}
+
+// AgentInfo is an agent as listed.
+type AgentInfo struct {
+	Name        string     `json:"name"`
+	Description string     `json:"description,omitempty"`
+	Transports  Transports `json:"transports"`
+	Defined     bool       `json:"defined"`
+}
+
+// Transports says how an agent is reached.
+type Transports struct {
+	HTTP bool `json:"http,omitempty"`
+}
+
+// ListAgents lists the declared agents: none before agents can be declared.
+func (s Scoped) ListAgents() []AgentInfo { return []AgentInfo{} }

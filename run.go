@@ -1,0 +1,258 @@
+package svc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/stream"
+	"svc.dev/svc/workflow"
+)
+
+// Why a run's lease was released before its end, as the next holder is told.
+const (
+	releasedSleep = "sleep"       // it waits for a time: no interruption
+	releasedStop  = "stopped"     // the node stopped
+	releasedError = "interrupted" // an append did not go through
+)
+
+// cancelGrace is how long a cancelled function may take to return before its run ends without it.
+const cancelGrace = 10 * time.Second
+
+var errCancelled = errors.New("the run was cancelled")
+
+// workRun brings a run to its end, or to the point where another goes on.
+func (j *job) workRun() {
+	rt, l := j.crew.rt, j.lease
+	run := workflow.Run{
+		ID: l.Stream.ID, Workflow: l.Stream.Name, Status: workflow.Active,
+		StartedAt: l.Submission.AdmittedAt, Input: l.Submission.Input,
+	}
+	defer func() { rt.waiters.tell(run) }()
+	w, err := j.newWork(run)
+	if err != nil {
+		rt.config.Log.Error("resume run", "run_id", run.ID, "error", err)
+		j.giveBack(rt.config.Now().Add(time.Second), releasedError)
+		return
+	}
+	ended, ok := w.run(j)
+	if !ok {
+		j.leave(w)
+		return
+	}
+	if err := w.end(ended); err != nil {
+		j.leave(w)
+		return
+	}
+	run = ended
+}
+
+// newWork folds what the run has done before.
+func (j *job) newWork(run workflow.Run) (*Work, error) {
+	rt, l := j.crew.rt, j.lease
+	w := &Work{rt: rt, job: j, started: run, state: workflow.NewState(), uses: map[string]int{}}
+	w.ctx, w.cancel = context.WithCancelCause(j.ctx)
+	w.writer = newWriter(rt, l)
+	w.writer.lost = func(err error) { w.cancel(err) }
+	w.writer.mark = func() { w.cancel(errCancelled) }
+	if l.Tail.Head < 0 {
+		return w, w.writer.event(workflow.KindEvent, workflow.Started(run))
+	}
+	if err := rt.fold(j.ctx, l, w.state.Apply); err != nil {
+		return nil, err
+	}
+	if l.Reason == releasedSleep && !l.Interrupted {
+		return w, nil
+	}
+	w.resumed = true
+	return w, w.writer.event(workflow.KindEvent, workflow.Resumed(run))
+}
+
+// foldRows bounds a page of a fold, beside its bytes.
+const foldRows = 4096
+
+// fold reads all batches of a leased stream in order.
+func (rt *Runtime) fold(ctx context.Context, l Lease, apply func(batch []byte) error) error {
+	r := Range{After: Position{Offset: stream.Start}, Through: stream.Tail, Items: foldRows, Bytes: workflow.MaxBatch}
+	for {
+		page, err := rt.store.Read(ctx, l.Stream, r)
+		if err != nil {
+			return fmt.Errorf("fold: %w", err)
+		}
+		for _, b := range page.Batches {
+			if err := apply(b.Data); err != nil {
+				return fmt.Errorf("fold %s: %w", b.Last, err)
+			}
+			r.After = b.Position()
+		}
+		if !page.More {
+			return nil
+		}
+	}
+}
+
+// run calls the function unless there is a reason not to, and says how the run ended; ok is false if it did not.
+func (w *Work) run(j *job) (ended workflow.Run, ok bool) {
+	switch l := j.lease; {
+	case l.Submission.Aborted:
+		return w.failed(cancelled()), true
+	case l.Attempts >= w.rt.config.MaxAttempts:
+		return w.failed(fault.New(fault.RunInterrupted, fmt.Sprintf("The run was interrupted %d times.", l.Attempts), "")), true
+	}
+	returned := w.call()
+	w.attend(j, returned)
+	select {
+	case out := <-returned:
+		return w.judge(out)
+	default:
+		// The function goes on without us; what it still does finds the writer lost.
+		w.rt.config.Log.Warn("function did not stop", "run_id", w.started.ID)
+		return w.judge(outcome{gone: true})
+	}
+}
+
+// outcome is how the function's goroutine ended.
+type outcome struct {
+	result []byte
+	err    error
+	gone   bool // it did not return: it left at a step, or was left behind
+}
+
+// call runs the function in a goroutine of its own, so that it can be ended at a step without its consent.
+func (w *Work) call() chan outcome {
+	returned := make(chan outcome, 1)
+	wf := w.rt.workflows[w.started.Workflow]
+	go func() {
+		out := outcome{gone: true}
+		defer func() {
+			if p := recover(); p != nil {
+				w.rt.config.Log.Error("workflow panicked", "run_id", w.started.ID, "panic", p, "stack", string(debug.Stack()))
+				out = outcome{err: fmt.Errorf("panic: %v", p)}
+			}
+			returned <- out
+		}()
+		result, err := wf.call(w.ctx, w, w.started.Input)
+		out = outcome{result: result, err: err}
+	}()
+	return returned
+}
+
+// attend waits for the function, writes what has gathered when its time has come, and listens for an abort mark. It
+// leaves the outcome in the channel, or returns without one when the function does not stop.
+func (w *Work) attend(j *job, returned chan outcome) {
+	marked, stop := w.rt.store.Watch(Topic{Stream: j.lease.Stream, Of: Mark})
+	defer stop()
+	flush := time.NewTimer(math.MaxInt64)
+	defer flush.Stop()
+	var late <-chan time.Time
+	gone := w.ctx.Done()
+	for {
+		select {
+		case out := <-returned:
+			returned <- out
+			return
+		case <-w.writer.kick:
+			if at, ok := w.writer.due(); ok {
+				flush.Reset(at.Sub(w.rt.config.Now()))
+			}
+		case <-flush.C:
+			_ = w.writer.commit(Commit{}) // a failure has cancelled the context
+		case <-marked:
+			if tail, err := w.rt.store.Tail(w.ctx, j.lease.Stream); err == nil && tail.Aborted {
+				w.cancel(errCancelled)
+			}
+		case <-j.mark:
+			w.cancel(errCancelled)
+		case <-gone:
+			gone, late = nil, time.After(cancelGrace)
+		case <-late:
+			return
+		}
+	}
+}
+
+// judge says how the run ended, if it did.
+func (w *Work) judge(out outcome) (ended workflow.Run, ok bool) {
+	cause := context.Cause(w.ctx)
+	switch {
+	case errors.Is(cause, errCancelled):
+		return w.failed(cancelled()), true
+	case cause != nil || w.parked():
+		return ended, false
+	}
+	if mismatch := w.mismatch(out.gone); mismatch != nil {
+		return w.failed(fault.New(fault.RunDefinitionChanged, mismatch.Error(), "")), true
+	}
+	if out.gone {
+		// The author's own runtime.Goexit: the function has ended and has nothing to say.
+		out.err = errors.New("the workflow ended without a result")
+	}
+	if out.err != nil {
+		return w.failed(out.err), true
+	}
+	run := w.ended(workflow.Completed)
+	run.Result = out.result
+	return run, true
+}
+
+func cancelled() error { return fault.New(fault.RunCancelled, "The run was cancelled.", "") }
+
+func (w *Work) failed(err error) workflow.Run {
+	run := w.ended(workflow.Errored)
+	run.Error = recordedError(err)
+	return run
+}
+
+func (w *Work) ended(status workflow.Status) workflow.Run {
+	run := w.started
+	run.Status, run.EndedAt = status, w.rt.config.Now()
+	return run
+}
+
+// end writes the last event, the run's row, the settlement and the closing in one append.
+func (w *Work) end(run workflow.Run) error {
+	if err := w.writer.event(workflow.KindEvent, workflow.Ended(run)); err != nil {
+		return err
+	}
+	outcome := OutcomeCompleted
+	switch {
+	case run.Status == workflow.Completed:
+	case run.Error.Type == fault.RunCancelled:
+		outcome = OutcomeAborted
+	default:
+		outcome = OutcomeFailed
+	}
+	return w.writer.commit(Commit{Run: &run, Settle: outcome, Close: true, Release: true})
+}
+
+// leave gives the stream to whoever works on it next.
+func (j *job) leave(w *Work) {
+	cause := context.Cause(w.ctx)
+	until, parked := w.parkedUntil()
+	switch {
+	case errors.Is(cause, ErrFenced), errors.Is(cause, errLapsed):
+		// It is another's, or will be.
+	case cause == nil && parked:
+		j.giveBack(until, releasedSleep)
+	case cause == nil, errors.Is(cause, errStopped):
+		j.giveBack(time.Time{}, releasedStop)
+	default:
+		j.crew.rt.config.Log.Error("run interrupted", "run_id", w.started.ID, "error", cause)
+		j.giveBack(j.crew.rt.config.Now().Add(time.Second), releasedError)
+	}
+}
+
+// recordedError is an error as a run or a step keeps it.
+func recordedError(err error) *workflow.Error {
+	if f := asFault(err); f != nil {
+		return &workflow.Error{Name: f.Name(), Message: f.Message, Type: f.Type, Details: f.Details, Meta: f.Meta}
+	}
+	if kept, ok := errors.AsType[*StepError](err); ok {
+		return &workflow.Error{Name: kept.Name, Message: err.Error()}
+	}
+	return &workflow.Error{Name: "Error", Message: cut(err.Error(), maxMessage)}
+}

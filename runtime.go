@@ -1,0 +1,263 @@
+// Package svc runs workflows, and the conversations of agents, that survive anything. Declare them, admit work to them,
+// follow what they write: every stream is kept in a Store, so a process that dies loses nothing that it had promised, and
+// another goes on.
+package svc
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"golang.org/x/sync/errgroup"
+)
+
+// Config is what a Runtime is made of. Only Store is needed.
+type Config struct {
+	// Store keeps every stream.
+	Store Store
+	// Node names this node in its leases; kept across restarts it lets a restarted node go on at once. Defaults to a random
+	// name.
+	Node string
+	// Workers is how many streams are worked on at once. Defaults to 1,024.
+	Workers int
+	// Lease is how long another node waits for this one to come back before it takes over a stream; it is renewed after
+	// three tenths of it. Defaults to 10 seconds.
+	Lease time.Duration
+	// MaxAttempts is how often a run may be interrupted without progress before it ends errored. Defaults to 10.
+	MaxAttempts int
+	// Gather is how long events wait for company after a stream's last append. Defaults to 40 milliseconds.
+	Gather time.Duration
+	// Park is the longest wait that a run spends in memory; a longer one is given back to the store. Defaults to 10 seconds.
+	Park time.Duration
+	// StopTimeout is how long work in flight may take to come to a recorded point when Run is told to stop. Defaults to 30
+	// seconds.
+	StopTimeout time.Duration
+	// Log hears what an operator should know. Defaults to slog.Default().
+	Log *slog.Logger
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+	// Random is where ids come from. Defaults to crypto/rand.
+	Random io.Reader
+}
+
+func (c Config) withDefaults() Config {
+	if c.Workers <= 0 {
+		c.Workers = 1024
+	}
+	if c.Lease <= 0 {
+		c.Lease = 10 * time.Second
+	}
+	if c.MaxAttempts <= 0 {
+		c.MaxAttempts = 10
+	}
+	if c.Gather <= 0 {
+		c.Gather = 40 * time.Millisecond
+	}
+	if c.Park <= 0 {
+		c.Park = 10 * time.Second
+	}
+	if c.StopTimeout <= 0 {
+		c.StopTimeout = 30 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Random == nil {
+		c.Random = rand.Reader
+	}
+	return c
+}
+
+// Runtime is what was declared, and Run that does the work. Its own verbs are those of the empty scope.
+type Runtime struct {
+	Scoped
+
+	config    Config
+	store     Store
+	workflows map[string]*Workflow
+	channels  map[string]*Channel
+
+	ids      idSource
+	crew     *crew
+	follow   followers
+	waiters  waiters
+	stopping chan struct{} // closed when Run begins to stop
+
+	mu    sync.Mutex
+	began bool
+	state State
+}
+
+// Scoped is every verb of a Runtime bound to one scope.
+type Scoped struct {
+	rt    *Runtime
+	scope string
+}
+
+// State says whether a Runtime takes work.
+type State string
+
+// The states of a Runtime.
+const (
+	Serving  State = "serving"
+	Draining State = "draining" // Run was told to stop, or has stopped
+	Failed   State = "failed"   // the store can no longer be trusted
+)
+
+// New makes a Runtime. Nothing runs before Run is called, but work may be admitted and streams read.
+func New(c Config) (*Runtime, error) {
+	if c.Store == nil {
+		return nil, errors.New("svc: Config.Store is missing")
+	}
+	c = c.withDefaults()
+	if c.Node == "" {
+		c.Node = randomName("node_")
+	}
+	rt := &Runtime{
+		config: c, store: c.Store, state: Serving,
+		workflows: map[string]*Workflow{}, channels: map[string]*Channel{},
+		stopping: make(chan struct{}),
+	}
+	rt.Scoped = Scoped{rt: rt}
+	rt.ids.entropy = ulid.Monotonic(c.Random, 0)
+	rt.crew = newCrew(rt)
+	rt.follow.store = c.Store
+	return rt, nil
+}
+
+// AddWorkflow declares workflows, before Run. It panics for a name that is taken or could not stand in a path.
+func (rt *Runtime) AddWorkflow(workflows ...*Workflow) {
+	for _, wf := range workflows {
+		if err := validateName("workflow", wf.Name); err != nil {
+			panic("svc: " + err.Error())
+		}
+		if rt.workflows[wf.Name] != nil {
+			panic(fmt.Sprintf("svc: workflow %q is declared twice", wf.Name))
+		}
+		rt.workflows[wf.Name] = wf
+	}
+}
+
+// AddChannel declares channels. It panics for one that could not be served.
+func (rt *Runtime) AddChannel(channels ...*Channel) {
+	for _, c := range channels {
+		if err := c.validate(); err != nil {
+			panic("svc: " + err.Error())
+		}
+		if rt.channels[c.Name] != nil {
+			panic(fmt.Sprintf("svc: channel %q is declared twice", c.Name))
+		}
+		rt.channels[c.Name] = c
+	}
+}
+
+// Workflow finds a declared workflow, nil if there is none.
+func (rt *Runtime) Workflow(name string) *Workflow { return rt.workflows[name] }
+
+// Channel finds a declared channel, nil if there is none.
+func (rt *Runtime) Channel(name string) *Channel { return rt.channels[name] }
+
+// In binds every verb to a scope.
+func (rt *Runtime) In(scope string) Scoped { return Scoped{rt: rt, scope: scope} }
+
+// State says whether the Runtime takes work.
+func (rt *Runtime) State() State {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return rt.state
+}
+
+// Stopping is closed when Run begins to stop: whoever serves readers lets them go, spread over a third of StopTimeout.
+func (rt *Runtime) Stopping() <-chan struct{} { return rt.stopping }
+
+// StopTimeout is how long stopping may take.
+func (rt *Runtime) StopTimeout() time.Duration { return rt.config.StopTimeout }
+
+// Working is how many streams this node works on now.
+func (rt *Runtime) Working() int { return rt.crew.count() }
+
+// Run works until ctx ends, and returns when every lease is released and every goroutine it began has ended. It can be
+// called once.
+func (rt *Runtime) Run(ctx context.Context) error {
+	rt.mu.Lock()
+	began := rt.began
+	rt.began = true
+	rt.mu.Unlock()
+	if began {
+		return errors.New("svc: Run was called before")
+	}
+	// The group's own context outlives ctx: leases are renewed until the last one is released.
+	working, done := context.WithCancel(context.WithoutCancel(ctx))
+	defer done()
+	group, working := errgroup.WithContext(working)
+	rt.crew.open(working)
+	group.Go(func() error { return rt.crew.claim(ctx) })
+	group.Go(func() error { return rt.crew.renew(working) })
+	group.Go(func() error {
+		defer done()
+		select {
+		case <-ctx.Done():
+			rt.stop(Draining)
+		case <-working.Done():
+			rt.stop(Failed)
+		}
+		rt.crew.drain(rt.config.StopTimeout)
+		return nil
+	})
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+func (rt *Runtime) stop(state State) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if rt.state == Serving {
+		rt.state = state
+		close(rt.stopping)
+	}
+}
+
+// owner is this node as the store's leases name it.
+func (rt *Runtime) newOwner() Owner {
+	return Owner{
+		Node: rt.config.Node, Boot: randomName("boot_"), Lease: rt.config.Lease,
+		Workflows: slices.Sorted(maps.Keys(rt.workflows)),
+	}
+}
+
+// idSource makes ids that sort by the time they were made.
+type idSource struct {
+	mu      sync.Mutex
+	entropy *ulid.MonotonicEntropy
+}
+
+func (s *idSource) next(prefix string, at time.Time) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, err := ulid.New(ulid.Timestamp(at), s.entropy)
+	if err != nil {
+		// Only a broken source of randomness or a clock beyond the year 10889 brings us here.
+		panic(fmt.Sprintf("svc: new id: %v", err))
+	}
+	return prefix + id.String()
+}
+
+func randomName(prefix string) string {
+	var b [8]byte
+	rand.Read(b[:])
+	return prefix + hex.EncodeToString(b[:])
+}

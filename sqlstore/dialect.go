@@ -1,0 +1,29 @@
+package sqlstore
+
+import "svc.dev/svc/internal/sqldb"
+
+const postgresNow = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+// forever is when a lease on SQLite ends by itself: never. A restart voids it.
+const forever = int64(1) << 62
+
+// statements are the texts in which the dialects differ.
+type statements struct {
+	now  string // the database's clock, where no other is given
+	lock string // after a SELECT whose row must not change before the transaction ends
+	ours string // whether an owner can work a stream: its workflows are $2, whether it knows agents $3
+}
+
+func statementsFor(d sqldb.Dialect) statements {
+	if d == sqldb.Postgres {
+		return statements{now: postgresNow, lock: " FOR UPDATE", ours: "(kind = 'run' AND name = ANY($2) OR kind = 'agent' AND $3)"}
+	}
+	return statements{now: "0", ours: "(kind = 'run' AND name IN (SELECT value FROM json_each($2)) OR kind = 'agent' AND $3)"}
+}
+
+// at is the time in a statement: parameter n, or the database's clock when that is null.
+func (q statements) at(n int) string { return "COALESCE(" + dollar(n) + ", " + q.now + ")" }
+
+// marked is whether the submission at the head of a stream's queue is marked for abort.
+const marked = `EXISTS (SELECT 1 FROM submissions b WHERE b.stream = streams.id AND b.seq = streams.done_seq
+  AND streams.next_seq > streams.done_seq AND b.abort_at IS NOT NULL)`

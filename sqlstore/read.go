@@ -1,0 +1,155 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+
+	"svc.dev/svc"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/stream"
+)
+
+const address = ` WHERE scope = $1 AND kind = $2 AND name = $3 AND instance = $4 AND NOT dropped`
+
+// Tail says where a stream stands.
+func (s *Store) Tail(ctx context.Context, a svc.Stream) (svc.Tail, error) {
+	if s.db.Dialect() == sqldb.Postgres && !storableStream(a) {
+		return svc.Tail{}, svc.ErrNoStream
+	}
+	var t svc.Tail
+	err := s.read(ctx, "tail", func(tx *sqldb.Tx) error {
+		return tx.QueryRow(`SELECT `+tailColumns+` FROM streams`+address, a.Scope, string(a.Kind), a.Name, a.ID).Scan(tailFields(&t)...)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return svc.Tail{}, svc.ErrNoStream
+	}
+	return t, err
+}
+
+// Read returns a page of a stream.
+func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.Page, err error) {
+	if s.db.Dialect() == sqldb.Postgres && !storableStream(a) {
+		return page, svc.ErrNoStream
+	}
+	if r.Items <= 0 {
+		r.Items = math.MaxInt32
+	}
+	if r.Bytes <= 0 {
+		r.Bytes = math.MaxInt64
+	}
+	missing := false
+	err = s.read(ctx, "read", func(tx *sqldb.Tx) error {
+		page = svc.Page{}
+		var row int64
+		err := tx.QueryRow(`SELECT id FROM streams`+address, a.Scope, string(a.Kind), a.Name, a.ID).Scan(&row)
+		if missing = errors.Is(err, sql.ErrNoRows); missing {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r.Messages {
+			page.Messages, page.More, err = s.readMessages(tx, row, r)
+		} else {
+			page.Batches, page.More, err = s.readBatches(tx, row, r)
+		}
+		return err
+	})
+	if missing {
+		return page, svc.ErrNoStream
+	}
+	return page, err
+}
+
+const (
+	readBatches = `SELECT last, part, n, at, length(data), data FROM batches WHERE stream = $1 AND (last, part) > ($2, $3)
+ORDER BY last, part LIMIT $4`
+	// PostgreSQL sends all that it finds, so what would not fit is left out.
+	readBatchesPostgres = `
+SELECT last, part, n, at, size, CASE WHEN sum(size) OVER (ORDER BY last, part) - size <= $5 THEN data END FROM (
+  SELECT last, part, n, at, octet_length(data) AS size, data
+  FROM batches WHERE stream = $1 AND (last, part) > ($2, $3) ORDER BY last, part LIMIT $4
+) AS b ORDER BY last, part`
+)
+
+func (s *Store) readBatches(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.Batch, more bool, err error) {
+	query, args := readBatches, []any{row, int64(r.After.Offset), r.After.Part, r.Items + 1}
+	if s.db.Dialect() == sqldb.Postgres {
+		query, args = readBatchesPostgres, append(args, r.Bytes)
+	}
+	rows, err := tx.Query(query, args...)
+	if err != nil {
+		return nil, false, err
+	}
+	defer rows.Close()
+	total := 0
+	for rows.Next() {
+		var b svc.Batch
+		var size int
+		if err := rows.Scan((*int64)(&b.Last), &b.Part, &b.N, (*millisTime)(&b.At), &size, &b.Data); err != nil {
+			return nil, false, err
+		}
+		if first := b.Last - stream.Offset(max(b.N-1, 0)); first > r.Through {
+			return list, false, nil
+		}
+		total += size
+		if len(list) > 0 && (len(list) == r.Items || total > r.Bytes) {
+			return list, true, nil
+		}
+		list = append(list, b)
+	}
+	return list, false, rows.Err()
+}
+
+func (s *Store) readMessages(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.Message, more bool, err error) {
+	rows, err := tx.Query(`SELECT ord, kind, id, data FROM messages WHERE stream = $1 AND ord > $2 AND ord <= $3 ORDER BY ord LIMIT $4`,
+		row, int64(r.After.Offset), int64(r.Through), r.Items+1)
+	if err != nil {
+		return nil, false, err
+	}
+	defer rows.Close()
+	size := 0
+	for rows.Next() {
+		var m svc.Message
+		if err := rows.Scan(&m.Ord, &m.Kind, &m.ID, &m.Data); err != nil {
+			return nil, false, err
+		}
+		size += len(m.Data)
+		if len(list) > 0 && (len(list) == r.Items || size > r.Bytes) {
+			return list, true, nil
+		}
+		list = append(list, m)
+	}
+	return list, false, rows.Err()
+}
+
+// Drop erases all of a stream but its head.
+func (s *Store) Drop(ctx context.Context, a svc.Stream) error {
+	if s.db.Dialect() == sqldb.Postgres && !storableStream(a) {
+		return nil
+	}
+	err := s.write(ctx, "drop", func(tx *sqldb.Tx) error {
+		var row int64
+		err := tx.QueryRow(`UPDATE streams SET dropped = TRUE, done_seq = next_seq, owner = NULL, epoch = epoch + 1, abort_seq = -1, attempts = 0,
+reason = '', part = 0, messages = 0, open_from = -1, context_from = -1, bytes = 0, closed = FALSE`+address+` RETURNING id`,
+			a.Scope, string(a.Kind), a.Name, a.ID).Scan(&row)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, table := range []string{"batches", "messages", "submissions", "blobs", "runs"} {
+			if _, err := tx.Exec(`DELETE FROM `+table+` WHERE stream = $1`, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		s.hub.signal(svc.Topic{Stream: a, Of: svc.Head})
+	}
+	return err
+}

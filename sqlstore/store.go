@@ -1,0 +1,206 @@
+// Package sqlstore is svc.Store in SQL, on SQLite and on PostgreSQL: the same tables, the same verbs. All SQL of the
+// runtime stands here.
+package sqlstore
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"svc.dev/svc"
+	"svc.dev/svc/internal/sqldb"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// Migrations are the tables of this room.
+var Migrations = sqldb.Room{Name: "runtime", FS: sub(migrations, "migrations")}
+
+func sub(f fs.FS, dir string) fs.FS {
+	s, err := fs.Sub(f, dir)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Config is the choices of a store; the zero value is a good one.
+type Config struct {
+	// Folder holds the lock, the node id and, on SQLite, attachments. Defaults to "<database file>.d" on SQLite and to none
+	// on PostgreSQL.
+	Folder *sqldb.Folder
+	// Synchronous is how SQLite makes a commit durable: FULL or NORMAL. Defaults to FULL.
+	Synchronous string
+	// Now is the clock that every time comes from. Defaults to time.Now on SQLite and to the database's clock on PostgreSQL,
+	// so that all nodes agree when a lease has lapsed.
+	Now func() time.Time
+	// Poll is how often a node on PostgreSQL looks for what a lost wake did not tell. Defaults to 1 second.
+	Poll time.Duration
+	// IdempotencyAge is how long a key is kept after its admission; never less than until the work has settled. Defaults to
+	// 7 days.
+	IdempotencyAge time.Duration
+	// Log hears what no caller can be told. Defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// Store is a svc.Store on one database.
+type Store struct {
+	db     *sqldb.DB
+	owned  bool
+	config Config
+	hub    hub
+	sql    statements
+
+	mu     sync.Mutex
+	voided map[string]bool // owners whose earlier boots were voided
+
+	stop context.CancelFunc
+	work sync.WaitGroup
+}
+
+var _ svc.Store = (*Store)(nil)
+
+// Open opens the database at an address, "sqlite:PATH" or "postgres://…", brings its tables up to date, and gives a store
+// that owns it.
+func Open(ctx context.Context, address string, c Config) (*Store, error) {
+	db, err := sqldb.Open(ctx, address, sqldb.Options{Synchronous: c.Synchronous, Folder: c.Folder, Log: c.Log})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Migrate(ctx, Migrations); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	s, err := New(ctx, db, c)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	s.owned = true
+	return s, nil
+}
+
+// New gives a store on a database that is open and migrated. On SQLite it voids every lease: whoever held one is gone.
+func New(ctx context.Context, db *sqldb.DB, c Config) (*Store, error) {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Poll <= 0 {
+		c.Poll = time.Second
+	}
+	if c.IdempotencyAge <= 0 {
+		c.IdempotencyAge = 7 * 24 * time.Hour
+	}
+	if c.Now == nil && db.Dialect() == sqldb.SQLite {
+		c.Now = time.Now
+	}
+	s := &Store{db: db, config: c, voided: map[string]bool{}, sql: statementsFor(db.Dialect())}
+	s.hub.remote = db.Notify
+	if db.Dialect() == sqldb.SQLite {
+		if err := s.voidAll(ctx); err != nil {
+			return nil, err
+		}
+	}
+	background, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.work.Go(func() { s.sweepAlways(background) })
+	if db.Dialect() == sqldb.Postgres {
+		db.Listen(s.hub.heard)
+		s.work.Go(func() { s.poll(background) })
+	}
+	return s, nil
+}
+
+// Node is the name of this node kept beside the database, empty where nothing is.
+func (s *Store) Node() string {
+	if s.db.Folder() == nil {
+		return ""
+	}
+	node, err := s.db.Folder().Node()
+	if err != nil {
+		s.config.Log.Warn("read node id", "error", err)
+	}
+	return node
+}
+
+// Failed is closed when the database can no longer be trusted; the process should stop.
+func (s *Store) Failed() <-chan struct{} { return s.db.Failed() }
+
+// Close ends what the store began, and the database if Open opened it.
+func (s *Store) Close() error {
+	s.stop()
+	s.work.Wait()
+	if s.owned {
+		return s.db.Close()
+	}
+	return nil
+}
+
+// clock is the parameter that stands for the time in a statement: nil lets the database say.
+func (s *Store) clock() any {
+	if s.config.Now == nil {
+		return nil
+	}
+	return s.config.Now().UnixMilli()
+}
+
+// now asks for the time where a value is needed in Go.
+func (s *Store) now(tx *sqldb.Tx) (int64, error) {
+	if s.config.Now != nil {
+		return s.config.Now().UnixMilli(), nil
+	}
+	var ms int64
+	err := tx.QueryRow("SELECT " + postgresNow).Scan(&ms)
+	return ms, err
+}
+
+// write runs a transaction; a full queue is the store's refusal.
+func (s *Store) write(ctx context.Context, doing string, fn func(tx *sqldb.Tx) error) error {
+	err := s.db.Write(ctx, fn)
+	if errors.Is(err, sqldb.ErrBusy) {
+		return svc.ErrBusy
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+func (s *Store) read(ctx context.Context, doing string, fn func(tx *sqldb.Tx) error) error {
+	if err := s.db.Read(ctx, fn); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// storable reports whether PostgreSQL could keep the text: what it cannot keep it never kept, and is not found.
+func storable(texts ...string) bool {
+	for _, t := range texts {
+		if strings.IndexByte(t, 0) >= 0 || !utf8.ValidString(t) {
+			return false
+		}
+	}
+	return true
+}
+
+func storableStream(s svc.Stream) bool { return storable(s.Scope, s.Name, s.ID) }
+
+func unixMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+func ownerName(o svc.Owner) string { return o.Node + "/" + o.Boot }
+
+func leaseTime(o svc.Owner) int64 {
+	if o.Lease <= 0 {
+		return 10_000
+	}
+	return o.Lease.Milliseconds()
+}
+
+func dollar(n int) string { return "$" + strconv.Itoa(n) }

@@ -1,0 +1,302 @@
+package svc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/workflow"
+)
+
+// StepOption changes how a step runs: Retry, or Keyed.
+type StepOption interface{ apply(*stepCall) }
+
+// Retry lets a step be tried again after an error, with growing pauses.
+type Retry struct {
+	Attempts int           // in all. Defaults to 3.
+	Delay    time.Duration // before the second attempt. Defaults to 1 second.
+	Factor   float64       // by which each pause is longer than the one before. Defaults to 2.
+	Max      time.Duration // the longest pause. Defaults to 5 minutes.
+}
+
+func (r Retry) apply(c *stepCall) {
+	if r.Attempts <= 0 {
+		r.Attempts = 3
+	}
+	if r.Delay <= 0 {
+		r.Delay = time.Second
+	}
+	if r.Factor < 1 {
+		r.Factor = 2
+	}
+	if r.Max <= 0 {
+		r.Max = 5 * time.Minute
+	}
+	c.retry = r
+}
+
+// pause is how long to wait after so many failures.
+func (r Retry) pause(failures int) time.Duration {
+	d := float64(r.Delay)
+	for range failures - 1 {
+		d *= r.Factor
+		if d >= float64(r.Max) {
+			return r.Max
+		}
+	}
+	return min(time.Duration(d), r.Max)
+}
+
+// Keyed tells steps of one name apart where their order is not fixed: in Parallel.
+type Keyed string
+
+func (k Keyed) apply(c *stepCall) { c.key = string(k) }
+
+// stepCall is a step as it is asked for.
+type stepCall struct {
+	name     string
+	key      string
+	parallel bool
+	retry    Retry
+	fn       func(context.Context) (json.RawMessage, error)
+}
+
+func newStepCall[T any](name string, fn func(context.Context) (T, error), options []StepOption) stepCall {
+	c := stepCall{name: name, retry: Retry{Attempts: 1}}
+	for _, o := range options {
+		o.apply(&c)
+	}
+	c.fn = func(ctx context.Context) (json.RawMessage, error) {
+		v, err := fn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return encodeOutput(v)
+	}
+	return c
+}
+
+// Step does something once. Its result is recorded before Step returns, and read instead of done again when the run is
+// resumed; what the function sees is the recorded value, the first time too. A step that was under way when the process
+// died is repeated, so fn should be safe to repeat. A step's identity is its name and how often it was used before.
+func Step[T any](ctx context.Context, w *Work, name string, fn func(context.Context) (T, error), options ...StepOption) (T, error) {
+	var v T
+	if w.within() {
+		return v, fmt.Errorf("step %q: a step cannot begin inside a step", name)
+	}
+	raw, err := w.step(ctx, newStepCall(name, fn, options))
+	if err != nil {
+		return v, err
+	}
+	return v, decodeResult(name, raw, &v)
+}
+
+func decodeResult(name string, raw json.RawMessage, v any) error {
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("step %q: read its result: %w", name, err)
+	}
+	return nil
+}
+
+// BranchOf is one step of a Parallel, and its result afterwards.
+type BranchOf[T any] struct {
+	Value T
+	Err   error
+	call  stepCall
+}
+
+// Branch declares a step to be run side by side with others by Parallel.
+func Branch[T any](name string, fn func(context.Context) (T, error), options ...StepOption) *BranchOf[T] {
+	return &BranchOf[T]{call: newStepCall(name, fn, options)}
+}
+
+// Branching is a Branch of any type.
+type Branching interface {
+	asked() *stepCall
+	answer(raw json.RawMessage, err error)
+	failure() error
+}
+
+func (b *BranchOf[T]) asked() *stepCall { return &b.call }
+
+func (b *BranchOf[T]) failure() error { return b.Err }
+
+func (b *BranchOf[T]) answer(raw json.RawMessage, err error) {
+	if b.Err = err; err == nil {
+		b.Err = decodeResult(b.call.name, raw, &b.Value)
+	}
+}
+
+// Parallel runs steps side by side and returns when all have ended, with the error of the first in the list that failed.
+// Steps of one name are told apart by Keyed.
+func Parallel(ctx context.Context, w *Work, branches ...Branching) error {
+	if w.within() {
+		return fmt.Errorf("parallel: a step cannot begin inside a step")
+	}
+	if err := distinct(branches); err != nil {
+		return err
+	}
+	w.goOn()
+	var group sync.WaitGroup
+	for _, b := range branches {
+		b.asked().parallel = true
+		group.Go(func() { b.answer(w.step(ctx, *b.asked())) })
+	}
+	group.Wait()
+	if w.leaving() {
+		w.leave()
+	}
+	for _, b := range branches {
+		if err := b.failure(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func distinct(branches []Branching) error {
+	seen := map[string]bool{}
+	for _, b := range branches {
+		id := b.asked().name + "\x00" + b.asked().key
+		if seen[id] {
+			return fmt.Errorf("parallel: two steps are named %q; tell them apart by Keyed", b.asked().name)
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+func (w *Work) leaving() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.left
+}
+
+// step reads the recorded step, or attempts it until it has ended.
+func (w *Work) step(ctx context.Context, c stepCall) (json.RawMessage, error) {
+	step := w.ask(c)
+	if step.Ended {
+		w.tellKept(step)
+		return step.Result, stepError(step)
+	}
+	for {
+		if !w.backOff(step, c.parallel) {
+			w.leave()
+		}
+		w.goOn()
+		if w.attempt(ctx, step, c) {
+			return step.Result, stepError(step)
+		}
+	}
+}
+
+func stepError(s *workflow.Step) error {
+	if s.Error == nil {
+		return nil
+	}
+	return keptError(s.Error)
+}
+
+// ask finds the step by its identity, and leaves when the definition no longer fits.
+func (w *Work) ask(c stepCall) *workflow.Step {
+	name := c.name
+	if c.key != "" {
+		name += "\x00" + c.key
+	}
+	w.mu.Lock()
+	id := workflow.StepID{Name: c.name, Key: c.key, Nth: w.uses[name]}
+	w.uses[name]++
+	step, err := w.state.Ask(id, c.parallel)
+	if err != nil {
+		w.broken = err
+	}
+	w.mu.Unlock()
+	if err != nil {
+		w.leave()
+	}
+	return step
+}
+
+// tellKept says once per step and resume that its recorded result was read.
+func (w *Work) tellKept(s *workflow.Step) {
+	if !w.resumed {
+		return
+	}
+	if err := w.tell(workflow.LevelInfo, s, workflow.StepKept, &s.Millis); err != nil {
+		w.cancel(err)
+	}
+}
+
+func (w *Work) tell(level string, s *workflow.Step, state string, ms *int64, memories ...workflow.Memory) error {
+	event, err := workflow.Stepped(level, workflow.StepEvent{
+		Name: s.ID.Name, Seq: s.Seq, Attempt: s.Attempt, State: state, DurationMs: ms,
+	})
+	if err != nil {
+		return err
+	}
+	return w.writer.event(workflow.KindEvent, event, memories...)
+}
+
+// backOff waits until the next attempt is due.
+func (w *Work) backOff(s *workflow.Step, parallel bool) bool {
+	if s.Until == 0 {
+		return true
+	}
+	until := time.UnixMilli(s.Until)
+	s.Until = 0
+	if !parallel {
+		w.wait(until)
+		return true
+	}
+	// A parallel step waits in memory: its neighbours may be at work.
+	return pause(w.ctx, until.Sub(w.rt.config.Now())) == nil
+}
+
+// attempt runs the step once, its intent recorded before and its outcome after; it reports whether the step has ended.
+func (w *Work) attempt(ctx context.Context, s *workflow.Step, c stepCall) (ended bool) {
+	s.Attempt++
+	w.durable(w.tell(workflow.LevelInfo, s, workflow.StepStarted, nil, workflow.StepBegan(*s)))
+	began := w.rt.config.Now()
+	result, err := w.perform(ctx, c)
+	if w.isOurs(err) {
+		w.leave()
+	}
+	s.Millis = millis(w.rt.config.Now()) - millis(began)
+	switch {
+	case err == nil:
+		s.Ended, s.Result = true, result
+		w.durable(w.tell(workflow.LevelInfo, s, workflow.StepFinished, &s.Millis, workflow.StepEnded(*s)))
+	case s.Failures+1 < c.retry.Attempts && !fault.Is(err, fault.RecordTooLarge):
+		s.Failures++
+		s.Until = millis(w.rt.config.Now().Add(c.retry.pause(s.Failures)))
+		w.durable(w.tell(workflow.LevelWarn, s, workflow.StepFailed, &s.Millis, workflow.StepRetries(*s, s.Until)))
+	default:
+		s.Failures++
+		s.Ended, s.Error = true, recordedError(err)
+		w.durable(w.tell(workflow.LevelError, s, workflow.StepFailed, &s.Millis, workflow.StepEnded(*s)))
+	}
+	return s.Ended
+}
+
+// perform calls the step's function; a panic is its error.
+func (w *Work) perform(ctx context.Context, c stepCall) (result json.RawMessage, err error) {
+	w.enter(1)
+	defer w.enter(-1)
+	defer func() {
+		if p := recover(); p != nil {
+			w.rt.config.Log.Error("step panicked", "run_id", w.started.ID, "step", c.name, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return c.fn(ctx)
+}
+
+func (w *Work) enter(n int) {
+	w.mu.Lock()
+	w.inside += n
+	w.mu.Unlock()
+}

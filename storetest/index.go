@@ -1,0 +1,369 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"svc.dev/svc"
+	"svc.dev/svc/workflow"
+)
+
+var indexLaw = []sentence{
+	runIsActiveFromItsAdmission,
+	runWithoutInputHasNone,
+	completedRunKeepsItsResult,
+	erroredRunKeepsItsError,
+	runOfAnotherScopeIsNotFound,
+	conversationIsNoRun,
+
+	runsAreListedNewestFirst,
+	listLeavesOutWhatALookUpShows,
+	pagesOfRunsMeetWithoutLossOrDoubles,
+	runsAreFilteredByStatusAndWorkflow,
+	moreIsFalseOnTheLastFullPage,
+	listOfAScopeShowsNoOther,
+
+	submissionsTellTheirState,
+	parkedSubmissionTellsItsReason,
+	submissionsAreListedInOrderUpToAThousand,
+
+	conversationsAreListedLastUsedFirst,
+	pagesOfConversationsMeetWithoutLossOrDoubles,
+	conversationsAreFilteredByAgent,
+	onlyConversationsOfTheScopeAreListed,
+}
+
+func (s *scene) run(scope, id string) workflow.Run {
+	s.Helper()
+	r, err := s.store.GetRun(s.Context(), scope, id)
+	s.must(err)
+	return r
+}
+
+func (s *scene) runs(q svc.RunQuery) svc.RunPage {
+	s.Helper()
+	p, err := s.store.ListRuns(s.Context(), q)
+	s.must(err)
+	return p
+}
+
+func (s *scene) conversations(q svc.ConversationQuery) svc.ConversationPage {
+	s.Helper()
+	p, err := s.store.Conversations(s.Context(), q)
+	s.must(err)
+	return p
+}
+
+// equalRun compares runs with their times to the millisecond.
+func equalRun(s *scene, got, want workflow.Run) {
+	s.Helper()
+	sameTime(s, "start", got.StartedAt, want.StartedAt)
+	sameTime(s, "end", got.EndedAt, want.EndedAt)
+	equal(s, "has ended", got.EndedAt.IsZero(), want.EndedAt.IsZero())
+	got.StartedAt, got.EndedAt, want.StartedAt, want.EndedAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	equal(s, "run", got, want)
+}
+
+func runIsActiveFromItsAdmission(s *scene) {
+	a := invocation(run(1))
+	s.admit(a)
+	equalRun(s, s.run(scope, run(1).ID), workflow.Run{
+		ID: run(1).ID, Workflow: refund, Status: workflow.Active, StartedAt: s.db.Now(), Input: a.Input,
+	})
+}
+
+func runWithoutInputHasNone(s *scene) {
+	a := invocation(run(1))
+	a.Input = nil
+	l := s.hold(a)
+	equal(s, "input", s.run(scope, run(1).ID).Input, nil)
+	s.append(l, s.lastCommit(l))
+	equal(s, "input at the end", s.run(scope, run(1).ID).Input, nil)
+
+	a = invocation(run(2))
+	a.Input = []byte("null")
+	s.admit(a)
+	equal(s, "null", s.run(scope, run(2).ID).Input, json.RawMessage("null"))
+}
+
+func completedRunKeepsItsResult(s *scene) {
+	l := s.hold(invocation(run(1)))
+	s.db.Advance(time.Minute)
+	c := s.lastCommit(l)
+	c.Run.Result = json.RawMessage(`{"b": [1, 2], "a": "ä"}`)
+	s.append(l, c)
+	equalRun(s, s.run(scope, run(1).ID), *c.Run)
+	s.reopen()
+	equalRun(s, s.run(scope, run(1).ID), *c.Run)
+}
+
+func erroredRunKeepsItsError(s *scene) {
+	l := s.hold(invocation(run(1)))
+	s.db.Advance(time.Minute)
+	c := s.lastCommit(l)
+	c.Settle, c.Run.Status = svc.OutcomeFailed, workflow.Errored
+	c.Run.Error = &workflow.Error{
+		Name: "TypeError", Message: "no such order", Type: "bad_order", Details: "order 7",
+		Meta: map[string]any{"order": "7", "tries": []any{1.0, true, nil}, "by": map[string]any{"role": "clerk"}},
+	}
+	s.append(l, c)
+	equalRun(s, s.run(scope, run(1).ID), *c.Run)
+}
+
+func runOfAnotherScopeIsNotFound(s *scene) {
+	s.admit(invocation(run(1)))
+	for _, other := range []string{"other", ""} {
+		_, err := s.store.GetRun(s.Context(), other, run(1).ID)
+		s.refused(err, svc.ErrNotFound)
+	}
+	_, err := s.store.GetRun(s.Context(), scope, run(2).ID)
+	s.refused(err, svc.ErrNotFound)
+}
+
+func conversationIsNoRun(s *scene) {
+	s.admit(prompt(conversation("42"), "s1"))
+	_, err := s.store.GetRun(s.Context(), scope, "42")
+	s.refused(err, svc.ErrNotFound)
+	equal(s, "runs", len(s.runs(svc.RunQuery{Scope: scope, Limit: 10}).Runs), 0)
+}
+
+func ids(p svc.RunPage) []string {
+	var all []string
+	for _, r := range p.Runs {
+		all = append(all, r.ID)
+	}
+	return all
+}
+
+func runsAreListedNewestFirst(s *scene) {
+	for _, n := range []int{2, 1, 3} {
+		s.admit(invocation(run(n)))
+	}
+	p := s.runs(svc.RunQuery{Scope: scope, Limit: 10})
+	equal(s, "runs", ids(p), []string{run(3).ID, run(2).ID, run(1).ID})
+	equal(s, "more", p.More, false)
+}
+
+func listLeavesOutWhatALookUpShows(s *scene) {
+	l := s.hold(invocation(run(1)))
+	s.db.Advance(time.Minute)
+	c := s.lastCommit(l)
+	c.Run.Result = json.RawMessage(`{}`)
+	s.append(l, c)
+	p := s.runs(svc.RunQuery{Scope: scope, Limit: 10})
+	equal(s, "runs", len(p.Runs), 1)
+	want := *c.Run
+	want.Input, want.Result = nil, nil
+	equalRun(s, p.Runs[0], want)
+}
+
+func pagesOfRunsMeetWithoutLossOrDoubles(s *scene) {
+	var want []string
+	for n := range 25 {
+		s.admit(invocation(run(n)))
+		want = append([]string{run(n).ID}, want...)
+	}
+	q := svc.RunQuery{Scope: scope, Limit: 10}
+	var seen []string
+	for _, size := range []int{10, 10, 5} {
+		p := s.runs(q)
+		equal(s, "page", len(p.Runs), size)
+		seen = append(seen, ids(p)...)
+		q.Before = seen[len(seen)-1]
+		equal(s, "more", p.More, len(seen) < 25)
+	}
+	equal(s, "runs", seen, want)
+	q.Before = seen[len(seen)-1]
+	equal(s, "behind the last", len(s.runs(q).Runs), 0)
+}
+
+// mixedRuns is six runs, refund and audit in turn, of which 0 and 1 completed and 2 failed.
+func mixedRuns(s *scene) {
+	s.Helper()
+	for n := range 6 {
+		st := run(n)
+		st.Name = []string{refund, "audit"}[n%2]
+		l := s.hold(invocation(st))
+		c := s.lastCommit(l)
+		switch {
+		case n == 2:
+			c.Settle, c.Run.Status, c.Run.Error = svc.OutcomeFailed, workflow.Errored, &workflow.Error{Name: "Error"}
+		case n > 2:
+			continue
+		}
+		s.append(l, c)
+	}
+}
+
+func runsAreFilteredByStatusAndWorkflow(s *scene) {
+	mixedRuns(s)
+	for _, c := range []struct {
+		status   workflow.Status
+		workflow string
+		want     []int
+	}{
+		{"", "", []int{5, 4, 3, 2, 1, 0}},
+		{workflow.Active, "", []int{5, 4, 3}},
+		{workflow.Completed, "", []int{1, 0}},
+		{workflow.Errored, "", []int{2}},
+		{"", refund, []int{4, 2, 0}},
+		{"", "audit", []int{5, 3, 1}},
+		{workflow.Active, "audit", []int{5, 3}},
+		{workflow.Errored, "audit", nil},
+		{"", "unknown", nil},
+	} {
+		var want []string
+		for _, n := range c.want {
+			want = append(want, run(n).ID)
+		}
+		p := s.runs(svc.RunQuery{Scope: scope, Status: c.status, Workflow: c.workflow, Limit: 10})
+		equal(s, fmt.Sprintf("runs %q of %q", c.status, c.workflow), ids(p), want)
+	}
+}
+
+func moreIsFalseOnTheLastFullPage(s *scene) {
+	mixedRuns(s)
+	q := svc.RunQuery{Scope: scope, Workflow: "audit", Limit: 3}
+	equal(s, "three of three", s.runs(q).More, false)
+	q.Limit = 2
+	equal(s, "two of three", s.runs(q).More, true)
+	// The runs that remain do not match.
+	q = svc.RunQuery{Scope: scope, Status: workflow.Active, Limit: 3}
+	equal(s, "three of three active", s.runs(q).More, false)
+	q.Before = run(4).ID
+	equal(s, "before the fourth", ids(s.runs(q)), []string{run(3).ID})
+}
+
+func listOfAScopeShowsNoOther(s *scene) {
+	s.admit(invocation(run(1)))
+	s.admit(invocation(in("other", run(2))))
+	equal(s, "here", ids(s.runs(svc.RunQuery{Scope: scope, Limit: 10})), []string{run(1).ID})
+	equal(s, "there", ids(s.runs(svc.RunQuery{Scope: "other", Limit: 10})), []string{run(2).ID})
+	equal(s, "nowhere", ids(s.runs(svc.RunQuery{Limit: 10})), nil)
+}
+
+// states is how a stream's unsettled work is listed.
+func (s *scene) states(st svc.Stream) []string {
+	s.Helper()
+	var all []string
+	for _, sub := range s.submissions(st) {
+		all = append(all, sub.ID+" "+sub.State)
+	}
+	return all
+}
+
+func submissionsTellTheirState(s *scene) {
+	st := conversation("42")
+	s.admit(prompt(st, "s1"))
+	s.admit(prompt(st, "s2"))
+	equal(s, "waiting", s.states(st), []string{"s1 queued", "s2 queued"})
+	l := s.claim("one")
+	equal(s, "held", s.states(st), []string{"s1 running", "s2 queued"})
+	s.abort(st, "s1")
+	equal(s, "marked", s.states(st), []string{"s1 aborting", "s2 queued"})
+	s.append(l, settled())
+	equal(s, "settled", s.states(st), []string{"s2 running"})
+
+	sub := s.submissions(st)[0]
+	equal(s, "kind", sub.Kind, svc.Direct)
+	sameTime(s, "admitted", sub.AdmittedAt, s.db.Now())
+}
+
+func parkedSubmissionTellsItsReason(s *scene) {
+	st, l := twoPrompts(s)
+	s.release(l, s.db.Now().Add(time.Hour), "backoff")
+	equal(s, "states", s.states(st), []string{"s1 parked", "s2 queued"})
+	subs := s.submissions(st)
+	equal(s, "reasons", []string{subs[0].Reason, subs[1].Reason}, []string{"backoff", ""})
+
+	s.db.Advance(time.Hour)
+	s.claim("one")
+	equal(s, "states", s.states(st), []string{"s1 running", "s2 queued"})
+	equal(s, "reason", s.submissions(st)[0].Reason, "")
+}
+
+func submissionsAreListedInOrderUpToAThousand(s *scene) {
+	const admitted, listed = 1010, 1000
+	st := conversation("42")
+	race(32, func(i int) {
+		for n := i; n < admitted; n += 32 {
+			if _, err := s.store.Admit(s.Context(), prompt(st, fmt.Sprint(n))); err != nil {
+				s.Error(err)
+			}
+		}
+	})
+	subs := s.submissions(st)
+	equal(s, "listed", len(subs), listed)
+	for i, sub := range subs {
+		equal(s, "seq", sub.Seq, int64(i))
+	}
+}
+
+func names(p svc.ConversationPage) []string {
+	var all []string
+	for _, c := range p.Conversations {
+		all = append(all, c.Agent+"/"+c.ID)
+	}
+	return all
+}
+
+func conversationsAreListedLastUsedFirst(s *scene) {
+	for _, id := range []string{"b", "c", "a", "b"} {
+		s.admit(prompt(conversation(id), "s"))
+		s.db.Advance(time.Second)
+	}
+	p := s.conversations(svc.ConversationQuery{Scope: scope, Limit: 10})
+	equal(s, "conversations", names(p), []string{"support/b", "support/a", "support/c"})
+	equal(s, "more", p.More, false)
+	sameTime(s, "used", p.Conversations[0].UsedAt, s.db.Now().Add(-time.Second))
+	sameTime(s, "used", p.Conversations[2].UsedAt, s.db.Now().Add(-3*time.Second))
+}
+
+func pagesOfConversationsMeetWithoutLossOrDoubles(s *scene) {
+	// Many are of one instant: the time alone is no place to go on from.
+	for n := range 25 {
+		st := conversation(fmt.Sprintf("%02d", n))
+		st.Name = []string{agent, "sales"}[n%2]
+		s.admit(prompt(st, "s"))
+		if n%8 == 0 {
+			s.db.Advance(time.Second)
+		}
+	}
+	q := svc.ConversationQuery{Scope: scope, Limit: 10}
+	seen, last := map[string]bool{}, s.db.Now()
+	for _, size := range []int{10, 10, 5} {
+		p := s.conversations(q)
+		equal(s, "page", len(p.Conversations), size)
+		for i, c := range p.Conversations {
+			if c.UsedAt.After(last) {
+				s.Errorf("%s was used at %v, after the one before", c.ID, c.UsedAt)
+			}
+			seen[names(p)[i]], last = true, c.UsedAt
+		}
+		q.Before = &p.Conversations[size-1]
+		equal(s, "more", p.More, len(seen) < 25)
+	}
+	equal(s, "conversations", len(seen), 25)
+}
+
+func conversationsAreFilteredByAgent(s *scene) {
+	sales := conversation("7")
+	sales.Name = "sales"
+	s.admit(prompt(sales, "s1"))
+	s.admit(prompt(conversation("42"), "s1"))
+	q := svc.ConversationQuery{Scope: scope, Agent: "sales", Limit: 10}
+	equal(s, "of sales", names(s.conversations(q)), []string{"sales/7"})
+	q.Limit = 1
+	equal(s, "more", s.conversations(q).More, false)
+	q.Agent = "unknown"
+	equal(s, "of nobody", names(s.conversations(q)), nil)
+}
+
+func onlyConversationsOfTheScopeAreListed(s *scene) {
+	s.admit(prompt(conversation("42"), "s1"))
+	s.admit(prompt(in("other", conversation("43")), "s1"))
+	s.admit(invocation(run(1)))
+	equal(s, "here", names(s.conversations(svc.ConversationQuery{Scope: scope, Limit: 10})), []string{"support/42"})
+	equal(s, "there", names(s.conversations(svc.ConversationQuery{Scope: "other", Limit: 10})), []string{"support/43"})
+}

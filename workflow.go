@@ -1,0 +1,104 @@
+package svc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+
+	"svc.dev/svc/fault"
+)
+
+// Open is the guard that lets everyone in. A resource without a guard is not served at all.
+func Open(next http.Handler) http.Handler { return next }
+
+// Workflow is a function that survives: what it has recorded is not done again when it is interrupted.
+type Workflow struct {
+	Name        string
+	Description string
+
+	// Route guards invocation over HTTP. Defaults to nil: not served.
+	Route func(http.Handler) http.Handler
+	// Runs guards the runs of this workflow over HTTP. Defaults to nil: not served.
+	Runs func(http.Handler) http.Handler
+
+	input *schema // nil: the workflow takes no input
+	call  func(ctx context.Context, w *Work, input json.RawMessage) (json.RawMessage, error)
+}
+
+// NewWorkflow declares a workflow. Its input is validated against the JSON Schema of In; a workflow whose In is struct{}
+// takes none, and one whose Out is struct{} has no result.
+//
+// The function must be deterministic outside its steps: after an interruption it runs again from its start, and what its
+// steps recorded is read. When the run cannot go on here (it sleeps, it was cancelled, another node has it) the function's
+// goroutine ends at its next step, its deferred calls run, and it does not return.
+func NewWorkflow[In, Out any](name string, fn func(ctx context.Context, w *Work, in In) (Out, error)) *Workflow {
+	wf := &Workflow{Name: name}
+	if !isNothing[In]() {
+		wf.input = schemaOf[In]()
+	}
+	wf.call = func(ctx context.Context, w *Work, raw json.RawMessage) (json.RawMessage, error) {
+		var in In
+		if err := wf.CheckInput(raw); err != nil {
+			return nil, err
+		}
+		if wf.input != nil && len(raw) > 0 {
+			if err := json.Unmarshal(raw, &in); err != nil {
+				return nil, invalidInput(issue{Message: err.Error()})
+			}
+		}
+		out, err := fn(ctx, w, in)
+		if err != nil {
+			return nil, err
+		}
+		if isNothing[Out]() {
+			return nil, nil
+		}
+		return encodeOutput(out)
+	}
+	return wf
+}
+
+// InputSchema is the JSON Schema of the input, nil for a workflow that takes none.
+func (wf *Workflow) InputSchema() json.RawMessage {
+	if wf.input == nil {
+		return nil
+	}
+	return wf.input.source
+}
+
+// CheckInput refuses an input that the workflow would not take; nil is no input.
+func (wf *Workflow) CheckInput(input json.RawMessage) error {
+	if wf.input == nil {
+		if len(input) > 0 {
+			return fault.New(fault.InputUnexpected, "This workflow takes no input.", "")
+		}
+		return nil
+	}
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	return wf.input.check(input)
+}
+
+func isNothing[T any]() bool { return reflect.TypeFor[T]() == reflect.TypeFor[struct{}]() }
+
+func encodeOutput(v any) (json.RawMessage, error) {
+	data, err := encodeJSON(v)
+	if err != nil {
+		return nil, fault.New(fault.OutputSerialization, "The result cannot be written as JSON.", "").Because(err)
+	}
+	if len(data) > maxResult {
+		return nil, tooLarge()
+	}
+	return data, nil
+}
+
+// asFault finds the fault that a function returned, nil for a plain error.
+func asFault(err error) *fault.Error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f
+	}
+	return nil
+}

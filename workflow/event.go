@@ -1,0 +1,107 @@
+package workflow
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// EventVersion is the version that every event carries; published clients refuse any other.
+const EventVersion = 3
+
+// The types of events.
+const (
+	RunStart  = "run_start"
+	RunResume = "run_resume"
+	RunEnd    = "run_end"
+	Log       = "log"
+)
+
+// The levels of a log event.
+const (
+	LevelInfo  = "info"
+	LevelWarn  = "warn"
+	LevelError = "error"
+)
+
+// Event is one thing that happened in a run, as its readers see it. Fields stand in the order of the wire.
+type Event struct {
+	Type         string          `json:"type"`
+	WorkflowName string          `json:"workflowName,omitempty"`
+	StartedAt    *Time           `json:"startedAt,omitempty"`
+	Input        json.RawMessage `json:"input,omitempty"`
+	Level        string          `json:"level,omitempty"`
+	Message      *string         `json:"message,omitempty"`
+	Attributes   json.RawMessage `json:"attributes,omitempty"`
+	Result       json.RawMessage `json:"result,omitempty"`
+	IsError      *bool           `json:"isError,omitempty"`
+	Error        *publicError    `json:"error,omitempty"`
+	DurationMs   *int64          `json:"durationMs,omitempty"`
+	RunID        string          `json:"runId"`
+	V            int             `json:"v"`
+	EventIndex   int64           `json:"eventIndex"`
+	Timestamp    Time            `json:"timestamp"`
+}
+
+// Started is the first event of every run.
+func Started(r Run) Event {
+	at := Time(r.StartedAt)
+	return Event{Type: RunStart, WorkflowName: r.Workflow, StartedAt: &at, Input: r.Input}
+}
+
+// Resumed follows an interruption.
+func Resumed(r Run) Event {
+	at := Time(r.StartedAt)
+	return Event{Type: RunResume, WorkflowName: r.Workflow, StartedAt: &at}
+}
+
+// Ended is the last event of every run that has ended.
+func Ended(r Run) Event {
+	failed, ms := r.Status == Errored, r.Duration()
+	return Event{Type: RunEnd, Result: orNull(r.Result), IsError: &failed, Error: r.Error.public(), DurationMs: &ms}
+}
+
+// Logged is a line that the workflow wrote; attributes may be nil.
+func Logged(level, message string, attributes json.RawMessage) Event {
+	return Event{Type: Log, Level: level, Message: &message, Attributes: attributes}
+}
+
+// The states of a step that its log events show.
+const (
+	StepStarted  = "started"
+	StepFinished = "finished"
+	StepFailed   = "failed"
+	StepKept     = "kept"
+)
+
+// StepEvent is what attributes.step of a log event says.
+type StepEvent struct {
+	Name       string `json:"name"`
+	Seq        int    `json:"seq"`
+	Attempt    int    `json:"attempt"`
+	State      string `json:"state"`
+	DurationMs *int64 `json:"durationMs,omitempty"`
+}
+
+// Stepped is the log event of a step.
+func Stepped(level string, s StepEvent) (Event, error) {
+	attributes, err := encode(map[string]StepEvent{"step": s})
+	return Logged(level, s.Name+" "+s.State, attributes), err
+}
+
+// Encode prints the event as it stands in the log and on the wire, on one line.
+func (e Event) Encode(runID string, index int64, at time.Time) ([]byte, error) {
+	e.RunID, e.V, e.EventIndex, e.Timestamp = runID, EventVersion, index, Time(at)
+	return encode(e)
+}
+
+// encode is json.Marshal without the escapes that only HTML needs.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,136 @@
+package workflow
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Step is a step as the log knows it.
+type Step struct {
+	ID       StepID
+	Seq      int  // the order in which steps first began
+	Parallel bool // it was declared parallel, so it has no sequential position
+	Attempt  int  // the last attempt that began, from 1
+	Failures int  // attempts that returned an error
+	Until    int64
+	Ended    bool
+	Result   json.RawMessage
+	Error    *Error // the final error of a step that ended badly
+	Millis   int64
+
+	asked bool
+}
+
+// State is what a run's log adds up to: all that replay needs.
+type State struct {
+	steps  map[StepID]*Step
+	order  []*Step // by Seq
+	next   int     // in order: the first step that no sequential position has asked for yet
+	lines  int     // log events outside steps
+	sleeps []int64
+	values []json.RawMessage
+}
+
+// NewState is the state of a run without a log.
+func NewState() *State { return &State{steps: map[StepID]*Step{}} }
+
+// Apply folds one batch into the state.
+func (s *State) Apply(batch []byte) error {
+	for r, err := range Records(batch) {
+		if err != nil {
+			return err
+		}
+		switch r.Kind {
+		case KindLine:
+			s.lines++
+		case KindMemory:
+			var m Memory
+			if err := json.Unmarshal(r.Data, &m); err != nil {
+				return fmt.Errorf("%w: %w", ErrCorrupt, err)
+			}
+			s.remember(m)
+		}
+	}
+	return nil
+}
+
+func (s *State) remember(m Memory) {
+	switch m.Type {
+	case memorySleep:
+		s.sleeps = append(s.sleeps, m.Until)
+	case memoryValue:
+		s.values = append(s.values, m.Value)
+	case memoryStarted:
+		step := s.step(m.StepID, m.Parallel)
+		step.Attempt = m.Attempt
+	case memoryFailed:
+		step := s.step(m.StepID, m.Parallel)
+		step.Failures, step.Until = step.Failures+1, m.Until
+	case memoryEnded:
+		step := s.step(m.StepID, m.Parallel)
+		step.Ended, step.Result, step.Error, step.Millis = true, m.Value, m.Error, m.Millis
+	}
+}
+
+func (s *State) step(id StepID, parallel bool) *Step {
+	step, ok := s.steps[id]
+	if !ok {
+		step = &Step{ID: id, Seq: len(s.order), Parallel: parallel}
+		s.steps[id] = step
+		s.order = append(s.order, step)
+	}
+	return step
+}
+
+// Mismatch is a definition that no longer fits its records.
+type Mismatch struct{ Message string }
+
+func (m *Mismatch) Error() string { return m.Message }
+
+// Ask finds the step of that identity, or begins one. At a sequential position another name than the recorded one is a
+// Mismatch; a parallel step is found by its identity alone.
+func (s *State) Ask(id StepID, parallel bool) (*Step, error) {
+	if parallel {
+		step := s.step(id, true)
+		step.asked = true
+		return step, nil
+	}
+	for s.next < len(s.order) && (s.order[s.next].Parallel || s.order[s.next].asked) {
+		s.next++
+	}
+	if s.next < len(s.order) && s.order[s.next].ID.Name != id.Name {
+		return nil, &Mismatch{fmt.Sprintf("The workflow asks for step %q where %q is recorded.", id.Name, s.order[s.next].ID.Name)}
+	}
+	step := s.step(id, false)
+	step.asked = true
+	return step, nil
+}
+
+// Unasked is a Mismatch if the function ended without asking for a recorded step.
+func (s *State) Unasked() error {
+	for _, step := range s.order {
+		if !step.asked {
+			return &Mismatch{fmt.Sprintf("The recorded step %q is no longer asked for.", step.ID.Name)}
+		}
+	}
+	return nil
+}
+
+// Lines is how many log events outside steps are recorded.
+func (s *State) Lines() int { return s.lines }
+
+// Sleep is until when the nth sleep lasts, if it is recorded.
+func (s *State) Sleep(nth int) (until int64, ok bool) {
+	if nth >= len(s.sleeps) {
+		return 0, false
+	}
+	return s.sleeps[nth], true
+}
+
+// Value is the nth recorded value.
+func (s *State) Value(nth int) (json.RawMessage, bool) {
+	if nth >= len(s.values) {
+		return nil, false
+	}
+	return s.values[nth], true
+}
