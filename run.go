@@ -103,8 +103,10 @@ func (w *Work) run(j *job) (ended workflow.Run, ok bool) {
 	case l.Attempts >= w.rt.config.MaxAttempts:
 		return w.failed(fault.New(fault.RunInterrupted, fmt.Sprintf("The run was interrupted %d times.", l.Attempts), "")), true
 	}
+	marked, stop := w.rt.store.Watch(Topic{Stream: j.lease.Stream, Of: Mark})
+	defer stop()
 	returned := w.call()
-	w.attend(j, returned)
+	w.attend(j, returned, marked)
 	select {
 	case out := <-returned:
 		return w.judge(out)
@@ -143,9 +145,7 @@ func (w *Work) call() chan outcome {
 
 // attend waits for the function, writes what has gathered when its time has come, and listens for an abort mark. It
 // leaves the outcome in the channel, or returns without one when the function does not stop.
-func (w *Work) attend(j *job, returned chan outcome) {
-	marked, stop := w.rt.store.Watch(Topic{Stream: j.lease.Stream, Of: Mark})
-	defer stop()
+func (w *Work) attend(j *job, returned chan outcome, marked <-chan struct{}) {
 	flush := time.NewTimer(math.MaxInt64)
 	defer flush.Stop()
 	var late <-chan time.Time

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -31,7 +32,7 @@ func start(t *testing.T, address string, declare func(*svc.Runtime), change ...f
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := svc.Config{Store: store, Lease: time.Second, StopTimeout: 2 * time.Second}
+	c := svc.Config{Store: store, Lease: time.Second, StopTimeout: 2 * time.Second, Log: slog.New(slog.DiscardHandler)}
 	for _, f := range change {
 		f(&c)
 	}

@@ -276,7 +276,7 @@ type Queue interface {
 	// and nothing is written. A settling commit may release the lease in the same transaction.
 	Append(ctx context.Context, l Lease, c Commit) (Appended, error)
 	// Release gives a lease back. With a time the stream is parked, not claimable before it; the reason is told to the next
-	// holder. A stale lease gets ErrFenced.
+	// holder. A stream whose head is marked for abort is not parked. A stale lease gets ErrFenced.
 	Release(ctx context.Context, l Lease, until time.Time, reason string) error
 }
 

@@ -321,7 +321,8 @@ func (s *Store) Release(ctx context.Context, l svc.Lease, until time.Time, reaso
 		at = until.UnixMilli()
 	}
 	err := s.write(ctx, "release", func(tx *sqldb.Tx) (err error) {
-		n, err = tx.Exec(`UPDATE streams SET owner = NULL, reason = $1, ready_at = COALESCE($2, `+s.sql.at(3)+`)
+		n, err = tx.Exec(`UPDATE streams SET owner = NULL, reason = $1,
+ready_at = CASE WHEN abort_seq = done_seq AND next_seq > done_seq THEN `+s.sql.at(3)+` ELSE COALESCE($2, `+s.sql.at(3)+`) END
 WHERE id = $4 AND epoch = $5 AND owner = $6`, reason, at, s.clock(), l.Row, l.Epoch, l.Owner)
 		return err
 	})

@@ -59,6 +59,7 @@ var queueLaw = []sentence{
 	markShowsAtTheHeadOnly,
 	claimTellsTheMark,
 	abortWakesAParkedStream,
+	markedStreamIsNotParked,
 	abortBehindTheHeadLeavesTheStreamParked,
 	abortsOfTwoScopesNeverMeet,
 
@@ -666,6 +667,14 @@ func claimTellsTheMark(s *scene) {
 	l = s.claim("one")
 	equal(s, "next submission", l.Submission.Aborted, false)
 	equal(s, "next tail", l.Tail.Aborted, false)
+}
+
+func markedStreamIsNotParked(s *scene) {
+	st := conversation("42")
+	l := s.hold(prompt(st, "s1"))
+	s.abort(st, "s1")
+	s.release(l, s.db.Now().Add(time.Hour), "backoff")
+	equal(s, "marked", s.claim("one").Submission.Aborted, true)
 }
 
 func abortWakesAParkedStream(s *scene) {

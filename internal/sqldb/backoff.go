@@ -1,0 +1,24 @@
+package sqldb
+
+import (
+	"context"
+	"time"
+)
+
+// backoff is a pause that doubles from 100 ms to 2 s.
+type backoff struct{ next time.Duration }
+
+// sleep pauses, or returns early when ctx ends.
+func (b *backoff) sleep(ctx context.Context) {
+	b.next = min(max(2*b.next, 100*time.Millisecond), 2*time.Second)
+	pause(ctx, b.next)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

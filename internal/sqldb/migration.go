@@ -1,0 +1,163 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/pressly/goose/v3"
+)
+
+// Room is a package's tables: its name and its migrations, files NNNNN_name.sql in goose's format. FS holds them in
+// folders "sqlite" and "postgres", or at its root for both dialects. What is applied is recorded in the table
+// <name>_schema.
+//
+// Migrations go forward only, and versions N and N-1 of the binary run together: a migration expands (adds a
+// table, a column with a default, an index); what it replaces is removed one version later, when nobody reads or
+// writes it any more.
+type Room struct {
+	Name string
+	FS   fs.FS
+}
+
+// NewerError says that the database was migrated by a newer binary.
+type NewerError struct {
+	Room     string
+	Database int64 // the version the database is at
+	Binary   int64 // the newest version this binary knows
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("this database was written by a newer svc: room %s is at version %d, this binary knows %d; run the newer binary", e.Room, e.Database, e.Binary)
+}
+
+// Migrate brings the rooms to their newest version, in the order given. When one of them is newer in the database
+// than here, no migration runs and the error is a *NewerError. Nodes that start together migrate one after the
+// other; a node that runs already is not disturbed. Writes wait until Migrate returns.
+func (db *DB) Migrate(ctx context.Context, rooms ...Room) error {
+	if !db.gate.enter() {
+		return ErrClosed
+	}
+	defer db.gate.leave()
+	if err := db.engine.migrate(ctx, rooms); err != nil {
+		return fmt.Errorf("migrate database: %w", err)
+	}
+	return nil
+}
+
+// migrate stops the writer and uses a connection of its own, as durable as the writer's.
+func (e *sqliteEngine) migrate(ctx context.Context, rooms []Room) error {
+	e.writer.mu.Lock()
+	defer e.writer.mu.Unlock()
+	if err := e.writer.failed.err(); err != nil {
+		return err
+	}
+	source := sql.OpenDB(e.connect)
+	source.SetMaxOpenConns(1)
+	return errors.Join(migrateRooms(ctx, source, SQLite, rooms), source.Close())
+}
+
+// migrate holds an advisory lock while it works, on a read connection: the work needs a write connection, and there
+// may be only one.
+func (e *postgresEngine) migrate(ctx context.Context, rooms []Room) error {
+	conn, err := e.readPool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if err := lockMigrations(ctx, conn); err != nil {
+		return fmt.Errorf("wait for other nodes: %w", err)
+	}
+	defer unlockMigrations(conn)
+	return migrateRooms(ctx, e.writes, Postgres, rooms)
+}
+
+// migrationLock is the key of the advisory lock: "svc_migr".
+const migrationLock = 0x7376635f6d696772
+
+// lockMigrations asks again and again instead of waiting inside PostgreSQL: a statement that waits holds a
+// snapshot, and CREATE INDEX CONCURRENTLY on the other node would wait for it for ever.
+func lockMigrations(ctx context.Context, conn *pgxpool.Conn) error {
+	for {
+		var held bool
+		err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(migrationLock)).Scan(&held)
+		if err != nil || held {
+			return err
+		}
+		pause(ctx, 50*time.Millisecond)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// unlockMigrations closes the connection if it cannot unlock: that unlocks too.
+func unlockMigrations(conn *pgxpool.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(migrationLock)); err != nil {
+		hangUp(conn.Conn())
+	}
+}
+
+// migrateRooms looks at every room before it changes one.
+func migrateRooms(ctx context.Context, source *sql.DB, d Dialect, rooms []Room) error {
+	providers := make([]*goose.Provider, len(rooms))
+	for i, room := range rooms {
+		p, err := room.provider(source, d)
+		if err != nil {
+			return fmt.Errorf("room %s: %w", room.Name, err)
+		}
+		if err := room.check(ctx, p); err != nil {
+			return err
+		}
+		providers[i] = p
+	}
+	for i, p := range providers {
+		if _, err := p.Up(ctx); err != nil {
+			return fmt.Errorf("room %s: %w", rooms[i].Name, err)
+		}
+	}
+	return nil
+}
+
+var roomName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
+
+func (r Room) provider(source *sql.DB, d Dialect) (*goose.Provider, error) {
+	if !roomName.MatchString(r.Name) {
+		return nil, fmt.Errorf("name %q is not a table's name", r.Name)
+	}
+	files := r.FS
+	if _, err := fs.Stat(files, string(d)); err == nil {
+		if files, err = fs.Sub(files, string(d)); err != nil {
+			return nil, err
+		}
+	}
+	dialect := goose.DialectSQLite3
+	if d == Postgres {
+		dialect = goose.DialectPostgres
+	}
+	return goose.NewProvider(dialect, source, files,
+		goose.WithTableName(r.Name+"_schema"), goose.WithDisableGlobalRegistry(true))
+}
+
+// check refuses a room that is newer in the database than here.
+func (r Room) check(ctx context.Context, p *goose.Provider) error {
+	have, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("room %s: %w", r.Name, err)
+	}
+	var known int64
+	for _, s := range p.ListSources() {
+		known = max(known, s.Version)
+	}
+	if have > known {
+		return &NewerError{Room: r.Name, Database: have, Binary: known}
+	}
+	return nil
+}

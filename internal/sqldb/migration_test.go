@@ -1,0 +1,165 @@
+package sqldb_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+)
+
+// room makes a room whose n-th migration is the n-th statement.
+func room(name string, statements ...string) sqldb.Room {
+	files := fstest.MapFS{}
+	for i, s := range statements {
+		files[fmt.Sprintf("%05d_step.sql", i+1)] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + s + ";\n")}
+	}
+	return sqldb.Room{Name: name, FS: files}
+}
+
+func TestMigrationsRunOnceAndInOrder(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		db := open(t, address)
+		accounts := room("account", "CREATE TABLE people (id INTEGER PRIMARY KEY)", "INSERT INTO people VALUES (1)")
+		spaces := room("workspace", "CREATE TABLE spaces (owner INTEGER REFERENCES people (id))", "INSERT INTO spaces VALUES (1)")
+		for range 2 {
+			if err := db.Migrate(t.Context(), accounts, spaces); err != nil {
+				t.Fatal(err)
+			}
+		}
+		longer := room("account", "", "", "ALTER TABLE people ADD COLUMN name TEXT NOT NULL DEFAULT 'x'")
+		if err := db.Migrate(t.Context(), longer, spaces); err != nil {
+			t.Fatal(err)
+		}
+		write(t, db, "INSERT INTO people VALUES (2, 'y')")
+		for query, want := range map[string]int{
+			"SELECT COUNT(*) FROM people":                  1 + 1,
+			"SELECT COUNT(*) FROM spaces":                  1,
+			"SELECT MAX(version_id) FROM account_schema":   3,
+			"SELECT MAX(version_id) FROM workspace_schema": 2,
+		} {
+			if got := number(t, db, query); got != want {
+				t.Errorf("%s: got %d, want %d", query, got, want)
+			}
+		}
+	})
+}
+
+func TestARoomSpeaksEachDialect(t *testing.T) {
+	files := fstest.MapFS{}
+	for _, d := range []sqldb.Dialect{sqldb.SQLite, sqldb.Postgres} {
+		files[string(d)+"/00001_own.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE own_" + string(d) + " (i INTEGER);\n")}
+	}
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		db := open(t, address)
+		if err := db.Migrate(t.Context(), sqldb.Room{Name: "own", FS: files}); err != nil {
+			t.Fatal(err)
+		}
+		write(t, db, "INSERT INTO own_"+string(db.Dialect())+" VALUES (1)")
+	})
+}
+
+func TestADatabaseNewerThanTheBinaryIsRefused(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		db := open(t, address)
+		if err := db.Migrate(t.Context(), room("usage", "CREATE TABLE u (i INTEGER)", "INSERT INTO u VALUES (1)", "INSERT INTO u VALUES (2)")); err != nil {
+			t.Fatal(err)
+		}
+		other := room("other", "CREATE TABLE o (i INTEGER)")
+		err := db.Migrate(t.Context(), other, room("usage", "CREATE TABLE u (i INTEGER)"))
+		var newer *sqldb.NewerError
+		if !errors.As(err, &newer) || *newer != (sqldb.NewerError{Room: "usage", Database: 3, Binary: 1}) {
+			t.Fatalf("got %v", err)
+		}
+		want := "migrate database: this database was written by a newer svc: room usage is at version 3, this binary knows 1; run the newer binary"
+		if err.Error() != want {
+			t.Errorf("got %q", err)
+		}
+		// The room before it was not touched.
+		write(t, db, "CREATE TABLE o (i INTEGER)")
+	})
+}
+
+func TestAMigrationThatFailsIsUndoneAndNamed(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		db := open(t, address)
+		bad := room("usage", "CREATE TABLE u (i INTEGER)", "INSERT INTO u VALUES (1); INSERT INTO nowhere VALUES (1)")
+		err := db.Migrate(t.Context(), bad)
+		if err == nil || !strings.HasPrefix(err.Error(), "migrate database: room usage: ") {
+			t.Fatalf("got %v", err)
+		}
+		if n := number(t, db, "SELECT COUNT(*) FROM u"); n != 0 {
+			t.Errorf("%d rows", n)
+		}
+		if err := db.Migrate(t.Context(), room("no such; name", "SELECT 1")); err == nil {
+			t.Error("the name was taken")
+		}
+	})
+}
+
+func TestNodesThatStartTogetherMigrateOnce(t *testing.T) {
+	address := sqldbtest.Postgres(t)
+	steps := []string{"CREATE TABLE n (i INTEGER PRIMARY KEY)"}
+	for i := range 5 {
+		steps = append(steps, fmt.Sprintf("INSERT INTO n VALUES (%d)", i))
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		// One connection is enough to migrate.
+		db := openWith(t, address, sqldb.Options{Conns: 1, Readers: 1})
+		all.Go(func() {
+			if err := db.Migrate(t.Context(), room("first", steps...), room("second", "CREATE TABLE m (i INTEGER)")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := number(t, open(t, address), "SELECT COUNT(*) FROM n"); n != 5 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestARunningNodeOutlivesAMigration(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		db := numbers(t, address)
+		read := func() error {
+			return db.Read(t.Context(), func(tx *sqldb.Tx) error {
+				rows, err := tx.Query("SELECT * FROM n")
+				if err != nil {
+					return err
+				}
+				defer rows.Close()
+				for rows.Next() {
+				}
+				return rows.Err()
+			})
+		}
+		update := func() error {
+			return db.Write(t.Context(), func(tx *sqldb.Tx) error {
+				rows, err := tx.Query("UPDATE n SET i = i + 1 RETURNING *")
+				if err != nil {
+					return err
+				}
+				defer rows.Close()
+				for rows.Next() {
+				}
+				return rows.Err()
+			})
+		}
+		for range 3 {
+			if err := errors.Join(read(), update()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Migrate(t.Context(), room("n", "ALTER TABLE n ADD COLUMN more TEXT")); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(read(), update()); err != nil {
+			t.Error(err)
+		}
+	})
+}

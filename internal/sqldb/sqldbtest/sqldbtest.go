@@ -1,0 +1,86 @@
+// Package sqldbtest finds real databases for tests.
+package sqldbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Default is asked for PostgreSQL when SVC_TEST_POSTGRES names no other address.
+const Default = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
+
+// Postgres is the address of a fresh database, made for this test and dropped at its end. Where no PostgreSQL
+// answers the test is skipped, and fails when CI=true. It is found by SVC_TEST_POSTGRES, else at Default.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	address := server()
+	if err := execute(address, "SELECT 1"); err != nil {
+		unreachable(t, err)
+	}
+	name := fmt.Sprintf("svc_test_%d_%s", os.Getpid(), strings.ToLower(rand.Text()[:10]))
+	// template1 cannot be copied while somebody is connected to it.
+	if err := execute(address, "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
+		t.Fatalf("make test database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := execute(address, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop test database %s: %v", name, err)
+		}
+	})
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatalf("address of PostgreSQL is not a URL")
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+// SQLite is the address of a database file of this test alone.
+func SQLite(t testing.TB) string {
+	t.Helper()
+	return "sqlite:" + filepath.Join(t.TempDir(), "svc.db")
+}
+
+// Each runs fn as subtest "sqlite" and as subtest "postgres", each with the address of a fresh database.
+func Each(t *testing.T, fn func(t *testing.T, address string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { fn(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { fn(t, Postgres(t)) })
+}
+
+func server() string {
+	if address := os.Getenv("SVC_TEST_POSTGRES"); address != "" {
+		return address
+	}
+	return Default
+}
+
+func unreachable(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("PostgreSQL is needed when CI=true: %v", err)
+	}
+	t.Skipf("PostgreSQL does not answer, set SVC_TEST_POSTGRES: %v", err)
+}
+
+// execute runs one statement on a connection of its own.
+func execute(address, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, statement)
+	return err
+}

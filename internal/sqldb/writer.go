@@ -1,0 +1,275 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+const (
+	maxQueue      = 4096    // closures that wait
+	maxGroup      = 256     // closures in one commit
+	maxGroupBytes = 1 << 20 // bytes of arguments in one commit
+)
+
+// errGoexit answers a closure that ended the goroutine it ran on, as t.FailNow does.
+var errGoexit = errors.New("database closure ended its goroutine")
+
+// writer owns the only write connection. It commits together what has queued up while the last commit was
+// synced, so a lone write waits for nobody and many writes share one fsync.
+type writer struct {
+	source  *sql.DB
+	session *session
+	queue   chan *write
+	group   []*write   // begun and not all answered
+	mu      sync.Mutex // held while a group is worked on
+	failed  *failure
+	done    chan struct{}
+	commit  func() error // replaced by tests
+}
+
+// write is one closure that waits for its commit.
+type write struct {
+	fn       func(*Tx) error
+	taken    atomic.Bool // by the writer, or by a caller that left
+	answered bool
+	answer   chan error
+}
+
+func startWriter(ctx context.Context, source *sql.DB, failed *failure) (*writer, error) {
+	s, err := openSession(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{source: source, session: s, queue: make(chan *write, maxQueue), failed: failed, done: make(chan struct{})}
+	w.commit = func() error { return w.exec("COMMIT") }
+	go w.run()
+	return w, nil
+}
+
+// do queues fn and waits for its outcome. A caller whose context ends before fn began takes it back.
+func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
+	if err := w.failed.err(); err != nil {
+		return err
+	}
+	j := &write{fn: fn, answer: make(chan error, 1)}
+	select {
+	case w.queue <- j:
+	default:
+		return ErrBusy
+	}
+	select {
+	case err := <-j.answer:
+		return err
+	case <-ctx.Done():
+		if j.taken.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		return <-j.answer
+	}
+}
+
+// close ends the writer; nobody may be in do.
+func (w *writer) close() error {
+	close(w.queue)
+	<-w.done
+	return w.session.close()
+}
+
+func (w *writer) run() {
+	orderly := false
+	defer func() {
+		if orderly {
+			close(w.done)
+			return
+		}
+		w.abandon()
+		go w.run()
+	}()
+	for j := range w.queue {
+		w.serve(j)
+	}
+	orderly = true
+}
+
+// abandon answers a group whose goroutine was ended by one of its closures.
+func (w *writer) abandon() {
+	_ = w.rollback()
+	w.answer(errGoexit)
+	w.mu.Unlock()
+}
+
+// serve commits first together with what is queued behind it.
+func (w *writer) serve(first *write) {
+	if !first.take() {
+		return
+	}
+	w.mu.Lock()
+	w.group = append(w.group[:0], first)
+	err := w.begin()
+	if err == nil {
+		err = w.gather()
+	}
+	if err != nil && len(w.group) > 1 {
+		w.replay()
+	}
+	w.answer(err)
+	clear(w.group) // closures hold what they wrote
+	w.mu.Unlock()
+}
+
+// begin starts a transaction, on a new connection if the old one is lost.
+func (w *writer) begin() error {
+	if err := w.failed.err(); err != nil {
+		return err
+	}
+	err := w.exec("BEGIN IMMEDIATE")
+	if lost(err) {
+		if err = w.reconnect(); err == nil {
+			err = w.exec("BEGIN IMMEDIATE")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	return nil
+}
+
+// gather runs the group's closures, takes more as long as they are queued, and commits. When one of them fails,
+// the whole transaction is undone.
+func (w *writer) gather() error {
+	bytes := 0
+	for n := 0; n < len(w.group); n++ {
+		more, err := w.apply(w.group[n])
+		if err != nil {
+			return w.undo(err)
+		}
+		if bytes += more; bytes < maxGroupBytes && len(w.group) < maxGroup {
+			w.next()
+		}
+	}
+	return w.finish()
+}
+
+// next adds to the group what is queued, if anything is.
+func (w *writer) next() {
+	for {
+		select {
+		case j, open := <-w.queue:
+			if !open {
+				return
+			}
+			if j.take() {
+				w.group = append(w.group, j)
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// apply runs one closure and returns the bytes of its arguments.
+func (w *writer) apply(j *write) (int, error) {
+	// A context that can end would make the driver start a goroutine for every statement.
+	tx := &Tx{dialect: SQLite, ctx: context.Background(), run: w.session}
+	err := j.fn(tx)
+	return tx.bytes, err
+}
+
+// finish commits. An error is fatal, for a failed fsync cannot be tried again: only a constraint that was
+// deferred to the commit is the fault of a closure.
+func (w *writer) finish() error {
+	err := w.commit()
+	if err == nil {
+		return nil
+	}
+	if code(err)&0xff == sqlite3.SQLITE_CONSTRAINT {
+		return w.undo(err)
+	}
+	w.failed.set(fmt.Errorf("commit: %w", err))
+	return w.failed.err()
+}
+
+// undo rolls back because of err, and returns it unless there is worse.
+func (w *writer) undo(err error) error {
+	if worse := w.rollback(); worse != nil {
+		return worse
+	}
+	return err
+}
+
+// rollback ends the transaction; SQLite may have done so itself after an I/O error.
+func (w *writer) rollback() error {
+	err := w.exec("ROLLBACK")
+	if err == nil || strings.Contains(err.Error(), "no transaction is active") {
+		return nil
+	}
+	w.failed.set(fmt.Errorf("rollback: %w", err))
+	return w.failed.err()
+}
+
+// replay gives each closure of a group that was undone a transaction of its own, so that only the guilty fail.
+func (w *writer) replay() {
+	for _, j := range w.group {
+		j.reply(w.alone(j))
+	}
+}
+
+func (w *writer) alone(j *write) error {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	if _, err := w.apply(j); err != nil {
+		return w.undo(err)
+	}
+	return w.finish()
+}
+
+// answer tells the same to all of the group that were not told yet.
+func (w *writer) answer(err error) {
+	for _, j := range w.group {
+		j.reply(err)
+	}
+}
+
+func (w *writer) exec(query string) error {
+	_, err := w.session.ExecContext(context.Background(), query)
+	return err
+}
+
+func (w *writer) reconnect() error {
+	w.session.discard()
+	s, err := openSession(context.Background(), w.source)
+	if err != nil {
+		return err
+	}
+	w.session = s
+	return nil
+}
+
+// take claims the closure for running and reports false when its caller has left.
+func (j *write) take() bool { return j.taken.CompareAndSwap(false, true) }
+
+func (j *write) reply(err error) {
+	if !j.answered {
+		j.answered = true
+		j.answer <- err
+	}
+}
+
+// code is SQLite's extended result code, and 0 for another error.
+func code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}
