@@ -200,7 +200,7 @@ func (fs *followers) letGo(s Stream) {
 // publish hands an append to the stream's readers, if it has any. It is called after the commit, in order.
 func (fs *followers) publish(s Stream, after, head stream.Offset, events [][]byte, closed bool) {
 	f := fs.find(s)
-	if f == nil {
+	if f == nil || len(events) == 0 && !closed {
 		return
 	}
 	f.mu.Lock()

@@ -20,8 +20,11 @@ const (
 	releasedError = "interrupted" // an append did not go through
 )
 
-// cancelGrace is how long a cancelled function may take to return before its run ends without it.
-const cancelGrace = 10 * time.Second
+// How long a function may take to return once its context has ended: its run then ends, or goes on elsewhere, without it.
+const (
+	cancelGrace = 10 * time.Second
+	stopGrace   = 200 * time.Millisecond
+)
 
 var errCancelled = errors.New("the run was cancelled")
 
@@ -168,11 +171,18 @@ func (w *Work) attend(j *job, returned chan outcome, marked <-chan struct{}) {
 		case <-j.mark:
 			w.cancel(errCancelled)
 		case <-gone:
-			gone, late = nil, time.After(cancelGrace)
+			gone, late = nil, time.After(w.grace())
 		case <-late:
 			return
 		}
 	}
+}
+
+func (w *Work) grace() time.Duration {
+	if errors.Is(context.Cause(w.ctx), errStopped) {
+		return stopGrace
+	}
+	return cancelGrace
 }
 
 // judge says how the run ended, if it did.

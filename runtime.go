@@ -198,28 +198,40 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	if began {
 		return errors.New("svc: Run was called before")
 	}
-	// The group's own context outlives ctx: leases are renewed until the last one is released.
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	// Work outlives ctx: leases are renewed until the last one is released.
 	working, done := context.WithCancel(context.WithoutCancel(ctx))
-	defer done()
-	group, working := errgroup.WithContext(working)
 	rt.crew.open(working)
-	group.Go(func() error { return rt.crew.claim(ctx) })
+	var group errgroup.Group
 	group.Go(func() error { return rt.crew.renew(working) })
+	group.Go(func() error { return rt.mind(ctx, fail) })
 	group.Go(func() error {
 		defer done()
-		select {
-		case <-ctx.Done():
-			rt.stop(Draining)
-		case <-working.Done():
-			rt.stop(Failed)
-		}
+		err := rt.crew.claim(ctx)
+		rt.stop(Draining)
 		rt.crew.drain(rt.config.StopTimeout)
-		return nil
+		return err
 	})
-	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+	return group.Wait()
+}
+
+// mind ends the work when ctx ends, or when a store that can tell says that it can no longer be trusted.
+func (rt *Runtime) mind(ctx context.Context, fail context.CancelCauseFunc) error {
+	var failed <-chan struct{}
+	if s, ok := rt.store.(interface{ Failed() <-chan struct{} }); ok {
+		failed = s.Failed()
+	}
+	select {
+	case <-ctx.Done():
+		rt.stop(Draining)
+		return nil
+	case <-failed:
+		rt.stop(Failed)
+		err := errors.New("svc: the store failed")
+		fail(err)
 		return err
 	}
-	return nil
 }
 
 func (rt *Runtime) stop(state State) {

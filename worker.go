@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -14,7 +15,9 @@ import (
 type crew struct {
 	rt    *Runtime
 	slots *semaphore.Weighted
-	freed chan struct{} // a slot came free, or a stream was parked: the claimer looks again
+	freed chan struct{} // a slot came free that the claimer waits for
+
+	starved atomic.Bool // work may wait for a slot
 
 	mu     sync.Mutex
 	owner  Owner
@@ -65,17 +68,22 @@ func (c *crew) reserve() (*Owner, bool) {
 	if c.ctx == nil || c.stopping() || !c.slots.TryAcquire(1) {
 		return nil, false
 	}
+	c.work.Add(1)
 	owner := c.owner
 	return &owner, true
 }
 
 func (c *crew) unreserve() {
-	c.slots.Release(1)
-	c.look()
+	c.free()
+	c.work.Done()
 }
 
-// look makes the claimer ask again.
-func (c *crew) look() {
+// free gives a slot back, and makes the claimer look again if work may wait for it.
+func (c *crew) free() {
+	c.slots.Release(1)
+	if !c.starved.Swap(false) {
+		return
+	}
 	select {
 	case c.freed <- struct{}{}:
 	default:
@@ -91,13 +99,12 @@ func (c *crew) stopping() bool {
 	}
 }
 
-// start works on a stream whose slot is taken. A lease that arrives while the crew goes is given back.
+// start works on a stream whose slot was reserved.
 func (c *crew) start(l Lease) {
 	c.mu.Lock()
 	j := &job{lease: l, crew: c, mark: make(chan struct{}, 1)}
 	j.ctx, j.end = context.WithCancelCause(c.ctx)
 	c.active[l.Row] = j
-	c.work.Add(1)
 	c.mu.Unlock()
 	c.rt.follow.hold(l.Stream)
 	go func() {
@@ -112,9 +119,7 @@ func (c *crew) finish(j *job) {
 	c.mu.Lock()
 	delete(c.active, j.lease.Row)
 	c.mu.Unlock()
-	c.slots.Release(1)
-	c.look()
-	c.work.Done()
+	c.unreserve()
 }
 
 // claim leases what waits until ctx ends. It asks when work may be ready, when a slot came free, and when the next stream
@@ -152,12 +157,15 @@ const claimAtOnce = 64
 // claimAll claims until nothing waits or every slot is taken, and says when something will.
 func (c *crew) claimAll(ctx context.Context) (next time.Time, err error) {
 	for {
+		// Said before slots are taken: one that comes free meanwhile makes us look again.
+		c.starved.Store(true)
 		n := c.takeSlots(claimAtOnce)
 		if n == 0 {
 			return time.Time{}, nil
 		}
 		claimed, err := c.rt.store.Claim(ctx, c.owner, n)
 		for _, l := range claimed.Leases {
+			c.work.Add(1)
 			c.start(l)
 		}
 		c.slots.Release(int64(n - len(claimed.Leases)))
@@ -250,8 +258,7 @@ func (j *job) work() {
 
 // rest gives the slot back while the job only waits, so that waiting work never starves other work.
 func (j *job) rest(wait func()) {
-	j.crew.slots.Release(1)
-	j.crew.look()
+	j.crew.free()
 	defer func() {
 		// A slot is owed again whatever happens: finish releases it.
 		_ = j.crew.slots.Acquire(context.Background(), 1)
@@ -266,7 +273,6 @@ func (j *job) giveBack(until time.Time, reason string) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := j.crew.rt.store.Release(context.WithoutCancel(j.ctx), j.lease, until, reason)
 		if err == nil || errors.Is(err, ErrFenced) {
-			j.crew.look()
 			return
 		}
 		j.crew.rt.config.Log.Error("release lease", "stream", j.lease.Stream, "error", err)

@@ -237,12 +237,12 @@ func (s *Store) Renew(ctx context.Context, o svc.Owner, held []svc.Lease) (svc.R
 		return svc.Renewed{}, nil
 	}
 	var kept map[int64]kept
-	err := s.write(ctx, "renew", func(tx *sqldb.Tx) (err error) {
-		if s.db.Dialect() == sqldb.Postgres {
-			kept, err = s.renewPostgres(tx, o, held)
-		} else {
-			kept, err = s.heldSQLite(tx, o, held)
-		}
+	run, renew := s.write, s.renewPostgres
+	if s.db.Dialect() == sqldb.SQLite {
+		run, renew = s.read, s.heldSQLite
+	}
+	err := run(ctx, "renew", func(tx *sqldb.Tx) (err error) {
+		kept, err = renew(tx, o, held)
 		return err
 	})
 	if err != nil {

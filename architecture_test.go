@@ -1,0 +1,130 @@
+package svc_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "svc.dev/svc"
+
+// rooms are the packages of the map in ARCHITECTURE.md, and what each may import of this module. A package that stands
+// below a room belongs to it unless it has a line of its own.
+var rooms = map[string][]string{
+	"fault":             {},
+	"stream":            {},
+	"workflow":          {"stream", "fault"},
+	"":                  {"workflow", "stream", "fault"},
+	"sqlstore":          {"", "internal/sqldb", "workflow", "stream", "fault"},
+	"storetest":         {"", "workflow", "stream", "fault"},
+	"httpapi":           {"", "workflow", "stream", "fault"},
+	"internal/sqldb":    {},
+	"internal/bench":    {"*"},
+	"internal/crash":    {"*"},
+	"internal/contract": {"", "fault"},
+	"service":           {"*"},
+	"cmd/svc":           {"service", "fault"},
+	"examples":          {"*"},
+}
+
+// onlyFor are rooms that nobody else may import.
+var onlyFor = map[string][]string{
+	"service":        {"cmd/svc"},
+	"internal/bench": {},
+	"internal/crash": {},
+	"cmd/svc":        {},
+	"examples":       {},
+}
+
+// TestImportsOnlyGoDown executes the map: a room imports what its line names, and a new room needs a line.
+func TestImportsOnlyGoDown(t *testing.T) {
+	for _, p := range packages(t) {
+		from, ok := roomOf(p.ImportPath)
+		if !ok {
+			t.Errorf("%s is not on the map", p.ImportPath)
+			continue
+		}
+		for _, path := range p.Imports {
+			if path != module && !strings.HasPrefix(path, module+"/") {
+				continue
+			}
+			to, _ := roomOf(path)
+			if !mayImport(from, to) {
+				t.Errorf("%s imports %s, which the map does not allow", p.ImportPath, path)
+			}
+		}
+	}
+}
+
+func mayImport(from, to string) bool {
+	if from == to {
+		return true
+	}
+	if owners, restricted := onlyFor[to]; restricted && !slices.Contains(owners, from) {
+		return false
+	}
+	return slices.Contains(rooms[from], to) || slices.Contains(rooms[from], "*")
+}
+
+// roomOf is the longest line of the map that the path stands below.
+func roomOf(path string) (string, bool) {
+	rest := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+	for rest != "" {
+		if _, ok := rooms[rest]; ok {
+			return rest, true
+		}
+		i := strings.LastIndex(rest, "/")
+		if i < 0 {
+			return "", false
+		}
+		rest = rest[:i]
+	}
+	return "", true
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// TestMapNamesEveryRoom holds ARCHITECTURE.md to the same list.
+func TestMapNamesEveryRoom(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := range rooms {
+		if room == "" {
+			continue
+		}
+		if !bytes.Contains(text, []byte("\n"+room+"/ ")) {
+			t.Errorf("ARCHITECTURE.md has no line for %s/", room)
+		}
+	}
+}
