@@ -173,6 +173,7 @@ func (c *crew) claimAll(ctx context.Context) (next time.Time, err error) {
 			return time.Time{}, fmt.Errorf("claim: %w", err)
 		}
 		if len(claimed.Leases) < n {
+			c.starved.Store(false)
 			return claimed.Next, nil
 		}
 	}

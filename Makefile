@@ -1,0 +1,51 @@
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# How often a server is killed in the tests that kill one.
+SVC_KILLS ?= 10
+export SVC_KILLS
+
+# Tests of these packages run without the race detector: SQLite is ten times slower under it, and every process waits a
+# second at its end.
+PLAIN := svc.dev/svc/(cmd/svc|sqlstore|internal/sqldb|internal/bench|internal/crash|examples/.*)
+
+.PHONY: help
+help: ## Say what there is.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## Get the Go modules and a PostgreSQL for the tests.
+	@scripts/setup
+
+.PHONY: run
+run: ## Run the service on its embedded database.
+	@go build -o bin/svc ./cmd/svc
+	@exec bin/svc serve
+
+.PHONY: check
+check: ## Build, and look at the code without running it.
+	go build ./...
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	go mod tidy -diff
+
+.PHONY: test
+test: setup check ## Run every check and every fast test.
+	go test -race -timeout 10m $$(go list ./... | grep -vxE '$(PLAIN)')
+	go test -timeout 10m $$(go list ./... | grep -xE '$(PLAIN)')
+	scripts/fuzz 5s
+
+.PHONY: soak
+soak: setup ## Run the tests with their full counts, for an hour or so.
+	SVC_SOAK=1 SVC_KILLS=100 go test -count=1 -timeout 60m ./...
+	scripts/fuzz 60s
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz test for a minute.
+	scripts/fuzz 60s
+
+.PHONY: bench
+bench: ## Measure, and write bench/RESULTS.md.
+	go run ./internal/bench

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
+
+	"svc.dev/svc/service"
+)
+
+const (
+	configEnv  = "SVC_CONFIG"
+	configFlag = "config"
+	configFile = "svc.toml" // in the data folder
+)
+
+// addSettings adds the flag of every setting named, or of all.
+func addSettings(cmd *cobra.Command, named ...string) {
+	flags := cmd.Flags()
+	flags.String(configFlag, "", "configuration file (default <data>/"+configFile+" if there)")
+	for _, s := range new(service.Config).Settings() {
+		if s.Flag != "" && (len(named) == 0 || slices.Contains(named, s.Flag)) {
+			flags.String(s.Flag, "", fmt.Sprintf("%s (default %s)", s.About, shownDefault(s)))
+		}
+	}
+}
+
+func shownDefault(s service.Setting) string {
+	if s.Default == "" {
+		return s.Else
+	}
+	return s.Default
+}
+
+// settingsTable is the configuration table for --help.
+func settingsTable() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "  KEY\tENVIRONMENT\tFLAG\tDEFAULT")
+	fmt.Fprintf(w, "  –\t%s\t--%s\t<data>/%s if there\n", configEnv, configFlag, configFile)
+	for _, s := range new(service.Config).Settings() {
+		flag := "–"
+		if s.Flag != "" {
+			flag = "--" + s.Flag
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Key, s.Env, flag, shownDefault(s))
+	}
+	w.Flush()
+	return b.String()
+}
+
+// readConfig reads the configuration: a flag goes before the environment, that before the file, and that before the
+// default.
+func readConfig(cmd *cobra.Command, env func(string) string) (service.Config, error) {
+	var c service.Config
+	if err := readFlags(&c, cmd); err != nil {
+		return c, usageError{err}
+	}
+	if err := readEnv(&c, env); err != nil {
+		return c, usageError{err}
+	}
+	if err := readFile(&c, cmd, env); err != nil {
+		return c, usageError{err}
+	}
+	return c, nil
+}
+
+func readFlags(c *service.Config, cmd *cobra.Command) error {
+	for _, s := range c.Settings() {
+		if s.Flag == "" || !cmd.Flags().Changed(s.Flag) {
+			continue
+		}
+		text, err := cmd.Flags().GetString(s.Flag)
+		if err != nil {
+			return err
+		}
+		if err := s.Set(text); err != nil {
+			return fmt.Errorf("flag --%s: %w", s.Flag, err)
+		}
+	}
+	return nil
+}
+
+// readEnv takes an empty variable for one that is not set.
+func readEnv(c *service.Config, env func(string) string) error {
+	for _, s := range c.Settings() {
+		text := env(s.Env)
+		if text == "" || s.Given() {
+			continue
+		}
+		if err := s.Set(text); err != nil {
+			return fmt.Errorf("environment %s: %w", s.Env, err)
+		}
+	}
+	return nil
+}
+
+// readFile reads svc.toml. Every key of it must be known, also where a flag or the environment goes before it.
+func readFile(c *service.Config, cmd *cobra.Command, env func(string) string) error {
+	path, named := configPath(c, cmd, env)
+	var tree map[string]any
+	_, err := toml.DecodeFile(path, &tree)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("configuration file: %s: %w", path, err)
+	}
+	values := map[string]string{}
+	flatten(values, "", tree)
+	for _, s := range c.Settings() {
+		text, found := values[s.Key]
+		delete(values, s.Key)
+		if !found || s.Given() {
+			continue
+		}
+		if err := s.Set(text); err != nil {
+			return fmt.Errorf("configuration file: %s: %w", path, err)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		return fmt.Errorf("configuration file: %s: key %q is not known", path, key)
+	}
+	return nil
+}
+
+// configPath is where the file lies, and whether somebody said so.
+func configPath(c *service.Config, cmd *cobra.Command, env func(string) string) (path string, named bool) {
+	if path, err := cmd.Flags().GetString(configFlag); err == nil && path != "" {
+		return path, true
+	}
+	if path := env(configEnv); path != "" {
+		return path, true
+	}
+	return filepath.Join(c.Folder(), configFile), false
+}
+
+// flatten names every value of the file by its dotted key.
+func flatten(values map[string]string, prefix string, tree map[string]any) {
+	for key, v := range tree {
+		if table, ok := v.(map[string]any); ok && len(table) > 0 {
+			flatten(values, prefix+key+".", table)
+			continue
+		}
+		values[prefix+key] = fmt.Sprint(v)
+	}
+}
+
+// configOf reads the configuration of the command that runs.
+func configOf(cmd *cobra.Command) (service.Config, error) { return readConfig(cmd, os.Getenv) }

@@ -1,0 +1,117 @@
+// Command svc runs the service and what belongs to its operation.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError is a mistake of whoever typed the command or wrote the configuration.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errLogged stands for an error that the log has told.
+var errLogged = errors.New("told by the log")
+
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, release := untilSignal()
+	defer release()
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if errors.Is(err, errLogged) {
+		return exitFailed
+	}
+	fmt.Fprintf(stderr, "svc: %v\n", err)
+	if _, ok := errors.AsType[usageError](err); ok {
+		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "svc",
+		Short:         "Agents and workflows that survive anything",
+		Example:       "  svc serve",
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newServe(), newMigrate(), newDoctor(), newVersion())
+	return root
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasParent() {
+		return usageError{fmt.Errorf("%q is not expected after %q", args[0], cmd.CommandPath())}
+	}
+	return usageError{fmt.Errorf("there is no command %q", args[0])}
+}
+
+// doubled is how soon a signal comes again that a terminal and a wrapper both passed on.
+const doubled = 50 * time.Millisecond
+
+// untilSignal gives a context that ends with the first SIGINT or SIGTERM; the second ends the process at once.
+func untilSignal() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		var first time.Time
+		for range signals {
+			if ctx.Err() == nil {
+				first = time.Now()
+				cancel()
+			} else if time.Since(first) > doubled {
+				os.Exit(exitFailed)
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel()
+	}
+}
+
+// addJSON adds the flag that asks for an answer for machines.
+func addJSON(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("json", false, "answer in JSON")
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"svc.dev/svc/service"
+)
+
+func newMigrate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the database to this version",
+		Long: `Bring the tables of the database to the version of this binary, and say what was done. Migrations go forward only; a
+database that a newer svc has written is refused and left as it is. svc serve does the same when it starts.`,
+		Example: `  svc migrate
+  svc migrate --database postgres://svc@db.internal/svc --json`,
+		Args: noArgs,
+	}
+	addSettings(cmd, "data", "database", "log-level", "log-format")
+	asJSON := addJSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := configOf(cmd)
+		if err != nil {
+			return err
+		}
+		done, err := service.Migrate(cmd.Context(), c, service.NewLog(cmd.ErrOrStderr(), c))
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), map[string]any{"rooms": done})
+		}
+		printMigrated(cmd.OutOrStdout(), done)
+		return nil
+	}
+	return cmd
+}
+
+func printMigrated(w io.Writer, done []service.Migrated) {
+	for _, m := range done {
+		if m.From == m.To {
+			fmt.Fprintf(w, "%s: at version %d, nothing to do\n", m.Room, m.To)
+			continue
+		}
+		fmt.Fprintf(w, "%s: from version %d to %d\n", m.Room, m.From, m.To)
+	}
+}

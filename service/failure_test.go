@@ -1,0 +1,41 @@
+package service
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFailedDatabaseEndsTheServiceAtOnce(t *testing.T) {
+	c := Config{DataDir: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0", OpsListen: "127.0.0.1:0"}.withDefaults()
+	folder, err := holdFolder(c.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	s := &server{config: c, log: slog.New(slog.DiscardHandler), metrics: newMetrics(), folder: folder, announce: func(Serving) {}}
+	if err := s.bind(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.front.Close()
+	defer s.back.Close()
+	n, err := s.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.close()
+	failed := make(chan struct{})
+	close(failed)
+	n.failed = failed
+	began := time.Now()
+	err = s.work(t.Context(), n, s.newHTTP(s.public()))
+	if err == nil || !strings.Contains(err.Error(), "start again to recover") || time.Since(began) > time.Second {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
+	// What is left behind by a process that ends must still end in a test.
+	for n.rt.State() == "serving" {
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -1,0 +1,189 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+)
+
+// What doctor expects of a machine.
+const (
+	scarceSpace  = 100 << 20
+	littleSpace  = 1 << 30
+	slowSync     = 20 * time.Millisecond
+	fewFiles     = 4096
+	clockApart   = time.Second
+	syncsToTime  = 16
+	askingServer = 3 * time.Second
+)
+
+// lookAtDisk asks the file system that holds the data folder, or will.
+func (d *doctor) lookAtDisk() {
+	path := existing(d.config.DataDir)
+	d.lookAtSpace(path)
+	if _, err := os.Stat(d.config.DataDir); err != nil {
+		d.add("fsync", Skip, "there is no data folder yet to write in", "")
+		return
+	}
+	took, err := timeSync(d.config.DataDir)
+	switch {
+	case err != nil:
+		d.add("fsync", Fail, err.Error(), "let this user write in the data folder")
+	case took > slowSync:
+		d.add("fsync", Warn, fmt.Sprintf("takes %s (median); every commit waits for one", took), "put the data folder on a local SSD")
+	default:
+		d.add("fsync", OK, fmt.Sprintf("takes %s (median), some %d a second", took, time.Second/max(took, time.Microsecond)), "")
+	}
+}
+
+func (d *doctor) lookAtSpace(path string) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(path, &fs); err != nil {
+		d.add("disk space", Skip, err.Error(), "")
+		return
+	}
+	free := fs.Bavail * uint64(fs.Bsize)
+	text := fmt.Sprintf("%d MiB free", free>>20)
+	switch {
+	case free < scarceSpace:
+		d.add("disk space", Fail, text, "free some space: a full disk stops every write")
+	case free < littleSpace:
+		d.add("disk space", Warn, text, "free some space: a full disk stops every write")
+	default:
+		d.add("disk space", OK, text, "")
+	}
+}
+
+// existing is the nearest folder above a path that is there.
+func existing(path string) string {
+	path, err := filepath.Abs(path)
+	for err == nil {
+		if _, gone := os.Stat(path); gone == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+	return "."
+}
+
+// timeSync is the median time of a small write that is made durable, as a commit is.
+func timeSync(folder string) (time.Duration, error) {
+	f, err := os.CreateTemp(folder, "doctor-*")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	block := make([]byte, 4096)
+	took := make([]time.Duration, syncsToTime)
+	for i := range took {
+		began := time.Now()
+		if _, err := f.Write(block); err != nil {
+			return 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
+		took[i] = time.Since(began)
+	}
+	slices.Sort(took)
+	return took[len(took)/2].Round(time.Microsecond), nil
+}
+
+func (d *doctor) lookAtLimits() {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		d.add("open files", Skip, err.Error(), "")
+		return
+	}
+	text := fmt.Sprintf("up to %d; each open stream takes one", limit.Cur)
+	if limit.Cur < fewFiles {
+		d.add("open files", Warn, text, fmt.Sprintf("raise the limit to %d or more: ulimit -n, or LimitNOFILE= in the unit", fewFiles))
+		return
+	}
+	d.add("open files", OK, text, "")
+}
+
+// lookAtAddress tries to listen, unless a server of this folder may be the one that does.
+func (d *doctor) lookAtAddress(key, address string) {
+	l, err := net.Listen("tcp", address)
+	switch {
+	case err == nil:
+		l.Close()
+		d.add(key, OK, address+" is free", "")
+	case errors.Is(err, syscall.EADDRINUSE) && d.holder != nil:
+		d.add(key, OK, fmt.Sprintf("%s is in use while process %d serves", address, d.holder.PID), "")
+	case errors.Is(err, syscall.EADDRINUSE):
+		d.add(key, Fail, address+" is in use by another program", "stop it, or set "+key+" to another address")
+	default:
+		d.add(key, Fail, err.Error(), "set "+key+" to an address of this machine, as HOST:PORT")
+	}
+}
+
+// lookAtClock compares this machine's clock with PostgreSQL's, by which leases run.
+func (d *doctor) lookAtClock(ctx context.Context, db *sqldb.DB) {
+	var theirs float64
+	var apart time.Duration
+	err := db.Read(ctx, func(tx *sqldb.Tx) error {
+		began := time.Now()
+		err := tx.QueryRow("SELECT extract(epoch FROM clock_timestamp())::float8").Scan(&theirs)
+		middle := began.Add(time.Since(began) / 2)
+		apart = middle.Sub(time.UnixMicro(int64(theirs * 1e6))).Round(time.Millisecond)
+		return err
+	})
+	switch {
+	case err != nil:
+		d.add("clock", Fail, err.Error(), "")
+	case apart.Abs() > clockApart:
+		d.add("clock", Warn, fmt.Sprintf("%s apart from PostgreSQL's", apart), "let both machines keep time by NTP")
+	default:
+		d.add("clock", OK, fmt.Sprintf("%s apart from PostgreSQL's", apart), "")
+	}
+}
+
+// askServer asks the server that holds the folder how it is.
+func (d *doctor) askServer(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, askingServer)
+	defer cancel()
+	url := "http://" + d.config.OpsListen + "/readyz"
+	answer, err := readReadiness(ctx, url)
+	if err != nil {
+		d.add("server", Warn, "does not answer: "+err.Error(), "give doctor the server's own ops_listen")
+		return
+	}
+	if answer.Ready {
+		d.add("server", OK, url+" says it is ready", "")
+		return
+	}
+	for _, c := range answer.Checks {
+		if !c.OK {
+			d.add("server", Fail, fmt.Sprintf("%s says it is %s: %s: %s", url, answer.State, c.Name, c.Error), "read the server's log")
+		}
+	}
+}
+
+func readReadiness(ctx context.Context, url string) (answer readiness, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return answer, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return answer, err
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		return answer, fmt.Errorf("%s is not a readiness answer: %w", url, err)
+	}
+	return answer, nil
+}

@@ -1,0 +1,77 @@
+package service
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metric describes one metric of ours on /metrics. Labels come from small fixed sets, never from a scope, an account or
+// an id.
+type Metric struct {
+	Name   string
+	Type   string // counter, gauge or histogram
+	Labels []string
+	About  string
+}
+
+var (
+	buildInfo      = Metric{"svc_build_info", "gauge", []string{"version", "revision", "go"}, "Always 1; the labels say which build runs."}
+	httpRequests   = Metric{"svc_http_requests_total", "counter", []string{"route", "status"}, "Answers on the public address, by route pattern and status class."}
+	httpSeconds    = Metric{"svc_http_request_seconds", "histogram", []string{"route"}, "Time from a request on the public address to the end of its answer."}
+	streamsWorking = Metric{"svc_streams_working", "gauge", nil, "Streams that this node works on now."}
+)
+
+// Metrics is every metric of ours. Those of the Go runtime and of the process stand beside them.
+var Metrics = []Metric{buildInfo, httpRequests, httpSeconds, streamsWorking}
+
+// metrics counts what one server does.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: httpRequests.Name, Help: httpRequests.About}, httpRequests.Labels),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: httpSeconds.Name, Help: httpSeconds.About,
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}, httpSeconds.Labels),
+	}
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildInfo.Name, Help: buildInfo.About}, buildInfo.Labels)
+	b := ThisBuild()
+	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
+	m.registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		build, m.requests, m.seconds,
+	)
+	return m
+}
+
+// watchWorking reports how many streams are worked on, from now on.
+func (m *metrics) watchWorking(working func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: streamsWorking.Name, Help: streamsWorking.About},
+		func() float64 { return float64(working()) },
+	))
+}
+
+// answered counts one answer on the public address.
+func (m *metrics) answered(route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, statusClass(status)).Inc()
+	m.seconds.WithLabelValues(route).Observe(took.Seconds())
+}
+
+func statusClass(status int) string {
+	return string(rune('0'+status/100)) + "xx"
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}

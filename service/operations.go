@@ -1,0 +1,95 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"svc.dev/svc"
+)
+
+// checkTimeout bounds what a readiness check may take.
+const checkTimeout = 2 * time.Second
+
+// operations answers those who keep the service running, never the public.
+func (s *server) operations() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.Handle("GET /metrics", s.metrics.handler())
+	return identified(mux)
+}
+
+// readiness is what /readyz says.
+type readiness struct {
+	Ready  bool    `json:"ready"`
+	State  string  `json:"state"` // loading, serving, draining or failed
+	Checks []check `json:"checks"`
+}
+
+type check struct {
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
+	defer cancel()
+	answer := s.readiness(ctx)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if !answer.Ready {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// readiness asks everything that must hold before requests should come here.
+func (s *server) readiness(ctx context.Context) readiness {
+	n := s.node.Load()
+	if n == nil {
+		loading := errors.New("loading")
+		return judge("loading", loading, loading, loading)
+	}
+	state := n.rt.State()
+	var working error
+	if state != svc.Serving {
+		working = errors.New(string(state))
+	}
+	return judge(string(state), n.db.Ping(ctx), n.migrated(ctx), working)
+}
+
+func judge(state string, database, migrations, workers error) readiness {
+	r := readiness{Ready: true, State: state}
+	for _, c := range []struct {
+		name string
+		err  error
+	}{{"database", database}, {"migrations", migrations}, {"workers", workers}} {
+		answer := check{Name: c.name, OK: c.err == nil}
+		if c.err != nil {
+			r.Ready, answer.Error = false, c.err.Error()
+		}
+		r.Checks = append(r.Checks, answer)
+	}
+	return r
+}
+
+// migrated reports a room that is behind this binary. One ahead is no fault of ours: a newer node has migrated, and both
+// run together for a while.
+func (n *node) migrated(ctx context.Context) error {
+	all, err := versions(ctx, n.db)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if v.Database < v.Binary {
+			return fmt.Errorf("migrations: %w", v.check())
+		}
+	}
+	return nil
+}
