@@ -28,6 +28,13 @@ func (rt *Runtime) Follow(s Stream) *Follower {
 	return &Follower{followers: &rt.follow, followed: rt.follow.join(s)}
 }
 
+// Followed is how many streams have readers on this node.
+func (rt *Runtime) Followed() int {
+	rt.follow.mu.Lock()
+	defer rt.follow.mu.Unlock()
+	return len(rt.follow.rings)
+}
+
 // RunStream is the address of a run's stream.
 func (s Scoped) RunStream(run workflow.Run) Stream { return s.run(run.Workflow, run.ID) }
 
