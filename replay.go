@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
 )
 
@@ -146,7 +147,7 @@ func line(level, message string, pairs []any) workflow.Event {
 	if len(pairs) == 0 {
 		return workflow.Logged(level, message, nil)
 	}
-	attributes, err := encodeJSON(attributesOf(pairs))
+	attributes, err := stream.Encode(attributesOf(pairs))
 	if err != nil || len(attributes) > maxResult-len(message) {
 		attributes = json.RawMessage(`{"truncated":true}`)
 	}

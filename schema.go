@@ -1,7 +1,6 @@
 package svc
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -123,15 +122,4 @@ func cut(text string, n int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:n], "")
-}
-
-// encodeJSON is json.Marshal without the escapes that only HTML needs.
-func encodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/stream"
 )
 
 // Open is the guard that lets everyone in. A resource without a guard is not served at all.
@@ -85,7 +86,7 @@ func (wf *Workflow) CheckInput(input json.RawMessage) error {
 func isNothing[T any]() bool { return reflect.TypeFor[T]() == reflect.TypeFor[struct{}]() }
 
 func encodeOutput(v any) (json.RawMessage, error) {
-	data, err := encodeJSON(v)
+	data, err := stream.Encode(v)
 	if err != nil {
 		return nil, fault.New(fault.OutputSerialization, "The result cannot be written as JSON.", "").Because(err)
 	}

@@ -1,9 +1,10 @@
 package workflow
 
 import (
-	"bytes"
 	"encoding/json"
 	"time"
+
+	"svc.dev/svc/stream"
 )
 
 // EventVersion is the version that every event carries; published clients refuse any other.
@@ -85,23 +86,12 @@ type StepEvent struct {
 
 // Stepped is the log event of a step.
 func Stepped(level string, s StepEvent) (Event, error) {
-	attributes, err := encode(map[string]StepEvent{"step": s})
+	attributes, err := stream.Encode(map[string]StepEvent{"step": s})
 	return Logged(level, s.Name+" "+s.State, attributes), err
 }
 
 // Encode prints the event as it stands in the log and on the wire, on one line.
 func (e Event) Encode(runID string, index int64, at time.Time) ([]byte, error) {
 	e.RunID, e.V, e.EventIndex, e.Timestamp = runID, EventVersion, index, Time(at)
-	return encode(e)
-}
-
-// encode is json.Marshal without the escapes that only HTML needs.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return stream.Encode(e)
 }

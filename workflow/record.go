@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+
+	"svc.dev/svc/stream"
 )
 
 // Kind says what a record of a run's log is for.
@@ -105,7 +107,7 @@ type Memory struct {
 
 // Record encodes the memory.
 func (m Memory) Record() (Record, error) {
-	data, err := encode(m)
+	data, err := stream.Encode(m)
 	return Record{Kind: KindMemory, Data: data}, err
 }
 

@@ -5,6 +5,8 @@ package workflow
 import (
 	"encoding/json"
 	"time"
+
+	"svc.dev/svc/stream"
 )
 
 // Status is where a run stands. It goes from Active to one of the others, once.
@@ -92,7 +94,7 @@ func (r Run) MarshalJSON() ([]byte, error) {
 		record.Result = orNull(r.Result)
 	}
 	record.Error = r.Error.public()
-	return encode(record)
+	return stream.Encode(record)
 }
 
 // publicError is the part of an error that the wire shows.
