@@ -34,9 +34,6 @@ func (s Scoped) Invoke(ctx context.Context, name string, in Invocation) (Invoked
 	if s.rt.workflows[name] == nil {
 		return InvokedRun{}, fault.New(fault.WorkflowNotFound, fmt.Sprintf("No workflow named %q.", name), "Check the name.")
 	}
-	if state := s.rt.State(); state != Serving {
-		return InvokedRun{}, fault.NotAvailable(string(state))
-	}
 	now := s.rt.config.Now()
 	id := s.rt.ids.next("run_", now)
 	a := Admission{
@@ -78,8 +75,20 @@ func (s Scoped) run(workflowName, id string) Stream {
 	return Stream{Scope: s.scope, Kind: KindRun, Name: workflowName, ID: id}
 }
 
+// admitTimeout bounds an admission whose caller no longer waits.
+const admitTimeout = 30 * time.Second
+
 // admit asks for the first lease along with the admission, so that a stream that was idle is worked on without a claim.
+// Once begun it does not end with ctx: a lease that nobody hears of would be lost until it lapses.
 func (rt *Runtime) admit(ctx context.Context, a Admission) (Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return Receipt{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), admitTimeout)
+	defer cancel()
+	if state := rt.State(); state != Serving {
+		return rt.replay(ctx, a, state)
+	}
 	owner, reserved := rt.crew.reserve()
 	if reserved {
 		a.Owner = owner
@@ -89,6 +98,19 @@ func (rt *Runtime) admit(ctx context.Context, a Admission) (Receipt, error) {
 		rt.crew.start(*receipt.Lease)
 	} else if reserved {
 		rt.crew.unreserve()
+	}
+	return receipt, admissionFault(err)
+}
+
+// replay gives the first answer of a key again while nothing new is admitted.
+func (rt *Runtime) replay(ctx context.Context, a Admission, state State) (Receipt, error) {
+	if a.Key == nil || state == Failed {
+		return Receipt{}, fault.NotAvailable(string(state))
+	}
+	a.Replay = true
+	receipt, err := rt.store.Admit(ctx, a)
+	if err != nil && !errors.Is(err, ErrConflict) {
+		return Receipt{}, fault.NotAvailable(string(state)).Because(err)
 	}
 	return receipt, admissionFault(err)
 }
@@ -145,14 +167,14 @@ func (s Scoped) Await(ctx context.Context, name, runID string) (workflow.Run, er
 
 // CancelRun marks a run for cancelling, durable before it returns, and reports whether it was active.
 func (s Scoped) CancelRun(ctx context.Context, runID string) (bool, error) {
-	run, err := s.rt.store.GetRun(ctx, s.scope, runID)
+	found, err := s.rt.store.FindRun(ctx, s.scope, runID)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("cancel run: %w", err)
 	}
-	return s.rt.store.Abort(ctx, s.run(run.Workflow, runID), runID)
+	return s.rt.store.Abort(ctx, found, runID)
 }
 
 // waiters hear of runs that end on this node, before the store is asked.

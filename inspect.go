@@ -75,13 +75,23 @@ func parseRunCursor(text string) string {
 // GetRun finds a run of the scope.
 func (s Scoped) GetRun(ctx context.Context, runID string) (workflow.Run, error) {
 	run, err := s.rt.store.GetRun(ctx, s.scope, runID)
+	return run, lookupFault("get run", runID, err)
+}
+
+// FindRun names the stream of a run of the scope, without reading its input and outcome.
+func (s Scoped) FindRun(ctx context.Context, runID string) (Stream, error) {
+	found, err := s.rt.store.FindRun(ctx, s.scope, runID)
+	return found, lookupFault("find run", runID, err)
+}
+
+func lookupFault(doing, runID string, err error) error {
 	if errors.Is(err, ErrNotFound) {
-		return run, fault.New(fault.RunNotFound, fmt.Sprintf("No run %q.", runID), "Check the id.")
+		return fault.New(fault.RunNotFound, fmt.Sprintf("No run %q.", runID), "Check the id.")
 	}
 	if err != nil {
-		return run, fmt.Errorf("get run: %w", err)
+		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return run, nil
+	return nil
 }
 
 // AgentInfo is an agent as listed.

@@ -3,6 +3,7 @@ package svc
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,7 +107,7 @@ func reason(err error) string {
 	for {
 		rest, ok := strings.CutPrefix(text, "validating ")
 		if !ok {
-			return cut(text, 200)
+			return plainly(text)
 		}
 		_, inner, ok := strings.Cut(rest, ": ")
 		if !ok {
@@ -114,6 +115,16 @@ func reason(err error) string {
 		}
 		text = inner
 	}
+}
+
+var wanted = regexp.MustCompile(`(?s)^type: .* want (?:one of )?"([a-z, ]*)"$`)
+
+// plainly says what was expected where the validator would print the value.
+func plainly(text string) string {
+	if m := wanted.FindStringSubmatch(text); m != nil {
+		return "expected " + m[1]
+	}
+	return cut(text, 200)
 }
 
 // cut shortens a text to at most n bytes, never inside a character.

@@ -198,6 +198,7 @@ type Admission struct {
 	At         time.Time    // zero: the store's clock
 	Blobs      []Attachment // attachments that the stream refers to from now on
 	Owner      *Owner       // nil: no lease is wanted
+	Replay     bool         // only look for the key: nothing is admitted, and a new one is ErrNotFound
 }
 
 // Receipt is the durable answer to an admission.
@@ -320,6 +321,8 @@ type ConversationPage struct {
 type Index interface {
 	// GetRun finds a run of a scope with its input and outcome; another scope's is ErrNotFound.
 	GetRun(ctx context.Context, scope, id string) (workflow.Run, error)
+	// FindRun names a run's stream, without its input and outcome; another scope's run is ErrNotFound.
+	FindRun(ctx context.Context, scope, id string) (Stream, error)
 	// ListRuns pages through the runs of a scope by run id, newest first.
 	ListRuns(ctx context.Context, q RunQuery) (RunPage, error)
 	// Submissions lists a stream's unsettled work in order, at most the first 1,000.

@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,7 +46,7 @@ func NewWorkflow[In, Out any](name string, fn func(ctx context.Context, w *Work,
 			return nil, err
 		}
 		if wf.input != nil && len(raw) > 0 {
-			if err := json.Unmarshal(raw, &in); err != nil {
+			if err := decodeInput(raw, &in); err != nil {
 				return nil, invalidInput(issue{Message: err.Error()})
 			}
 		}
@@ -81,6 +82,22 @@ func (wf *Workflow) CheckInput(input json.RawMessage) error {
 		input = json.RawMessage("{}")
 	}
 	return wf.input.check(input)
+}
+
+// decodeInput reads what was validated. encoding/json would join the values of a repeated key, or stumble over the first of
+// them; the last counts. Numbers keep their digits on the way.
+func decodeInput(raw json.RawMessage, in any) error {
+	var value any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&value); err != nil {
+		return err
+	}
+	once, err := stream.Encode(value)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(once, in)
 }
 
 func isNothing[T any]() bool { return reflect.TypeFor[T]() == reflect.TypeFor[struct{}]() }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"svc.dev/svc"
 )
 
@@ -22,6 +24,14 @@ func (s *server) operations() http.Handler {
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.Handle("GET /metrics", s.metrics.handler())
 	return identified(mux)
+}
+
+// identified gives every answer its request id; one sent by a client is not used.
+func identified(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Request-Id", "req_"+ulid.Make().String())
+		next.ServeHTTP(w, r)
+	})
 }
 
 // readiness is what /readyz says.

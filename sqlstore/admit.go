@@ -24,7 +24,7 @@ func (s *Store) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error)
 		if !storableStream(a.Stream) {
 			return svc.Receipt{}, fmt.Errorf("admit: a name or id that cannot be stored")
 		}
-		if a.Run && a.Key == nil && len(a.Blobs) == 0 {
+		if a.Run && a.Key == nil && len(a.Blobs) == 0 && !a.Replay {
 			receipt, err := s.admitRunPostgres(ctx, a)
 			if !errors.Is(err, pgx.ErrNoRows) {
 				return receipt, err
@@ -54,25 +54,29 @@ func (s *Store) admitted(r svc.Receipt) {
 }
 
 func (s *Store) admit(ctx context.Context, a svc.Admission) (receipt svc.Receipt, err error) {
-	conflict := false
+	var refused error
 	err = s.write(ctx, "admit", func(tx *sqldb.Tx) (err error) {
-		receipt, conflict = svc.Receipt{}, false
+		receipt, refused = svc.Receipt{}, nil
 		now, err := s.now(tx)
 		if err != nil {
 			return err
 		}
 		if a.Key != nil {
 			var found bool
-			receipt, found, conflict, err = s.replayed(tx, a, now)
+			receipt, found, refused, err = s.replayed(tx, a, now)
 			if err != nil || found {
 				return err
 			}
 		}
+		if a.Replay {
+			refused = svc.ErrNotFound
+			return nil
+		}
 		receipt, err = s.enqueue(tx, a, now)
 		return err
 	})
-	if conflict {
-		return svc.Receipt{}, svc.ErrConflict
+	if refused != nil {
+		return svc.Receipt{}, refused
 	}
 	return receipt, err
 }
@@ -84,7 +88,7 @@ FROM submissions b JOIN streams t ON t.id = b.stream WHERE b.idem = $1`
 const forgetKey = `UPDATE submissions SET idem = NULL WHERE stream = $1 AND seq = $2`
 
 // replayed finds the first receipt of a key. A key past its age whose work has settled is forgotten here.
-func (s *Store) replayed(tx *sqldb.Tx, a svc.Admission, now int64) (r svc.Receipt, found, conflict bool, err error) {
+func (s *Store) replayed(tx *sqldb.Tx, a svc.Admission, now int64) (r svc.Receipt, found bool, refused, err error) {
 	var row, seq, tail, at int64
 	var kind string
 	var hash []byte
@@ -92,20 +96,20 @@ func (s *Store) replayed(tx *sqldb.Tx, a svc.Admission, now int64) (r svc.Receip
 	r.Stream.Scope = a.Stream.Scope
 	err = tx.QueryRow(findKey, idem(a)).Scan(&kind, &r.Stream.Name, &r.Stream.ID, &row, &seq, &r.Submission, &tail, &at, &hash, &settled)
 	if errors.Is(err, sql.ErrNoRows) {
-		return r, false, false, nil
+		return r, false, nil, nil
 	}
 	if err != nil {
-		return r, false, false, err
+		return r, false, nil, err
 	}
 	if settled && at < now-s.config.IdempotencyAge.Milliseconds() {
 		_, err = tx.Exec(forgetKey, row, seq)
-		return r, false, false, err
+		return r, false, nil, err
 	}
 	if !bytes.Equal(hash, a.Key.Hash) {
-		return r, true, true, nil
+		return r, true, svc.ErrConflict, nil
 	}
 	r.Stream.Kind, r.Offset, r.AdmittedAt, r.Replayed = svc.Kind(kind), stream.Offset(tail), unixMilli(at), true
-	return r, true, false, nil
+	return r, true, nil, nil
 }
 
 // idem joins the scope and the key: no scope holds a zero byte where it could be mistaken, its length stands before it.

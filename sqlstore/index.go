@@ -46,6 +46,21 @@ FROM runs r JOIN submissions b ON b.stream = r.stream AND b.seq = 0 WHERE r.scop
 	return r, nil
 }
 
+// FindRun names a run's stream.
+func (s *Store) FindRun(ctx context.Context, scope, id string) (svc.Stream, error) {
+	if s.db.Dialect() == sqldb.Postgres && !storable(scope, id) {
+		return svc.Stream{}, svc.ErrNotFound
+	}
+	found := svc.Stream{Scope: scope, Kind: svc.KindRun, ID: id}
+	err := s.read(ctx, "find run", func(tx *sqldb.Tx) error {
+		return tx.QueryRow(`SELECT workflow FROM runs WHERE scope = $1 AND id = $2`, scope, id).Scan(&found.Name)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return svc.Stream{}, svc.ErrNotFound
+	}
+	return found, err
+}
+
 // ListRuns pages through runs, newest first.
 func (s *Store) ListRuns(ctx context.Context, q svc.RunQuery) (page svc.RunPage, err error) {
 	if q.Limit <= 0 {

@@ -15,6 +15,7 @@ var indexLaw = []sentence{
 	completedRunKeepsItsResult,
 	erroredRunKeepsItsError,
 	runOfAnotherScopeIsNotFound,
+	runIsFoundByItsIDAlone,
 	conversationIsNoRun,
 
 	runsAreListedNewestFirst,
@@ -71,6 +72,17 @@ func runIsActiveFromItsAdmission(s *scene) {
 	equalRun(s, s.run(scope, run(1).ID), workflow.Run{
 		ID: run(1).ID, Workflow: refund, Status: workflow.Active, StartedAt: s.db.Now(), Input: a.Input,
 	})
+}
+
+func runIsFoundByItsIDAlone(s *scene) {
+	s.admit(invocation(run(1)))
+	found, err := s.store.FindRun(s.Context(), scope, run(1).ID)
+	s.must(err)
+	equal(s, "stream", found, run(1))
+	_, err = s.store.FindRun(s.Context(), "other", run(1).ID)
+	s.refused(err, svc.ErrNotFound)
+	_, err = s.store.FindRun(s.Context(), scope, run(2).ID)
+	s.refused(err, svc.ErrNotFound)
 }
 
 func runWithoutInputHasNone(s *scene) {

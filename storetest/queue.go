@@ -48,6 +48,7 @@ var queueLaw = []sentence{
 	replayGivesTheFirstReceipt,
 	sameKeyWithAnotherBodyIsAConflict,
 	sameKeyInAnotherScopeIsAnotherKey,
+	replayAdmitsNothing,
 	keyOutlivesSevenDaysWhileUnsettled,
 	keyEndsAfterSevenDaysOnceSettled,
 
@@ -540,6 +541,20 @@ func sameKeyWithAnotherBodyIsAConflict(s *scene) {
 	}
 	equal(s, "queue", s.queue(conversation("42")), []string{"s1"})
 	s.noStream(conversation("43"))
+}
+
+func replayAdmitsNothing(s *scene) {
+	again := keyed(prompt(conversation("42"), "s2"), "key", "body")
+	again.Replay = true
+	_, err := s.store.Admit(s.Context(), again)
+	s.refused(err, svc.ErrNotFound)
+	s.noStream(conversation("42"))
+	s.admit(keyed(prompt(conversation("42"), "s1"), "key", "body"))
+	receipt, err := s.store.Admit(s.Context(), again)
+	s.must(err)
+	equal(s, "replayed", receipt.Replayed, true)
+	equal(s, "first answer", receipt.Submission, "s1")
+	equal(s, "queue", s.queue(conversation("42")), []string{"s1"})
 }
 
 func sameKeyInAnotherScopeIsAnotherKey(s *scene) {

@@ -1,0 +1,43 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+
+	"svc.dev/svc"
+)
+
+// channel hands a request, untouched, to the handler that its channel declares for exactly this method and path.
+func (a *api) channel(x *exchange, r *http.Request, params []string) {
+	routes := a.channelRoutes(params[0], params[1])
+	if len(routes) == 0 {
+		a.fail(x, r, noRoute(r))
+		return
+	}
+	var allowed []string
+	for _, route := range routes {
+		if route.Method == r.Method {
+			a.answerBy(route.Handler, x, r)
+			return
+		}
+		allowed = append(allowed, route.Method)
+	}
+	a.wrongMethod(x, r, allowed...)
+}
+
+// channelRoutes finds what a channel declares for a path, in the order of its declaration.
+func (a *api) channelRoutes(segment, suffix string) []svc.ChannelRoute {
+	name, nameErr := url.PathUnescape(segment)
+	path, pathErr := url.PathUnescape(suffix)
+	channel := a.rt.Channel(name)
+	if nameErr != nil || pathErr != nil || channel == nil {
+		return nil
+	}
+	var found []svc.ChannelRoute
+	for _, route := range channel.Routes {
+		if route.Path == path {
+			found = append(found, route)
+		}
+	}
+	return found
+}

@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/oklog/ulid/v2"
+
+	"svc.dev/svc/fault"
+)
+
+const headerRequestID = "X-Request-Id"
+
+// exchange is the answer to one request. It knows whether anything was written, and what a guard lets through.
+type exchange struct {
+	http.ResponseWriter
+	wrote bool
+
+	next   http.HandlerFunc // behind the guard
+	passed atomic.Int32     // how often the guard called it
+}
+
+// newExchange names the request before anything can be written: every answer carries the name, whoever writes it.
+func (a *api) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
+	w.Header().Set(headerRequestID, a.requestID(r))
+	return &exchange{ResponseWriter: w}
+}
+
+func (a *api) requestID(r *http.Request) string {
+	if a.RequestID != nil {
+		if id := a.RequestID(r); id != "" {
+			return id
+		}
+	}
+	return "req_" + ulid.MustNew(ulid.Now(), rand.Reader).String()
+}
+
+// rescue answers for a handler or guard that panicked before it wrote. Half an answer is broken off instead.
+func (a *api) rescue(x *exchange, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if x.wrote || p == http.ErrAbortHandler {
+		panic(p)
+	}
+	a.fail(x, r, fault.Unexpected(fmt.Errorf("panic: %v\n%s", p, debug.Stack())))
+}
+
+func (x *exchange) WriteHeader(status int) {
+	// What only informs leaves the answer open.
+	x.wrote = x.wrote || status >= 200 || status == http.StatusSwitchingProtocols
+	x.ResponseWriter.WriteHeader(status)
+}
+
+func (x *exchange) Write(p []byte) (int, error) {
+	x.wrote = true
+	return x.ResponseWriter.Write(p)
+}
+
+// Flush writes the head too, if nobody has yet.
+func (x *exchange) Flush() { _ = x.FlushError() }
+
+// FlushError is Flush for an http.ResponseController.
+func (x *exchange) FlushError() error {
+	x.wrote = true
+	return http.NewResponseController(x.ResponseWriter).Flush()
+}
+
+// Hijack gives the connection to a handler that answers in a protocol of its own.
+func (x *exchange) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(x.ResponseWriter).Hijack()
+	x.wrote = x.wrote || err == nil
+	return conn, rw, err
+}
+
+// Unwrap lets an http.ResponseController find what the server offers beyond.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+type exchangeKey struct{}
+
+func (x *exchange) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, exchangeKey{}, x)
+}
+
+func exchangeIn(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}

@@ -1,0 +1,120 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"svc.dev/svc"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/stream"
+)
+
+// statuses is the one table from a fault's type to its status. A type that is not in it is a 500 under its own name.
+var statuses = map[string]int{
+	fault.InvalidJSON:          http.StatusBadRequest,
+	fault.InvalidRequest:       http.StatusBadRequest,
+	fault.InputValidation:      http.StatusBadRequest,
+	fault.InputUnexpected:      http.StatusBadRequest,
+	fault.AgentNotFound:        http.StatusNotFound,
+	fault.WorkflowNotFound:     http.StatusNotFound,
+	fault.RouteNotFound:        http.StatusNotFound,
+	fault.RunNotFound:          http.StatusNotFound,
+	fault.StreamNotFound:       http.StatusNotFound,
+	fault.AttachmentNotFound:   http.StatusNotFound,
+	fault.MethodNotAllowed:     http.StatusMethodNotAllowed,
+	fault.IdempotencyConflict:  http.StatusConflict,
+	fault.StreamOffsetGone:     http.StatusGone,
+	fault.BodyTooLarge:         http.StatusRequestEntityTooLarge,
+	fault.UnsupportedMediaType: http.StatusUnsupportedMediaType,
+	fault.Unavailable:          http.StatusServiceUnavailable,
+}
+
+// fail answers with an error. What nobody foresaw is logged under the request's id, and its text stays here.
+func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, svc.ErrBusy) {
+		err = fault.NotAvailable("busy").Because(err)
+	}
+	f := fault.From(err)
+	status, known := statuses[f.Type]
+	if !known {
+		status = http.StatusInternalServerError
+		a.report(w, r, err)
+	}
+	a.refuse(w, r, status, f)
+}
+
+func (a *api) report(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // nobody waits for the answer, and that is why there is none
+	}
+	a.Log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(headerRequestID),
+		"method", r.Method, "path", receivedPath(r), "error", err)
+}
+
+// linger is how long the rest of a body that is not wanted may still come.
+const linger = 500 * time.Millisecond
+
+// refuse writes a fault in its envelope.
+func (a *api) refuse(w http.ResponseWriter, r *http.Request, status int, f *fault.Error) {
+	h := w.Header()
+	setSecure(h)
+	switch status {
+	case http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	case http.StatusRequestEntityTooLarge:
+		// The connection ends with the answer. A client that still sends may do so for a moment: it would not see the answer
+		// if it was cut off at once.
+		h.Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
+	}
+	writeJSON(w, r, status, a.envelope(f))
+}
+
+func (a *api) envelope(f *fault.Error) []byte {
+	type content struct {
+		Type    string         `json:"type"`
+		Message string         `json:"message"`
+		Details string         `json:"details"`
+		Dev     string         `json:"dev,omitempty"`
+		Meta    map[string]any `json:"meta,omitempty"`
+	}
+	c := content{Type: f.Type, Message: f.Message, Details: f.Details, Meta: f.Meta}
+	if a.Dev {
+		c.Dev = f.Dev
+	}
+	body, err := stream.Encode(map[string]content{"error": c})
+	if err != nil {
+		// Facts that have no JSON are left out: the rest is text.
+		c.Meta = nil
+		body, _ = stream.Encode(map[string]content{"error": c})
+	}
+	return body
+}
+
+// writeJSON writes a whole answer; that to a HEAD has no body.
+func writeJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // who has gone needs no answer
+	}
+}
+
+// setSecure sets what keeps a browser from reading an answer as something else.
+func setSecure(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+}
+
+func noRoute(r *http.Request) error {
+	return fault.New(fault.RouteNotFound, fmt.Sprintf("No route for %s %s.", r.Method, receivedPath(r)), "Check method and path.")
+}
+
+func (a *api) wrongMethod(w http.ResponseWriter, r *http.Request, allowed ...string) {
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	a.fail(w, r, fault.New(fault.MethodNotAllowed, r.Method+" is not allowed here.", "Allowed: "+list+"."))
+}

@@ -1,0 +1,117 @@
+// Package httpapi serves a svc.Runtime over HTTP: workflows are invoked, runs are read and followed, channels take in what
+// providers send. It is an http.Handler to be mounted anywhere; who may do what is decided by the guards of what is served.
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"svc.dev/svc"
+)
+
+// Config is how a Runtime is served. The zero value serves the empty scope.
+type Config struct {
+	// Scope says whose streams a request is about. It is asked before any guard; a fault that it returns is the answer,
+	// another error is a 500. Defaults to the empty scope for every request.
+	Scope func(*http.Request) (string, error)
+	// PublicURL is the mount's address as clients know it, for links in answers. Defaults to the scheme, host and path of
+	// the request as it was received.
+	PublicURL func(*http.Request) string
+	// RequestID names a request that something in front of us has named already. Defaults to a new req_<ULID>.
+	RequestID func(*http.Request) string
+	// MaxBody is the longest body that is read, in bytes. Defaults to 64 MiB.
+	MaxBody int64
+	// MaxBuffered bounds the bodies held at one time, in bytes; a request that would pass it is refused at once. Defaults
+	// to 256 MiB.
+	MaxBuffered int64
+	// LongPoll is how long a read waits for news. Defaults to 30 seconds.
+	LongPoll time.Duration
+	// Heartbeat is how often an open SSE connection shows that it lives. Defaults to 15 seconds.
+	Heartbeat time.Duration
+	// WriteTimeout is how long a reader may take to accept one frame before its SSE connection is ended. Defaults to 30
+	// seconds.
+	WriteTimeout time.Duration
+	// Dev shows what faults tell developers. Defaults to false.
+	Dev bool
+	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Scope == nil {
+		c.Scope = func(*http.Request) (string, error) { return "", nil }
+	}
+	if c.MaxBody <= 0 {
+		c.MaxBody = 64 << 20
+	}
+	if c.MaxBuffered <= 0 {
+		c.MaxBuffered = 256 << 20
+	}
+	if c.LongPoll <= 0 {
+		c.LongPoll = 30 * time.Second
+	}
+	if c.Heartbeat <= 0 {
+		c.Heartbeat = 15 * time.Second
+	}
+	if c.WriteTimeout <= 0 {
+		c.WriteTimeout = 30 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+// routes are all there is. A colon stands for one segment, the star for all that follows, slashes too.
+var routes = []route{
+	{parsePattern("/workflows/:name"), (*api).workflow},
+	{parsePattern("/runs/:runId"), (*api).run},
+	{parsePattern("/channels/:name/*"), (*api).channel},
+}
+
+// route hands the requests of one pattern, whatever their method, to one handler. The parameters are as received, not yet
+// decoded.
+type route struct {
+	pattern pattern
+	serve   func(a *api, x *exchange, r *http.Request, params []string)
+}
+
+type api struct {
+	Config
+	rt     *svc.Runtime
+	bodies bodies
+	guards guards
+}
+
+// New serves what rt declares at the paths below "/"; mount it elsewhere with http.StripPrefix and a prefix that has no
+// slash at its end. Every path that it does not know is a 404 in the API's own envelope.
+func New(rt *svc.Runtime, c Config) http.Handler {
+	c = c.withDefaults()
+	return &api{Config: c, rt: rt, bodies: bodies{most: c.MaxBody, limit: c.MaxBuffered}}
+}
+
+// App is the application of those who need no other: the API at "/", and a 404 of its envelope elsewhere.
+func App(rt *svc.Runtime, c Config) http.Handler { return New(rt, c) }
+
+// NotFound answers every request with the API's own 404, for places where nothing is served.
+func NotFound(c Config) http.Handler {
+	a := &api{Config: c.withDefaults()}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := a.newExchange(w, r)
+		a.fail(x, r, noRoute(r))
+	})
+}
+
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := a.newExchange(w, r)
+	defer a.rescue(x, r)
+	path := r.URL.EscapedPath()
+	for _, route := range routes {
+		if params, ok := route.pattern.match(path); ok {
+			route.serve(a, x, r, params)
+			return
+		}
+	}
+	a.fail(x, r, noRoute(r))
+}

@@ -1,0 +1,76 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// normalize is a JSON text as it is kept: on one line, without the space between its parts, in valid UTF-8. What cannot be
+// a character, bytes and lone surrogates alike, becomes U+FFFD. Everything else stays as it was sent, to the digits of its
+// numbers and the order and repetition of its keys.
+func normalize(text []byte) (json.RawMessage, error) {
+	var b bytes.Buffer
+	b.Grow(len(text))
+	if err := json.Compact(&b, text); err != nil {
+		return nil, err
+	}
+	if utf8.Valid(b.Bytes()) && !bytes.Contains(b.Bytes(), []byte(`\u`)) {
+		return b.Bytes(), nil
+	}
+	return repair(b.Bytes()), nil
+}
+
+// repair replaces what is not a character. The text is valid JSON otherwise, so what is not ASCII and what is escaped
+// stands in a string.
+func repair(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		if text[0] == '\\' {
+			escape, size := repairEscape(text)
+			out, text = append(out, escape...), text[size:]
+			continue
+		}
+		char, size := utf8.DecodeRune(text)
+		out, text = utf8.AppendRune(out, char), text[size:]
+	}
+	return out
+}
+
+const lone = `\ufffd`
+
+// repairEscape returns what the escape at the start of the text becomes, and how much of the text it was.
+func repairEscape(text []byte) (escape []byte, size int) {
+	high, ok := hexEscape(text)
+	switch {
+	case !ok:
+		return text[:2], 2
+	case !utf16.IsSurrogate(high):
+		return text[:6], 6
+	}
+	if low, ok := hexEscape(text[6:]); ok && utf16.DecodeRune(high, low) != utf8.RuneError {
+		return text[:12], 12
+	}
+	return []byte(lone), 6
+}
+
+// hexEscape reads a \uXXXX at the start of the text.
+func hexEscape(text []byte) (rune, bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	var r rune
+	for _, c := range text[2:6] {
+		switch {
+		case c >= 'a':
+			c -= 'a' - 10
+		case c >= 'A':
+			c -= 'A' - 10
+		default:
+			c -= '0'
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}

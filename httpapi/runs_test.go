@@ -1,0 +1,147 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc.dev/svc"
+	"svc.dev/svc/httpapi"
+	"svc.dev/svc/stream"
+)
+
+// ailing is a store that fails when told to.
+type ailing struct {
+	svc.Store
+	admit error
+	tail  atomic.Pointer[error]
+}
+
+func (s *ailing) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error) {
+	if s.admit != nil {
+		return svc.Receipt{}, s.admit
+	}
+	return s.Store.Admit(ctx, a)
+}
+
+func (s *ailing) Tail(ctx context.Context, of svc.Stream) (svc.Tail, error) {
+	if err := s.tail.Load(); err != nil {
+		return svc.Tail{}, *err
+	}
+	return s.Store.Tail(ctx, of)
+}
+
+func (s *ailing) fail(err error) { s.tail.Store(&err) }
+
+// every mode of reading a run, from its start.
+var modes = []string{"", "?offset=-1&live=long-poll", "?offset=-1&live=sse", "?offset=now", "?tail=1"}
+
+func TestStoreErrorBeforeTheHeadIsAnAnswer(t *testing.T) {
+	var store *ailing
+	s := newServer(t, settings{wrap: func(inner svc.Store) svc.Store { store = &ailing{Store: inner}; return store }})
+	id := s.begun(t, "chatty", `{"n":1,"delay":40000}`)
+	for _, mode := range modes {
+		store.fail(errors.New("disk on fire"))
+		got := s.get(t, "/runs/"+id+mode)
+		got.wants(t, 500, "internal_error")
+		if strings.Contains(got.body, "fire") {
+			t.Errorf("the cause is told: %s", got.body)
+		}
+		store.fail(fmt.Errorf("read: %w", svc.ErrBusy))
+		s.get(t, "/runs/"+id+mode).wants(t, 503, "runtime_unavailable")
+		store.fail(fmt.Errorf("read: %w", svc.ErrNoStream))
+		s.get(t, "/runs/"+id+mode).wants(t, 404, "run_not_found")
+	}
+}
+
+func TestStoreErrorInTheMiddleBreaksTheConnection(t *testing.T) {
+	var store *ailing
+	s := newServer(t, settings{
+		Config: httpapi.Config{LongPoll: 200 * time.Millisecond},
+		wrap:   func(inner svc.Store) svc.Store { store = &ailing{Store: inner}; return store },
+	})
+	id := s.begun(t, "chatty", `{"n":1,"delay":40000}`)
+	// Beyond the tail every read asks the store.
+	time.AfterFunc(100*time.Millisecond, func() { store.fail(errors.New("disk on fire")) })
+	got := s.get(t, "/runs/"+id+"?offset=0_7&live=sse")
+	if got.status != 200 || got.err == nil {
+		t.Errorf("answer %d, %q ended with %v", got.status, got.body, got.err)
+	}
+}
+
+func TestRunOfAWorkflowThatIsGoneIsNotFound(t *testing.T) {
+	var store svc.Store
+	s := newServer(t, settings{wrap: func(inner svc.Store) svc.Store { store = inner; return inner }})
+	id := s.invoke(t, "trivial", "")
+	rt, err := svc.New(svc.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const nobody = "run_00000000000000000000000000"
+	gone, unknown := ask(httpapi.New(rt, httpapi.Config{}), "/runs/"+id), ask(httpapi.New(rt, httpapi.Config{}), "/runs/"+nobody)
+	gone.wants(t, 404, "run_not_found")
+	if gone.body != strings.ReplaceAll(unknown.body, nobody, id) {
+		t.Errorf("answer %s, of an unknown run %s", gone.body, unknown.body)
+	}
+}
+
+func TestCursorIsAheadOfTheOneSent(t *testing.T) {
+	s := newServer(t, settings{})
+	id := s.invoke(t, "trivial", "")
+	for _, sent := range []int64{0, 1 << 40} {
+		got := s.get(t, fmt.Sprintf("/runs/%s?offset=0_9&live=long-poll&cursor=%d", id, sent))
+		cursor, err := strconv.ParseInt(got.header.Get(stream.HeaderCursor), 10, 64)
+		if err != nil || cursor <= sent || sent > 0 && cursor > sent+180 {
+			t.Errorf("cursor %d sent, %d received, %v", sent, cursor, err)
+		}
+	}
+}
+
+func TestReadersSeeOneOrderUnderConcurrentWriters(t *testing.T) {
+	const branches, lines, readers = 8, 50, 12
+	s := newServer(t, settings{declare: func(rt *svc.Runtime) { rt.AddWorkflow(crowded(branches, lines)) }})
+	id := s.invoke(t, "crowded", "")
+	heard := make(chan string, readers)
+	for i := range readers {
+		time.AfterFunc(time.Duration(i)*5*time.Millisecond, func() { heard <- s.follow(t, id) })
+	}
+	first := <-heard
+	for range readers - 1 {
+		if other := <-heard; other != first {
+			t.Fatal("two readers heard two stories")
+		}
+	}
+	page := strings.Count(first, `"message":"line `)
+	if page != branches*lines {
+		t.Errorf("%d lines, want %d", page, branches*lines)
+	}
+	for i, index := range eventIndex.FindAllStringSubmatch(first, -1) {
+		if index[1] != strconv.Itoa(i) {
+			t.Fatalf("event %s at %d", index[1], i)
+		}
+	}
+}
+
+// crowded writes lines from many steps side by side.
+func crowded(branches, lines int) *svc.Workflow {
+	wf := svc.NewWorkflow("crowded", func(ctx context.Context, w *svc.Work, _ struct{}) (struct{}, error) {
+		var all []svc.Branching
+		for i := range branches {
+			all = append(all, svc.Branch(fmt.Sprintf("branch %d", i), func(context.Context) (int, error) {
+				for n := range lines {
+					w.Log(fmt.Sprintf("line %d of %d", n, i))
+					time.Sleep(time.Millisecond)
+				}
+				return i, nil
+			}))
+		}
+		return struct{}{}, svc.Parallel(ctx, w, all...)
+	})
+	wf.Route, wf.Runs = svc.Open, svc.Open
+	return wf
+}

@@ -1,0 +1,245 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"svc.dev/svc"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/httpapi"
+	"svc.dev/svc/internal/contract"
+	"svc.dev/svc/sqlstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// settings is how a server under test differs from the one that everybody gets.
+type settings struct {
+	httpapi.Config
+	extras  bool                      // the modules of declareExtras too
+	declare func(*svc.Runtime)        // more modules
+	mount   string                    // the prefix that it is served below
+	stop    time.Duration             // StopTimeout
+	wrap    func(svc.Store) svc.Store // what stands between runtime and store
+}
+
+// server is a runtime on a real store behind a real listener.
+type server struct {
+	*httptest.Server
+	rt      *svc.Runtime
+	stop    func()       // begins to stop the runtime, and waits until it has
+	serving atomic.Int64 // handlers that have not returned
+}
+
+func newServer(t *testing.T, c settings) *server {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), sqlstore.Config{Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var between svc.Store = store
+	if c.wrap != nil {
+		between = c.wrap(store)
+	}
+	rt, err := svc.New(svc.Config{Store: between, StopTimeout: c.stop, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract.Declare(rt)
+	if c.extras {
+		declareExtras(rt)
+	}
+	if c.declare != nil {
+		c.declare(rt)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ran := make(chan error, 1)
+	go func() { ran <- rt.Run(ctx) }()
+	s := &server{rt: rt}
+	s.stop = func() {
+		cancel()
+		if err := <-ran; err != nil {
+			t.Errorf("run: %v", err)
+		}
+		ran <- nil
+	}
+	handler := http.StripPrefix(c.mount, httpapi.New(rt, testConfig(c.Config, quiet)))
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.serving.Add(1)
+		defer s.serving.Add(-1)
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		s.stop()
+		s.CloseClientConnections()
+		s.Close()
+		if err := store.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	return s
+}
+
+// testConfig makes waits short, and long enough for a machine that is busy.
+func testConfig(c httpapi.Config, log *slog.Logger) httpapi.Config {
+	if c.LongPoll == 0 {
+		c.LongPoll = time.Second
+	}
+	if c.Heartbeat == 0 {
+		c.Heartbeat = 500 * time.Millisecond
+	}
+	if c.Log == nil {
+		c.Log = log
+	}
+	return c
+}
+
+// invoke starts a run and returns its id.
+func (s *server) invoke(t *testing.T, name, input string) string {
+	t.Helper()
+	invoked, err := s.rt.Invoke(t.Context(), name, svc.Invocation{Input: []byte(input)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return invoked.RunID
+}
+
+// begun starts a run, and returns its id when its first event is there.
+func (s *server) begun(t *testing.T, name, input string) string {
+	t.Helper()
+	id := s.invoke(t, name, input)
+	eventually(t, "the run begins", func() bool {
+		tail, err := s.rt.Tail(t.Context(), svc.Stream{Kind: svc.KindRun, Name: name, ID: id})
+		return err == nil && tail.Head >= 0
+	})
+	return id
+}
+
+// answer is a response that was read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+	err    error // how the body ended, nil for a proper end
+}
+
+func (s *server) get(t *testing.T, path string) answer {
+	t.Helper()
+	return s.do(t, http.MethodGet, path, nil)
+}
+
+func (s *server) do(t *testing.T, method, path string, body io.Reader, header ...string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	response, err := s.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, string(text), err}
+}
+
+// wants fails the test unless the answer is a fault of that type and status.
+func (a answer) wants(t *testing.T, status int, typ string) {
+	t.Helper()
+	if a.status != status || !strings.HasPrefix(a.body, `{"error":{"type":"`+typ+`",`) {
+		t.Errorf("answer %d %s, want %d %s", a.status, a.body, status, typ)
+	}
+}
+
+// eventually waits for something that takes a moment.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
+func (s *server) address() string { return strings.TrimPrefix(s.URL, "http://") }
+
+// declareExtras adds what the contract program does not have and some transcripts need.
+func declareExtras(rt *svc.Runtime) {
+	bulky := svc.NewWorkflow("bulky", func(_ context.Context, w *svc.Work, in struct {
+		Sizes []int `json:"sizes"`
+	}) (struct{}, error) {
+		for _, size := range in.Sizes {
+			w.Log("bulk", "data", strings.Repeat("x", size))
+		}
+		return struct{}{}, nil
+	})
+	nap := svc.NewWorkflow("nap", func(ctx context.Context, w *svc.Work, in struct {
+		MS int `json:"ms"`
+	}) (struct{}, error) {
+		return struct{}{}, w.Sleep(ctx, time.Duration(in.MS)*time.Millisecond)
+	})
+	typed := svc.NewWorkflow("typed", func(context.Context, *svc.Work, struct{}) (struct{}, error) {
+		return struct{}{}, fault.New("operation_failed", "The <provider> said no.", "It was asked twice.").With("asked", 2)
+	})
+	any := svc.NewWorkflow("any", func(_ context.Context, _ *svc.Work, in any) (any, error) { return in, nil })
+	unrouted := svc.NewWorkflow("unrouted", nothing)
+	silent := svc.NewWorkflow("silent", nothing)
+	twice := svc.NewWorkflow("twice", nothing)
+	denied := svc.NewWorkflow("denied", nothing)
+	stamped := svc.NewWorkflow("stamped", nothing)
+	for _, wf := range []*svc.Workflow{bulky, nap, typed, any} {
+		wf.Route, wf.Runs = svc.Open, svc.Open
+	}
+	silent.Route = func(http.Handler) http.Handler { return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}) }
+	twice.Route = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, r)
+		})
+	}
+	denied.Route = func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnauthorized)
+			io.WriteString(w, `{"blocked":true}`)
+		})
+	}
+	stamped.Route = func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Guard", "was here")
+			next.ServeHTTP(w, r)
+		})
+	}
+	rt.AddWorkflow(bulky, nap, typed, any, unrouted, silent, twice, denied, stamped)
+	rt.AddChannel(&svc.Channel{Name: "hooks", Routes: []svc.ChannelRoute{
+		{Method: "PUT", Path: "/deep/er", Handler: http.HandlerFunc(repeat)},
+		{Method: "POST", Path: "/deep/er", Handler: http.HandlerFunc(repeat)},
+		{Method: "GET", Path: "/mute", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})},
+		{Method: "GET", Path: "/broken", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(errors.New("secret")) })},
+	}})
+}
+
+func nothing(context.Context, *svc.Work, struct{}) (struct{}, error) { return struct{}{}, nil }
+
+// repeat answers with what it was sent.
+func repeat(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.Header().Set("Content-Type", "text/plain")
+	fmt.Fprintf(w, "%s %s %q", r.Method, r.URL.EscapedPath(), body)
+}

@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// stopping reports whether the runtime takes no new readers.
+func (a *api) stopping() bool {
+	select {
+	case <-a.rt.Stopping():
+		return true
+	default:
+		return false
+	}
+}
+
+const (
+	maxSpread = 10 * time.Second
+	minStay   = time.Second // clients give SSE up after a few connections that are shorter
+)
+
+// farewell is when a reader is let go because the runtime stops. Readers go spread over time, so that they do not all come
+// back at once.
+type farewell struct {
+	stopping <-chan struct{} // nil once it was heard
+	at       time.Time       // zero: the runtime does not stop
+	earliest time.Time
+	spread   time.Duration
+}
+
+func (a *api) newFarewell() farewell {
+	return farewell{
+		stopping: a.rt.Stopping(), earliest: time.Now().Add(minStay),
+		spread: max(1, min(maxSpread, a.rt.StopTimeout()/3)),
+	}
+}
+
+// hear sets the time to go; it is called when stopping is closed.
+func (f *farewell) hear() {
+	f.stopping = nil
+	f.at = time.Now().Add(rand.N(f.spread))
+	if f.at.Before(f.earliest) {
+		f.at = f.earliest
+	}
+}
+
+// listen hears of a stop without waiting for it, and reports whether it did just now.
+func (f *farewell) listen() bool {
+	select {
+	case <-f.stopping:
+		f.hear()
+		return true
+	default:
+		return false
+	}
+}
+
+func (f *farewell) due(now time.Time) bool { return !f.at.IsZero() && !now.Before(f.at) }
+
+// before is the earlier of a time and the farewell.
+func (f *farewell) before(t time.Time) time.Time {
+	if !f.at.IsZero() && f.at.Before(t) {
+		return f.at
+	}
+	return t
+}

@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"svc.dev/svc"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/workflow"
+)
+
+// workflow invokes a workflow.
+func (a *api) workflow(x *exchange, r *http.Request, params []string) {
+	wait, err := parseWait(r)
+	// A bad query comes before everything, an unknown workflow too.
+	if err != nil && r.Method == http.MethodPost {
+		a.fail(x, r, err)
+		return
+	}
+	if r.Method != http.MethodPost {
+		a.wrongMethod(x, r, http.MethodPost)
+		return
+	}
+	wf, err := a.findWorkflow(params[0])
+	if err != nil {
+		a.fail(x, r, err)
+		return
+	}
+	scope, err := a.Scope(r)
+	if err != nil {
+		a.fail(x, r, err)
+		return
+	}
+	a.guard(x, r, guarded{wf, "route"}, wf.Route, func(w http.ResponseWriter, r *http.Request) {
+		a.invoke(w, r, wf, scope, wait)
+	})
+}
+
+func parseWait(r *http.Request) (bool, error) {
+	wait := parseQuery(r.URL.RawQuery)["wait"]
+	switch {
+	case len(wait) == 0:
+		return false, nil
+	case len(wait) == 1 && wait[0] == "result":
+		return true, nil
+	}
+	return false, fault.Invalid("wait must be %q.", "result")
+}
+
+// findWorkflow tells nobody that a workflow without a route exists.
+func (a *api) findWorkflow(segment string) (*svc.Workflow, error) {
+	name, err := parameter(segment)
+	if err != nil {
+		return nil, err
+	}
+	wf := a.rt.Workflow(name)
+	if wf == nil || wf.Route == nil {
+		return nil, fault.New(fault.WorkflowNotFound, fmt.Sprintf("No workflow named %q.", name), "Check the name.")
+	}
+	return wf, nil
+}
+
+// invoke admits a run. Once it is admitted it goes on, whether or not the client stays to hear of it.
+func (a *api) invoke(w http.ResponseWriter, r *http.Request, wf *svc.Workflow, scope string, wait bool) {
+	key, err := idempotencyKey(r)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	sent, err := a.bodies.read(r)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	defer sent.release()
+	if err := wf.CheckInput(sent.value); err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	invoked, err := a.rt.In(scope).Invoke(r.Context(), wf.Name, svc.Invocation{
+		Input: sent.value, Key: key, Body: sent.raw, Wait: wait,
+	})
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	a.answerInvoked(w, r, invoked)
+}
+
+const headerKey, headerReplayed = "Idempotency-Key", "Idempotency-Replayed"
+
+const maxKey = 256
+
+func idempotencyKey(r *http.Request) (string, error) {
+	sent := r.Header.Values(headerKey)
+	if len(sent) == 0 {
+		return "", nil
+	}
+	if len(sent) > 1 || sent[0] == "" || len(sent[0]) > maxKey || !visible(sent[0]) {
+		return "", fault.Invalid("Idempotency-Key must be 1 to %d visible characters.", maxKey)
+	}
+	return sent[0], nil
+}
+
+func visible(s string) bool {
+	for _, c := range []byte(s) {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *api) answerInvoked(w http.ResponseWriter, r *http.Request, invoked svc.InvokedRun) {
+	if invoked.Replayed {
+		w.Header().Set(headerReplayed, "true")
+	}
+	switch run := invoked.Run; {
+	case run == nil:
+		writeJSON(w, r, http.StatusAccepted, []byte(`{"runId":"`+invoked.RunID+`"}`))
+	case run.Error != nil:
+		a.refuse(w, r, http.StatusInternalServerError, runFault(run.Error))
+	default:
+		writeJSON(w, r, http.StatusOK, encodeResult(run))
+	}
+}
+
+// runFault is a run's failure as the caller who waited sees it: a typed one under its own name, of a plain one nothing.
+func runFault(e *workflow.Error) *fault.Error {
+	if e.Type == "" || e.Type == fault.Internal {
+		return fault.Unexpected(nil)
+	}
+	return &fault.Error{Type: e.Type, Message: e.Message, Details: e.Details, Meta: e.Meta}
+}
+
+func encodeResult(run *workflow.Run) []byte {
+	result := run.Result
+	if len(result) == 0 {
+		result = json.RawMessage("null")
+	}
+	return fmt.Appendf(nil, `{"result":%s,"runId":%q}`, result, run.ID)
+}
