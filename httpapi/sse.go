@@ -29,7 +29,7 @@ func (run *exposedRun) follow(w http.ResponseWriter, r *http.Request, asked *run
 func (run *exposedRun) connect(w http.ResponseWriter, r *http.Request, asked *runQuery) (*connection, error) {
 	c := &connection{
 		api: run.api, w: w, out: http.NewResponseController(w),
-		follower: run.rt.Follow(run.stream), at: asked.after,
+		follower: run.rt.Follow(run.stream), at: asked.after, lift: r.ProtoMajor > 1,
 	}
 	if err := c.read(r.Context()); err != nil {
 		c.follower.Close()
@@ -63,6 +63,9 @@ type connection struct {
 	beat     time.Time   // when the next heartbeat is due
 	control  time.Time   // when the wait is over, and a control frame says where the stream stands
 	farewell farewell
+
+	deadline time.Time // of what is written now
+	lift     bool      // it must not outlast the writing
 
 	overdue bool // that control frame
 	unsent  int  // bytes written since the last flush
@@ -194,8 +197,14 @@ func (c *connection) pulse(now time.Time) bool {
 	return c.write(stream.Heartbeat())
 }
 
-// allow gives the reader its time to take what is written next. Where no deadline can be set the server's own has to do.
-func (c *connection) allow(now time.Time) { _ = c.out.SetWriteDeadline(now.Add(c.api.WriteTimeout)) }
+// allow gives the reader its time to take what is written next. A deadline that still leaves it is not set anew: that costs
+// as much as the frame. Where none can be set the server's own has to do.
+func (c *connection) allow(now time.Time) {
+	if c.deadline.Sub(now) < c.api.WriteTimeout {
+		c.deadline = now.Add(c.api.WriteTimeout * 5 / 4)
+		_ = c.out.SetWriteDeadline(c.deadline)
+	}
+}
 
 // write reports whether the bytes were taken. They are shared with other readers and never changed.
 func (c *connection) write(p []byte) bool {
@@ -207,10 +216,13 @@ func (c *connection) write(p []byte) bool {
 	return err == nil
 }
 
-// flush sends what was written. The deadline is lifted afterwards: over HTTP/2 it would end a connection that is idle.
+// flush sends what was written. Over HTTP/2 the deadline is lifted afterwards: it would end a connection that is idle.
 func (c *connection) flush() bool {
 	err := c.out.Flush()
 	c.unsent = 0
-	_ = c.out.SetWriteDeadline(time.Time{})
+	if c.lift {
+		c.deadline = time.Time{}
+		_ = c.out.SetWriteDeadline(c.deadline)
+	}
 	return err == nil
 }

@@ -293,9 +293,10 @@ func (s *Store) admitRunPostgres(ctx context.Context, a svc.Admission) (svc.Rece
 		at = a.At.UnixMilli()
 	}
 	var row, admitted int64
-	err := s.db.Pool().QueryRow(ctx, admitRun,
+	err := s.committer.do(ctx, &statement{query: admitRun, dest: []any{&row, &admitted}, args: []any{
 		s.clock(), a.Stream.Scope, string(a.Stream.Kind), a.Stream.Name, a.Stream.ID, lease, epoch, owner,
-		a.Submission, string(a.Kind), a.Input, at).Scan(&row, &admitted)
+		a.Submission, string(a.Kind), a.Input, at,
+	}})
 	if err != nil {
 		return svc.Receipt{}, fmt.Errorf("admit: %w", err)
 	}

@@ -187,17 +187,18 @@ SELECT head, part, next_seq, done_seq, abort_seq, messages, released FROM s`
 func (s *Store) appendPostgres(ctx context.Context, l svc.Lease, c svc.Commit) (svc.Appended, error) {
 	ch := changeOf(c)
 	var m moved
-	var row pgx.Row
-	if plain(c) && c.Run == nil {
-		row = s.db.Pool().QueryRow(ctx, appendPlainPostgres, ch.n, ch.private, ch.bytes, l.Row, l.Epoch, l.Owner, s.clock(), c.Data)
-	} else {
+	st := &statement{
+		query: appendPlainPostgres, row: l.Row, dest: m.fields(),
+		args: []any{ch.n, ch.private, ch.bytes, l.Row, l.Epoch, l.Owner, s.clock(), c.Data},
+	}
+	if !plain(c) || c.Run != nil {
 		args, err := s.fullArgs(l, c, ch)
 		if err != nil {
 			return svc.Appended{}, err
 		}
-		row = s.db.Pool().QueryRow(ctx, appendFullPostgres, args...)
+		st.query, st.args = appendFullPostgres, args
 	}
-	err := row.Scan(m.fields()...)
+	err := s.committer.do(ctx, st)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return svc.Appended{}, svc.ErrFenced
 	}

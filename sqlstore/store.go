@@ -60,11 +60,14 @@ type Store struct {
 	hub    hub
 	sql    statements
 
+	committer *committer // on PostgreSQL
+
 	mu     sync.Mutex
 	voided map[string]bool // owners whose earlier boots were voided
 
-	stop context.CancelFunc
-	work sync.WaitGroup
+	stop    context.CancelFunc
+	work    sync.WaitGroup
+	closing sync.Once
 }
 
 var _ svc.Store = (*Store)(nil)
@@ -114,6 +117,10 @@ func New(ctx context.Context, db *sqldb.DB, c Config) (*Store, error) {
 	if db.Dialect() == sqldb.Postgres {
 		db.Listen(s.hub.heard)
 		s.work.Go(func() { s.poll(background) })
+		s.committer = newCommitter(db.Pool())
+		for range committers {
+			s.work.Go(func() { s.committer.run(background) })
+		}
 	}
 	return s, nil
 }
@@ -135,8 +142,13 @@ func (s *Store) Failed() <-chan struct{} { return s.db.Failed() }
 
 // Close ends what the store began, and the database if Open opened it.
 func (s *Store) Close() error {
-	s.stop()
-	s.work.Wait()
+	s.closing.Do(func() {
+		s.stop()
+		s.work.Wait()
+		if s.committer != nil {
+			close(s.committer.ended)
+		}
+	})
 	if s.owned {
 		return s.db.Close()
 	}
