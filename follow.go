@@ -125,7 +125,7 @@ type followers struct {
 
 	mu     sync.Mutex
 	rings  map[Stream]*followed
-	writes map[Stream]bool // streams whose appends are published here
+	writes map[Stream]int // streams whose appends are published here, and by how many jobs: one may still be leaving
 }
 
 // followed is one stream with readers: a ring of its newest frames.
@@ -153,7 +153,7 @@ func (fs *followers) join(s Stream) *followed {
 		f.readers++
 		return f
 	}
-	f := &followed{stream: s, readers: 1, wake: make(chan struct{}), local: fs.writes[s]}
+	f := &followed{stream: s, readers: 1, wake: make(chan struct{}), local: fs.writes[s] > 0}
 	f.watch(fs.store)
 	if fs.rings == nil {
 		fs.rings = map[Stream]*followed{}
@@ -186,9 +186,9 @@ func (fs *followers) hold(s Stream) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fs.writes == nil {
-		fs.writes = map[Stream]bool{}
+		fs.writes = map[Stream]int{}
 	}
-	fs.writes[s] = true
+	fs.writes[s]++
 	if f := fs.rings[s]; f != nil {
 		f.setLocal(true)
 	}
@@ -198,6 +198,9 @@ func (fs *followers) hold(s Stream) {
 func (fs *followers) letGo(s Stream) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
+	if fs.writes[s]--; fs.writes[s] > 0 {
+		return
+	}
 	delete(fs.writes, s)
 	if f := fs.rings[s]; f != nil {
 		f.setLocal(false)

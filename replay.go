@@ -27,6 +27,8 @@ type Work struct {
 	ctx    context.Context // ends when the run must not go on here
 	cancel context.CancelCauseFunc
 
+	starting sync.Mutex // held while a step is given its place
+
 	mu     sync.Mutex
 	state  *workflow.State
 	uses   map[string]int // of each step name

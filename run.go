@@ -187,6 +187,9 @@ func (w *Work) grace() time.Duration {
 
 // judge says how the run ended, if it did.
 func (w *Work) judge(out outcome) (ended workflow.Run, ok bool) {
+	if w.parked() {
+		_ = w.writer.commit(Commit{}) // what was told stays told; a failure, or a mark found, is the cause below
+	}
 	cause := context.Cause(w.ctx)
 	switch {
 	case errors.Is(cause, errCancelled):

@@ -258,8 +258,7 @@ func (w *Work) backOff(s *workflow.Step, parallel bool) bool {
 
 // attempt runs the step once, its intent recorded before and its outcome after; it reports whether the step has ended.
 func (w *Work) attempt(ctx context.Context, s *workflow.Step, c stepCall) (ended bool) {
-	s.Attempt++
-	w.durable(w.tell(workflow.LevelInfo, s, workflow.StepStarted, nil, workflow.StepBegan(*s)))
+	w.durable(w.begin(s))
 	began := w.rt.config.Now()
 	result, err := w.perform(ctx, c)
 	if w.isOurs(err) {
@@ -280,6 +279,17 @@ func (w *Work) attempt(ctx context.Context, s *workflow.Step, c stepCall) (ended
 		w.durable(w.tell(workflow.LevelError, s, workflow.StepFailed, &s.Millis, workflow.StepEnded(*s)))
 	}
 	return s.Ended
+}
+
+// begin tells that an attempt starts. One step at a time: their places are those of the log.
+func (w *Work) begin(s *workflow.Step) error {
+	w.starting.Lock()
+	defer w.starting.Unlock()
+	w.mu.Lock()
+	w.state.Begin(s)
+	w.mu.Unlock()
+	s.Attempt++
+	return w.tell(workflow.LevelInfo, s, workflow.StepStarted, nil, workflow.StepBegan(*s))
 }
 
 // perform calls the step's function; a panic is its error.

@@ -104,6 +104,9 @@ func (c *crew) start(l Lease) {
 	c.mu.Lock()
 	j := &job{lease: l, crew: c, mark: make(chan struct{}, 1)}
 	j.ctx, j.end = context.WithCancelCause(c.ctx)
+	if old := c.active[l.Row]; old != nil {
+		old.end(ErrFenced) // its lease lapsed and came back to us
+	}
 	c.active[l.Row] = j
 	c.mu.Unlock()
 	c.rt.follow.hold(l.Stream)
@@ -117,7 +120,9 @@ func (c *crew) finish(j *job) {
 	j.end(nil)
 	c.rt.follow.letGo(j.lease.Stream)
 	c.mu.Lock()
-	delete(c.active, j.lease.Row)
+	if c.active[j.lease.Row] == j {
+		delete(c.active, j.lease.Row)
+	}
 	c.mu.Unlock()
 	c.unreserve()
 }

@@ -34,8 +34,8 @@ func (s *Store) voidBoots(ctx context.Context, o svc.Owner) error {
 	}
 	prefix := o.Node + "/"
 	err := s.write(ctx, "void leases", func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(`UPDATE streams SET epoch = epoch + 1, ready_at = `+s.sql.at(1)+`
-WHERE next_seq > done_seq AND owner IS NOT NULL AND substr(owner, 1, $2) = $3 AND owner <> $4`,
+		_, err := tx.Exec(`UPDATE streams SET epoch = epoch + 1, ready_at = `+s.sql.at(1)+` WHERE id IN (SELECT id FROM streams
+WHERE next_seq > done_seq AND owner IS NOT NULL AND substr(owner, 1, $2) = $3 AND owner <> $4 ORDER BY id FOR UPDATE)`,
 			s.clock(), utf8.RuneCountInString(prefix), prefix, ownerName(o))
 		return err
 	})
@@ -284,10 +284,13 @@ func (s *Store) renewPostgres(tx *sqldb.Tx, o svc.Owner, held []svc.Lease) (map[
 	for i, l := range held {
 		rows[i], epochs[i] = l.Row, l.Epoch
 	}
+	// Rows are locked in order, as the committers do: two that wait for each other would stand still for a second.
 	result, err := tx.Query(`
-UPDATE streams SET ready_at = COALESCE($1::bigint, `+postgresNow+`) + $2
-FROM unnest($3::bigint[], $4::bigint[]) AS h(id, epoch)
-WHERE streams.id = h.id AND streams.epoch = h.epoch AND owner = $5
+WITH held AS (
+  SELECT s.id FROM streams s JOIN unnest($3::bigint[], $4::bigint[]) AS h(id, epoch) ON s.id = h.id AND s.epoch = h.epoch
+  WHERE s.owner = $5 ORDER BY s.id FOR UPDATE OF s
+)
+UPDATE streams SET ready_at = COALESCE($1::bigint, `+postgresNow+`) + $2 FROM held WHERE streams.id = held.id
 RETURNING streams.id, streams.epoch, `+marked, s.clock(), leaseTime(o), rows, epochs, ownerName(o))
 	if err != nil {
 		return nil, err

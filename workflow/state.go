@@ -72,14 +72,28 @@ func (s *State) remember(m Memory) {
 	}
 }
 
+// step finds a step that is on record, or puts it there.
 func (s *State) step(id StepID, parallel bool) *Step {
+	step := s.find(id, parallel)
+	s.Begin(step)
+	return step
+}
+
+func (s *State) find(id StepID, parallel bool) *Step {
 	step, ok := s.steps[id]
 	if !ok {
-		step = &Step{ID: id, Seq: len(s.order), Parallel: parallel}
+		step = &Step{ID: id, Seq: -1, Parallel: parallel}
 		s.steps[id] = step
-		s.order = append(s.order, step)
 	}
 	return step
+}
+
+// Begin gives the step its place among the steps, at its first start. Places are given in the order of the log.
+func (s *State) Begin(step *Step) {
+	if step.Seq < 0 {
+		step.Seq = len(s.order)
+		s.order = append(s.order, step)
+	}
 }
 
 // Mismatch is a definition that no longer fits its records.
@@ -91,7 +105,7 @@ func (m *Mismatch) Error() string { return m.Message }
 // Mismatch; a parallel step is found by its identity alone.
 func (s *State) Ask(id StepID, parallel bool) (*Step, error) {
 	if parallel {
-		step := s.step(id, true)
+		step := s.find(id, true)
 		step.asked = true
 		return step, nil
 	}
@@ -101,7 +115,7 @@ func (s *State) Ask(id StepID, parallel bool) (*Step, error) {
 	if s.next < len(s.order) && s.order[s.next].ID.Name != id.Name {
 		return nil, &Mismatch{fmt.Sprintf("The workflow asks for step %q where %q is recorded.", id.Name, s.order[s.next].ID.Name)}
 	}
-	step := s.step(id, false)
+	step := s.find(id, false)
 	step.asked = true
 	return step, nil
 }

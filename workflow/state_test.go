@@ -43,6 +43,7 @@ func TestRecordedStepIsFoundByItsIdentity(t *testing.T) {
 		t.Errorf("second use: %+v, %v", next, err)
 	}
 	fresh, err := state.Ask(id("b"), false)
+	state.Begin(fresh)
 	if err != nil || fresh.Ended || fresh.Seq != 2 {
 		t.Errorf("a new step: %+v, %v", fresh, err)
 	}

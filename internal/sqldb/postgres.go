@@ -55,6 +55,8 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 	}
 	params := config.ConnConfig.RuntimeParams
 	params["synchronous_commit"] = "on"
+	// A node that is paused inside a transaction must not hold rows that others wait for.
+	params["idle_in_transaction_session_timeout"] = "30s"
 	if params["application_name"] == "" {
 		params["application_name"] = "svc"
 	}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// The test's binary plays the roles, as the command's own does.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && roles[os.Args[1]] != nil {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func newBench(t *testing.T) *Bench {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	return &Bench{Quick: true, Folder: folder, Databases: []Database{sqliteIn(folder)}, self: self}
+}
+
+func TestAppendsAreCountedAndPaidFor(t *testing.T) {
+	b := newBench(t)
+	done, err := appendFor(t.Context(), b.Databases[0], 4, 200*time.Millisecond, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Appends == 0 || done.CPU <= 0 || done.Written < int64(done.Appends*recordBytes) {
+		t.Errorf("%d appends took %s of CPU and %d bytes", done.Appends, done.CPU, done.Written)
+	}
+}
+
+func TestRunsAreMeasuredFromAnotherProcess(t *testing.T) {
+	b := newBench(t)
+	err := b.withServer(t.Context(), b.Databases[0], func(s *Server) error {
+		done, err := b.load(t.Context(), s, Load{Path: "/workflows/trivial?wait=result", Writers: 4, For: 200 * time.Millisecond})
+		if err != nil {
+			return err
+		}
+		if done.P50 <= 0 || done.P99 < done.P50 || done.cpu(1) <= 0 || done.After.RSS == 0 {
+			t.Errorf("%+v", done)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryReaderGetsEveryEvent(t *testing.T) {
+	b := newBench(t)
+	bare, err := b.fanOutBare(t.Context(), 20, 500*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDelivered(t, bare, 50)
+	err = b.withServer(t.Context(), b.Databases[0], func(s *Server) error {
+		got, _, err := b.fanOut(t.Context(), b.Databases[0], s, 20, 500*time.Millisecond)
+		checkDelivered(t, got, 51)
+		if got.Written50 <= got.Commit50 {
+			t.Errorf("events waited for no company: %+v", got)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkDelivered(t *testing.T, got Delivered, events int) {
+	t.Helper()
+	if got.Readers != 20 || got.Events != events || got.Missing+got.Astray != 0 || got.Commit50 <= 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLostAndDoubledEventsAreNoticed(t *testing.T) {
+	committed := map[int]int64{0: 100, 1: 200, 2: 300, 3: 400}
+	whole, lossy := &reader{looks: true}, &reader{}
+	whole.note([]byte(`data:[{"eventIndex":0},{"message":"written 150","eventIndex":1}]`), 1200)
+	whole.note([]byte(`data:[{"eventIndex":2},{"eventIndex":3}]`), 1300)
+	lossy.note([]byte(`data:[{"eventIndex":0},{"eventIndex":1},{"eventIndex":1}]`), 1200)
+	lossy.note([]byte(`data:[{"eventIndex":3}]`), 1400)
+	d := delivered([]*reader{whole, lossy}, committed)
+	if d.Events != 3 || d.Missing != 1 || d.Astray != 2 {
+		t.Errorf("%+v", d)
+	}
+	if d.CommitMost != time.Millisecond || d.Written99 != 1050*time.Microsecond {
+		t.Errorf("%+v", d)
+	}
+}
