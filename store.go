@@ -248,6 +248,7 @@ type Commit struct {
 	Settle      Outcome       // settles the submission at the head of the queue
 	Close       bool          // no batch follows, ever
 	Release     bool          // give the lease back if the queue is empty then
+	Blobs       []Attachment  // attachments that the stream refers to from now on
 }
 
 // Appended is where an append left the stream.
@@ -257,6 +258,7 @@ type Appended struct {
 	Aborted  bool // the submission at the head of the queue is marked for abort
 	Waiting  bool // more submissions wait
 	Released bool
+	Next     *Submission // the new head of the queue, after a settlement that kept the lease
 }
 
 // Queue is a stream as those who work on it know it.

@@ -120,11 +120,15 @@ func idem(a svc.Admission) any {
 	return fmt.Sprintf("%d:%s:%s", len(a.Stream.Scope), a.Stream.Scope, a.Key.Name)
 }
 
+// freshTail is the tail of a stream without batches.
+var freshTail = svc.Tail{OpenFrom: stream.Start, ContextFrom: stream.Start}
+
 // place is a stream row as an admission finds or makes it.
 type place struct {
 	row, head, next, done, epoch int64
 	owner                        sql.NullString
 	empty                        bool // it holds no batch
+	tail                         svc.Tail
 }
 
 const (
@@ -132,7 +136,7 @@ const (
 INSERT INTO streams (scope, kind, name, instance, head, next_seq, ready_at, epoch, owner, used_at)
 VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9) ON CONFLICT (scope, kind, name, instance) DO NOTHING RETURNING id`
 	selectStream = `
-SELECT id, head, next_seq, done_seq, epoch, owner, dropped FROM streams
+SELECT id, head, next_seq, done_seq, epoch, owner, dropped, part, open_from, context_from, messages FROM streams
 WHERE scope = $1 AND kind = $2 AND name = $3 AND instance = $4`
 	updateStream = `
 UPDATE streams SET head = $2, next_seq = next_seq + 1, ready_at = CASE WHEN $3 THEN $4 ELSE ready_at END, epoch = $5, owner = $6,
@@ -181,10 +185,8 @@ func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (svc.Receipt, 
 			return svc.Receipt{}, err
 		}
 	}
-	for _, b := range a.Blobs {
-		if _, err := tx.Exec(insertBlob, p.row, b.ID, a.Stream.Scope, b.Blob.SHA256, b.Blob.Size, b.MimeType, b.Filename); err != nil {
-			return svc.Receipt{}, err
-		}
+	if err := insertBlobs(tx, p.row, a.Stream.Scope, a.Blobs); err != nil {
+		return svc.Receipt{}, err
 	}
 	r := receiptOf(a, p.head, at)
 	if leased {
@@ -193,14 +195,24 @@ func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (svc.Receipt, 
 	return r, nil
 }
 
+func insertBlobs(tx *sqldb.Tx, row int64, scope string, blobs []svc.Attachment) error {
+	for _, b := range blobs {
+		if _, err := tx.Exec(insertBlob, row, b.ID, scope, b.Blob.SHA256, b.Blob.Size, b.MimeType, b.Filename); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func receiptOf(a svc.Admission, head, at int64) svc.Receipt {
 	return svc.Receipt{Stream: a.Stream, Submission: a.Submission, Offset: stream.Offset(head), AdmittedAt: unixMilli(at)}
 }
 
 func firstLease(a svc.Admission, p place, seq, at int64) *svc.Lease {
+	tail := p.tail
+	tail.Head = stream.Offset(p.head)
 	return &svc.Lease{
-		Stream: a.Stream, Epoch: p.epoch, Owner: ownerName(*a.Owner), Row: p.row,
-		Tail: svc.Tail{Head: stream.Offset(p.head), OpenFrom: stream.Start, ContextFrom: stream.Start},
+		Stream: a.Stream, Epoch: p.epoch, Owner: ownerName(*a.Owner), Row: p.row, Tail: tail,
 		Submission: svc.Submission{
 			ID: a.Submission, Seq: seq, Kind: a.Kind, Input: a.Input, AdmittedAt: unixMilli(at), State: svc.StateRunning,
 		},
@@ -227,7 +239,7 @@ func (s *Store) takePlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, le
 }
 
 func (s *Store) newPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, leased bool, err error) {
-	p = place{head: -1, next: 1, empty: true}
+	p = place{head: -1, next: 1, empty: true, tail: freshTail}
 	if a.Opening != nil {
 		p.head = 0
 	}
@@ -245,16 +257,13 @@ func (s *Store) newPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, lea
 }
 
 func (s *Store) oldPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, leased bool, err error) {
-	var dropped bool
-	err = tx.QueryRow(selectStream+s.sql.lock, a.Stream.Scope, string(a.Stream.Kind), a.Stream.Name, a.Stream.ID).
-		Scan(&p.row, &p.head, &p.next, &p.done, &p.epoch, &p.owner, &dropped)
+	p, err = s.lockPlace(tx, a.Stream)
 	if errors.Is(err, sql.ErrNoRows) {
 		return place{}, false, nil
 	}
 	if err != nil {
 		return place{}, false, err
 	}
-	p.empty = dropped || p.head < 0
 	if p.empty && a.Opening != nil {
 		p.head++
 	}
@@ -271,6 +280,16 @@ func (s *Store) oldPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, lea
 	becomesReady := idle && (leased || !p.owner.Valid)
 	_, err = tx.Exec(updateStream, p.row, p.head, becomesReady, ready, p.epoch, p.owner, now)
 	return p, leased, err
+}
+
+// lockPlace finds a stream's row, which does not change before the transaction ends.
+func (s *Store) lockPlace(tx *sqldb.Tx, a svc.Stream) (p place, err error) {
+	var dropped bool
+	err = tx.QueryRow(selectStream+s.sql.lock, a.Scope, string(a.Kind), a.Name, a.ID).
+		Scan(&p.row, &p.head, &p.next, &p.done, &p.epoch, &p.owner, &dropped,
+			&p.tail.Part, (*int64)(&p.tail.OpenFrom), (*int64)(&p.tail.ContextFrom), &p.tail.Messages)
+	p.empty = dropped || p.head < 0
+	return p, err
 }
 
 func (s *Store) leaseEnd(o svc.Owner, now int64) int64 {
@@ -302,7 +321,7 @@ func (s *Store) admitRunPostgres(ctx context.Context, a svc.Admission) (svc.Rece
 	}
 	r := receiptOf(a, -1, admitted)
 	if a.Owner != nil {
-		r.Lease = firstLease(a, place{row: row, head: -1, epoch: 1}, 0, admitted)
+		r.Lease = firstLease(a, place{row: row, head: -1, epoch: 1, tail: freshTail}, 0, admitted)
 	}
 	s.admitted(r)
 	return r, nil

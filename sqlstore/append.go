@@ -51,7 +51,7 @@ func changeOf(c svc.Commit) change {
 
 // plain reports whether the commit only appends, which is nearly always.
 func plain(c svc.Commit) bool {
-	return c.Settle == "" && !c.Close && !c.Release && !c.Progress && c.OpenFrom == nil && c.ContextFrom == nil && len(c.Messages) == 0
+	return c.Settle == "" && !c.Close && !c.Release && !c.Progress && c.OpenFrom == nil && c.ContextFrom == nil && len(c.Messages) == 0 && len(c.Blobs) == 0
 }
 
 const (
@@ -94,6 +94,7 @@ func (m moved) appended() svc.Appended {
 func (s *Store) appendSQLite(ctx context.Context, l svc.Lease, c svc.Commit) (svc.Appended, error) {
 	ch, fenced := changeOf(c), false
 	var m moved
+	var next *svc.Submission
 	err := s.write(ctx, "append", func(tx *sqldb.Tx) error {
 		fenced = false
 		at := s.config.Now().UnixMilli()
@@ -111,12 +112,28 @@ func (s *Store) appendSQLite(ctx context.Context, l svc.Lease, c svc.Commit) (sv
 		if err != nil {
 			return err
 		}
-		return s.appendRows(tx, l, c, m, at)
+		if err := s.appendRows(tx, l, c, m, at); err != nil {
+			return err
+		}
+		next, err = s.nextAfter(tx, l, c, m)
+		return err
 	})
 	if fenced {
 		return svc.Appended{}, svc.ErrFenced
 	}
-	return m.appended(), err
+	a := m.appended()
+	a.Next = next
+	return a, err
+}
+
+// nextAfter is the submission that a settlement brings to the head of the queue of a lease that is kept.
+func (s *Store) nextAfter(tx *sqldb.Tx, l svc.Lease, c svc.Commit, m moved) (*svc.Submission, error) {
+	if c.Settle == "" || m.released || m.next == m.done {
+		return nil, nil
+	}
+	b := svc.Submission{Seq: m.done, State: svc.StateRunning}
+	err := tx.QueryRow(headSubmission, l.Row, m.done).Scan(submissionFields(&b)...)
+	return &b, err
 }
 
 // appendRows writes what an append that passed the fence brings along.
@@ -136,6 +153,9 @@ func (s *Store) appendRows(tx *sqldb.Tx, l svc.Lease, c svc.Commit, m moved, at 
 		if _, err := tx.Exec(settleSubmission, string(c.Settle), at, l.Row, m.done-1); err != nil {
 			return err
 		}
+	}
+	if err := insertBlobs(tx, l.Row, l.Stream.Scope, c.Blobs); err != nil {
+		return err
 	}
 	if c.Run == nil {
 		return nil
@@ -180,6 +200,11 @@ b AS (
 ), r AS (
   UPDATE runs SET status = $20, ended_at = $21, result = $22, error = $23 FROM s
   WHERE runs.scope = $24 AND runs.id = $25
+), f AS (
+  INSERT INTO blobs (stream, attachment, scope, sha256, size, mime, filename)
+  SELECT s.id, u.attachment, $24, u.sha256, u.size, u.mime, u.filename
+  FROM s, unnest($26::text[], $27::text[], $28::bigint[], $29::text[], $30::text[]) AS u(attachment, sha256, size, mime, filename)
+  ON CONFLICT (stream, attachment) DO NOTHING
 )
 SELECT head, part, next_seq, done_seq, abort_seq, messages, released FROM s`
 )
@@ -205,7 +230,20 @@ func (s *Store) appendPostgres(ctx context.Context, l svc.Lease, c svc.Commit) (
 	if err != nil {
 		return svc.Appended{}, fmt.Errorf("append: %w", err)
 	}
-	return m.appended(), nil
+	a := m.appended()
+	a.Next, err = s.nextPostgres(ctx, l, c, m)
+	return a, err
+}
+
+func (s *Store) nextPostgres(ctx context.Context, l svc.Lease, c svc.Commit, m moved) (next *svc.Submission, err error) {
+	if c.Settle == "" || m.released || m.next == m.done {
+		return nil, nil
+	}
+	err = s.read(ctx, "next submission", func(tx *sqldb.Tx) (err error) {
+		next, err = s.nextAfter(tx, l, c, m)
+		return err
+	})
+	return next, err
 }
 
 func (s *Store) fullArgs(l svc.Lease, c svc.Commit, ch change) ([]any, error) {
@@ -214,7 +252,13 @@ func (s *Store) fullArgs(l svc.Lease, c svc.Commit, ch change) ([]any, error) {
 	for _, m := range c.Messages {
 		kinds, ids, data = append(kinds, m.Kind), append(ids, m.ID), append(data, m.Data)
 	}
-	var status, scope, run, ended any
+	var attachments, hashes, mimes, names []string
+	var sizes []int64
+	for _, b := range c.Blobs {
+		attachments, hashes, sizes = append(attachments, b.ID), append(hashes, b.Blob.SHA256), append(sizes, b.Blob.Size)
+		mimes, names = append(mimes, b.MimeType), append(names, b.Filename)
+	}
+	var status, run, ended any
 	var result, failure []byte
 	if c.Run != nil {
 		var err error
@@ -222,11 +266,12 @@ func (s *Store) fullArgs(l svc.Lease, c svc.Commit, ch change) ([]any, error) {
 			return nil, fmt.Errorf("append: %w", err)
 		}
 		status, ended, result = string(c.Run.Status), c.Run.EndedAt.UnixMilli(), c.Run.Result
-		scope, run = l.Stream.Scope, c.Run.ID
+		run = c.Run.ID
 	}
 	return []any{
 		ch.n, ch.private, ch.bytes, l.Row, l.Epoch, l.Owner, ch.settle, c.Close, ch.messages,
 		c.Progress || c.Settle != "", offset(c.OpenFrom), offset(c.ContextFrom), c.Release,
-		s.clock(), c.Data, kinds, ids, data, string(c.Settle), status, ended, result, failure, scope, run,
+		s.clock(), c.Data, kinds, ids, data, string(c.Settle), status, ended, result, failure, l.Stream.Scope, run,
+		attachments, hashes, sizes, mimes, names,
 	}, nil
 }

@@ -146,11 +146,12 @@ attempts = attempts + CASE WHEN owner IS NULL THEN 0 ELSE 1 END WHERE id = $3 RE
 		return svc.Lease{}, err
 	}
 	l := f.finish(o, interrupted, reason)
-	err = tx.QueryRow(`SELECT id, kind, input, admitted_at, abort_at IS NOT NULL FROM submissions WHERE stream = $1 AND seq = $2`,
-		row, l.Submission.Seq).Scan(submissionFields(&l.Submission)...)
+	err = tx.QueryRow(headSubmission, row, l.Submission.Seq).Scan(submissionFields(&l.Submission)...)
 	l.Tail.Aborted = l.Submission.Aborted
 	return l, err
 }
+
+const headSubmission = `SELECT id, kind, input, admitted_at, abort_at IS NOT NULL FROM submissions WHERE stream = $1 AND seq = $2`
 
 // fields are where a row of id, epoch, ready_at and leaseColumns is scanned to.
 func (f *found) fields() []any {
@@ -358,10 +359,7 @@ func (s *Store) Abort(ctx context.Context, a svc.Stream, submission string) (boo
 }
 
 func (s *Store) abort(tx *sqldb.Tx, a svc.Stream, submission string) (named int64, err error) {
-	var p place
-	var dropped bool
-	err = tx.QueryRow(selectStream+s.sql.lock, a.Scope, string(a.Kind), a.Name, a.ID).
-		Scan(&p.row, &p.head, &p.next, &p.done, &p.epoch, &p.owner, &dropped)
+	p, err := s.lockPlace(tx, a)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

@@ -14,6 +14,7 @@ import (
 )
 
 var blobsLaw = []sentence{
+	appendRefersToABlob,
 	putNamesBytesByTheirSum,
 	attachmentGivesItsBytesBack,
 	attachmentIsOfItsStreamOnly,
@@ -169,4 +170,19 @@ func bytesSurviveReopening(s *scene) {
 	s.attach(conversation("42"), "s1", a)
 	s.reopen()
 	s.get(conversation("42"), a, "hello")
+}
+
+func appendRefersToABlob(s *scene) {
+	l := s.hold(prompt(conversation("42"), "s1"))
+	blob, err := s.store.Put(s.Context(), scope, strings.NewReader("picture"))
+	s.must(err)
+	_, err = s.store.Append(s.Context(), l, svc.Commit{Data: []byte("x"), N: 1, Blobs: []svc.Attachment{{ID: "a1", Blob: blob, MimeType: "image/png"}}})
+	s.must(err)
+	at, body, err := s.store.Get(s.Context(), conversation("42"), "a1")
+	s.must(err)
+	defer body.Close()
+	data, err := io.ReadAll(body)
+	s.must(err)
+	equal(s, "bytes", string(data), "picture")
+	equal(s, "type", at.MimeType, "image/png")
 }

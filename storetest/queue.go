@@ -49,6 +49,7 @@ var queueLaw = []sentence{
 	sameKeyWithAnotherBodyIsAConflict,
 	sameKeyInAnotherScopeIsAnotherKey,
 	replayAdmitsNothing,
+	settlementBringsTheNextSubmission,
 	keyOutlivesSevenDaysWhileUnsettled,
 	keyEndsAfterSevenDaysOnceSettled,
 
@@ -463,7 +464,9 @@ func settlingKeepsTheLeaseWhileMoreWaits(s *scene) {
 	st := conversation("42")
 	l := s.hold(prompt(st, "s1"))
 	s.admit(prompt(st, "s2"))
-	equal(s, "first", s.append(l, settled()), svc.Appended{Head: 1, Waiting: true})
+	first := s.append(l, settled())
+	first.Next = nil
+	equal(s, "first", first, svc.Appended{Head: 1, Waiting: true})
 	equal(s, "second", s.append(l, settled()), svc.Appended{Head: 2, Released: true})
 	equal(s, "queue", s.queue(st), nil)
 }
@@ -541,6 +544,21 @@ func sameKeyWithAnotherBodyIsAConflict(s *scene) {
 	}
 	equal(s, "queue", s.queue(conversation("42")), []string{"s1"})
 	s.noStream(conversation("43"))
+}
+
+func settlementBringsTheNextSubmission(s *scene) {
+	l := s.hold(prompt(conversation("42"), "s1"))
+	s.admit(prompt(conversation("42"), "s2"))
+	a, err := s.store.Append(s.Context(), l, svc.Commit{Data: []byte("x"), N: 1, Settle: svc.OutcomeCompleted, Release: true})
+	s.must(err)
+	if a.Next == nil {
+		s.Fatal("no next submission")
+	}
+	equal(s, "next", a.Next.ID, "s2")
+	equal(s, "its place", a.Next.Seq, 1)
+	a, err = s.store.Append(s.Context(), l, svc.Commit{Data: []byte("y"), N: 1, Settle: svc.OutcomeCompleted, Release: true})
+	s.must(err)
+	equal(s, "none behind", a.Next == nil, true)
 }
 
 func replayAdmitsNothing(s *scene) {
