@@ -1,0 +1,69 @@
+package conversation
+
+// Owed is what a thread needs next to answer its input.
+type Owed int
+
+// What can be owed. An interruption changes nothing of it: whoever claims the stream next asks the same question.
+const (
+	OwedInput      Owed = iota // nothing is recorded: the input
+	OwedReply                  // a turn of the model
+	OwedClosing                // a reply broke off: its end, and that it did
+	OwedResults                // results of the tools that the last reply called
+	OwedSettlement             // the final reply is recorded: the submission's end
+	OwedNothing                // the submission has settled
+)
+
+func (o Owed) String() string {
+	return [...]string{"input", "reply", "closing", "results", "settlement", "nothing"}[o]
+}
+
+// Resume says what is owed to a submission: the one place that knows, in the normal course and after an interruption alike.
+func (t *Thread) Resume(submission string) Owed {
+	switch {
+	case t.settled == submission && submission != "":
+		return OwedNothing
+	case t.reply != nil:
+		return OwedClosing
+	case len(t.calls) > 0:
+		return OwedResults
+	case t.submission != submission || !t.heard():
+		return OwedInput
+	case t.final:
+		return OwedSettlement
+	}
+	return OwedReply
+}
+
+// heard reports whether any input is recorded: a sub-agent's thread has no submission to tell it by.
+func (t *Thread) heard() bool { return len(t.entries) > 0 }
+
+// Broken is the reply in progress.
+func (t *Thread) Broken() (message string, ok bool) {
+	if t.reply == nil {
+		return "", false
+	}
+	return t.reply.Message, true
+}
+
+// OpenBlock is the kind of block that the reply in progress has not ended, empty if none.
+func (t *Thread) OpenBlock() string {
+	if t.reply == nil || len(t.reply.Parts) == 0 {
+		return ""
+	}
+	return t.reply.Parts[len(t.reply.Parts)-1].Kind
+}
+
+// Calls are the tool calls of the last reply whose results are not committed, and the reply that made them.
+func (t *Thread) Calls() (calls []Call, caller string) { return t.calls, t.caller }
+
+// Outcome is the recorded outcome of a call.
+func (t *Thread) Outcome(call string) (Outcome, bool) {
+	o, ok := t.outcomes[call]
+	return o, ok
+}
+
+// Child is the conversation of the sub-agent that a call began.
+func (t *Thread) Child(call string) (string, bool) {
+	id, ok := t.children[call]
+	return id, ok
+}
