@@ -1,0 +1,181 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/internal/exchange"
+	"svc.dev/svc/stream"
+)
+
+// event is any event of a stream; its type says which of its fields count.
+type event struct {
+	Type    string `json:"type"`
+	Message struct {
+		ID    string `json:"id"`
+		Model string `json:"model"`
+		Usage usage  `json:"usage"`
+	} `json:"message"`
+	ContentBlock struct {
+		Type  string          `json:"type"`
+		Text  string          `json:"text"`
+		Data  string          `json:"data"`
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
+	} `json:"content_block"`
+	Delta struct {
+		Type        string `json:"type"`
+		Text        string `json:"text"`
+		Thinking    string `json:"thinking"`
+		Signature   string `json:"signature"`
+		PartialJSON string `json:"partial_json"`
+		StopReason  string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage usage `json:"usage"`
+	failure
+}
+
+func (e *event) known() bool {
+	switch e.Type {
+	case "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
+		"message_stop", "error":
+		return true
+	}
+	return false
+}
+
+// usage is cumulative; what an event leaves out did not change.
+type usage struct {
+	Input      *int `json:"input_tokens"`
+	Output     *int `json:"output_tokens"`
+	CacheRead  *int `json:"cache_read_input_tokens"`
+	CacheWrite *int `json:"cache_creation_input_tokens"`
+}
+
+// parser reads one answer. The API sends one block at a time.
+type parser struct {
+	cost   func(model.Usage) model.Cost
+	said   exchange.Transcript
+	finish model.Finish
+	reason string
+
+	kind      string // of the open block
+	signature strings.Builder
+	call      model.ToolCall
+	arguments strings.Builder
+}
+
+func (p *parser) Next(e stream.Event) ([]model.Event, error) {
+	var v event
+	if err := exchange.Decode(e.Data, &v, v.known); err != nil {
+		return nil, fmt.Errorf("event %s: %w", e.Name, err)
+	}
+	err := p.read(v)
+	return p.said.Take(), err
+}
+
+// End finds the answer cut off: its last event is missing.
+func (p *parser) End() ([]model.Event, error) { return nil, nil }
+
+func (p *parser) read(v event) error {
+	switch v.Type {
+	case "message_start":
+		p.finish.ResponseID, p.finish.Model = v.Message.ID, v.Message.Model
+		p.count(v.Message.Usage)
+	case "content_block_start":
+		p.begin(v)
+	case "content_block_delta":
+		p.more(v)
+	case "content_block_stop":
+		p.end()
+	case "message_delta":
+		p.reason = v.Delta.StopReason
+		p.count(v.Usage)
+	case "message_stop":
+		return p.stop()
+	case "error":
+		return v.refusal()
+	}
+	return nil
+}
+
+func (p *parser) begin(v event) {
+	b := v.ContentBlock
+	p.kind = b.Type
+	p.signature.Reset()
+	p.arguments.Reset()
+	switch b.Type {
+	case "text":
+		p.said.Text(b.Text)
+	case "redacted_thinking":
+		p.signature.WriteString(redacted + b.Data)
+	case "tool_use":
+		p.call = model.ToolCall{ID: b.ID, Name: b.Name, Input: b.Input}
+	}
+}
+
+func (p *parser) more(v event) {
+	switch v.Delta.Type {
+	case "text_delta":
+		p.said.Text(v.Delta.Text)
+	case "thinking_delta":
+		p.said.Reasoning(v.Delta.Thinking)
+	case "signature_delta":
+		p.signature.WriteString(v.Delta.Signature)
+	case "input_json_delta":
+		p.arguments.WriteString(v.Delta.PartialJSON)
+	}
+}
+
+func (p *parser) end() {
+	switch p.kind {
+	case "text":
+		p.said.Close()
+	case "thinking", "redacted_thinking":
+		p.said.CloseReasoning(p.signature.String())
+	case "tool_use":
+		if p.arguments.Len() > 0 {
+			p.call.Input = json.RawMessage(p.arguments.String())
+		}
+		p.said.Call(p.call)
+	}
+	p.kind = ""
+}
+
+func (p *parser) count(u usage) {
+	for _, n := range []struct {
+		from *int
+		to   *int
+	}{
+		{u.Input, &p.finish.Usage.Input},
+		{u.Output, &p.finish.Usage.Output},
+		{u.CacheRead, &p.finish.Usage.CacheRead},
+		{u.CacheWrite, &p.finish.Usage.CacheWrite},
+	} {
+		if n.from != nil {
+			*n.to = max(0, *n.from)
+		}
+	}
+}
+
+func (p *parser) stop() error {
+	switch p.reason {
+	case "refusal":
+		return exchange.Refusal{Code: "refusal", Message: "the model declines to answer", Final: true}
+	case "max_tokens", "model_context_window_exceeded":
+		p.finish.Reason = model.Length
+	case "tool_use":
+		p.finish.Reason = model.ToolUse
+	default:
+		p.finish.Reason = model.Stop
+	}
+	p.finish.Usage.Cost = p.cost(p.finish.Usage)
+	return p.said.Finish(p.finish)
+}
+
+func cutRedacted(signature string) (data string, ok bool) {
+	return strings.CutPrefix(signature, redacted)
+}

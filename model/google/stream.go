@@ -1,0 +1,131 @@
+package google
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/internal/exchange"
+	"svc.dev/svc/stream"
+)
+
+// chunk is one event of a stream.
+type chunk struct {
+	ResponseID   string `json:"responseId"`
+	ModelVersion string `json:"modelVersion"`
+	Candidates   []struct {
+		Content       content `json:"content"`
+		FinishReason  string  `json:"finishReason"`
+		FinishMessage string  `json:"finishMessage"`
+	} `json:"candidates"`
+	PromptFeedback struct {
+		BlockReason string `json:"blockReason"`
+	} `json:"promptFeedback"`
+	Usage *struct {
+		Prompt     int `json:"promptTokenCount"`
+		ToolPrompt int `json:"toolUsePromptTokenCount"`
+		Cached     int `json:"cachedContentTokenCount"`
+		Candidates int `json:"candidatesTokenCount"`
+		Thoughts   int `json:"thoughtsTokenCount"`
+	} `json:"usageMetadata"`
+	Error *failure `json:"error"`
+}
+
+// parser reads one answer. Nothing marks its end but the end itself, after a chunk that says why.
+type parser struct {
+	cost   func(model.Usage) model.Cost
+	said   exchange.Transcript
+	finish model.Finish
+	reason string
+	why    string // in the provider's words
+}
+
+func (p *parser) Next(e stream.Event) ([]model.Event, error) {
+	var v chunk
+	if err := json.Unmarshal(e.Data, &v); err != nil {
+		return nil, fmt.Errorf("chunk: %w", err)
+	}
+	err := p.read(v)
+	return p.said.Take(), err
+}
+
+// End finishes an answer that said why it stopped; one that did not was cut off.
+func (p *parser) End() ([]model.Event, error) {
+	if p.reason == "" {
+		return nil, nil
+	}
+	err := p.stop()
+	return p.said.Take(), err
+}
+
+func (p *parser) read(v chunk) error {
+	if v.Error != nil {
+		r := v.Error.refusal()
+		r.Status = cmp.Or(r.Status, http.StatusInternalServerError)
+		return r
+	}
+	if reason := v.PromptFeedback.BlockReason; reason != "" {
+		return withheld(reason, "the prompt was blocked")
+	}
+	p.finish.ResponseID = cmp.Or(v.ResponseID, p.finish.ResponseID)
+	p.finish.Model = cmp.Or(v.ModelVersion, p.finish.Model)
+	p.count(v)
+	if len(v.Candidates) == 0 {
+		return nil
+	}
+	c := v.Candidates[0]
+	for _, piece := range c.Content.Parts {
+		p.piece(piece)
+	}
+	p.reason, p.why = cmp.Or(c.FinishReason, p.reason), cmp.Or(c.FinishMessage, p.why)
+	return nil
+}
+
+func (p *parser) piece(v part) {
+	switch {
+	case v.FunctionCall != nil:
+		f := v.FunctionCall
+		p.said.Call(model.ToolCall{ID: f.ID, Name: f.Name, Input: f.Args, Signature: v.ThoughtSignature})
+	case v.Text != nil && v.Thought:
+		p.said.Reasoning(*v.Text)
+		if v.ThoughtSignature != "" {
+			p.said.CloseReasoning(v.ThoughtSignature)
+		}
+	case v.Text != nil:
+		p.said.Text(*v.Text)
+	}
+}
+
+// count takes the last counts that were given: each covers the whole turn. The prompt counts what was cached.
+func (p *parser) count(v chunk) {
+	if v.Usage == nil {
+		return
+	}
+	p.finish.Usage = model.Usage{
+		Input:     max(0, v.Usage.Prompt+v.Usage.ToolPrompt-v.Usage.Cached),
+		Output:    max(0, v.Usage.Candidates+v.Usage.Thoughts),
+		CacheRead: max(0, v.Usage.Cached),
+	}
+}
+
+func (p *parser) stop() error {
+	switch p.reason {
+	case "MAX_TOKENS":
+		p.finish.Reason = model.Length
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY":
+		return withheld(p.reason, cmp.Or(p.why, "the answer was withheld"))
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL":
+		// The model stumbled over its own call; asked again it mostly does not.
+		return exchange.Refusal{Status: http.StatusInternalServerError, Code: p.reason, Message: cmp.Or(p.why, "the model made a call that cannot be read")}
+	default:
+		p.finish.Reason = model.Stop
+	}
+	p.finish.Usage.Cost = p.cost(p.finish.Usage)
+	return p.said.Finish(p.finish)
+}
+
+func withheld(code, message string) exchange.Refusal {
+	return exchange.Refusal{Code: code, Message: message, Final: true}
+}

@@ -1,0 +1,212 @@
+// Package openai speaks to OpenAI by its Responses API, and to all that answer like its Chat Completions API: local
+// servers, gateways, other providers.
+package openai
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/internal/exchange"
+	"svc.dev/svc/model/prices"
+)
+
+// API is one of the two that OpenAI has.
+type API string
+
+// The two APIs.
+const (
+	Responses API = "responses"
+	Chat      API = "chat"
+)
+
+// Config is how to reach the provider.
+type Config struct {
+	Key         string        // Key is the API key. A server at another address than OpenAI's may need none.
+	KeyName     string        // KeyName is what a person sets the key under; messages name it. Defaults to OPENAI_API_KEY.
+	Name        string        // Name is the provider's half of a model's name. Defaults to openai.
+	URL         string        // URL is the address with the version. Defaults to https://api.openai.com/v1.
+	API         API           // API is which to speak. Defaults to Responses at OpenAI's own address, else to Chat.
+	HTTP        *http.Client  // HTTP makes the requests. Defaults to http.DefaultClient.
+	IdleTimeout time.Duration // IdleTimeout is how long the provider may be silent. Defaults to 120 seconds.
+
+	// Cost is what a turn costs. Defaults to prices.Cost.
+	Cost func(provider, name string, u model.Usage) model.Cost
+}
+
+// Provider is a model.Provider.
+type Provider struct {
+	config   Config
+	official bool // the address is OpenAI's own
+	wire     exchange.Client
+}
+
+const official = "https://api.openai.com/v1"
+
+// New makes a provider. Nothing is sent before its first turn.
+func New(c Config) *Provider {
+	// A key that was read from a file may end its line.
+	c.Key = strings.TrimSpace(c.Key)
+	c.KeyName = cmp.Or(c.KeyName, "OPENAI_API_KEY")
+	c.Name = cmp.Or(c.Name, "openai")
+	c.URL = strings.TrimRight(cmp.Or(c.URL, official), "/")
+	p := &Provider{official: isOfficial(c.URL)}
+	if c.API == "" {
+		c.API = Chat
+		if p.official {
+			c.API = Responses
+		}
+	}
+	if c.Cost == nil {
+		c.Cost = prices.Cost
+	}
+	p.config = c
+	p.wire = exchange.Client{
+		Name: c.Name, Key: c.Key, KeyName: c.KeyName, HTTP: c.HTTP, Idle: c.IdleTimeout,
+		Refusal: refusal, Overflow: overflow,
+	}
+	return p
+}
+
+func isOfficial(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Hostname() == "api.openai.com" || strings.HasSuffix(u.Hostname(), ".api.openai.com"))
+}
+
+// Turn answers one turn.
+func (p *Provider) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	if p.config.Key == "" && p.official {
+		return func(yield func(model.Event, error) bool) { yield(model.Event{}, p.wire.NoKey()) }
+	}
+	header := http.Header{}
+	if p.config.Key != "" {
+		header.Set("Authorization", "Bearer "+p.config.Key)
+	}
+	if p.config.API == Responses {
+		return p.wire.Turn(ctx, exchange.Request{
+			URL: p.config.URL + "/responses", Header: header, Body: p.responsesRequest(r),
+		}, p.responsesParser(r))
+	}
+	return p.wire.Turn(ctx, exchange.Request{
+		URL: p.config.URL + "/chat/completions", Header: header, Body: p.chatRequest(r),
+	}, p.chatParser(r))
+}
+
+func (p *Provider) cost(r model.Request) func(model.Usage) model.Cost {
+	return func(u model.Usage) model.Cost { return p.config.Cost(p.config.Name, r.Model, u) }
+}
+
+func (p *Provider) responsesParser(r model.Request) *responsesParser {
+	return &responsesParser{cost: p.cost(r)}
+}
+
+func (p *Provider) chatParser(r model.Request) *chatParser {
+	return &chatParser{cost: p.cost(r)}
+}
+
+// failure is an error of the API. A code may be a word, a number or nothing, depending on who answers.
+type failure struct {
+	Message string          `json:"message"`
+	Type    string          `json:"type"`
+	Code    json.RawMessage `json:"code"`
+}
+
+func (f failure) code() string {
+	var word string
+	if json.Unmarshal(f.Code, &word) == nil && word != "" {
+		return word
+	}
+	if n := f.number(); n != 0 {
+		return strconv.Itoa(n)
+	}
+	return f.Type
+}
+
+func (f failure) number() int {
+	var n int
+	_ = json.Unmarshal(f.Code, &n)
+	return n
+}
+
+// statuses are those that codes and types of errors have outside of a stream.
+var statuses = map[string]int{
+	"server_error":              500,
+	"internal_error":            500,
+	"vector_store_timeout":      504,
+	"server_is_overloaded":      503,
+	"overloaded":                503,
+	"slow_down":                 503,
+	"service_unavailable_error": 503,
+	"rate_limit_exceeded":       429,
+	"rate_limit_error":          429,
+	"tokens":                    429,
+	"requests":                  429,
+	"insufficient_quota":        429,
+	"invalid_api_key":           401,
+	"authentication_error":      401,
+	"invalid_request_error":     400,
+	"invalid_prompt":            400,
+	"context_length_exceeded":   400,
+}
+
+// refusal is a failure within a stream. One that nobody has heard of is taken for the server's.
+func (f failure) refusal() exchange.Refusal {
+	status := cmp.Or(statuses[f.code()], statuses[f.Type], http.StatusInternalServerError)
+	if n := f.number(); n >= 400 && n < 600 {
+		status = n
+	}
+	return exchange.Refusal{Status: status, Code: f.code(), Message: f.Message, Final: final(f.code())}
+}
+
+func refusal(status int, body []byte) exchange.Refusal {
+	var v struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+	}
+	_ = json.Unmarshal(body, &v)
+	f := failure{Message: v.Message}
+	if json.Unmarshal(v.Error, &f) != nil {
+		// Some servers put the sentence where the object belongs.
+		_ = json.Unmarshal(v.Error, &f.Message)
+	}
+	return exchange.Refusal{Status: status, Code: f.code(), Message: f.Message, Final: final(f.code())}
+}
+
+// final tells of failures that no waiting cures, though their status is that of a rate limit.
+func final(code string) bool {
+	return code == "insufficient_quota" || code == "billing_hard_limit_reached"
+}
+
+// overflow knows the code, and the sentences of servers that have none.
+func overflow(code, message string) bool {
+	if code == "context_length_exceeded" || code == "exceed_context_size_error" {
+		return true
+	}
+	message = strings.ToLower(message)
+	for _, sentence := range []string{
+		"maximum context length", "exceeds the context window", "context length exceeded", "context window exceeds",
+		"exceeds the available context size", "exceeds model's maximum context", "input is longer than the context length",
+		"prompt is too long", "greater than the context length",
+	} {
+		if strings.Contains(message, sentence) {
+			return true
+		}
+	}
+	return false
+}
+
+// counted is a count of tokens that is split into its cached parts; each part is a share of the whole.
+func counted(whole, read, written int) model.Usage {
+	return model.Usage{Input: max(0, whole-read-written), CacheRead: max(0, read), CacheWrite: max(0, written)}
+}
+
+func dataURL(i *model.Image) string {
+	return "data:" + i.MimeType + ";base64," + base64Of(i.Data)
+}

@@ -1,0 +1,133 @@
+package scripted_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/modeltest"
+	"svc.dev/svc/model/scripted"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func ask(text string) model.Request {
+	return model.Request{Model: "words", Messages: []model.Message{{Role: model.RoleUser, Parts: []model.Part{model.Text(text)}}}}
+}
+
+func TestWordsAreSteeredByTheText(t *testing.T) {
+	for text, want := range map[string]string{
+		"n=3":            "word0 word1 word2 ",
+		"say n=2 please": "word0 word1 ",
+		"n=0":            "",
+		"n=1 size=10":    "word0 xxxx",
+		"n=1 size=3":     "word0 ",
+	} {
+		h := modeltest.Hear(t, scripted.Words(), ask(text))
+		if h.Err != nil || h.Text != want || h.Finish.Usage != (model.Usage{Input: 1, Output: h.Deltas, TotalTokens: 1 + h.Deltas}) {
+			t.Errorf("%q: %+v", text, h)
+		}
+	}
+	if h := modeltest.Hear(t, scripted.Words(), ask("hello")); h.Deltas != 20 || !strings.HasSuffix(h.Text, " word19 ") {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestWordsTellTheTime(t *testing.T) {
+	h := modeltest.Hear(t, scripted.Words(), ask("n=2 ts=1"))
+	if !regexp.MustCompile(`^t\d{16} t\d{16} $`).MatchString(h.Text) {
+		t.Errorf("%q", h.Text)
+	}
+}
+
+func TestWordsThinkFirst(t *testing.T) {
+	h := modeltest.Hear(t, scripted.Words(), ask("think n=2"))
+	if h.Reasoning == "" || h.Text != "word0 word1 " || h.Finish.Usage.Output != h.Deltas {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestWordsFailForGood(t *testing.T) {
+	h := modeltest.Hear(t, scripted.Words(), ask("fail n=3"))
+	if h.Err == nil || model.Retryable(h.Err) || h.Deltas != 0 {
+		t.Errorf("%+v", h)
+	}
+	if h := modeltest.Hear(t, scripted.Words(), model.Request{Model: "poems"}); h.Err == nil {
+		t.Error("there are no poems")
+	}
+}
+
+func TestWordsRestBetweenDeltas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		for _, err := range scripted.Words().Turn(t.Context(), ask("n=4 delay=50")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took != 150*time.Millisecond {
+			t.Errorf("%v", took)
+		}
+	})
+}
+
+func TestWordsEndWithTheirContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	var last error
+	for _, err := range scripted.Words().Turn(ctx, ask("n=1000000000")) {
+		if n++; n == 10 {
+			cancel()
+		}
+		last = err
+	}
+	if n != 11 || !errors.Is(last, context.Canceled) {
+		t.Errorf("%d events, %v", n, last)
+	}
+}
+
+func TestScriptIsPlayedInOrder(t *testing.T) {
+	p := scripted.New(
+		scripted.Turn{scripted.Think("sig", "Hm."), scripted.Say("Let ", "me."), scripted.Call("add", map[string]int{"a": 2})},
+		scripted.Turn{scripted.Say("5")},
+		scripted.Turn{scripted.Say("So"), scripted.Fail(&model.Error{Class: model.Overloaded})},
+	)
+	h := modeltest.Hear(t, p, ask("1"))
+	if h.Reasoning != "Hm." || h.Signature != "sig" || h.Text != "Let me." || len(h.Calls) != 1 || string(h.Calls[0].Input) != `{"a":2}` || h.Finish.Reason != model.ToolUse {
+		t.Errorf("%+v", h)
+	}
+	if h := modeltest.Hear(t, p, ask("2")); h.Text != "5" || h.Finish.Reason != model.Stop {
+		t.Errorf("%+v", h)
+	}
+	if h := modeltest.Hear(t, p, ask("3")); h.Text != "So" || !model.Retryable(h.Err) {
+		t.Errorf("%+v", h)
+	}
+	if h := modeltest.Hear(t, p, ask("4")); h.Err == nil {
+		t.Error("a turn more than there are")
+	}
+	if len(p.Requests()) != 4 {
+		t.Errorf("%d requests", len(p.Requests()))
+	}
+}
+
+func TestScriptHangsUntilItsContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		p := scripted.Choose(func(model.Request) scripted.Turn {
+			return scripted.Turn{scripted.Wait(time.Second), scripted.Say("Hi"), scripted.Hang()}
+		})
+		h := modeltest.Listen(t, p.Turn(ctx, ask("")))
+		if h.Text != "Hi" || !errors.Is(h.Err, context.DeadlineExceeded) {
+			t.Errorf("%+v", h)
+		}
+	})
+}

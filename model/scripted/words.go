@@ -1,0 +1,161 @@
+package scripted
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc.dev/svc/model"
+)
+
+// thoughts is how many reasoning deltas think adds.
+const thoughts = 3
+
+// The bounds of what a text may ask for.
+const (
+	maxWords = 1 << 30
+	maxSize  = 1 << 20
+	maxDelay = 24 * time.Hour / time.Millisecond
+)
+
+// Words answers with words that the user's text steers: n=20 of them, delay=0 milliseconds apart, each padded to size=0
+// characters; ts=1 makes each the time at which it was said, think adds reasoning before them, and a text that starts with
+// fail fails. It needs no key and no network, and costs nothing.
+func Words() model.Provider { return words{} }
+
+type words struct{}
+
+func (words) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		if name := cmp.Or(r.Model, "words"); name != "words" {
+			yield(model.Event{}, &model.Error{Class: model.Rejected, Message: fmt.Sprintf("there is no scripted model %q", name)})
+			return
+		}
+		w := read(lastText(r))
+		if w.fail {
+			yield(model.Event{}, &model.Error{Class: model.Rejected, Message: "failed on purpose"})
+			return
+		}
+		w.play(ctx, yield)
+	}
+}
+
+// wish is what a text asks for.
+type wish struct {
+	fail     bool
+	thoughts int
+	words    int
+	delay    time.Duration
+	size     int
+	times    bool
+}
+
+func read(text string) wish {
+	w := wish{
+		fail:  strings.HasPrefix(text, "fail"),
+		words: number(text, "n", 20, maxWords),
+		delay: time.Duration(number(text, "delay", 0, int(maxDelay))) * time.Millisecond,
+		size:  number(text, "size", 0, maxSize),
+		times: number(text, "ts", 0, 1) == 1,
+	}
+	if slices.Contains(strings.Fields(text), "think") {
+		w.thoughts = thoughts
+	}
+	return w
+}
+
+var settings = regexp.MustCompile(`\b(n|delay|size|ts)=(\d+)`)
+
+// number is the first setting of a name, no more than most.
+func number(text, name string, otherwise, most int) int {
+	for _, m := range settings.FindAllStringSubmatch(text, -1) {
+		if m[1] != name {
+			continue
+		}
+		n, err := strconv.Atoi(m[2])
+		if err != nil {
+			return most
+		}
+		return min(n, most)
+	}
+	return otherwise
+}
+
+func (w wish) play(ctx context.Context, yield func(model.Event, error) bool) {
+	all := w.thoughts + w.words
+	for i := range all {
+		if err := rest(ctx, w.before(i)); err != nil {
+			yield(model.Event{}, err)
+			return
+		}
+		if !yield(w.delta(i), nil) {
+			return
+		}
+		if last := i+1 == w.thoughts || i+1 == all; last && !yield(model.Event{Type: model.BlockEnd}, nil) {
+			return
+		}
+	}
+	usage := model.Usage{Input: 1, Output: all, TotalTokens: 1 + all}
+	yield(model.Event{Type: model.Finished, Finish: &model.Finish{Reason: model.Stop, Usage: usage, Model: "words"}}, nil)
+}
+
+// before is the rest before a delta: between two there is one, before the first none.
+func (w wish) before(i int) time.Duration {
+	if i == 0 {
+		return 0
+	}
+	return w.delay
+}
+
+func (w wish) delta(i int) model.Event {
+	if i < w.thoughts {
+		return model.Event{Type: model.ReasoningDelta, Text: w.padded(fmt.Sprintf("thought%d ", i))}
+	}
+	text := fmt.Sprintf("word%d ", i-w.thoughts)
+	if w.times {
+		text = fmt.Sprintf("t%d ", time.Now().UnixMicro())
+	}
+	return model.Event{Type: model.TextDelta, Text: w.padded(text)}
+}
+
+func (w wish) padded(text string) string {
+	return text + strings.Repeat("x", max(0, w.size-len(text)))
+}
+
+// rest waits, or returns why it may not.
+func rest(ctx context.Context, d time.Duration) error {
+	if d <= 0 || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// lastText is what the user said last.
+func lastText(r model.Request) string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role != model.RoleUser {
+			continue
+		}
+		var texts []string
+		for _, p := range m.Parts {
+			if p.Text != nil {
+				texts = append(texts, *p.Text)
+			}
+		}
+		return strings.Join(texts, "\n")
+	}
+	return ""
+}
