@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"svc.dev/svc/conversation"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
 )
@@ -67,7 +68,7 @@ func (rt *Runtime) Page(ctx context.Context, s Stream, after stream.Offset) (str
 	return frame, err
 }
 
-// readPage reads the events of a run after an offset, at most up to another, and not more than a page. It returns the head
+// readPage reads what readers see after an offset, at most up to another, and not more than a page. It returns the head
 // that it was read against, too.
 func readPage(ctx context.Context, store Store, s Stream, after, through stream.Offset) (stream.Frame, stream.Offset, error) {
 	tail, err := store.Tail(ctx, s)
@@ -83,7 +84,7 @@ func readPage(ctx context.Context, store Store, s Stream, after, through stream.
 		if err != nil {
 			return frame, 0, fmt.Errorf("read page: %w", err)
 		}
-		if frame, err = cutPage(page.Batches, after, through); err != nil {
+		if frame, err = cutPage(s.Kind, page.Batches, after, through); err != nil {
 			return frame, 0, err
 		}
 	}
@@ -95,28 +96,49 @@ func readPage(ctx context.Context, store Store, s Stream, after, through stream.
 // maxPart stands behind every row of one offset.
 const maxPart = 1<<31 - 1
 
-// cutPage takes events in order until one would pass the bounds of a page.
-func cutPage(batches []Batch, after, through stream.Offset) (stream.Frame, error) {
+// cutPage takes items in order until one would pass the bounds of a page. A run's items are its events; an agent's are whole
+// batches, whatever number of chunks they show.
+func cutPage(kind Kind, batches []Batch, after, through stream.Offset) (stream.Frame, error) {
 	var items [][]byte
-	next, size := after, 2
+	next, size, taken := after, 2, 0
 	for _, b := range batches {
-		events, err := workflow.Events(b.Data)
+		parts, err := shownOf(kind, b)
 		if err != nil {
 			return stream.Frame{}, fmt.Errorf("read page: %w", err)
 		}
-		for i, event := range events {
-			offset := b.Last - stream.Offset(len(events)-1-i)
-			if offset <= after || offset > through {
+		for _, p := range parts {
+			if p.offset <= after || p.offset > through {
 				continue
 			}
-			size += len(event) + 1
-			if len(items) == stream.PageItems || len(items) > 0 && size > stream.PageBytes {
+			for _, item := range p.items {
+				size += len(item) + 1
+			}
+			if taken == stream.PageItems || taken > 0 && size > stream.PageBytes {
 				return stream.NewFrame(after, next, items), nil
 			}
-			items, next = append(items, event), offset
+			items, next, taken = append(items, p.items...), p.offset, taken+1
 		}
 	}
 	return stream.NewFrame(after, next, items), nil
+}
+
+// shownAt is what readers see at one offset.
+type shownAt struct {
+	offset stream.Offset
+	items  [][]byte
+}
+
+func shownOf(kind Kind, b Batch) ([]shownAt, error) {
+	if kind == KindAgent {
+		chunks, err := conversation.Chunks(b.Last, b.Data)
+		return []shownAt{{b.Last, chunks}}, err
+	}
+	events, err := workflow.Events(b.Data)
+	shown := make([]shownAt, len(events))
+	for i := range events {
+		shown[i] = shownAt{b.Last - stream.Offset(len(events)-1-i), events[i : i+1]}
+	}
+	return shown, err
 }
 
 // followers are the streams that have readers on this node.
@@ -207,18 +229,21 @@ func (fs *followers) letGo(s Stream) {
 	}
 }
 
-// publish hands an append to the stream's readers, if it has any. It is called after the commit, in order.
-func (fs *followers) publish(s Stream, after, head stream.Offset, events [][]byte, closed bool) {
+// followed reports whether the stream has readers here.
+func (fs *followers) followed(s Stream) bool { return fs.find(s) != nil }
+
+// publish hands an append to the stream's readers, if it has any. It is called after the commit, in order. What could not be
+// shown, or is more than a page at once, the readers take from the store.
+func (fs *followers) publish(s Stream, after, head stream.Offset, items [][]byte, closed, shown bool) {
 	f := fs.find(s)
-	if f == nil || len(events) == 0 && !closed {
+	if f == nil || head == after && !closed {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if fitsPage(events) {
-		f.push(stream.NewFrame(after, head, events))
+	if shown && fitsPage(items) {
+		f.push(stream.NewFrame(after, head, items))
 	} else {
-		// More than a page at once: the readers take it from the store.
 		f.forget()
 	}
 	f.closed = f.closed || closed
@@ -238,7 +263,7 @@ func (f *followed) push(frame stream.Frame) {
 		f.forget()
 	}
 	f.fresh, f.head = true, frame.Next
-	if frame.Items == 0 {
+	if frame.Next == frame.After {
 		return
 	}
 	f.frames = append(f.frames, frame)

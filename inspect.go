@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/workflow"
@@ -94,6 +96,14 @@ func lookupFault(doing, runID string, err error) error {
 	return nil
 }
 
+// Conversations pages through the scope's agent instances, last used first; an empty agent is every agent.
+func (s Scoped) Conversations(ctx context.Context, agent string, before *Conversation, limit int) (ConversationPage, error) {
+	if limit <= 0 {
+		limit = defaultRuns
+	}
+	return s.rt.store.Conversations(ctx, ConversationQuery{Scope: s.scope, Agent: agent, Before: before, Limit: min(limit, maxRuns)})
+}
+
 // AgentInfo is an agent as listed.
 type AgentInfo struct {
 	Name        string     `json:"name"`
@@ -107,5 +117,14 @@ type Transports struct {
 	HTTP bool `json:"http,omitempty"`
 }
 
-// ListAgents lists the declared agents: none before agents can be declared.
-func (s Scoped) ListAgents() []AgentInfo { return []AgentInfo{} }
+// ListAgents lists the agents that were declared in code, by name.
+func (s Scoped) ListAgents() []AgentInfo {
+	list := []AgentInfo{}
+	for _, name := range slices.Sorted(maps.Keys(s.rt.agents)) {
+		a := s.rt.agents[name]
+		list = append(list, AgentInfo{
+			Name: a.Name, Description: a.Description, Transports: Transports{HTTP: a.Route != nil}, Defined: true,
+		})
+	}
+	return list
+}

@@ -21,7 +21,7 @@ type Work struct {
 	rt      *Runtime
 	job     *job
 	started workflow.Run
-	writer  *writer
+	writer  *events
 	resumed bool // after an interruption: kept steps are told
 
 	ctx    context.Context // ends when the run must not go on here
@@ -29,16 +29,18 @@ type Work struct {
 
 	starting sync.Mutex // held while a step is given its place
 
-	mu     sync.Mutex
-	state  *workflow.State
-	uses   map[string]int // of each step name
-	inside int            // steps under way
-	lines  int
-	sleeps int
-	values int
-	left   bool // the function left: parked, or the node stops
-	until  time.Time
-	broken error // the definition does not fit
+	mu       sync.Mutex
+	state    *workflow.State
+	uses     map[string]int // of each step name
+	inside   int            // steps under way
+	lines    int
+	sleeps   int
+	values   int
+	asks     int
+	messages []spoken // of the run\'s own conversation
+	left     bool     // the function left: parked, or the node stops
+	until    time.Time
+	broken   error // the definition does not fit
 }
 
 const (

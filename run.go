@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime/debug"
 	"time"
 
@@ -19,14 +18,6 @@ const (
 	releasedStop  = "stopped"     // the node stopped
 	releasedError = "interrupted" // an append did not go through
 )
-
-// How long a function may take to return once its context has ended: its run then ends, or goes on elsewhere, without it.
-const (
-	cancelGrace = 10 * time.Second
-	stopGrace   = 200 * time.Millisecond
-)
-
-var errCancelled = errors.New("the run was cancelled")
 
 // workRun brings a run to its end, or to the point where another goes on.
 func (j *job) workRun() {
@@ -59,13 +50,15 @@ func (j *job) newWork(run workflow.Run) (*Work, error) {
 	rt, l := j.crew.rt, j.lease
 	w := &Work{rt: rt, job: j, started: run, state: workflow.NewState(), uses: map[string]int{}}
 	w.ctx, w.cancel = context.WithCancelCause(j.ctx)
-	w.writer = newWriter(rt, l)
+	w.writer = newEvents(rt, l)
 	w.writer.lost = func(err error) { w.cancel(err) }
-	w.writer.mark = func() { w.cancel(errCancelled) }
+	w.writer.mark = func() { w.cancel(errAborted) }
 	if l.Tail.Head < 0 {
 		return w, w.writer.event(workflow.KindEvent, workflow.Started(run))
 	}
-	if err := rt.fold(j.ctx, l, w.state.Apply); err != nil {
+	if err := rt.eachBatch(j.ctx, l.Stream, Position{Offset: stream.Start}, stream.Tail, func(b Batch) error {
+		return w.state.Apply(b.Data)
+	}); err != nil {
 		return nil, err
 	}
 	if l.Reason == releasedSleep && !l.Interrupted {
@@ -73,29 +66,6 @@ func (j *job) newWork(run workflow.Run) (*Work, error) {
 	}
 	w.resumed = true
 	return w, w.writer.event(workflow.KindEvent, workflow.Resumed(run))
-}
-
-// foldRows bounds a page of a fold, beside its bytes.
-const foldRows = 4096
-
-// fold reads all batches of a leased stream in order.
-func (rt *Runtime) fold(ctx context.Context, l Lease, apply func(batch []byte) error) error {
-	r := Range{After: Position{Offset: stream.Start}, Through: stream.Tail, Items: foldRows, Bytes: workflow.MaxBatch}
-	for {
-		page, err := rt.store.Read(ctx, l.Stream, r)
-		if err != nil {
-			return fmt.Errorf("fold: %w", err)
-		}
-		for _, b := range page.Batches {
-			if err := apply(b.Data); err != nil {
-				return fmt.Errorf("fold %s: %w", b.Last, err)
-			}
-			r.After = b.Position()
-		}
-		if !page.More {
-			return nil
-		}
-	}
 }
 
 // run calls the function unless there is a reason not to, and says how the run ended; ok is false if it did not.
@@ -106,18 +76,13 @@ func (w *Work) run(j *job) (ended workflow.Run, ok bool) {
 	case l.Attempts >= w.rt.config.MaxAttempts:
 		return w.failed(fault.New(fault.RunInterrupted, fmt.Sprintf("The run was interrupted %d times.", l.Attempts), "")), true
 	}
-	marked, stop := w.rt.store.Watch(Topic{Stream: j.lease.Stream, Of: Mark})
-	defer stop()
-	returned := w.call()
-	w.attend(j, returned, marked)
-	select {
-	case out := <-returned:
-		return w.judge(out)
-	default:
+	out := &outcome{gone: true}
+	if !j.attend(w.ctx, w.cancel, w.writer, func() <-chan struct{} { return w.call(out) }) {
 		// The function goes on without us; what it still does finds the writer lost.
 		w.rt.config.Log.Warn("function did not stop", "run_id", w.started.ID)
 		return w.judge(outcome{gone: true})
 	}
+	return w.judge(*out)
 }
 
 // outcome is how the function's goroutine ended.
@@ -127,62 +92,23 @@ type outcome struct {
 	gone   bool // it did not return: it left at a step, or was left behind
 }
 
-// call runs the function in a goroutine of its own, so that it can be ended at a step without its consent.
-func (w *Work) call() chan outcome {
-	returned := make(chan outcome, 1)
+// call runs the function in a goroutine of its own, so that it can be ended at a step without its consent. The outcome
+// stands when the channel is closed.
+func (w *Work) call(out *outcome) <-chan struct{} {
+	returned := make(chan struct{})
 	wf := w.rt.workflows[w.started.Workflow]
 	go func() {
-		out := outcome{gone: true}
+		defer close(returned)
 		defer func() {
 			if p := recover(); p != nil {
 				w.rt.config.Log.Error("workflow panicked", "run_id", w.started.ID, "panic", p, "stack", string(debug.Stack()))
-				out = outcome{err: fmt.Errorf("panic: %v", p)}
+				*out = outcome{err: fmt.Errorf("panic: %v", p)}
 			}
-			returned <- out
 		}()
 		result, err := wf.call(w.ctx, w, w.started.Input)
-		out = outcome{result: result, err: err}
+		*out = outcome{result: result, err: err}
 	}()
 	return returned
-}
-
-// attend waits for the function, writes what has gathered when its time has come, and listens for an abort mark. It
-// leaves the outcome in the channel, or returns without one when the function does not stop.
-func (w *Work) attend(j *job, returned chan outcome, marked <-chan struct{}) {
-	flush := time.NewTimer(math.MaxInt64)
-	defer flush.Stop()
-	var late <-chan time.Time
-	gone := w.ctx.Done()
-	for {
-		select {
-		case out := <-returned:
-			returned <- out
-			return
-		case <-w.writer.kick:
-			if at, ok := w.writer.due(); ok {
-				flush.Reset(at.Sub(w.rt.config.Now()))
-			}
-		case <-flush.C:
-			_ = w.writer.commit(Commit{}) // a failure has cancelled the context
-		case <-marked:
-			if tail, err := w.rt.store.Tail(w.ctx, j.lease.Stream); err == nil && tail.Aborted {
-				w.cancel(errCancelled)
-			}
-		case <-j.mark:
-			w.cancel(errCancelled)
-		case <-gone:
-			gone, late = nil, time.After(w.grace())
-		case <-late:
-			return
-		}
-	}
-}
-
-func (w *Work) grace() time.Duration {
-	if errors.Is(context.Cause(w.ctx), errStopped) {
-		return stopGrace
-	}
-	return cancelGrace
 }
 
 // judge says how the run ended, if it did.
@@ -192,7 +118,7 @@ func (w *Work) judge(out outcome) (ended workflow.Run, ok bool) {
 	}
 	cause := context.Cause(w.ctx)
 	switch {
-	case errors.Is(cause, errCancelled):
+	case errors.Is(cause, errAborted):
 		return w.failed(cancelled()), true
 	case cause != nil || w.parked():
 		return ended, false

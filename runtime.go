@@ -18,6 +18,8 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sync/errgroup"
+
+	"svc.dev/svc/model"
 )
 
 // Config is what a Runtime is made of. Only Store is needed.
@@ -41,6 +43,14 @@ type Config struct {
 	// StopTimeout is how long work in flight may take to come to a recorded point when Run is told to stop. Defaults to 30
 	// seconds.
 	StopTimeout time.Duration
+	// Resolve finds agents that were not added in code; nil and no error is an agent that does not exist. An empty version
+	// asks for the newest. Defaults to none.
+	Resolve func(ctx context.Context, scope, name, version string) (*Agent, error)
+	// Model finds the provider of a model's name, such as model.Providers.Find. Defaults to none: every prompt fails.
+	Model func(ctx context.Context, scope, name string) (model.Provider, error)
+	// ModelRetry is the pause before a failed model call is repeated; each further one is twice as long. Defaults to 2
+	// seconds.
+	ModelRetry time.Duration
 	// Log hears what an operator should know. Defaults to slog.Default().
 	Log *slog.Logger
 	// Now is the clock. Defaults to time.Now.
@@ -65,6 +75,9 @@ func (c Config) withDefaults() Config {
 	if c.Park <= 0 {
 		c.Park = 10 * time.Second
 	}
+	if c.ModelRetry <= 0 {
+		c.ModelRetry = 2 * time.Second
+	}
 	if c.StopTimeout <= 0 {
 		c.StopTimeout = 30 * time.Second
 	}
@@ -87,12 +100,14 @@ type Runtime struct {
 	config    Config
 	store     Store
 	workflows map[string]*Workflow
+	agents    map[string]*Agent
 	channels  map[string]*Channel
 
 	ids      idSource
 	crew     *crew
 	follow   followers
 	waiters  waiters
+	states   states
 	stopping chan struct{} // closed when Run begins to stop
 
 	mu    sync.Mutex
@@ -127,7 +142,7 @@ func New(c Config) (*Runtime, error) {
 	}
 	rt := &Runtime{
 		config: c, store: c.Store, state: Serving,
-		workflows: map[string]*Workflow{}, channels: map[string]*Channel{},
+		workflows: map[string]*Workflow{}, agents: map[string]*Agent{}, channels: map[string]*Channel{},
 		stopping: make(chan struct{}),
 	}
 	rt.Scoped = Scoped{rt: rt}
@@ -165,6 +180,21 @@ func (rt *Runtime) AddChannel(channels ...*Channel) {
 
 // Workflow finds a declared workflow, nil if there is none.
 func (rt *Runtime) Workflow(name string) *Workflow { return rt.workflows[name] }
+
+// Agent finds an agent of a scope by its name, nil if there is none.
+func (s Scoped) Agent(ctx context.Context, name string) (*Agent, error) {
+	return s.rt.agent(ctx, s.scope, name, "")
+}
+
+func (rt *Runtime) agent(ctx context.Context, scope, name, version string) (*Agent, error) {
+	if a := rt.agents[name]; a != nil {
+		return a, nil
+	}
+	if rt.config.Resolve == nil {
+		return nil, nil
+	}
+	return rt.config.Resolve(ctx, scope, name, version)
+}
 
 // Channel finds a declared channel, nil if there is none.
 func (rt *Runtime) Channel(name string) *Channel { return rt.channels[name] }
@@ -247,7 +277,7 @@ func (rt *Runtime) stop(state State) {
 func (rt *Runtime) newOwner() Owner {
 	return Owner{
 		Node: rt.config.Node, Boot: randomName("boot_"), Lease: rt.config.Lease,
-		Workflows: slices.Sorted(maps.Keys(rt.workflows)),
+		Workflows: slices.Sorted(maps.Keys(rt.workflows)), Agents: len(rt.agents) > 0 || rt.config.Resolve != nil,
 	}
 }
 
@@ -266,6 +296,14 @@ func (s *idSource) next(prefix string, at time.Time) string {
 		panic(fmt.Sprintf("svc: new id: %v", err))
 	}
 	return prefix + id.String()
+}
+
+// newUUID is a random UUID.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 func randomName(prefix string) string {

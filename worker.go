@@ -259,7 +259,9 @@ func (j *job) abort() {
 func (j *job) work() {
 	if j.lease.Stream.Kind == KindRun {
 		j.workRun()
+		return
 	}
+	j.workAgent()
 }
 
 // rest gives the slot back while the job only waits, so that waiting work never starves other work.

@@ -7,55 +7,58 @@ import (
 	"time"
 
 	"svc.dev/svc/stream"
-	"svc.dev/svc/workflow"
 )
 
 // flushBytes is how much gathers before it is written whatever the time.
 const flushBytes = 8 << 10
 
-// writer gathers the records of one run into appends: what must be durable is committed at once and takes along what
+// form is how a kind of stream lays its records into batches. Its methods are called by one goroutine at a time, in the
+// order of the log.
+type form[R any] interface {
+	// lay fills a commit with the batch of records, which stands right behind head.
+	lay(c *Commit, head stream.Offset, records []R) error
+	// shown is what readers see of the batch whose last offset is given.
+	shown(last stream.Offset, records []R) ([][]byte, error)
+	// weigh is about how many bytes a record takes.
+	weigh(r R) int
+}
+
+// writer gathers the records of one stream into appends: what must be durable is committed at once and takes along what
 // waits, the rest goes when the stream has been quiet for a while or enough has come together.
-type writer struct {
+type writer[R any] struct {
 	rt    *Runtime
 	lease Lease
+	form  form[R]
 	lost  func(error) // told once when an append did not go through
 	mark  func()      // told when an append finds an abort mark
 
 	kick chan struct{} // records wait for the flush timer
 
 	appending sync.Mutex // held by whoever appends
-	mu        sync.Mutex
-	waiting   []workflow.Record
-	bytes     int
-	index     int64 // of the next event
-	added     int64 // records ever added
-	written   int64 // records durable
-	progress  bool  // a step's end waits: the attempts start again
-	last      time.Time
-	err       error
+	head      stream.Offset
+	next      *Submission // after a settlement: the new head of the queue
+
+	mu      sync.Mutex
+	waiting []R
+	blobs   []Attachment // that waiting records name
+	bytes   int
+	added   int64 // records ever added
+	written int64 // records durable
+	last    time.Time
+	err     error
 }
 
-func newWriter(rt *Runtime, l Lease) *writer {
-	return &writer{rt: rt, lease: l, kick: make(chan struct{}, 1), index: int64(l.Tail.Head) + 1, last: rt.config.Now()}
+func newWriter[R any](rt *Runtime, l Lease, f form[R]) *writer[R] {
+	return &writer[R]{rt: rt, lease: l, form: f, kick: make(chan struct{}, 1), head: l.Tail.Head, last: rt.config.Now()}
 }
 
-// event adds an event. It returns once the event is gathered, or durable where much waits: that is the back-pressure on a
-// workflow that writes faster than the store.
-func (w *writer) event(kind workflow.Kind, e workflow.Event, memories ...workflow.Memory) error {
+// add gathers records. It returns once they are gathered, or durable where much waits: that is the back-pressure on whoever
+// writes faster than the store.
+func (w *writer[R]) add(records ...R) error {
 	w.mu.Lock()
-	data, err := e.Encode(w.lease.Stream.ID, w.index, w.rt.config.Now())
-	if err != nil {
-		w.mu.Unlock()
-		return fmt.Errorf("encode %s: %w", e.Type, err)
-	}
-	w.index++
-	w.push(workflow.Record{Kind: kind, Data: data})
-	err = w.remember(memories)
+	w.push(records)
 	full := w.bytes >= flushBytes
 	w.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	if full {
 		return w.commit(Commit{})
 	}
@@ -63,34 +66,15 @@ func (w *writer) event(kind workflow.Kind, e workflow.Event, memories ...workflo
 	return nil
 }
 
-// memory adds private records.
-func (w *writer) memory(memories ...workflow.Memory) error {
-	w.mu.Lock()
-	err := w.remember(memories)
-	w.mu.Unlock()
-	w.nudge()
-	return err
-}
-
-func (w *writer) remember(memories []workflow.Memory) error {
-	for _, m := range memories {
-		r, err := m.Record()
-		if err != nil {
-			return fmt.Errorf("encode memory: %w", err)
-		}
-		w.push(r)
-		w.progress = w.progress || m.Ends()
+func (w *writer[R]) push(records []R) {
+	for _, r := range records {
+		w.waiting = append(w.waiting, r)
+		w.bytes += w.form.weigh(r)
+		w.added++
 	}
-	return nil
 }
 
-func (w *writer) push(r workflow.Record) {
-	w.waiting = append(w.waiting, r)
-	w.bytes += len(r.Data)
-	w.added++
-}
-
-func (w *writer) nudge() {
+func (w *writer[R]) nudge() {
 	select {
 	case w.kick <- struct{}{}:
 	default:
@@ -98,30 +82,37 @@ func (w *writer) nudge() {
 }
 
 // due is when what waits should be written; ok is false when nothing waits.
-func (w *writer) due() (at time.Time, ok bool) {
+func (w *writer[R]) due() (at time.Time, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.last.Add(w.rt.config.Gather), len(w.waiting) > 0
 }
 
-// commit makes all that was added durable, and with it what the Commit says of run, settlement and closing. Commits that
-// wait for one another become one append.
-func (w *writer) commit(c Commit) error {
+// flush writes what waits.
+func (w *writer[R]) flush() { _ = w.commit(Commit{}) } // a failure has been told
+
+// woken is signalled when something waits for its time.
+func (w *writer[R]) woken() <-chan struct{} { return w.kick }
+
+// commit makes all that was added durable, these records too, and with them what the Commit says of run, settlement and
+// closing. Commits that wait for one another become one append.
+func (w *writer[R]) commit(c Commit, records ...R) error {
 	w.mu.Lock()
+	w.push(records)
+	w.blobs = append(w.blobs, c.Blobs...)
 	mine := w.added
 	w.mu.Unlock()
 	w.appending.Lock()
 	defer w.appending.Unlock()
 	for {
-		batch, more, done, err := w.take(mine, c)
-		if err != nil || done {
+		batch, more, err := w.take(mine, c)
+		if err != nil || batch == nil {
 			return err
 		}
 		part := c
 		if more {
 			part = Commit{}
 		}
-		part.Data, part.N, part.Progress = batch.data, len(batch.events), batch.progress
 		if err := w.append(batch, part); err != nil {
 			return err
 		}
@@ -131,61 +122,57 @@ func (w *writer) commit(c Commit) error {
 	}
 }
 
-// taken is a batch on its way into the log.
-type taken struct {
-	data     []byte
-	events   [][]byte
-	records  int64
-	progress bool
-}
+// maxBatch bounds what one append holds.
+const maxBatch = 8 << 20
 
-// take encodes what waits, at most MaxBatch of it; more says that records of this commit remain, done that others have
+// take takes what waits, at most maxBatch of it; more says that records of this commit remain. It takes nil when others have
 // written them and the Commit itself asks for nothing.
-func (w *writer) take(mine int64, c Commit) (b taken, more, done bool, err error) {
+func (w *writer[R]) take(mine int64, c Commit) (batch []R, more bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
-		return b, false, false, w.err
+		return nil, false, w.err
 	}
 	if w.written >= mine && c.Settle == "" && !c.Close {
-		return b, false, true, nil
+		return nil, false, nil
 	}
-	var size, n int
+	size, n := 0, 0
 	for _, r := range w.waiting {
-		if n > 0 && size+len(r.Data) > workflow.MaxBatch {
+		weight := w.form.weigh(r)
+		if n > 0 && size+weight > maxBatch {
 			break
 		}
-		size += len(r.Data) + 8
+		size += weight
 		n++
 	}
-	b.data, b.records = make([]byte, 0, size), int64(n)
-	for _, r := range w.waiting[:n] {
-		b.data = workflow.AppendRecord(b.data, r)
-		if r.Public() {
-			b.events = append(b.events, r.Data)
-		}
-		w.bytes -= len(r.Data)
-	}
-	b.progress, w.progress = w.progress, false
-	w.waiting = w.waiting[n:]
-	if len(w.waiting) == 0 {
+	batch = w.waiting[:n:n]
+	w.bytes -= size
+	if w.waiting = w.waiting[n:]; len(w.waiting) == 0 {
 		w.waiting = nil
 	}
-	return b, w.written+b.records < mine, false, nil
+	if batch == nil {
+		batch = []R{}
+	}
+	return batch, w.written+int64(n) < mine, nil
 }
 
 // append writes one batch. It is called by one goroutine at a time, so the frames of a stream are published in order.
-func (w *writer) append(b taken, c Commit) error {
-	if len(c.Data) == 0 {
-		c.Data = nil
+func (w *writer[R]) append(batch []R, c Commit) error {
+	before := w.head
+	w.mu.Lock()
+	c.Blobs, w.blobs = w.blobs, nil
+	w.mu.Unlock()
+	err := w.form.lay(&c, before, batch)
+	var appended Appended
+	if err == nil {
+		appended, err = w.rt.store.Append(context.Background(), w.lease, c)
 	}
-	appended, err := w.rt.store.Append(context.Background(), w.lease, c)
 	w.mu.Lock()
 	if err != nil {
 		w.err = fmt.Errorf("append: %w", err)
 		err = w.err
 	} else {
-		w.written += b.records
+		w.written += int64(len(batch))
 		w.last = w.rt.config.Now()
 	}
 	w.mu.Unlock()
@@ -193,10 +180,25 @@ func (w *writer) append(b taken, c Commit) error {
 		w.lost(err)
 		return err
 	}
-	head := appended.Head
-	w.rt.follow.publish(w.lease.Stream, head-stream.Offset(len(b.events)), head, b.events, c.Close)
+	w.head = appended.Head
+	if c.Settle != "" {
+		w.next = appended.Next
+	}
+	w.publish(before, batch, c.Close)
 	if appended.Aborted && c.Settle == "" {
 		w.mark()
 	}
 	return nil
+}
+
+// publish hands the batch to the stream's readers on this node.
+func (w *writer[R]) publish(before stream.Offset, batch []R, closed bool) {
+	if !w.rt.follow.followed(w.lease.Stream) {
+		return
+	}
+	items, err := w.form.shown(w.head, batch)
+	if err != nil {
+		w.rt.config.Log.Error("show batch", "stream", w.lease.Stream, "error", err)
+	}
+	w.rt.follow.publish(w.lease.Stream, before, w.head, items, closed, err == nil)
 }

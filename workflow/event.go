@@ -42,6 +42,18 @@ type Event struct {
 	V            int             `json:"v"`
 	EventIndex   int64           `json:"eventIndex"`
 	Timestamp    Time            `json:"timestamp"`
+
+	Body   any     `json:"-"` // of an event of a model's operation: an object whose fields follow the type
+	Within *Within `json:"-"` // where in the run such an event belongs
+}
+
+// Within says which operation and turn an event belongs to.
+type Within struct {
+	Conversation string `json:"conversationId,omitempty"`
+	Session      string `json:"session,omitempty"`
+	Operation    string `json:"operationId,omitempty"`
+	Turn         string `json:"turnId,omitempty"`
+	Harness      string `json:"harness,omitempty"`
 }
 
 // Started is the first event of every run.
@@ -93,5 +105,34 @@ func Stepped(level string, s StepEvent) (Event, error) {
 // Encode prints the event as it stands in the log and on the wire, on one line.
 func (e Event) Encode(runID string, index int64, at time.Time) ([]byte, error) {
 	e.RunID, e.V, e.EventIndex, e.Timestamp = runID, EventVersion, index, Time(at)
-	return stream.Encode(e)
+	if e.Body == nil {
+		return stream.Encode(e)
+	}
+	return join(
+		map[string]string{"type": e.Type}, e.Body, e.Within,
+		struct {
+			RunID      string `json:"runId"`
+			V          int    `json:"v"`
+			EventIndex int64  `json:"eventIndex"`
+			Timestamp  Time   `json:"timestamp"`
+		}{e.RunID, e.V, e.EventIndex, e.Timestamp},
+	)
+}
+
+// join prints objects as one, their fields in order.
+func join(objects ...any) ([]byte, error) {
+	joined := []byte{'{'}
+	for _, o := range objects {
+		data, err := stream.Encode(o)
+		if err != nil {
+			return nil, err
+		}
+		if fields := data[1 : len(data)-1]; len(fields) > 0 {
+			if len(joined) > 1 {
+				joined = append(joined, ',')
+			}
+			joined = append(joined, fields...)
+		}
+	}
+	return append(joined, '}'), nil
 }

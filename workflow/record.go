@@ -23,16 +23,14 @@ const (
 type Record struct {
 	Kind Kind
 	Data []byte // an encoded event, or a Memory as JSON
+	Ends bool   // it is how a step ended; not kept in the log
 }
 
 // Public reports whether readers see the record, and so whether it takes an offset.
 func (r Record) Public() bool { return r.Kind != KindMemory }
 
-// MaxRecord and MaxBatch bound what a program produces: one record, and what one append holds.
-const (
-	MaxRecord = 1 << 20
-	MaxBatch  = 8 << 20
-)
+// MaxRecord bounds one record that a program produces.
+const MaxRecord = 1 << 20
 
 // ErrCorrupt tells that a batch cannot be read.
 var ErrCorrupt = errors.New("corrupt batch")
@@ -83,6 +81,7 @@ const (
 	memoryEnded   = "ended"   // the step has its result or its final error
 	memorySleep   = "sleep"   // a sleep lasts until Until
 	memoryValue   = "value"   // a recorded value: the time, a random number
+	memoryAsked   = "asked"   // a prompt has its answer or its final error
 )
 
 // StepID is a step's identity: its name and key, and how often they were used before it in the run.
@@ -108,11 +107,8 @@ type Memory struct {
 // Record encodes the memory.
 func (m Memory) Record() (Record, error) {
 	data, err := stream.Encode(m)
-	return Record{Kind: KindMemory, Data: data}, err
+	return Record{Kind: KindMemory, Data: data, Ends: m.Type == memoryEnded || m.Type == memoryAsked}, err
 }
-
-// Ends reports whether the memory is how a step ended.
-func (m Memory) Ends() bool { return m.Type == memoryEnded }
 
 // StepBegan remembers that an attempt of a step began.
 func StepBegan(s Step) Memory {
@@ -133,6 +129,16 @@ func StepEnded(s Step) Memory {
 // Slept remembers until when the nth sleep of the run lasts.
 func Slept(nth int, until int64) Memory {
 	return Memory{Type: memorySleep, StepID: StepID{Nth: nth}, Until: until}
+}
+
+// Asked remembers the answer to the nth prompt of the run.
+func Asked(nth int, answer json.RawMessage) Memory {
+	return Memory{Type: memoryAsked, StepID: StepID{Nth: nth}, Value: answer}
+}
+
+// AskFailed remembers that the nth prompt of the run failed for good.
+func AskFailed(nth int, e *Error) Memory {
+	return Memory{Type: memoryAsked, StepID: StepID{Nth: nth}, Error: e}
 }
 
 // Valued remembers the nth recorded value of the run.

@@ -29,6 +29,7 @@ type State struct {
 	lines  int     // log events outside steps
 	sleeps []int64
 	values []json.RawMessage
+	asked  []Memory
 }
 
 // NewState is the state of a run without a log.
@@ -60,6 +61,8 @@ func (s *State) remember(m Memory) {
 		s.sleeps = append(s.sleeps, m.Until)
 	case memoryValue:
 		s.values = append(s.values, m.Value)
+	case memoryAsked:
+		s.asked = append(s.asked, m)
 	case memoryStarted:
 		step := s.step(m.StepID, m.Parallel)
 		step.Attempt = m.Attempt
@@ -147,4 +150,12 @@ func (s *State) Value(nth int) (json.RawMessage, bool) {
 		return nil, false
 	}
 	return s.values[nth], true
+}
+
+// Asked is how the nth prompt ended, if it did.
+func (s *State) Asked(nth int) (Memory, bool) {
+	if nth >= len(s.asked) {
+		return Memory{}, false
+	}
+	return s.asked[nth], true
 }

@@ -1,0 +1,106 @@
+package svc_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc.dev/svc"
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/scripted"
+)
+
+func types(events []map[string]any) string {
+	var all []string
+	for _, e := range events {
+		name := e["type"].(string)
+		if m, ok := e["message"].(map[string]any); ok && strings.HasPrefix(name, "message_") {
+			name += "(" + m["role"].(string) + ")"
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ", ")
+}
+
+func on(p model.Provider) func(*svc.Config) {
+	return func(c *svc.Config) { c.Model, c.ModelRetry = model.Providers{"scripted": p}.Find, time.Millisecond }
+}
+
+var thinker = &svc.Agent{Name: "t", Model: "scripted/test"}
+
+func TestPromptInsideAWorkflowTellsItsTurns(t *testing.T) {
+	n := start(t, sqlite(t), declared("summarize", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+		answer, err := svc.Ask(ctx, w, thinker, "Summarise.")
+		return answer.Text, err
+	}), on(scripted.New(scripted.Turn{scripted.Say("Do", "ne.")})))
+	id := n.invoke(t, "summarize", nil)
+	expect(t, "result", string(n.await(t, "summarize", id).Result), `"Done."`)
+	events := n.events(t, "summarize", id)
+	expect(t, "events", types(events), "run_start, operation_start, agent_start, turn_start, message_start(user), message_end(user), "+
+		"message_start(assistant), text_delta, text_delta, turn, message_end(assistant), turn_messages, agent_end, operation, idle, run_end")
+	for i, e := range events {
+		expect(t, "index", e["eventIndex"].(float64), float64(i))
+		expect(t, "version", e["v"].(float64), 3)
+	}
+}
+
+func TestPromptInsideAWorkflowCallsTools(t *testing.T) {
+	var calls atomic.Int32
+	agent := &svc.Agent{Name: "t", Model: "scripted/test", Tools: []svc.Tool{adder(&calls)}}
+	n := start(t, sqlite(t), declared("sum", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+		answer, err := svc.Ask(ctx, w, agent, "2 and 3")
+		return answer.Text, err
+	}), on(scripted.New(scripted.Turn{scripted.Call("add", sumIn{2, 3})}, scripted.Turn{scripted.Say("5")})))
+	id := n.invoke(t, "sum", nil)
+	expect(t, "result", string(n.await(t, "sum", id).Result), `"5"`)
+	expect(t, "events", types(n.events(t, "sum", id)), "run_start, operation_start, agent_start, turn_start, message_start(user), message_end(user), "+
+		"message_start(assistant), turn, message_end(assistant), tool_start, message_start(toolResult), message_end(toolResult), tool, turn_messages, "+
+		"turn_start, message_start(assistant), text_delta, turn, message_end(assistant), turn_messages, agent_end, operation, idle, run_end")
+}
+
+func TestAnsweredPromptIsKept(t *testing.T) {
+	var turns atomic.Int32
+	provider := scripted.Choose(func(r model.Request) scripted.Turn {
+		turns.Add(1)
+		if len(r.Messages) == 1 {
+			return scripted.Turn{scripted.Say("first")}
+		}
+		return scripted.Turn{scripted.Say("second")}
+	})
+	n := start(t, sqlite(t), declared("two", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+		one, err := svc.Ask(ctx, w, thinker, "one")
+		if err != nil {
+			return "", err
+		}
+		_ = w.Sleep(ctx, 100*time.Millisecond)
+		two, err := svc.Ask(ctx, w, thinker, "two")
+		return one.Text + " " + two.Text, err
+	}), on(provider), func(c *svc.Config) { c.Park = time.Millisecond })
+	id := n.invoke(t, "two", nil)
+	expect(t, "result", string(n.await(t, "two", id).Result), `"first second"`)
+	expect(t, "turns", turns.Load(), 2)
+}
+
+func TestResultIsGivenInTheAskedForm(t *testing.T) {
+	n := start(t, sqlite(t), declared("typed", func(ctx context.Context, w *svc.Work, _ struct{}) (sumOut, error) {
+		return svc.AskFor[sumOut](ctx, w, thinker, "sum")
+	}), on(scripted.New(
+		scripted.Turn{scripted.Say("It is five.")},
+		scripted.Turn{scripted.Call("give_result", map[string]string{"sum": "five"})},
+		scripted.Turn{scripted.Call("give_result", sumOut{5})},
+	)))
+	id := n.invoke(t, "typed", nil)
+	expect(t, "result", string(n.await(t, "typed", id).Result), `{"sum":5}`)
+}
+
+func TestFailedPromptIsAnErrorOfTheWorkflow(t *testing.T) {
+	n := start(t, sqlite(t), declared("failing", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+		answer, err := svc.Ask(ctx, w, thinker, "x")
+		return answer.Text, err
+	}), on(scripted.New(scripted.Turn{scripted.Fail(&model.Error{Class: model.Rejected, Message: "no"})})))
+	run := n.await(t, "failing", n.invoke(t, "failing", nil))
+	expect(t, "type", run.Error.Type, "operation_failed")
+	expect(t, "message", run.Error.Message, "prompt failed: no")
+}

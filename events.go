@@ -1,0 +1,83 @@
+package svc
+
+import (
+	"fmt"
+	"sync"
+
+	"svc.dev/svc/stream"
+	"svc.dev/svc/workflow"
+)
+
+// events writes the events of a run, and beside them what its replay remembers.
+type events struct {
+	*writer[workflow.Record]
+	mu    sync.Mutex
+	index int64 // of the next event
+}
+
+func newEvents(rt *Runtime, l Lease) *events {
+	return &events{writer: newWriter(rt, l, runForm{}), index: int64(l.Tail.Head) + 1}
+}
+
+// event adds an event and memories that belong to it.
+func (e *events) event(kind workflow.Kind, event workflow.Event, memories ...workflow.Memory) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	data, err := event.Encode(e.lease.Stream.ID, e.index, e.rt.config.Now())
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", event.Type, err)
+	}
+	records, err := remembered(memories)
+	if err != nil {
+		return err
+	}
+	e.index++
+	return e.add(append([]workflow.Record{{Kind: kind, Data: data}}, records...)...)
+}
+
+// memory adds private records.
+func (e *events) memory(memories ...workflow.Memory) error {
+	records, err := remembered(memories)
+	if err != nil {
+		return err
+	}
+	return e.add(records...)
+}
+
+func remembered(memories []workflow.Memory) ([]workflow.Record, error) {
+	var records []workflow.Record
+	for _, m := range memories {
+		r, err := m.Record()
+		if err != nil {
+			return nil, fmt.Errorf("encode memory: %w", err)
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+// runForm gives every event an offset of its own.
+type runForm struct{}
+
+func (runForm) lay(c *Commit, _ stream.Offset, records []workflow.Record) error {
+	for _, r := range records {
+		c.Data = workflow.AppendRecord(c.Data, r)
+		c.Progress = c.Progress || r.Ends
+		if r.Public() {
+			c.N++
+		}
+	}
+	return nil
+}
+
+func (runForm) shown(_ stream.Offset, records []workflow.Record) ([][]byte, error) {
+	var items [][]byte
+	for _, r := range records {
+		if r.Public() {
+			items = append(items, r.Data)
+		}
+	}
+	return items, nil
+}
+
+func (runForm) weigh(r workflow.Record) int { return len(r.Data) + 8 }

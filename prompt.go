@@ -1,0 +1,181 @@
+package svc
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/stream"
+)
+
+// Prompt is a message for an agent's instance.
+type Prompt struct {
+	Message conversation.Message
+	Key     string // makes it happen once; empty: no such promise
+	Body    []byte // what the key stands for. Defaults to the message
+}
+
+// Prompted is the durable answer to a prompt.
+type Prompted struct {
+	SubmissionID string
+	Offset       stream.Offset // updates behind it hold everything that the prompt produces
+	AdmittedAt   time.Time
+	Replayed     bool // the key was seen before: nothing was admitted
+}
+
+// Prompt admits a message of a user to an agent's instance. It returns when that is durable, and never waits for the reply.
+func (s Scoped) Prompt(ctx context.Context, agent, id string, p Prompt) (Prompted, error) {
+	return s.deliver(ctx, agent, id, p, Direct)
+}
+
+// Dispatch admits a message that a channel or a program sends. It shares the instance's queue with prompts, but its
+// settlement is not shown.
+func (s Scoped) Dispatch(ctx context.Context, agent, id string, p Prompt) (Prompted, error) {
+	return s.deliver(ctx, agent, id, p, Dispatched)
+}
+
+func (s Scoped) deliver(ctx context.Context, agent, id string, p Prompt, kind SubmissionKind) (Prompted, error) {
+	if strings.TrimSpace(agent) == "" || strings.TrimSpace(id) == "" {
+		return Prompted{}, fault.Invalid("An agent and an instance must be named.")
+	}
+	found, err := s.Agent(ctx, agent)
+	if err != nil {
+		return Prompted{}, fmt.Errorf("find agent: %w", err)
+	}
+	if found == nil {
+		return Prompted{}, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", agent), "Check the name.")
+	}
+	submission := newUUID()
+	input, attachments, err := s.keep(ctx, p.Message, kind, submission)
+	if err != nil {
+		return Prompted{}, err
+	}
+	opening, err := s.opening()
+	if err != nil {
+		return Prompted{}, err
+	}
+	receipt, err := s.rt.admit(ctx, Admission{
+		Stream: s.AgentStream(agent, id), Submission: submission, Kind: kind, Input: input, Opening: opening,
+		Key: p.key(kind, agent, id), Blobs: attachments,
+	})
+	return Prompted{
+		SubmissionID: receipt.Submission, Offset: receipt.Offset, AdmittedAt: receipt.AdmittedAt, Replayed: receipt.Replayed,
+	}, err
+}
+
+// AgentStream is the address of an instance's stream.
+func (s Scoped) AgentStream(agent, id string) Stream {
+	return Stream{Scope: s.scope, Kind: KindAgent, Name: agent, ID: id}
+}
+
+// key is unique per path for what comes over HTTP, and per instance for a dispatch.
+func (p Prompt) key(kind SubmissionKind, agent, id string) *Key {
+	if p.Key == "" {
+		return nil
+	}
+	body := p.Body
+	if body == nil {
+		body, _ = json.Marshal(p.Message)
+	}
+	hash := sha256.Sum256(body)
+	return &Key{Name: fmt.Sprintf("%s %d:%s/%s\n%s", kind, len(agent), agent, id, p.Key), Hash: hash[:]}
+}
+
+// input is a message as its submission keeps it: attachments are names.
+type input struct {
+	Kind       string                   `json:"kind"`
+	Body       string                   `json:"body"`
+	Files      []conversation.File      `json:"files,omitempty"`
+	Type       string                   `json:"type,omitempty"`
+	TagName    string                   `json:"tagName,omitempty"`
+	Attributes *conversation.Attributes `json:"attributes,omitempty"`
+}
+
+// keep makes a message's attachments durable and names them.
+func (s Scoped) keep(ctx context.Context, m conversation.Message, kind SubmissionKind, submission string) ([]byte, []Attachment, error) {
+	in := input{Kind: m.Kind, Body: m.Body, Type: m.Type, TagName: m.TagName}
+	if m.Attributes != nil {
+		in.Attributes = &m.Attributes
+	}
+	var attachments []Attachment
+	for i, a := range m.Attachments {
+		blob, err := s.rt.store.Put(ctx, s.scope, bytes.NewReader(a.Data))
+		if err != nil {
+			return nil, nil, fmt.Errorf("keep attachment: %w", err)
+		}
+		id := fmt.Sprintf("att_%s_%s_%d", kind, submission, i)
+		attachments = append(attachments, Attachment{ID: id, Blob: blob, MimeType: a.MimeType, Filename: a.Filename})
+		in.Files = append(in.Files, fileOf(attachments[i]))
+	}
+	data, err := stream.Encode(in)
+	return data, attachments, err
+}
+
+func fileOf(a Attachment) conversation.File {
+	return conversation.File{ID: a.ID, MimeType: a.MimeType, Size: a.Blob.Size, Digest: "sha256:" + a.Blob.SHA256, Filename: a.Filename}
+}
+
+// opening is the first batch of an instance: its conversation.
+func (s Scoped) opening() ([]byte, error) {
+	now := s.rt.config.Now()
+	return conversation.EncodeBatch([]conversation.Record{{
+		Type: conversation.Created, Conversation: s.rt.ids.next("conv_", now), At: millis(now), Kind: conversation.KindRoot,
+	}})
+}
+
+// Abort marks an instance's unsettled work, all of it or one submission, and reports whether there was any.
+func (s Scoped) Abort(ctx context.Context, agent, id, submission string) (bool, error) {
+	return s.rt.store.Abort(ctx, s.AgentStream(agent, id), submission)
+}
+
+// ListedSubmission is unsettled work with the beginning of its text.
+type ListedSubmission struct {
+	Submission
+	Preview string // at most 280 characters
+}
+
+// Submissions lists an instance's unsettled work in order.
+func (s Scoped) Submissions(ctx context.Context, agent, id string) ([]ListedSubmission, error) {
+	found, err := s.rt.store.Submissions(ctx, s.AgentStream(agent, id))
+	if err != nil && !errors.Is(err, ErrNoStream) {
+		return nil, fmt.Errorf("list submissions: %w", err)
+	}
+	list := []ListedSubmission{}
+	for _, b := range found {
+		var in input
+		_ = json.Unmarshal(b.Input, &in)
+		list = append(list, ListedSubmission{Submission: b, Preview: preview(in.Body)})
+	}
+	return list, nil
+}
+
+// Attachment opens an attachment of an instance's own conversation. Without the instance it is ErrNoStream, without the
+// attachment ErrNotFound.
+func (s Scoped) Attachment(ctx context.Context, agent, id, attachment string) (Attachment, io.ReadCloser, error) {
+	address := s.AgentStream(agent, id)
+	if _, err := s.rt.store.Tail(ctx, address); err != nil {
+		return Attachment{}, nil, err
+	}
+	return s.rt.store.Get(ctx, address, attachment)
+}
+
+const previewLength = 280
+
+func preview(text string) string {
+	n := 0
+	for i := range text {
+		if n == previewLength {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}

@@ -1,0 +1,136 @@
+package svc
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/stream"
+)
+
+// tool is an interrupted tool call as errors and advisories name it.
+type interruptedTool struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+}
+
+// settled writes records and the submission's end in one append, and gives the lease back if nothing waits behind it.
+func (th *thread) settled(records []conversation.Record, s conversation.Settlement) error {
+	s.Submission, s.Private = th.submission.ID, th.submission.Kind == Dispatched
+	r := th.record(conversation.Settled)
+	r.Settlement = &s
+	return th.w.commitWith(Commit{Settle: Outcome(s.Outcome), Release: true}, append(records, r)...)
+}
+
+// unresolved ends what a reply left open: the reply itself, and its tool calls with an error each.
+func (th *thread) unresolved(why string) (records []conversation.Record, tools []interruptedTool) {
+	if closing := th.closed(); closing != nil {
+		// Folded at once: the calls of a reply are known when it has ended.
+		if err := th.w.write(closing...); err != nil {
+			return nil, nil
+		}
+	}
+	calls, caller := th.t.Calls()
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	results := th.record(conversation.ResultsCommitted)
+	results.Message = caller
+	for _, call := range calls {
+		outcome, ok := th.t.Outcome(call.ID)
+		if !ok {
+			outcome = conversation.Outcome{Call: call.ID, Name: call.Name, IsError: true, Content: []conversation.Block{conversation.TextBlock(why)}}
+			tools = append(tools, interruptedTool{call.Name, call.ID})
+		}
+		results.Outcomes = append(results.Outcomes, outcome)
+	}
+	return []conversation.Record{results}, tools
+}
+
+// aborted settles a submission that was asked to stop.
+func (th *thread) aborted() error {
+	records, tools := th.unresolved("The call was aborted.")
+	const message = "The submission was aborted."
+	notice := th.notice(conversation.AbortedID(th.submission.ID), "submission_aborted", message, "aborted", tools)
+	return th.settled(append(records, notice), conversation.Settlement{
+		Outcome: string(OutcomeAborted),
+		Error: &conversation.Error{
+			Name: "SvcError", Message: message, Type: "submission_aborted", Details: "It was stopped before a complete answer existed.",
+		},
+	})
+}
+
+// notice is the advisory on a submission that did not complete.
+func (th *thread) notice(id, kind, text, reason string, tools []interruptedTool) conversation.Record {
+	attributes := conversation.Attributes{
+		{Name: "submissionId", Value: th.submission.ID}, {Name: "kind", Value: string(th.submission.Kind)}, {Name: "reason", Value: reason},
+	}
+	if len(tools) > 0 {
+		list, _ := stream.Encode(tools)
+		attributes = append(attributes, conversation.Attribute{Name: "interruptedTools", Value: string(list)})
+		var names []string
+		for _, t := range tools {
+			names = append(names, t.Name)
+		}
+		text += " Interrupted tools: " + strings.Join(names, ", ") + "."
+	}
+	return th.advisory(id, kind, text, attributes)
+}
+
+// gaveUp is why recovery gives up a submission.
+type gaveUp struct {
+	fault  *fault.Error
+	reason string
+}
+
+func (g *gaveUp) Error() string { return g.fault.Error() }
+
+// exhausted is a submission that was interrupted too often.
+func (th *thread) exhausted(attempts int) error {
+	limit := th.agent.maxAttempts(th.w.rt)
+	f := fault.New("submission_retry_exhausted", fmt.Sprintf("The submission was interrupted %d times.", attempts), "")
+	if th.t.Resume(th.submission.ID) == conversation.OwedInput {
+		f = fault.New("submission_interrupted", "The submission was interrupted before it began.", "").With("phase", "retry_exhausted_before_input")
+	}
+	return &gaveUp{f.With("attemptCount", attempts).With("maxAttempts", limit), "exhausted_retry_budget"}
+}
+
+// fail settles a submission as failed.
+func (w *agentWork) fail(th *thread, err error) error {
+	why := "The call was ended with its submission."
+	records, tools := th.unresolved(why)
+	f, reason := failure(err)
+	if reason != "" {
+		if len(tools) > 0 && reason == "exhausted_retry_budget" {
+			f.With("interruptedTools", tools)
+		}
+		records = append(records, th.notice(conversation.InterruptedID(th.submission.ID), "submission_interrupted", "The submission was interrupted.", reason, tools))
+	}
+	if f.Type == fault.Internal {
+		w.rt.config.Log.Error("submission failed", "submission_id", th.submission.ID, "error", err)
+	}
+	return th.settled(records, conversation.Settlement{Outcome: string(OutcomeFailed), Error: publicFailure(f)})
+}
+
+// failure is the fault of an error, and the reason to give in an advisory where recovery gave up.
+func failure(err error) (*fault.Error, string) {
+	if g, ok := errors.AsType[*gaveUp](err); ok {
+		return g.fault, g.reason
+	}
+	if errors.Is(err, errTimeout) {
+		return fault.New("submission_timeout", "The submission took too long.", ""), "exceeded_timeout"
+	}
+	return fault.From(err), ""
+}
+
+func publicFailure(f *fault.Error) *conversation.Error {
+	if f.Type == fault.Internal {
+		return &conversation.Error{
+			Name: "Error", Message: "The submission failed inside the server.", Type: fault.Internal,
+			Details: "Unexpected error while working on the submission.",
+		}
+	}
+	return &conversation.Error{Name: "SvcError", Message: f.Message, Type: f.Type, Details: f.Details, Meta: f.Meta}
+}

@@ -1,0 +1,271 @@
+package svc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/model"
+)
+
+// maxModelRetries is how often a failed model call is repeated.
+const maxModelRetries = 3
+
+// turn asks the model for one reply and records it as it comes. Errors that may pass are waited out.
+func (th *thread) turn(ctx context.Context) error {
+	if err := th.compactIfLong(ctx); err != nil {
+		return err
+	}
+	for retries, overflowed := th.t.Retries(), false; ; {
+		err := th.reply(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case model.IsOverflow(err) && !overflowed:
+			overflowed = true
+			if err := th.compact(ctx); err != nil {
+				return err
+			}
+		case model.Retryable(err) && retries < maxModelRetries:
+			retries++
+			if err := th.backOff(ctx, th.w.rt.backoff(retries, model.RetryAfter(err))); err != nil {
+				return err
+			}
+		default:
+			return modelFault(err)
+		}
+	}
+}
+
+// parked leaves a submission until a time.
+type parked struct {
+	until  time.Time
+	reason string
+}
+
+func (p *parked) Error() string { return "parked: " + p.reason }
+
+// parkedBackoff is the reason that a submission shows while its model is not asked again yet.
+const parkedBackoff = "model_backoff"
+
+// backOff waits before the model is asked again: in memory when it is not for long, else in the store, where the retry is on
+// record. A sub-agent waits in memory: its caller's other tools may be at work.
+func (th *thread) backOff(ctx context.Context, d time.Duration) error {
+	if d <= th.w.rt.config.Park || th.session != "" {
+		return th.w.rest(ctx, d)
+	}
+	if err := th.w.commitWith(Commit{}, th.record(conversation.Retried)); err != nil {
+		return err
+	}
+	return &parked{th.w.now().Add(d), parkedBackoff}
+}
+
+// backoff doubles with every retry, varies a little, and is no shorter than the provider asked for.
+func (rt *Runtime) backoff(retry int, asked time.Duration) time.Duration {
+	d := rt.config.ModelRetry << (retry - 1)
+	return max(time.Duration(float64(d)*(0.75+rand.Float64()/4)), asked)
+}
+
+func modelFault(err error) error {
+	if fault.From(err).Type != fault.Internal {
+		return err
+	}
+	message := err.Error()
+	if e, ok := errors.AsType[*model.Error](err); ok {
+		message = e.Message
+	}
+	return fault.New("operation_failed", "prompt failed: "+message, "").Because(err)
+}
+
+// reply runs one model call. A reply that broke after something of it was told is ended as errored; one of which nothing was
+// told leaves no message.
+func (th *thread) reply(ctx context.Context) error {
+	provider, request, name, err := th.request(ctx)
+	if err != nil {
+		return err
+	}
+	r := &recording{th: th, turn: th.w.rt.ids.next("turn_", th.w.now()), at: th.w.now(), model: name}
+	for event, err := range provider.Turn(ctx, request) {
+		if err != nil {
+			return r.broken(ctx, err)
+		}
+		if err := r.hear(event); err != nil {
+			return err
+		}
+	}
+	if !r.finished {
+		return r.broken(ctx, &model.Error{Class: model.Network, Message: "the reply ended without its end"})
+	}
+	return nil
+}
+
+// request is all that the model is given.
+func (th *thread) request(ctx context.Context) (model.Provider, model.Request, *conversation.ModelName, error) {
+	rt, scope := th.w.rt, th.w.job.lease.Stream.Scope
+	providerName, id, err := model.Name(th.agent.Model)
+	if err != nil {
+		return nil, model.Request{}, nil, err
+	}
+	if rt.config.Model == nil {
+		return nil, model.Request{}, nil, fault.New("operation_failed", "prompt failed: no model provider is configured", "")
+	}
+	provider, err := rt.config.Model(ctx, scope, th.agent.Model)
+	if err != nil {
+		return nil, model.Request{}, nil, fault.New("operation_failed", "prompt failed: "+err.Error(), "").Because(err)
+	}
+	messages := th.t.Messages()
+	if err := th.fetchImages(ctx, messages); err != nil {
+		return nil, model.Request{}, nil, err
+	}
+	request := model.Request{
+		Model: id, System: th.agent.Instructions, Messages: messages, Tools: th.tools(),
+		MaxTokens: th.agent.MaxTokens, Reasoning: th.agent.Reasoning, Affinity: th.t.ID,
+	}
+	return provider, request, &conversation.ModelName{Provider: providerName, ID: id}, nil
+}
+
+// fetchImages reads the bytes of the images that messages name.
+func (th *thread) fetchImages(ctx context.Context, messages []model.Message) error {
+	fetch := func(p *model.Part) error {
+		if p.Image == nil || p.Image.Attachment == "" {
+			return nil
+		}
+		_, body, err := th.w.rt.store.Get(ctx, th.w.job.lease.Stream, p.Image.Attachment)
+		if err != nil {
+			return fmt.Errorf("fetch image: %w", err)
+		}
+		defer body.Close()
+		p.Image.Data, err = io.ReadAll(body)
+		return err
+	}
+	for i := range messages {
+		for k := range messages[i].Parts {
+			p := &messages[i].Parts[k]
+			if err := fetch(p); err != nil {
+				return err
+			}
+			if p.Result == nil {
+				continue
+			}
+			for n := range p.Result.Content {
+				if err := fetch(&p.Result.Content[n]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// recording is a reply on its way into the log.
+type recording struct {
+	th    *thread
+	turn  string
+	at    time.Time
+	model *conversation.ModelName
+
+	message  string // empty until something is told
+	block    conversation.Type
+	finished bool
+}
+
+// hear records one event.
+func (r *recording) hear(e model.Event) error {
+	var records []conversation.Record
+	if r.message == "" {
+		records = append(records, r.start())
+	}
+	switch e.Type {
+	case model.TextDelta:
+		records = append(records, r.within(conversation.TextStarted)...)
+		records = append(records, r.record(conversation.TextDelta, func(c *conversation.Record) { c.Text = e.Text }))
+	case model.ReasoningDelta:
+		records = append(records, r.within(conversation.ReasoningStarted)...)
+		records = append(records, r.record(conversation.ReasoningDelta, func(c *conversation.Record) { c.Text = e.Text }))
+	case model.BlockEnd:
+		if e.Signature != "" && r.block == "" {
+			records = append(records, r.within(conversation.ReasoningStarted)...)
+		}
+		records = append(records, r.endBlock(e.Signature)...)
+	case model.Called:
+		records = append(records, r.endBlock("")...)
+		records = append(records, r.called(*e.Call))
+	case model.Finished:
+		records = append(records, r.endBlock("")...)
+		records = append(records, r.completed(conversation.StopReason(e.Finish.Reason), e.Finish.Usage))
+		r.finished = true
+	}
+	return r.th.w.write(records...)
+}
+
+func (r *recording) start() conversation.Record {
+	r.message = "entry_" + newUUID()
+	started := r.record(conversation.AssistantStarted, func(c *conversation.Record) { c.Model = r.model })
+	started.At = millis(r.at)
+	return started
+}
+
+func (r *recording) record(t conversation.Type, set func(*conversation.Record)) conversation.Record {
+	c := r.th.record(t)
+	c.Message, c.Turn = r.message, r.turn
+	if set != nil {
+		set(&c)
+	}
+	return c
+}
+
+// within opens a block of that kind unless one is open.
+func (r *recording) within(block conversation.Type) []conversation.Record {
+	if r.block == block {
+		return nil
+	}
+	records := r.endBlock("")
+	r.block = block
+	return append(records, r.record(block, nil))
+}
+
+func (r *recording) endBlock(signature string) []conversation.Record {
+	ends := map[conversation.Type]conversation.Type{
+		conversation.TextStarted: conversation.TextCompleted, conversation.ReasoningStarted: conversation.ReasoningCompleted,
+	}
+	end, open := ends[r.block]
+	if !open {
+		return nil
+	}
+	r.block = ""
+	return []conversation.Record{r.record(end, func(c *conversation.Record) { c.Signature = signature })}
+}
+
+func (r *recording) called(call model.ToolCall) conversation.Record {
+	input := call.Input
+	if len(input) == 0 {
+		input = []byte("{}")
+	}
+	r.th.w.made(call.ID)
+	return r.record(conversation.ToolCalled, func(c *conversation.Record) {
+		c.Call = &conversation.Call{ID: call.ID, Name: call.Name, Input: input, Signature: call.Signature}
+	})
+}
+
+func (r *recording) completed(stop conversation.StopReason, usage model.Usage) conversation.Record {
+	return r.record(conversation.AssistantCompleted, func(c *conversation.Record) { c.Stop, c.Usage = stop, &usage })
+}
+
+// broken ends what was told of a reply that failed. When our own context ended it, whoever settles the submission does.
+func (r *recording) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil || r.message == "" || r.finished {
+		return err
+	}
+	records := append(r.endBlock(""), r.completed(conversation.StopError, model.Usage{}))
+	if lost := r.th.w.write(records...); lost != nil {
+		return lost
+	}
+	return err
+}
