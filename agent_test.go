@@ -368,3 +368,40 @@ func TestLongBackoffIsParkedAndCounted(t *testing.T) {
 	all := n.updates(t, "1", 0, 1)
 	expect(t, "updates", retold(all), "user(hi) | settled failed")
 }
+
+func TestReplyThatBreaksOffBehindACallIsAnsweredAnew(t *testing.T) {
+	var calls atomic.Int32
+	n := startAgent(t, sqlite(t), scripted.New(
+		scripted.Turn{scripted.Call("add", sumIn{2, 3}), scripted.Fail(&model.Error{Class: model.Network, Message: "cut"})},
+		scripted.Turn{scripted.Say("fine")},
+	), func(a *svc.Agent) { a.Tools = []svc.Tool{adder(&calls)} })
+	n.prompt(t, "1", "sum")
+	expect(t, "updates", retold(n.updates(t, "1", 0, 1)), "user(sum) | started | call add | completed | "+
+		"error The call was not made: the reply broke off. | started | fine | completed | settled completed")
+	expect(t, "calls", calls.Load(), 0)
+}
+
+func TestLongConversationIsSummedUp(t *testing.T) {
+	var summaries atomic.Int32
+	n := startAgent(t, sqlite(t), scripted.Choose(func(r model.Request) scripted.Turn {
+		last := r.Messages[len(r.Messages)-1]
+		if strings.HasPrefix(*last.Parts[0].Text, "Sum up") {
+			summaries.Add(1)
+			return scripted.Turn{scripted.Say("they talked")}
+		}
+		return scripted.Turn{scripted.Say("heard"), scripted.Finish(model.Finish{
+			Reason: model.Stop, Usage: model.Usage{TotalTokens: 30 * len(r.Messages)},
+		})}
+	}), func(a *svc.Agent) { a.Context = 300 })
+	for i := range 12 {
+		n.prompt(t, "1", fmt.Sprintf("%d %s", i, strings.Repeat("x", 100)))
+		n.updates(t, "1", 0, i+1)
+	}
+	if summaries.Load() == 0 {
+		t.Fatal("nothing was summed up")
+	}
+	history := n.history(t, "1")
+	expect(t, "messages", strings.Count(history, `"role":"user"`), 12)
+	expect(t, "summary shown", strings.Contains(history, "they talked"), false)
+	n.stop()
+}

@@ -10,7 +10,7 @@ import (
 	"svc.dev/svc/stream"
 )
 
-// tool is an interrupted tool call as errors and advisories name it.
+// interruptedTool is a tool call as errors and advisories name it.
 type interruptedTool struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
@@ -32,21 +32,15 @@ func (th *thread) unresolved(why string) (records []conversation.Record, tools [
 			return nil, nil
 		}
 	}
-	calls, caller := th.t.Calls()
-	if len(calls) == 0 {
-		return nil, nil
-	}
-	results := th.record(conversation.ResultsCommitted)
-	results.Message = caller
-	for _, call := range calls {
-		outcome, ok := th.t.Outcome(call.ID)
-		if !ok {
-			outcome = conversation.Outcome{Call: call.ID, Name: call.Name, IsError: true, Content: []conversation.Block{conversation.TextBlock(why)}}
-			tools = append(tools, interruptedTool{call.Name, call.ID})
-		}
-		results.Outcomes = append(results.Outcomes, outcome)
-	}
-	return []conversation.Record{results}, tools
+	records = th.unanswered(func(call conversation.Call, _ string) conversation.Outcome {
+		tools = append(tools, interruptedTool{call.Name, call.ID})
+		return refusedCall(call, why)
+	})
+	return records, tools
+}
+
+func refusedCall(call conversation.Call, why string) conversation.Outcome {
+	return conversation.Outcome{Call: call.ID, Name: call.Name, IsError: true, Content: []conversation.Block{conversation.TextBlock(why)}}
 }
 
 // aborted settles a submission that was asked to stop.

@@ -391,11 +391,35 @@ func (th *thread) closed() []conversation.Record {
 // continued ends a reply that an interruption broke off, and tells the model that it goes on in a new one.
 func (th *thread) continued() error {
 	message, _ := th.t.Broken()
+	if err := th.w.write(th.closed()...); err != nil {
+		return err
+	}
+	// What the reply had called is answered first: a result stands right behind its call.
+	records := th.unanswered(interrupted)
 	first, second := conversation.RecoveryIDs(message)
 	one := th.advisory(first, "stream_interrupted", "The reply above was interrupted before its end.", nil)
 	two := th.advisory(second, "stream_continued", "Go on where the reply above ends. Do not repeat it.", nil)
 	one.Hidden, two.Hidden = true, true
-	return th.w.write(append(th.closed(), one, two)...)
+	return th.w.write(append(records, one, two)...)
+}
+
+// unanswered commits the results of the last reply's calls, those that are recorded and for the others what none says.
+func (th *thread) unanswered(none func(call conversation.Call, child string) conversation.Outcome) []conversation.Record {
+	calls, caller := th.t.Calls()
+	if len(calls) == 0 {
+		return nil
+	}
+	results := th.record(conversation.ResultsCommitted)
+	results.Message = caller
+	for _, call := range calls {
+		outcome, ok := th.t.Outcome(call.ID)
+		if !ok {
+			child, _ := th.t.Child(call.ID)
+			outcome = none(call, child)
+		}
+		results.Outcomes = append(results.Outcomes, outcome)
+	}
+	return []conversation.Record{results}
 }
 
 // agentForm gives every batch one offset, and finishes the rows of history that it completes.

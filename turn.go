@@ -267,5 +267,11 @@ func (r *recording) broken(ctx context.Context, err error) error {
 	if lost := r.th.w.write(records...); lost != nil {
 		return lost
 	}
+	results := r.th.unanswered(func(call conversation.Call, _ string) conversation.Outcome {
+		return refusedCall(call, "The call was not made: the reply broke off.")
+	})
+	if lost := r.th.w.write(results...); lost != nil {
+		return lost
+	}
 	return err
 }

@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // State is what an agent's log adds up to, for whoever works on it: its threads, the instance's own conversation and those of
@@ -124,7 +125,7 @@ func (t *Thread) apply(r Record) error {
 		t.outcomes[r.Outcome.Call] = *r.Outcome
 	case ResultsCommitted:
 		t.entries = append(t.entries, entry{Role: roleResults, Results: r.Outcomes})
-		t.calls, t.caller, t.outcomes = nil, "", map[string]Outcome{}
+		t.calls, t.caller, t.outcomes, t.children = nil, "", map[string]Outcome{}, map[string]string{}
 	case ChildRetained:
 		t.children[r.Call.ID] = r.Child
 	case Settled:
@@ -231,8 +232,12 @@ func (t *Thread) Compacted(summary string, keep int) (Record, error) {
 	for keep < len(t.entries) && t.entries[len(t.entries)-keep:][0].Role == roleResults {
 		keep++
 	}
+	last := slices.Clone(t.entries[len(t.entries)-keep:])
+	for i := range last {
+		last[i].Tokens = 0 // they were counted with what is summed up now
+	}
 	data, err := json.Marshal(kept{
-		Entries: t.entries[len(t.entries)-keep:], Submission: t.submission, Deadline: t.deadline, Version: t.version, Settled: t.settled, Agent: t.Agent, Prompt: t.Prompt,
+		Entries: last, Submission: t.submission, Deadline: t.deadline, Version: t.version, Settled: t.settled, Agent: t.Agent, Prompt: t.Prompt,
 	})
 	return Record{Type: Compaction, Conversation: t.ID, Text: summary, Kept: data}, err
 }
