@@ -46,7 +46,7 @@ func (s Scoped) Invoke(ctx context.Context, name string, in Invocation) (Invoked
 		ended, stop = s.rt.waiters.add(id)
 		defer stop()
 	}
-	receipt, err := s.rt.admit(ctx, a)
+	receipt, err := s.rt.admit(ctx, a, nil)
 	if err != nil {
 		return InvokedRun{}, err
 	}
@@ -79,8 +79,9 @@ func (s Scoped) run(workflowName, id string) Stream {
 const admitTimeout = 30 * time.Second
 
 // admit asks for the first lease along with the admission, so that a stream that was idle is worked on without a claim.
+// leased, which may be nil, hears of that lease before work on it begins.
 // Once begun it does not end with ctx: a lease that nobody hears of would be lost until it lapses.
-func (rt *Runtime) admit(ctx context.Context, a Admission) (Receipt, error) {
+func (rt *Runtime) admit(ctx context.Context, a Admission, leased func(Lease)) (Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return Receipt{}, err
 	}
@@ -95,6 +96,9 @@ func (rt *Runtime) admit(ctx context.Context, a Admission) (Receipt, error) {
 	}
 	receipt, err := rt.store.Admit(ctx, a)
 	if receipt.Lease != nil && err == nil {
+		if leased != nil {
+			leased(*receipt.Lease)
+		}
 		rt.crew.start(*receipt.Lease)
 	} else if reserved {
 		rt.crew.unreserve()

@@ -58,14 +58,15 @@ func (s Scoped) deliver(ctx context.Context, agent, id string, p Prompt, kind Su
 	if err != nil {
 		return Prompted{}, err
 	}
-	opening, err := s.opening()
+	created := s.created()
+	opening, err := conversation.EncodeBatch(created)
 	if err != nil {
 		return Prompted{}, err
 	}
 	receipt, err := s.rt.admit(ctx, Admission{
 		Stream: s.AgentStream(agent, id), Submission: submission, Kind: kind, Input: input, Opening: opening,
 		Key: p.key(kind, agent, id), Blobs: attachments,
-	})
+	}, func(l Lease) { s.rt.states.prime(l, created) })
 	return Prompted{
 		SubmissionID: receipt.Submission, Offset: receipt.Offset, AdmittedAt: receipt.AdmittedAt, Replayed: receipt.Replayed,
 	}, err
@@ -123,12 +124,12 @@ func fileOf(a Attachment) conversation.File {
 	return conversation.File{ID: a.ID, MimeType: a.MimeType, Size: a.Blob.Size, Digest: "sha256:" + a.Blob.SHA256, Filename: a.Filename}
 }
 
-// opening is the first batch of an instance: its conversation.
-func (s Scoped) opening() ([]byte, error) {
+// created is the first batch of an instance: its conversation.
+func (s Scoped) created() []conversation.Record {
 	now := s.rt.config.Now()
-	return conversation.EncodeBatch([]conversation.Record{{
+	return []conversation.Record{{
 		Type: conversation.Created, Conversation: s.rt.ids.next("conv_", now), At: millis(now), Kind: conversation.KindRoot,
-	}})
+	}}
 }
 
 // Abort marks an instance's unsettled work, all of it or one submission, and reports whether there was any.

@@ -48,3 +48,14 @@ func (s *states) put(of Stream, head stream.Offset, state *conversation.State, t
 	}
 	s.kept[of] = keptState{head, state, tail}
 }
+
+// prime keeps the state of a stream that the admission of its first lease has made: its log is what opened it.
+func (s *states) prime(l Lease, opening []conversation.Record) {
+	if l.Epoch != 1 || l.Tail.Head != 0 {
+		return
+	}
+	state := conversation.NewState()
+	if err := state.Apply(opening); err == nil {
+		s.put(l.Stream, l.Tail.Head, state, &conversation.Tail{})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"svc.dev/svc/conversation"
@@ -131,37 +132,54 @@ func (th *thread) request(ctx context.Context) (model.Provider, model.Request, *
 	return provider, request, &conversation.ModelName{Provider: providerName, ID: id}, nil
 }
 
-// fetchImages reads the bytes of the images that messages name.
+// fetchImages reads the bytes of the images that messages name. The messages themselves are shared and stay as they are.
 func (th *thread) fetchImages(ctx context.Context, messages []model.Message) error {
-	fetch := func(p *model.Part) error {
-		if p.Image == nil || p.Image.Attachment == "" {
-			return nil
+	for i, m := range messages {
+		if !slices.ContainsFunc(m.Parts, hasImage) {
+			continue
 		}
-		_, body, err := th.w.rt.store.Get(ctx, th.w.job.lease.Stream, p.Image.Attachment)
+		parts, err := th.withImages(ctx, m.Parts)
 		if err != nil {
-			return fmt.Errorf("fetch image: %w", err)
+			return err
 		}
-		defer body.Close()
-		p.Image.Data, err = io.ReadAll(body)
-		return err
-	}
-	for i := range messages {
-		for k := range messages[i].Parts {
-			p := &messages[i].Parts[k]
-			if err := fetch(p); err != nil {
-				return err
-			}
-			if p.Result == nil {
-				continue
-			}
-			for n := range p.Result.Content {
-				if err := fetch(&p.Result.Content[n]); err != nil {
-					return err
-				}
-			}
-		}
+		messages[i].Parts = parts
 	}
 	return nil
+}
+
+func hasImage(p model.Part) bool {
+	return p.Image != nil || p.Result != nil && slices.ContainsFunc(p.Result.Content, hasImage)
+}
+
+func (th *thread) withImages(ctx context.Context, parts []model.Part) ([]model.Part, error) {
+	filled := slices.Clone(parts)
+	for i, p := range filled {
+		switch {
+		case p.Image != nil:
+			data, err := th.image(ctx, p.Image.Attachment)
+			if err != nil {
+				return nil, err
+			}
+			filled[i].Image = &model.Image{MimeType: p.Image.MimeType, Data: data}
+		case p.Result != nil:
+			result := *p.Result
+			var err error
+			if result.Content, err = th.withImages(ctx, result.Content); err != nil {
+				return nil, err
+			}
+			filled[i].Result = &result
+		}
+	}
+	return filled, nil
+}
+
+func (th *thread) image(ctx context.Context, attachment string) ([]byte, error) {
+	_, body, err := th.w.rt.store.Get(ctx, th.w.job.lease.Stream, attachment)
+	if err != nil {
+		return nil, fmt.Errorf("fetch image: %w", err)
+	}
+	defer body.Close()
+	return io.ReadAll(body)
 }
 
 // recording is a reply on its way into the log.

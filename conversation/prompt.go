@@ -10,28 +10,32 @@ import (
 // Messages are what the model is given: the thread's entries in its words. Images name their attachment; whoever calls the
 // model fetches the bytes.
 func (t *Thread) Messages() []model.Message {
-	var messages []model.Message
-	for _, e := range t.entries {
-		if m, ok := e.message(); ok {
-			messages = append(messages, m)
+	messages := make([]model.Message, 0, len(t.entries))
+	for i := range t.entries {
+		e := &t.entries[i]
+		if e.rendered == nil {
+			m := e.message()
+			e.rendered = &m
+		}
+		if len(e.rendered.Parts) > 0 {
+			messages = append(messages, *e.rendered)
 		}
 	}
 	return messages
 }
 
-func (e entry) message() (model.Message, bool) {
+func (e entry) message() model.Message {
 	switch e.Role {
 	case roleUser:
-		return e.user(), true
+		return e.user()
 	case roleSignal:
-		return userText(e.signal()), true
+		return userText(e.signal())
 	case roleSummary:
-		return userText(tagged("compaction", "context_summary", nil, e.Text)), true
+		return userText(tagged("compaction", "context_summary", nil, e.Text))
 	case roleResults:
-		return e.results(), true
+		return e.results()
 	}
-	m := e.said()
-	return m, len(m.Parts) > 0
+	return e.said()
 }
 
 func userText(text string) model.Message {

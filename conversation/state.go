@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"svc.dev/svc/model"
 )
 
 // State is what an agent's log adds up to, for whoever works on it: its threads, the instance's own conversation and those of
@@ -55,6 +57,8 @@ type entry struct {
 	Parts      []said      `json:"parts,omitempty"`
 	Results    []Outcome   `json:"results,omitempty"`
 	Tokens     int         `json:"tokens,omitempty"` // that the provider counted up to here
+
+	rendered *model.Message // in the model's words, once they were asked for; they never change
 }
 
 // said is a piece of a reply.
