@@ -66,7 +66,7 @@ func (a *Agent) validate() error {
 	if err := validateName("agent", a.Name); err != nil {
 		return err
 	}
-	seen := map[string]bool{}
+	seen := map[string]bool{taskTool: len(a.Agents) > 0}
 	for _, t := range a.Tools {
 		if seen[t.Name] {
 			return fmt.Errorf("agent %q has two tools named %q", a.Name, t.Name)

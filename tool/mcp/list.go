@@ -1,0 +1,150 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The bounds of what a server may list. A tool beyond them is left out.
+const (
+	maxTools       = 512
+	maxDescription = 4096
+	maxSchema      = 64 << 10
+	maxName        = 64 // of the providers
+)
+
+// listed is a tool as the model is told of it. Its source is the server's own name for it.
+type listed struct {
+	source, name, description string
+	schema                    json.RawMessage
+}
+
+func (t listed) equal(other listed) bool {
+	return t.source == other.source && t.name == other.name && t.description == other.description && bytes.Equal(t.schema, other.schema)
+}
+
+// list asks the server for all pages of its tools.
+func (s *Server) list(ctx context.Context, l *link) (tools []listed, err error) {
+	hello := l.session.InitializeResult()
+	if hello == nil || hello.Capabilities == nil || hello.Capabilities.Tools == nil {
+		return nil, nil
+	}
+	l.within(ctx, s.config.Grace, func() { tools, err = s.pages(ctx, l) })
+	return tools, err
+}
+
+func (s *Server) pages(ctx context.Context, l *link) ([]listed, error) {
+	var found []listed
+	seen := map[string]bool{}
+	for t, err := range l.session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, notConnected(ctx, l, err)
+		}
+		if t == nil || t.Name == "" || seen[t.Name] {
+			s.config.Log.Warn("mcp tool left out", "reason", "no name of its own")
+			continue
+		}
+		if len(found) == maxTools {
+			s.config.Log.Warn("mcp tools left out", "reason", "too many")
+			break
+		}
+		seen[t.Name] = true
+		schema, ok := schemaOf(t.InputSchema)
+		if !ok {
+			s.config.Log.Warn("mcp tool left out", "tool", cut(t.Name, maxReason), "reason", "its schema is not one of an object, or too large")
+			continue
+		}
+		found = append(found, listed{source: t.Name, description: describe(t), schema: schema})
+	}
+	return named(s.config.Name, found), nil
+}
+
+func describe(t *sdk.Tool) string {
+	if t.Description == "" {
+		return cut(t.Title, maxDescription)
+	}
+	return cut(t.Description, maxDescription)
+}
+
+// schemaOf is the schema as the server gave it; where it leaves that open, it says that an input is an object, as the
+// providers want it.
+func schemaOf(given any) (json.RawMessage, bool) {
+	if given == nil {
+		given = map[string]any{}
+	}
+	m, ok := given.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	if m["type"] == nil {
+		m["type"] = "object"
+	}
+	if m["properties"] == nil {
+		m["properties"] = map[string]any{}
+	}
+	_, ok = m["properties"].(map[string]any)
+	data, err := encode(m)
+	return data, ok && m["type"] == "object" && err == nil && len(data) <= maxSchema
+}
+
+// encode writes JSON that is also easy to read for a model.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// named gives each tool a name that providers accept and that no other of the list has. It depends on what is listed, not on
+// the order: a name that two would have is left to the one whose own it is.
+func named(prefix string, tools []listed) []listed {
+	if prefix != "" {
+		prefix = plain(prefix) + "_"
+	}
+	claims := map[string]int{}
+	for _, t := range tools {
+		claims[prefix+plain(t.source)]++
+	}
+	taken := map[string]bool{}
+	var kept []listed
+	for _, t := range tools {
+		t.name = prefix + plain(t.source)
+		if len(t.name) > maxName || claims[t.name] > 1 && t.name != prefix+t.source {
+			t.name = marked(t.name, t.source)
+		}
+		// Only who chose names for it meets this.
+		if taken[t.name] {
+			continue
+		}
+		taken[t.name] = true
+		kept = append(kept, t)
+	}
+	return kept
+}
+
+// plain has only the characters that every provider accepts.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// marked makes a name different by what it stands for, within the bound.
+func marked(name, source string) string {
+	sum := sha256.Sum256([]byte(source))
+	mark := "_" + hex.EncodeToString(sum[:4])
+	return name[:min(len(name), maxName-len(mark))] + mark
+}
