@@ -46,6 +46,9 @@ func (s Scoped) deliver(ctx context.Context, agent, id string, p Prompt, kind Su
 	if strings.TrimSpace(agent) == "" || strings.TrimSpace(id) == "" {
 		return Prompted{}, fault.Invalid("An agent and an instance must be named.")
 	}
+	if err := p.Message.Check(); err != nil {
+		return Prompted{}, err
+	}
 	found, err := s.Agent(ctx, agent)
 	if err != nil {
 		return Prompted{}, fmt.Errorf("find agent: %w", err)

@@ -185,7 +185,7 @@ func (m *Message) parseSignal(fields map[string]json.RawMessage) error {
 	}
 	if raw, ok := fields["tagName"]; ok {
 		if stringOf(raw, &m.TagName) != nil || !tagName.MatchString(m.TagName) {
-			return fault.Invalid("tagName must be a name: a letter or underscore, then letters, digits, dots, hyphens or underscores.")
+			return badTagName()
 		}
 	}
 	raw, ok := fields["attributes"]
@@ -207,6 +207,25 @@ func (m *Message) parseSignal(fields map[string]json.RawMessage) error {
 		return fault.Invalid("attributes must be an object of strings.")
 	}
 	return nil
+}
+
+// Check holds a message that was not parsed to the same rules.
+func (m Message) Check() error {
+	switch {
+	case m.Kind == KindUser:
+		return nil
+	case m.Kind != KindSignal:
+		return fault.Invalid("The body is not a message.")
+	case m.Type == "":
+		return fault.Invalid("A signal needs a type.")
+	case m.TagName != "" && !tagName.MatchString(m.TagName):
+		return badTagName()
+	}
+	return nil
+}
+
+func badTagName() error {
+	return fault.Invalid("tagName must be a name: a letter or underscore, then letters, digits, dots, hyphens or underscores.")
 }
 
 // members reads an object by exact keys; of a repeated one the last counts.

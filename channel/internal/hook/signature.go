@@ -1,0 +1,98 @@
+package hook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc.dev/svc/fault"
+)
+
+// InvalidSignature is the type of every refusal of a sender who did not prove to be one.
+const InvalidSignature = "invalid_signature"
+
+// Unsigned refuses a sender. What was wrong with its signature is not told.
+func Unsigned(details string) *fault.Error {
+	return fault.New(InvalidSignature, "The signature does not hold.", details)
+}
+
+// Signature is a claim: an HMAC-SHA256 of a prefix and the body that follows it.
+type Signature struct {
+	MAC    []byte
+	Prefix string
+}
+
+// Holds reports whether one of the secrets made the signature.
+func (s Signature) Holds(secrets [][]byte, body []byte) bool {
+	for _, secret := range secrets {
+		// Everybody can sign with an empty secret.
+		if len(secret) > 0 && hmac.Equal(s.MAC, sum(secret, s.Prefix, body)) {
+			return true
+		}
+	}
+	return false
+}
+
+func sum(secret []byte, prefix string, body []byte) []byte {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(prefix))
+	mac.Write(body)
+	return mac.Sum(nil)
+}
+
+// MAC reads the one header that holds a signature: a scheme, such as "sha256=", and hexadecimal digits.
+func MAC(h http.Header, name, scheme string) ([]byte, error) {
+	values := h.Values(name)
+	if len(values) != 1 {
+		return nil, Unsigned("")
+	}
+	digits, ok := strings.CutPrefix(values[0], scheme)
+	mac, err := hex.DecodeString(digits)
+	if !ok || err != nil || len(mac) != sha256.Size {
+		return nil, Unsigned("")
+	}
+	return mac, nil
+}
+
+// Tolerance is how far a sender's clock may be from ours.
+const Tolerance = 5 * time.Minute
+
+// Timestamp reads the one header that says when a request was signed, in seconds since 1970, and returns it as sent. A time
+// too far from now is refused: the request may be an old one, sent again.
+func Timestamp(h http.Header, name string, now time.Time) (string, error) {
+	values := h.Values(name)
+	if len(values) != 1 {
+		return "", Unsigned("")
+	}
+	// As many bits as no clock needs, and few enough to be subtracted.
+	at, err := strconv.ParseUint(values[0], 10, 40)
+	if err != nil {
+		return "", Unsigned("")
+	}
+	if apart := now.Sub(time.Unix(int64(at), 0)).Abs(); apart > Tolerance {
+		return "", Unsigned("The timestamp is more than five minutes away.")
+	}
+	return values[0], nil
+}
+
+// Header reads a header that must stand once, with 1 to 255 visible characters of ASCII.
+func Header(h http.Header, name string) (string, error) {
+	values := h.Values(name)
+	if len(values) != 1 || !visible(values[0]) {
+		return "", fault.Invalid("%s must be sent once, with 1 to 255 visible characters.", name)
+	}
+	return values[0], nil
+}
+
+func visible(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return len(s) >= 1 && len(s) <= 255
+}
