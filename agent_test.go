@@ -405,3 +405,16 @@ func TestLongConversationIsSummedUp(t *testing.T) {
 	expect(t, "summary shown", strings.Contains(history, "they talked"), false)
 	n.stop()
 }
+
+func TestHistoryInTheMiddleOfAReplyShowsEveryMessageOnce(t *testing.T) {
+	declare, config := talking(scripted.New(scripted.Turn{scripted.Say("once "), scripted.Hang()}))
+	n := start(t, sqlite(t), declare, config, func(c *svc.Config) { c.Gather, c.StopTimeout = 40*time.Millisecond, 50*time.Millisecond })
+	n.prompt(t, "1", "story")
+	var history string
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline) && !strings.Contains(history, "once"); {
+		history = n.history(t, "1")
+		time.Sleep(time.Millisecond)
+	}
+	expect(t, "prompts", strings.Count(history, `"role":"user"`), 1)
+	expect(t, "replies", strings.Count(history, `"role":"assistant"`), 1)
+}
