@@ -8,7 +8,7 @@ export SVC_KILLS
 
 # Tests of these packages run without the race detector: SQLite is ten times slower under it, and every process waits a
 # second at its end.
-PLAIN := svc.dev/svc/(cmd/svc|sqlstore|internal/sqldb|internal/bench|internal/crash|examples/.*)
+PLAIN := svc.dev/svc/(cmd/svc|sqlstore|internal/sqldb|internal/bench|internal/crash|internal/outside|examples/.*)
 
 .PHONY: help
 help: ## Say what there is.
@@ -35,6 +35,7 @@ check: ## Build, and look at the code without running it.
 test: setup check ## Run every check and every fast test.
 	go test -race -timeout 10m $$(go list ./... | grep -vxE '$(PLAIN)')
 	go test -timeout 10m $$(go list ./... | grep -xE '$(PLAIN)')
+	cd internal/peers && go test ./...
 	scripts/fuzz 5s
 
 .PHONY: soak

@@ -38,7 +38,7 @@ type Metadata struct {
 type Part struct {
 	Type       string          `json:"type"`
 	Text       *string         `json:"text,omitempty"`
-	MediaType  string          `json:"mediaType,omitempty"`
+	MediaType  *string         `json:"mediaType,omitempty"`
 	ID         string          `json:"id,omitempty"`
 	Size       *int64          `json:"size,omitempty"`
 	Filename   string          `json:"filename,omitempty"`
@@ -85,7 +85,7 @@ func viewOf(r Record) View {
 		v.Display = "hidden"
 	}
 	for _, f := range r.Files {
-		v.Parts = append(v.Parts, Part{Type: partFile, MediaType: f.MimeType, ID: f.ID, Size: &f.Size, Filename: f.Filename})
+		v.Parts = append(v.Parts, Part{Type: partFile, MediaType: &f.MimeType, ID: f.ID, Size: &f.Size, Filename: f.Filename})
 	}
 	if r.TagName != "" || r.Attributes != nil {
 		v.Signal = &ViewSignal{TagName: r.TagName, Attributes: r.Attributes}

@@ -3,8 +3,10 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 
+	"svc.dev/svc"
 	"svc.dev/svc/fault"
 )
 
@@ -16,7 +18,7 @@ type guards struct {
 	made map[guarded]http.Handler
 }
 
-// guarded is a resource behind a guard: a workflow's invocation, a workflow's runs.
+// guarded is a resource behind a guard: a workflow's invocation or runs, an agent's conversations or attachments.
 type guarded struct {
 	owner    any
 	resource string
@@ -38,6 +40,17 @@ func (g *guards) of(what guarded, guard func(http.Handler) http.Handler) http.Ha
 func (a *api) guard(x *exchange, r *http.Request, what guarded, guard func(http.Handler) http.Handler, next http.HandlerFunc) {
 	x.next = next
 	a.answerBy(a.guards.of(what, guard), x, r.WithContext(x.in(r.Context())))
+}
+
+// guardAgent asks an agent's guard. That of an agent which was not declared in code is built for every request: nobody
+// knows how long such an agent lives, and it is another value each time it is found.
+func (a *api) guardAgent(x *exchange, r *http.Request, agent *svc.Agent, resource string, guard func(http.Handler) http.Handler, next http.HandlerFunc) {
+	if slices.ContainsFunc(a.rt.ListAgents(), func(declared svc.AgentInfo) bool { return declared.Name == agent.Name }) {
+		a.guard(x, r, guarded{agent, resource}, guard, next)
+		return
+	}
+	x.next = next
+	a.answerBy(guard(http.HandlerFunc(passOn)), x, r.WithContext(x.in(r.Context())))
 }
 
 // passOn stands behind every guard. What it does for this request is found by the context, so that one guard serves all.

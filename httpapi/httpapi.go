@@ -1,5 +1,6 @@
-// Package httpapi serves a svc.Runtime over HTTP: workflows are invoked, runs are read and followed, channels take in what
-// providers send. It is an http.Handler to be mounted anywhere; who may do what is decided by the guards of what is served.
+// Package httpapi serves a svc.Runtime over HTTP: agents are prompted, workflows invoked, conversations and runs read and
+// followed, channels take in what providers send. It is an http.Handler to be mounted anywhere; who may do what is decided
+// by the guards of what is served.
 package httpapi
 
 import (
@@ -65,6 +66,10 @@ func (c Config) withDefaults() Config {
 
 // routes are all there is. A colon stands for one segment, the star for all that follows, slashes too.
 var routes = []route{
+	{parsePattern("/agents/:name/:id"), (*api).agent},
+	{parsePattern("/agents/:name/:id/abort"), (*api).abort},
+	{parsePattern("/agents/:name/:id/submissions"), (*api).submissions},
+	{parsePattern("/agents/:name/:id/attachments/:attachmentId"), (*api).attachment},
 	{parsePattern("/workflows/:name"), (*api).workflow},
 	{parsePattern("/runs/:runId"), (*api).run},
 	{parsePattern("/channels/:name/*"), (*api).channel},

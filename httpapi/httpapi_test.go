@@ -31,7 +31,8 @@ func TestEveryAnswerHasARequestIDOfOurs(t *testing.T) {
 	id := s.invoke(t, "trivial", "")
 	seen := map[string]bool{}
 	for _, path := range []string{"/nothing", "/runs/" + id, "/runs/" + id + "?meta", "/runs/" + id + "?offset=now&live=long-poll",
-		"/runs/" + id + "?offset=-1&live=sse", "/channels/echo/ping", "/channels/hooks/mute", "/workflows/trivial"} {
+		"/runs/" + id + "?offset=-1&live=sse", "/channels/echo/ping", "/channels/hooks/mute", "/workflows/trivial",
+		"/agents/tooluser/x", "/agents/tooluser/x/submissions", "/agents/tooluser/x/abort", "/agents/tooluser/x/attachments/a", "/agents/denied/x"} {
 		got := s.do(t, "GET", path, nil, "X-Request-Id", "req_mine")
 		name := got.header.Get("X-Request-Id")
 		if !requestID.MatchString(name) || seen[name] || strings.Contains(got.body, name) {

@@ -65,3 +65,15 @@ func receivedPath(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	return path
 }
+
+// publicURL is the address of what was asked for, as clients know it: without query, and escaped as they did.
+func (a *api) publicURL(r *http.Request) string {
+	if a.PublicURL != nil {
+		return strings.TrimSuffix(a.PublicURL(r), "/") + r.URL.EscapedPath()
+	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	return scheme + r.Host + receivedPath(r)
+}

@@ -44,11 +44,11 @@ func (q query) first(key string) string {
 	return q[key][0]
 }
 
-// runQuery is where a run's stream is read from, and how.
-type runQuery struct {
+// readQuery is where a stream is read from, and how.
+type readQuery struct {
 	after  stream.Offset
-	now    bool   // after is not known yet: wherever the stream ends when the read begins
-	last   int64  // only so many of the last events; 0: all
+	now    bool   // of a run: after is not known yet: wherever the stream ends when the read begins
+	last   int64  // of a run: only so many of the last events; 0: all
 	live   string // empty: one page at once
 	cursor string // of the answer before
 }
@@ -56,8 +56,8 @@ type runQuery struct {
 const live = "live"
 
 // parseRunQuery refuses in the order of the contract.
-func parseRunQuery(q query) (runQuery, error) {
-	asked := runQuery{after: stream.Start, live: q.first(live), cursor: q.first("cursor")}
+func parseRunQuery(q query) (readQuery, error) {
+	asked := readQuery{after: stream.Start, live: q.first(live), cursor: q.first("cursor")}
 	if len(q["offset"]) > 1 {
 		return asked, fault.Invalid("offset given twice.")
 	}
@@ -71,8 +71,8 @@ func parseRunQuery(q query) (runQuery, error) {
 	if q.has(live) && !q.has("offset") {
 		return asked, fault.Invalid("live needs offset.")
 	}
-	if q.has(live) && asked.live != stream.LiveLongPoll && asked.live != stream.LiveSSE {
-		return asked, fault.Invalid("live must be long-poll or sse.")
+	if err := checkLive(q); err != nil {
+		return asked, err
 	}
 	if q.has("offset") {
 		// The largest offset has the value that stands for now: only the text tells them apart.
@@ -86,6 +86,37 @@ func parseRunQuery(q query) (runQuery, error) {
 		asked.last = last
 	}
 	return asked, nil
+}
+
+func checkLive(q query) error {
+	if mode := q.first(live); q.has(live) && mode != stream.LiveLongPoll && mode != stream.LiveSSE {
+		return fault.Invalid("live must be long-poll or sse.")
+	}
+	return nil
+}
+
+// parseUpdatesQuery refuses in the order of the contract. An agent's offset is one that it was given, to the letter.
+func parseUpdatesQuery(q query) (readQuery, error) {
+	asked := readQuery{live: q.first(live)}
+	if q.has("tail") {
+		return asked, fault.Invalid("updates take no tail.")
+	}
+	if len(q["offset"]) != 1 {
+		return asked, fault.Invalid("exactly one offset is required.")
+	}
+	var err error
+	if asked.after, err = stream.Parse(q.first("offset")); err != nil {
+		return asked, fault.Invalid("bad offset.")
+	}
+	return asked, checkLive(q)
+}
+
+// checkHistoryQuery refuses what belongs to updates.
+func checkHistoryQuery(q query) error {
+	if q.has("offset") || q.has("tail") || q.has(live) {
+		return fault.Invalid("history takes no offset, tail or live.")
+	}
+	return nil
 }
 
 // parseTail reads a number without an upper bound: what passes ours asks for everything.

@@ -2,32 +2,92 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
 
+	"svc.dev/svc"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/stream"
 )
 
-// catchUp answers with one page, at once.
-func (run *exposedRun) catchUp(w http.ResponseWriter, r *http.Request, asked *runQuery) {
-	page, err := run.page(r.Context(), asked)
+// reader reads one stream, in each of its three modes.
+type reader struct {
+	*api
+	stream svc.Stream
+	manner
+}
+
+// manner is what the two kinds of streams answer differently. That an agent's stream never closes needs no word: its pages
+// say so.
+type manner struct {
+	missing func(svc.Stream) error                // there is no such stream
+	tag     func(svc.Stream, stream.Frame) string // of a page; nil: pages have none
+	cursor  bool                                  // live answers carry one
+	mute    bool                                  // a long-poll in vain has no body; else it has an empty page
+}
+
+// read answers in the mode that was asked for.
+func (rd *reader) read(w http.ResponseWriter, r *http.Request, asked readQuery) {
+	switch asked.live {
+	case stream.LiveLongPoll:
+		rd.longPoll(w, r, asked)
+	case stream.LiveSSE:
+		rd.follow(w, r, asked)
+	default:
+		rd.catchUp(w, r, asked)
+	}
+}
+
+// admits refuses new readers while the runtime stops.
+func (rd *reader) admits() error {
+	if rd.stopping() {
+		return fault.NotAvailable(string(rd.rt.State()))
+	}
+	return nil
+}
+
+// failRead answers for a read before its first byte.
+func (rd *reader) failRead(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, svc.ErrNoStream) {
+		err = rd.missing(rd.stream)
+	}
+	rd.fail(w, r, err)
+}
+
+// head answers with where the stream stands.
+func (rd *reader) head(w http.ResponseWriter, r *http.Request) {
+	tail, err := rd.rt.Tail(r.Context(), rd.stream)
 	if err != nil {
-		run.failRead(w, r, err)
+		rd.failRead(w, r, err)
 		return
 	}
-	if !asked.now && r.Header.Get("If-None-Match") == run.tag(page) {
+	all := stream.Frame{After: stream.Start, Next: tail.Head, Tail: true, Closed: tail.Closed}
+	setPage(w.Header(), all)
+	rd.setTag(w.Header(), all)
+	w.WriteHeader(http.StatusOK)
+}
+
+// catchUp answers with one page, at once.
+func (rd *reader) catchUp(w http.ResponseWriter, r *http.Request, asked readQuery) {
+	page, err := rd.page(r.Context(), asked)
+	if err != nil {
+		rd.failRead(w, r, err)
+		return
+	}
+	if rd.tag != nil && !asked.now && r.Header.Get("If-None-Match") == rd.tag(rd.stream, page) {
 		setSecure(w.Header())
-		w.Header().Set("ETag", run.tag(page))
+		rd.setTag(w.Header(), page)
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	run.writePage(w, asked, page)
+	rd.writePage(w, asked, page)
 }
 
-func (run *exposedRun) page(ctx context.Context, asked *runQuery) (stream.Frame, error) {
-	page, err := run.rt.Page(ctx, run.stream, asked.after)
+func (rd *reader) page(ctx context.Context, asked readQuery) (stream.Frame, error) {
+	page, err := rd.rt.Page(ctx, rd.stream, asked.after)
 	if asked.now && page.Next > asked.after {
 		// What was appended since now was asked for lies behind it.
 		return stream.Frame{After: asked.after, Next: asked.after, Tail: true}, err
@@ -36,15 +96,17 @@ func (run *exposedRun) page(ctx context.Context, asked *runQuery) (stream.Frame,
 }
 
 // longPoll answers with the next page, or with none when the wait was in vain.
-func (run *exposedRun) longPoll(w http.ResponseWriter, r *http.Request, asked *runQuery) {
-	page, err := run.nextPage(r.Context(), asked.after)
+func (rd *reader) longPoll(w http.ResponseWriter, r *http.Request, asked readQuery) {
+	page, err := rd.nextPage(r.Context(), asked.after)
 	if err != nil {
-		run.failRead(w, r, err)
+		rd.failRead(w, r, err)
 		return
 	}
-	w.Header().Set(stream.HeaderCursor, stream.Cursor(time.Now(), asked.cursor, rand.Int64N))
-	if page.Next > asked.after {
-		run.writePage(w, asked, page)
+	if rd.cursor {
+		w.Header().Set(stream.HeaderCursor, stream.Cursor(time.Now(), asked.cursor, rand.Int64N))
+	}
+	if page.Next > asked.after || !rd.mute {
+		rd.writePage(w, asked, page)
 		return
 	}
 	setSecure(w.Header())
@@ -53,11 +115,11 @@ func (run *exposedRun) longPoll(w http.ResponseWriter, r *http.Request, asked *r
 }
 
 // nextPage waits until there is something to tell, for as long as a long-poll may take.
-func (run *exposedRun) nextPage(ctx context.Context, after stream.Offset) (stream.Frame, error) {
-	f := run.rt.Follow(run.stream)
+func (rd *reader) nextPage(ctx context.Context, after stream.Offset) (stream.Frame, error) {
+	f := rd.rt.Follow(rd.stream)
 	defer f.Close()
-	over, leave := time.Now().Add(run.LongPoll), run.newFarewell()
-	timer := time.NewTimer(run.LongPoll)
+	over, leave := time.Now().Add(rd.LongPoll), rd.newFarewell()
+	timer := time.NewTimer(rd.LongPoll)
 	defer timer.Stop()
 	for {
 		// The wake comes before the read: what is appended between the two is not missed.
@@ -79,19 +141,25 @@ func (run *exposedRun) nextPage(ctx context.Context, after stream.Offset) (strea
 	}
 }
 
-func (run *exposedRun) writePage(w http.ResponseWriter, asked *runQuery, page stream.Frame) {
-	body := page.JSON()
+func (rd *reader) writePage(w http.ResponseWriter, asked readQuery, page stream.Frame) {
 	setPage(w.Header(), page)
 	if !asked.now {
-		w.Header().Set("ETag", run.tag(page))
+		rd.setTag(w.Header(), page)
 	}
+	writeWhole(w, page.JSON())
+}
+
+func (rd *reader) setTag(h http.Header, page stream.Frame) {
+	if rd.tag != nil {
+		h.Set("ETag", rd.tag(rd.stream, page))
+	}
+}
+
+// writeWhole writes a body whose head is set.
+func writeWhole(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(body) // who has gone asks again from where it stood
-}
-
-func (run *exposedRun) tag(page stream.Frame) string {
-	return stream.ETag("runs/"+run.stream.ID, page.After, page.Next, page.Closed)
 }
 
 // setPage sets the headers of a page, whether or not its body follows.

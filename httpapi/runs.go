@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,9 +22,18 @@ func (a *api) run(x *exchange, r *http.Request, params []string) {
 
 // exposedRun is a run whose workflow shows its runs.
 type exposedRun struct {
-	*api
+	reader
 	workflow *svc.Workflow
-	stream   svc.Stream
+}
+
+// runManner is how a run's stream is read. A run that was found and whose stream is gone was dropped meanwhile.
+var runManner = manner{
+	missing: func(s svc.Stream) error { return runNotFound(s.ID) },
+	tag: func(s svc.Stream, page stream.Frame) string {
+		return stream.ETag("runs/"+s.ID, page.After, page.Next, page.Closed)
+	},
+	cursor: true,
+	mute:   true,
 }
 
 // findRun finds the run that a request is about. That there is none, that its workflow is gone and that its workflow does
@@ -50,7 +58,7 @@ func (a *api) findRun(r *http.Request, segment string) (*exposedRun, error) {
 	if wf == nil || wf.Runs == nil {
 		return nil, runNotFound(id)
 	}
-	return &exposedRun{api: a, workflow: wf, stream: found}, nil
+	return &exposedRun{reader: reader{a, found, runManner}, workflow: wf}, nil
 }
 
 func runNotFound(id string) error {
@@ -84,62 +92,35 @@ func (run *exposedRun) record(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, http.StatusOK, record)
 }
 
-func (run *exposedRun) head(w http.ResponseWriter, r *http.Request) {
-	tail, err := run.rt.Tail(r.Context(), run.stream)
-	if err != nil {
-		run.failRead(w, r, err)
-		return
-	}
-	all := stream.Frame{After: stream.Start, Next: tail.Head, Tail: true, Closed: tail.Closed}
-	setPage(w.Header(), all)
-	w.Header().Set("ETag", run.tag(all))
-	w.WriteHeader(http.StatusOK)
-}
-
-// read answers with the stream in one of three modes.
+// read answers with the stream.
 func (run *exposedRun) read(w http.ResponseWriter, r *http.Request) {
 	asked, err := run.parse(r)
 	if err != nil {
 		run.failRead(w, r, err)
 		return
 	}
-	switch asked.live {
-	case stream.LiveLongPoll:
-		run.longPoll(w, r, asked)
-	case stream.LiveSSE:
-		run.follow(w, r, asked)
-	default:
-		run.catchUp(w, r, asked)
-	}
+	run.reader.read(w, r, asked)
 }
 
 // parse says what is to be read. It turns now and the last events into an offset, once: the stream may grow meanwhile.
-func (run *exposedRun) parse(r *http.Request) (*runQuery, error) {
+func (run *exposedRun) parse(r *http.Request) (readQuery, error) {
 	asked, err := parseRunQuery(parseQuery(r.URL.RawQuery))
 	if err != nil {
-		return nil, err
+		return asked, err
 	}
-	if run.stopping() {
-		return nil, fault.NotAvailable(string(run.rt.State()))
+	if err := run.admits(); err != nil {
+		return asked, err
 	}
 	if !asked.now && asked.last == 0 {
-		return &asked, nil
+		return asked, nil
 	}
 	tail, err := run.rt.Tail(r.Context(), run.stream)
 	if err != nil {
-		return nil, err
+		return asked, err
 	}
 	asked.after = tail.Head
 	if asked.last > 0 {
 		asked.after = max(stream.Start, tail.Head-stream.Offset(asked.last))
 	}
-	return &asked, nil
-}
-
-// failRead answers for a read before its first byte. A run that was found and whose stream is gone was dropped meanwhile.
-func (run *exposedRun) failRead(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, svc.ErrNoStream) {
-		err = runNotFound(run.stream.ID)
-	}
-	run.fail(w, r, err)
+	return asked, nil
 }

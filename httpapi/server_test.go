@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,6 +34,8 @@ type settings struct {
 	mount   string                    // the prefix that it is served below
 	stop    time.Duration             // StopTimeout
 	wrap    func(svc.Store) svc.Store // what stands between runtime and store
+	tune    func(*svc.Config)         // what else the runtime is made of
+	db      string                    // the database, for one server after another; empty: a new one
 }
 
 // server is a runtime on a real store behind a real listener.
@@ -40,13 +43,17 @@ type server struct {
 	*httptest.Server
 	rt      *svc.Runtime
 	stop    func()       // begins to stop the runtime, and waits until it has
+	end     func()       // stops it, and closes all that is open; the test's end does too
 	serving atomic.Int64 // handlers that have not returned
 }
 
 func newServer(t *testing.T, c settings) *server {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), sqlstore.Config{Log: quiet})
+	if c.db == "" {
+		c.db = filepath.Join(t.TempDir(), "svc.db")
+	}
+	store, err := sqlstore.Open(t.Context(), "sqlite:"+c.db, sqlstore.Config{Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +61,11 @@ func newServer(t *testing.T, c settings) *server {
 	if c.wrap != nil {
 		between = c.wrap(store)
 	}
-	rt, err := svc.New(svc.Config{Store: between, StopTimeout: c.stop, Log: quiet})
+	config := svc.Config{Store: between, Model: contract.Models.Find, StopTimeout: c.stop, Log: quiet}
+	if c.tune != nil {
+		c.tune(&config)
+	}
+	rt, err := svc.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +93,7 @@ func newServer(t *testing.T, c settings) *server {
 		defer s.serving.Add(-1)
 		handler.ServeHTTP(w, r)
 	}))
-	t.Cleanup(func() {
+	s.end = sync.OnceFunc(func() {
 		s.stop()
 		s.CloseClientConnections()
 		s.Close()
@@ -90,6 +101,7 @@ func newServer(t *testing.T, c settings) *server {
 			t.Errorf("close store: %v", err)
 		}
 	})
+	t.Cleanup(s.end)
 	return s
 }
 
@@ -206,33 +218,48 @@ func declareExtras(rt *svc.Runtime) {
 	for _, wf := range []*svc.Workflow{bulky, nap, typed, any} {
 		wf.Route, wf.Runs = svc.Open, svc.Open
 	}
-	silent.Route = func(http.Handler) http.Handler { return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}) }
-	twice.Route = func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			next.ServeHTTP(w, r)
-			next.ServeHTTP(w, r)
-		})
-	}
-	denied.Route = func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusUnauthorized)
-			io.WriteString(w, `{"blocked":true}`)
-		})
-	}
-	stamped.Route = func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("X-Guard", "was here")
-			next.ServeHTTP(w, r)
-		})
-	}
+	silent.Route, twice.Route, denied.Route, stamped.Route = sayNothing, passTwice, deny, stamp
 	rt.AddWorkflow(bulky, nap, typed, any, unrouted, silent, twice, denied, stamped)
+	rt.AddAgent(
+		&svc.Agent{Name: "silent", Model: "scripted/words", Route: sayNothing},
+		&svc.Agent{Name: "twice", Model: "scripted/words", Route: passTwice},
+		&svc.Agent{Name: "denied", Model: "scripted/words", Route: deny, Attachments: svc.Open},
+		&svc.Agent{Name: "stamped", Model: "scripted/words", Route: stamp, Attachments: deny},
+	)
 	rt.AddChannel(&svc.Channel{Name: "hooks", Routes: []svc.ChannelRoute{
 		{Method: "PUT", Path: "/deep/er", Handler: http.HandlerFunc(repeat)},
 		{Method: "POST", Path: "/deep/er", Handler: http.HandlerFunc(repeat)},
 		{Method: "GET", Path: "/mute", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})},
 		{Method: "GET", Path: "/broken", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(errors.New("secret")) })},
 	}})
+}
+
+// Guards, as far as transcripts need them.
+
+func sayNothing(http.Handler) http.Handler {
+	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+}
+
+func passTwice(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func deny(http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		io.WriteString(w, `{"blocked":true}`)
+	})
+}
+
+func stamp(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Guard", "was here")
+		next.ServeHTTP(w, r)
+	})
 }
 
 func nothing(context.Context, *svc.Work, struct{}) (struct{}, error) { return struct{}{}, nil }

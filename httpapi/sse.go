@@ -10,26 +10,26 @@ import (
 	"svc.dev/svc/stream"
 )
 
-// follow tells a run's events as they are appended, until the run's stream closes, the reader goes, or we stop.
-func (run *exposedRun) follow(w http.ResponseWriter, r *http.Request, asked *runQuery) {
-	c, err := run.connect(w, r, asked)
+// follow tells what is appended as it is appended, until the stream closes, the client goes, or we stop.
+func (rd *reader) follow(w http.ResponseWriter, r *http.Request, asked readQuery) {
+	c, err := rd.connect(w, r, asked)
 	if err != nil {
-		run.failRead(w, r, err)
+		rd.failRead(w, r, err)
 		return
 	}
 	defer c.close()
 	for c.tell() {
 		if err := c.next(r.Context()); err != nil {
-			run.breakOff(w, r, err)
+			rd.breakOff(w, r, err)
 		}
 	}
 }
 
 // connect reads the first page, and writes the head when there is one.
-func (run *exposedRun) connect(w http.ResponseWriter, r *http.Request, asked *runQuery) (*connection, error) {
+func (rd *reader) connect(w http.ResponseWriter, r *http.Request, asked readQuery) (*connection, error) {
 	c := &connection{
-		api: run.api, w: w, out: http.NewResponseController(w),
-		follower: run.rt.Follow(run.stream), at: asked.after, lift: r.ProtoMajor > 1,
+		api: rd.api, w: w, out: http.NewResponseController(w), cursor: rd.cursor,
+		follower: rd.rt.Follow(rd.stream), at: asked.after, lift: r.ProtoMajor > 1,
 	}
 	if err := c.read(r.Context()); err != nil {
 		c.follower.Close()
@@ -53,6 +53,7 @@ type connection struct {
 	w        http.ResponseWriter
 	out      *http.ResponseController
 	follower *svc.Follower
+	cursor   bool // control frames carry one
 
 	page stream.Frame // to be told; empty afterwards
 	at   stream.Offset
@@ -124,7 +125,11 @@ var controls = sync.Pool{New: func() any { return new([]byte) }}
 func (c *connection) writeControl(now time.Time) bool {
 	b := controls.Get().(*[]byte)
 	defer controls.Put(b)
-	*b = stream.AppendControl((*b)[:0], c.at, stream.Cursor(now, "", nil), c.tail, c.over)
+	var cursor string
+	if c.cursor {
+		cursor = stream.Cursor(now, "", nil)
+	}
+	*b = stream.AppendControl((*b)[:0], c.at, cursor, c.tail, c.over)
 	return c.write(*b)
 }
 

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -53,16 +54,19 @@ func TestTranscripts(t *testing.T) {
 
 // replay plays pairs of requests and responses in their order.
 func replay(t *testing.T, address string, a *txtar.Archive) {
-	known := captured{}
+	known := captured{"{{host}}": address}
 	for i := 0; i+1 < len(a.Files); i += 2 {
 		request, response := a.Files[i], a.Files[i+1]
 		asked := parseRequest(known.fill(string(request.Data)))
 		want := parseResponse(string(response.Data))
-		var got exchanged
 		var problem string
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			got = asked.exchange(t, address, want)
-			problem = want.compare(got, known)
+			// What an answer names counts when all of it is as written.
+			learned := maps.Clone(known)
+			problem = want.compare(asked.exchange(t, address, want), learned)
+			if problem == "" {
+				known = learned
+			}
 			if problem == "" || request.Name != "request until" || time.Now().After(deadline) {
 				break
 			}
@@ -213,12 +217,11 @@ func (w wanted) compare(got exchanged, known captured) string {
 	want := map[string][]string{}
 	for name, values := range w.header {
 		for i, value := range values {
-			values[i] = value
 			if i < len(got.header[name]) && known.matches(value, got.header[name][i]) {
-				values[i] = got.header[name][i]
+				value = got.header[name][i]
 			}
+			want[name] = append(want[name], value)
 		}
-		want[name] = values
 	}
 	if diff := cmp.Diff(want, got.header); diff != "" {
 		return "header (-want +got)\n" + diff
@@ -248,6 +251,10 @@ func (c captured) fill(text string) string {
 			return offset(arg)
 		case "etag":
 			return c.etag(arg)
+		case "direct", "dispatch":
+			if id, ok := c["{{"+arg+"}}"]; ok {
+				return "entry_" + name + "_" + base64.RawURLEncoding.EncodeToString([]byte(id))
+			}
 		case "repeat":
 			count, unit, _ := strings.Cut(arg, ":")
 			n, _ := strconv.Atoi(count)
@@ -289,26 +296,49 @@ func (c captured) matches(want, got string) bool {
 	return true
 }
 
+const ulid = `[0-9A-HJKMNP-TV-Z]{26}`
+
+// ids are the placeholders that stand for the same text throughout a transcript; a number behind one makes it another.
+var ids = map[string]string{
+	"runId": `run_` + ulid,
+	"uuid":  uuid,
+	"conv":  `conv_` + ulid,
+	"turn":  `turn_` + ulid,
+	"entry": `entry_` + uuid,
+	"call":  `call_[A-Z2-7]+`,
+	"at":    `0{16}_\d{16}`,
+}
+
+const uuid = `[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
+
+func idShape(name string) (string, bool) {
+	shape, ok := ids[strings.TrimRight(name, "0123456789")]
+	return shape, ok
+}
+
 // shape is what a placeholder may stand for.
 func shape(p string) string {
 	name, _, _ := strings.Cut(p[2:len(p)-2], ":")
-	switch {
-	case strings.HasPrefix(name, "runId"):
-		return `run_[0-9A-HJKMNP-TV-Z]{26}`
-	case name == "iso":
+	if shape, ok := idShape(name); ok {
+		return shape
+	}
+	switch name {
+	case "iso":
 		return `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
-	case name == "int":
+	case "int":
 		return `\d+`
-	case name == "events":
+	case "position":
+		return `\{"batch":\d+,"index":\d+\}`
+	case "events":
 		return `\{.*\}`
 	}
 	panic("unknown placeholder " + p)
 }
 
-// learn keeps a run id, and checks the numbers of events that were left out.
+// learn keeps an id, and checks the numbers of events that were left out.
 func (c captured) learn(p, value string) bool {
 	name, arg, _ := strings.Cut(p[2:len(p)-2], ":")
-	if strings.HasPrefix(name, "runId") {
+	if _, ok := idShape(name); ok {
 		if known, ok := c[p]; ok && known != value {
 			return false
 		}

@@ -1,5 +1,5 @@
-// Command contract serves the contract program: a runtime without accounts, with known workflows and channels, that a
-// client in any language can be tested against.
+// Command contract serves the contract program: a runtime without accounts, with known agents, workflows and channels, that
+// a client in any language can be tested against.
 package main
 
 import (
@@ -43,7 +43,7 @@ func run(listen, db string) error {
 		return err
 	}
 	defer store.Close()
-	rt, err := svc.New(svc.Config{Store: store})
+	rt, err := svc.New(svc.Config{Store: store, Model: contract.Models.Find})
 	if err != nil {
 		return err
 	}

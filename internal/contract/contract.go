@@ -13,9 +13,11 @@ import (
 	"svc.dev/svc"
 )
 
-// Declare adds the workflows and channels of the contract to a runtime.
+// Declare adds the agents, workflows and channels of the contract to a runtime.
 func Declare(rt *svc.Runtime) {
+	rt.AddAgent(agents()...)
 	rt.AddWorkflow(
+		open(svc.NewWorkflow("summarize", summarize)),
 		open(svc.NewWorkflow("trivial", trivial)),
 		open(svc.NewWorkflow("chatty", chatty)),
 		open(svc.NewWorkflow("failing", failing)),
@@ -25,6 +27,7 @@ func Declare(rt *svc.Runtime) {
 	)
 	rt.AddChannel(&svc.Channel{Name: "echo", Routes: []svc.ChannelRoute{
 		{Method: http.MethodGet, Path: "/ping", Handler: http.HandlerFunc(ping)},
+		{Method: http.MethodPost, Path: "/in", Handler: inbox{rt}},
 	}})
 }
 
@@ -105,5 +108,3 @@ func steps(ctx context.Context, w *svc.Work, in climb) (sum, error) {
 	}
 	return total, nil
 }
-
-func ping(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "pong") }

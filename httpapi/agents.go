@@ -1,0 +1,263 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"svc.dev/svc"
+	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/stream"
+)
+
+// agent serves an instance: it is prompted, and read.
+func (a *api) agent(x *exchange, r *http.Request, params []string) {
+	a.atInstance(x, r, params, (*instance).serve, http.MethodGet, http.MethodHead, http.MethodPost)
+}
+
+// abort stops unsettled work of an instance.
+func (a *api) abort(x *exchange, r *http.Request, params []string) {
+	a.atInstance(x, r, params, (*instance).abort, http.MethodPost)
+}
+
+// submissions lists unsettled work of an instance.
+func (a *api) submissions(x *exchange, r *http.Request, params []string) {
+	a.atInstance(x, r, params, (*instance).submissions, http.MethodGet)
+}
+
+// instance is one conversation with an agent, whether or not it has begun.
+type instance struct {
+	reader
+	agent *svc.Agent
+}
+
+// agentManner is how an agent's updates are read.
+var agentManner = manner{missing: streamNotFound}
+
+func streamNotFound(s svc.Stream) error {
+	return fault.New(fault.StreamNotFound, fmt.Sprintf("No stream %q.", "agents/"+s.Name+"/"+s.ID), "It is created by the first message.")
+}
+
+// atInstance asks the agent's guard, and lets it serve one of the allowed methods.
+func (a *api) atInstance(x *exchange, r *http.Request, params []string, serve func(*instance, http.ResponseWriter, *http.Request), allowed ...string) {
+	if !slices.Contains(allowed, r.Method) {
+		a.wrongMethod(x, r, allowed...)
+		return
+	}
+	in, err := a.findInstance(r, params)
+	if err != nil {
+		a.fail(x, r, err)
+		return
+	}
+	a.guardAgent(x, r, in.agent, "route", in.agent.Route, func(w http.ResponseWriter, r *http.Request) { serve(in, w, r) })
+}
+
+// findInstance tells nobody that an agent without a route exists.
+func (a *api) findInstance(r *http.Request, params []string) (*instance, error) {
+	name, err := parameter(params[0])
+	if err != nil {
+		return nil, err
+	}
+	id, err := instanceID(params[1])
+	if err != nil {
+		return nil, err
+	}
+	in, err := a.lookUp(r, name, id)
+	if err != nil {
+		return nil, err
+	}
+	if in.agent == nil || in.agent.Route == nil {
+		return nil, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", name), "Check the name.")
+	}
+	return in, nil
+}
+
+// instanceID decodes the segment of an id. Any text will do that every database can hold.
+func instanceID(segment string) (string, error) {
+	id, err := parameter(segment)
+	if err == nil && strings.ContainsRune(id, 0) {
+		err = fault.Invalid("An id holds no NUL.")
+	}
+	return id, err
+}
+
+// lookUp addresses an instance in the request's scope; its agent is nil if there is none of that name.
+func (a *api) lookUp(r *http.Request, name, id string) (*instance, error) {
+	scope, err := a.Scope(r)
+	if err != nil {
+		return nil, err
+	}
+	in := a.rt.In(scope)
+	agent, err := in.Agent(r.Context(), name)
+	return &instance{reader{a, in.AgentStream(name, id), agentManner}, agent}, err
+}
+
+func (in *instance) scoped() svc.Scoped { return in.rt.In(in.stream.Scope) }
+
+func (in *instance) serve(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPost:
+		in.prompt(w, r)
+	case http.MethodHead:
+		in.head(w, r)
+	default:
+		in.view(w, r)
+	}
+}
+
+// prompt admits a message. Once it is admitted it is answered, whether or not the client stays to hear of it.
+func (in *instance) prompt(w http.ResponseWriter, r *http.Request) {
+	if parseQuery(r.URL.RawQuery).has("wait") {
+		in.fail(w, r, fault.Invalid("Agent prompts cannot be waited for."))
+		return
+	}
+	key, err := idempotencyKey(r)
+	if err != nil {
+		in.fail(w, r, err)
+		return
+	}
+	sent, err := in.bodies.read(r)
+	if err != nil {
+		in.fail(w, r, err)
+		return
+	}
+	defer sent.release()
+	message, err := conversation.ParseMessage(sent.value)
+	if err != nil {
+		in.fail(w, r, err)
+		return
+	}
+	prompted, err := in.scoped().Prompt(r.Context(), in.stream.Name, in.stream.ID, svc.Prompt{Message: message, Key: key, Body: sent.raw})
+	if err != nil {
+		in.fail(w, r, err)
+		return
+	}
+	in.accepted(w, r, prompted)
+}
+
+// accepted says where the reply can be read. A replayed prompt is answered with the same bytes: what the store keeps of the
+// first answer is the submission and the offset, and the address follows from the path, which is part of the key.
+func (in *instance) accepted(w http.ResponseWriter, r *http.Request, p svc.Prompted) {
+	url := in.publicURL(r)
+	body, err := stream.Encode(struct {
+		StreamURL    string `json:"streamUrl"`
+		Offset       string `json:"offset"`
+		SubmissionID string `json:"submissionId"`
+	}{url, p.Offset.String(), p.SubmissionID})
+	if err != nil {
+		in.fail(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Location", url)
+	h.Set(stream.HeaderNextOffset, p.Offset.String())
+	if p.Replayed {
+		h.Set(headerReplayed, "true")
+	}
+	writeJSON(w, r, http.StatusAccepted, body)
+}
+
+// view answers with the conversation as it is now, or with what happened to it since.
+func (in *instance) view(w http.ResponseWriter, r *http.Request) {
+	q := parseQuery(r.URL.RawQuery)
+	switch view := q.first("view"); {
+	case view == "updates":
+		in.updates(w, r, q)
+	case view == "history" || !q.has("view"):
+		in.history(w, r, q)
+	default:
+		in.fail(w, r, fault.Invalid("view must be history or updates."))
+	}
+}
+
+func (in *instance) history(w http.ResponseWriter, r *http.Request, q query) {
+	if err := checkHistoryQuery(q); err != nil {
+		in.fail(w, r, err)
+		return
+	}
+	snapshot, head, err := in.scoped().Conversation(r.Context(), in.stream.Name, in.stream.ID)
+	if err != nil {
+		in.failRead(w, r, err)
+		return
+	}
+	body, err := stream.Encode(snapshot)
+	if err != nil {
+		in.fail(w, r, err)
+		return
+	}
+	setPage(w.Header(), stream.Frame{Next: head, Tail: true})
+	writeWhole(w, body)
+}
+
+func (in *instance) updates(w http.ResponseWriter, r *http.Request, q query) {
+	asked, err := parseUpdatesQuery(q)
+	if err == nil {
+		err = in.admits()
+	}
+	if err == nil {
+		err = in.checkOffset(r, asked.after)
+	}
+	if err != nil {
+		in.failRead(w, r, err)
+		return
+	}
+	in.read(w, r, asked)
+}
+
+// checkOffset refuses an offset that the stream never gave out, before anything is promised: its holder has read another
+// store, and must read history again.
+func (in *instance) checkOffset(r *http.Request, after stream.Offset) error {
+	tail, err := in.rt.Tail(r.Context(), in.stream)
+	if err == nil && after > tail.Head {
+		err = fault.New(fault.StreamOffsetGone, "That offset does not exist.", "Read history again.")
+	}
+	return err
+}
+
+func (in *instance) abort(w http.ResponseWriter, r *http.Request) {
+	named := parseQuery(r.URL.RawQuery)["submission"]
+	if len(named) > 1 || len(named) == 1 && strings.TrimSpace(named[0]) == "" {
+		in.fail(w, r, fault.Invalid("submission must be one id."))
+		return
+	}
+	aborted, err := in.scoped().Abort(r.Context(), in.stream.Name, in.stream.ID, strings.Join(named, ""))
+	if err != nil {
+		in.fail(w, r, err)
+		return
+	}
+	writeJSON(w, r, http.StatusOK, fmt.Appendf(nil, `{"aborted":%t}`, aborted))
+}
+
+// listedSubmission is unsettled work. Fields stand in the order of the wire.
+type listedSubmission struct {
+	SubmissionID string             `json:"submissionId"`
+	Kind         svc.SubmissionKind `json:"kind"`
+	Preview      string             `json:"preview"`
+	AdmittedAt   string             `json:"admittedAt"`
+	State        string             `json:"state"`
+	Reason       string             `json:"reason,omitempty"`
+}
+
+const isoTime = "2006-01-02T15:04:05.000Z"
+
+func (in *instance) submissions(w http.ResponseWriter, r *http.Request) {
+	found, err := in.scoped().Submissions(r.Context(), in.stream.Name, in.stream.ID)
+	if err != nil {
+		in.fail(w, r, err)
+		return
+	}
+	list := make([]listedSubmission, len(found))
+	for i, s := range found {
+		list[i] = listedSubmission{s.ID, s.Kind, s.Preview, s.AdmittedAt.UTC().Format(isoTime), s.State, s.Reason}
+	}
+	body, err := stream.Encode(map[string]any{"submissions": list})
+	if err != nil {
+		in.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	setSecure(w.Header())
+	writeJSON(w, r, http.StatusOK, body)
+}

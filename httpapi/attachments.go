@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"svc.dev/svc"
+	"svc.dev/svc/fault"
+)
+
+// attachment serves the bytes of one attachment.
+func (a *api) attachment(x *exchange, r *http.Request, params []string) {
+	in, err := a.findAttaching(r, params)
+	switch {
+	case err != nil:
+		a.fail(x, r, err)
+		return
+	case r.Method != http.MethodGet:
+		a.wrongMethod(x, r, http.MethodGet)
+		return
+	}
+	in.stream.ID, err = instanceID(params[1])
+	id, blank := parameter(params[2])
+	if err := errors.Join(err, blank); err != nil {
+		a.fail(x, r, err)
+		return
+	}
+	a.guardAgent(x, r, in.agent, "attachments", in.agent.Attachments, func(w http.ResponseWriter, r *http.Request) {
+		in.download(w, r, id)
+	})
+}
+
+// findAttaching finds the agent that a path names, and none that does not show its attachments: there is no route then,
+// whatever the method.
+func (a *api) findAttaching(r *http.Request, params []string) (*instance, error) {
+	name, err := url.PathUnescape(params[0])
+	if err != nil {
+		return nil, noRoute(r)
+	}
+	in, err := a.lookUp(r, name, "")
+	if err != nil {
+		return nil, err
+	}
+	if in.agent == nil || in.agent.Attachments == nil {
+		return nil, noRoute(r)
+	}
+	return in, nil
+}
+
+func (in *instance) download(w http.ResponseWriter, r *http.Request, id string) {
+	found, body, err := in.scoped().Attachment(r.Context(), in.stream.Name, in.stream.ID, id)
+	if errors.Is(err, svc.ErrNotFound) {
+		err = fault.New(fault.AttachmentNotFound, fmt.Sprintf("No attachment %q.", id), "Unknown id or other conversation.")
+	}
+	if err != nil {
+		in.failRead(w, r, err)
+		return
+	}
+	defer body.Close()
+	h := w.Header()
+	h.Set("Content-Type", headerValue(found.MimeType))
+	h.Set("Content-Length", strconv.FormatInt(found.Blob.Size, 10))
+	h.Set("Content-Disposition", "inline")
+	h.Set("Cache-Control", "private, max-age=31536000, immutable")
+	h.Set("Content-Security-Policy", "sandbox")
+	setSecure(h)
+	w.WriteHeader(http.StatusOK)
+	if _, err := io.Copy(w, body); err != nil {
+		in.breakOff(w, r, err)
+	}
+}
+
+// headerValue is a type as its uploader wrote it. One that cannot stand in a header says nothing of the bytes either.
+func headerValue(mimeType string) string {
+	for _, c := range []byte(mimeType) {
+		if c < ' ' || c == 0x7f {
+			return "application/octet-stream"
+		}
+	}
+	return mimeType
+}

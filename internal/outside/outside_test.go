@@ -1,0 +1,319 @@
+// Package outside lets a client that we did not write read our streams: the one that published SDKs stand on.
+package outside
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.dev/svc"
+	"svc.dev/svc/httpapi"
+	"svc.dev/svc/internal/contract"
+	"svc.dev/svc/sqlstore"
+	"svc.dev/svc/stream"
+)
+
+// needNode skips the test where there is no node, unless that would go unseen, and sees that the client is installed.
+func needNode(t *testing.T) {
+	t.Helper()
+	for _, tool := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatalf("%s is missing", tool)
+			}
+			t.Skipf("%s is missing: the published client was not tested", tool)
+		}
+	}
+	if _, err := os.Stat("node_modules/@durable-streams/client"); err == nil {
+		return
+	}
+	if out, err := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+}
+
+// program is the contract program, which can be stopped and started again at the same address on the same database.
+type program struct {
+	db      string
+	address string
+	url     string
+	stop    func()
+}
+
+func newProgram(t *testing.T) *program {
+	t.Helper()
+	p := &program{db: filepath.Join(t.TempDir(), "svc.db"), address: "127.0.0.1:0"}
+	p.start(t)
+	t.Cleanup(func() { p.stop() })
+	return p
+}
+
+func (p *program) start(t *testing.T) {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := sqlstore.Open(t.Context(), "sqlite:"+p.db, sqlstore.Config{Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := svc.New(svc.Config{Store: store, Node: "outside", Model: contract.Models.Find, StopTimeout: 300 * time.Millisecond, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract.Declare(rt)
+	listener, err := net.Listen("tcp", p.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.address = listener.Addr().String()
+	p.url = "http://" + p.address
+	server := &http.Server{Handler: httpapi.App(rt, httpapi.Config{LongPoll: 2 * time.Second, Log: quiet})}
+	served, ran := make(chan error, 1), make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { served <- server.Serve(listener) }()
+	go func() { ran <- rt.Run(ctx) }()
+	p.stop = func() {
+		cancel()
+		late, done := context.WithTimeout(context.Background(), 5*time.Second)
+		defer done()
+		err := errors.Join(<-ran, server.Shutdown(late), store.Close())
+		if err != nil || !errors.Is(<-served, http.ErrServerClosed) {
+			t.Errorf("stop: %v", err)
+		}
+	}
+}
+
+func (p *program) restart(t *testing.T) {
+	t.Helper()
+	p.stop()
+	p.start(t)
+}
+
+func (p *program) post(t *testing.T, path, body string) string {
+	t.Helper()
+	response, err := http.Post(p.url+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusAccepted {
+		t.Fatalf("POST %s: %d %s, %v", path, response.StatusCode, text, err)
+	}
+	return string(text)
+}
+
+// target is a stream to read: where it is, from which offset, and what tells its end to a reader that would go on.
+type target struct {
+	URL    string            `json:"url"`
+	Params map[string]string `json:"params,omitempty"`
+	Offset string            `json:"offset"`
+	Until  string            `json:"until,omitempty"`
+}
+
+// invoke starts a run that takes a while.
+func (p *program) invoke(t *testing.T, input string) target {
+	t.Helper()
+	var answer struct{ RunID string }
+	if err := json.Unmarshal([]byte(p.post(t, "/workflows/chatty", input)), &answer); err != nil {
+		t.Fatal(err)
+	}
+	return target{URL: p.url + "/runs/" + answer.RunID, Offset: "-1"}
+}
+
+// prompt starts a reply that takes a while.
+func (p *program) prompt(t *testing.T, id, text string) target {
+	t.Helper()
+	var answer struct{ StreamURL string }
+	if err := json.Unmarshal([]byte(p.post(t, "/agents/assistant/"+id, fmt.Sprintf(`{"kind":"user","body":%q}`, text))), &answer); err != nil {
+		t.Fatal(err)
+	}
+	return target{URL: answer.StreamURL, Params: map[string]string{"view": "updates"}, Offset: "-1", Until: "submission-settled"}
+}
+
+// batch is what the client handed over at once.
+type batch struct {
+	Offset string
+	Items  []json.RawMessage
+}
+
+// plan is one reading of a target.
+type plan struct {
+	target
+	Live    any `json:"live"` // false, long-poll or sse
+	Batches int `json:"batches,omitempty"`
+}
+
+// read has the client read, and hands over what it got; each tells of every batch as it comes, if it is not nil.
+func (c plan) read(t *testing.T, each func(batch)) (items []string, offset string) {
+	t.Helper()
+	arg, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	node := exec.CommandContext(ctx, "node", "read.mjs", string(arg))
+	var complaints strings.Builder
+	node.Stderr = &complaints
+	out, err := node.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var b batch
+		if err := json.Unmarshal(lines.Bytes(), &b); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		for _, item := range b.Items {
+			items = append(items, string(item))
+		}
+		offset = b.Offset
+		if each != nil {
+			each(b)
+		}
+	}
+	if err := node.Wait(); err != nil {
+		t.Fatalf("%s: %v\n%s", arg, err, complaints.String())
+	}
+	return items, offset
+}
+
+// whole is all of a target, read by ourselves.
+func (p *program) whole(t *testing.T, of target) []string {
+	t.Helper()
+	var all []string
+	for after := of.Offset; ; {
+		url := of.URL + "?offset=" + after
+		for key, value := range of.Params {
+			url += "&" + key + "=" + value
+		}
+		response, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page []json.RawMessage
+		err = json.NewDecoder(response.Body).Decode(&page)
+		response.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range page {
+			all = append(all, string(item))
+		}
+		after = response.Header.Get(stream.HeaderNextOffset)
+		if response.Header.Get(stream.HeaderUpToDate) == "true" {
+			return all
+		}
+	}
+}
+
+// wantSame fails the test unless the client got everything, once and in order.
+func wantSame(t *testing.T, want, got []string) {
+	t.Helper()
+	for i := range min(len(want), len(got)) {
+		if want[i] != got[i] {
+			t.Fatalf("item %d is %s, want %s", i, got[i], want[i])
+		}
+	}
+	if len(want) != len(got) || len(want) < 20 {
+		t.Errorf("%d items, want %d", len(got), len(want))
+	}
+}
+
+var modes = []any{false, "long-poll", "sse"}
+
+// begin starts what takes two seconds to be over, by its name: a run, or a reply.
+func (p *program) begin(t *testing.T, name string) target {
+	t.Helper()
+	if name == "run" {
+		return p.invoke(t, `{"n":50,"delay":40}`)
+	}
+	return p.prompt(t, rand.Text(), "n=50 delay=40")
+}
+
+// eachLive runs a test for a run and for a reply, in both live modes.
+func eachLive(t *testing.T, test func(t *testing.T, name string, live any)) {
+	needNode(t)
+	for _, live := range modes[1:] {
+		for _, name := range []string{"run", "agent"} {
+			t.Run(fmt.Sprintf("%s %v", name, live), func(t *testing.T) {
+				t.Parallel()
+				test(t, name, live)
+			})
+		}
+	}
+}
+
+func TestClientReadsWhatIsOver(t *testing.T) {
+	needNode(t)
+	p := newProgram(t)
+	for name, target := range map[string]target{"run": p.invoke(t, `{"n":1500}`), "agent": p.prompt(t, "over", "think n=200 size=10000")} {
+		plan{target, "long-poll", 0}.read(t, nil) // until it is over
+		want := p.whole(t, target)
+		for _, live := range modes {
+			t.Run(fmt.Sprintf("%s %v", name, live), func(t *testing.T) {
+				got, _ := plan{target, live, 0}.read(t, nil)
+				wantSame(t, want, got)
+			})
+		}
+	}
+}
+
+func TestClientFollowsWhatGoesOn(t *testing.T) {
+	eachLive(t, func(t *testing.T, name string, live any) {
+		p := newProgram(t)
+		target := p.begin(t, name)
+		got, _ := plan{target, live, 0}.read(t, nil)
+		wantSame(t, p.whole(t, target), got)
+	})
+}
+
+func TestClientResumesWhereItStood(t *testing.T) {
+	eachLive(t, func(t *testing.T, name string, live any) {
+		p := newProgram(t)
+		target := p.begin(t, name)
+		first, offset := plan{target, live, 3}.read(t, nil)
+		rest := target
+		rest.Offset = offset
+		second, _ := plan{rest, live, 0}.read(t, nil)
+		if len(first) == 0 || len(second) == 0 {
+			t.Errorf("%d items, then %d", len(first), len(second))
+		}
+		wantSame(t, p.whole(t, target), append(first, second...))
+	})
+}
+
+func TestClientFollowsAcrossARestart(t *testing.T) {
+	eachLive(t, func(t *testing.T, name string, live any) {
+		p := newProgram(t)
+		target := p.begin(t, name)
+		batches := 0
+		got, _ := plan{target, live, 0}.read(t, func(batch) {
+			if batches++; batches == 3 {
+				p.restart(t)
+			}
+		})
+		if batches < 4 {
+			t.Errorf("%d batches: the restart came too late", batches)
+		}
+		wantSame(t, p.whole(t, target), got)
+	})
+}
