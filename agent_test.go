@@ -144,9 +144,12 @@ func (n *node) history(t *testing.T, id string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := stream.Encode(snapshot)
+	data, err := snapshot.Encode()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if plain, err := stream.Encode(snapshot); err != nil || string(plain) != string(data) {
+		t.Errorf("joined:\n%s\nencoded:\n%s\n%v", data, plain, err)
 	}
 	return string(data)
 }

@@ -71,26 +71,20 @@ func (rt *Runtime) Page(ctx context.Context, s Stream, after stream.Offset) (str
 // readPage reads what readers see after an offset, at most up to another, and not more than a page. It returns the head
 // that it was read against, too.
 func readPage(ctx context.Context, store Store, s Stream, after, through stream.Offset) (stream.Frame, stream.Offset, error) {
-	tail, err := store.Tail(ctx, s)
+	page, err := store.Read(ctx, s, Range{
+		After: Position{Offset: after, Part: maxPart}, Through: stream.Tail, Items: stream.PageItems, Bytes: stream.PageBytes,
+	})
 	if err != nil {
 		return stream.Frame{}, 0, fmt.Errorf("read page: %w", err)
 	}
-	frame := stream.Frame{After: after, Next: after}
-	if through = min(through, tail.Head); after < through {
-		// A row may hold more than a page, or reach beyond through; the page is cut among its events.
-		page, err := store.Read(ctx, s, Range{
-			After: Position{Offset: after, Part: maxPart}, Through: tail.Head, Items: stream.PageItems, Bytes: stream.PageBytes,
-		})
-		if err != nil {
-			return frame, 0, fmt.Errorf("read page: %w", err)
-		}
-		if frame, err = cutPage(s.Kind, page.Batches, after, through); err != nil {
-			return frame, 0, err
-		}
+	// A row may hold more than a page, or reach beyond through; the page is cut among its events.
+	frame, err := cutPage(s.Kind, page.Batches, after, min(through, page.Tail.Head))
+	if err != nil {
+		return frame, 0, err
 	}
-	frame.Tail = frame.Next >= tail.Head
-	frame.Closed = frame.Tail && tail.Closed
-	return frame, tail.Head, nil
+	frame.Tail = frame.Next >= page.Tail.Head
+	frame.Closed = frame.Tail && page.Tail.Closed
+	return frame, page.Tail.Head, nil
 }
 
 // maxPart stands behind every row of one offset.

@@ -99,11 +99,13 @@ type Message struct {
 	Data []byte
 }
 
-// Page is what Read found; More says that rows remain up to Through.
+// Page is what Read found; More says that rows remain up to Through. Tail is where the stream stood, and no batch of the
+// page lies behind its head.
 type Page struct {
 	Batches  []Batch
 	Messages []Message
 	More     bool
+	Tail     Tail
 }
 
 // Tail is where a stream stands at one instant.

@@ -182,7 +182,7 @@ func (in *instance) history(w http.ResponseWriter, r *http.Request, q query) {
 		in.failRead(w, r, err)
 		return
 	}
-	body, err := stream.Encode(snapshot)
+	body, err := snapshot.Encode()
 	if err != nil {
 		in.fail(w, r, err)
 		return

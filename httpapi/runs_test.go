@@ -19,7 +19,7 @@ import (
 type ailing struct {
 	svc.Store
 	admit error
-	tail  atomic.Pointer[error]
+	tail  atomic.Pointer[error] // of every read
 }
 
 func (s *ailing) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error) {
@@ -34,6 +34,13 @@ func (s *ailing) Tail(ctx context.Context, of svc.Stream) (svc.Tail, error) {
 		return svc.Tail{}, *err
 	}
 	return s.Store.Tail(ctx, of)
+}
+
+func (s *ailing) Read(ctx context.Context, of svc.Stream, r svc.Range) (svc.Page, error) {
+	if err := s.tail.Load(); err != nil {
+		return svc.Page{}, *err
+	}
+	return s.Store.Read(ctx, of, r)
 }
 
 func (s *ailing) fail(err error) { s.tail.Store(&err) }

@@ -175,7 +175,7 @@ func (s *Store) Conversations(ctx context.Context, q svc.ConversationQuery) (pag
 	if q.Limit <= 0 {
 		q.Limit = math.MaxInt32 - 1
 	}
-	query := `SELECT name, instance, used_at FROM streams WHERE kind = 'agent' AND NOT dropped AND scope = $1`
+	query := `SELECT name, instance, used_at FROM streams WHERE kind <> 'run' AND NOT dropped AND scope = $1`
 	args := []any{q.Scope, q.Limit + 1}
 	if q.Agent != "" {
 		args = append(args, q.Agent)

@@ -43,7 +43,8 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 	err = s.read(ctx, "read", func(tx *sqldb.Tx) error {
 		page = svc.Page{}
 		var row int64
-		err := tx.QueryRow(`SELECT id FROM streams`+address, a.Scope, string(a.Kind), a.Name, a.ID).Scan(&row)
+		err := tx.QueryRow(`SELECT id, `+tailColumns+` FROM streams`+address, a.Scope, string(a.Kind), a.Name, a.ID).
+			Scan(append([]any{&row}, tailFields(&page.Tail)...)...)
 		if missing = errors.Is(err, sql.ErrNoRows); missing {
 			return nil
 		}
@@ -52,9 +53,14 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 		}
 		if r.Messages {
 			page.Messages, page.More, err = s.readMessages(tx, row, r)
-		} else {
-			page.Batches, page.More, err = s.readBatches(tx, row, r)
+			return err
 		}
+		// What is appended meanwhile is left to the next read.
+		r.Through = min(r.Through, page.Tail.Head)
+		if r.After.Offset >= r.Through && (r.After.Offset > r.Through || r.After.Part >= page.Tail.Part) {
+			return nil
+		}
+		page.Batches, page.More, err = s.readBatches(tx, row, r)
 		return err
 	})
 	if missing {
@@ -64,8 +70,9 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 }
 
 const (
-	readBatches = `SELECT last, part, n, at, length(data), data FROM batches WHERE stream = $1 AND (last, part) > ($2, $3)
-ORDER BY last, part LIMIT $4`
+	// The casts keep SQLite from preparing the statement again for every value that is bound.
+	readBatches = `SELECT last, part, n, at, length(data), data FROM batches WHERE stream = CAST($1 AS bigint) AND (last, part) > ($2, $3)
+ORDER BY last, part LIMIT CAST($4 AS bigint)`
 	// PostgreSQL sends all that it finds, so what would not fit is left out.
 	readBatchesPostgres = `
 SELECT last, part, n, at, size, CASE WHEN sum(size) OVER (ORDER BY last, part) - size <= $5 THEN data END FROM (
@@ -104,7 +111,7 @@ func (s *Store) readBatches(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.Ba
 }
 
 func (s *Store) readMessages(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.Message, more bool, err error) {
-	rows, err := tx.Query(`SELECT ord, kind, id, data FROM messages WHERE stream = $1 AND ord > $2 AND ord <= $3 ORDER BY ord LIMIT $4`,
+	rows, err := tx.Query(`SELECT ord, kind, id, data FROM messages WHERE stream = CAST($1 AS bigint) AND ord > $2 AND ord <= $3 ORDER BY ord LIMIT CAST($4 AS bigint)`,
 		row, int64(r.After.Offset), int64(r.Through), r.Items+1)
 	if err != nil {
 		return nil, false, err

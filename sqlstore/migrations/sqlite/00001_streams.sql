@@ -29,8 +29,8 @@ CREATE TABLE streams (
   UNIQUE (scope, kind, name, instance)
 );
 CREATE INDEX streams_ready ON streams (ready_at) WHERE next_seq > done_seq;
-CREATE INDEX streams_used ON streams (scope, used_at, name, instance) WHERE kind = 'agent';
-CREATE INDEX streams_used_by ON streams (scope, name, used_at, instance) WHERE kind = 'agent';
+CREATE INDEX streams_used ON streams (scope, used_at, name, instance) WHERE kind <> 'run';
+CREATE INDEX streams_used_by ON streams (scope, name, used_at, instance) WHERE kind <> 'run';
 
 CREATE TABLE submissions (
   stream      INTEGER NOT NULL,
