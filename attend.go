@@ -21,6 +21,7 @@ type gathering interface {
 	woken() <-chan struct{}
 	due() (at time.Time, ok bool)
 	flush()
+	steady(fn func())
 }
 
 // attend starts work that another goroutine does and waits for it, writes what has gathered when its time has come, and ends the work's
@@ -31,6 +32,14 @@ func (j *job) attend(ctx context.Context, cancel context.CancelCauseFunc, w gath
 	defer stop()
 	flush := time.NewTimer(math.MaxInt64)
 	defer flush.Stop()
+	// Nothing settles between the look and the cancelling: a mark that is told late is another submission's.
+	heed := func() {
+		w.steady(func() {
+			if tail, err := rt.store.Tail(ctx, j.lease.Stream); err == nil && tail.Aborted {
+				cancel(errAborted)
+			}
+		})
+	}
 	returned := start()
 	var late <-chan time.Time
 	gone := ctx.Done()
@@ -45,11 +54,9 @@ func (j *job) attend(ctx context.Context, cancel context.CancelCauseFunc, w gath
 		case <-flush.C:
 			w.flush()
 		case <-marked:
-			if tail, err := rt.store.Tail(ctx, j.lease.Stream); err == nil && tail.Aborted {
-				cancel(errAborted)
-			}
+			heed()
 		case <-j.mark:
-			cancel(errAborted)
+			heed()
 		case <-gone:
 			gone, late = nil, time.After(grace(ctx))
 		case <-late:

@@ -33,6 +33,10 @@ func (th *thread) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The log is read from the compaction's batch on: nothing may stand before it there.
+	if err := th.w.commit(); err != nil {
+		return err
+	}
 	stamped := th.record(conversation.Compaction)
 	stamped.Text, stamped.Kept = record.Text, record.Kept
 	return th.w.commitWith(Commit{}, stamped)

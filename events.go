@@ -23,16 +23,35 @@ func newEvents(rt *Runtime, l Lease) *events {
 func (e *events) event(kind workflow.Kind, event workflow.Event, memories ...workflow.Memory) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	data, err := event.Encode(e.lease.Stream.ID, e.index, e.rt.config.Now())
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", event.Type, err)
-	}
-	records, err := remembered(memories)
+	records, err := e.next(kind, event, memories)
 	if err != nil {
 		return err
 	}
+	return e.add(records...)
+}
+
+// last writes an event in the append that carries the Commit.
+func (e *events) last(event workflow.Event, c Commit) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	records, err := e.next(workflow.KindEvent, event, nil)
+	if err != nil {
+		return err
+	}
+	return e.commit(c, records...)
+}
+
+func (e *events) next(kind workflow.Kind, event workflow.Event, memories []workflow.Memory) ([]workflow.Record, error) {
+	data, err := event.Encode(e.lease.Stream.ID, e.index, e.rt.config.Now())
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", event.Type, err)
+	}
+	records, err := remembered(memories)
+	if err != nil {
+		return nil, err
+	}
 	e.index++
-	return e.add(append([]workflow.Record{{Kind: kind, Data: data}}, records...)...)
+	return append([]workflow.Record{{Kind: kind, Data: data}}, records...), nil
 }
 
 // memory adds private records.

@@ -3,7 +3,6 @@ package svc
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/stream"
@@ -26,30 +25,20 @@ func (s Scoped) Conversation(ctx context.Context, agent, id string) (conversatio
 		return conversation.Snapshot{}, 0, err
 	}
 	var open conversation.Tail
-	var behind []conversation.Row
 	err = s.rt.eachBatch(ctx, address, Position{Offset: tail.OpenFrom, Part: maxPart}, tail.Head, func(b Batch) error {
 		records, err := conversation.DecodeBatch(b.Data)
 		if err != nil {
 			return err
 		}
-		more, err := open.Apply(records)
-		behind = append(behind, more...)
+		// What these batches finished is among the rows already: rows are written with their batch.
+		_, err = open.Apply(records)
 		return err
 	})
 	if err != nil {
 		return conversation.Snapshot{}, 0, err
 	}
-	snapshot, err := conversation.History(name, tail.Head, append(rows, unstored(rows, behind)...), &open)
+	snapshot, err := conversation.History(name, tail.Head, rows, &open)
 	return snapshot, tail.Head, err
-}
-
-// unstored are the rows of a fold that are not among the finished ones: a batch that finishes a message may begin the next,
-// and is then folded again.
-func unstored(rows, folded []conversation.Row) []conversation.Row {
-	last := rows[max(0, len(rows)-len(folded)):]
-	return slices.DeleteFunc(folded, func(f conversation.Row) bool {
-		return slices.ContainsFunc(last, func(r conversation.Row) bool { return r.Kind == f.Kind && r.ID == f.ID })
-	})
 }
 
 // conversationID is in the batch that opened the stream.

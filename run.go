@@ -154,9 +154,6 @@ func (w *Work) ended(status workflow.Status) workflow.Run {
 
 // end writes the last event, the run's row, the settlement and the closing in one append.
 func (w *Work) end(run workflow.Run) error {
-	if err := w.writer.event(workflow.KindEvent, workflow.Ended(run)); err != nil {
-		return err
-	}
 	outcome := OutcomeCompleted
 	switch {
 	case run.Status == workflow.Completed:
@@ -165,7 +162,7 @@ func (w *Work) end(run workflow.Run) error {
 	default:
 		outcome = OutcomeFailed
 	}
-	return w.writer.commit(Commit{Run: &run, Settle: outcome, Close: true, Release: true})
+	return w.writer.last(workflow.Ended(run), Commit{Run: &run, Settle: outcome, Close: true, Release: true})
 }
 
 // leave gives the stream to whoever works on it next.

@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -126,5 +127,14 @@ func publicFailure(f *fault.Error) *conversation.Error {
 			Details: "Unexpected error while working on the submission.",
 		}
 	}
-	return &conversation.Error{Name: "SvcError", Message: f.Message, Type: f.Type, Details: f.Details, Meta: f.Meta}
+	return &conversation.Error{Name: "SvcError", Message: f.Message, Type: f.Type, Details: f.Details, Meta: plain(f.Meta)}
+}
+
+// plain is a value as the log gives it back: what is shown at once and what is read later are the same bytes.
+func plain(meta map[string]any) (same map[string]any) {
+	data, err := stream.Encode(meta)
+	if err != nil || json.Unmarshal(data, &same) != nil {
+		return nil
+	}
+	return same
 }

@@ -162,12 +162,16 @@ func (w *agentWork) child(t *conversation.Thread, call string) (string, bool) {
 	return t.Child(call)
 }
 
+// fold makes records part of the state.
+func (w *agentWork) fold(records []conversation.Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.state.Apply(records)
+}
+
 // write folds records into the state and gathers them for the log.
 func (w *agentWork) write(records ...conversation.Record) error {
-	w.mu.Lock()
-	err := w.state.Apply(records)
-	w.mu.Unlock()
-	if err != nil {
+	if err := w.fold(records); err != nil {
 		return err
 	}
 	return w.log.add(records...)
@@ -178,10 +182,7 @@ func (w *agentWork) commit() error { return w.log.commit(Commit{}) }
 
 // commitWith writes records and makes them durable with what the Commit says.
 func (w *agentWork) commitWith(c Commit, records ...conversation.Record) error {
-	w.mu.Lock()
-	err := w.state.Apply(records)
-	w.mu.Unlock()
-	if err != nil {
+	if err := w.fold(records); err != nil {
 		return err
 	}
 	return w.log.commit(c, records...)
@@ -242,13 +243,16 @@ func (w *agentWork) settle(b Submission, attempts int) error {
 		return th.settled(nil, conversation.Settlement{Outcome: string(OutcomeCompleted)})
 	case errors.Is(err, errAborted):
 		return th.aborted()
-	case errors.Is(err, errDraining), errors.Is(err, errStopped), errors.Is(err, ErrFenced), errors.Is(err, errLapsed):
-		return err
-	}
-	if _, ok := errors.AsType[*parked](err); ok {
+	case leaves(err):
 		return err
 	}
 	return w.fail(th, err)
+}
+
+// leaves reports whether an error says that a submission goes on elsewhere or later, and nothing of what became of it.
+func leaves(err error) bool {
+	_, waits := errors.AsType[*parked](err)
+	return waits || errors.Is(err, errDraining) || errors.Is(err, errStopped) || errors.Is(err, ErrFenced) || errors.Is(err, errLapsed)
 }
 
 func (w *agentWork) lostTo() error {
@@ -314,11 +318,14 @@ func (th *thread) answerWithin(ctx context.Context, attempts int) error {
 // answer goes on until nothing but the settlement is owed.
 func (th *thread) answer(ctx context.Context) error {
 	for {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		owed := th.t.Resume(th.submission.ID)
-		if owed != conversation.OwedSettlement && th.w.job.crew.stopping() {
+		switch {
+		case owed == conversation.OwedSettlement: // whatever came since: the final reply was first
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case owed != conversation.OwedResults && th.w.job.crew.stopping():
+			// Calls that are recorded are made before we leave: nobody else may make them.
 			return errDraining
 		}
 		var err error
@@ -391,7 +398,8 @@ func (th *thread) closed() []conversation.Record {
 // continued ends a reply that an interruption broke off, and tells the model that it goes on in a new one.
 func (th *thread) continued() error {
 	message, _ := th.t.Broken()
-	if err := th.w.write(th.closed()...); err != nil {
+	closing := th.closed()
+	if err := th.w.fold(closing); err != nil {
 		return err
 	}
 	// What the reply had called is answered first: a result stands right behind its call.
@@ -400,7 +408,12 @@ func (th *thread) continued() error {
 	one := th.advisory(first, "stream_interrupted", "The reply above was interrupted before its end.", nil)
 	two := th.advisory(second, "stream_continued", "Go on where the reply above ends. Do not repeat it.", nil)
 	one.Hidden, two.Hidden = true, true
-	return th.w.write(append(records, one, two)...)
+	records = append(records, one, two)
+	if err := th.w.fold(records); err != nil {
+		return err
+	}
+	// All of it in one batch: a reply whose end is recorded is not known to have been interrupted.
+	return th.w.log.add(append(closing, records...)...)
 }
 
 // unanswered commits the results of the last reply's calls, those that are recorded and for the others what none says.

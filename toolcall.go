@@ -58,6 +58,7 @@ func (th *thread) callTools(ctx context.Context) error {
 	outcomes := make([]conversation.Outcome, len(calls))
 	attachments := make([][]Attachment, len(calls))
 	recorded := make([]bool, len(calls))
+	left := make([]error, len(calls))
 	for i, call := range calls {
 		outcomes[i], recorded[i] = th.t.Outcome(call.ID)
 	}
@@ -67,8 +68,8 @@ func (th *thread) callTools(ctx context.Context) error {
 			continue
 		}
 		group.Go(func() {
-			outcomes[i], attachments[i] = th.call(ctx, caller, call)
-			if ctx.Err() == nil && len(calls) > 1 {
+			outcomes[i], attachments[i], left[i] = th.call(ctx, caller, call)
+			if left[i] == nil && ctx.Err() == nil && len(calls) > 1 {
 				_ = th.record1(conversation.ToolOutcome, func(r *conversation.Record) { r.Outcome = &outcomes[i] }, attachments[i])
 			}
 		})
@@ -76,6 +77,11 @@ func (th *thread) callTools(ctx context.Context) error {
 	group.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	for _, err := range left {
+		if err != nil {
+			return err
+		}
 	}
 	var blobs []Attachment
 	for _, a := range attachments {
@@ -91,17 +97,19 @@ func (th *thread) record1(t conversation.Type, set func(*conversation.Record), b
 	return th.w.commitWith(Commit{Blobs: blobs}, r)
 }
 
-// call is one call's outcome: the tool's own, or the reason why it has none.
-func (th *thread) call(ctx context.Context, caller string, call conversation.Call) (conversation.Outcome, []Attachment) {
+// call is one call's outcome: the tool's own, or the reason why it has none. The error is why it has none yet.
+func (th *thread) call(ctx context.Context, caller string, call conversation.Call) (conversation.Outcome, []Attachment, error) {
 	began := th.w.now()
 	child, resumed := th.w.child(th.t, call.ID)
 	var result ToolResult
 	var err error
 	switch {
 	case call.Name == taskTool && len(th.agent.Agents) > 0 && (resumed || th.w.isMine(call.ID)):
-		result, err = th.task(ctx, call, child)
+		if result, err = th.task(ctx, call, child); leaves(err) {
+			return conversation.Outcome{}, nil, err
+		}
 	case !th.w.isMine(call.ID):
-		return interrupted(call, child), nil
+		return interrupted(call, child), nil, nil
 	default:
 		result, err = th.tool(ctx, call)
 	}
@@ -109,7 +117,7 @@ func (th *thread) call(ctx context.Context, caller string, call conversation.Cal
 	outcome := conversation.Outcome{Call: call.ID, Name: call.Name, DurationMs: &ms}
 	if err != nil {
 		outcome.IsError, outcome.Content = true, []conversation.Block{conversation.TextBlock(toolError(err))}
-		return outcome, nil
+		return outcome, nil, nil
 	}
 	outcome.IsError, outcome.Output = result.IsError, result.Output
 	blobs, err := th.content(ctx, caller, call, result, &outcome)
@@ -118,9 +126,9 @@ func (th *thread) call(ctx context.Context, caller string, call conversation.Cal
 		if err != nil {
 			text = "The output could not be kept."
 		}
-		return conversation.Outcome{Call: call.ID, Name: call.Name, DurationMs: &ms, IsError: true, Content: []conversation.Block{conversation.TextBlock(text)}}, nil
+		return conversation.Outcome{Call: call.ID, Name: call.Name, DurationMs: &ms, IsError: true, Content: []conversation.Block{conversation.TextBlock(text)}}, nil, nil
 	}
-	return outcome, blobs
+	return outcome, blobs, nil
 }
 
 func toolError(err error) string {

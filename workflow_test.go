@@ -14,6 +14,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/sqlstore"
 	"svc.dev/svc/workflow"
 )
 
@@ -441,4 +442,34 @@ func TestTwoNodesShareTheWork(t *testing.T) {
 	if a.Load() == 0 || b.Load() == 0 {
 		t.Errorf("one node did it all: %d and %d", a.Load(), b.Load())
 	}
+}
+
+// watched tells of every append.
+type watched struct {
+	*sqlstore.Store
+	appended func(svc.Commit)
+}
+
+func (w *watched) Append(ctx context.Context, l svc.Lease, c svc.Commit) (svc.Appended, error) {
+	w.appended(c)
+	return w.Store.Append(ctx, l, c)
+}
+
+func TestRunEndsInOneAppendWhateverItsSize(t *testing.T) {
+	var ends, closes atomic.Int32
+	n := start(t, sqlite(t), declared("big", func(context.Context, *svc.Work, struct{}) (string, error) {
+		return strings.Repeat("x", 100_000), nil
+	}), func(c *svc.Config) {
+		c.Store = &watched{c.Store.(*sqlstore.Store), func(m svc.Commit) {
+			if strings.Contains(string(m.Data), "run_end") {
+				ends.Add(1)
+				if m.Close && m.Settle != "" && m.Run != nil {
+					closes.Add(1)
+				}
+			}
+		}}
+	})
+	n.await(t, "big", n.invoke(t, "big", nil))
+	expect(t, "appends with a run_end", ends.Load(), 1)
+	expect(t, "that close", closes.Load(), 1)
 }

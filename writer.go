@@ -38,14 +38,15 @@ type writer[R any] struct {
 	head      stream.Offset
 	next      *Submission // after a settlement: the new head of the queue
 
-	mu      sync.Mutex
-	waiting []R
-	blobs   []Attachment // that waiting records name
-	bytes   int
-	added   int64 // records ever added
-	written int64 // records durable
-	last    time.Time
-	err     error
+	mu       sync.Mutex
+	waiting  []R
+	blobs    []Attachment // that waiting records name
+	progress bool         // a waiting record is progress
+	bytes    int
+	added    int64 // records ever added
+	written  int64 // records durable
+	last     time.Time
+	err      error
 }
 
 func newWriter[R any](rt *Runtime, l Lease, f form[R]) *writer[R] {
@@ -91,19 +92,35 @@ func (w *writer[R]) due() (at time.Time, ok bool) {
 // flush writes what waits.
 func (w *writer[R]) flush() { _ = w.commit(Commit{}) } // a failure has been told
 
+// steady calls fn while nothing is appended.
+func (w *writer[R]) steady(fn func()) {
+	w.appending.Lock()
+	defer w.appending.Unlock()
+	fn()
+}
+
 // woken is signalled when something waits for its time.
 func (w *writer[R]) woken() <-chan struct{} { return w.kick }
 
 // commit makes all that was added durable, these records too, and with them what the Commit says of run, settlement and
 // closing. Commits that wait for one another become one append.
 func (w *writer[R]) commit(c Commit, records ...R) error {
+	ends := c.Settle != "" || c.Close
+	if ends {
+		// Nobody may take the records of an end along without what the Commit says: both are one append.
+		w.appending.Lock()
+		defer w.appending.Unlock()
+	}
 	w.mu.Lock()
 	w.push(records)
 	w.blobs = append(w.blobs, c.Blobs...)
+	w.progress = w.progress || c.Progress
 	mine := w.added
 	w.mu.Unlock()
-	w.appending.Lock()
-	defer w.appending.Unlock()
+	if !ends {
+		w.appending.Lock()
+		defer w.appending.Unlock()
+	}
 	for {
 		batch, more, err := w.take(mine, c)
 		if err != nil || batch == nil {
@@ -161,6 +178,7 @@ func (w *writer[R]) append(batch []R, c Commit) error {
 	before := w.head
 	w.mu.Lock()
 	c.Blobs, w.blobs = w.blobs, nil
+	c.Progress, w.progress = w.progress, false
 	w.mu.Unlock()
 	err := w.form.lay(&c, before, batch)
 	var appended Appended

@@ -175,9 +175,11 @@ func AbortedID(submission string) string { return "entry_submission_aborted_" + 
 // InterruptedID is the id of the advisory on a submission that recovery gave up.
 func InterruptedID(submission string) string { return "entry_submission_interrupted_" + submission }
 
+const recoveryPrefix = "entry_recovery_"
+
 // RecoveryIDs are the ids of the two advisories on a broken reply.
 func RecoveryIDs(assistant string) (interrupted, continued string) {
-	return "entry_recovery_" + assistant + "_stream_interrupted", "entry_recovery_" + assistant + "_stream_continued"
+	return recoveryPrefix + assistant + "_stream_interrupted", recoveryPrefix + assistant + "_stream_continued"
 }
 
 // ToolImageID is the id of an image in a tool's result.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"svc.dev/svc/model"
 )
@@ -261,21 +262,36 @@ func (t *Thread) Retries() int { return t.retries }
 // Len is how many entries the model is given.
 func (t *Thread) Len() int { return len(t.entries) }
 
-// Final is the text of the last reply.
+// Final is the text of the last reply; of one that was interrupted and gone on with, all of its pieces.
 func (t *Thread) Final() string {
+	text := ""
 	for i := len(t.entries) - 1; i >= 0; i-- {
-		if t.entries[i].Role != roleAssistant {
-			continue
-		}
-		var text string
-		for _, p := range t.entries[i].Parts {
-			if p.Kind == partText {
-				text += p.Text
+		switch e := t.entries[i]; e.Role {
+		case roleAssistant:
+			text = e.text() + text
+			// The advisories on an interruption stand between two pieces of one reply.
+			if i < 3 || t.entries[i-3].Role != roleAssistant || !t.entries[i-1].recovers() || !t.entries[i-2].recovers() {
+				return text
 			}
+		case roleSignal:
+		default:
+			return text
 		}
-		return text
 	}
-	return ""
+	return text
+}
+
+func (e entry) recovers() bool {
+	return e.Role == roleSignal && strings.HasPrefix(e.Message, recoveryPrefix)
+}
+
+func (e entry) text() (text string) {
+	for _, p := range e.Parts {
+		if p.Kind == partText {
+			text += p.Text
+		}
+	}
+	return text
 }
 
 // Tokens is how many tokens the model's context holds, as the provider counted last and bytes divided by four since.
