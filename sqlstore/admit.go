@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -197,12 +198,15 @@ func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (svc.Receipt, 
 
 func insertBlobs(tx *sqldb.Tx, row int64, scope string, blobs []svc.Attachment) error {
 	for _, b := range blobs {
-		if _, err := tx.Exec(insertBlob, row, b.ID, scope, b.Blob.SHA256, b.Blob.Size, b.MimeType, b.Filename); err != nil {
+		if _, err := tx.Exec(insertBlob, row, b.ID, scope, b.Blob.SHA256, b.Blob.Size, textual(b.MimeType), textual(b.Filename)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// textual is a text that PostgreSQL can keep.
+func textual(s string) string { return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD") }
 
 func receiptOf(a svc.Admission, head, at int64) svc.Receipt {
 	return svc.Receipt{Stream: a.Stream, Submission: a.Submission, Offset: stream.Offset(head), AdmittedAt: unixMilli(at)}

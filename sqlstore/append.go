@@ -256,7 +256,7 @@ func (s *Store) fullArgs(l svc.Lease, c svc.Commit, ch change) ([]any, error) {
 	var sizes []int64
 	for _, b := range c.Blobs {
 		attachments, hashes, sizes = append(attachments, b.ID), append(hashes, b.Blob.SHA256), append(sizes, b.Blob.Size)
-		mimes, names = append(mimes, b.MimeType), append(names, b.Filename)
+		mimes, names = append(mimes, textual(b.MimeType)), append(names, textual(b.Filename))
 	}
 	var status, run, ended any
 	var result, failure []byte
