@@ -206,7 +206,9 @@ func insertBlobs(tx *sqldb.Tx, row int64, scope string, blobs []svc.Attachment) 
 }
 
 // textual is a text that PostgreSQL can keep.
-func textual(s string) string { return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD") }
+func textual(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+}
 
 func receiptOf(a svc.Admission, head, at int64) svc.Receipt {
 	return svc.Receipt{Stream: a.Stream, Submission: a.Submission, Offset: stream.Offset(head), AdmittedAt: unixMilli(at)}

@@ -2,8 +2,12 @@ package main
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
+
+	"svc.dev/svc"
 )
 
 // The test's binary plays the roles, as the command's own does.
@@ -77,6 +81,86 @@ func checkDelivered(t *testing.T, got Delivered, events int) {
 	t.Helper()
 	if got.Readers != 20 || got.Events != events || got.Missing+got.Astray != 0 || got.Commit50 <= 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestPromptsAreCountedWhenTheySettle(t *testing.T) {
+	b := newBench(t)
+	err := b.withServer(t.Context(), b.Databases[0], func(s *Server) error {
+		for _, talk := range []Talk{{Writers: 4}, {Writers: 4, Same: true}, {Writers: 4, Followed: true}} {
+			heard, err := hearSettlements(t.Context(), s)
+			if err != nil {
+				return err
+			}
+			done, err := talk.run(t.Context(), s, heard, 100*time.Millisecond)
+			heard.close()
+			if err != nil {
+				return err
+			}
+			if done.Requests == 0 || done.P50 <= 0 || done.Settled50 < done.P50 {
+				t.Errorf("%s: %+v", talk, done)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWordsAreTimedFromWhereTheyWereSaid(t *testing.T) {
+	b := newBench(t)
+	err := b.withServer(t.Context(), b.Databases[0], func(s *Server) error {
+		took, err := hearWords(s.Served, "one", 8)
+		if err == nil && (len(took) != 8 || slices.Min(took) <= 0 || slices.Max(took) > 10*time.Second) {
+			t.Errorf("words took %v", took)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFilledConversationIsReadLikeAnother(t *testing.T) {
+	b := newBench(t)
+	var all []spoken
+	err := filled(t.Context(), b.Databases[0], func(store svc.Store) (err error) {
+		if all, err = speak(t.Context(), store, []int{30}); err != nil {
+			return err
+		}
+		f, err := fillConversation(t.Context(), store, "history")
+		if err == nil {
+			err = f.finish(t.Context(), 200, 1000)
+		}
+		return err
+	}, func(address string) error {
+		return b.withServerOn(t.Context(), address, func(s *Server) error {
+			if _, err := connectAll(s.Served, all, 2, 10); err != nil {
+				return err
+			}
+			return b.readHistory(t.Context(), b.Databases[0], s, "history", 200)
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFsyncsAreCountedWithinATime(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	text := `7 100.500000 fdatasync(3)    = 0
+7 101.000000 fdatasync(3 <unfinished ...>
+8 101.100000 fsync(4)    = 0
+7 101.200000 <... fdatasync resumed>) = 0
+7 103.000000 fdatasync(3)    = 0
+`
+	if err := os.WriteFile(trace, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n, err := countWithin(trace, time.Unix(101, 0), time.Unix(102, 0))
+	if n != 2 || err != nil {
+		t.Errorf("%d fsyncs, %v", n, err)
 	}
 }
 

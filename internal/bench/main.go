@@ -1,5 +1,5 @@
-// Command bench measures what the design promises, on this machine: the cost of appends, runs, steps, reads and idle
-// connections, each beside the raw limit that it is held against. It prints one table; a full run writes it to
+// Command bench measures what the design promises, on this machine: the cost of appends, runs, steps, reads, idle
+// connections, prompts and conversations, each beside the raw limit that it is held against. It prints one table; a full run writes it to
 // bench/RESULTS.md too.
 //
 // What is measured and what loads it are processes of their own, made by running this binary again: their figures for CPU
@@ -54,6 +54,12 @@ var measurements = []struct {
 	{"catchup", measureCatchUp},
 	{"fanout", measureFanOut},
 	{"idle", measureIdle},
+	{"prompts", measurePrompts},
+	{"admission", measureAdmission},
+	{"tail", measureTail},
+	{"history", measureHistory},
+	{"tokens", measureTokens},
+	{"conversations", measureConversations},
 	{"start", measureStart},
 }
 
@@ -80,7 +86,7 @@ func bench(ctx context.Context, args []string) (err error) {
 		names = append(names, m.name)
 	}
 	selected := flags.String("run", "", "comma-separated measurements (default all: "+strings.Join(names, ",")+")")
-	quick := flags.Bool("quick", false, "shorten everything to under a minute; the figures are rough")
+	quick := flags.Bool("quick", false, "shorten everything to a minute and a half; the figures are rough")
 	asJSON := flags.Bool("json", false, "print JSON instead of the table")
 	folder := flags.String("dir", os.TempDir(), "folder on the disk to be measured")
 	profiles := flags.String("profile", "", "write CPU profiles of what is measured into this folder")

@@ -25,6 +25,7 @@ type Usage struct {
 
 // Process is this binary at work in another role. It speaks in lines of JSON on its output, and ends when its input does.
 type Process struct {
+	role  string
 	cmd   *exec.Cmd
 	input io.Closer
 	lines *bufio.Reader
@@ -35,7 +36,12 @@ const stopTimeout = 15 * time.Second
 
 // start runs a role; its process ends with ctx.
 func (b *Bench) start(ctx context.Context, role string, args ...string) (*Process, error) {
-	cmd := exec.CommandContext(ctx, b.self, append([]string{role}, args...)...)
+	return startCommand(ctx, role, append([]string{b.self, role}, args...))
+}
+
+// startCommand runs a role as the end of a command: of this binary, or of one that watches it.
+func startCommand(ctx context.Context, role string, command []string) (*Process, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = endsWithUs()
 	input, err := cmd.StdinPipe()
@@ -49,14 +55,14 @@ func (b *Bench) start(ctx context.Context, role string, args ...string) (*Proces
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", role, err)
 	}
-	return &Process{cmd: cmd, input: input, lines: bufio.NewReader(output)}, nil
+	return &Process{role: role, cmd: cmd, input: input, lines: bufio.NewReader(output)}, nil
 }
 
 // hear waits for the next line.
 func (p *Process) hear(v any) error {
 	line, err := p.lines.ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("%s ended early: %w", p.cmd.Args[1], err)
+		return fmt.Errorf("%s ended early: %w", p.role, err)
 	}
 	return json.Unmarshal(line, v)
 }
@@ -67,7 +73,7 @@ func (p *Process) stop() error {
 	late := time.AfterFunc(stopTimeout, func() { _ = p.cmd.Process.Kill() })
 	defer late.Stop()
 	if err := p.cmd.Wait(); err != nil {
-		return fmt.Errorf("%s: %w", p.cmd.Args[1], err)
+		return fmt.Errorf("%s: %w", p.role, err)
 	}
 	return nil
 }
@@ -102,6 +108,11 @@ func (b *Bench) startServer(ctx context.Context, role string, args ...string) (*
 	if err != nil {
 		return nil, err
 	}
+	return newServer(p)
+}
+
+// newServer waits until a process says where it serves.
+func newServer(p *Process) (*Server, error) {
 	s := &Server{Process: p}
 	if err := p.hear(&s.Addresses); err != nil {
 		return nil, errors.Join(err, p.stop())
@@ -116,6 +127,11 @@ func (b *Bench) withServer(ctx context.Context, d Database, fn func(*Server) err
 		return err
 	}
 	defer drop()
+	return b.withServerOn(ctx, address, fn)
+}
+
+// withServerOn runs fn against a bench server on a database that is there already, and ends the server.
+func (b *Bench) withServerOn(ctx context.Context, address string, fn func(*Server) error) (err error) {
 	s, err := b.startServer(ctx, "server", "-db", address)
 	if err != nil {
 		return err

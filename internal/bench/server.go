@@ -13,15 +13,16 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
-	"sync"
 	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/httpapi"
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/sqlstore"
 )
 
-// serve is the role of what is measured: a runtime with a few workflows, served as the product serves it.
+// serve is the role of what is measured: a runtime with a few workflows and an agent, served as the product serves it.
 func serve(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
 	address := flags.String("db", "", "address of the database")
@@ -36,13 +37,16 @@ func serve(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	store := &notingStore{Store: opened, committed: map[int64]int64{}}
-	rt, err := svc.New(svc.Config{Store: store, Log: log, StopTimeout: stopTimeout / 3})
+	store := &notingStore{Store: opened, committed: map[int64]int64{}, queues: map[svc.Stream]string{}, wake: make(chan struct{}, 1)}
+	rt, err := svc.New(svc.Config{
+		Store: store, Log: log, StopTimeout: stopTimeout / 3, Model: model.Providers{"scripted": scripted.Words()}.Find,
+	})
 	if err != nil {
 		return err
 	}
 	begin := make(chan struct{})
 	rt.AddWorkflow(workflows(begin)...)
+	rt.AddAgent(&svc.Agent{Name: talker, Model: "scripted/words", Route: svc.Open})
 	ended := make(chan error, 1)
 	go func() { ended <- rt.Run(ctx) }()
 	mux := controls()
@@ -51,6 +55,8 @@ func serve(ctx context.Context, args []string) (err error) {
 		answer(w, nil, nil)
 	})
 	mux.HandleFunc("POST /commits", func(w http.ResponseWriter, _ *http.Request) { answer(w, store.commits(), nil) })
+	mux.HandleFunc("POST /writes", func(w http.ResponseWriter, _ *http.Request) { answer(w, store.writes(), nil) })
+	mux.HandleFunc("POST /settlements", store.tellSettlements)
 	err = serveUntil(ctx, httpapi.New(rt, httpapi.Config{Log: log}), mux)
 	return errors.Join(err, <-ended)
 }
@@ -126,37 +132,6 @@ func startProfile(file string) error {
 		return err
 	}
 	return pprof.StartCPUProfile(f)
-}
-
-// notingStore notes when events of a chatty run were committed, so that their way to a reader can be timed without the
-// time they waited for company.
-type notingStore struct {
-	svc.Store
-
-	mu        sync.Mutex
-	committed map[int64]int64 // by eventIndex, in microseconds
-}
-
-// chatty is the workflow whose commits are noted.
-const chatty = "chatty"
-
-func (s *notingStore) Append(ctx context.Context, l svc.Lease, c svc.Commit) (svc.Appended, error) {
-	appended, err := s.Store.Append(ctx, l, c)
-	if err == nil && l.Stream.Name == chatty {
-		now := time.Now().UnixMicro()
-		s.mu.Lock()
-		for i := range int64(c.N) {
-			s.committed[int64(appended.Head)-i] = now
-		}
-		s.mu.Unlock()
-	}
-	return appended, err
-}
-
-func (s *notingStore) commits() map[int64]int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.committed
 }
 
 // workflows are what is run. A chatty one begins when begin is closed.

@@ -24,6 +24,7 @@ type stage struct {
 	node   *process
 	refs   map[string]*tale
 	writes map[string]stats // of an uninterrupted run
+	calls  map[string]bool  // that conversations have on record
 	plays  int
 	deaths int
 }
@@ -31,7 +32,7 @@ type stage struct {
 func newStage(t *testing.T, address string) *stage {
 	t.Helper()
 	return &stage{
-		t: t, refs: map[string]*tale{}, writes: map[string]stats{},
+		t: t, refs: map[string]*tale{}, writes: map[string]stats{}, calls: map[string]bool{},
 		setup: setup{
 			Address: address, Name: "solo", Effects: filepath.Join(t.TempDir(), "effects"),
 			Poll: 50 * time.Millisecond, MaxAttempts: 1000, StopTimeout: 2 * time.Second,
@@ -135,6 +136,9 @@ func (st *stage) play(s script, traps ...trap) (deaths int, t *tale) {
 
 func (st *stage) report(what string, t *tale) {
 	st.t.Helper()
+	for _, bad := range allEffects(st.setup.Effects)["request"]["malformed"] {
+		t.problem("a request was malformed: %s", bad.token)
+	}
 	if len(t.problems) > 0 {
 		st.t.Errorf("%s, run %s:\n- %s\nevents\n  %s", what, t.record.RunID, strings.Join(t.problems, "\n- "), strings.Join(t.short(), "\n  "))
 	}

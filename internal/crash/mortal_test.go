@@ -1,6 +1,7 @@
 package crash_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,8 @@ type stats struct {
 // mortal is a Store whose process can die at any of its writing verbs.
 type mortal struct {
 	svc.Store
+	late time.Duration // see setup
+	torn func()        // told of an end that is on record apart from what it ends
 
 	mu    sync.Mutex
 	trap  trap
@@ -107,6 +110,10 @@ func (m *mortal) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error
 
 func (m *mortal) Append(ctx context.Context, l svc.Lease, c svc.Commit) (svc.Appended, error) {
 	defer m.begin(onAppend)()
+	ends := bytes.Contains(c.Data, []byte(`"type":"submission_settled"`)) || bytes.Contains(c.Data, []byte(`"type":"run_end"`))
+	if ends != (c.Settle != "") {
+		m.torn()
+	}
 	appended, err := m.Store.Append(ctx, l, c)
 	m.answered(err, &m.stats.Appends)
 	return appended, err
@@ -130,4 +137,22 @@ func (m *mortal) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, er
 		m.begin(onClaim)()
 	}
 	return claimed, err
+}
+
+// Tail tells what was true when it was asked, some time ago.
+func (m *mortal) Tail(ctx context.Context, s svc.Stream) (svc.Tail, error) {
+	tail, err := m.Store.Tail(ctx, s)
+	if tail.Aborted {
+		time.Sleep(m.late)
+	}
+	return tail, err
+}
+
+// Renew does, too.
+func (m *mortal) Renew(ctx context.Context, o svc.Owner, held []svc.Lease) (svc.Renewed, error) {
+	renewed, err := m.Store.Renew(ctx, o, held)
+	if len(renewed.Aborted) > 0 {
+		time.Sleep(m.late)
+	}
+	return renewed, err
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/model"
 	"svc.dev/svc/sqlstore"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
@@ -47,7 +48,9 @@ type setup struct {
 	StopTimeout time.Duration
 	Workers     int
 	MaxAttempts int
-	Trap        trap // set before anything runs
+	Trap        trap          // set before anything runs
+	Pace        time.Duration // before each event of the model. Defaults to longer than events are gathered
+	Late        time.Duration // how much later than it was true the store tells what is marked for abort
 }
 
 // request is one line from the parent, reply the line that answers it. The first line of a node is a reply without a
@@ -61,6 +64,7 @@ type request struct {
 	Message  string
 	Input    json.RawMessage `json:",omitempty"`
 	Trap     trap
+	chatRequest
 }
 
 type reply struct {
@@ -72,6 +76,7 @@ type reply struct {
 	Runs     []string
 	Active   map[string][]json.RawMessage // of each active run, its events
 	Stats    stats
+	chatReply
 }
 
 // story is a run as its readers see it.
@@ -105,15 +110,18 @@ func serveNode(text string) error {
 	if n.effects, err = os.OpenFile(n.Effects, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
 		return err
 	}
-	n.store = &mortal{Store: store, trap: n.Trap}
+	n.store = &mortal{Store: store, trap: n.Trap, late: n.Late}
+	n.store.torn = func() { n.mark("request", "malformed", "an_end_apart_from_what_it_ends") }
 	n.rt, err = svc.New(svc.Config{
 		Store: n.store, Node: n.Name, Lease: n.Lease, Workers: n.Workers, MaxAttempts: n.MaxAttempts,
 		Park: parkAfter, Gather: 4 * time.Millisecond, StopTimeout: n.StopTimeout, Log: logger,
+		Model: model.Providers{"scripted": n.model()}.Find, ModelRetry: 10 * time.Millisecond,
 	})
 	if err != nil {
 		return err
 	}
 	n.declare()
+	n.declareAgents()
 	n.out = json.NewEncoder(os.Stdout)
 	n.out.SetEscapeHTML(false) // the bytes of events are compared
 	if err := n.hello(); err != nil {
@@ -137,7 +145,11 @@ func (n *node) hello() error {
 			return err
 		}
 	}
-	return n.out.Encode(reply{Active: active})
+	open, err := n.openChats()
+	if err != nil {
+		return err
+	}
+	return n.out.Encode(reply{Active: active, chatReply: chatReply{Open: open}})
 }
 
 // obey answers until the parent is gone, and ends the process then: no node outlives its test.
@@ -192,7 +204,7 @@ func (n *node) answer(r request) (a reply, err error) {
 	case "stats":
 		a.Stats = n.store.count()
 	default:
-		err = fmt.Errorf("no such request: %q", r.Op)
+		a.chatReply, err = n.answerChat(ctx, r)
 	}
 	return a, err
 }

@@ -24,12 +24,14 @@ type process struct {
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
 	active map[string][]json.RawMessage // events of the runs it found active
+	open   map[string]*chat             // conversations it found with work in their queue
 	ended  chan struct{}                // closed when the process is gone
 
 	mu      sync.Mutex
 	in      io.WriteCloser
 	next    int
 	waiting map[int]chan reply
+	heard   func(*page) // told what readers at the node are shown
 	gone    bool
 }
 
@@ -87,7 +89,7 @@ func startProcess(t testing.TB, s setup) *process {
 		close(p.ended)
 		t.Fatalf("node did not start: %v\n%s", err, p.stderr.String())
 	}
-	p.active = first.Active
+	p.active, p.open = first.Active, first.Open
 	go p.read(lines)
 	return p
 }
@@ -100,9 +102,13 @@ func (p *process) read(lines *json.Decoder) {
 			break
 		}
 		p.mu.Lock()
-		answer := p.waiting[r.ID]
+		answer, heard := p.waiting[r.ID], p.heard
 		delete(p.waiting, r.ID)
 		p.mu.Unlock()
+		if r.Page != nil {
+			heard(r.Page)
+			continue
+		}
 		answer <- r
 	}
 	_ = p.cmd.Wait()

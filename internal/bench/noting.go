@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"svc.dev/svc"
+)
+
+// notingStore notes what the load could learn only by asking a server that is to be left alone: when events of a chatty run
+// were committed, so that their way to a reader can be timed without the time they waited for company, and which submissions
+// have settled.
+type notingStore struct {
+	svc.Store
+
+	admits  atomic.Int64
+	appends atomic.Int64
+
+	mu        sync.Mutex
+	committed map[int64]int64       // by eventIndex, in microseconds
+	queues    map[svc.Stream]string // the submission at the head, where it is no longer the lease's
+	settled   []string              // not told yet
+	wake      chan struct{}         // signalled when something settled
+}
+
+// chatty is the workflow whose commits are noted.
+const chatty = "chatty"
+
+func (s *notingStore) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error) {
+	s.admits.Add(1)
+	return s.Store.Admit(ctx, a)
+}
+
+func (s *notingStore) Append(ctx context.Context, l svc.Lease, c svc.Commit) (svc.Appended, error) {
+	s.appends.Add(1)
+	appended, err := s.Store.Append(ctx, l, c)
+	switch {
+	case err != nil:
+	case l.Stream.Name == chatty:
+		s.noteCommit(appended, c)
+	case l.Stream.Kind == svc.KindAgent && c.Settle != "":
+		s.noteSettlement(l, appended)
+	}
+	return appended, err
+}
+
+func (s *notingStore) noteCommit(appended svc.Appended, c svc.Commit) {
+	now := time.Now().UnixMicro()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range int64(c.N) {
+		s.committed[int64(appended.Head)-i] = now
+	}
+}
+
+func (s *notingStore) noteSettlement(l svc.Lease, appended svc.Appended) {
+	s.mu.Lock()
+	id, ok := s.queues[l.Stream]
+	if !ok {
+		id = l.Submission.ID
+	}
+	if appended.Next != nil {
+		s.queues[l.Stream] = appended.Next.ID
+	} else if ok {
+		delete(s.queues, l.Stream)
+	}
+	s.settled = append(s.settled, id)
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *notingStore) commits() map[int64]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.committed
+}
+
+// Writes is how often the runtime has asked its store to write.
+type Writes struct {
+	Admits  int64 `json:"admits"`
+	Appends int64 `json:"appends"`
+}
+
+func (s *notingStore) writes() Writes { return Writes{s.admits.Load(), s.appends.Load()} }
+
+// tellSettlements tells the ids of submissions, a line each, as they settle: for one listener, and for about a hundredth of
+// what a prompt costs.
+func (s *notingStore) tellSettlements(w http.ResponseWriter, r *http.Request) {
+	out := http.NewResponseController(w)
+	for out.Flush() == nil {
+		select {
+		case <-s.wake:
+		case <-r.Context().Done():
+			return
+		}
+		s.mu.Lock()
+		settled := s.settled
+		s.settled = nil
+		s.mu.Unlock()
+		if len(settled) == 0 {
+			continue // the one before told it
+		}
+		_, _ = w.Write([]byte(strings.Join(settled, "\n") + "\n")) // the flush tells
+	}
+}

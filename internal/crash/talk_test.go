@@ -1,0 +1,503 @@
+package crash_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"svc.dev/svc"
+	"svc.dev/svc/conversation"
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/scripted"
+	"svc.dev/svc/stream"
+)
+
+// chatRequest is what a request about an agent's instance adds.
+type chatRequest struct {
+	Agent      string
+	Instance   string
+	Kind       string // of a prompt: direct, dispatch or signal
+	Submission string
+	After      stream.Offset
+}
+
+type chatReply struct {
+	Submission string
+	Aborted    bool
+	Chat       *chat
+	Open       map[string]*chat // conversations with work in their queue, by instance
+	Page       *page            // what a reader was shown, unasked
+}
+
+// chat is an instance's conversation, told in every way there is.
+type chat struct {
+	Pages   []page
+	History json.RawMessage // as it is served
+	Rebuilt json.RawMessage // from the log alone
+	Batches []batch
+	Queue   []string // submissions that have not settled
+}
+
+type page struct {
+	Instance    string
+	After, Next stream.Offset
+	Chunks      []json.RawMessage
+}
+
+type batch struct {
+	Last stream.Offset
+	Data json.RawMessage
+}
+
+// play is what the model does when it is asked to, turn by turn; each round of tool results begins the next.
+type play []act
+
+type act struct {
+	think []string
+	say   []string
+	calls []toolCall
+	fail  model.Class // at the end
+	once  bool        // fail only if nothing was said before
+	until int         // fail behind every word, until so many were said
+	hang  bool
+	dies  bool // takes the process along
+}
+
+type toolCall struct {
+	Name   string
+	Ms     int
+	Agent  string
+	Prompt string
+}
+
+// text is what all turns say.
+func (p play) text() (all string) {
+	for _, a := range p {
+		all += strings.Join(a.say, "")
+	}
+	return all
+}
+
+func (p play) lastText() string { return strings.Join(p[len(p)-1].say, "") }
+
+var plays = map[string]play{
+	"words":   {{say: []string{"one ", "two ", "three ", "four ", "five ", "six ", "seven ", "<&é\u2028𝄞>"}}},
+	"word":    {{say: []string{"a ", "b"}}},
+	"thought": {{think: []string{"let ", "me ", "see"}, say: []string{"I ", "see"}}},
+	"tool":    {{say: []string{"wait "}, calls: []toolCall{{Name: "work", Ms: 15}}}, {say: []string{"it ", "is done"}}},
+	"tools": {
+		{say: []string{"wait "}, calls: []toolCall{{Name: "work", Ms: 12}, {Name: "work", Ms: 45}, {Name: "work", Ms: 28}}},
+		{say: []string{"all ", "done"}},
+	},
+	"tools-twice": {
+		{calls: []toolCall{{Name: "work", Ms: 3}, {Name: "fails", Ms: 3}}}, {say: []string{"again "}, calls: []toolCall{{Name: "work", Ms: 3}}},
+		{say: []string{"done"}},
+	},
+	"delegate":  {{say: []string{"asking "}, calls: []toolCall{{Name: "task", Agent: "lead", Prompt: "play lead"}}}, {say: []string{"they ", "did it"}}},
+	"lead":      {{calls: []toolCall{{Name: "task", Agent: "hand", Prompt: "play hand"}, {Name: "work", Ms: 20}}}, {say: []string{"my team ", "did it"}}},
+	"hand":      {{say: []string{"hm "}, calls: []toolCall{{Name: "work", Ms: 12}}}, {say: []string{"I ", "did ", "it"}}},
+	"cut":       {{say: []string{"hal", "f ", "and ", "half"}, fail: model.Network, once: true}},
+	"cut-often": {{say: []string{"a ", "b ", "c ", "d ", "e"}, fail: model.Overloaded, until: 3}},
+	"cut-call": {
+		{say: []string{"half "}, calls: []toolCall{{Name: "work", Ms: 3}}, fail: model.Network}, {say: []string{"whole"}},
+	},
+	"refuse":         {{say: []string{"I ", "will "}, fail: model.Rejected}},
+	"hang":           {{say: []string{"once ", "upon "}, hang: true}},
+	"stuck":          {{say: []string{"wait "}, calls: []toolCall{{Name: "work", Ms: 1}, {Name: "work", Ms: 3_600_000}}}, {say: []string{"hm "}, hang: true}},
+	"deadly":         {{say: []string{"adieu "}, dies: true}},
+	"deadly-at-once": {{dies: true}},
+	"deadly-tool":    {deadlyCalls, deadlyCalls, deadlyCalls, {say: []string{"never"}}},
+	"march":          {{say: marchWords}},
+}
+
+var deadlyCalls = act{calls: []toolCall{{Name: "die"}, {Name: "work"}}}
+
+var marchWords = func() (words []string) {
+	for i := range 60 {
+		words = append(words, fmt.Sprintf("w%d ", i))
+	}
+	return words
+}()
+
+var asked = regexp.MustCompile(`(?m)^play (\S+)$`)
+
+// model plays what the last user asks for, and goes on behind what it has said of it.
+func (n *node) model() model.Provider {
+	pace := n.Pace
+	if pace == 0 {
+		pace = 6 * time.Millisecond
+	}
+	return paced{scripted.Choose(n.choose), pace}
+}
+
+// paced rests before every event, so that each is appended by itself.
+type paced struct {
+	model.Provider
+	pause time.Duration
+}
+
+func (p paced) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		for e, err := range p.Provider.Turn(ctx, r) {
+			time.Sleep(p.pause)
+			if e.Call != nil && e.Call.ID == dyingCall {
+				time.Sleep(20 * time.Millisecond)
+				die()
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (n *node) choose(r model.Request) scripted.Turn {
+	if wrong := malformed(r.Messages); wrong != "" {
+		n.mark("request", "malformed", strings.ReplaceAll(wrong, " ", "_"))
+	}
+	name, round, said := comeTo(r.Messages)
+	if strings.HasPrefix(textOf(r.Messages[len(r.Messages)-1]), "Sum up the conversation") {
+		return scripted.Turn{scripted.Say("It was ", "about plays.")}
+	}
+	p, ok := plays[name]
+	if !ok || round >= len(p) {
+		return scripted.Turn{scripted.Fail(&model.Error{Class: model.Rejected, Message: fmt.Sprintf("there is no play %q, round %d", name, round)})}
+	}
+	return p[round].turn(said)
+}
+
+// turn is what is left to do of an act of which something was said before.
+func (a act) turn(said string) scripted.Turn {
+	var t scripted.Turn
+	if len(a.think) > 0 && said == "" {
+		t = append(t, scripted.Think("signed", a.think...))
+	}
+	words, rest := slices.Clone(a.say), said
+	for len(words) > 0 && rest != "" && strings.HasPrefix(rest, words[0]) {
+		words, rest = words[1:], rest[len(words[0]):]
+	}
+	fails := a.fail != ""
+	if a.once {
+		fails = said == ""
+		if fails {
+			words = words[:len(words)/2]
+		}
+	}
+	if done := len(a.say) - len(words); a.until > 0 {
+		if fails = done < a.until; fails {
+			words = words[:1]
+		}
+	}
+	if len(words) > 0 {
+		t = append(t, scripted.Say(words...))
+	}
+	for _, c := range a.calls {
+		t = append(t, c.step())
+	}
+	switch {
+	case fails:
+		t = append(t, scripted.Fail(&model.Error{Class: a.fail, Message: "on purpose"}))
+	case a.hang:
+		t = append(t, scripted.Hang())
+	case a.dies:
+		t = append(t, scripted.CallAs(model.ToolCall{ID: dyingCall, Name: "work", Input: json.RawMessage(`{}`)}))
+	}
+	return t
+}
+
+// dyingCall takes the process along before anybody hears of it.
+const dyingCall = "die"
+
+func (c toolCall) step() scripted.Step {
+	id := "call_" + rand.Text()
+	input := any(map[string]any{"call": id, "ms": c.Ms})
+	if c.Name == "task" {
+		input = map[string]string{"agent": c.Agent, "prompt": c.Prompt}
+	}
+	data, err := json.Marshal(input)
+	if err != nil {
+		return scripted.Fail(err)
+	}
+	return scripted.CallAs(model.ToolCall{ID: id, Name: c.Name, Input: data})
+}
+
+func textOf(m model.Message) (text string) {
+	for _, p := range m.Parts {
+		if p.Text != nil {
+			text += *p.Text
+		}
+	}
+	return text
+}
+
+// comeTo reads from a request how far a play has come: its name, the rounds of results, what was said since the last.
+func comeTo(messages []model.Message) (name string, round int, said string) {
+	for _, m := range messages {
+		switch m.Role {
+		case model.RoleUser:
+			if found := asked.FindStringSubmatch(textOf(m)); found != nil {
+				name, round, said = found[1], 0, ""
+			}
+		case model.RoleTool:
+			round, said = round+1, ""
+		case model.RoleAssistant:
+			said += textOf(m)
+		}
+	}
+	return name, round, said
+}
+
+// malformed says what providers would refuse: calls without results right behind them, results without calls.
+func malformed(messages []model.Message) string {
+	var open []string
+	for i, m := range messages {
+		var calls, results []string
+		for _, p := range m.Parts {
+			if p.Call != nil {
+				calls = append(calls, p.Call.ID)
+			}
+			if p.Result != nil {
+				results = append(results, p.Result.ID)
+			}
+		}
+		if !slices.Equal(results, open) {
+			return fmt.Sprintf("message %d has results of %v after calls of %v", i, results, open)
+		}
+		open = calls
+	}
+	if len(open) > 0 {
+		return fmt.Sprintf("no results of %v", open)
+	}
+	return ""
+}
+
+type workIn struct {
+	Call string `json:"call"`
+	Ms   int    `json:"ms"`
+}
+
+type workOut struct {
+	Token string `json:"token"`
+}
+
+func (n *node) declareAgents() {
+	work := func(ctx context.Context, in workIn) (workOut, error) {
+		token := n.effect("tool", in.Call)
+		select {
+		case <-time.After(time.Duration(in.Ms) * time.Millisecond):
+			return workOut{token}, nil
+		case <-ctx.Done():
+			return workOut{}, ctx.Err()
+		}
+	}
+	tools := []svc.Tool{
+		svc.NewTool("work", "Works.", work),
+		svc.NewTool("fails", "Fails.", func(ctx context.Context, in workIn) (workOut, error) {
+			_, err := work(ctx, in)
+			return workOut{}, errors.Join(errors.New("broken on purpose: \xff<&\u2028\x00"), err)
+		}),
+		svc.NewTool("die", "Ends the process.", func(ctx context.Context, in workIn) (workOut, error) {
+			_, _ = work(ctx, in)
+			time.Sleep(20 * time.Millisecond)
+			die()
+			return workOut{}, nil
+		}),
+	}
+	hand := &svc.Agent{Name: "hand", Instructions: "hand", Model: "scripted/test", Tools: tools}
+	lead := &svc.Agent{Name: "lead", Instructions: "lead", Model: "scripted/test", Tools: tools, Agents: []*svc.Agent{hand}}
+	agent := func(name string, change func(*svc.Agent)) *svc.Agent {
+		a := &svc.Agent{Name: name, Instructions: name, Model: "scripted/test", Tools: tools, Agents: []*svc.Agent{lead}}
+		if change != nil {
+			change(a)
+		}
+		return a
+	}
+	n.rt.AddAgent(
+		agent("talker", nil),
+		agent("hasty", func(a *svc.Agent) { a.Timeout = 150 * time.Millisecond }),
+		agent("forgetful", func(a *svc.Agent) { a.Context = 3 }),
+		agent("mortal", func(a *svc.Agent) { a.MaxAttempts = 3 }),
+	)
+}
+
+func (n *node) answerChat(ctx context.Context, r request) (a chatReply, err error) {
+	address := n.rt.AgentStream(r.Agent, r.Instance)
+	switch r.Op {
+	case "prompt":
+		p := svc.Prompt{Message: conversation.Message{Kind: conversation.KindUser, Body: r.Message}, Key: r.Key}
+		deliver := n.rt.Prompt
+		switch r.Kind {
+		case "dispatch":
+			deliver = n.rt.Dispatch
+		case "signal":
+			deliver = n.rt.Dispatch
+			p.Message = conversation.Message{
+				Kind: conversation.KindSignal, Type: "stream_interrupted", Body: r.Message, TagName: "note",
+				Attributes: conversation.Attributes{{Name: "z", Value: "<1>"}, {Name: "a", Value: "2"}},
+			}
+		}
+		prompted, err := deliver(ctx, r.Agent, r.Instance, p)
+		return chatReply{Submission: prompted.SubmissionID}, err
+	case "abort":
+		a.Aborted, err = n.rt.Abort(ctx, r.Agent, r.Instance, r.Submission)
+	case "said":
+		return a, n.until(ctx, address, func() (bool, error) {
+			h, _, err := n.rt.Conversation(ctx, r.Agent, r.Instance)
+			if err != nil {
+				return false, err
+			}
+			queue, err := n.rt.Submissions(ctx, r.Agent, r.Instance)
+			settled := !slices.ContainsFunc(queue, func(b svc.ListedSubmission) bool { return b.ID == r.Submission })
+			return settled || slices.ContainsFunc(h.Messages, func(m json.RawMessage) bool { return strings.Contains(string(m), r.Message) }), err
+		})
+	case "idle":
+		if err := n.until(ctx, address, func() (bool, error) {
+			queue, err := n.rt.Submissions(ctx, r.Agent, r.Instance)
+			return len(queue) == 0, err
+		}); err != nil {
+			return a, err
+		}
+		a.Chat, err = n.chat(ctx, r.Agent, r.Instance)
+	case "chat":
+		a.Chat, err = n.chat(ctx, r.Agent, r.Instance)
+	case "watch":
+		go n.watch(address, r.After)
+	default:
+		err = fmt.Errorf("no such request: %q", r.Op)
+	}
+	return a, err
+}
+
+// until asks again whenever something is appended.
+func (n *node) until(ctx context.Context, s svc.Stream, true func() (bool, error)) error {
+	wake, stop := n.store.Watch(svc.Topic{Stream: s, Of: svc.Head})
+	defer stop()
+	for {
+		if ok, err := true(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-wake:
+		case <-time.After(100 * time.Millisecond):
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// watch follows an instance as a client does and tells every page, as long as the process lives.
+func (n *node) watch(s svc.Stream, after stream.Offset) {
+	f := n.rt.Follow(s)
+	defer f.Close()
+	for {
+		wake := f.Wake()
+		frame, err := f.Page(context.Background(), after)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "watch:", err)
+			os.Exit(4)
+		}
+		if frame.Next != after {
+			n.mu.Lock()
+			_ = n.out.Encode(reply{chatReply: chatReply{Page: pageOf(s, frame)}})
+			n.mu.Unlock()
+		}
+		if after = frame.Next; frame.Tail {
+			<-wake
+		}
+	}
+}
+
+func pageOf(s svc.Stream, f stream.Frame) *page {
+	p := &page{Instance: s.ID, After: f.After, Next: f.Next}
+	if err := json.Unmarshal(f.JSON(), &p.Chunks); err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// openChats are the conversations that have work, as they are found.
+func (n *node) openChats() (map[string]*chat, error) {
+	ctx := context.Background()
+	open := map[string]*chat{}
+	found, err := n.store.Conversations(ctx, svc.ConversationQuery{Limit: 10_000})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range found.Conversations {
+		queue, err := n.rt.Submissions(ctx, c.Agent, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		if len(queue) == 0 {
+			continue
+		}
+		if open[c.ID], err = n.chat(ctx, c.Agent, c.ID); err != nil {
+			return nil, err
+		}
+	}
+	return open, nil
+}
+
+// chat tells an instance's conversation.
+func (n *node) chat(ctx context.Context, agent, id string) (*chat, error) {
+	s := n.rt.AgentStream(agent, id)
+	c := &chat{}
+	history, head, err := n.rt.Conversation(ctx, agent, id)
+	if err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	if c.History, err = stream.Encode(history); err != nil {
+		return nil, err
+	}
+	for after := stream.Start; after < head; {
+		frame, err := n.rt.Page(ctx, s, after)
+		if err != nil {
+			return nil, err
+		}
+		c.Pages = append(c.Pages, *pageOf(s, frame))
+		after = frame.Next
+	}
+	var rows []conversation.Row
+	var tail conversation.Tail
+	from := svc.Position{Offset: stream.Start}
+	for more := true; more; {
+		log, err := n.store.Read(ctx, s, svc.Range{After: from, Through: head, Items: 7})
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range log.Batches {
+			records, err := conversation.DecodeBatch(b.Data)
+			if err != nil {
+				return nil, err
+			}
+			finished, err := tail.Apply(records)
+			if err != nil {
+				return nil, err
+			}
+			rows, from = append(rows, finished...), b.Position()
+			c.Batches = append(c.Batches, batch{b.Last, b.Data})
+		}
+		more = log.More
+	}
+	rebuilt, err := conversation.History(history.Conversation, head, rows, &tail)
+	if err != nil {
+		return nil, err
+	}
+	if c.Rebuilt, err = stream.Encode(rebuilt); err != nil {
+		return nil, err
+	}
+	queue, err := n.rt.Submissions(ctx, agent, id)
+	for _, b := range queue {
+		c.Queue = append(c.Queue, b.ID)
+	}
+	return c, err
+}
