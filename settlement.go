@@ -127,7 +127,7 @@ func publicFailure(f *fault.Error) *conversation.Error {
 			Details: "Unexpected error while working on the submission.",
 		}
 	}
-	return &conversation.Error{Name: "SvcError", Message: f.Message, Type: f.Type, Details: f.Details, Meta: plain(f.Meta)}
+	return &conversation.Error{Name: "SvcError", Message: conversation.Text(f.Message), Type: f.Type, Details: conversation.Text(f.Details), Meta: plain(f.Meta)}
 }
 
 // plain is a value as the log gives it back: what is shown at once and what is read later are the same bytes.

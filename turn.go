@@ -203,10 +203,10 @@ func (r *recording) hear(e model.Event) error {
 	switch e.Type {
 	case model.TextDelta:
 		records = append(records, r.within(conversation.TextStarted)...)
-		records = append(records, r.record(conversation.TextDelta, func(c *conversation.Record) { c.Text = e.Text }))
+		records = append(records, r.record(conversation.TextDelta, func(c *conversation.Record) { c.Text = conversation.Text(e.Text) }))
 	case model.ReasoningDelta:
 		records = append(records, r.within(conversation.ReasoningStarted)...)
-		records = append(records, r.record(conversation.ReasoningDelta, func(c *conversation.Record) { c.Text = e.Text }))
+		records = append(records, r.record(conversation.ReasoningDelta, func(c *conversation.Record) { c.Text = conversation.Text(e.Text) }))
 	case model.BlockEnd:
 		if e.Signature != "" && r.block == "" {
 			records = append(records, r.within(conversation.ReasoningStarted)...)

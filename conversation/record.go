@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"svc.dev/svc/model"
@@ -119,7 +120,10 @@ type Block struct {
 }
 
 // TextBlock is a piece of text.
-func TextBlock(text string) Block { return Block{Type: "text", Text: text} }
+func TextBlock(text string) Block { return Block{Type: "text", Text: Text(text)} }
+
+// Text is what of a string is text: what the log gives back is what was shown at once, byte for byte.
+func Text(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 // StopReason is why an assistant message ended.
 type StopReason string
