@@ -72,10 +72,9 @@ type Tail struct {
 
 // reply is an assistant message on its way.
 type reply struct {
-	view      View
-	started   Record
-	completed bool
-	grown     []byte // the text of the last part, while it grows
+	view    View
+	started Record
+	grown   []byte // the text of the last part, while it grows
 }
 
 // Apply folds public records in order and returns the rows that they finish. The log from its beginning, or from where
@@ -196,7 +195,6 @@ func (t *Tail) complete(r Record) ([]Row, error) {
 	o.ripen()
 	done(o.view.Parts)
 	calls := slices.ContainsFunc(o.view.Parts, func(p Part) bool { return p.Type == partTool })
-	o.completed = true
 	o.view.Metadata.Usage, o.view.Metadata.Model = r.Usage, o.started.Model
 	if calls {
 		return nil, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -352,5 +353,5 @@ func encodeError(e *workflow.Error) ([]byte, error) {
 	if e == nil {
 		return nil, nil
 	}
-	return jsonMarshal(e)
+	return json.Marshal(e)
 }

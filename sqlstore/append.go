@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -13,8 +12,6 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/stream"
 )
-
-func jsonMarshal(v any) ([]byte, error) { return json.Marshal(v) }
 
 // Append commits all of c or nothing.
 func (s *Store) Append(ctx context.Context, l svc.Lease, c svc.Commit) (svc.Appended, error) {
