@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Error is what crosses a boundary. Its cause stays inside: it is found by errors.Is and errors.As, and never printed
@@ -17,6 +18,9 @@ type Error struct {
 	Dev     string         // shown only to developers, where the boundary is told to
 	Meta    map[string]any // structured facts, may be nil
 	Cause   error          // why, for our logs
+
+	// RetryAfter is how long a client should wait before it comes again, told in a header. Zero says nothing.
+	RetryAfter time.Duration
 }
 
 // The types that more than one room raises. A type that one room alone raises is declared there.
@@ -86,6 +90,12 @@ func (e *Error) With(key string, value any) *Error {
 		e.Meta = map[string]any{}
 	}
 	e.Meta[key] = value
+	return e
+}
+
+// After says when a client may come again, and returns the same error.
+func (e *Error) After(d time.Duration) *Error {
+	e.RetryAfter = d
 	return e
 }
 
