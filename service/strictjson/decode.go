@@ -1,0 +1,99 @@
+// Package strictjson reads request bodies that decide who somebody is. encoding/json is too kind for them: it takes the last
+// of two equal keys, fills password from "paſſword", and makes one character of everything that is none, so that two
+// different passwords become the same. Here a body says exactly one thing, or it is refused.
+package strictjson
+
+import (
+	"fmt"
+	"reflect"
+
+	"svc.dev/svc/fault"
+)
+
+// Decode reads a body that is exactly one JSON object into the struct that into points to. Nothing is set unless all is
+// well; a field that may be absent and is keeps the value it had.
+//
+// A body that is not one JSON document, not UTF-8, escapes half a character, repeats a key or nests deeper than 32 is the
+// fault invalid_json. A body that is no object, a key that no field has byte for byte, a value of the wrong type and a
+// missing field are the fault invalid_request; its meta.fields names all of them in the order they are declared in, then
+// the unknown keys.
+//
+// Every field has a json tag with its name. It must be there, unless it is a pointer (null and absent are nil) or its tag
+// says omitzero (absent leaves it alone, null is refused); no other option is known. Fields are strings, booleans, signed
+// integers, float64, time.Time (RFC 3339), json.RawMessage (any value, null too), map[string]string, structs, and pointers
+// and slices of these. The fields of an embedded struct without a tag count as the struct's own. Any other type is an error
+// that is no fault: a mistake of ours.
+func Decode(body []byte, into any) error {
+	target, err := structOf(into)
+	if err != nil {
+		return err
+	}
+	fields, err := fieldsOf(target.Type())
+	if err != nil {
+		return err
+	}
+	if err := check(body); err != nil {
+		return err
+	}
+	c := cursor{text: body}
+	if c.peek() != '{' {
+		refusal := Refuse(invalid(required(fields))...)
+		refusal.Details = "The body must be a JSON object."
+		return refusal
+	}
+	fresh := reflect.New(target.Type()).Elem()
+	fresh.Set(target)
+	bad, err := c.object(fresh, "")
+	if err != nil {
+		return err
+	}
+	if len(bad) > 0 {
+		return Refuse(invalid(bad)...)
+	}
+	target.Set(fresh)
+	return nil
+}
+
+func structOf(into any) (reflect.Value, error) {
+	v := reflect.ValueOf(into)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		return v, fmt.Errorf("strictjson: %T is not a pointer to a struct", into)
+	}
+	return v.Elem(), nil
+}
+
+// What can be wrong with a field.
+const (
+	Invalid   = "invalid" // missing, unknown, of the wrong type or form
+	TooShort  = "too_short"
+	TooLong   = "too_long"
+	TooCommon = "too_common"
+)
+
+// Field names one refused field of a request.
+type Field struct {
+	Field string `json:"field"`
+	Type  string `json:"type"`
+}
+
+// Refuse is the fault invalid_request that names these fields in meta.fields.
+func Refuse(fields ...Field) *fault.Error {
+	if fields == nil {
+		fields = []Field{} // a list in JSON, not null
+	}
+	return fault.New(fault.InvalidRequest, "Some fields are missing or not valid.", "").With("fields", fields)
+}
+
+// FieldsOf are the fields that a refusal names.
+func FieldsOf(f *fault.Error) []Field {
+	all, _ := f.Meta["fields"].([]Field)
+	return all
+}
+
+func invalid(names []string) []Field {
+	fields := make([]Field, 0, len(names))
+	for _, name := range names {
+		fields = append(fields, Field{Field: name, Type: Invalid})
+	}
+	return fields
+}

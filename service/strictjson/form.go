@@ -1,0 +1,154 @@
+package strictjson
+
+import (
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Form reads the body of a page's form, application/x-www-form-urlencoded, into the struct that into points to, by the same
+// names as Decode. Nothing is set unless all is well.
+//
+// Fields are strings, lists of strings, pointers to strings and booleans. A missing one is the empty string: whether it had to be there is
+// for the one who judges its value. A pointer is nil when its field is missing or empty, because a form sends its empty
+// fields too; a boolean is true for "on" and "true", the values of a ticked box, and false for "false", "" and none. A
+// list holds every value of its name, at most 64. An unknown name, a repeated one that is no list, an escape that is none, text that is not UTF-8, and ";" or "&" that separate nothing are the
+// fault invalid_request, whose meta.fields names the fields as far as they have names.
+func Form(body []byte, into any) error {
+	target, err := structOf(into)
+	if err != nil {
+		return err
+	}
+	fields, err := formFieldsOf(target.Type())
+	if err != nil {
+		return err
+	}
+	f := form{fields: fields, values: make([][]string, len(fields)), many: make([]bool, len(fields)), bad: make([]bool, len(fields))}
+	for i, field := range fields {
+		f.many[i] = target.FieldByIndex(field.index).Kind() == reflect.Slice
+	}
+	if len(body) > 0 {
+		for pair := range strings.SplitSeq(string(body), "&") {
+			f.add(pair)
+		}
+	}
+	fresh := reflect.New(target.Type()).Elem()
+	fresh.Set(target)
+	for i, field := range fields {
+		if !setFormValue(fresh.FieldByIndex(field.index), f.values[i]) {
+			f.bad[i] = true
+		}
+	}
+	if refusal := f.refusal(); refusal != nil {
+		return refusal
+	}
+	target.Set(fresh)
+	return nil
+}
+
+// maxValues is how many values one name may have.
+const maxValues = 64
+
+func formFieldsOf(t reflect.Type) ([]field, error) {
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range fields {
+		ft := t.FieldByIndex(f.index).Type
+		if (ft.Kind() == reflect.Pointer || ft.Kind() == reflect.Slice) && ft.Elem().Kind() == reflect.String {
+			continue
+		}
+		if ft.Kind() != reflect.String && ft.Kind() != reflect.Bool {
+			return nil, fmt.Errorf("strictjson: %s: field %q has the type %s, which no form has", t, f.name, ft)
+		}
+	}
+	return fields, nil
+}
+
+// form is what a body said so far.
+type form struct {
+	fields  []field
+	values  [][]string
+	many    []bool // more than one value is meant
+	bad     []bool
+	unknown []string
+	broken  bool // a name could not be read
+}
+
+// add reads one name=value.
+func (f *form) add(pair string) {
+	name, value, _ := strings.Cut(pair, "=")
+	name, ok := unescape(name)
+	if !ok || name == "" {
+		f.broken = true
+		return
+	}
+	i := slices.IndexFunc(f.fields, func(field field) bool { return field.name == name })
+	if i < 0 {
+		f.unknown = appendUnknown(f.unknown, clip(name))
+		return
+	}
+	text, ok := unescape(value)
+	most := 1
+	if f.many[i] {
+		most = maxValues
+	}
+	if !ok || len(f.values[i]) == most {
+		f.bad[i] = true
+		return
+	}
+	f.values[i] = append(f.values[i], text)
+}
+
+func unescape(text string) (string, bool) {
+	// Some readers take ";" for "&": what one of them lets pass must not mean something else here.
+	if strings.Contains(text, ";") {
+		return "", false
+	}
+	text, err := url.QueryUnescape(text)
+	return text, err == nil && utf8.ValidString(text)
+}
+
+func (f *form) refusal() error {
+	var names []string
+	for i, field := range f.fields {
+		if f.bad[i] {
+			names = append(names, field.name)
+		}
+	}
+	names = append(names, f.unknown...)
+	if len(names) == 0 && !f.broken {
+		return nil
+	}
+	refusal := Refuse(invalid(names)...)
+	if f.broken {
+		refusal.Details = "The body must be a form."
+	}
+	return refusal
+}
+
+func setFormValue(into reflect.Value, values []string) bool {
+	if into.Kind() == reflect.Slice {
+		into.Set(reflect.ValueOf(values).Convert(into.Type()))
+		return true
+	}
+	value := strings.Join(values, "")
+	switch into.Kind() {
+	case reflect.Bool:
+		into.SetBool(value == "on" || value == "true")
+		return into.Bool() || value == "" || value == "false"
+	case reflect.Pointer:
+		into.SetZero()
+		if value != "" {
+			into.Set(reflect.New(into.Type().Elem()))
+			into.Elem().SetString(value)
+		}
+	default:
+		into.SetString(value)
+	}
+	return true
+}
