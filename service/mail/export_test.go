@@ -1,0 +1,6 @@
+package mail
+
+import "time"
+
+// SetGrace says how long an attempt goes on when Run is to end.
+func SetGrace(o *Outbox, d time.Duration) { o.grace = d }

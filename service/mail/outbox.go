@@ -1,0 +1,203 @@
+// Package mail is the outbox. A mail is written down in the transaction of the act that it tells of, so that there is one
+// exactly if the act took place; it is sent afterwards, as often as the mail server needs to be asked.
+//
+// A mail is sent at least once. Nobody can tell whether a server took a mail whose answer was lost, by a crash or by a
+// network, so it is sent again; its Message-ID stays the same, and mailboxes show it once.
+package mail
+
+import (
+	"context"
+	"crypto/x509"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// Migrations are the tables of this room.
+var Migrations = sqldb.Room{Name: "mail", FS: sub(migrations, "migrations")}
+
+func sub(f fs.FS, dir string) fs.FS {
+	s, err := fs.Sub(f, dir)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Sealer makes what is written down unreadable to whoever steals the database. What was sealed under one aad does not open
+// under another.
+type Sealer interface {
+	Seal(aad string, plain []byte) []byte
+	Open(aad string, sealed []byte) ([]byte, error)
+}
+
+// Config is how mail leaves. Without SMTP none does.
+type Config struct {
+	// SMTP is the mail server: smtp://USER:PASSWORD@HOST:587, which speaks TLS where the server offers it, or smtps://…:465,
+	// which speaks nothing else. With a password TLS is required, but on loopback. Defaults to none: mail is off.
+	SMTP string
+	// From is who mails come from, "Name <address>" or an address. Required with SMTP.
+	From string
+	// Brand is how the service is called in mails. Defaults to "svc".
+	Brand string
+	// URL is where the pages are that mails link to, https://HOST. Required.
+	URL string
+	// Box seals mails until they are sent. Required where mails are kept: with SMTP, and in development.
+	Box Sealer
+	// Development prints links to the log when there is no SMTP. Defaults to false: nothing is printed.
+	Development bool
+	// Keep is how long it is remembered that a mail was sent. Defaults to 7 days.
+	Keep time.Duration
+	// Timeout is how long one attempt to send may take, at most a minute. Defaults to 30 seconds.
+	Timeout time.Duration
+	// Parallel is how many mails are sent at once. Defaults to 4.
+	Parallel int
+	// Poll is how long a mail may wait that was queued on another node, or without a Wake. Defaults to 5 seconds.
+	Poll time.Duration
+	// Roots are the certificates that a mail server is believed by. Defaults to those of the system.
+	Roots *x509.CertPool
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+	// Log hears of mails that could not be sent. Defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// Outbox queues mails and sends them.
+type Outbox struct {
+	db     *sqldb.DB
+	config Config
+	relay  *relay // nil: mail is off
+	wake   chan struct{}
+	grace  time.Duration // that an attempt has when the process is to stop
+}
+
+// New makes the outbox of a database whose tables stand. Its errors never repeat the address of the mail server.
+func New(db *sqldb.DB, c Config) (*Outbox, error) {
+	c.setDefaults()
+	o := &Outbox{db: db, wake: make(chan struct{}, 1), grace: 5 * time.Second}
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("open outbox: %w", err)
+	}
+	o.config = c
+	if c.SMTP == "" {
+		return o, nil
+	}
+	var err error
+	if o.relay, err = newRelay(c); err != nil {
+		return nil, fmt.Errorf("open outbox: %w", err)
+	}
+	return o, nil
+}
+
+func (c *Config) setDefaults() {
+	if c.Brand == "" {
+		c.Brand = "svc"
+	}
+	if c.Keep <= 0 {
+		c.Keep = 7 * 24 * time.Hour
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 30 * time.Second
+	}
+	if c.Parallel <= 0 {
+		c.Parallel = 4
+	}
+	if c.Poll <= 0 {
+		c.Poll = 5 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	c.Timeout = min(c.Timeout, time.Minute)
+	c.URL = strings.TrimSuffix(c.URL, "/")
+}
+
+func (c *Config) check() error {
+	u, err := url.Parse(c.URL)
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || c.URL != u.Scheme+"://"+u.Host:
+		return errors.New("the URL of the pages must be https://HOST")
+	case !isLine(c.Brand):
+		return errors.New("the brand must be one line of text")
+	case c.Box == nil && (c.SMTP != "" || c.Development):
+		return errors.New("mails need a box to be sealed in")
+	}
+	return nil
+}
+
+// Enabled says whether mails reach people.
+func (o *Outbox) Enabled() bool { return o.relay != nil }
+
+// works says whether Run has anything to do: to send, or to print.
+func (o *Outbox) works() bool { return o.relay != nil || o.config.Development }
+
+// Message is one mail to one person.
+type Message struct {
+	To      string // an address, nothing else, in ASCII
+	Content Content
+}
+
+// Queue writes a mail down in the caller's transaction, sealed; Run sends it once that is committed. Without SMTP nothing is
+// kept in production, and in development only what has a link, for Run to print. An address that is none is an error, and
+// fails the transaction.
+func (o *Outbox) Queue(tx *sqldb.Tx, m Message) error {
+	if err := checkAddress(m.To); err != nil {
+		return fmt.Errorf("queue mail: %w", err)
+	}
+	l, err := o.compose(m)
+	if err != nil {
+		return fmt.Errorf("queue mail: %w", err)
+	}
+	if !o.works() || o.relay == nil && !l.secret {
+		return nil
+	}
+	if err := o.insert(tx, l); err != nil {
+		return fmt.Errorf("queue mail: %w", err)
+	}
+	return nil
+}
+
+// Wake tells Run that a mail may have been queued. Call it after the commit; a lost wake costs Poll, never a mail.
+func (o *Outbox) Wake() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Sweep forgets the mails that were sent, or given up, longer ago than Keep, and says how many.
+func (o *Outbox) Sweep(ctx context.Context, now time.Time) (int, error) {
+	before := now.Add(-o.config.Keep).UnixMilli()
+	total := 0
+	for {
+		var n int64
+		err := o.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+			// A queued mail that is as old waits where mail was switched off.
+			n, err = tx.Exec(`DELETE FROM outbox WHERE id IN (SELECT id FROM outbox
+				WHERE created_at < $1 AND (state <> 'queued' AND next_at < $1 OR expires_at < $1) ORDER BY created_at LIMIT $2)`, before, sweepRows)
+			return err
+		})
+		if err != nil {
+			return total, fmt.Errorf("sweep mails: %w", err)
+		}
+		total += int(n)
+		if n < sweepRows {
+			return total, nil
+		}
+	}
+}
+
+const sweepRows = 500
