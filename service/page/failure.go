@@ -1,0 +1,81 @@
+package page
+
+import (
+	"net/http"
+	"time"
+)
+
+// Failure is a refusal that has no page of its own.
+type Failure struct {
+	Status  int
+	Message string // one sentence
+	Details string
+	// RequestID is what whoever runs the service can look up.
+	RequestID string
+	// RetryAfter is how long to wait. Zero: it is not said.
+	RetryAfter time.Duration
+	// Back is where to go on. Its zero value leads to the platform.
+	Back Destination
+}
+
+// Destination is a link with its words.
+type Destination struct {
+	URL, Text string
+}
+
+func (f Failure) sheet() sheet { return sheet{name: "failure", title: f.Heading(), shell: slip} }
+
+// headings name a status in words. The empty one answers for the others.
+var headings = map[int]string{
+	http.StatusUnauthorized:        "Sign in to go on",
+	http.StatusForbidden:           "This is not allowed",
+	http.StatusNotFound:            "Not here, or not yours",
+	http.StatusMethodNotAllowed:    "This address does not take that",
+	http.StatusConflict:            "This cannot be done now",
+	http.StatusGone:                "This is over",
+	http.StatusMisdirectedRequest:  "Nothing answers at this name",
+	http.StatusTooManyRequests:     "Too many attempts",
+	http.StatusInternalServerError: "Something went wrong here",
+	http.StatusBadGateway:          "The other side did not answer well",
+	http.StatusServiceUnavailable:  "Not available now",
+	http.StatusGatewayTimeout:      "The other side took too long",
+}
+
+// Heading is the status in words.
+func (f Failure) Heading() string {
+	if text, ok := headings[f.Status]; ok {
+		return text
+	}
+	if f.Status >= 500 {
+		return "Something went wrong here"
+	}
+	return "This did not work"
+}
+
+func (f Failure) form() Form { return Form{RetryAfter: f.RetryAfter} }
+
+// Waiting says that an organization's owner must approve what a member asked for.
+type Waiting struct {
+	Organization string // empty: not known
+	Back         Destination
+}
+
+func (Waiting) sheet() sheet {
+	return sheet{name: "waiting", title: "Waiting for an organization owner", shell: slip}
+}
+
+// ManifestPost hands a manifest to the provider: a form that a script with the nonce submits, and a person where scripts
+// are off. Its policy allows no style, so the page has none.
+type ManifestPost struct {
+	Action   string // where the provider takes manifests, with the state
+	Manifest string // JSON
+	Nonce    string // of the script
+}
+
+func (ManifestPost) sheet() sheet {
+	return sheet{name: "manifest", title: "Continue to GitHub", shell: plain}
+}
+
+func (m ManifestPost) policy() string {
+	return "default-src 'none'; form-action " + origin(m.Action) + "; script-src 'nonce-" + m.Nonce + "'; frame-ancestors 'none'; base-uri 'none'"
+}

@@ -1,0 +1,112 @@
+package page
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Keys is the page at KeysPath. It has a form for name, scopes, expiresAt and workspace, and for each key one at
+// RotateKeyPath and one at RevokeKeyPath.
+type Keys struct {
+	Desk
+	Workspace Workspace
+	Items     []Key
+	// Name, Scopes and ExpiresAt are what was typed and chosen.
+	Name      string
+	Scopes    []string
+	ExpiresAt string
+}
+
+// Key is an API key as it may be shown at any time.
+type Key struct {
+	ID, Name, Prefix, Last4          string
+	Scopes                           []string
+	CreatedAt, ExpiresAt, LastUsedAt time.Time // zero ExpiresAt: never; zero LastUsedAt: not yet
+}
+
+// Masked is the key with its secret left out.
+func (k Key) Masked() string { return "svck_" + k.Prefix + "_…" + k.Last4 }
+
+// Reach is what the key may do.
+func (k Key) Reach() string { return strings.Join(k.Scopes, ", ") }
+
+func (k Keys) sheet() sheet {
+	return sheet{name: "keys", title: "API keys", shell: desk, here: KeysPath, fields: k.unlessStale("name", "scopes", "expiresAt")}
+}
+
+// scopeChoice is one of the things that a key may do.
+type scopeChoice struct {
+	Name, About string
+	Chosen      bool
+}
+
+// scopes are those of the contract, in its order.
+var scopes = []scopeChoice{
+	{Name: "agents:read", About: "Read agents and conversations"},
+	{Name: "agents:write", About: "Prompt agents and stop them"},
+	{Name: "workflows:run", About: "Start workflows"},
+	{Name: "runs:read", About: "Read runs and their events"},
+	{Name: "connectors:read", About: "See connectors and their health"},
+	{Name: "projects:read", About: "Read project files"},
+	{Name: "projects:write", About: "Write project files"},
+	{Name: "usage:read", About: "Read usage and storage"},
+}
+
+// Choices are the scopes with those marked that were chosen.
+func (k Keys) Choices() []scopeChoice {
+	all := slices.Clone(scopes)
+	for i := range all {
+		all[i].Chosen = slices.Contains(k.Scopes, all[i].Name)
+	}
+	return all
+}
+
+// term is a length of life that a key may be given.
+type term struct {
+	Value, Text string
+	Chosen      bool
+}
+
+// terms are the lengths of life, each with the time at which the key would end, as the JSON route wants it.
+func (p *Pages) terms(chosen string) []term {
+	terms := make([]term, 0, 5)
+	for _, days := range []int{7, 30, 90, 180, 365} {
+		end := p.config.Now().UTC().AddDate(0, 0, days)
+		terms = append(terms, term{Value: machine(end), Text: count(days, "day") + ", until " + day(end), Chosen: days == 90})
+	}
+	return choose(terms, chosen)
+}
+
+// choose marks the term that was chosen before. Time has passed since, so the nearest one is it.
+func choose(terms []term, chosen string) []term {
+	end, err := time.Parse(time.RFC3339, chosen)
+	if err != nil {
+		return terms
+	}
+	nearest, distance := 0, time.Duration(1<<62)
+	for i := range terms {
+		terms[i].Chosen = false
+		at, _ := time.Parse(time.RFC3339, terms[i].Value)
+		if apart := at.Sub(end).Abs(); apart < distance {
+			nearest, distance = i, apart
+		}
+	}
+	terms[nearest].Chosen = true
+	return terms
+}
+
+// KeyShown is the answer to a new key, the only page that ever shows one.
+type KeyShown struct {
+	Desk
+	Name, Key string
+	ExpiresAt time.Time
+	// BaseURL is where the key works, for the example.
+	BaseURL string
+	// OldEndsAt is when the key that this one replaces stops working. Zero: it replaces none.
+	OldEndsAt time.Time
+}
+
+func (KeyShown) sheet() sheet {
+	return sheet{name: "key_shown", title: "Your new key", shell: desk, here: KeysPath}
+}

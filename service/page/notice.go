@@ -1,0 +1,89 @@
+package page
+
+// Notice is something that happened on the way to a page, as the query of its address names it. A page shows the sentence
+// of a notice it knows and nothing for any other, so an address cannot put words on a page.
+type Notice string
+
+// The notices that pages know.
+const (
+	NoticeAccessDenied       Notice = "access_denied"
+	NoticeSignedOut          Notice = "signed_out"
+	NoticeSessionOver        Notice = "session_over"
+	NoticePasswordReset      Notice = "password_reset"
+	NoticePasswordChanged    Notice = "password_changed"
+	NoticePasswordSet        Notice = "password_set"
+	NoticeEmailVerified      Notice = "email_verified"
+	NoticeEmailRestored      Notice = "email_restored"
+	NoticeEmailChangeSent    Notice = "email_change_sent"
+	NoticeVerificationSent   Notice = "verification_sent"
+	NoticeAccountRestored    Notice = "account_restored"
+	NoticeProfileSaved       Notice = "profile_saved"
+	NoticeLinked             Notice = "identity_linked"
+	NoticeUnlinked           Notice = "identity_unlinked"
+	NoticeSessionEnded       Notice = "session_ended"
+	NoticeSessionsEnded      Notice = "sessions_ended"
+	NoticeKeyRevoked         Notice = "key_revoked"
+	NoticeConfirmed          Notice = "confirmed"
+	NoticeProviderConfigured Notice = "provider_configured"
+	NoticeInstalled          Notice = "provider_installed"
+	NoticePermissionMissing  Notice = "provider_email_permission_missing"
+	NoticeEmailInUse         Notice = "email_in_use_unverified"
+)
+
+// banner is a message above the content of a page.
+type banner struct {
+	Tone, Text string // Tone: ok, warn or info
+}
+
+var notices = map[Notice]banner{
+	NoticeAccessDenied:       {"warn", "GitHub sign-in was cancelled. Nothing has changed."},
+	NoticeSignedOut:          {"ok", "You are signed out."},
+	NoticeSessionOver:        {"info", "Your session is over. Sign in to go on."},
+	NoticePasswordReset:      {"ok", "Your password is changed and every session is ended. Sign in with the new one."},
+	NoticePasswordChanged:    {"ok", "Your password is changed. Other sessions are ended."},
+	NoticePasswordSet:        {"ok", "Your password is set. You can sign in with it from now on."},
+	NoticeEmailVerified:      {"ok", "Your e-mail address is verified. Sign in to go on."},
+	NoticeEmailRestored:      {"ok", "Your earlier e-mail address is back and every session is ended. Sign in, and change your password."},
+	NoticeEmailChangeSent:    {"ok", "A mail is on its way to the new address. It takes effect when you open the link in it."},
+	NoticeVerificationSent:   {"ok", "A mail is on its way to your address. Its link works for 24 hours."},
+	NoticeAccountRestored:    {"ok", "Your account is restored. Sign in to go on."},
+	NoticeProfileSaved:       {"ok", "Saved."},
+	NoticeLinked:             {"ok", "GitHub is linked. You can sign in with it from now on."},
+	NoticeUnlinked:           {"ok", "The connection is removed."},
+	NoticeSessionEnded:       {"ok", "The session is ended."},
+	NoticeSessionsEnded:      {"ok", "All other sessions are ended."},
+	NoticeKeyRevoked:         {"ok", "The key is revoked. It stopped working."},
+	NoticeConfirmed:          {"ok", "Thank you. You can go on for the next ten minutes."},
+	NoticeProviderConfigured: {"ok", "The GitHub app is set up. Sign-in with GitHub works now."},
+	NoticeInstalled:          {"ok", "The app is installed."},
+	NoticePermissionMissing:  {"warn", permissionMissing},
+	NoticeEmailInUse:         {"warn", emailInUse},
+}
+
+const (
+	permissionMissing = "The GitHub app lacks the Email addresses (read) account permission; the public profile address is used and is not verified."
+	emailInUse        = "Another account uses the e-mail address that GitHub gave, so this account has none. Add an address that is yours alone."
+)
+
+// Banner is the notice of a page, nil when it has none that is known or a standing warning already says it.
+func (f frame) Banner() *banner {
+	b, ok := notices[f.Form.Notice]
+	if !ok || f.Person.warned(string(f.Form.Notice)) {
+		return nil
+	}
+	return &b
+}
+
+// Warning is what stays on every page until it is solved, as in GET /api/auth/session.
+type Warning struct {
+	Type    string
+	Message string // shown when the type is not known here
+}
+
+// Text is the sentence of the warning.
+func (w Warning) Text() string {
+	if b, ok := notices[Notice(w.Type)]; ok {
+		return b.Text
+	}
+	return w.Message
+}

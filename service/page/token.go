@@ -1,0 +1,46 @@
+package page
+
+// The pages below are opened by a link whose fragment is a token, which a script moves into the form. Without scripts a
+// person pastes it. None posts by itself: programs that look through mail open links, and some run what they find there.
+//
+// Token is set when a refusal did not spend it, so that it need not be found again.
+
+// Reset is the page at ResetPath. Its form posts token and newPassword.
+type Reset struct {
+	Form
+	Token string
+}
+
+func (Reset) sheet() sheet {
+	return sheet{name: "reset", title: "Choose a new password", shell: door, token: true, fields: []string{"token", "newPassword"}}
+}
+
+// Verify is the page at VerifyPath. Its form posts token.
+type Verify struct {
+	Form
+	Token string
+}
+
+func (Verify) sheet() sheet {
+	return sheet{name: "verify", title: "Verify your e-mail address", shell: door, token: true, fields: []string{"token"}}
+}
+
+// Undo is the page at UndoPath, which takes back a change of the e-mail address. Its form posts token.
+type Undo struct {
+	Form
+	Token string
+}
+
+func (Undo) sheet() sheet {
+	return sheet{name: "undo", title: "Keep your earlier e-mail address", shell: door, token: true, fields: []string{"token"}}
+}
+
+// Undelete is the page at UndeletePath, which takes back the deletion of an account. Its form posts token.
+type Undelete struct {
+	Form
+	Token string
+}
+
+func (Undelete) sheet() sheet {
+	return sheet{name: "undelete", title: "Keep your account", shell: door, token: true, fields: []string{"token"}}
+}
