@@ -1,0 +1,347 @@
+package github_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/account/githubtest"
+)
+
+const helloID = githubtest.Hello
+
+// installationOf is the app on octocat's own account.
+func installationOf(app int64) githubtest.Installation {
+	return githubtest.Installation{App: app, Account: githubtest.Octocat}
+}
+
+func TestInstallationIDIsWrittenInOneWay(t *testing.T) {
+	for s, want := range map[string]int64{"1": 1, "48213377": 48213377, "9223372036854775807": 9223372036854775807} {
+		if id, err := github.ParseInstallationID(s); id != want || err != nil {
+			t.Errorf("%q: %d, %v", s, id, err)
+		}
+	}
+	for _, s := range []string{
+		"", "-1", "1e9", "01", "0", "+1", " 1", "1 ", "1\n", "0x1", "1_000", "1.0", "９", "9223372036854775808", "99999999999999999999", "1,2", "1/2", "null",
+	} {
+		id, err := github.ParseInstallationID(s)
+		if id != 0 || !fault.Is(err, fault.InvalidRequest) || fmt.Sprint(fault.From(err).Meta["fields"]) != "[map[field:installation_id type:invalid]]" {
+			t.Errorf("%q: %d, %v", s, id, err)
+		}
+	}
+}
+
+func TestInstalledAppIsVerified(t *testing.T) {
+	s := start(t)
+	s.fake.InstallOn(githubtest.Acme)
+	q := visit(t, s.InstallURL(s.app, "the state")).Query()
+	if q.Get("setup_action") != "install" || q.Get("state") != "the state" {
+		t.Fatalf("%v", q)
+	}
+	id, err := github.ParseInstallationID(q.Get("installation_id"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, repos, err := s.VerifyInstallation(t.Context(), s.app, s.signIn(t, githubtest.Octocat).Access, id)
+	if err != nil || i.ID != id || i.AppID != s.app.ID || i.Account != (github.Account{ID: githubtest.Acme, Login: "acme", Type: "Organization"}) || i.Selection != "all" {
+		t.Fatalf("%+v, %v", i, err)
+	}
+	want := "{[{724712480 acme/widgets true main} {724712481 acme/gadgets false main}] false}"
+	if got := fmt.Sprint(repos); got != want || i.Permissions["contents"] != "write" {
+		t.Errorf("%s, %v", got, i.Permissions)
+	}
+	if q := visit(t, s.InstallURL(s.app, "s")).Query(); q.Get("setup_action") != "update" || q.Get("installation_id") != fmt.Sprint(id) {
+		t.Errorf("%v", q)
+	}
+}
+
+func TestRequestedInstallationHasNoID(t *testing.T) {
+	s := start(t)
+	s.fake.RequestInstall(true)
+	q := visit(t, s.InstallURL(s.app, "s")).Query()
+	if _, err := github.ParseInstallationID(q.Get("installation_id")); err == nil || q.Get("setup_action") != "request" {
+		t.Errorf("%v", q)
+	}
+}
+
+// An installation_id is anybody's to write.
+func TestInstallationOfAnotherIsNotYours(t *testing.T) {
+	s := start(t)
+	other, err := s.fake.AddApp(manifestOf(t, platform))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := s.signIn(t, githubtest.Hubot).Access
+	asleep := s.fake.AddInstallation(githubtest.Installation{App: s.app.ID, Account: githubtest.Hubot, Suspended: true})
+	for name, id := range map[string]int64{
+		"another customer's": s.fake.AddInstallation(githubtest.Installation{App: s.app.ID, Account: githubtest.Acme}),
+		"another app's":      s.fake.AddInstallation(githubtest.Installation{App: other.ID, Account: githubtest.Hubot}),
+		"suspended":          asleep,
+		"unknown":            7,
+		"zero":               0,
+		"negative":           -1,
+	} {
+		_, err := s.UserInstallation(t.Context(), s.app, token, id)
+		if s.refused(t, err, github.NotYours); (id == asleep) != errors.Is(err, github.ErrSuspended) {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, _, err = s.VerifyInstallation(t.Context(), s.app, token, id)
+		s.refused(t, err, github.NotYours)
+	}
+	_, err = s.UserRepositories(t.Context(), token, 7)
+	s.refused(t, err, github.NotYours)
+	if n := s.fake.Calls("GET /app/installations/{id}"); n != 0 {
+		t.Errorf("the app was asked %d times", n)
+	}
+}
+
+// A list that shows what it should not is not believed either.
+func TestListIsNotBelievedAlone(t *testing.T) {
+	s := start(t)
+	token := s.signIn(t, githubtest.Hubot).Access
+	theirs := s.fake.AddInstallation(githubtest.Installation{App: s.app.ID, Account: githubtest.Acme})
+	lie := func(app, account int64) githubtest.Fault {
+		return githubtest.Raw(200, fmt.Sprintf(`{"total_count":1,"installations":[{"id":%d,"app_id":%d,"account":{"id":%d,"login":"hubot"},"suspended_at":null}]}`, theirs, app, account))
+	}
+	s.fake.FailOnce("GET /user/installations", lie(s.app.ID+1, githubtest.Hubot))
+	_, err := s.UserInstallation(t.Context(), s.app, token, theirs)
+	s.refused(t, err, github.NotYours)
+	s.fake.FailOnce("GET /user/installations", lie(s.app.ID, githubtest.Hubot))
+	_, _, err = s.VerifyInstallation(t.Context(), s.app, token, theirs)
+	s.refused(t, err, github.NotYours)
+	s.fake.FailOnce("GET /user/installations", lie(s.app.ID, githubtest.Hubot))
+	s.fake.FailOnce("GET /user/installations/{id}/repositories", githubtest.Raw(200, `{"total_count":0,"repositories":[]}`))
+	_, _, err = s.VerifyInstallation(t.Context(), s.app, token, theirs)
+	s.refused(t, err, github.NotYours)
+	s.fake.Uninstall(theirs)
+	s.fake.FailOnce("GET /user/installations", lie(s.app.ID, githubtest.Acme))
+	s.fake.FailOnce("GET /user/installations/{id}/repositories", githubtest.Raw(200, `{"total_count":0,"repositories":[]}`))
+	_, _, err = s.VerifyInstallation(t.Context(), s.app, token, theirs)
+	s.refused(t, err, github.NotYours)
+}
+
+func TestManyInstallationsArePaged(t *testing.T) {
+	s := start(t)
+	token := s.signIn(t, githubtest.Octocat).Access
+	ids := s.fake.AddInstallations(s.app.ID, githubtest.Octocat, 101)
+	all, err := s.UserInstallations(t.Context(), token)
+	if err != nil || len(all.Items) != 101 || all.More {
+		t.Fatalf("%d, %v, %v", len(all.Items), all.More, err)
+	}
+	if n := s.fake.Calls("GET /user/installations"); n != 2 {
+		t.Errorf("asked %d times", n)
+	}
+	for _, id := range []int64{ids[0], ids[100]} {
+		if i, err := s.UserInstallation(t.Context(), s.app, token, id); err != nil || i.ID != id {
+			t.Errorf("%d: %v, %v", id, i, err)
+		}
+	}
+	if n := s.fake.Calls("GET /user/installations"); n != 5 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+func TestManyRepositoriesArePaged(t *testing.T) {
+	s := start(t)
+	for n := range 120 {
+		s.fake.AddRepository(githubtest.Repository{Owner: githubtest.Octocat, Name: fmt.Sprintf("r%d", n)})
+	}
+	id := s.fake.AddInstallation(installationOf(s.app.ID))
+	all, err := s.UserRepositories(t.Context(), s.signIn(t, githubtest.Octocat).Access, id)
+	if err != nil || len(all.Items) != 121 || all.More {
+		t.Errorf("%d, %v, %v", len(all.Items), all.More, err)
+	}
+}
+
+func TestListsHaveAnEnd(t *testing.T) {
+	s := start(t)
+	token := s.signIn(t, githubtest.Octocat).Access
+	one := fmt.Sprintf(`{"total_count":1000000,"installations":[{"id":1,"app_id":%d,"account":{"id":1,"login":"o"}}]}`, s.app.ID)
+	s.fake.Fail("GET /user/installations", githubtest.Raw(200, one))
+	all, err := s.UserInstallations(t.Context(), token)
+	if err != nil || !all.More || len(all.Items) != 10 {
+		t.Errorf("%d, %v, %v", len(all.Items), all.More, err)
+	}
+	s.fake.Heal()
+	s.fake.Fail("GET /user/installations", githubtest.Raw(200, `{"total_count":1000000,"installations":[]}`))
+	if all, err := s.UserInstallations(t.Context(), token); err != nil || all.More || len(all.Items) != 0 {
+		t.Errorf("%d, %v, %v", len(all.Items), all.More, err)
+	}
+	s.fake.Fail("GET /user/installations/{id}/repositories", githubtest.Raw(200, `{"total_count":1000000,"repositories":[{"id":1,"full_name":"a/b"}]}`))
+	if all, err := s.UserRepositories(t.Context(), token, 1); err != nil || !all.More || len(all.Items) != 100 {
+		t.Errorf("%d, %v, %v", len(all.Items), all.More, err)
+	}
+}
+
+func TestListThatIsNoneIsRefused(t *testing.T) {
+	s := start(t)
+	token := s.signIn(t, githubtest.Octocat).Access
+	for _, body := range []string{
+		`[]`, `{}`, `{"total_count":1}`, `{"total_count":"1","installations":[]}`, `{"total_count":1,"installations":{}}`,
+		`{"total_count":1,"installations":[{}]}`, `{"total_count":1,"installations":[null]}`, `{"total_count":1,"installations":[{"id":"1","app_id":1,"account":{"id":1}}]}`,
+		`{"total_count":1,"installations":[{"id":1e3,"app_id":1,"account":{"id":1}}]}`, `{"total_count":1,"installations":[{"id":1,"app_id":1,"account":{"id":1},"suspended_at":"soon"}]}`,
+	} {
+		s.fake.FailOnce("GET /user/installations", githubtest.Raw(200, body))
+		_, err := s.UserInstallations(t.Context(), token)
+		s.refused(t, err, github.Unavailable)
+	}
+	for _, body := range []string{
+		`{"total_count":1,"repositories":[{"id":0,"full_name":"a/b"}]}`, `{"total_count":1,"repositories":[{"id":1,"full_name":"a/b/c"}]}`,
+		`{"total_count":1,"repositories":[{"id":1,"full_name":"../b"}]}`, `{"total_count":1,"repositories":[{"id":1,"full_name":"a/b\n"}]}`,
+		`{"total_count":1,"repositories":[{"id":1}]}`, `{"total_count":1,"repositories":[1]}`,
+	} {
+		s.fake.FailOnce("GET /user/installations/{id}/repositories", githubtest.Raw(200, body))
+		_, err := s.UserRepositories(t.Context(), token, 1)
+		s.refused(t, err, github.Unavailable)
+	}
+}
+
+func TestReadsOfTheAppFailByName(t *testing.T) {
+	s := start(t)
+	id := s.fake.AddInstallation(installationOf(s.app.ID))
+	token := s.signIn(t, githubtest.Octocat).Access
+	for name, c := range failures(s) {
+		for _, route := range []string{"GET /user/installations", "GET /app/installations/{id}", "POST /app/installations/{id}/access_tokens"} {
+			s.fake.FailOnce(route, c.fault)
+		}
+		_, err := s.UserInstallations(t.Context(), token)
+		s.refused(t, err, c.want)
+		_, err = s.Installation(t.Context(), s.app, id)
+		s.refused(t, err, c.want)
+		_, err = s.InstallationToken(t.Context(), s.app, id, []int64{helloID}, map[string]string{"contents": "read"})
+		s.refused(t, err, c.want)
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
+
+func TestTokenIsForOneRepository(t *testing.T) {
+	s := start(t)
+	id := s.fake.AddInstallation(githubtest.Installation{App: s.app.ID, Account: githubtest.Acme})
+	want := map[string]string{"contents": "read"}
+	for _, long := range []bool{false, true} {
+		s.fake.LongTokens(long)
+		pass, err := s.InstallationToken(t.Context(), s.app, id, []int64{githubtest.Widgets}, want)
+		if err != nil || !strings.HasPrefix(pass.Token, "ghs_") || (len(pass.Token) > 1000) != long || fmt.Sprint(pass.Permissions) != fmt.Sprint(want) {
+			t.Errorf("%v, %v", pass.Permissions, err)
+		}
+		if left := time.Until(pass.UseUntil()); left < 54*time.Minute || left > 56*time.Minute {
+			t.Errorf("used for %v", left)
+		}
+	}
+	s.fake.Forget()
+	for _, c := range []struct {
+		repositories []int64
+		permissions  map[string]string
+	}{{nil, want}, {[]int64{githubtest.Widgets}, nil}, {[]int64{}, map[string]string{}}, {make([]int64, 501), want}} {
+		if _, err := s.InstallationToken(t.Context(), s.app, id, c.repositories, c.permissions); err == nil {
+			t.Errorf("%d repositories, %v", len(c.repositories), c.permissions)
+		}
+	}
+	if s.fake.Calls() != 0 {
+		t.Error("a token for everything was asked for")
+	}
+}
+
+func TestRefusedTokenSaysWhy(t *testing.T) {
+	s := start(t)
+	read := map[string]string{"contents": "read"}
+	id := s.fake.AddInstallation(githubtest.Installation{App: s.app.ID, Account: githubtest.Acme})
+	ask := func(id int64, repository int64, permissions map[string]string, want error) {
+		t.Helper()
+		_, err := s.InstallationToken(t.Context(), s.app, id, []int64{repository}, permissions)
+		if s.refused(t, err, github.Unavailable); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	ask(7, githubtest.Widgets, read, github.ErrNotFound)
+	ask(id, helloID, read, github.ErrNotGranted)
+	ask(id, githubtest.Widgets, map[string]string{"administration": "write"}, github.ErrNotGranted)
+	ask(id, githubtest.Widgets, map[string]string{"contents": "admin"}, github.ErrNotGranted)
+	s.fake.Suspend(id, true)
+	ask(id, githubtest.Widgets, read, github.ErrSuspended)
+	if i, err := s.Installation(t.Context(), s.app, id); err != nil || i.Suspended.IsZero() {
+		t.Errorf("%v, %v", i.Suspended, err)
+	}
+	s.fake.Suspend(id, false)
+	s.fake.FailOnce("POST /app/installations/{id}/access_tokens", githubtest.Raw(201, `{"token":"","expires_at":"2030-01-01T00:00:00Z"}`))
+	_, err := s.InstallationToken(t.Context(), s.app, id, []int64{githubtest.Widgets}, read)
+	s.refused(t, err, github.Unavailable)
+}
+
+func TestProofOfAnotherKeyIsRefused(t *testing.T) {
+	s := start(t)
+	id := s.fake.AddInstallation(installationOf(s.app.ID))
+	other, err := s.fake.AddApp(manifestOf(t, platform))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := s.app
+	forged.PEM = other.PEM
+	_, err = s.Installation(t.Context(), forged, id)
+	if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrUnauthorized) {
+		t.Error(err)
+	}
+	_, err = s.Installation(t.Context(), github.App(other), id)
+	if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrNotFound) {
+		t.Error(err)
+	}
+	for _, pem := range []string{"", "planted", shortKey} {
+		forged.PEM = pem
+		_, err = s.Installation(t.Context(), forged, id)
+		s.refused(t, err, github.Unavailable)
+		if _, err := s.AppJWT(forged); err == nil || (pem != "" && strings.Contains(err.Error(), pem)) {
+			t.Error(err)
+		}
+	}
+}
+
+// A proof that GitHub's clock refuses is made again by that clock, once.
+func TestClocksMayDiffer(t *testing.T) {
+	s := start(t)
+	id := s.fake.AddInstallation(installationOf(s.app.ID))
+	for skew, calls := range map[time.Duration]int{0: 1, 2 * time.Minute: 1, -2 * time.Minute: 2, 30 * time.Minute: 2, -30 * time.Minute: 2} {
+		s.fake.Skew(skew)
+		s.fake.Forget()
+		if _, err := s.Installation(t.Context(), s.app, id); err != nil {
+			t.Errorf("%v: %v", skew, err)
+		}
+		if n := s.fake.Calls(); n != calls {
+			t.Errorf("%v: asked %d times", skew, n)
+		}
+	}
+	s.fake.Skew(0)
+	s.fake.Forget()
+	s.fake.Fail("GET /app/installations/{id}", githubtest.Raw(401, `{"message":"'Expiration time' claim ('exp') is too far in the future"}`))
+	_, err := s.Installation(t.Context(), s.app, id)
+	if s.refused(t, err, github.Unavailable); s.fake.Calls() != 2 || !errors.Is(err, github.ErrUnauthorized) {
+		t.Errorf("asked %d times: %v", s.fake.Calls(), err)
+	}
+}
+
+func TestRevokedTokenIsDead(t *testing.T) {
+	s := start(t)
+	tokens := s.signIn(t, githubtest.Octocat)
+	for range 2 {
+		if err := s.RevokeToken(t.Context(), s.app, tokens.Access); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.User(t.Context(), tokens.Access)
+	if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrUnauthorized) {
+		t.Error(err)
+	}
+	thief := s.app
+	thief.ClientSecret = "planted"
+	err = s.RevokeToken(t.Context(), thief, s.signIn(t, githubtest.Octocat).Access)
+	if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrUnauthorized) {
+		t.Error(err)
+	}
+	s.fake.FailOnce("DELETE /applications/{client_id}/token", githubtest.Status(500))
+	s.refused(t, s.RevokeToken(t.Context(), s.app, "ghu_planted"), github.Unavailable)
+}

@@ -1,0 +1,336 @@
+package githubtest_test
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"svc.dev/svc/service/account/githubtest"
+)
+
+// proof signs claims as the app; nil are good ones.
+func proof(t *testing.T, app githubtest.App, claims map[string]any) string {
+	t.Helper()
+	block, _ := pem.Decode([]byte(app.PEM))
+	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed(t, s, app, claims)
+}
+
+func signed(t *testing.T, s jose.Signer, app githubtest.App, claims map[string]any) string {
+	t.Helper()
+	now := time.Now().Unix()
+	all := map[string]any{"iat": now - 60, "exp": now + 500, "iss": fmt.Sprint(app.ID)}
+	maps.Copy(all, claims)
+	text, err := jwt.Signed(s).Claims(all).Serialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestUnknownPathsAndMethodsAreNotFound(t *testing.T) {
+	s, _ := withApp(t)
+	for _, c := range []string{"POST /user", "GET /user/", "DELETE /user/emails", "GET /nothing", "PUT /login/oauth/access_token", "GET /login/oauth/access_token", "GET //user", "HEAD /app"} {
+		method, path, _ := strings.Cut(c, " ")
+		r := do(t, method, s.URL+path, "", "Authorization", "Bearer x")
+		if r.StatusCode != 404 || (method != "HEAD" && r.json(t)["message"] != "Not Found") {
+			t.Errorf("%s: %d %s", c, r.StatusCode, r.text)
+		}
+	}
+}
+
+func TestProgramsNameThemselves(t *testing.T) {
+	s, _ := withApp(t)
+	if r := do(t, "GET", s.URL+"/user", "", "User-Agent", ""); r.StatusCode != 403 || !strings.Contains(r.text, "User-Agent") {
+		t.Errorf("%d %s", r.StatusCode, r.text)
+	}
+	if r := do(t, "GET", s.URL+"/user", "", "X-GitHub-Api-Version", "2019-01-01"); r.StatusCode != 400 {
+		t.Errorf("%d %s", r.StatusCode, r.text)
+	}
+	r := do(t, "GET", s.URL+"/user", "", "X-GitHub-Api-Version", "2022-11-28")
+	if r.StatusCode != 401 || r.Header.Get("X-RateLimit-Remaining") != "4999" || r.Header.Get("X-GitHub-Request-Id") == "" {
+		t.Errorf("%d %v", r.StatusCode, r.Header)
+	}
+}
+
+func TestBadManifestIsRefused(t *testing.T) {
+	s := githubtest.New(t)
+	for name, m := range map[string][]byte{
+		"email_addresses":    manifest("default_permissions", map[string]string{"email_addresses": "read"}),
+		"unknown permission": manifest("default_permissions", map[string]string{"everything": "read"}),
+		"unknown level":      manifest("default_permissions", map[string]string{"contents": "own"}),
+		"long name":          manifest("name", strings.Repeat("a", 35)),
+		"no url":             manifest("url", nil),
+		"hook without url":   manifest("hook_attributes", map[string]any{"active": false}),
+		"lifecycle event":    manifest("default_events", []string{"installation"}),
+		"eleven callbacks":   manifest("callback_urls", strings.Split(strings.Repeat("https://x.example ", 11), " ")),
+		"no redirect":        manifest("redirect_url", nil),
+		"no JSON":            []byte("name=x"),
+		"nothing":            nil,
+	} {
+		if r := do(t, "POST", s.URL+"/settings/apps/new?state=x", form("manifest", string(m))); r.StatusCode != 422 {
+			t.Errorf("%s: %d %s", name, r.StatusCode, r.text)
+		}
+	}
+	for _, org := range []string{"unknown", "octocat"} {
+		if r := do(t, "POST", s.URL+"/organizations/"+org+"/settings/apps/new", form("manifest", string(manifest()))); r.StatusCode != 404 {
+			t.Errorf("%s: %d", org, r.StatusCode)
+		}
+	}
+	s.SignIn(githubtest.Hubot)
+	if r := do(t, "POST", s.URL+"/organizations/acme/settings/apps/new", form("manifest", string(manifest()))); r.StatusCode != 404 {
+		t.Errorf("a stranger: %d", r.StatusCode)
+	}
+}
+
+func TestTakenNameIsChanged(t *testing.T) {
+	s, first := withApp(t)
+	second, err := s.AddApp(manifest())
+	if err != nil || second.Name == first.Name || second.Slug == first.Slug || second.PEM == first.PEM {
+		t.Errorf("%s and %s, %v", first.Name, second.Name, err)
+	}
+	if _, err := s.AddApp(manifest("url", nil)); err == nil {
+		t.Error("a bad manifest became an app")
+	}
+}
+
+func TestAuthorizationIsExact(t *testing.T) {
+	s, app := withApp(t)
+	ask := func(pairs ...string) reply {
+		return do(t, "GET", s.URL+"/login/oauth/authorize?"+form(append([]string{"client_id", app.ClientID, "state", "s"}, pairs...)...), "")
+	}
+	for _, r := range []string{callback + "?x=1", callback + "/", callback + "/more", "https://evil.example", strings.ToUpper(callback), home} {
+		q := ask("redirect_uri", r).leads(t)
+		if !strings.HasPrefix(q.String(), callback+"?") || q.Query().Get("error") != "redirect_uri_mismatch" || q.Query().Has("code") {
+			t.Errorf("%s leads to %s", r, q)
+		}
+	}
+	if q := ask("redirect_uri", home+"/second").leads(t); !strings.HasPrefix(q.String(), home+"/second?") || q.Query().Get("code") == "" {
+		t.Errorf("leads to %s", q)
+	}
+	if q := ask().leads(t); !strings.HasPrefix(q.String(), callback+"?") {
+		t.Errorf("leads to %s", q)
+	}
+	for _, pairs := range [][]string{
+		{"code_challenge", challenge}, {"code_challenge", challenge, "code_challenge_method", "plain"},
+		{"code_challenge", "short", "code_challenge_method", "S256"}, {"code_challenge_method", "S256"},
+	} {
+		if r := ask(pairs...); r.StatusCode != 400 {
+			t.Errorf("%v: %d", pairs, r.StatusCode)
+		}
+	}
+	if r := ask("client_id", ""); r.StatusCode != 404 {
+		t.Errorf("nobody's app: %d", r.StatusCode)
+	}
+}
+
+func TestTokenEndpointRefuses(t *testing.T) {
+	s, app := withApp(t)
+	other, err := s.AddApp(manifest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := func() string { return s.Code(app.ClientID, githubtest.Octocat, callback, challenge) }
+	own := []string{"client_id", app.ClientID, "client_secret", app.ClientSecret}
+	spent := code()
+	exchange(t, s, append(own, "code", spent, "code_verifier", verifier)...)
+	old := code()
+	s.Skew(10*time.Minute + time.Second)
+	aged := exchange(t, s, append(own, "code", old, "code_verifier", verifier)...)
+	s.Skew(0)
+	for want, out := range map[string]map[string]any{
+		"Not Found":                      exchange(t, s, "client_id", "x"),
+		"incorrect_client_credentials":   exchange(t, s, "client_id", app.ClientID, "client_secret", "x", "code", code()),
+		"unsupported_grant_type":         exchange(t, s, append(own, "grant_type", "password")...),
+		"redirect_uri_mismatch":          exchange(t, s, append(own, "code", code(), "code_verifier", verifier, "redirect_uri", home)...),
+		"bad_refresh_token":              exchange(t, s, append(own, "grant_type", "refresh_token", "refresh_token", "")...),
+		"bad_verification_code":          exchange(t, s, append(own, "code", spent, "code_verifier", verifier)...),
+		"bad_verification_code aged":     aged,
+		"bad_verification_code unknown":  exchange(t, s, append(own, "code", "x", "code_verifier", verifier)...),
+		"bad_verification_code empty":    exchange(t, s, own...),
+		"bad_verification_code no proof": exchange(t, s, append(own, "code", code())...),
+		"bad_verification_code proof":    exchange(t, s, append(own, "code", code(), "code_verifier", challenge)...),
+		"bad_verification_code unasked":  exchange(t, s, append(own, "code", s.Code(app.ClientID, githubtest.Octocat, callback, ""), "code_verifier", verifier)...),
+		"bad_verification_code other":    exchange(t, s, "client_id", other.ClientID, "client_secret", other.ClientSecret, "code", code(), "code_verifier", verifier),
+	} {
+		first, _, _ := strings.Cut(want, " ")
+		if want == "Not Found" {
+			first = want
+		}
+		if out["error"] != first || out["access_token"] != nil {
+			t.Errorf("%s: %v", want, out)
+		}
+	}
+	s.SetUser(githubtest.Octocat, func(u *githubtest.User) { u.Unverified = true })
+	if out := exchange(t, s, append(own, "code", code(), "code_verifier", verifier)...); out["error"] != "unverified_user_email" {
+		t.Errorf("%v", out)
+	}
+}
+
+func TestTokenEndpointSpeaksWhatIsAsked(t *testing.T) {
+	s, app := withApp(t)
+	body := fmt.Sprintf(`{"client_id":%q,"client_secret":%q,"code":"x"}`, app.ClientID, app.ClientSecret)
+	r := do(t, "POST", s.URL+"/login/oauth/access_token", body, "Content-Type", "application/json")
+	if r.StatusCode != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") || !strings.HasPrefix(r.text, "error=bad_verification_code&") {
+		t.Errorf("%d %s", r.StatusCode, r.text)
+	}
+	s.ExpireTokens(false)
+	if out := token(t, s, app, githubtest.Octocat); len(out) != 3 || out["token_type"] != "bearer" || out["scope"] != "" {
+		t.Errorf("%v", out)
+	}
+}
+
+func TestTokensDie(t *testing.T) {
+	s, app := withApp(t)
+	access := func() string { return token(t, s, app, githubtest.Octocat)["access_token"].(string) }
+	alive := func(token string) bool {
+		return do(t, "GET", s.URL+"/user", "", "Authorization", "token "+token).StatusCode == 200
+	}
+	first, second := access(), access()
+	s.Revoke(app.ID, githubtest.Octocat)
+	if alive(first) || alive(second) || alive("") || alive("x") {
+		t.Error("revoked tokens live")
+	}
+	third := access()
+	s.Skew(8*time.Hour + time.Second)
+	if alive(third) {
+		t.Error("an old token lives")
+	}
+	s.Skew(0)
+	if !alive(third) {
+		t.Error("a good token is dead")
+	}
+}
+
+func TestBadProofIsRefused(t *testing.T) {
+	s, app := withApp(t)
+	other, err := s.AddApp(manifest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().Unix()
+	secret, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: []byte(app.PEM)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := proof(t, app, nil)
+	forged := other
+	forged.PEM = app.PEM
+	for name, c := range map[string]struct{ token, message string }{
+		"future":       {proof(t, app, map[string]any{"iat": now + 30}), "'iat'"},
+		"no iat":       {proof(t, app, map[string]any{"iat": nil}), "'iat'"},
+		"over":         {proof(t, app, map[string]any{"exp": now - 1}), "'exp'"},
+		"too long":     {proof(t, app, map[string]any{"exp": now + 610}), "'exp'"},
+		"too wide":     {proof(t, app, map[string]any{"iat": now - 300, "exp": now + 400}), "'exp'"},
+		"no exp":       {proof(t, app, map[string]any{"exp": nil}), "'exp'"},
+		"another key":  {proof(t, forged, nil), "could not be decoded"},
+		"a shared key": {signed(t, secret, app, nil), "could not be decoded"},
+		"not signed":   {good[:strings.LastIndex(good, ".")+1], "could not be decoded"},
+		"none":         {"eyJhbGciOiJub25lIn0" + good[strings.Index(good, "."):], "could not be decoded"},
+		"no token":     {"", "could not be decoded"},
+		"ghu_":         {token(t, s, app, githubtest.Octocat)["access_token"].(string), "could not be decoded"},
+	} {
+		r := do(t, "GET", s.URL+"/app", "", "Authorization", "Bearer "+c.token)
+		if r.StatusCode != 401 || !strings.Contains(fmt.Sprint(r.json(t)["message"]), c.message) {
+			t.Errorf("%s: %d %s", name, r.StatusCode, r.text)
+		}
+	}
+	if r := do(t, "GET", s.URL+"/app", "", "Authorization", "Bearer "+proof(t, app, map[string]any{"iss": app.ClientID})); r.StatusCode != 200 {
+		t.Errorf("by client id: %d %s", r.StatusCode, r.text)
+	}
+	if r := do(t, "GET", s.URL+"/app", "", "Authorization", "Bearer "+proof(t, app, map[string]any{"iss": "7"})); r.StatusCode != 404 {
+		t.Errorf("nobody: %d %s", r.StatusCode, r.text)
+	}
+}
+
+func TestPassReachesNoMoreThanItIsFor(t *testing.T) {
+	s, app := withApp(t)
+	id := s.AddInstallation(githubtest.Installation{App: app.ID, Account: githubtest.Acme})
+	ask := func(body string) reply {
+		return do(t, "POST", fmt.Sprintf("%s/app/installations/%d/access_tokens", s.URL, id), body, "Authorization", "Bearer "+proof(t, app, nil), "Content-Type", "application/json")
+	}
+	for body, status := range map[string]int{
+		`{"repositories":["widgets"]}`:              201,
+		`{"repository_ids":[724712480]}`:            201,
+		``:                                          201,
+		`{"repositories":["hello-world"]}`:          422,
+		`{"repository_ids":[1296269]}`:              422,
+		`{"permissions":{"contents":"admin"}}`:      422,
+		`{"permissions":{"issues":"read"}}`:         422,
+		`{"permissions":{"emails":"read"}}`:         422,
+		`{"permissions":{"contents":"everything"}}`: 201, // read as the least
+		`{`: 400,
+	} {
+		if r := ask(body); r.StatusCode != status {
+			t.Errorf("%s: %d %s", body, r.StatusCode, r.text)
+		}
+	}
+	pass := "Bearer " + ask(`{"repositories":["widgets"]}`).json(t)["token"].(string)
+	list := s.URL + "/installation/repositories"
+	if r := do(t, "GET", list, "", "Authorization", pass); r.json(t)["total_count"] != 1.0 {
+		t.Errorf("%s", r.text)
+	}
+	if r := do(t, "GET", s.URL+"/user", "", "Authorization", pass); r.StatusCode != 403 {
+		t.Errorf("a person: %d", r.StatusCode)
+	}
+	s.Skew(time.Hour + time.Second)
+	if r := do(t, "GET", list, "", "Authorization", pass); r.StatusCode != 401 {
+		t.Errorf("an old one: %d", r.StatusCode)
+	}
+	s.Skew(0)
+	s.Suspend(id, true)
+	if r := do(t, "GET", list, "", "Authorization", pass); r.StatusCode != 403 {
+		t.Errorf("a suspended one: %d", r.StatusCode)
+	}
+	s.Uninstall(id)
+	if r := do(t, "GET", list, "", "Authorization", pass); r.StatusCode != 401 {
+		t.Errorf("an uninstalled one: %d", r.StatusCode)
+	}
+}
+
+func TestOnlyTheAppRevokes(t *testing.T) {
+	s, app := withApp(t)
+	other, err := s.AddApp(manifest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	access := token(t, s, app, githubtest.Octocat)["access_token"].(string)
+	ask := func(path, id, secret, body string) int {
+		r := newRequest(t, "DELETE", s.URL+"/applications/"+path+"/token", body)
+		r.SetBasicAuth(id, secret)
+		resp, err := browser.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	body := fmt.Sprintf(`{"access_token":%q}`, access)
+	for name, got := range map[string][2]int{
+		"wrong secret":   {ask(app.ClientID, app.ClientID, "x", body), 401},
+		"another app":    {ask(app.ClientID, other.ClientID, other.ClientSecret, body), 404},
+		"another's path": {ask(other.ClientID, app.ClientID, app.ClientSecret, body), 404},
+		"no token":       {ask(app.ClientID, app.ClientID, app.ClientSecret, `{}`), 422},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("%s: %d, want %d", name, got[0], got[1])
+		}
+	}
+	if got := ask(app.ClientID, app.ClientID, app.ClientSecret, body); got != 204 {
+		t.Errorf("%d", got)
+	}
+}
