@@ -1,0 +1,179 @@
+package audit_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/audit"
+)
+
+func (n *node) page(q audit.Query) audit.Page {
+	n.t.Helper()
+	p, err := n.Page(n.t.Context(), q)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return p
+}
+
+// pages follows cursors to the end.
+func (n *node) pages(q audit.Query) (list []audit.Event) {
+	n.t.Helper()
+	for range 1000 {
+		p := n.page(q)
+		list = append(list, p.Events...)
+		if q.Cursor = p.Next; q.Cursor == "" {
+			return list
+		}
+	}
+	n.t.Fatal("pages have no end")
+	return nil
+}
+
+func TestPagesGoFromTheNewestToTheOldest(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		n := open(t, address)
+		n.fill(ada, 60)
+		n.fill(bo, 30)
+		n.fill("", 10)
+		for _, c := range []struct {
+			query audit.Query
+			want  int
+		}{
+			{audit.Query{Scope: ada}, 60}, {audit.Query{Scope: ada, Limit: 7}, 60}, {audit.Query{Scope: ada, Limit: 60}, 60},
+			{audit.Query{Scope: bo, Limit: 1}, 30}, {audit.Query{}, 10}, {audit.Query{All: true, Limit: 9}, 100},
+			{audit.Query{Scope: ada, Action: "key.create1", Limit: 7}, 30}, {audit.Query{Scope: ada, Actor: "acc_2", Limit: 7}, 20},
+			{audit.Query{Scope: ada, Actor: "acc_2", Action: "key.create0"}, 10}, {audit.Query{All: true, Actor: "acc_0", Limit: 3}, 34},
+			{audit.Query{Scope: ada, Action: "none"}, 0}, {audit.Query{Scope: "users/none/x"}, 0}, {audit.Query{Scope: ada, Actor: "' OR 1=1 --"}, 0},
+			{audit.Query{Scope: ada, Actor: "\x00\xff"}, 0}, {audit.Query{Scope: "\x00"}, 0}, {audit.Query{Scope: "users/%"}, 0},
+		} {
+			list := n.pages(c.query)
+			if len(list) != c.want {
+				t.Errorf("%+v: %d events, want %d", c.query, len(list), c.want)
+			}
+			for i := 1; i < len(list); i++ {
+				if !c.query.All && list[i].Seq >= list[i-1].Seq || list[i].At.After(list[i-1].At) {
+					t.Errorf("%+v: event %d is newer than the one before", c.query, i)
+				}
+			}
+		}
+		if p := n.page(audit.Query{Scope: ada}); len(p.Events) != 50 || p.Next == "" {
+			t.Errorf("a page has %d events by default", len(p.Events))
+		}
+	})
+}
+
+func TestPageIsNeverLargerThanTwoHundred(t *testing.T) {
+	n := open(t, sqldbtest.SQLite(t))
+	n.fill(ada, 250)
+	if p := n.page(audit.Query{Scope: ada, Limit: 1 << 40}); len(p.Events) != 200 {
+		t.Errorf("%d events", len(p.Events))
+	}
+	if p := n.page(audit.Query{Scope: ada, Limit: -1}); len(p.Events) != 50 {
+		t.Errorf("%d events", len(p.Events))
+	}
+}
+
+func TestAllNamesAnActOfStaffOnce(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		n := open(t, address)
+		for i := range 9 {
+			e := event(ada, i)
+			e.Service = true
+			n.append(e)
+		}
+		if list := n.pages(audit.Query{All: true, Limit: 2}); len(list) != 9 {
+			t.Errorf("%d events", len(list))
+		}
+	})
+}
+
+func TestNewEventsDoNotMoveAPage(t *testing.T) {
+	n := open(t, sqldbtest.SQLite(t))
+	n.fill(ada, 20)
+	first := n.page(audit.Query{Scope: ada, Limit: 10})
+	n.fill(ada, 20)
+	next := n.page(audit.Query{Scope: ada, Limit: 10, Cursor: first.Next})
+	if len(next.Events) != 10 || next.Events[0].Seq != 10 || next.Next != "" {
+		t.Errorf("the second page begins at %d", next.Events[0].Seq)
+	}
+}
+
+func TestCursorShowsNoOtherScope(t *testing.T) {
+	n := open(t, sqldbtest.SQLite(t))
+	n.fill(ada, 20)
+	n.fill(bo, 5)
+	cursor := n.page(audit.Query{Scope: ada, Limit: 3}).Next
+	for _, e := range n.page(audit.Query{Scope: bo, Cursor: cursor}).Events {
+		if e.Scope != bo {
+			t.Errorf("showed an event of %s", e.Scope)
+		}
+	}
+}
+
+func TestCursorThatNoPageGaveIsRefused(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		n := open(t, address)
+		n.fill(ada, 20)
+		all := n.page(audit.Query{All: true, Limit: 3}).Next
+		one := n.page(audit.Query{Scope: ada, Limit: 3}).Next
+		encode := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+		for _, q := range []audit.Query{
+			{Scope: ada, Cursor: all}, {All: true, Cursor: one}, {Cursor: "x"}, {Cursor: "!"}, {Cursor: one + "="}, {Cursor: one + "\n"},
+			{Cursor: encode("null")}, {Cursor: encode("{}")}, {Cursor: encode(`["1"]`)}, {Cursor: encode("[1.5]")},
+			{Cursor: encode("[1e99]")}, {Cursor: encode("[99999999999999999999]")}, {Cursor: encode("[1,2]")}, {Cursor: encode("[1] [2]")},
+			{All: true, Cursor: encode(`[1,2,3]`)}, {All: true, Cursor: encode(`[1,2,"a\u0000"]`)}, {All: true, Cursor: encode("[1,2,\"\xff\"]")},
+			{Cursor: strings.Repeat("A", 100_001)},
+		} {
+			_, err := n.Page(t.Context(), q)
+			if !fault.Is(err, fault.InvalidRequest) {
+				t.Errorf("cursor %.40q: %v", q.Cursor, err)
+			}
+		}
+	})
+}
+
+func TestExportGoesFromTheOldestToTheNewest(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		n := open(t, address)
+		n.fill(ada, 1100)
+		n.fill(bo, 3)
+		want := int64(0)
+		err := n.Export(t.Context(), ada, func(e audit.Event) error {
+			if want++; e.Seq != want || e.Scope != ada {
+				return fmt.Errorf("event %d of %s at place %d", e.Seq, e.Scope, want)
+			}
+			if e.Seq == 600 {
+				n.append(event(ada, 1)) // a write while a reader is slow
+			}
+			return nil
+		})
+		if err != nil || want != 1101 {
+			t.Errorf("%d events, %v", want, err)
+		}
+		full := errors.New("the client has left")
+		calls := 0
+		err = n.Export(t.Context(), ada, func(audit.Event) error {
+			calls++
+			return full
+		})
+		if !errors.Is(err, full) || calls != 1 {
+			t.Errorf("%d calls, %v", calls, err)
+		}
+	})
+}
+
+func TestTimeOfAnEventIsTheLogs(t *testing.T) {
+	n := open(t, sqldbtest.SQLite(t))
+	n.clock.Advance(1234567 * time.Nanosecond)
+	n.append(event(ada, 1))
+	if e := n.page(audit.Query{Scope: ada}).Events[0]; !e.At.Equal(n.clock.Now().Truncate(time.Millisecond)) || e.At.Location() != time.UTC {
+		t.Errorf("at %s", e.At)
+	}
+}
