@@ -1,0 +1,158 @@
+package secret
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"svc.dev/svc/internal/sqldb"
+)
+
+// canaryText is what every canary holds; only that it opens matters.
+var canaryText = []byte("the key of this kid is the same.")
+
+func canaryAAD(kid string) []byte { return tuple("svc-canary-v1", kid) }
+
+// attach proves that the keys belong to this database, leaves a canary for each new one, and returns the root secret,
+// which it makes where nothing was ever sealed. Nodes that come at once do it one after the other.
+func (s *Store) attach(ctx context.Context, keys KeyProvider, dropping bool) (root Secret, err error) {
+	err = s.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if err := lockKeys(tx, dropping); err != nil {
+			return err
+		}
+		fresh, err := isEmpty(tx)
+		if err != nil {
+			return err
+		}
+		if err := s.checkKeys(tx, keys); err != nil {
+			return err
+		}
+		root, err = s.openRoot(tx, keys, fresh)
+		return err
+	})
+	return root, err
+}
+
+// lockKeys makes whoever attaches wait. A key that is dropped must also wait for those who are about to use it.
+func lockKeys(tx *sqldb.Tx, dropping bool) error {
+	if tx.Dialect() != sqldb.Postgres {
+		return nil
+	}
+	if _, err := tx.Exec(`LOCK TABLE secret_keys IN EXCLUSIVE MODE`); err != nil || !dropping {
+		return err
+	}
+	_, err := tx.Exec(`LOCK TABLE secret_values IN SHARE MODE`)
+	return err
+}
+
+func (s *Store) checkKeys(tx *sqldb.Tx, keys KeyProvider) error {
+	canaries, err := readCanaries(tx)
+	if err != nil {
+		return err
+	}
+	used, err := countKids(tx)
+	if err != nil {
+		return err
+	}
+	have := keys.Kids()
+	for _, kid := range slices.Sorted(maps.Keys(used)) {
+		if !slices.Contains(have, kid) {
+			return fmt.Errorf("%w: key %s is not in the ring, but %d values need it: %w", ErrKeyMismatch, kid, used[kid], ErrKeyInUse)
+		}
+		if canaries[kid] == nil {
+			return fmt.Errorf("%w: the canary of key %s is missing", ErrKeyMismatch, kid)
+		}
+	}
+	for _, kid := range have {
+		if canaries[kid] == nil {
+			err = s.leaveCanary(tx, keys, kid)
+		} else {
+			err = openCanary(keys, kid, canaries[kid])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func openCanary(keys KeyProvider, kid string, canary []byte) error {
+	text, err := keys.Unwrap(kid, canary, canaryAAD(kid))
+	if err != nil || !bytes.Equal(text, canaryText) {
+		return fmt.Errorf("%w: key %s is not the key that sealed this database", ErrKeyMismatch, kid)
+	}
+	return nil
+}
+
+func (s *Store) leaveCanary(tx *sqldb.Tx, keys KeyProvider, kid string) error {
+	canary, err := keys.Wrap(kid, canaryText, canaryAAD(kid))
+	if err != nil {
+		return fmt.Errorf("seal canary: %w", err)
+	}
+	_, err = tx.Exec(`INSERT INTO secret_keys (kid, canary, wraps, created_at) VALUES ($1, $2, 1, $3)`, kid, canary, s.now())
+	return err
+}
+
+// openRoot opens the secret that every derived key comes from, and makes it on a fresh database.
+func (s *Store) openRoot(tx *sqldb.Tx, keys KeyProvider, fresh bool) (Secret, error) {
+	at := address{owner: Owner{Kind: ownRoot}, name: ownRoot}
+	h, e, err := read(tx, at.owner, at.name)
+	if errors.Is(err, ErrNotFound) && fresh {
+		root := Hide(string(randomBytes(keyBytes)))
+		at.id, at.version = newID(), 1
+		_, _, err := s.put(tx, sealing{keys: keys, root: root, at: at, value: []byte(root.Reveal()), by: ownRoot})
+		return root, err
+	}
+	if errors.Is(err, ErrNotFound) {
+		return Secret{}, fmt.Errorf("%w: the root secret is missing", ErrKeyMismatch)
+	}
+	if err != nil {
+		return Secret{}, err
+	}
+	at.id, at.version = h.id, h.version
+	value, err := e.open(keys, at)
+	if err != nil || len(value) != keyBytes || !h.genuine(Hide(string(value)), at.owner, at.name, e) {
+		return Secret{}, fmt.Errorf("%w: the root secret does not open", ErrKeyMismatch)
+	}
+	return Hide(string(value)), nil
+}
+
+func readCanaries(tx *sqldb.Tx) (map[string][]byte, error) {
+	rows, err := tx.Query(`SELECT kid, canary FROM secret_keys`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[string][]byte{}
+	for rows.Next() {
+		var kid string
+		var canary []byte
+		if err := rows.Scan(&kid, &canary); err != nil {
+			return nil, err
+		}
+		all[kid] = append([]byte{}, canary...) // nil would be none
+	}
+	return all, rows.Err()
+}
+
+// countKids is how many values each kid wraps.
+func countKids(tx *sqldb.Tx) (map[string]int64, error) {
+	rows, err := tx.Query(`SELECT kid, count(*) FROM secret_values GROUP BY kid`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	used := map[string]int64{}
+	for rows.Next() {
+		var kid string
+		var n int64
+		if err := rows.Scan(&kid, &n); err != nil {
+			return nil, err
+		}
+		used[kid] = n
+	}
+	return used, rows.Err()
+}

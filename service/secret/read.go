@@ -1,0 +1,106 @@
+package secret
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"svc.dev/svc/internal/sqldb"
+)
+
+// OpenIn is a secret's value as the caller's transaction sees it; the caller clears it after use. One that is not there is
+// ErrNotFound, and one that does not open is fault secret_unreadable, never an empty value.
+func (s *Store) OpenIn(tx *sqldb.Tx, o Owner, name string) ([]byte, error) {
+	if !o.exists(name) {
+		return nil, ErrNotFound
+	}
+	h, e, err := read(tx, o, name)
+	if err != nil {
+		return nil, fmt.Errorf("open secret: %w", err)
+	}
+	return s.reveal(o, name, h, e)
+}
+
+// With calls fn with a secret's value and clears it after; fn keeps no part of it. Its errors are those of OpenIn and fn.
+func (s *Store) With(ctx context.Context, o Owner, name string, fn func(value []byte) error) error {
+	if !o.exists(name) {
+		return ErrNotFound
+	}
+	var h head
+	var e envelope
+	err := s.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		h, e, err = read(tx, o, name)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("open secret: %w", err)
+	}
+	value, err := s.reveal(o, name, h, e)
+	if err != nil {
+		return err
+	}
+	defer clear(value)
+	return fn(value)
+}
+
+func (s *Store) reveal(o Owner, name string, h head, e envelope) ([]byte, error) {
+	if !h.genuine(s.root, o, name, e) {
+		return nil, s.unreadable(o, name, h.id, errors.New("row was changed"))
+	}
+	value, err := e.open(s.provider(), address{owner: o, name: name, id: h.id, version: h.version})
+	if err != nil {
+		return nil, s.unreadable(o, name, h.id, err)
+	}
+	s.learn(value)
+	s.notes.used(h.id, s.now())
+	return value, nil
+}
+
+// Find is what may be known of one secret, or ErrNotFound.
+func (s *Store) Find(ctx context.Context, o Owner, name string) (Entry, error) {
+	if !o.exists(name) {
+		return Entry{}, ErrNotFound
+	}
+	found, err := s.entries(ctx, o, " AND h.name = $3", name)
+	if err != nil {
+		return Entry{}, fmt.Errorf("find secret: %w", err)
+	}
+	if len(found) == 0 {
+		return Entry{}, ErrNotFound
+	}
+	return found[0], nil
+}
+
+// List is what may be known of all secrets of an owner, by name; those with names of rooms are among them (see Name).
+func (s *Store) List(ctx context.Context, o Owner) ([]Entry, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	all, err := s.entries(ctx, o, "")
+	if err != nil {
+		return nil, fmt.Errorf("list secrets: %w", err)
+	}
+	return all, nil
+}
+
+func (s *Store) entries(ctx context.Context, o Owner, and string, args ...any) (all []Entry, err error) {
+	args = append([]any{o.Kind, o.Scope}, args...)
+	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {
+		all = nil
+		rows, err := tx.Query(`SELECT h.name, `+headColumns+` FROM secrets h WHERE h.owner_kind = $1 AND h.scope = $2`+and+` ORDER BY h.name`, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			var h head
+			if err := rows.Scan(append([]any{&name}, h.fields()...)...); err != nil {
+				return err
+			}
+			all = append(all, h.entry(name))
+		}
+		return rows.Err()
+	})
+	return all, err
+}

@@ -1,0 +1,50 @@
+// Package secret seals what must not be read from a stolen database, and keeps it out of everything that is printed.
+//
+// Each version of a secret has a key of its own (DEK), which is wrapped by a key of the ring (KEK); whoever has the
+// database alone has nothing, and a row that is moved, changed or taken from an earlier version does not open. Only the
+// current version is kept: readers hold a copy of what they opened, so nobody needs the one before.
+package secret
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+const redacted = "[redacted]"
+
+// Secret is a text that prints as [redacted] wherever it is printed. The zero value is the empty text. It cannot be
+// compared with ==.
+type Secret struct {
+	// A func has no inside for fmt and reflection, which do not ask the methods of a field that is not exported.
+	reveal func() string
+}
+
+// Hide makes a Secret of a text.
+func Hide(value string) Secret { return Secret{func() string { return value }} }
+
+// Reveal is the text itself.
+func (s Secret) Reveal() string {
+	if s.reveal == nil {
+		return ""
+	}
+	return s.reveal()
+}
+
+// String is [redacted].
+func (s Secret) String() string { return redacted }
+
+// GoString is [redacted].
+func (s Secret) GoString() string { return redacted }
+
+// Format writes [redacted] for every verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+
+// MarshalJSON is "[redacted]".
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+
+// MarshalText is [redacted].
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// LogValue is [redacted].
+func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }

@@ -1,0 +1,113 @@
+package secret
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// Migrations are the tables of this room.
+var Migrations = sqldb.Room{Name: "secret", FS: sub(migrations, "migrations")}
+
+func sub(f fs.FS, dir string) fs.FS {
+	s, err := fs.Sub(f, dir)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Config is the choices of a store; the zero value is a good one.
+type Config struct {
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+	// Log hears of values that do not open and of keys that should be rotated. Defaults to slog.Default().
+	Log *slog.Logger
+	// Scrubber learns every value that is sealed or opened. Defaults to none.
+	Scrubber *Scrubber
+	// RewrapPause is how long Rewrap rests after each batch of 32. Defaults to 20 milliseconds.
+	RewrapPause time.Duration
+}
+
+// Store keeps secrets in a database and their keys outside of it. It is safe for concurrent use.
+type Store struct {
+	db       *sqldb.DB
+	config   Config
+	log      *slog.Logger
+	root     Secret
+	keys     atomic.Pointer[KeyProvider]
+	failures atomic.Int64
+	notes    notes
+}
+
+// Empty reports whether nothing was ever sealed in the migrated database: only then may a new ring be made for it.
+func Empty(ctx context.Context, db *sqldb.DB) (empty bool, err error) {
+	err = db.Read(ctx, func(tx *sqldb.Tx) error {
+		empty, err = isEmpty(tx)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for secrets: %w", err)
+	}
+	return empty, nil
+}
+
+func isEmpty(tx *sqldb.Tx) (bool, error) {
+	var rows int
+	err := tx.QueryRow(`SELECT CASE WHEN EXISTS (SELECT 1 FROM secret_keys) OR EXISTS (SELECT 1 FROM secrets)
+OR EXISTS (SELECT 1 FROM secret_values) THEN 1 ELSE 0 END`).Scan(&rows)
+	return rows == 0, err
+}
+
+// Open gives a store on a migrated database. It refuses with ErrKeyMismatch, whose text stands first, when a key is not
+// the one that its kid stood for before, or when values need a kid that is missing; over an empty database it begins.
+func Open(ctx context.Context, db *sqldb.DB, keys KeyProvider, c Config) (*Store, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.RewrapPause <= 0 {
+		c.RewrapPause = 20 * time.Millisecond
+	}
+	s := &Store{db: db, config: c, log: c.Log}
+	root, err := s.attach(ctx, keys, false)
+	if err != nil {
+		return nil, err
+	}
+	s.root = root
+	s.keys.Store(&keys)
+	return s, nil
+}
+
+// ActiveKid is the kid under which new values are wrapped.
+func (s *Store) ActiveKid() string { return s.provider().Active() }
+
+func (s *Store) provider() KeyProvider { return *s.keys.Load() }
+
+func (s *Store) now() int64 { return s.config.Now().UnixMilli() }
+
+// learn tells the scrubber a value, before anybody else can tell it.
+func (s *Store) learn(value []byte) {
+	if s.config.Scrubber != nil {
+		s.config.Scrubber.Add(value)
+	}
+}
+
+// lock is what a SELECT ends with whose row must not change before the transaction ends. SQLite has one writer.
+func lock(tx *sqldb.Tx) string {
+	if tx.Dialect() == sqldb.Postgres {
+		return " FOR UPDATE"
+	}
+	return ""
+}
