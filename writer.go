@@ -57,13 +57,17 @@ func newWriter[R any](rt *Runtime, l Lease, f form[R]) *writer[R] {
 // writes faster than the store.
 func (w *writer[R]) add(records ...R) error {
 	w.mu.Lock()
+	first := len(w.waiting) == 0
 	w.push(records)
 	full := w.bytes >= flushBytes
 	w.mu.Unlock()
 	if full {
 		return w.commit(Commit{})
 	}
-	w.nudge()
+	if first {
+		// What comes behind it goes when it goes: the time is known already.
+		w.nudge()
+	}
 	return nil
 }
 
@@ -193,10 +197,14 @@ func (w *writer[R]) append(batch []R, c Commit) error {
 		w.written += int64(len(batch))
 		w.last = w.rt.config.Now()
 	}
+	left := len(w.waiting) > 0
 	w.mu.Unlock()
 	if err != nil {
 		w.lost(err)
 		return err
+	}
+	if left {
+		w.nudge()
 	}
 	w.head = appended.Head
 	if c.Settle != "" {
