@@ -82,6 +82,7 @@ func (j *job) leaveAgent(w *agentWork, left error) {
 	}
 	switch {
 	case left == nil:
+		j.settled = true
 	case errors.Is(left, ErrFenced), errors.Is(left, errLapsed):
 	case errors.Is(left, errDraining), errors.Is(left, errStopped):
 		w.log.flush()

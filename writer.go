@@ -210,21 +210,23 @@ func (w *writer[R]) append(batch []R, c Commit) error {
 	if c.Settle != "" {
 		w.next = appended.Next
 	}
-	w.publish(before, batch, c.Close)
+	w.publish(before, batch, c)
 	if appended.Aborted && c.Settle == "" {
 		w.mark()
 	}
 	return nil
 }
 
-// publish hands the batch to the stream's readers on this node.
-func (w *writer[R]) publish(before stream.Offset, batch []R, closed bool) {
-	if !w.rt.follow.followed(w.lease.Stream) {
-		return
+// publish hands the batch to the stream's readers on this node, those who may come too.
+func (w *writer[R]) publish(before stream.Offset, batch []R, c Commit) {
+	// Named here, so that a batch which is kept for readers keeps nothing else of the work.
+	s, head, form, log := w.lease.Stream, w.head, w.form, w.rt.config.Log
+	show := func() ([][]byte, error) {
+		items, err := form.shown(head, batch)
+		if err != nil {
+			log.Error("show batch", "stream", s, "error", err)
+		}
+		return items, err
 	}
-	items, err := w.form.shown(w.head, batch)
-	if err != nil {
-		w.rt.config.Log.Error("show batch", "stream", w.lease.Stream, "error", err)
-	}
-	w.rt.follow.publish(w.lease.Stream, before, w.head, items, closed, err == nil)
+	w.rt.follow.publish(s, piece{Frame: stream.Frame{After: before, Next: head}, show: show, bytes: len(c.Data)}, c.Close)
 }
