@@ -401,6 +401,9 @@ func (n *node) watch(s svc.Stream, after stream.Offset) {
 	for {
 		wake := f.Wake()
 		frame, err := f.Page(context.Background(), after)
+		if n.rt.State() != svc.Serving && err != nil {
+			return // the store is closed when all work is given back, whoever still looks
+		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "watch:", err)
 			os.Exit(4)
