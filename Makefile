@@ -40,7 +40,7 @@ test: setup check ## Run every check and every fast test.
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.
-	SVC_SOAK=1 SVC_KILLS=100 go test -count=1 -timeout 60m ./...
+	SVC_SOAK=1 SVC_KILLS=200 go test -count=1 -timeout 60m ./...
 	scripts/fuzz 60s
 
 .PHONY: fuzz

@@ -3,14 +3,17 @@ package svc_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
 )
@@ -128,4 +131,74 @@ func TestOffsetBeyondTheTailIsTheTail(t *testing.T) {
 	if err != nil || page.Next != 2 || !page.Closed || page.Items != 2 {
 		t.Errorf("%+v, %v", page, err)
 	}
+}
+
+// countedReads counts how often the store is asked for a page.
+type countedReads struct {
+	svc.Store
+	reads atomic.Int64
+}
+
+func (s *countedReads) Read(ctx context.Context, of svc.Stream, r svc.Range) (svc.Page, error) {
+	s.reads.Add(1)
+	return s.Store.Read(ctx, of, r)
+}
+
+// settle waits until nothing of an instance is unsettled.
+func (n *node) settle(t *testing.T, id string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		waiting, err := n.Submissions(t.Context(), "a", id)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("%d submissions do not settle: %v", len(waiting), err)
+		}
+		if len(waiting) == 0 {
+			return
+		}
+	}
+}
+
+func TestReaderWhoComesAfterTheReplyIsAnsweredFromMemory(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		declare, config := talking(scripted.New(scripted.Turn{scripted.Say("one ", "two ")}, scripted.Turn{scripted.Say("three ")}))
+		var counted *countedReads
+		n := start(t, address, declare, config, func(c *svc.Config) {
+			counted = &countedReads{Store: c.Store}
+			c.Store = counted
+		})
+		p := n.prompt(t, "late", "x")
+		n.settle(t, "late")
+		n.prompt(t, "late", "x")
+		n.settle(t, "late")
+		before := counted.reads.Load()
+		f := n.Follow(n.AgentStream("a", "late"))
+		defer f.Close()
+		page, err := f.Page(t.Context(), p.Offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "reads of the store", counted.reads.Load()-before, 0)
+		stored, err := n.Page(t.Context(), n.AgentStream("a", "late"), p.Offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "page", string(page.JSON()), string(stored.JSON()))
+		expect(t, "head", page.Head, stored.Head)
+	})
+}
+
+func TestDroppedStreamIsNotReadFromMemory(t *testing.T) {
+	n := startAgent(t, sqlite(t), scripted.New(scripted.Turn{scripted.Say("one")}, scripted.Turn{scripted.Say("two")}))
+	p := n.prompt(t, "gone", "x")
+	n.settle(t, "gone")
+	if err := n.store.Drop(t.Context(), n.AgentStream("a", "gone")); err != nil {
+		t.Fatal(err)
+	}
+	f := n.Follow(n.AgentStream("a", "gone"))
+	defer f.Close()
+	if page, err := f.Page(t.Context(), p.Offset); !errors.Is(err, svc.ErrNoStream) {
+		t.Errorf("%s, %v", page.JSON(), err)
+	}
+	n.prompt(t, "gone", "y")
+	expect(t, "updates", retold(n.updates(t, "gone", p.Offset, 1)), "reset | user(y) | started | two | completed | settled completed")
 }

@@ -196,6 +196,9 @@ func (rt *Runtime) agent(ctx context.Context, scope, name, version string) (*Age
 	return rt.config.Resolve(ctx, scope, name, version)
 }
 
+// Declares reports whether an agent is one that was declared in code, and lives as long as the Runtime.
+func (rt *Runtime) Declares(a *Agent) bool { return rt.agents[a.Name] == a }
+
 // Channel finds a declared channel, nil if there is none.
 func (rt *Runtime) Channel(name string) *Channel { return rt.channels[name] }
 

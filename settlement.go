@@ -22,7 +22,19 @@ func (th *thread) settled(records []conversation.Record, s conversation.Settleme
 	s.Submission, s.Private = th.submission.ID, th.submission.Kind == Dispatched
 	r := th.record(conversation.Settled)
 	r.Settlement = &s
-	return th.w.commitWith(Commit{Settle: Outcome(s.Outcome), Release: true}, append(records, r)...)
+	return th.w.leaveWith(Commit{Settle: Outcome(s.Outcome), Release: true}, append(records, r)...)
+}
+
+// leaveWith commits what may give the lease back. Whoever is given it next may be told so before we are, and waits for the
+// state that is left here.
+func (w *agentWork) leaveWith(c Commit, records ...conversation.Record) error {
+	left := w.rt.states.leaving(w.job.lease.Stream)
+	defer left()
+	err := w.commitWith(c, records...)
+	if err == nil && w.log.next == nil {
+		w.rt.states.put(w.job.lease.Stream, w.log.head, w.state, w.form.tail)
+	}
+	return err
 }
 
 // unresolved ends what a reply left open: the reply itself, and its tool calls with an error each.

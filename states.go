@@ -1,7 +1,9 @@
 package svc
 
 import (
+	"context"
 	"sync"
+	"time"
 
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/stream"
@@ -13,9 +15,13 @@ const maxStates = 256
 // states keeps what logs of conversations added up to, so that the next prompt need not fold them again. A state belongs to
 // whoever took it; one of another head than asked for is of no use.
 type states struct {
-	mu   sync.Mutex
-	kept map[Stream]keptState
+	mu    sync.Mutex
+	kept  map[Stream]keptState
+	going map[Stream]chan struct{} // closed when the state of a stream that is being left has been put
 }
+
+// leaveWait bounds the wait for a state that is about to be put: folding the log costs no more than that.
+const leaveWait = 100 * time.Millisecond
 
 type keptState struct {
 	head  stream.Offset
@@ -23,7 +29,44 @@ type keptState struct {
 	tail  *conversation.Tail
 }
 
-func (s *states) take(of Stream, head stream.Offset) (*conversation.State, *conversation.Tail, bool) {
+// leaving says that a stream's state may be put soon; what it returns says that it was, or will not be.
+func (s *states) leaving(of Stream) (left func()) {
+	put := make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.going == nil {
+		s.going = map[Stream]chan struct{}{}
+	}
+	s.going[of] = put
+	return func() {
+		close(put)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.going[of] == put {
+			delete(s.going, of)
+		}
+	}
+}
+
+// wait returns when no holder of this node is leaving the stream.
+func (s *states) wait(ctx context.Context, of Stream) {
+	s.mu.Lock()
+	put := s.going[of]
+	s.mu.Unlock()
+	if put == nil {
+		return
+	}
+	late := time.NewTimer(leaveWait)
+	defer late.Stop()
+	select {
+	case <-put:
+	case <-late.C:
+	case <-ctx.Done():
+	}
+}
+
+func (s *states) take(ctx context.Context, of Stream, head stream.Offset) (*conversation.State, *conversation.Tail, bool) {
+	s.wait(ctx, of)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.kept[of]

@@ -21,6 +21,10 @@ var errTimeout = errors.New("the submission's time is over")
 // errDraining leaves a submission at a recorded point because the node stops.
 var errDraining = errors.New("the node drains")
 
+// firstRest is how long the first records of a claim wait for company: a reader does not notice it, and a reply that is there
+// at once is one append.
+const firstRest = 2 * time.Millisecond
+
 // agentWork is work on one agent's stream: its submissions, one after another.
 type agentWork struct {
 	rt    *Runtime
@@ -78,7 +82,7 @@ func (j *job) leaveAgent(w *agentWork, left error) {
 	}
 	switch {
 	case left == nil:
-		w.rt.states.put(j.lease.Stream, w.log.head, w.state, w.form.tail)
+		j.settled = true
 	case errors.Is(left, ErrFenced), errors.Is(left, errLapsed):
 	case errors.Is(left, errDraining), errors.Is(left, errStopped):
 		w.log.flush()
@@ -93,7 +97,7 @@ func (j *job) leaveAgent(w *agentWork, left error) {
 func (j *job) newAgentWork() (*agentWork, error) {
 	rt, l := j.crew.rt, j.lease
 	w := &agentWork{rt: rt, job: j, mine: map[string]bool{}}
-	state, tail, ok := rt.states.take(l.Stream, l.Tail.Head)
+	state, tail, ok := rt.states.take(j.ctx, l.Stream, l.Tail.Head)
 	if !ok {
 		state, tail = conversation.NewState(), &conversation.Tail{}
 		err := rt.eachBatch(j.ctx, l.Stream, Position{Offset: l.Tail.ContextFrom, Part: maxPart}, stream.Tail, func(b Batch) error {
@@ -117,7 +121,7 @@ func (j *job) newAgentWork() (*agentWork, error) {
 	}
 	w.state, w.form = state, &agentForm{tail: tail}
 	w.log = newWriter[conversation.Record](rt, l, w.form)
-	w.log.last = time.Time{} // the first records go at once
+	w.log.last = w.log.last.Add(min(firstRest, rt.config.Gather) - rt.config.Gather)
 	w.log.lost = w.end
 	w.log.mark = func() { w.end(errAborted) }
 	return w, nil

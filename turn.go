@@ -249,11 +249,13 @@ func (r *recording) within(block conversation.Type) []conversation.Record {
 	return append(records, r.record(block, nil))
 }
 
+// blockEnds is how each kind of block ends.
+var blockEnds = map[conversation.Type]conversation.Type{
+	conversation.TextStarted: conversation.TextCompleted, conversation.ReasoningStarted: conversation.ReasoningCompleted,
+}
+
 func (r *recording) endBlock(signature string) []conversation.Record {
-	ends := map[conversation.Type]conversation.Type{
-		conversation.TextStarted: conversation.TextCompleted, conversation.ReasoningStarted: conversation.ReasoningCompleted,
-	}
-	end, open := ends[r.block]
+	end, open := blockEnds[r.block]
 	if !open {
 		return nil
 	}

@@ -34,6 +34,8 @@ type job struct {
 	ctx  context.Context // ends when the stream must not be worked on here any more
 	end  context.CancelCauseFunc
 	mark chan struct{} // an abort was asked for
+
+	settled bool // its last append gave the lease back
 }
 
 // Why a job's context ends.
@@ -109,7 +111,7 @@ func (c *crew) start(l Lease) {
 	}
 	c.active[l.Row] = j
 	c.mu.Unlock()
-	c.rt.follow.hold(l.Stream)
+	c.rt.follow.hold(l.Stream, l.Tail.Head)
 	go func() {
 		defer c.finish(j)
 		j.work()
@@ -118,7 +120,7 @@ func (c *crew) start(l Lease) {
 
 func (c *crew) finish(j *job) {
 	j.end(nil)
-	c.rt.follow.letGo(j.lease.Stream)
+	c.rt.follow.letGo(j.lease.Stream, j.settled)
 	c.mu.Lock()
 	if c.active[j.lease.Row] == j {
 		delete(c.active, j.lease.Row)

@@ -57,13 +57,17 @@ func newWriter[R any](rt *Runtime, l Lease, f form[R]) *writer[R] {
 // writes faster than the store.
 func (w *writer[R]) add(records ...R) error {
 	w.mu.Lock()
+	first := len(w.waiting) == 0
 	w.push(records)
 	full := w.bytes >= flushBytes
 	w.mu.Unlock()
 	if full {
 		return w.commit(Commit{})
 	}
-	w.nudge()
+	if first {
+		// What comes behind it goes when it goes: the time is known already.
+		w.nudge()
+	}
 	return nil
 }
 
@@ -193,30 +197,36 @@ func (w *writer[R]) append(batch []R, c Commit) error {
 		w.written += int64(len(batch))
 		w.last = w.rt.config.Now()
 	}
+	left := len(w.waiting) > 0
 	w.mu.Unlock()
 	if err != nil {
 		w.lost(err)
 		return err
 	}
+	if left {
+		w.nudge()
+	}
 	w.head = appended.Head
 	if c.Settle != "" {
 		w.next = appended.Next
 	}
-	w.publish(before, batch, c.Close)
+	w.publish(before, batch, c)
 	if appended.Aborted && c.Settle == "" {
 		w.mark()
 	}
 	return nil
 }
 
-// publish hands the batch to the stream's readers on this node.
-func (w *writer[R]) publish(before stream.Offset, batch []R, closed bool) {
-	if !w.rt.follow.followed(w.lease.Stream) {
-		return
+// publish hands the batch to the stream's readers on this node, those who may come too.
+func (w *writer[R]) publish(before stream.Offset, batch []R, c Commit) {
+	// Named here, so that a batch which is kept for readers keeps nothing else of the work.
+	s, head, form, log := w.lease.Stream, w.head, w.form, w.rt.config.Log
+	show := func() ([][]byte, error) {
+		items, err := form.shown(head, batch)
+		if err != nil {
+			log.Error("show batch", "stream", s, "error", err)
+		}
+		return items, err
 	}
-	items, err := w.form.shown(w.head, batch)
-	if err != nil {
-		w.rt.config.Log.Error("show batch", "stream", w.lease.Stream, "error", err)
-	}
-	w.rt.follow.publish(w.lease.Stream, before, w.head, items, closed, err == nil)
+	w.rt.follow.publish(s, piece{Frame: stream.Frame{After: before, Next: head}, show: show, bytes: len(c.Data)}, c.Close)
 }

@@ -34,7 +34,7 @@ type instance struct {
 }
 
 // agentManner is how an agent's updates are read.
-var agentManner = manner{missing: streamNotFound}
+var agentManner = manner{missing: streamNotFound, strict: true}
 
 func streamNotFound(s svc.Stream) error {
 	return fault.New(fault.StreamNotFound, fmt.Sprintf("No stream %q.", "agents/"+s.Name+"/"+s.ID), "It is created by the first message.")
@@ -196,24 +196,11 @@ func (in *instance) updates(w http.ResponseWriter, r *http.Request, q query) {
 	if err == nil {
 		err = in.admits()
 	}
-	if err == nil {
-		err = in.checkOffset(r, asked.after)
-	}
 	if err != nil {
 		in.failRead(w, r, err)
 		return
 	}
 	in.read(w, r, asked)
-}
-
-// checkOffset refuses an offset that the stream never gave out, before anything is promised: its holder has read another
-// store, and must read history again.
-func (in *instance) checkOffset(r *http.Request, after stream.Offset) error {
-	tail, err := in.rt.Tail(r.Context(), in.stream)
-	if err == nil && after > tail.Head {
-		err = fault.New(fault.StreamOffsetGone, "That offset does not exist.", "Read history again.")
-	}
-	return err
 }
 
 func (in *instance) abort(w http.ResponseWriter, r *http.Request) {

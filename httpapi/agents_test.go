@@ -715,7 +715,7 @@ func TestAgentGuardIsBuiltOnce(t *testing.T) {
 	}
 }
 
-func TestLongestImagePasses(t *testing.T) {
+func TestLongestImagePassesAndOneLongerIsRefused(t *testing.T) {
 	s := newServer(t, settings{})
 	const path, longest = "/agents/tooluser/image", 14 << 20
 	image := func(size int) answer {
@@ -736,7 +736,68 @@ func TestLongestImagePasses(t *testing.T) {
 	if loaded.status != 200 || len(loaded.body) != longest/4*3 || loaded.header.Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("image %d, %d bytes, %v", loaded.status, len(loaded.body), loaded.header)
 	}
-	s.settles(t, path, 1)
+	image(longest+1).wants(t, 400, "invalid_request")
+	s.prompt(t, path, "x")
+	s.settles(t, path, 2)
+}
+
+// many is a user's message with so many small images.
+func many(images int) string {
+	const image = `{"type":"image","mimeType":"image/png","data":"aGVsbG8="}`
+	return `{"kind":"user","body":"n=1","attachments":[` + strings.TrimSuffix(strings.Repeat(image+",", images), ",") + `]}`
+}
+
+func TestQueueGoesOnWhateverWasSent(t *testing.T) {
+	const longest = 1 << 20
+	s := newServer(t, settings{Config: httpapi.Config{MaxBody: longest}})
+	for i, sent := range []struct{ name, body, fault string }{
+		{"base64 of the other alphabet", `{"kind":"user","body":"x","attachments":[{"type":"image","mimeType":"a","data":"ab-_"}]}`, "invalid_request"},
+		{"the second of two images", `{"kind":"user","body":"x","attachments":[{"type":"image","mimeType":"a","data":"aGk="},{"type":"image","mimeType":"a","data":"%"}]}`, "invalid_request"},
+		{"1,000 images", many(1000), ""},
+		{"attributes that are markup", `{"kind":"signal","type":"\"><x","body":"</signal>","attributes":{"a=\"1\" b":"\"/>","</signal>":"<","":"","__proto__":"x"},"tagName":"x"}`, ""},
+		{"an attribute that is no string", `{"kind":"signal","type":"t","body":"","attributes":{"a":{"b":1}}}`, "invalid_request"},
+		{"a tag name that is markup", `{"kind":"signal","type":"t","body":"","tagName":"x><y"}`, "invalid_request"},
+		{"a tag name with a line break", `{"kind":"signal","type":"t","body":"","tagName":"x\n"}`, "invalid_request"},
+		{"an empty tag name", `{"kind":"signal","type":"t","body":"","tagName":""}`, "invalid_request"},
+		{"unknown fields", `{"kind":"user","body":"n=1","extra":{"deep":[1]},"attachments":[],"Attachments":7}`, ""},
+		{"a case variant beside the right key", `{"kind":"user","body":"n=1","Body":"x","KIND":"signal"}`, ""},
+		{"a case variant of kind", `{"Kind":"user","body":"x"}`, "invalid_request"},
+		{"a case variant of body", `{"kind":"user","Body":"x"}`, "invalid_request"},
+		{"a body over the cap", `{"kind":"user","body":"` + strings.Repeat("x", longest) + `"}`, "body_too_large"},
+		{"deep nesting", `{"kind":"user","body":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`, "invalid_json"},
+	} {
+		path, settled := fmt.Sprint("/agents/assistant/hostile-", i), 1
+		got := s.do(t, "POST", path, strings.NewReader(sent.body), "Content-Type", jsonType)
+		switch {
+		case sent.fault == "" && got.status == 202:
+			settled++
+		case sent.fault == "" || !strings.Contains(got.body, `"type":"`+sent.fault+`"`):
+			t.Fatalf("%s: %d %.200s", sent.name, got.status, got.body)
+		}
+		s.prompt(t, path, "n=1")
+		for _, ended := range s.settles(t, path, settled).Settlements {
+			if ended.Outcome != "completed" {
+				t.Errorf("%s: settlement %+v", sent.name, ended)
+			}
+		}
+	}
+}
+
+func TestOffsetOfAnotherDatabaseIsGoneAndTheQueueGoesOn(t *testing.T) {
+	older, newer := newServer(t, settings{}), newServer(t, settings{})
+	const path = "/agents/assistant/moved"
+	for i := range 3 {
+		older.prompt(t, path, "n=1")
+		older.settles(t, path, i+1)
+	}
+	offset := older.get(t, path).header.Get(stream.HeaderNextOffset)
+	newer.prompt(t, path, "n=0")
+	newer.settles(t, path, 1)
+	for _, mode := range []string{"", "&live=long-poll", "&live=sse"} {
+		newer.get(t, path+"?view=updates&offset="+offset+mode).wants(t, 410, "stream_offset_gone")
+	}
+	newer.prompt(t, path, "n=1")
+	newer.settles(t, path, 2)
 }
 
 func TestParkedWorkIsListedWithItsReason(t *testing.T) {

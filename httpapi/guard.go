@@ -3,7 +3,6 @@ package httpapi
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"sync"
 
 	"svc.dev/svc"
@@ -45,7 +44,7 @@ func (a *api) guard(x *exchange, r *http.Request, what guarded, guard func(http.
 // guardAgent asks an agent's guard. That of an agent which was not declared in code is built for every request: nobody
 // knows how long such an agent lives, and it is another value each time it is found.
 func (a *api) guardAgent(x *exchange, r *http.Request, agent *svc.Agent, resource string, guard func(http.Handler) http.Handler, next http.HandlerFunc) {
-	if slices.ContainsFunc(a.rt.ListAgents(), func(declared svc.AgentInfo) bool { return declared.Name == agent.Name }) {
+	if a.rt.Declares(agent) {
 		a.guard(x, r, guarded{agent, resource}, guard, next)
 		return
 	}

@@ -27,6 +27,16 @@ type manner struct {
 	tag     func(svc.Stream, stream.Frame) string // of a page; nil: pages have none
 	cursor  bool                                  // live answers carry one
 	mute    bool                                  // a long-poll in vain has no body; else it has an empty page
+	strict  bool                                  // an offset that the stream never gave out is refused
+}
+
+// check refuses an offset that the stream never gave out, before anything is promised: its holder has read another store, and
+// must read history again.
+func (m manner) check(after stream.Offset, page stream.Frame, err error) (stream.Frame, error) {
+	if err == nil && m.strict && after > page.Head {
+		err = fault.New(fault.StreamOffsetGone, "That offset does not exist.", "Read history again.")
+	}
+	return page, err
 }
 
 // read answers in the mode that was asked for.
@@ -88,6 +98,7 @@ func (rd *reader) catchUp(w http.ResponseWriter, r *http.Request, asked readQuer
 
 func (rd *reader) page(ctx context.Context, asked readQuery) (stream.Frame, error) {
 	page, err := rd.rt.Page(ctx, rd.stream, asked.after)
+	page, err = rd.check(asked.after, page, err)
 	if asked.now && page.Next > asked.after {
 		// What was appended since now was asked for lies behind it.
 		return stream.Frame{After: asked.after, Next: asked.after, Tail: true}, err
@@ -125,6 +136,7 @@ func (rd *reader) nextPage(ctx context.Context, after stream.Offset) (stream.Fra
 		// The wake comes before the read: what is appended between the two is not missed.
 		wake := f.Wake()
 		page, err := f.Page(ctx, after)
+		page, err = rd.check(after, page, err)
 		if err != nil || page.Next > after || page.Closed {
 			return page, err
 		}

@@ -182,7 +182,7 @@ func (a answer) wants(t *testing.T, status int, typ string) {
 // eventually waits for something that takes a moment.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not yet: %s", what)
 		}
@@ -209,17 +209,22 @@ func declareExtras(rt *svc.Runtime) {
 	typed := svc.NewWorkflow("typed", func(context.Context, *svc.Work, struct{}) (struct{}, error) {
 		return struct{}{}, fault.New("operation_failed", "The <provider> said no.", "It was asked twice.").With("asked", 2)
 	})
+	adder := &svc.Agent{Name: "adder", Model: "scripted/words", Tools: []svc.Tool{svc.NewTool("add", "Adds two numbers.", add)}}
+	sum := svc.NewWorkflow("sum", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+		answer, err := svc.Ask(ctx, w, adder, "2 and 3")
+		return answer.Text, err
+	})
 	any := svc.NewWorkflow("any", func(_ context.Context, _ *svc.Work, in any) (any, error) { return in, nil })
 	unrouted := svc.NewWorkflow("unrouted", nothing)
 	silent := svc.NewWorkflow("silent", nothing)
 	twice := svc.NewWorkflow("twice", nothing)
 	denied := svc.NewWorkflow("denied", nothing)
 	stamped := svc.NewWorkflow("stamped", nothing)
-	for _, wf := range []*svc.Workflow{bulky, nap, typed, any} {
+	for _, wf := range []*svc.Workflow{bulky, nap, sum, typed, any} {
 		wf.Route, wf.Runs = svc.Open, svc.Open
 	}
 	silent.Route, twice.Route, denied.Route, stamped.Route = sayNothing, passTwice, deny, stamp
-	rt.AddWorkflow(bulky, nap, typed, any, unrouted, silent, twice, denied, stamped)
+	rt.AddWorkflow(bulky, nap, sum, typed, any, unrouted, silent, twice, denied, stamped)
 	rt.AddAgent(
 		&svc.Agent{Name: "silent", Model: "scripted/words", Route: sayNothing},
 		&svc.Agent{Name: "twice", Model: "scripted/words", Route: passTwice},
@@ -233,6 +238,13 @@ func declareExtras(rt *svc.Runtime) {
 		{Method: "GET", Path: "/broken", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(errors.New("secret")) })},
 	}})
 }
+
+type addends struct {
+	A int `json:"a"`
+	B int `json:"b"`
+}
+
+func add(_ context.Context, in addends) (int, error) { return in.A + in.B, nil }
 
 // Guards, as far as transcripts need them.
 

@@ -31,7 +31,8 @@ func (rd *reader) connect(w http.ResponseWriter, r *http.Request, asked readQuer
 		api: rd.api, w: w, out: http.NewResponseController(w), cursor: rd.cursor,
 		follower: rd.rt.Follow(rd.stream), at: asked.after, lift: r.ProtoMajor > 1,
 	}
-	if err := c.read(r.Context()); err != nil {
+	err := c.read(r.Context())
+	if _, err = rd.check(asked.after, c.page, err); err != nil {
 		c.follower.Close()
 		return nil, err
 	}

@@ -306,6 +306,7 @@ var ids = map[string]string{
 	"turn":  `turn_` + ulid,
 	"entry": `entry_` + uuid,
 	"call":  `call_[A-Z2-7]+`,
+	"op":    `op_` + ulid,
 	"at":    `0{16}_\d{16}`,
 }
 

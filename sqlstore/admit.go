@@ -34,12 +34,14 @@ func (s *Store) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error)
 		}
 	}
 	for {
-		receipt, err := s.admit(ctx, a)
+		receipt, held, err := s.admit(ctx, a)
 		if errors.Is(err, errRaced) {
 			continue
 		}
 		if err == nil && !receipt.Replayed {
-			s.admitted(receipt)
+			if !held {
+				s.admitted(receipt)
+			}
 			if a.Opening != nil {
 				s.hub.signal(svc.Topic{Stream: a.Stream, Of: svc.Head})
 			}
@@ -55,10 +57,12 @@ func (s *Store) admitted(r svc.Receipt) {
 	}
 }
 
-func (s *Store) admit(ctx context.Context, a svc.Admission) (receipt svc.Receipt, err error) {
+// admit says too whether the work waits behind other work that somebody holds: its settlement brings it, and a claim would
+// find nothing.
+func (s *Store) admit(ctx context.Context, a svc.Admission) (receipt svc.Receipt, held bool, err error) {
 	var refused error
 	err = s.write(ctx, "admit", func(tx *sqldb.Tx) (err error) {
-		receipt, refused = svc.Receipt{}, nil
+		receipt, held, refused = svc.Receipt{}, false, nil
 		now, err := s.now(tx)
 		if err != nil {
 			return err
@@ -74,13 +78,13 @@ func (s *Store) admit(ctx context.Context, a svc.Admission) (receipt svc.Receipt
 			refused = svc.ErrNotFound
 			return nil
 		}
-		receipt, err = s.enqueue(tx, a, now)
+		receipt, held, err = s.enqueue(tx, a, now)
 		return err
 	})
 	if refused != nil {
-		return svc.Receipt{}, refused
+		return svc.Receipt{}, false, refused
 	}
-	return receipt, err
+	return receipt, held, err
 }
 
 const findKey = `
@@ -130,6 +134,7 @@ type place struct {
 	row, head, next, done, epoch int64
 	owner                        sql.NullString
 	empty                        bool // it holds no batch
+	held                         bool // somebody works on what waits before
 	tail                         svc.Tail
 }
 
@@ -156,19 +161,19 @@ ON CONFLICT (stream, attachment) DO NOTHING`
 )
 
 // enqueue writes the rows of an admission whose key is free.
-func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (svc.Receipt, error) {
+func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (r svc.Receipt, held bool, err error) {
 	at := now
 	if !a.At.IsZero() {
 		at = a.At.UnixMilli()
 	}
 	p, leased, err := s.takePlace(tx, a, now)
 	if err != nil {
-		return svc.Receipt{}, err
+		return r, false, err
 	}
 	seq := p.next - 1
 	if p.empty && a.Opening != nil {
 		if _, err := tx.Exec(insertBatch, p.row, p.head, 0, 1, now, a.Opening); err != nil {
-			return svc.Receipt{}, err
+			return r, false, err
 		}
 	}
 	var hash []byte
@@ -177,24 +182,24 @@ func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (svc.Receipt, 
 	}
 	n, err := tx.Exec(insertSubmission, p.row, seq, a.Submission, string(a.Kind), a.Input, p.head, at, idem(a), hash)
 	if err != nil {
-		return svc.Receipt{}, err
+		return r, false, err
 	}
 	if n == 0 {
-		return svc.Receipt{}, errRaced
+		return r, false, errRaced
 	}
 	if a.Run {
 		if _, err := tx.Exec(insertRun, a.Stream.Scope, a.Stream.ID, p.row, a.Stream.Name, at); err != nil {
-			return svc.Receipt{}, err
+			return r, false, err
 		}
 	}
 	if err := insertBlobs(tx, p.row, a.Stream.Scope, a.Blobs); err != nil {
-		return svc.Receipt{}, err
+		return r, false, err
 	}
-	r := receiptOf(a, p.head, at)
+	r = receiptOf(a, p.head, at)
 	if leased {
 		r.Lease = firstLease(a, p, seq, at)
 	}
-	return r, nil
+	return r, p.held, nil
 }
 
 func insertBlobs(tx *sqldb.Tx, row int64, scope string, blobs []svc.Attachment) error {
@@ -275,6 +280,7 @@ func (s *Store) oldPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, lea
 		p.head++
 	}
 	idle := p.next == p.done
+	p.held = !idle && p.owner.Valid
 	ready := now
 	if idle && !p.owner.Valid && a.Owner != nil {
 		leased = true

@@ -89,7 +89,7 @@ func (s *Store) ListRuns(ctx context.Context, q svc.RunQuery) (page svc.RunPage,
 func runsQuery(q svc.RunQuery) (string, []any) {
 	args := []any{q.Scope, q.Before, q.Limit + 1}
 	const columns = `SELECT id, workflow, status, started_at, ended_at FROM runs WHERE scope = $1 AND id < $2`
-	const order = ` ORDER BY id DESC LIMIT $3`
+	const order = ` ORDER BY id DESC LIMIT CAST($3 AS bigint)`
 	switch {
 	case q.Workflow == "" && q.Status == "":
 		return columns + order, args
@@ -134,7 +134,7 @@ func (s *Store) Submissions(ctx context.Context, a svc.Stream) (list []svc.Submi
 		rows, err := tx.Query(`
 SELECT t.owner IS NOT NULL, t.reason, t.done_seq, b.seq, b.id, b.kind, b.input, b.admitted_at, b.abort_at IS NOT NULL
 FROM streams t JOIN submissions b ON b.stream = t.id AND b.seq >= t.done_seq
-WHERE t.scope = $1 AND t.kind = $2 AND t.name = $3 AND t.instance = $4 AND NOT t.dropped ORDER BY b.seq LIMIT $5`,
+WHERE t.scope = $1 AND t.kind = $2 AND t.name = $3 AND t.instance = $4 AND NOT t.dropped ORDER BY b.seq LIMIT CAST($5 AS bigint)`,
 			a.Scope, string(a.Kind), a.Name, a.ID, maxSubmissions)
 		if err != nil {
 			return err
@@ -185,7 +185,7 @@ func (s *Store) Conversations(ctx context.Context, q svc.ConversationQuery) (pag
 		args = append(args, b.UsedAt.UnixMilli(), b.Agent, b.ID)
 		query += fmt.Sprintf(` AND (used_at, name, instance) < ($%d, $%d, $%d)`, len(args)-2, len(args)-1, len(args))
 	}
-	query += ` ORDER BY used_at DESC, name DESC, instance DESC LIMIT $2`
+	query += ` ORDER BY used_at DESC, name DESC, instance DESC LIMIT CAST($2 AS bigint)`
 	err = s.read(ctx, "list conversations", func(tx *sqldb.Tx) error {
 		rows, err := tx.Query(query, args...)
 		if err != nil {

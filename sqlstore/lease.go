@@ -112,7 +112,7 @@ ORDER BY ready_at LIMIT 1`, s.clock()).Scan(&next)
 
 func (s *Store) claimSQLite(tx *sqldb.Tx, o svc.Owner, names any, n int) ([]svc.Lease, error) {
 	rows, err := tx.Query(`SELECT id FROM streams WHERE next_seq > done_seq AND ready_at <= $1 AND `+s.sql.ours+
-		` ORDER BY ready_at LIMIT $4`, s.clock(), names, o.Agents, n)
+		` ORDER BY ready_at LIMIT CAST($4 AS bigint)`, s.clock(), names, o.Agents, n)
 	if err != nil {
 		return nil, err
 	}

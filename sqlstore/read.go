@@ -70,7 +70,7 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 }
 
 const (
-	// The casts keep SQLite from preparing the statement again for every value that is bound.
+	// The casts, here and at every other limit, keep SQLite from preparing the statement again for every value that is bound.
 	readBatches = `SELECT last, part, n, at, length(data), data FROM batches WHERE stream = CAST($1 AS bigint) AND (last, part) > ($2, $3)
 ORDER BY last, part LIMIT CAST($4 AS bigint)`
 	// PostgreSQL sends all that it finds, so what would not fit is left out.

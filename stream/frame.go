@@ -18,6 +18,7 @@ type Frame struct {
 	Tail   bool   // nothing lies behind it at the moment of reading
 	Closed bool   // and nothing ever will
 	Items  int    // chunks or events in it; a page of hidden batches has none
+	Head   Offset // the stream's last offset at that moment
 
 	data []byte // a whole SSE data frame; the JSON array is a slice of it
 }
@@ -48,6 +49,39 @@ func NewFrame(after, next Offset, items [][]byte) Frame {
 		b = append(b, item...)
 	}
 	f.data = append(append(b, ']'), dataClose...)
+	return f
+}
+
+// Join is the page of frames that follow one another, in which every offset is an item; false if they are more than a page.
+func Join(frames []Frame) (Frame, bool) {
+	first, last := frames[0], frames[len(frames)-1]
+	f := Frame{After: first.After, Next: last.Next}
+	size := 2
+	for _, part := range frames {
+		f.Items += part.Items
+		size += max(0, len(part.JSON())-1)
+	}
+	if last.Next-first.After > PageItems || size > PageBytes {
+		return first, false
+	}
+	if f.Items == 0 {
+		return f, true
+	}
+	b := append(make([]byte, 0, size+len(dataOpen)+len(dataClose)), dataOpen...)
+	for _, part := range frames {
+		if part.Items > 0 {
+			b = append(append(b, ','), part.JSON()[1:len(part.JSON())-1]...)
+		}
+	}
+	b[len(dataOpen)] = '['
+	f.data = append(append(b, ']'), dataClose...)
+	return f, true
+}
+
+// At is the page as it is read while the stream has a head and is closed, or not yet.
+func (f Frame) At(head Offset, closed bool) Frame {
+	f.Head, f.Tail = head, f.Next >= head
+	f.Closed = f.Tail && closed
 	return f
 }
 

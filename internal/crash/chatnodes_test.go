@@ -70,7 +70,12 @@ func movedChats(t *testing.T, all map[string]*critique, since time.Time) (longes
 
 func TestConversationsOfAKilledProcessMoveWhenTheirLeasesLapse(t *testing.T) {
 	t.Parallel()
-	p := newPair(t, func(s *setup) { s.Pace = 50 * time.Millisecond })
+	p := newPair(t, func(s *setup) {
+		s.Pace = 50 * time.Millisecond
+		if soak {
+			s.Lease, s.Poll = 10*time.Second, time.Second // as the product has them
+		}
+	})
 	_, ids := p.prompt(10, "march", "w3")
 	since := time.Now()
 	p.a.kill()

@@ -16,7 +16,7 @@ import (
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
-// kills is how often a process under load is killed.
+// kills is how often a process under load is killed, on each database.
 func kills(t *testing.T) int {
 	if text := os.Getenv("SVC_KILLS"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -26,7 +26,7 @@ func kills(t *testing.T) int {
 		return n
 	}
 	if soak {
-		return 100
+		return 200
 	}
 	return 10
 }

@@ -401,6 +401,9 @@ func (n *node) watch(s svc.Stream, after stream.Offset) {
 	for {
 		wake := f.Wake()
 		frame, err := f.Page(context.Background(), after)
+		if n.rt.State() != svc.Serving && err != nil {
+			return // the store is closed when all work is given back, whoever still looks
+		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "watch:", err)
 			os.Exit(4)
@@ -458,13 +461,18 @@ func (n *node) chat(ctx context.Context, agent, id string) (*chat, error) {
 	if c.History, err = stream.Encode(history); err != nil {
 		return nil, err
 	}
-	for after := stream.Start; after < head; {
+	after := stream.Start
+	for after < head {
 		frame, err := n.rt.Page(ctx, s, after)
 		if err != nil {
 			return nil, err
 		}
 		c.Pages = append(c.Pages, *pageOf(s, frame))
 		after = frame.Next
+	}
+	if after > head {
+		// PostgreSQL may still commit what a process had sent when it was killed: history and updates are of two moments.
+		return n.chat(ctx, agent, id)
 	}
 	var rows []conversation.Row
 	var tail conversation.Tail
