@@ -1,0 +1,280 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/oklog/ulid/v2"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/workspace"
+)
+
+// The authority of an account over the whole service.
+const (
+	RoleNone    = "none"
+	RoleSupport = "support"
+	RoleAdmin   = "admin"
+)
+
+// Where an address came from.
+const (
+	sourcePassword      = "password"
+	sourceProvider      = "provider"
+	sourcePublicProfile = "provider_public_profile"
+	sourceSetup         = "setup"
+)
+
+// maxDisplayName is in code points.
+const maxDisplayName = 80
+
+// Account is a person.
+type Account struct {
+	ID            string
+	Username      string
+	DisplayName   string
+	Email         string // empty: none
+	EmailVerified bool
+	EmailSource   string
+	Role          string   // RoleNone, RoleSupport or RoleAdmin
+	Methods       []string // ways in: password, github
+	Suspended     bool
+	Version       int64
+	CreatedAt     time.Time
+
+	emailInUse      bool // another account holds the address that a provider named, unproven
+	noEmail         bool // the provider's app may not read addresses
+	password        string
+	passwordVersion int64
+	deletedAt       int64
+}
+
+// Actor is the account as the audit log names it.
+func (p Account) Actor() audit.Actor {
+	return audit.Actor{Kind: "account", ID: p.ID, Username: p.Username}
+}
+
+// target is the account as what was acted on.
+func (p Account) target() audit.Target { return audit.Target{Kind: "account", ID: p.ID} }
+
+// scope is where acts on the account are told.
+func (p Account) scope() string { return scope.Of(p.Username, scope.Personal).String() }
+
+// alive reports whether anybody may act as the account.
+func (p Account) alive() bool { return p.ID != "" && !p.Suspended && p.deletedAt == 0 }
+
+const accountColumns = `a.id, a.username, a.display_name, COALESCE(a.email, ''), a.email_verified, a.email_source, a.service_role,
+	a.suspended_at IS NOT NULL, a.version, a.created_at, a.email_in_use, a.password, a.password_version, COALESCE(a.deleted_at, 0),
+	EXISTS (SELECT 1 FROM identities i WHERE i.account = a.id AND i.status = 'connected'),
+	EXISTS (SELECT 1 FROM identities i WHERE i.account = a.id AND i.status = 'connected' AND i.no_email = 1)`
+
+// scanner is a row or rows.
+type scanner interface{ Scan(...any) error }
+
+func scanAccount(row scanner, more ...any) (Account, error) {
+	var p Account
+	var verified, inUse, created int64
+	var provider bool
+	to := []any{&p.ID, &p.Username, &p.DisplayName, &p.Email, &verified, &p.EmailSource, &p.Role, &p.Suspended, &p.Version, &created,
+		&inUse, &p.password, &p.passwordVersion, &p.deletedAt, &provider, &p.noEmail}
+	err := row.Scan(append(to, more...)...)
+	p.EmailVerified, p.emailInUse, p.CreatedAt = verified != 0, inUse != 0, time.UnixMilli(created)
+	if p.password != "" {
+		p.Methods = append(p.Methods, "password")
+	}
+	if provider {
+		p.Methods = append(p.Methods, "github")
+	}
+	return p, err
+}
+
+// forUpdate keeps a row as it was read until the transaction ends. SQLite has one writer, and no word for it.
+func forUpdate(tx *sqldb.Tx) string {
+	if tx.Dialect() == sqldb.Postgres {
+		return " FOR UPDATE OF a"
+	}
+	return ""
+}
+
+// byEmail is the account that holds an address; found is false when there is none.
+func byEmail(tx *sqldb.Tx, email string) (Account, bool, error) {
+	return oneAccount(tx, "a.email = $1", email)
+}
+
+// locked is the account, which nobody else changes until the transaction ends.
+func locked(tx *sqldb.Tx, id string) (Account, bool, error) {
+	return oneAccount(tx, "a.id = $1"+forUpdate(tx), id)
+}
+
+func oneAccount(tx *sqldb.Tx, where string, args ...any) (Account, bool, error) {
+	p, err := scanAccount(tx.QueryRow("SELECT "+accountColumns+" FROM accounts a WHERE "+where, args...))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Account{}, false, nil
+	}
+	if err != nil {
+		return Account{}, false, fmt.Errorf("find account: %w", err)
+	}
+	return p, true, nil
+}
+
+// birth is what a new account begins with.
+type birth struct {
+	username    string // empty: made from the address or the hint
+	hint        string
+	displayName string
+	email       string
+	verified    bool
+	source      string
+	password    string // derived
+	role        string
+	inUse       bool
+}
+
+// create makes an account with its workspace. It is errTaken when the address was given away in the meantime.
+func (a *Accounts) create(tx *sqldb.Tx, b birth) (Account, workspace.Workspace, error) {
+	now := a.Now()
+	p := Account{ID: "acc_" + ulid.Make().String()}
+	username, err := claimUsername(tx, p.ID, b)
+	if err != nil {
+		return p, workspace.Workspace{}, err
+	}
+	if b.role == "" {
+		b.role = RoleNone
+	}
+	n, err := tx.Exec(`INSERT INTO accounts (id, username, display_name, email, email_verified, email_source, email_in_use, password, service_role, created_at, updated_at)
+		VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $10) ON CONFLICT DO NOTHING`,
+		p.ID, username, b.displayName, b.email, bit(b.verified), b.source, bit(b.inUse), b.password, b.role, now.UnixMilli())
+	if err != nil {
+		return p, workspace.Workspace{}, fmt.Errorf("make account: %w", err)
+	}
+	if n == 0 {
+		return p, workspace.Workspace{}, errTaken
+	}
+	w, err := workspace.MakePersonal(tx, now, p.ID, username)
+	if err != nil {
+		return p, w, err
+	}
+	p, _, err = locked(tx, p.ID)
+	return p, w, err
+}
+
+// errTaken says that another account got the address first.
+var errTaken = errors.New("e-mail address was taken in the meantime")
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// claimUsername takes the wanted name for ever, or makes one that is free.
+func claimUsername(tx *sqldb.Tx, account string, b birth) (string, error) {
+	if b.username != "" {
+		if scope.CheckUsername(b.username) != nil {
+			return "", usernameTaken()
+		}
+		free, err := takeUsername(tx, account, b.username)
+		if err == nil && !free {
+			err = usernameTaken()
+		}
+		return b.username, err
+	}
+	for try := range 50 {
+		name := proposal(b, try)
+		if scope.CheckUsername(name) != nil {
+			continue
+		}
+		if free, err := takeUsername(tx, account, name); err != nil || free {
+			return name, err
+		}
+	}
+	return "", errors.New("no username is free")
+}
+
+// proposal is a name for somebody who chose none: what the address or the hint offers, then with a number, then by chance.
+func proposal(b birth, try int) string {
+	text := b.hint
+	if text == "" {
+		text, _, _ = strings.Cut(b.email, "@")
+	}
+	base := scope.Slug(text, 30)
+	if base == "" {
+		base = "user"
+	}
+	switch {
+	case try == 0:
+		return base
+	case try < 5:
+		return fmt.Sprintf("%s-%d", base, try+1)
+	}
+	return base + "-" + strings.ToLower(ulid.Make().String()[20:])
+}
+
+func takeUsername(tx *sqldb.Tx, account, name string) (bool, error) {
+	n, err := tx.Exec("INSERT INTO usernames (name, account) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, account)
+	if err != nil {
+		return false, fmt.Errorf("take username: %w", err)
+	}
+	return n == 1, nil
+}
+
+// Account is the account of that id.
+func (a *Accounts) Account(ctx context.Context, id string) (p Account, err error) {
+	var found bool
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		p, found, err = oneAccount(tx, "a.id = $1", id)
+		return err
+	})
+	if err == nil && !found {
+		err = notFound()
+	}
+	return p, err
+}
+
+// Rename changes what a person is called. With a version it refuses when that is not the present one.
+func (a *Accounts) Rename(ctx context.Context, who Who, displayName string, version int64) (p Account, err error) {
+	if problem := checkDisplayName(displayName); problem != "" {
+		return p, fields{{Field: "displayName", Type: problem}}.refusal()
+	}
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		var found bool
+		if p, found, err = locked(tx, who.Account.ID); err != nil {
+			return err
+		}
+		if !found {
+			return notFound()
+		}
+		if version != 0 && version != p.Version {
+			return versionConflict(p.Version)
+		}
+		if _, err := tx.Exec("UPDATE accounts SET display_name = $2, version = version + 1, updated_at = $3 WHERE id = $1",
+			p.ID, displayName, a.Now().UnixMilli()); err != nil {
+			return err
+		}
+		p.DisplayName, p.Version = displayName, p.Version+1
+		return a.tell(ctx, tx, p, "account.renamed", "displayName")
+	})
+	return p, err
+}
+
+func checkDisplayName(name string) string {
+	if utf8.RuneCountInString(name) > maxDisplayName {
+		return tooLong
+	}
+	return ""
+}
+
+// tell appends to the audit log, in the transaction of the act, that a person did something to their own account.
+func (a *Accounts) tell(ctx context.Context, tx *sqldb.Tx, p Account, action string, changes ...string) error {
+	return a.Audit.Append(ctx, tx, audit.Event{
+		Actor: p.Actor(), Action: action, Target: p.target(), Scope: p.scope(), Changes: changes,
+	})
+}

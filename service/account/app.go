@@ -1,0 +1,155 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/secret"
+)
+
+// setting is a provider as it is stored: the app without its secrets, and how the last attempt to make one went.
+type setting struct {
+	version      int64 // of the app; 0: there is none
+	app          github.App
+	emails       bool // the app may read addresses, as far as the last sign-in could tell
+	configuredAt int64
+	attempt      Attempt
+}
+
+// facts are what may be read of an app.
+type facts struct {
+	ID          int64             `json:"id"`
+	Slug        string            `json:"slug"`
+	Name        string            `json:"name"`
+	ClientID    string            `json:"clientId"`
+	PageURL     string            `json:"pageUrl"`
+	Owner       string            `json:"owner"`
+	OwnerType   string            `json:"ownerType"`
+	Permissions map[string]string `json:"permissions"`
+	Events      []string          `json:"events"`
+}
+
+func factsOf(app github.App) facts {
+	return facts{app.ID, app.Slug, app.Name, app.ClientID, app.HTMLURL, app.Owner, app.OwnerType, app.Permissions, app.Events}
+}
+
+func (f facts) app() github.App {
+	return github.App{
+		ID: f.ID, Slug: f.Slug, Name: f.Name, ClientID: f.ClientID, HTMLURL: f.PageURL,
+		Owner: f.Owner, OwnerType: f.OwnerType, Permissions: f.Permissions, Events: f.Events,
+	}
+}
+
+// missing are the permissions that the app lacks. Of addresses the last sign-in knows more than the app's first day.
+func (s setting) missing() []string {
+	app := s.app
+	app.Permissions = map[string]string{}
+	maps.Copy(app.Permissions, s.app.Permissions)
+	delete(app.Permissions, "emails")
+	if s.emails {
+		app.Permissions["emails"] = "read"
+	}
+	return app.MissingPermissions()
+}
+
+// readSetting is a provider that nothing is stored of when there is none. End is what the SELECT ends with.
+func readSetting(tx *sqldb.Tx, provider, end string) (setting, error) {
+	var s setting
+	var app string
+	var emails, at int64
+	err := tx.QueryRow(`SELECT version, app, emails, configured_at, outcome, wanted_name, wanted_owner, got_owner, attempted_at
+		FROM providers WHERE provider = $1`+end, provider).
+		Scan(&s.version, &app, &emails, &s.configuredAt, &s.attempt.Outcome, &s.attempt.Name, &s.attempt.Wanted, &s.attempt.Got, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return setting{}, nil
+	}
+	if err != nil {
+		return s, fmt.Errorf("read provider: %w", err)
+	}
+	var f facts
+	if err := json.Unmarshal([]byte(app), &f); err != nil {
+		return s, fmt.Errorf("read provider: %w", err)
+	}
+	s.app, s.emails = f.app(), emails != 0
+	if s.attempt.Outcome != "" {
+		s.attempt.At = time.UnixMilli(at)
+	}
+	return s, nil
+}
+
+// lockSetting is the provider, which nobody else changes until the transaction ends.
+func lockSetting(tx *sqldb.Tx, provider string) (setting, error) {
+	if _, err := tx.Exec("INSERT INTO providers (provider) VALUES ($1) ON CONFLICT (provider) DO NOTHING", provider); err != nil {
+		return setting{}, fmt.Errorf("make provider: %w", err)
+	}
+	end := ""
+	if tx.Dialect() == sqldb.Postgres {
+		end = " FOR UPDATE"
+	}
+	return readSetting(tx, provider, end)
+}
+
+// noteEmails remembers whether the app may read addresses.
+func noteEmails(tx *sqldb.Tx, provider string, may bool) error {
+	_, err := tx.Exec("UPDATE providers SET emails = $2 WHERE provider = $1 AND emails <> $2", provider, bit(may))
+	if err != nil {
+		return fmt.Errorf("note permission: %w", err)
+	}
+	return nil
+}
+
+// ofService owns the secrets of the app.
+var ofService = secret.Owner{Kind: secret.Service}
+
+// What an app keeps secret.
+const (
+	clientSecret  = "client_secret"
+	privateKey    = "pem"
+	webhookSecret = "webhook_secret"
+)
+
+// appSecret is the name of a secret of a version of the app.
+func appSecret(provider string, version int64, name string) string {
+	return fmt.Sprintf("%s/%d/%s", provider, version, name)
+}
+
+// app is the app as it is now, with its secrets: whatever node configured it, the next call sees it.
+func (a *Accounts) app(ctx context.Context, provider string) (app github.App, err error) {
+	err = a.db.Snapshot(ctx, func(tx *sqldb.Tx) error {
+		s, err := readSetting(tx, provider, "")
+		if err != nil {
+			return err
+		}
+		if s.version == 0 {
+			return notConfigured()
+		}
+		app = s.app
+		for name, to := range map[string]*string{clientSecret: &app.ClientSecret, privateKey: &app.PEM, webhookSecret: &app.WebhookSecret} {
+			if *to, err = a.openApp(tx, provider, s.version, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return app, err
+}
+
+// openApp is a secret of the app. An app without a webhook has none for it.
+func (a *Accounts) openApp(tx *sqldb.Tx, provider string, version int64, name string) (string, error) {
+	value, err := a.Secrets.OpenIn(tx, ofService, appSecret(provider, version, name))
+	if errors.Is(err, secret.ErrNotFound) && name == webhookSecret {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("open %s of the app: %w", name, err)
+	}
+	defer clear(value)
+	return string(value), nil
+}

@@ -1,0 +1,171 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/workspace"
+)
+
+// Delete ends an account: nobody gets in any more from now on, and after the hold it is erased. Confirm must be its
+// username.
+func (a *Accounts) Delete(ctx context.Context, who Who, confirm string) (eraseAt time.Time, err error) {
+	if confirm != who.Account.Username {
+		return eraseAt, fields{{Field: "confirm", Type: invalid}}.refusal()
+	}
+	if err := a.NeedFresh(who); err != nil {
+		return eraseAt, err
+	}
+	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+		p, found, err := locked(tx, who.Account.ID)
+		if err != nil {
+			return err
+		}
+		if !found || !p.alive() {
+			return unauthenticated()
+		}
+		if err := refuseLastOwner(tx, p.ID); err != nil {
+			return err
+		}
+		eraseAt = a.Now().Add(a.Hold)
+		return a.bury(ctx, tx, out, p)
+	})
+	return eraseAt, err
+}
+
+// refuseLastOwner keeps an account whose workspaces other people work in.
+func refuseLastOwner(tx *sqldb.Tx, account string) error {
+	shared, err := workspace.SharedOf(tx, account)
+	if err != nil {
+		return err
+	}
+	if len(shared) > 0 {
+		return fault.New(LastOwner, "Other people work in workspaces of this account.", "Remove them first.").With("workspaces", shared)
+	}
+	return nil
+}
+
+func (a *Accounts) bury(ctx context.Context, tx *sqldb.Tx, out *letters, p Account) error {
+	if _, err := tx.Exec("UPDATE accounts SET deleted_at = $2, version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli()); err != nil {
+		return fmt.Errorf("delete account: %w", err)
+	}
+	if err := a.expel(tx, p.ID, "account deleted", ""); err != nil {
+		return err
+	}
+	if err := a.void(tx, p.ID, forEmailUndo); err != nil {
+		return err
+	}
+	value, err := a.issue(tx, token{purpose: forUndelete, account: p.ID, life: a.Hold})
+	if err != nil {
+		return err
+	}
+	if err := out.send(tx, p.Email, mail.AccountDeleted{Token: value, Life: a.Hold}); err != nil {
+		return err
+	}
+	return a.tell(ctx, tx, p, "account.deleted")
+}
+
+// Undelete brings back an account within its hold.
+func (a *Accounts) Undelete(ctx context.Context, value string) error {
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		t, found, err := a.use(tx, value, forUndelete)
+		if err != nil {
+			return err
+		}
+		p, there, err := locked(tx, t.account)
+		if err != nil {
+			return err
+		}
+		if !found || !there || p.deletedAt == 0 {
+			return invalidToken()
+		}
+		return a.restore(ctx, tx, p, audit.Actor{Kind: "anonymous"})
+	})
+}
+
+func (a *Accounts) restore(ctx context.Context, tx *sqldb.Tx, p Account, by audit.Actor) error {
+	_, err := tx.Exec(`UPDATE accounts SET deleted_at = NULL, suspended_at = NULL, suspend_reason = '', version = version + 1, updated_at = $2
+		WHERE id = $1`, p.ID, a.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("restore account: %w", err)
+	}
+	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "account.restored", Target: p.target(), Scope: p.scope()})
+}
+
+// Erase destroys the accounts whose hold is over, and says how many: what is left is a name that nobody gets again.
+func (a *Accounts) Erase(ctx context.Context) (erased int, err error) {
+	due, err := a.due(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range due {
+		if err := a.erase(ctx, id); err != nil {
+			return erased, fmt.Errorf("erase %s: %w", id, err)
+		}
+		erased++
+	}
+	return erased, nil
+}
+
+func (a *Accounts) due(ctx context.Context) (ids []string, err error) {
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
+		ids = nil
+		rows, err := tx.Query("SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at <= $1 AND username <> id ORDER BY id LIMIT 100",
+			a.Now().Add(-a.Hold).UnixMilli())
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		return rows.Err()
+	})
+	return ids, err
+}
+
+// errNotDue says that an account came back at the last moment.
+var errNotDue = errors.New("not due")
+
+func (a *Accounts) erase(ctx context.Context, id string) error {
+	err := a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		p, found, err := locked(tx, id)
+		if err != nil {
+			return err
+		}
+		if !found || p.deletedAt == 0 || p.deletedAt > a.Now().Add(-a.Hold).UnixMilli() {
+			return errNotDue
+		}
+		if _, err := a.Secrets.DeleteAll(tx, secret.Owner{Kind: "account", Scope: id}); err != nil {
+			return err
+		}
+		for _, statement := range []string{
+			"DELETE FROM identities WHERE account = $1", "DELETE FROM sessions WHERE account = $1", "DELETE FROM api_keys WHERE creator = $1",
+			"DELETE FROM tokens WHERE account = $1", "DELETE FROM devices WHERE account = $1",
+			`UPDATE accounts SET username = id, display_name = '', email = NULL, email_verified = 0, email_source = '', password = '', service_role = 'none',
+				version = version + 1 WHERE id = $1`,
+		} {
+			if _, err := tx.Exec(statement, id); err != nil {
+				return err
+			}
+		}
+		return a.Audit.Append(ctx, tx, audit.Event{
+			Actor: audit.Actor{Kind: "system"}, Action: "account.erased", Target: p.target(), Scope: p.scope(),
+		})
+	})
+	if errors.Is(err, errNotDue) {
+		return nil
+	}
+	return err
+}

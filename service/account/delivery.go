@@ -1,0 +1,161 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/audit"
+)
+
+var deliveryID = regexp.MustCompile(`^[0-9A-Fa-f-]{1,64}$`)
+
+// Delivery takes what a provider tells of itself. It counts once: a delivery that comes again is a duplicate and does
+// nothing. What it changes and that it came stand in one transaction. Deliveries come in any order, and carry no time.
+func (a *Accounts) Delivery(ctx context.Context, provider string, h http.Header, body []byte) (duplicate bool, err error) {
+	if err := knownProvider(provider); err != nil {
+		return false, err
+	}
+	s, err := a.believe(ctx, provider, h, body)
+	if err != nil {
+		return false, err
+	}
+	id := h.Get("X-GitHub-Delivery")
+	if !deliveryID.MatchString(id) {
+		return false, fault.Invalid("X-GitHub-Delivery is not an id.")
+	}
+	e, err := github.ParseEvent(h.Get("X-GitHub-Event"), body)
+	if err != nil {
+		return false, err
+	}
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		n, err := tx.Exec(`INSERT INTO deliveries (provider, id, event, action, installation, received_at) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (provider, id) DO NOTHING`, provider, id, e.Name, e.Action, e.Installation, a.Now().UnixMilli())
+		if err != nil {
+			return fmt.Errorf("store delivery: %w", err)
+		}
+		if duplicate = n == 0; duplicate {
+			return nil
+		}
+		return a.react(ctx, tx, provider, s.app.ID, e)
+	})
+	return duplicate, err
+}
+
+// believe refuses a delivery that the provider did not sign. It says nothing of why, whether or not there is an app.
+func (a *Accounts) believe(ctx context.Context, provider string, h http.Header, body []byte) (s setting, err error) {
+	var key string
+	err = a.db.Snapshot(ctx, func(tx *sqldb.Tx) (err error) {
+		key = ""
+		if s, err = readSetting(tx, provider, ""); err != nil || s.version == 0 {
+			return err
+		}
+		key, err = a.openApp(tx, provider, s.version, webhookSecret)
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	signatures := h.Values("X-Hub-Signature-256")
+	if len(signatures) != 1 || !github.Verify(key, signatures[0], body) {
+		return s, fault.New(InvalidSignature, "The signature is not valid.", "")
+	}
+	return s, nil
+}
+
+// react does what a delivery asks for. Events that belong to workspaces ask for nothing here.
+func (a *Accounts) react(ctx context.Context, tx *sqldb.Tx, provider string, app int64, e github.Event) error {
+	switch {
+	case e.Name == github.EventAuthorization && e.Action == "revoked":
+		return a.revokedBy(ctx, tx, provider, e)
+	case e.Name != github.EventInstallation && e.Name != github.EventRepositories, e.AppID != 0 && e.AppID != app:
+		return nil
+	}
+	if err := a.noteTold(tx, provider, app, e); err != nil {
+		return err
+	}
+	change := map[string]string{
+		"deleted": ", deleted_at = COALESCE(deleted_at, $3)", "suspend": ", suspended_at = COALESCE(suspended_at, $3)", "unsuspend": ", suspended_at = NULL",
+	}[e.Action]
+	_, err := tx.Exec("UPDATE installations SET updated_at = $3"+change+" WHERE provider = $1 AND id = $2", provider, e.Installation, a.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("note installation: %w", err)
+	}
+	return a.tellBound(ctx, tx, provider, e)
+}
+
+// noteTold writes down an installation that is new to us, even one that is gone: what is told late must not bring it back.
+func (a *Accounts) noteTold(tx *sqldb.Tx, provider string, app int64, e github.Event) error {
+	_, err := tx.Exec(`INSERT INTO installations (provider, id, app, account_id, account_login, account_type, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (provider, id) DO NOTHING`,
+		provider, e.Installation, app, e.Account.ID, e.Account.Login, e.Account.Type, a.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("note installation: %w", err)
+	}
+	return nil
+}
+
+// fromProvider is the provider itself.
+func fromProvider(provider string) audit.Actor {
+	return audit.Actor{Kind: audit.Channel, ID: provider}
+}
+
+// tellBound tells the workspaces of an installation what happened to it. One that was deleted is none of theirs any more.
+func (a *Accounts) tellBound(ctx context.Context, tx *sqldb.Tx, provider string, e github.Event) error {
+	action := map[string]string{
+		"deleted": "installation.deleted", "suspend": "installation.suspended", "unsuspend": "installation.restored",
+		"new_permissions_accepted": "installation.permissions_changed", "added": "installation.repositories_changed", "removed": "installation.repositories_changed",
+	}[e.Action]
+	if action == "" {
+		return nil
+	}
+	scopes, err := boundTo(tx, provider, e.Installation)
+	if err != nil {
+		return err
+	}
+	if e.Action == "deleted" {
+		if _, err := tx.Exec("DELETE FROM installation_bindings WHERE provider = $1 AND installation = $2", provider, e.Installation); err != nil {
+			return fmt.Errorf("unbind installation: %w", err)
+		}
+	}
+	var events []audit.Event
+	for _, scope := range scopes {
+		events = append(events, audit.Event{Actor: fromProvider(provider), Action: action, Target: installationTarget(e.Installation), Scope: scope})
+	}
+	return a.Audit.Append(ctx, tx, events...)
+}
+
+// boundTo lists the scopes of the workspaces that work with an installation.
+func boundTo(tx *sqldb.Tx, provider string, installation int64) ([]string, error) {
+	rows, err := tx.Query("SELECT scope FROM installation_bindings WHERE provider = $1 AND installation = $2 ORDER BY scope", provider, installation)
+	if err != nil {
+		return nil, fmt.Errorf("list bindings: %w", err)
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var scope string
+		if err := rows.Scan(&scope); err != nil {
+			return nil, fmt.Errorf("list bindings: %w", err)
+		}
+		all = append(all, scope)
+	}
+	return all, rows.Err()
+}
+
+// revokedBy drops the tokens of a person who no longer allows the app to act for them.
+func (a *Accounts) revokedBy(ctx context.Context, tx *sqldb.Tx, provider string, e github.Event) error {
+	id, found, err := findIdentity(tx, visitor{Provider: provider, Issuer: a.github.Host(), Subject: fmt.Sprint(e.Sender.ID)})
+	if err != nil || !found {
+		return err
+	}
+	p, found, err := locked(tx, id.account)
+	if err != nil || !found {
+		return err
+	}
+	return a.revokeIdentity(ctx, tx, p, id.id, fromProvider(provider))
+}

@@ -1,0 +1,85 @@
+package account
+
+import (
+	"errors"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// Lengths of an e-mail address, in bytes.
+const (
+	maxLocal = 64
+	maxEmail = 254
+)
+
+var (
+	errEmailInvalid = errors.New("invalid")
+	errEmailLong    = errors.New("too_long")
+)
+
+// domains turns the name of a host into its ASCII form, as strictly as IDNA allows.
+var domains = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(true))
+
+// NormalEmail is the one form of an address by which accounts are found: lower case, its host in ASCII. Nothing is folded
+// that two people could hold apart. The result is valid by the same rule, so normalising twice changes nothing.
+func NormalEmail(address string) (string, error) {
+	if len(address) > 4*maxEmail {
+		return "", errEmailLong
+	}
+	local, domain, found := strings.Cut(address, "@")
+	if !found || strings.Contains(domain, "@") {
+		return "", errEmailInvalid
+	}
+	local = lowerASCII(local)
+	if !validLocal(local) {
+		return "", errEmailInvalid
+	}
+	domain, err := domains.ToASCII(domain)
+	if err != nil || !strings.Contains(domain, ".") || strings.HasSuffix(domain, ".") || !isASCII(domain) {
+		return "", errEmailInvalid
+	}
+	normal := local + "@" + domain
+	if len(local) > maxLocal || len(normal) > maxEmail {
+		return "", errEmailLong
+	}
+	return normal, nil
+}
+
+// validLocal is a dot-atom: no quotes, comments, spaces or control characters.
+func validLocal(local string) bool {
+	if local == "" || strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, "..") {
+		return false
+	}
+	for i := range len(local) {
+		c := local[i]
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-/=?^_`{|}~.", c) >= 0 {
+			continue
+		}
+		return false
+	}
+	return true
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// lowerASCII leaves what is not ASCII as it is: some letters beyond it have a lower case within.
+func lowerASCII(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// noReply says that mail to the address reaches nobody, so that it proves nothing and is no contact.
+func noReply(email string) bool { return strings.HasSuffix(email, "@users.noreply.github.com") }

@@ -1,0 +1,55 @@
+package account
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAnAddressHasOneNormalForm(t *testing.T) {
+	for address, want := range map[string]string{
+		"ada@example.com": "ada@example.com", "Ada.Lovelace+x@EXAMPLE.com": "ada.lovelace+x@example.com", "a@b.co": "a@b.co",
+		"ada@bücher.example": "ada@xn--bcher-kva.example", "ada@BÜCHER.example": "ada@xn--bcher-kva.example",
+		"a.d.a@example.com": "a.d.a@example.com", "o'brien@example.com": "o'brien@example.com",
+		strings.Repeat("a", 64) + "@example.com": strings.Repeat("a", 64) + "@example.com",
+	} {
+		got, err := NormalEmail(address)
+		if err != nil || got != want {
+			t.Errorf("NormalEmail(%q) = %q, %v", address, got, err)
+		}
+		if again, err := NormalEmail(got); err != nil || again != got {
+			t.Errorf("NormalEmail(%q) = %q, %v", got, again, err)
+		}
+	}
+}
+
+func TestWhatIsNoAddressIsRefused(t *testing.T) {
+	for _, address := range []string{
+		"", "ada", "@example.com", "ada@", "ada@example", "ada@@example.com", "ada@a@example.com", "ada＠example.com", "ada@exa＠mple.com",
+		"ada @example.com", " ada@example.com", "ada@example.com ", "ada@example.com\n", "ada@example.com\r\nBcc: x@y.z", "a\x00b@example.com",
+		`"ada"@example.com`, "ada(c)@example.com", "ada@[127.0.0.1]", ".ada@example.com", "ada.@example.com", "a..da@example.com",
+		"ädä@example.com", "аda@example.com", "ada@example.com.", "ada@-example.com", "ada@exa_mple.com", "ada@.com", "ada@example..com",
+		"<ada@example.com>", "ada@example.com,eve@example.com", "\u212a@example.com", strings.Repeat("a", 65) + "@example.com",
+		"ada@" + strings.Repeat("a.", 130) + "com", strings.Repeat("a", 300) + "@example.com", "ada@xn--.com",
+	} {
+		if got, err := NormalEmail(address); err == nil {
+			t.Errorf("NormalEmail(%q) = %q", address, got)
+		}
+	}
+}
+
+func FuzzNormalEmail(f *testing.F) {
+	f.Add("Ada@Bücher.example")
+	f.Add("ada＠example.com")
+	f.Fuzz(func(t *testing.T, address string) {
+		got, err := NormalEmail(address)
+		if err != nil {
+			return
+		}
+		if !isASCII(got) || strings.Count(got, "@") != 1 || strings.ContainsAny(got, " \t\r\n\"()<>,;:\\") || len(got) > maxEmail {
+			t.Fatalf("NormalEmail(%q) = %q", address, got)
+		}
+		if again, err := NormalEmail(got); err != nil || again != got {
+			t.Fatalf("NormalEmail(%q) = %q, and again %q, %v", address, got, again, err)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"log/slog"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/scrypt"
+
+	"svc.dev/svc/fault"
+)
+
+// Bounds of deriving: what runs at once is memory, what waits is time.
+const (
+	maxSlots   = 8
+	maxWaiters = 16
+	maxWait    = 5 * time.Second
+)
+
+// hasher derives passwords, few at once. Whatever is asked of it, an attempt costs one derivation.
+type hasher struct {
+	cost    Scrypt
+	dummy   phc // of a password nobody has
+	slots   chan struct{}
+	waiting atomic.Int64
+	count   atomic.Int64
+	derived func(Scrypt) // told of every derivation; tests listen
+	log     *slog.Logger
+}
+
+func newHasher(cost Scrypt, log *slog.Logger) (*hasher, error) {
+	slots := min(max(1, runtime.GOMAXPROCS(0)-1), maxSlots)
+	h := &hasher{cost: cost, slots: make(chan struct{}, slots), derived: func(Scrypt) {}, log: log}
+	var err error
+	// Made by the same function with the same cost: a made-up record that fails at once would tell who exists.
+	h.dummy, err = h.derive(rand.Text())
+	return h, err
+}
+
+// hash derives a new password.
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	if err := h.enter(ctx); err != nil {
+		return "", err
+	}
+	defer h.leave()
+	p, err := h.derive(password)
+	return p.String(), err
+}
+
+// verify compares a password with what is stored, in constant time. Where nothing or nonsense is stored it works as long
+// and says no. Stale says that the right password is stored at another cost than now.
+func (h *hasher) verify(ctx context.Context, stored, password string) (right, stale bool, err error) {
+	p, err := parsePHC(stored)
+	known := err == nil
+	if !known {
+		if stored != "" {
+			h.log.Error("stored password is damaged", "error", err)
+		}
+		p = h.dummy
+	}
+	if err := h.enter(ctx); err != nil {
+		return false, false, err
+	}
+	defer h.leave()
+	got, err := h.run(password, p.salt[:], p.cost)
+	if err != nil {
+		return false, false, err
+	}
+	same := subtle.ConstantTimeCompare(got, p.hash[:]) == 1
+	return same && known, p.cost != h.cost, nil
+}
+
+func (h *hasher) derive(password string) (phc, error) {
+	p := phc{cost: h.cost}
+	_, _ = rand.Read(p.salt[:]) // never fails
+	hash, err := h.run(password, p.salt[:], p.cost)
+	copy(p.hash[:], hash)
+	return p, err
+}
+
+func (h *hasher) run(password string, salt []byte, cost Scrypt) ([]byte, error) {
+	h.count.Add(1)
+	h.derived(cost)
+	return scrypt.Key([]byte(password), salt, 1<<cost.LogN, cost.R, cost.P, hashSize)
+}
+
+// enter waits for a slot. Who has gone waits no longer.
+func (h *hasher) enter(ctx context.Context) error {
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	defer h.waiting.Add(-1)
+	if h.waiting.Add(1) > maxWaiters {
+		return errBusy()
+	}
+	timeout := time.NewTimer(maxWait)
+	defer timeout.Stop()
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	case <-timeout.C:
+		return errBusy()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *hasher) leave() { <-h.slots }
+
+func errBusy() error {
+	return fault.New(Busy, "Too many sign-ins at this moment.", "Try again shortly.").After(2 * time.Second)
+}

@@ -1,0 +1,224 @@
+package account
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/throttle"
+)
+
+// Limits of attempts, the same for addresses that exist and for those that do not.
+var (
+	perEmail  = throttle.Backoff{Free: 10, Window: 15 * time.Minute, First: time.Second, Most: 15 * time.Minute}
+	perSource = throttle.Rate{Limit: 30, Per: 5 * time.Minute}
+)
+
+// Login signs a person in by password. Whatever is wrong, it costs one derivation and is told in one sentence. Device is
+// what an earlier SignedIn gave to this browser, or empty.
+func (a *Accounts) Login(ctx context.Context, address, password, device string) (SignedIn, error) {
+	email, err := NormalEmail(address)
+	if err != nil {
+		return SignedIn{}, fields{{Field: "email", Type: err.Error()}}.refusal()
+	}
+	attempt, err := a.attempt(ctx, email, device)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	p, stale, err := a.prove(ctx, attempt.account, normalPassword(password))
+	if err != nil {
+		a.refused(ctx, "login.refused")
+		return SignedIn{}, err
+	}
+	in, err := a.enter(ctx, p, attempt)
+	if err == nil && stale {
+		err = a.rederive(ctx, p, normalPassword(password))
+	}
+	return in, err
+}
+
+// attempt is somebody who tries to sign in, and has been counted.
+type attempt struct {
+	account Account // zero: nobody has the address
+	key     string  // by which the attempt was counted
+	device  string  // the browser's mark, if it is one of the account's
+}
+
+// attempt counts a try before it is known whether it will do, so that many at once cannot slip through.
+func (a *Accounts) attempt(ctx context.Context, email, device string) (t attempt, err error) {
+	var wait time.Duration
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		t = attempt{key: "login:" + a.emailKey(email)}
+		if t.account, _, err = byEmail(tx, email); err != nil {
+			return err
+		}
+		if t.device, err = a.knownDevice(tx, device, t.account.ID); err != nil {
+			return err
+		}
+		if t.device != "" {
+			t.key = "device:" + t.device
+		} else if wait, err = throttle.Take(tx, a.Now(), "login-ip:"+source(ctx), perSource); err != nil || wait > 0 {
+			return err
+		}
+		wait, err = throttle.Attempt(tx, a.Now(), t.key, perEmail)
+		return err
+	})
+	if err == nil && wait > 0 {
+		a.refused(ctx, "login.limited")
+		err = limited("login", wait)
+	}
+	return t, err
+}
+
+// succeed takes the attempt back. A browser that the account knows is forgiven all: only its person uses it.
+func (t attempt) succeed(tx *sqldb.Tx) error {
+	if t.device != "" {
+		return throttle.Reset(tx, t.key)
+	}
+	return throttle.Succeed(tx, t.key)
+}
+
+// prove derives the password once, whoever it is for. A suspended person hears of it only with the right password.
+func (a *Accounts) prove(ctx context.Context, p Account, password string) (_ Account, stale bool, err error) {
+	stored := p.password
+	if p.deletedAt != 0 {
+		stored = ""
+	}
+	right, stale, err := a.hasher.verify(ctx, stored, password)
+	switch {
+	case err != nil:
+		return p, false, err
+	case !right:
+		return p, false, invalidCredentials()
+	case p.Suspended:
+		return p, false, suspended()
+	}
+	return p, stale, nil
+}
+
+// enter opens the session of somebody whose password was right, unless it was changed meanwhile.
+func (a *Accounts) enter(ctx context.Context, proven Account, t attempt) (in SignedIn, err error) {
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		p, found, err := locked(tx, proven.ID)
+		if err != nil {
+			return err
+		}
+		if !found || !p.alive() || p.password != proven.password {
+			return invalidCredentials()
+		}
+		if err := t.succeed(tx); err != nil {
+			return err
+		}
+		if in, err = a.start(ctx, tx, p, byPassword, ""); err != nil {
+			return err
+		}
+		if t.device == "" {
+			if in.Device, err = a.markDevice(tx, p.ID); err != nil {
+				return err
+			}
+		}
+		return a.tell(ctx, tx, p, "login.password")
+	})
+	return in, err
+}
+
+// rederive stores a password at the present cost. A change that came first wins.
+func (a *Accounts) rederive(ctx context.Context, p Account, password string) error {
+	derived, err := a.hasher.hash(ctx, password)
+	if err != nil {
+		return nil // the person is signed in; the next time will do
+	}
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec("UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2", p.ID, p.password, derived)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store password anew: %w", err)
+	}
+	return nil
+}
+
+// Reauth proves again who is signed in, and gives the session a new value.
+func (a *Accounts) Reauth(ctx context.Context, who Who, password string) (in SignedIn, err error) {
+	if err := a.confirm(ctx, who, password); err != nil {
+		return in, err
+	}
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if in, err = a.renew(tx, who, byPassword); err != nil {
+			return err
+		}
+		return a.tell(ctx, tx, who.Account, "session.confirmed")
+	})
+	return in, err
+}
+
+// confirm checks the password of somebody signed in, under the limits of signing in.
+func (a *Accounts) confirm(ctx context.Context, who Who, password string) error {
+	key := "reauth:" + who.Account.ID
+	var wait time.Duration
+	err := a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		wait, err = throttle.Attempt(tx, a.Now(), key, perEmail)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if wait > 0 {
+		return limited("login", wait)
+	}
+	right, _, err := a.hasher.verify(ctx, who.Account.password, normalPassword(password))
+	if err != nil {
+		return err
+	}
+	if !right {
+		a.refused(ctx, "reauth.refused")
+		return invalidCredentials()
+	}
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error { return throttle.Succeed(tx, key) })
+}
+
+// knownDevice is the mark of a browser if it belongs to the account.
+func (a *Accounts) knownDevice(tx *sqldb.Tx, device, account string) (string, error) {
+	if device == "" || account == "" {
+		return "", nil
+	}
+	var n int
+	err := tx.QueryRow("SELECT count(*) FROM devices WHERE token = $1 AND account = $2 AND created_at > $3",
+		fingerprint(device), account, a.Now().Add(-deviceLife).UnixMilli()).Scan(&n)
+	if err != nil {
+		return "", fmt.Errorf("find device: %w", err)
+	}
+	if n == 0 {
+		return "", nil
+	}
+	return fingerprint(device), nil
+}
+
+func (a *Accounts) markDevice(tx *sqldb.Tx, account string) (string, error) {
+	value := random()
+	_, err := tx.Exec("INSERT INTO devices (token, account, created_at) VALUES ($1, $2, $3)", fingerprint(value), account, a.Now().UnixMilli())
+	if err != nil {
+		return "", fmt.Errorf("mark device: %w", err)
+	}
+	return value, nil
+}
+
+// emailKey names an address in a limit without telling it.
+func (a *Accounts) emailKey(email string) string {
+	mac := hmac.New(sha256.New, a.emails)
+	mac.Write([]byte(email))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// source is where a request comes from, as limits count it.
+func source(ctx context.Context) string { return network(audit.From(ctx).IP) }
+
+// refused counts a refusal; many of them make one line of the audit log.
+func (a *Accounts) refused(ctx context.Context, action string) {
+	a.Audit.Refused(ctx, audit.Event{Action: action, Outcome: "deny"})
+}

@@ -1,0 +1,326 @@
+package account_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/strictjson"
+)
+
+const password = "a calm and long password"
+
+// each runs a test on both databases.
+func each(t *testing.T, o accounttest.Options, fn func(t *testing.T, w *accounttest.World)) {
+	t.Helper()
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) { fn(t, accounttest.New(t, address, o)) })
+}
+
+// join signs somebody up.
+func join(t *testing.T, w *accounttest.World, email string) account.Registered {
+	t.Helper()
+	made, err := w.Register(accounttest.From(t), account.Registration{Email: email, Password: password})
+	if err != nil {
+		t.Fatalf("register %s: %v", email, err)
+	}
+	return made
+}
+
+// is fails unless the error is a fault of that type.
+func is(t *testing.T, err error, typ string) {
+	t.Helper()
+	if !fault.Is(err, typ) {
+		t.Errorf("err = %v, want %s", err, typ)
+	}
+}
+
+// signedIn reports whether a session's value opens anything.
+func signedIn(t *testing.T, w *accounttest.World, token string) bool {
+	t.Helper()
+	_, found, err := w.Who(t.Context(), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// execute changes the database behind the accounts' back.
+func execute(t *testing.T, w *accounttest.World, statement string, args ...any) {
+	t.Helper()
+	err := w.DB.Write(t.Context(), func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(statement, args...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLoginNeverRevealsAnAddress(t *testing.T) {
+	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		join(t, w, "known@example.com")
+		off := join(t, w, "suspended@example.com")
+		if err := w.Suspend(t.Context(), off.Account.ID, "test", off.Account.Actor()); err != nil {
+			t.Fatal(err)
+		}
+		gone := join(t, w, "deleted@example.com")
+		if _, err := w.Delete(t.Context(), gone.Who, gone.Account.Username); err != nil {
+			t.Fatal(err)
+		}
+		join(t, w, "provider@example.com")
+		execute(t, w, "UPDATE accounts SET password = '' WHERE email = $1", "provider@example.com")
+		join(t, w, "damaged@example.com")
+		execute(t, w, "UPDATE accounts SET password = $2 WHERE email = $1", "damaged@example.com", "$scrypt$ln=40,r=8,p=1$x$y")
+		var costs []account.Scrypt
+		w.OnDerive(func(s account.Scrypt) { costs = append(costs, s) })
+		var first string
+		for _, email := range []string{"known", "unknown", "suspended", "deleted", "provider", "damaged"} {
+			costs = nil
+			_, err := w.Login(accounttest.From(t), email+"@example.com", "not the right password", "")
+			body, _ := json.Marshal(fault.From(err))
+			if first == "" {
+				first = string(body)
+			}
+			if string(body) != first || !fault.Is(err, account.InvalidCredentials) {
+				t.Errorf("%s: %s, others %s", email, body, first)
+			}
+			if len(costs) != 1 || costs[0] != accounttest.Weak {
+				t.Errorf("%s: derived %v", email, costs)
+			}
+		}
+		costs = nil
+		_, err := w.Login(accounttest.From(t), "suspended@example.com", password, "")
+		is(t, err, account.Suspended)
+		if len(costs) != 1 {
+			t.Errorf("suspended with the right password: derived %v", costs)
+		}
+		if _, err := w.Login(accounttest.From(t), "KNOWN@Example.COM", password, ""); err != nil {
+			t.Errorf("the right password: %v", err)
+		}
+	})
+}
+
+func TestTooManyAttemptsAreRefusedAlikeForAddressesThatNobodyHas(t *testing.T) {
+	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		made := join(t, w, "ada@example.com")
+		refusals := map[string]string{}
+		for _, email := range []string{"ada@example.com", "nobody@example.com"} {
+			for i := range 11 {
+				before := w.Derivations()
+				_, err := w.Login(accounttest.From(t), email, fmt.Sprint("wrong password ", i), "")
+				if i < 10 {
+					is(t, err, account.InvalidCredentials)
+					continue
+				}
+				is(t, err, account.RateLimited)
+				if w.Derivations() != before {
+					t.Error("a refused attempt was derived")
+				}
+				body, _ := json.Marshal(fault.From(err))
+				refusals[email] = string(body)
+			}
+		}
+		if refusals["ada@example.com"] != refusals["nobody@example.com"] {
+			t.Errorf("refusals differ: %v", refusals)
+		}
+		// The owner's own browser is in nobody's way.
+		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, made.Device); err != nil {
+			t.Errorf("with the device cookie: %v", err)
+		}
+		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, "another device"); !fault.Is(err, account.RateLimited) {
+			t.Errorf("with a made-up device cookie: %v", err)
+		}
+		w.Clock.Pass(2 * time.Second)
+		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
+			t.Errorf("after the wait: %v", err)
+		}
+	})
+}
+
+func TestOneAddressCannotTryManyPeople(t *testing.T) {
+	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		var limited int
+		for i := range 35 {
+			_, err := w.Login(accounttest.Request(t, "2001:db8::"+fmt.Sprint(i)), fmt.Sprintf("p%d@example.com", i), "wrong password", "")
+			if fault.Is(err, account.RateLimited) {
+				limited++
+			}
+		}
+		if limited != 5 {
+			t.Errorf("%d of 35 were limited, want 5: one /64 is one party", limited)
+		}
+	})
+}
+
+func TestParallelAttemptsCannotSlipThroughTheLimit(t *testing.T) {
+	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		join(t, w, "ada@example.com")
+		before := w.Derivations()
+		var wg sync.WaitGroup
+		for range 40 {
+			ctx := accounttest.From(t)
+			wg.Go(func() { _, _ = w.Login(ctx, "ada@example.com", "wrong password", "") })
+		}
+		wg.Wait()
+		if n := w.Derivations() - before; n > 10 {
+			t.Errorf("%d attempts were derived", n)
+		}
+	})
+}
+
+func TestNodesShareSessionsThrottlesAndRevocations(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		a := accounttest.New(t, address, accounttest.Options{})
+		b := accounttest.New(t, address, accounttest.Options{Beside: a})
+		made := join(t, a, "ada@example.com")
+		if !signedIn(t, b, made.Token) {
+			t.Fatal("the other node does not know the session")
+		}
+		for i := range 10 {
+			w := []*accounttest.World{a, b}[i%2]
+			_, err := w.Login(accounttest.From(t), "ada@example.com", "wrong password", "")
+			is(t, err, account.InvalidCredentials)
+		}
+		for _, w := range []*accounttest.World{a, b} {
+			_, err := w.Login(accounttest.From(t), "ada@example.com", password, "")
+			is(t, err, account.RateLimited)
+		}
+		if err := b.Logout(t.Context(), made.Token); err != nil {
+			t.Fatal(err)
+		}
+		if signedIn(t, a, made.Token) {
+			t.Error("the session lives on one node and not on the other")
+		}
+	})
+}
+
+func TestAPasswordOfAnOlderCostIsDerivedAnew(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		old := accounttest.New(t, address, accounttest.Options{})
+		join(t, old, "ada@example.com")
+		dearer := account.Scrypt{LogN: 11, R: 1, P: 1}
+		w := accounttest.New(t, address, accounttest.Options{Beside: old, Edit: func(c *account.Config) { c.Scrypt = dearer }})
+		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
+			t.Fatal(err)
+		}
+		var costs []account.Scrypt
+		w.OnDerive(func(s account.Scrypt) { costs = append(costs, s) })
+		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
+			t.Fatal(err)
+		}
+		if len(costs) != 1 || costs[0] != dearer {
+			t.Errorf("derived %v", costs)
+		}
+	})
+}
+
+func TestAnAttemptThatWaitsTooLongIsBusy(t *testing.T) {
+	w := accounttest.New(t, sqldbtest.SQLite(t), accounttest.Options{Edit: func(c *account.Config) { c.Scrypt = account.DefaultScrypt }})
+	var mu sync.Mutex
+	outcomes := map[string]int{}
+	var wg sync.WaitGroup
+	for i := range 40 {
+		ctx := accounttest.From(t)
+		wg.Go(func() {
+			_, err := w.Login(ctx, fmt.Sprintf("p%d@example.com", i), "wrong password", "")
+			mu.Lock()
+			defer mu.Unlock()
+			var f *fault.Error
+			if errors.As(err, &f) {
+				outcomes[f.Type]++
+				if f.Type == account.Busy && f.RetryAfter != 2*time.Second {
+					t.Errorf("Retry-After is %v", f.RetryAfter)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if outcomes[account.Busy] == 0 || outcomes[account.InvalidCredentials] == 0 || outcomes[account.Busy]+outcomes[account.InvalidCredentials] != 40 {
+		t.Errorf("outcomes: %v", outcomes)
+	}
+}
+
+func TestSignUpMakesOrResumesAnAccount(t *testing.T) {
+	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		first := join(t, w, "ada@example.com")
+		if !first.Created || first.Account.Username != "ada" || first.Workspace.Scope != "users/ada/personal" || !signedIn(t, w, first.Token) {
+			t.Errorf("first: %+v", first)
+		}
+		again := join(t, w, "Ada@Example.com")
+		if again.Created || again.Account.ID != first.Account.ID || again.Workspace.ID != first.Workspace.ID {
+			t.Errorf("again: %+v", again)
+		}
+		_, err := w.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: "another long password"})
+		is(t, err, account.InvalidCredentials)
+		_, err = w.Register(accounttest.From(t), account.Registration{Email: "eve@example.com", Password: password, Username: "ada"})
+		is(t, err, account.UsernameTaken)
+		_, err = w.Register(accounttest.From(t), account.Registration{Email: "eve@example.com", Password: password, Username: "adm1n"})
+		is(t, err, account.UsernameTaken)
+		if other := join(t, w, "ada@example.org"); other.Account.Username != "ada-2" {
+			t.Errorf("derived username %q", other.Account.Username)
+		}
+	})
+}
+
+func TestARegistrationSaysAllThatIsWrongWithIt(t *testing.T) {
+	w := accounttest.New(t, sqldbtest.SQLite(t), accounttest.Options{})
+	_, err := w.Register(accounttest.From(t), account.Registration{Email: "x", Password: "short", Username: "A", DisplayName: strings.Repeat("x", 81)})
+	body, _ := json.Marshal(strictjson.FieldsOf(fault.From(err)))
+	want := `[{"field":"email","type":"invalid"},{"field":"password","type":"too_short"},{"field":"username","type":"invalid"},{"field":"displayName","type":"too_long"}]`
+	if string(body) != want {
+		t.Errorf("fields: %s", body)
+	}
+}
+
+func TestRacingSignUpsMakeOneAccount(t *testing.T) {
+	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		var wg sync.WaitGroup
+		ids := make([]string, 8)
+		for i := range ids {
+			ctx := accounttest.From(t)
+			wg.Go(func() {
+				made, err := w.Register(ctx, account.Registration{Email: "ada@example.com", Password: password})
+				if err != nil {
+					t.Errorf("register: %v", err)
+				}
+				ids[i] = made.Account.ID
+			})
+		}
+		wg.Wait()
+		for _, id := range ids {
+			if id != ids[0] {
+				t.Errorf("accounts: %v", ids)
+			}
+		}
+	})
+}
+
+func TestAUsernameIsNeverGivenTwice(t *testing.T) {
+	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		ada := join(t, w, "ada@example.com")
+		if _, err := w.Delete(t.Context(), ada.Who, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		w.Clock.Pass(15 * 24 * time.Hour)
+		if n, err := w.Erase(t.Context()); n != 1 || err != nil {
+			t.Fatalf("erase: %d, %v", n, err)
+		}
+		if n, err := w.Erase(t.Context()); n != 0 || err != nil {
+			t.Fatalf("erase again: %d, %v", n, err)
+		}
+		_, err := w.Register(accounttest.From(t), account.Registration{Email: "eve@example.com", Password: password, Username: "ada"})
+		is(t, err, account.UsernameTaken)
+		if back := join(t, w, "ada@example.com"); !back.Created || back.Account.Username == "ada" || back.Account.ID == ada.Account.ID {
+			t.Errorf("the address came back as %+v", back.Account)
+		}
+	})
+}

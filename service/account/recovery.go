@@ -1,0 +1,212 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/throttle"
+)
+
+var (
+	forgotPerEmail  = throttle.Rate{Limit: 3, Per: time.Hour}
+	forgotPerSource = throttle.Rate{Limit: 20, Per: time.Hour}
+)
+
+// Forgot sends a link by which a password can be set anew, if somebody has the address; the answer never tells.
+func (a *Accounts) Forgot(ctx context.Context, address string) error {
+	email, err := NormalEmail(address)
+	if err != nil {
+		return fields{{Field: "email", Type: err.Error()}}.refusal()
+	}
+	var wait time.Duration
+	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) (err error) {
+		if wait, err = throttle.Take(tx, a.Now(), "forgot-ip:"+source(ctx), forgotPerSource); err != nil || wait > 0 {
+			return err
+		}
+		if wait, err = throttle.Take(tx, a.Now(), "forgot:"+a.emailKey(email), forgotPerEmail); err != nil || wait > 0 {
+			return err
+		}
+		p, found, err := byEmail(tx, email)
+		if err != nil {
+			return err
+		}
+		// For an address that nobody has, a token is made all the same: the work must not tell.
+		value, err := a.issue(tx, token{purpose: forReset, account: p.ID, email: email, binding: p.passwordVersion, life: resetLife})
+		if err != nil || !found || p.deletedAt != 0 || !a.CanMail() {
+			return err
+		}
+		return out.reset(tx, email, value)
+	})
+	if err == nil && wait > 0 {
+		err = limited("forgot", wait)
+	}
+	return err
+}
+
+// Reset sets a password by a link. It proves the address, ends everything that acted in the account's name, and signs
+// nobody in.
+func (a *Accounts) Reset(ctx context.Context, value, password string) error {
+	password = normalPassword(password)
+	if err := a.checkResetPassword(ctx, value, password); err != nil {
+		return err
+	}
+	derived, err := a.hasher.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+		t, found, err := a.use(tx, value, forReset)
+		if err != nil {
+			return err
+		}
+		p, there, err := locked(tx, t.account)
+		if err != nil {
+			return err
+		}
+		if !found || !there || !t.fits(p) {
+			return invalidToken()
+		}
+		return a.resetPassword(ctx, tx, out, p, derived)
+	})
+}
+
+// fits reports whether a token was made for the account as it is: same address, same password.
+func (t token) fits(p Account) bool {
+	return p.deletedAt == 0 && p.Email != "" && p.Email == t.email && p.passwordVersion == t.binding
+}
+
+// checkResetPassword judges the new password before anything is derived, and does not use up the link. A bad link costs
+// no derivation.
+func (a *Accounts) checkResetPassword(ctx context.Context, value, password string) error {
+	var t token
+	var p Account
+	var live int
+	err := a.db.Snapshot(ctx, func(tx *sqldb.Tx) (err error) {
+		err = tx.QueryRow(`SELECT count(*), COALESCE(max(account), ''), COALESCE(max(email), ''), COALESCE(max(binding), 0) FROM tokens
+			WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3`, fingerprint(value), forReset, a.Now().UnixMilli()).
+			Scan(&live, &t.account, &t.email, &t.binding)
+		if err != nil {
+			return err
+		}
+		p, _, err = oneAccount(tx, "a.id = $1", t.account)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find token: %w", err)
+	}
+	if live == 0 || !t.fits(p) {
+		return invalidToken()
+	}
+	return a.checkPassword("newPassword", password, p)
+}
+
+// checkPassword judges a new password for an account.
+func (a *Accounts) checkPassword(name, password string, p Account) error {
+	local, _, _ := strings.Cut(p.Email, "@")
+	if problem := weakness(password, p.Email, local, p.Username, a.Brand); problem != "" {
+		return fields{{Field: name, Type: problem}}.refusal()
+	}
+	return nil
+}
+
+func (a *Accounts) resetPassword(ctx context.Context, tx *sqldb.Tx, out *letters, p Account, derived string) error {
+	if err := a.storePassword(tx, p.ID, derived); err != nil {
+		return err
+	}
+	// Whoever got the mail holds the address; if nobody had proven that before, this is the first time.
+	if err := a.proveEmail(ctx, tx, p, nil); err != nil {
+		return err
+	}
+	if err := a.expel(tx, p.ID, "password reset", ""); err != nil {
+		return err
+	}
+	if err := throttle.Succeed(tx, "login:"+a.emailKey(p.Email)); err != nil {
+		return err
+	}
+	if err := out.passwordChanged(tx, p.Email); err != nil {
+		return err
+	}
+	return a.Audit.Append(ctx, tx, audit.Event{
+		Actor: audit.Actor{Kind: "anonymous"}, Action: "password.reset", Target: p.target(), Scope: p.scope(), Changes: []string{"password"},
+	})
+}
+
+func (a *Accounts) storePassword(tx *sqldb.Tx, account, derived string) error {
+	_, err := tx.Exec(`UPDATE accounts SET password = $2, password_version = password_version + 1, version = version + 1, updated_at = $3
+		WHERE id = $1`, account, derived, a.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("store password: %w", err)
+	}
+	return nil
+}
+
+// ChangePassword replaces a password by somebody who knows it. Other sessions end, and this one gets a new value.
+func (a *Accounts) ChangePassword(ctx context.Context, who Who, current, password string) (SignedIn, error) {
+	password = normalPassword(password)
+	if err := a.checkPassword("newPassword", password, who.Account); err != nil {
+		return SignedIn{}, err
+	}
+	if err := a.confirm(ctx, who, current); err != nil {
+		return SignedIn{}, err
+	}
+	return a.replacePassword(ctx, who, password, byPassword)
+}
+
+// SetPassword gives a password to an account that has none. It needs a proven address, which is how a password is used.
+func (a *Accounts) SetPassword(ctx context.Context, who Who, password string) (SignedIn, error) {
+	password = normalPassword(password)
+	if err := a.NeedFresh(who); err != nil {
+		return SignedIn{}, err
+	}
+	if who.Account.password != "" {
+		return SignedIn{}, fault.Invalid("This account has a password: change it instead.")
+	}
+	if !who.Account.EmailVerified {
+		return SignedIn{}, fault.New(EmailVerificationRequired, "Verify your e-mail address first.", "A password signs in together with a verified address.")
+	}
+	if err := a.checkPassword("newPassword", password, who.Account); err != nil {
+		return SignedIn{}, err
+	}
+	return a.replacePassword(ctx, who, password, who.Session.Method)
+}
+
+func (a *Accounts) replacePassword(ctx context.Context, who Who, password, method string) (in SignedIn, err error) {
+	derived, err := a.hasher.hash(ctx, password)
+	if err != nil {
+		return in, err
+	}
+	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+		p, found, err := locked(tx, who.Account.ID)
+		if err != nil {
+			return err
+		}
+		if !found || !p.alive() || p.password != who.Account.password {
+			return invalidCredentials()
+		}
+		if err := a.storePassword(tx, p.ID, derived); err != nil {
+			return err
+		}
+		if err := a.end(tx, "password changed", "account = $3 AND id <> $4", p.ID, who.Session.ID); err != nil {
+			return err
+		}
+		if err := a.void(tx, p.ID, forReset, forEmailChange, forLink); err != nil {
+			return err
+		}
+		if in, err = a.renew(tx, who, method); err != nil {
+			return err
+		}
+		if in.Account, _, err = locked(tx, p.ID); err != nil {
+			return err
+		}
+		if err := out.passwordChanged(tx, p.Email); err != nil {
+			return err
+		}
+		return a.tell(ctx, tx, p, "password.changed", "password")
+	})
+	return in, err
+}

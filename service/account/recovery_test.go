@@ -1,0 +1,314 @@
+package account_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/workspace"
+)
+
+const other = "another calm password"
+
+// joinByMail signs somebody up where sign-up waits for a mail, and in.
+func joinByMail(t *testing.T, w *accounttest.World, email string) account.SignedIn {
+	t.Helper()
+	made, err := w.Register(accounttest.From(t), account.Registration{Email: email, Password: password})
+	if err != nil || !made.Pending || made.Token != "" {
+		t.Fatalf("register: %+v, %v", made, err)
+	}
+	if err := w.Verify(t.Context(), mailed(t, w, email), nil); err != nil {
+		t.Fatalf("verify: %v", err)
+	}
+	in, err := w.Login(accounttest.From(t), email, password, "")
+	if err != nil {
+		t.Fatalf("login: %v", err)
+	}
+	return in
+}
+
+// mailed is the token of the next mail to somebody that holds one.
+func mailed(t *testing.T, w *accounttest.World, to string) string {
+	t.Helper()
+	for {
+		if token := w.Inbox.Next(t, to).Token(); token != "" {
+			return token
+		}
+	}
+}
+
+var byMail = accounttest.Options{Mail: true}
+
+func TestStrictSignUpMakesNothingBeforeTheAddressIsProven(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		for range 2 {
+			if made, err := w.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: password, Username: "ada"}); err != nil || !made.Pending {
+				t.Fatalf("register: %+v, %v", made, err)
+			}
+		}
+		_, err := w.Login(accounttest.From(t), "ada@example.com", password, "")
+		is(t, err, account.InvalidCredentials)
+		first, second := mailed(t, w, "ada@example.com"), mailed(t, w, "ada@example.com")
+		if err := w.Verify(t.Context(), second, nil); err != nil {
+			t.Fatal(err)
+		}
+		is(t, w.Verify(t.Context(), second, nil), account.InvalidToken)
+		is(t, w.Verify(t.Context(), first, nil), account.InvalidToken)
+		in, err := w.Login(accounttest.From(t), "ada@example.com", password, "")
+		if err != nil || !in.Account.EmailVerified || in.Account.Username != "ada" {
+			t.Fatalf("login: %+v, %v", in.Account, err)
+		}
+		before := w.Derivations()
+		if made, err := w.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: other}); err != nil || !made.Pending {
+			t.Fatalf("register again: %+v, %v", made, err)
+		}
+		if w.Derivations()-before != 1 {
+			t.Errorf("%d derivations", w.Derivations()-before)
+		}
+		if m := w.Inbox.Next(t, "ada@example.com"); m.Token() != "" {
+			t.Errorf("the holder of an account got a token: %s", m.Subject)
+		}
+	})
+}
+
+func TestAMailedSignUpExpires(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		if _, err := w.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: password}); err != nil {
+			t.Fatal(err)
+		}
+		token := mailed(t, w, "ada@example.com")
+		w.Clock.Pass(24*time.Hour + time.Second)
+		is(t, w.Verify(t.Context(), token, nil), account.InvalidToken)
+	})
+}
+
+func TestAResetEndsEverythingThatActedForTheAccount(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		in := joinByMail(t, w, "ada@example.com")
+		_, key, err := w.CreateKey(t.Context(), in.Who, personal(t, w, in.Who), account.NewKey{Name: "ci", Scopes: []string{"agents:read"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.ChangeEmail(t.Context(), in.Who, "eve@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		change := mailed(t, w, "eve@example.com")
+		for range 2 {
+			if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		token, unused := mailed(t, w, "ada@example.com"), mailed(t, w, "ada@example.com")
+		is(t, w.Reset(t.Context(), token, "short"), fault.InvalidRequest) // and the link is not used up
+		if err := w.Reset(t.Context(), token, other); err != nil {
+			t.Fatal(err)
+		}
+		is(t, w.Reset(t.Context(), token, other), account.InvalidToken)
+		is(t, w.Reset(t.Context(), unused, other), account.InvalidToken)
+		is(t, w.Verify(t.Context(), change, nil), account.InvalidToken)
+		if _, err := w.Bearer(t.Context(), key); !fault.Is(err, account.InvalidAPIKey) {
+			t.Errorf("the key lives: %v", err)
+		}
+		if signedIn(t, w, in.Token) {
+			t.Error("the session lives")
+		}
+		_, err = w.Login(accounttest.From(t), "ada@example.com", password, "")
+		is(t, err, account.InvalidCredentials)
+		if _, err := w.Login(accounttest.From(t), "ada@example.com", other, ""); err != nil {
+			t.Errorf("with the new password: %v", err)
+		}
+	})
+}
+
+// personal is the workspace that somebody has from sign-up on.
+func personal(t *testing.T, w *accounttest.World, who account.Who) workspace.Membership {
+	t.Helper()
+	m, found, err := w.Membership(t.Context(), who.Account.ID, "users/"+who.Account.Username+"/personal")
+	if err != nil || !found {
+		t.Fatalf("personal workspace: %v, %v", found, err)
+	}
+	return m
+}
+
+func TestOfTwoResetsWithOneLinkOneWins(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		joinByMail(t, w, "ada@example.com")
+		if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		token := mailed(t, w, "ada@example.com")
+		var wg sync.WaitGroup
+		errs := make([]error, 4)
+		for i := range errs {
+			wg.Go(func() { errs[i] = w.Reset(t.Context(), token, other) })
+		}
+		wg.Wait()
+		won := 0
+		for _, err := range errs {
+			if err == nil {
+				won++
+			} else if !fault.Is(err, account.InvalidToken) && !fault.Is(err, account.Busy) {
+				t.Errorf("reset: %v", err)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d resets won", won)
+		}
+	})
+}
+
+func TestForgotAnswersAlikeForAddressesThatNobodyHas(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		joinByMail(t, w, "ada@example.com")
+		for _, email := range []string{"ada@example.com", "nobody@example.com"} {
+			for i := range 4 {
+				err := w.Forgot(accounttest.From(t), email)
+				if i < 3 && err != nil || i == 3 && !fault.Is(err, account.RateLimited) {
+					t.Errorf("%s, %d: %v", email, i, err)
+				}
+			}
+		}
+		for _, m := range w.Inbox.Messages() {
+			if m.To[0] == "nobody@example.com" {
+				t.Errorf("a mail to nobody: %s", m.Subject)
+			}
+		}
+	})
+}
+
+func TestAResetLinkIsOfNoUseAfterTheAddressOrPasswordChanged(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		in := joinByMail(t, w, "ada@example.com")
+		if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		token := mailed(t, w, "ada@example.com")
+		changed, err := w.ChangePassword(accounttest.From(t), in.Who, password, other)
+		if err != nil || signedIn(t, w, in.Token) || !signedIn(t, w, changed.Token) {
+			t.Fatalf("change: %v", err)
+		}
+		is(t, w.Reset(t.Context(), token, password), account.InvalidToken)
+		if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		token = mailed(t, w, "ada@example.com")
+		if err := w.ChangeEmail(t.Context(), changed.Who, "ada@example.org"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Verify(t.Context(), mailed(t, w, "ada@example.org"), nil); err != nil {
+			t.Fatal(err)
+		}
+		is(t, w.Reset(t.Context(), token, password), account.InvalidToken)
+	})
+}
+
+func TestAnAddressChangesOnlyWhenTheNewOneIsProvenAndCanComeBack(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		in := joinByMail(t, w, "ada@example.com")
+		joinByMail(t, w, "held@example.com")
+		if err := w.ChangeEmail(t.Context(), in.Who, "held@example.com"); err != nil {
+			t.Errorf("an address that is held: %v", err)
+		}
+		if m := w.Inbox.Next(t, "held@example.com"); m.Token() != "" {
+			t.Error("the holder got a token")
+		}
+		if err := w.ChangeEmail(t.Context(), in.Who, "new@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		if p, _ := w.Account(t.Context(), in.Account.ID); p.Email != "ada@example.com" {
+			t.Errorf("changed to %s before it was proven", p.Email)
+		}
+		if err := w.Verify(t.Context(), mailed(t, w, "new@example.com"), &in.Who); err != nil {
+			t.Fatal(err)
+		}
+		undo := mailed(t, w, "ada@example.com")
+		if p, _ := w.Account(t.Context(), in.Account.ID); p.Email != "new@example.com" || !signedIn(t, w, in.Token) {
+			t.Errorf("after proving: %s", p.Email)
+		}
+		if err := w.UndoEmail(t.Context(), undo); err != nil {
+			t.Fatal(err)
+		}
+		if p, _ := w.Account(t.Context(), in.Account.ID); p.Email != "ada@example.com" || signedIn(t, w, in.Token) {
+			t.Errorf("after undoing: %s", p.Email)
+		}
+		is(t, w.UndoEmail(t.Context(), undo), account.InvalidToken)
+	})
+}
+
+func TestTheFirstProofOfAnAddressPutsEverybodyElseOut(t *testing.T) {
+	o := byMail
+	o.Edit = func(c *account.Config) { c.Strict = false }
+	each(t, o, func(t *testing.T, w *accounttest.World) {
+		squatter := join(t, w, "victim@example.com")
+		_, key, err := w.CreateKey(t.Context(), squatter.Who, personal(t, w, squatter.Who), account.NewKey{Name: "k", Scopes: []string{"agents:read"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.ChangeEmail(t.Context(), squatter.Who, "attacker@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		pending := mailed(t, w, "attacker@example.com")
+		if err := w.SendVerification(t.Context(), squatter.Who); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Verify(t.Context(), mailed(t, w, "victim@example.com"), nil); err != nil {
+			t.Fatal(err)
+		}
+		if signedIn(t, w, squatter.Token) {
+			t.Error("the squatter's session lives")
+		}
+		if _, err := w.Bearer(t.Context(), key); !fault.Is(err, account.InvalidAPIKey) {
+			t.Errorf("the squatter's key lives: %v", err)
+		}
+		is(t, w.Verify(t.Context(), pending, nil), account.InvalidToken)
+	})
+}
+
+func TestADeletedAccountAnswersLikeNoneAndCanComeBackWithinItsHold(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		in := joinByMail(t, w, "ada@example.com")
+		_, err := w.Delete(t.Context(), in.Who, "adaa")
+		is(t, err, fault.InvalidRequest)
+		w.Clock.Pass(11 * time.Minute)
+		_, err = w.Delete(t.Context(), in.Who, "ada")
+		is(t, err, account.ReauthRequired)
+		if in, err = w.Reauth(accounttest.From(t), in.Who, password); err != nil {
+			t.Fatal(err)
+		}
+		at, err := w.Delete(t.Context(), in.Who, "ada")
+		if err != nil || !at.Equal(w.Clock.Now().Add(14*24*time.Hour)) {
+			t.Fatalf("delete: %v, %v", at, err)
+		}
+		_, err = w.Login(accounttest.From(t), "ada@example.com", password, "")
+		is(t, err, account.InvalidCredentials)
+		if err := w.Undelete(t.Context(), mailed(t, w, "ada@example.com")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
+			t.Errorf("after coming back: %v", err)
+		}
+		if n, err := w.Erase(t.Context()); n != 0 || err != nil {
+			t.Errorf("erased %d, %v", n, err)
+		}
+	})
+}
+
+func TestMailsLinkToTheConfiguredAddressAlone(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		joinByMail(t, w, "ada@example.com")
+		if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range w.Inbox.Wait(t, 2) {
+			for _, link := range m.Links {
+				if !strings.HasPrefix(link, accounttest.Platform+"/") && link != accounttest.Platform {
+					t.Errorf("%s links to %s", m.Subject, link)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,268 @@
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/throttle"
+	"svc.dev/svc/service/workspace"
+)
+
+// Limits of signing up.
+var (
+	signUpsPerSource = throttle.Rate{Limit: 5, Per: time.Hour}
+	mailsPerEmail    = throttle.Rate{Limit: 3, Per: time.Hour}
+)
+
+// Registration is what somebody signs up with.
+type Registration struct {
+	Email       string
+	Password    string
+	Username    string // empty: made from the address
+	DisplayName string
+}
+
+// Registered is what came of it.
+type Registered struct {
+	SignedIn
+	Workspace workspace.Workspace
+	Created   bool // false: the account was there, and the password was right
+	Pending   bool // nothing exists yet: a mail was sent, if there was anything to send
+}
+
+// check normalises a registration and says all that is wrong with it.
+func (a *Accounts) check(r Registration) (Registration, error) {
+	var wrong fields
+	email, err := NormalEmail(r.Email)
+	if err != nil {
+		wrong.add("email", err.Error())
+	}
+	r.Email, r.Password = email, normalPassword(r.Password)
+	local, _, _ := strings.Cut(email, "@")
+	wrong.add("password", weakness(r.Password, email, local, r.Username, a.Brand))
+	wrong.add("username", checkUsername(r.Username))
+	wrong.add("displayName", checkDisplayName(r.DisplayName))
+	return r, wrong.refusal()
+}
+
+// checkUsername says what is wrong with the spelling. Whether the name can be had is another question.
+func checkUsername(name string) string {
+	if name == "" {
+		return ""
+	}
+	switch err := scope.CheckUsername(name); {
+	case errors.Is(err, scope.ErrInvalid):
+		return invalid
+	case errors.Is(err, scope.ErrTooShort):
+		return tooShort
+	case errors.Is(err, scope.ErrTooLong):
+		return tooLong
+	}
+	return ""
+}
+
+// Register makes an account and its workspace, or resumes one whose password is right. Where sign-up is strict it makes
+// nothing before the address is proven, and tells nobody whether the address is known.
+func (a *Accounts) Register(ctx context.Context, r Registration) (Registered, error) {
+	r, err := a.check(r)
+	if err != nil {
+		return Registered{}, err
+	}
+	held, err := a.admitSignUp(ctx, r.Email)
+	if err != nil {
+		return Registered{}, err
+	}
+	if a.Strict {
+		return a.registerByMail(ctx, r, held)
+	}
+	if held.ID != "" {
+		return a.resume(ctx, held, r.Password)
+	}
+	derived, err := a.hasher.hash(ctx, r.Password)
+	if err != nil {
+		return Registered{}, err
+	}
+	made, err := a.register(ctx, r, derived)
+	if errors.Is(err, errTaken) {
+		return a.resumeTaken(ctx, r)
+	}
+	return made, err
+}
+
+// admitSignUp counts a sign-up and finds who holds the address already.
+func (a *Accounts) admitSignUp(ctx context.Context, email string) (held Account, err error) {
+	var wait time.Duration
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if wait, err = throttle.Take(tx, a.Now(), "register-ip:"+source(ctx), signUpsPerSource); err != nil || wait > 0 {
+			return err
+		}
+		held, _, err = byEmail(tx, email)
+		return err
+	})
+	if err == nil && wait > 0 {
+		err = limited("register", wait)
+	}
+	return held, err
+}
+
+// register makes the account, its workspace and its first session in one transaction.
+func (a *Accounts) register(ctx context.Context, r Registration, derived string) (made Registered, err error) {
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		made = Registered{Created: true}
+		p, w, err := a.create(tx, birth{
+			username: r.Username, displayName: r.DisplayName, email: r.Email, source: sourcePassword, password: derived,
+		})
+		if err != nil {
+			return err
+		}
+		made.Workspace = w
+		if made.SignedIn, err = a.firstSession(ctx, tx, p); err != nil {
+			return err
+		}
+		return a.tell(ctx, tx, p, "account.created")
+	})
+	return made, err
+}
+
+func (a *Accounts) firstSession(ctx context.Context, tx *sqldb.Tx, p Account) (in SignedIn, err error) {
+	if in, err = a.start(ctx, tx, p, byPassword, ""); err != nil {
+		return in, err
+	}
+	in.Device, err = a.markDevice(tx, p.ID)
+	return in, err
+}
+
+// resume signs in to an account that is there, by the limits of signing in, and completes what is half made.
+func (a *Accounts) resume(ctx context.Context, held Account, password string) (Registered, error) {
+	t, err := a.attempt(ctx, held.Email, "")
+	if err != nil {
+		return Registered{}, err
+	}
+	p, _, err := a.prove(ctx, held, password)
+	if err != nil {
+		a.refused(ctx, "register.refused")
+		return Registered{}, err
+	}
+	in, err := a.enter(ctx, p, t)
+	if err != nil {
+		return Registered{}, err
+	}
+	again := Registered{SignedIn: in}
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		again.Workspace, err = workspace.MakePersonal(tx, a.Now(), p.ID, p.Username)
+		return err
+	})
+	return again, err
+}
+
+// resumeTaken is for the slower of two who sign up with one address at the same time.
+func (a *Accounts) resumeTaken(ctx context.Context, r Registration) (Registered, error) {
+	var held Account
+	err := a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		held, _, err = byEmail(tx, r.Email)
+		return err
+	})
+	if err != nil {
+		return Registered{}, err
+	}
+	return a.resume(ctx, held, r.Password)
+}
+
+// pending is a sign-up that waits for its mail to be answered.
+type pending struct {
+	Password    string `json:"password"` // derived
+	Username    string `json:"username"`
+	DisplayName string `json:"displayName"`
+}
+
+// registerByMail derives the password once, whoever holds the address, and sends a mail.
+func (a *Accounts) registerByMail(ctx context.Context, r Registration, held Account) (Registered, error) {
+	derived, err := a.hasher.hash(ctx, r.Password)
+	if err != nil {
+		return Registered{}, err
+	}
+	data, err := json.Marshal(pending{derived, r.Username, r.DisplayName})
+	if err != nil {
+		return Registered{}, fmt.Errorf("keep registration: %w", err)
+	}
+	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+		if err := checkFree(tx, r.Username); err != nil {
+			return err
+		}
+		wait, err := throttle.Take(tx, a.Now(), "register-mail:"+a.emailKey(r.Email), mailsPerEmail)
+		if err != nil || wait > 0 {
+			return err // the answer is the same: it must not tell how often an address was tried
+		}
+		if held.ID != "" {
+			return out.haveAccount(tx, held)
+		}
+		value, err := a.issue(tx, token{purpose: forSignUp, email: r.Email, data: string(data), life: verifyLife})
+		if err != nil {
+			return err
+		}
+		return out.signUp(tx, r.Email, value)
+	})
+	return Registered{Pending: true}, err
+}
+
+// checkFree refuses a username that cannot be had, before a mail is sent for it.
+func checkFree(tx *sqldb.Tx, username string) error {
+	if username == "" {
+		return nil
+	}
+	if scope.CheckUsername(username) != nil {
+		return usernameTaken()
+	}
+	var n int
+	if err := tx.QueryRow("SELECT count(*) FROM usernames WHERE name = $1", username).Scan(&n); err != nil {
+		return fmt.Errorf("find username: %w", err)
+	}
+	if n > 0 {
+		return usernameTaken()
+	}
+	return nil
+}
+
+// completeSignUp makes the account of a registration whose mail was answered. The wanted username may be gone by now;
+// the address proves the person, so another is made.
+func (a *Accounts) completeSignUp(ctx context.Context, tx *sqldb.Tx, t token) error {
+	var r pending
+	if err := json.Unmarshal([]byte(t.data), &r); err != nil {
+		return fmt.Errorf("read registration: %w", err)
+	}
+	if _, held, err := byEmail(tx, t.email); err != nil || held {
+		return cmpErr(err, invalidToken())
+	}
+	b := birth{username: r.Username, displayName: r.DisplayName, email: t.email, verified: true, source: sourcePassword, password: r.Password}
+	if checkFree(tx, r.Username) != nil {
+		b.username, b.hint = "", r.Username
+	}
+	p, _, err := a.create(tx, b)
+	if errors.Is(err, errTaken) {
+		return invalidToken()
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec("UPDATE tokens SET used_at = $3 WHERE email = $1 AND purpose = $2 AND used_at IS NULL", t.email, forSignUp, a.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("void other registrations: %w", err)
+	}
+	return a.tell(ctx, tx, p, "account.created")
+}
+
+// cmpErr is the first error that is one.
+func cmpErr(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

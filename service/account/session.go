@@ -1,0 +1,299 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/workspace"
+)
+
+// sessionPrefix lets scanners recognise a session's value that leaked.
+const sessionPrefix = "svcs_"
+
+// How a session came to be.
+const (
+	byPassword = "password"
+	byGitHub   = "github"
+)
+
+// seenPause is the least time between two notes that a session was used.
+const seenPause = time.Minute
+
+// maxUserAgent is in bytes.
+const maxUserAgent = 256
+
+// Session is a browser that is signed in.
+type Session struct {
+	ID         string
+	CreatedAt  time.Time
+	LastSeenAt time.Time
+	ExpiresAt  time.Time
+	AuthTime   time.Time // when the person last proved who they are
+	Method     string    // password or github
+	IP         string
+	UserAgent  string
+	Surface    string
+
+	identity string
+}
+
+// Who is somebody signed in.
+type Who struct {
+	Session Session
+	Account Account
+}
+
+// SignedIn is a new session and its value, which is shown once.
+type SignedIn struct {
+	Who
+	Token  string
+	Device string // marks this browser as one that the account knows; empty: unchanged
+}
+
+// start opens a session for a person and ends the oldest when there are too many.
+func (a *Accounts) start(ctx context.Context, tx *sqldb.Tx, p Account, method, identity string) (SignedIn, error) {
+	now, from := a.Now(), audit.From(ctx)
+	s := Session{
+		ID: "ses_" + ulid.Make().String(), CreatedAt: now, LastSeenAt: now, AuthTime: now, Method: method,
+		IP: from.IP, UserAgent: from.UserAgent[:min(len(from.UserAgent), maxUserAgent)], Surface: from.Surface, identity: identity,
+	}
+	s.ExpiresAt = a.expiry(s)
+	value := sessionPrefix + random()
+	_, err := tx.Exec(`INSERT INTO sessions (id, token, account, created_at, last_seen_at, auth_time, auth_method, identity, ip, user_agent, surface)
+		VALUES ($1, $2, $3, $4, $4, $4, $5, $6, $7, $8, $9)`,
+		s.ID, fingerprint(value), p.ID, now.UnixMilli(), method, identity, s.IP, s.UserAgent, s.Surface)
+	if err != nil {
+		return SignedIn{}, fmt.Errorf("start session: %w", err)
+	}
+	if err := a.makeRoom(tx, p.ID); err != nil {
+		return SignedIn{}, err
+	}
+	return SignedIn{Who: Who{Session: s, Account: p}, Token: value}, nil
+}
+
+// makeRoom ends the oldest sessions beyond the most that an account may have.
+func (a *Accounts) makeRoom(tx *sqldb.Tx, account string) error {
+	now := a.Now()
+	_, err := tx.Exec(`UPDATE sessions SET revoked_at = $2, revoke_reason = 'too_many' WHERE id IN (
+		SELECT id FROM sessions WHERE account = $1 AND revoked_at IS NULL AND last_seen_at > $3 AND created_at > $4
+		ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $5)`,
+		account, now.UnixMilli(), now.Add(-a.Idle).UnixMilli(), now.Add(-a.Absolute).UnixMilli(), a.MaxSessions)
+	if err != nil {
+		return fmt.Errorf("end oldest sessions: %w", err)
+	}
+	return nil
+}
+
+// expiry is when a session ends if nobody uses it: the lifetimes of now hold for sessions of before.
+func (a *Accounts) expiry(s Session) time.Time {
+	idle, absolute := s.LastSeenAt.Add(a.Idle), s.CreatedAt.Add(a.Absolute)
+	if idle.Before(absolute) {
+		return idle
+	}
+	return absolute
+}
+
+const sessionColumns = `s.id, s.created_at, s.last_seen_at, s.auth_time, s.auth_method, s.identity, s.ip, s.user_agent, s.surface`
+
+func sessionFields(s *Session, times *[3]int64) []any {
+	return []any{&s.ID, &times[0], &times[1], &times[2], &s.Method, &s.identity, &s.IP, &s.UserAgent, &s.Surface}
+}
+
+func (a *Accounts) completed(s Session, times [3]int64) Session {
+	s.CreatedAt, s.LastSeenAt, s.AuthTime = time.UnixMilli(times[0]), time.UnixMilli(times[1]), time.UnixMilli(times[2])
+	s.ExpiresAt = a.expiry(s)
+	return s
+}
+
+// Who is behind a session's value; found is false for every value that opens nothing, whatever the reason.
+func (a *Accounts) Who(ctx context.Context, value string) (who Who, found bool, err error) {
+	if !plausible(value) {
+		return who, false, nil
+	}
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		who, found, err = a.who(tx, value)
+		return err
+	})
+	if err != nil || !found {
+		return Who{}, false, err
+	}
+	if a.Now().Sub(who.Session.LastSeenAt) >= seenPause {
+		err = a.seen(ctx, who.Session.ID)
+	}
+	return who, true, err
+}
+
+func plausible(value string) bool {
+	return len(value) == len(sessionPrefix)+43 && value[:len(sessionPrefix)] == sessionPrefix
+}
+
+func (a *Accounts) who(tx *sqldb.Tx, value string) (Who, bool, error) {
+	var s Session
+	var times [3]int64
+	row := tx.QueryRow(`SELECT `+accountColumns+`, `+sessionColumns+` FROM sessions s JOIN accounts a ON a.id = s.account
+		WHERE s.token = $1 AND s.revoked_at IS NULL`, fingerprint(value))
+	p, err := scanAccount(row, sessionFields(&s, &times)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Who{}, false, nil
+	}
+	if err != nil {
+		return Who{}, false, fmt.Errorf("find session: %w", err)
+	}
+	s = a.completed(s, times)
+	return Who{Session: s, Account: p}, p.alive() && a.Now().Before(s.ExpiresAt), nil
+}
+
+// seen notes that a session is in use.
+func (a *Accounts) seen(ctx context.Context, id string) error {
+	now := a.Now()
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec("UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $3",
+			id, now.UnixMilli(), now.Add(-seenPause).UnixMilli()+1)
+		return err
+	})
+}
+
+// NeedFresh refuses unless the person proved who they are a short while ago.
+func (a *Accounts) NeedFresh(who Who) error {
+	if a.Now().Sub(who.Session.AuthTime) <= a.Fresh {
+		return nil
+	}
+	return reauthRequired(who.Account.Methods)
+}
+
+// Workspaces lists the workspaces of a person.
+func (a *Accounts) Workspaces(ctx context.Context, account string) (all []workspace.Membership, err error) {
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		all, err = workspace.Of(tx, account)
+		return err
+	})
+	return all, err
+}
+
+// Logout ends the session of a value. It does not matter whether there was one.
+func (a *Accounts) Logout(ctx context.Context, value string) error {
+	if !plausible(value) {
+		return nil
+	}
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		who, found, err := a.who(tx, value)
+		if err != nil || !found {
+			return err
+		}
+		if err := a.end(tx, "logout", "id = $3", who.Session.ID); err != nil {
+			return err
+		}
+		return a.tell(ctx, tx, who.Account, "session.ended")
+	})
+}
+
+// end revokes the sessions that a condition names; its first argument is $3.
+func (a *Accounts) end(tx *sqldb.Tx, reason, where string, args ...any) error {
+	_, err := a.endCounted(tx, reason, where, args...)
+	return err
+}
+
+func (a *Accounts) endCounted(tx *sqldb.Tx, reason, where string, args ...any) (int64, error) {
+	n, err := tx.Exec("UPDATE sessions SET revoked_at = $1, revoke_reason = $2 WHERE revoked_at IS NULL AND "+where,
+		append([]any{a.Now().UnixMilli(), reason}, args...)...)
+	if err != nil {
+		return 0, fmt.Errorf("end sessions: %w", err)
+	}
+	return n, nil
+}
+
+// renew gives a session a new value after its person proved who they are; the old value dies with it.
+func (a *Accounts) renew(tx *sqldb.Tx, who Who, method string) (SignedIn, error) {
+	value, now := sessionPrefix+random(), a.Now()
+	n, err := tx.Exec("UPDATE sessions SET token = $2, auth_time = $3, last_seen_at = $3, auth_method = $4 WHERE id = $1 AND revoked_at IS NULL",
+		who.Session.ID, fingerprint(value), now.UnixMilli(), method)
+	if err != nil {
+		return SignedIn{}, fmt.Errorf("renew session: %w", err)
+	}
+	if n == 0 {
+		return SignedIn{}, unauthenticated()
+	}
+	who.Session.AuthTime, who.Session.LastSeenAt, who.Session.Method = now, now, method
+	who.Session.ExpiresAt = a.expiry(who.Session)
+	return SignedIn{Who: who, Token: value}, nil
+}
+
+// Unauthenticated is the type of the refusal of whoever is not signed in.
+const Unauthenticated = "unauthenticated"
+
+func unauthenticated() error {
+	return fault.New(Unauthenticated, "Sign in first.", "")
+}
+
+// Sessions lists where a person is signed in, the last used first.
+func (a *Accounts) Sessions(ctx context.Context, who Who) (all []Session, err error) {
+	now := a.Now()
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
+		all = nil
+		rows, err := tx.Query(`SELECT `+sessionColumns+` FROM sessions s WHERE s.account = $1 AND s.revoked_at IS NULL
+			ORDER BY s.last_seen_at DESC, s.id DESC LIMIT 1000`, who.Account.ID)
+		if err != nil {
+			return fmt.Errorf("list sessions: %w", err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var s Session
+			var times [3]int64
+			if err := rows.Scan(sessionFields(&s, &times)...); err != nil {
+				return fmt.Errorf("list sessions: %w", err)
+			}
+			all = append(all, a.completed(s, times))
+		}
+		return rows.Err()
+	})
+	return slices.DeleteFunc(all, func(s Session) bool { return !now.Before(s.ExpiresAt) }), err
+}
+
+// EndSession ends one session of a person.
+func (a *Accounts) EndSession(ctx context.Context, who Who, id string) error {
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		n, err := a.endCounted(tx, "ended by its person", "id = $3 AND account = $4", id, who.Account.ID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return notFound()
+		}
+		return a.Audit.Append(ctx, tx, audit.Event{
+			Actor: who.Account.Actor(), Action: "session.ended", Target: audit.Target{Kind: "session", ID: id}, Scope: who.Account.scope(),
+		})
+	})
+}
+
+// EndOthers ends all sessions of a person but the one they ask from.
+func (a *Accounts) EndOthers(ctx context.Context, who Who) (ended int64, err error) {
+	if err := a.NeedFresh(who); err != nil {
+		return 0, err
+	}
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		ended, err = a.endCounted(tx, "ended by its person", "account = $3 AND id <> $4", who.Account.ID, who.Session.ID)
+		if err != nil {
+			return err
+		}
+		return a.tell(ctx, tx, who.Account, "sessions.ended")
+	})
+	return ended, err
+}
+
+// Membership is a person's place in the workspace of a scope; found is false for strangers.
+func (a *Accounts) Membership(ctx context.Context, account, address string) (m workspace.Membership, found bool, err error) {
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		m, found, err = workspace.Find(tx, account, address)
+		return err
+	})
+	return m, found, err
+}

@@ -1,0 +1,153 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/throttle"
+)
+
+// PrepareSetup makes the link by which the first administrator comes in, and returns its token; the link of before dies.
+// It is empty when there is an administrator. Given is the token to use, so that many nodes share one; empty makes one.
+func (a *Accounts) PrepareSetup(ctx context.Context, given string) (value string, err error) {
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		value = ""
+		if there, err := hasAdmin(tx); err != nil || there {
+			return err
+		}
+		if _, err := tx.Exec("DELETE FROM tokens WHERE purpose = $1", forSetup); err != nil {
+			return fmt.Errorf("drop old set-up link: %w", err)
+		}
+		value = given
+		if value == "" {
+			value = random()
+		}
+		return a.keep(tx, value, token{purpose: forSetup, life: setupLife})
+	})
+	return value, err
+}
+
+func hasAdmin(tx *sqldb.Tx) (bool, error) {
+	var n int
+	err := tx.QueryRow("SELECT count(*) FROM accounts WHERE service_role = $1 AND deleted_at IS NULL", RoleAdmin).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("look for an administrator: %w", err)
+	}
+	return n > 0, nil
+}
+
+// lockStaff makes those who make administrators wait for each other. SQLite has one writer anyway.
+func lockStaff(tx *sqldb.Tx) error {
+	if tx.Dialect() != sqldb.Postgres {
+		return nil
+	}
+	_, err := tx.Exec("SELECT pg_advisory_xact_lock(hashtext('svc staff'))")
+	return err
+}
+
+// SetupOpen reports whether the first administrator is still to come.
+func (a *Accounts) SetupOpen(ctx context.Context) (open bool, err error) {
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
+		there, err := hasAdmin(tx)
+		open = !there
+		return err
+	})
+	return open, err
+}
+
+// Setup makes the first administrator. Whoever holds the token is the operator, so the address counts as proven.
+func (a *Accounts) Setup(ctx context.Context, value string, r Registration) (made Registered, err error) {
+	if err := a.admitSetup(ctx, value); err != nil {
+		return made, err
+	}
+	if r, err = a.check(r); err != nil {
+		return made, err
+	}
+	derived, err := a.hasher.hash(ctx, r.Password)
+	if err != nil {
+		return made, err
+	}
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if err := a.openSetup(tx, value); err != nil {
+			return err
+		}
+		p, w, err := a.createAdmin(ctx, tx, r, derived)
+		if err != nil {
+			return err
+		}
+		made = Registered{Created: true, Workspace: w}
+		made.SignedIn, err = a.firstSession(ctx, tx, p)
+		return err
+	})
+	if errors.Is(err, errTaken) {
+		err = invalidCredentials()
+	}
+	return made, err
+}
+
+// SetupExisting raises somebody who is signed in to the first administrator.
+func (a *Accounts) SetupExisting(ctx context.Context, value string, who Who) error {
+	if err := a.admitSetup(ctx, value); err != nil {
+		return err
+	}
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if err := a.openSetup(tx, value); err != nil {
+			return err
+		}
+		p, found, err := locked(tx, who.Account.ID)
+		if err != nil {
+			return err
+		}
+		if !found || !p.alive() {
+			return unauthenticated()
+		}
+		return a.setRole(ctx, tx, p, RoleAdmin, p.Actor())
+	})
+}
+
+// admitSetup refuses a set-up that cannot succeed before it costs anything.
+func (a *Accounts) admitSetup(ctx context.Context, value string) error {
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		wait, err := throttle.Take(tx, a.Now(), "setup-ip:"+source(ctx), perSource)
+		if err != nil {
+			return err
+		}
+		if wait > 0 {
+			return limited("setup", wait)
+		}
+		return a.checkSetup(tx, value)
+	})
+}
+
+func (a *Accounts) checkSetup(tx *sqldb.Tx, value string) error {
+	if there, err := hasAdmin(tx); err != nil || there {
+		return cmpErr(err, fault.New(SetupClosed, "This service has an administrator.", "An administrator can grant the role to others."))
+	}
+	var n int
+	err := tx.QueryRow("SELECT count(*) FROM tokens WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
+		fingerprint(value), forSetup, a.Now().UnixMilli()).Scan(&n)
+	if err != nil {
+		return fmt.Errorf("find set-up token: %w", err)
+	}
+	if n == 0 {
+		return invalidToken()
+	}
+	return nil
+}
+
+// openSetup uses the token; of two who come with it, one becomes administrator.
+func (a *Accounts) openSetup(tx *sqldb.Tx, value string) error {
+	if err := lockStaff(tx); err != nil {
+		return err
+	}
+	if err := a.checkSetup(tx, value); err != nil {
+		return err
+	}
+	if _, found, err := a.use(tx, value, forSetup); err != nil || !found {
+		return cmpErr(err, invalidToken())
+	}
+	return nil
+}

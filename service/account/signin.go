@@ -1,0 +1,209 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/throttle"
+)
+
+// Why somebody goes to a provider.
+const (
+	IntentSignIn  = "signin"
+	IntentLink    = "link"    // to add a way into the account they are in
+	IntentConnect = "connect" // the same, for what the provider can do for them
+	IntentReauth  = "reauth"  // to prove again who they are
+)
+
+// startsPerSource bounds how many states one party can have stored.
+var startsPerSource = throttle.Rate{Limit: 100, Per: 5 * time.Minute}
+
+// SignInRequest is somebody who wants to go to a provider.
+type SignInRequest struct {
+	ReturnTo string // where to go afterwards; checked by the caller, kept as it is
+	Intent   string // one of the Intents. Defaults to IntentSignIn
+	Who      *Who   // who is signed in; nil: nobody
+	Browser  string // the value that the browser has from an earlier Redirect; empty: none
+}
+
+// StartSignIn sends a browser to a provider. All intents but IntentSignIn need somebody signed in, and all of those but
+// IntentReauth somebody who proved a short while ago who they are.
+func (a *Accounts) StartSignIn(ctx context.Context, provider string, r SignInRequest) (Redirect, error) {
+	if err := knownProvider(provider); err != nil {
+		return Redirect{}, err
+	}
+	s, err := a.configured(ctx, provider)
+	if err != nil {
+		return Redirect{}, err
+	}
+	if r.Intent == "" {
+		r.Intent = IntentSignIn
+	}
+	if err := a.mayLeave(r); err != nil {
+		return Redirect{}, err
+	}
+	state, verifier := random(), oauth2.GenerateVerifier()
+	to := Redirect{Browser: markBrowser(r.Browser), Life: signInLife}
+	j := journey{
+		Provider: provider, Browser: fingerprint(to.Browser), Intent: r.Intent, ReturnTo: r.ReturnTo,
+		Verifier: a.box.Seal(sealedIn(state), []byte(verifier)),
+	}
+	if r.Intent == IntentSignIn {
+		r.Who = nil // the state is good for whoever this browser is by then
+	}
+	if err := a.keepState(ctx, state, j, r.Who); err != nil {
+		return Redirect{}, err
+	}
+	challenge := oauth2.S256ChallengeFromVerifier(verifier)
+	to.URL = a.github.AuthorizeURL(s.app, a.route(provider, "callback"), state, challenge, r.Intent == IntentLink)
+	return to, nil
+}
+
+// keepState stores the state of a sign-in, unless too many come from one place.
+func (a *Accounts) keepState(ctx context.Context, state string, j journey, who *Who) error {
+	var wait time.Duration
+	err := a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if wait, err = throttle.Take(tx, a.Now(), "oauth-ip:"+source(ctx), startsPerSource); err != nil || wait > 0 {
+			return err
+		}
+		return a.depart(tx, state, forState, j, who, signInLife)
+	})
+	if err == nil && wait > 0 {
+		err = limited("login", wait)
+	}
+	return err
+}
+
+// sealedIn binds what is sealed to the state that carries it.
+func sealedIn(state string) string { return "state " + fingerprint(state) }
+
+// mayLeave refuses an intent that the person must first be signed in for, or be signed in anew.
+func (a *Accounts) mayLeave(r SignInRequest) error {
+	if !slices.Contains([]string{IntentSignIn, IntentLink, IntentConnect, IntentReauth}, r.Intent) {
+		return fields{{Field: "intent", Type: invalid}}.refusal()
+	}
+	if r.Intent == IntentSignIn {
+		return nil
+	}
+	if r.Who == nil {
+		return unauthenticated()
+	}
+	if r.Intent == IntentReauth {
+		return nil
+	}
+	return a.NeedFresh(*r.Who)
+}
+
+// Callback is what a browser brings back from a provider.
+type Callback struct {
+	Code    string
+	State   string
+	Error   string // the provider's word for what went wrong
+	Browser string // the value of the Redirect's cookie
+	Who     *Who   // who is signed in; nil: nobody
+}
+
+// Outcome is how a visit to a provider ended.
+type Outcome struct {
+	SignedIn   *SignedIn // the new session, or the one that there was under a new value; nil: none
+	ReturnTo   string
+	LinkTicket string // an account has the address: Link or, with OfferNew, GoOnNew goes on from here
+	OfferNew   bool
+	Notice     string // the type of a warning to show at once
+	Denied     bool   // the person said no
+}
+
+// FinishSignIn goes on with somebody who comes back from a provider. The state is used up whatever comes of it, and before
+// the provider is asked: of two who come with one state, one goes on.
+func (a *Accounts) FinishSignIn(ctx context.Context, provider string, c Callback) (Outcome, error) {
+	out, err := a.finishSignIn(ctx, provider, c)
+	if err != nil {
+		a.refused(ctx, "login.refused")
+	}
+	return out, err
+}
+
+func (a *Accounts) finishSignIn(ctx context.Context, provider string, c Callback) (Outcome, error) {
+	if err := knownProvider(provider); err != nil {
+		return Outcome{}, err
+	}
+	j, err := a.comeBack(ctx, provider, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	switch {
+	case c.Error == "access_denied":
+		return Outcome{ReturnTo: j.ReturnTo, Denied: true}, nil
+	case c.Error != "":
+		return Outcome{}, fault.New(github.ExchangeFailed, "GitHub did not complete the sign-in.", "Start again.").
+			Because(errors.New("the callback carries an error"))
+	}
+	v, err := a.identify(ctx, provider, c, j)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return a.receive(ctx, v, j, c)
+}
+
+// comeBack uses up the state of a callback.
+func (a *Accounts) comeBack(ctx context.Context, provider string, c Callback) (j journey, err error) {
+	var ok bool
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		j, ok, err = a.arrive(tx, forState, arrival{provider, c.State, c.Browser, c.Who})
+		return err
+	})
+	if err == nil && !ok {
+		err = invalidState()
+	}
+	return j, err
+}
+
+// identify asks the provider whom a code stands for.
+func (a *Accounts) identify(ctx context.Context, provider string, c Callback, j journey) (visitor, error) {
+	app, err := a.app(ctx, provider)
+	if err != nil {
+		return visitor{}, err
+	}
+	verifier, err := a.box.Open(sealedIn(c.State), j.Verifier)
+	if err != nil {
+		return visitor{}, fmt.Errorf("read state: %w", err)
+	}
+	tokens, err := a.github.Exchange(ctx, app, c.Code, a.route(provider, "callback"), string(verifier))
+	if err != nil {
+		return visitor{}, err
+	}
+	user, err := a.github.User(ctx, tokens.Access)
+	if err != nil {
+		return visitor{}, err
+	}
+	emails, err := a.github.Emails(ctx, tokens.Access)
+	missing := errors.Is(err, github.ErrPermission)
+	if err != nil && !missing {
+		return visitor{}, err
+	}
+	v := visitor{
+		Provider: provider, Issuer: a.github.Host(), Subject: user.Subject(), Login: user.Login, Name: user.Name,
+		NoEmail: missing, Grant: grant{Client: app.ClientID, Tokens: tokens},
+	}
+	if e, ok := github.ChooseEmail(emails, user.Email, contact); ok {
+		v.Email, v.Verified = e.Address, e.Verified
+	}
+	return v, nil
+}
+
+// contact is an address that reaches a person, in its normal form.
+func contact(address string) (string, error) {
+	email, err := NormalEmail(address)
+	if err == nil && noReply(email) {
+		err = errEmailInvalid
+	}
+	return email, err
+}

@@ -1,0 +1,500 @@
+package account_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/account/githubtest"
+)
+
+func TestABrowserIsSentAwayWithAStateAndAChallenge(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, sqldbtest.SQLite(t), accounttest.Options{})
+	h.configure(t)
+	to, err := h.StartSignIn(accounttest.From(t), "github", account.SignInRequest{ReturnTo: "/x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(to.URL)
+	if err != nil || !strings.HasPrefix(to.URL, h.GitHub.URL+"/login/oauth/authorize?") {
+		t.Fatalf("sent to %s", to.URL)
+	}
+	q := u.Query()
+	if len(q.Get("state")) != 43 || len(q.Get("code_challenge")) != 43 || q.Get("code_challenge_method") != "S256" ||
+		q.Get("redirect_uri") != accounttest.Platform+"/api/auth/oauth/github/callback" || q.Get("client_id") == "" || q.Has("scope") {
+		t.Errorf("sent with %v", q)
+	}
+	if len(to.Browser) != 43 || to.Life != 10*time.Minute {
+		t.Errorf("redirect %+v", to)
+	}
+	again, err := h.StartSignIn(accounttest.From(t), "github", account.SignInRequest{Browser: to.Browser})
+	if err != nil || again.Browser != to.Browser {
+		t.Errorf("a second tab makes the first one useless: %v", err)
+	}
+	for _, odd := range []string{"short", strings.Repeat("x", 44)} {
+		if made, err := h.StartSignIn(accounttest.From(t), "github", account.SignInRequest{Browser: odd}); err != nil || made.Browser == odd {
+			t.Errorf("the browser keeps %q, %v", odd, err)
+		}
+	}
+	if held := dump(t, h.World); strings.Contains(held, q.Get("state")) || strings.Contains(held, to.Browser) {
+		t.Error("the database holds a state or the value of a browser")
+	}
+}
+
+func TestIntentsNeedSomebodySignedIn(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		ada := join(t, h.World, "ada@example.com")
+		start := func(intent string, who *account.Who) error {
+			return errOf(h.StartSignIn(accounttest.From(t), "github", account.SignInRequest{Intent: intent, Who: who}))
+		}
+		for _, intent := range []string{account.IntentLink, account.IntentConnect, account.IntentReauth} {
+			is(t, start(intent, nil), account.Unauthenticated)
+			if err := start(intent, &ada.Who); err != nil {
+				t.Errorf("%s: %v", intent, err)
+			}
+		}
+		for _, intent := range []string{"Link", "delete", "signin ", "signin,link"} {
+			is(t, start(intent, &ada.Who), fault.InvalidRequest)
+		}
+		h.Clock.Pass(10*time.Minute + time.Millisecond)
+		is(t, start(account.IntentLink, &ada.Who), account.ReauthRequired)
+		is(t, start(account.IntentConnect, &ada.Who), account.ReauthRequired)
+		if err := start(account.IntentReauth, &ada.Who); err != nil {
+			t.Errorf("reauth: %v", err)
+		}
+	})
+}
+
+func TestEveryWayBackFromGitHubEndsAsPromised(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		reset := h.Clock.Now().Add(90 * time.Second)
+		for name, c := range map[string]struct {
+			route string
+			fault githubtest.Fault
+			typ   string
+			after time.Duration
+			calls int // of the token endpoint
+		}{
+			"token says no":          {tokenRoute, githubtest.Raw(200, `{"error":"bad_verification_code","error_description":"x"}`), github.ExchangeFailed, 0, 1},
+			"token says who knows":   {tokenRoute, githubtest.Raw(200, `{"error":"ghu_surprise"}`), github.ExchangeFailed, 0, 1},
+			"wrong secret":           {tokenRoute, githubtest.Raw(200, `{"error":"incorrect_client_credentials"}`), github.ExchangeFailed, 0, 1},
+			"empty token":            {tokenRoute, githubtest.Raw(200, `{"access_token":"","token_type":"bearer"}`), github.ExchangeFailed, 0, 1},
+			"no token":               {tokenRoute, githubtest.Raw(200, `{"token_type":"bearer"}`), github.ExchangeFailed, 0, 1},
+			"token not JSON":         {tokenRoute, githubtest.HTML(), github.ExchangeFailed, 0, 1},
+			"token 404":              {tokenRoute, githubtest.Status(404), github.ExchangeFailed, 0, 1},
+			"token 500":              {tokenRoute, githubtest.Status(500), github.ExchangeFailed, 0, 1},
+			"token moved":            {tokenRoute, githubtest.Redirect("https://evil.example.com/steal"), github.ExchangeFailed, 0, 1},
+			"token cut off":          {tokenRoute, githubtest.Truncated(), github.ExchangeFailed, 0, 1},
+			"token too long":         {tokenRoute, githubtest.Oversized(), github.ExchangeFailed, 0, 1},
+			"token limited":          {tokenRoute, githubtest.Slowed(429, 7), github.RateLimited, 7 * time.Second, 1},
+			"unverified person":      {tokenRoute, githubtest.Raw(200, `{"error":"unverified_user_email"}`), github.EmailUnverified, 0, 1},
+			"user 401":               {userRoute, githubtest.Status(401), github.Unavailable, 0, 1},
+			"user 500":               {userRoute, githubtest.Status(500), github.Unavailable, 0, 1},
+			"user 503":               {userRoute, githubtest.Status(503), github.Unavailable, 0, 1},
+			"user page":              {userRoute, githubtest.HTML(), github.Unavailable, 0, 1},
+			"user cut off":           {userRoute, githubtest.Truncated(), github.Unavailable, 0, 1},
+			"user limited":           {userRoute, githubtest.Spent(reset), github.RateLimited, 90 * time.Second, 1},
+			"user id a text":         {userRoute, githubtest.Raw(200, `{"id":"583231","login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id 0":              {userRoute, githubtest.Raw(200, `{"id":0,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id negative":       {userRoute, githubtest.Raw(200, `{"id":-583231,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id a fraction":     {userRoute, githubtest.Raw(200, `{"id":583231.5,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id an exponent":    {userRoute, githubtest.Raw(200, `{"id":5e5,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id too long":       {userRoute, githubtest.Raw(200, `{"id":99999999999999999999,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id null":           {userRoute, githubtest.Raw(200, `{"id":null,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id twice":          {userRoute, githubtest.Raw(200, `{"id":583231,"id":480938,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id in capitals":    {userRoute, githubtest.Raw(200, `{"ID":583231,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"addresses 500":          {emailsRoute, githubtest.Status(500), github.Unavailable, 0, 1},
+			"addresses 403 for else": {emailsRoute, githubtest.Status(403), github.Unavailable, 0, 1},
+			"addresses limited":      {emailsRoute, githubtest.Slowed(403, 11), github.RateLimited, 11 * time.Second, 1},
+			"addresses spent":        {emailsRoute, githubtest.Spent(reset), github.RateLimited, 90 * time.Second, 1},
+		} {
+			b := &browser{h: h, as: "octocat"}
+			h.GitHub.Heal()
+			q := b.leave(t, account.IntentSignIn)
+			h.GitHub.Forget()
+			h.GitHub.FailOnce(c.route, c.fault)
+			out, err := b.comeBack(t, q)
+			if !fault.Is(err, c.typ) || out != (account.Outcome{}) || (fault.From(err).RetryAfter-c.after).Abs() >= time.Second {
+				t.Errorf("%s: %+v, %v after %v", name, out, err, fault.From(err).RetryAfter)
+			}
+			if n := h.GitHub.Calls(tokenRoute); n != c.calls {
+				t.Errorf("%s: %d tokens were asked for", name, n)
+			}
+			h.GitHub.Heal()
+			is(t, errOf(b.comeBack(t, q)), account.InvalidState)
+		}
+		if n := h.query(t, "SELECT count(*) FROM identities"); n != 0 {
+			t.Errorf("%d identities", n)
+		}
+		b := &browser{h: h, as: "octocat"}
+		out, err := b.visit(t, account.IntentSignIn)
+		if err != nil || out.SignedIn == nil || out.ReturnTo != "/here" || out.Notice != "" || out.Denied {
+			t.Fatalf("sign in: %+v, %v", out, err)
+		}
+		if in := out.SignedIn; in.Account.Email != "octocat@example.com" || !in.Account.EmailVerified || in.Session.Method != "github" ||
+			fmt.Sprint(in.Account.Methods) != "[github]" || len(in.Account.Warnings()) != 0 || in.Account.DisplayName != "Mona Lisa Octocat" {
+			t.Errorf("account %+v", in.Account)
+		}
+		if all := h.actions(t, "users/octocat/personal"); fmt.Sprint(all) != "[account.created login.github]" {
+			t.Errorf("told: %v", all)
+		}
+	})
+}
+
+func TestWhoSaysNoIsNotSignedInAndTheStateIsUsed(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		for _, c := range []struct {
+			word   string
+			denied bool
+		}{{"access_denied", true}, {"application_suspended", false}, {"redirect_uri_mismatch", false}} {
+			b := &browser{h: h, as: "octocat"}
+			h.GitHub.Deny(c.word)
+			q := b.leave(t, account.IntentSignIn)
+			h.GitHub.Deny("")
+			h.GitHub.Forget()
+			out, err := b.comeBack(t, q)
+			if c.denied && (err != nil || !out.Denied || out.SignedIn != nil) {
+				t.Errorf("%s: %+v, %v", c.word, out, err)
+			}
+			if !c.denied {
+				is(t, err, github.ExchangeFailed)
+			}
+			is(t, errOf(b.comeBack(t, q)), account.InvalidState)
+			if n := h.GitHub.Calls(); n != 0 {
+				t.Errorf("GitHub was asked %d times", n)
+			}
+		}
+	})
+}
+
+func TestACodeBesideAnErrorIsNotUsed(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		b := &browser{h: h, as: "octocat"}
+		q := b.leave(t, account.IntentSignIn)
+		h.GitHub.Forget()
+		q.Set("error", "access_denied")
+		if out, err := b.comeBack(t, q); err != nil || !out.Denied || out.SignedIn != nil {
+			t.Errorf("%+v, %v", out, err)
+		}
+		q.Del("error")
+		is(t, errOf(b.comeBack(t, q)), account.InvalidState)
+		if n := h.GitHub.Calls(); n != 0 {
+			t.Errorf("GitHub was asked %d times", n)
+		}
+	})
+}
+
+func TestAStateIsOfOneBrowserOneProviderOneSessionAndOneUse(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		ada, eve := join(t, h.World, "ada@example.com"), join(t, h.World, "eve@example.com")
+		for name, c := range map[string]struct {
+			intent string
+			spoil  func(q url.Values, back *account.Callback)
+		}{
+			"missing":        {"", func(_ url.Values, c *account.Callback) { c.State = "" }},
+			"unknown":        {"", func(_ url.Values, c *account.Callback) { c.State = strings.Repeat("A", 43) }},
+			"its hash":       {"", func(_ url.Values, c *account.Callback) { c.State = account.Fingerprint(c.State) }},
+			"longer":         {"", func(_ url.Values, c *account.Callback) { c.State += "=" }},
+			"other browser":  {"", func(_ url.Values, c *account.Callback) { c.Browser = strings.Repeat("B", 43) }},
+			"no browser":     {"", func(_ url.Values, c *account.Callback) { c.Browser = "" }},
+			"browser's hash": {"", func(_ url.Values, c *account.Callback) { c.Browser = account.Fingerprint(c.Browser) }},
+			"other provider": {"", func(_ url.Values, c *account.Callback) {
+				execute(t, h.World, `UPDATE tokens SET data = replace(data, '"provider":"github"', '"provider":"gitlab"') WHERE hash = $1`, account.Fingerprint(c.State))
+			}},
+			"too old":            {"", func(_ url.Values, c *account.Callback) { h.Clock.Pass(10 * time.Minute) }},
+			"link, nobody":       {account.IntentLink, func(_ url.Values, c *account.Callback) { c.Who = nil }},
+			"link, other person": {account.IntentLink, func(_ url.Values, c *account.Callback) { c.Who = &eve.Who }},
+			"link, other session": {account.IntentLink, func(_ url.Values, c *account.Callback) {
+				c.Who = &account.Who{Session: eve.Session, Account: ada.Account}
+			}},
+			"connect, nobody":      {account.IntentConnect, func(_ url.Values, c *account.Callback) { c.Who = nil }},
+			"reauth, nobody":       {account.IntentReauth, func(_ url.Values, c *account.Callback) { c.Who = nil }},
+			"reauth, other person": {account.IntentReauth, func(_ url.Values, c *account.Callback) { c.Who = &eve.Who }},
+		} {
+			b := &browser{h: h, as: "hubot"}
+			if c.intent != "" {
+				b.login(t, "ada@example.com")
+			}
+			q := b.leave(t, c.intent)
+			h.GitHub.Forget()
+			back := b.callback(t, q)
+			c.spoil(q, &back)
+			if out, err := h.FinishSignIn(accounttest.From(t), "github", back); !fault.Is(err, account.InvalidState) || out != (account.Outcome{}) {
+				t.Errorf("%s: %+v, %v", name, out, err)
+			}
+			if n := h.GitHub.Calls(); n != 0 {
+				t.Errorf("%s: GitHub was asked %d times", name, n)
+			}
+		}
+		b := &browser{h: h, as: "hubot"}
+		q := b.leave(t, "")
+		h.Clock.Pass(10*time.Minute - time.Millisecond)
+		// GitHub's code is as old, and good for as long.
+		if _, err := b.comeBack(t, q); err != nil {
+			t.Errorf("just in time: %v", err)
+		}
+		is(t, errOf(b.comeBack(t, q)), account.InvalidState)
+	})
+}
+
+func TestAStateThatWasShownInAnotherBrowserIsGone(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		b := &browser{h: h, as: "octocat"}
+		q := b.leave(t, account.IntentSignIn)
+		thief := b.callback(t, q)
+		thief.Browser = strings.Repeat("B", 43)
+		is(t, errOf(h.FinishSignIn(accounttest.From(t), "github", thief)), account.InvalidState)
+		is(t, errOf(b.comeBack(t, q)), account.InvalidState)
+	})
+}
+
+func TestACodeOfAnotherJourneyIsRefused(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		eve, victim := &browser{h: h, as: "hubot"}, &browser{h: h, as: "octocat"}
+		stolen := eve.leave(t, account.IntentSignIn)
+		q := victim.leave(t, account.IntentSignIn)
+		// Whoever slips in a code of their own consent does not know the verifier.
+		q.Set("code", stolen.Get("code"))
+		is(t, errOf(victim.comeBack(t, q)), github.ExchangeFailed)
+		if n := h.query(t, "SELECT count(*) FROM identities"); n != 0 {
+			t.Errorf("%d identities", n)
+		}
+		q = victim.leave(t, account.IntentSignIn)
+		q.Del("code")
+		is(t, errOf(victim.comeBack(t, q)), github.ExchangeFailed)
+	})
+}
+
+func TestOfManyCallbacksWithOneStateOneMakesASession(t *testing.T) {
+	t.Parallel()
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		h := newHub(t, address, accounttest.Options{})
+		h.configure(t)
+		nodes := []*accounttest.World{h.World, h.beside(t, address)}
+		b := &browser{h: h, as: "octocat"}
+		back := b.callback(t, b.leave(t, account.IntentSignIn))
+		h.GitHub.Forget()
+		ended := make(chan error, 16)
+		for i := range cap(ended) {
+			ctx := accounttest.From(t)
+			go func() { ended <- errOf(nodes[i%2].FinishSignIn(ctx, "github", back)) }()
+		}
+		won := 0
+		for range cap(ended) {
+			if err := <-ended; err == nil {
+				won++
+			} else {
+				is(t, err, account.InvalidState)
+			}
+		}
+		sessions := h.query(t, "SELECT count(*) FROM sessions s JOIN identities i ON i.id = s.identity")
+		if won != 1 || sessions != 1 || h.GitHub.Calls(tokenRoute) != 1 {
+			t.Errorf("%d won, %d sessions, %d tokens", won, sessions, h.GitHub.Calls(tokenRoute))
+		}
+	})
+}
+
+func TestSigningInEndsTheSessionThatTheBrowserHad(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		b := &browser{h: h, as: "octocat"}
+		first := b.signIn(t)
+		second := b.signIn(t)
+		if signedIn(t, h.World, first.Token) || !signedIn(t, h.World, second.Token) || first.Account.ID != second.Account.ID {
+			t.Error("the value of before opens something")
+		}
+	})
+}
+
+func TestAddressesThatAreNoneAreNobodys(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		victim := join(t, h.World, "victim@example.com")
+		for i, address := range []string{
+			"victim＠example.com", "victim@example.com\r\nBcc: eve@example.com", strings.Repeat("v", 300) + "@example.com", "victim@@example.com",
+			"\"victim\"@example.com", "victim@example.com ", " victim@example.com", "victim@example.com\x00", "<victim@example.com>",
+			"victim@example", "victim@", "@example.com", "583231+octocat@users.noreply.github.com", "X@USERS.NOREPLY.GITHUB.COM",
+			"vıctim@example.com", "victim\u200b@example.com",
+		} {
+			b, _ := h.person(t, fmt.Sprintf("odd-%d", i), address)
+			in := b.signIn(t)
+			if in.Account.Email != "" || in.Account.EmailVerified || in.Account.ID == victim.Account.ID || len(in.Account.Warnings()) != 0 {
+				t.Errorf("%q: %+v", address, in.Account)
+			}
+		}
+	})
+}
+
+func TestAnAddressIsFoundInAllItsForms(t *testing.T) {
+	eachHub(t, accounttest.Options{Mail: true}, func(t *testing.T, h *hub) {
+		joinByMail(t, h.World, "victim@xn--bcher-kva.example")
+		for i, address := range []string{"VICTIM@bücher.example", "victim@xn--bcher-kva.example", "Victim@XN--BCHER-KVA.EXAMPLE", "victim@BÜCHER.example"} {
+			b, _ := h.person(t, fmt.Sprintf("form-%d", i), address)
+			if out, err := b.visit(t, ""); err != nil || out.SignedIn != nil || out.LinkTicket == "" {
+				t.Errorf("%s: %+v, %v", address, out, err)
+			}
+		}
+		for i, address := range []string{"vic.tim@xn--bcher-kva.example", "victim+tag@bücher.example", "victim@buecher.example"} {
+			b, _ := h.person(t, fmt.Sprintf("another-%d", i), address)
+			if in := b.signIn(t); in.Account.Email == "" {
+				t.Errorf("%s is taken for another", address)
+			}
+		}
+	})
+}
+
+func TestLargeNumbersAreTwoPeople(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		ids := map[string]bool{}
+		for i, id := range []int64{1 << 53, 1<<53 + 1, 1<<63 - 1} {
+			h.GitHub.AddUser(githubtest.User{ID: id, Login: fmt.Sprintf("big-%d", i)})
+			in := (&browser{h: h, as: fmt.Sprintf("big-%d", i)}).signIn(t)
+			ids[in.Account.ID] = true
+		}
+		if len(ids) != 3 {
+			t.Errorf("%d accounts", len(ids))
+		}
+	})
+}
+
+func TestAMissingPermissionIsReportedAndNotFatal(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		victim := join(t, h.World, "victim@example.com")
+		h.GitHub.SetPermission(h.App, "emails", "")
+		for _, c := range []struct {
+			login, public, email string
+			denial               int
+			inUse                bool
+		}{
+			{"public", "public@example.com", "public@example.com", 403, false},
+			{"null", "", "", 403, false},
+			{"hidden", "1+hidden@users.noreply.github.com", "", 404, false},
+			{"thief", "Victim@example.com", "", 404, true},
+		} {
+			h.GitHub.DenyEmailsWith(c.denial)
+			h.GitHub.AddUser(githubtest.User{Login: c.login, Email: c.public})
+			b := &browser{h: h, as: c.login}
+			out, err := b.visit(t, account.IntentSignIn)
+			if err != nil || out.SignedIn == nil || out.Notice != account.WarnNoEmail {
+				t.Fatalf("%s: %+v, %v", c.login, out, err)
+			}
+			who := b.who(t)
+			if who.Account.Email != c.email || who.Account.EmailVerified || who.Account.ID == victim.Account.ID {
+				t.Errorf("%s: %+v", c.login, who.Account)
+			}
+			if c.email != "" && who.Account.EmailSource != "provider_public_profile" {
+				t.Errorf("%s: from %s", c.login, who.Account.EmailSource)
+			}
+			w := who.Account.Warnings()
+			if len(w) == 0 || w[0].Type != account.WarnNoEmail || w[0].Provider != "github" || w[0].Message !=
+				"The GitHub app lacks the Email addresses (read) account permission; the public profile address is used and is not verified." {
+				t.Errorf("%s: %+v", c.login, w)
+			}
+			if inUse := len(w) == 2 && w[1].Type == account.WarnEmailInUse; inUse != c.inUse {
+				t.Errorf("%s: %+v", c.login, w)
+			}
+			if all := h.actions(t, "users/"+who.Account.Username+"/personal"); fmt.Sprint(all) != "[account.created login.github provider_email_permission_missing]" {
+				t.Errorf("told: %v", all)
+			}
+		}
+		h.GitHub.SetPermission(h.App, "emails", "read")
+		b := &browser{h: h, as: "public"}
+		if out, err := b.visit(t, ""); err != nil || out.Notice != "" || len(b.who(t).Account.Warnings()) != 0 {
+			t.Errorf("the warning stays: %+v, %v", out, err)
+		}
+	})
+}
+
+func TestProvingAgainTakesTheSamePerson(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		b := &browser{h: h, as: "octocat"}
+		first := b.signIn(t)
+		h.Clock.Pass(11 * time.Minute)
+		is(t, h.NeedFresh(*b.who(t)), account.ReauthRequired)
+		b.as = "hubot"
+		is(t, errOf(b.visit(t, account.IntentReauth)), account.InvalidCredentials)
+		if n := h.query(t, "SELECT count(*) FROM identities"); n != 1 {
+			t.Errorf("%d identities", n)
+		}
+		b.as = "octocat"
+		out, err := b.visit(t, account.IntentReauth)
+		if err != nil || out.SignedIn.Session.ID != first.Session.ID || out.SignedIn.Token == first.Token {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		if err := h.NeedFresh(*b.who(t)); err != nil || signedIn(t, h.World, first.Token) {
+			t.Errorf("not proven: %v", err)
+		}
+		if all := h.actions(t, "users/octocat/personal"); !has(all, "session.confirmed") {
+			t.Errorf("told: %v", all)
+		}
+		// An identity of the account that the session did not come by is another person for it.
+		b.as = "hubot"
+		if _, err := b.visit(t, account.IntentLink); err != nil {
+			t.Fatal(err)
+		}
+		is(t, errOf(b.visit(t, account.IntentReauth)), account.InvalidCredentials)
+	})
+}
+
+func TestASessionByPasswordIsProvenByAnIdentityOfItsOwn(t *testing.T) {
+	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
+		join(t, h.World, "ada@example.com")
+		b := &browser{h: h, as: "hubot"}
+		b.login(t, "ada@example.com")
+		is(t, errOf(b.visit(t, account.IntentReauth)), account.InvalidCredentials)
+		if _, err := b.visit(t, account.IntentLink); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := b.visit(t, account.IntentReauth); err != nil || out.SignedIn.Session.Method != "github" {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}
+
+func TestStatesAreNotStoredWithoutEnd(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, sqldbtest.SQLite(t), accounttest.Options{})
+	h.configure(t)
+	ctx, refused := accounttest.Request(t, "192.0.2.1"), 0
+	for range 120 {
+		if err := errOf(h.StartSignIn(ctx, "github", account.SignInRequest{})); fault.Is(err, account.RateLimited) && fault.From(err).RetryAfter > 0 {
+			refused++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused != 20 {
+		t.Errorf("%d were refused", refused)
+	}
+	h.Clock.Pass(31 * 24 * time.Hour)
+	if _, err := h.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := h.query(t, "SELECT count(*) FROM tokens"); n != 0 {
+		t.Errorf("%d tokens are left", n)
+	}
+}
+
+func TestAVerifierIsSealed(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, sqldbtest.SQLite(t), accounttest.Options{})
+	h.configure(t)
+	b := &browser{h: h, as: "octocat"}
+	q := b.leave(t, "")
+	held := dump(t, h.World)
+	b.comeBack(t, q)
+	for _, r := range h.GitHub.Journal() {
+		form, _ := url.ParseQuery(r.Body)
+		v := form.Get("code_verifier")
+		if v != "" && (strings.Contains(held, v) || strings.Contains(held, base64.StdEncoding.EncodeToString([]byte(v)))) {
+			t.Error("the database holds the verifier")
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"svc.dev/svc/internal/sqldb"
+)
+
+// ticket is a visitor who waits: an account has their address, and they may or may not be its holder.
+type ticket struct {
+	Visitor visitor
+	Browser string // fingerprint
+	Offer   bool   // the holder did not prove the address: the visitor may go on without it
+
+	account string // the holder
+	email   string
+}
+
+// Ticket is what a page can say of somebody who may link.
+type Ticket struct {
+	Email    string // that an account has
+	Login    string // of the visitor, at the provider
+	OfferNew bool   // GoOnNew is possible
+}
+
+// issueTicket stores a visitor, sealed: the tokens of the provider are in it. It dies with what its account has pending.
+func (a *Accounts) issueTicket(tx *sqldb.Tx, held Account, t ticket) (string, error) {
+	data, err := json.Marshal(t)
+	if err != nil {
+		return "", fmt.Errorf("issue ticket: %w", err)
+	}
+	value := random()
+	sealed := a.box.Seal(sealedUnder(value), data)
+	return value, a.keep(tx, value, token{
+		purpose: forLink, account: held.ID, email: held.Email, data: base64.StdEncoding.EncodeToString(sealed), life: ticketLife,
+	})
+}
+
+func sealedUnder(value string) string { return "ticket " + fingerprint(value) }
+
+// readTicket looks at a ticket without using it. Another browser finds none.
+func (a *Accounts) readTicket(tx *sqldb.Tx, value, browser string) (ticket, error) {
+	var t ticket
+	var data, account, email string
+	err := tx.QueryRow("SELECT account, email, data FROM tokens WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
+		fingerprint(value), forLink, a.Now().UnixMilli()).Scan(&account, &email, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, invalidToken()
+	}
+	if err != nil {
+		return t, fmt.Errorf("find ticket: %w", err)
+	}
+	sealed, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return t, fmt.Errorf("read ticket: %w", err)
+	}
+	plain, err := a.box.Open(sealedUnder(value), sealed)
+	if err != nil {
+		return t, fmt.Errorf("read ticket: %w", err)
+	}
+	if err := json.Unmarshal(plain, &t); err != nil {
+		return t, fmt.Errorf("read ticket: %w", err)
+	}
+	if !sameBrowser(t.Browser, browser) {
+		return ticket{}, invalidToken()
+	}
+	t.account, t.email = account, email
+	return t, nil
+}
+
+// Ticket is what a ticket is about, for the browser that it was made for.
+func (a *Accounts) Ticket(ctx context.Context, value, browser string) (shown Ticket, err error) {
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
+		t, err := a.readTicket(tx, value, browser)
+		shown = Ticket{Email: t.email, Login: t.Visitor.Login, OfferNew: t.Offer}
+		return err
+	})
+	if err != nil {
+		return Ticket{}, err
+	}
+	return shown, nil
+}
+
+// Link adds the visitor of a ticket to the account of its holder, who has just signed in by what the account had before.
+// The session gets a new value.
+func (a *Accounts) Link(ctx context.Context, who Who, value, browser string) (SignedIn, error) {
+	if err := a.NeedFresh(who); err != nil {
+		return SignedIn{}, err
+	}
+	var s settled
+	err := a.insist(ctx, func(tx *sqldb.Tx, out *letters) error {
+		s = settled{}
+		t, err := a.readTicket(tx, value, browser)
+		if err != nil {
+			return err
+		}
+		p, found, err := locked(tx, who.Account.ID)
+		if err != nil {
+			return err
+		}
+		if !found || !t.fits(p) {
+			return invalidToken()
+		}
+		if _, found, err := a.use(tx, value, forLink); err != nil || !found {
+			return cmpErr(err, invalidToken())
+		}
+		if err := a.linkVisitor(tx, out, t.Visitor, who, &s); err != nil {
+			return err
+		}
+		return a.Audit.Append(ctx, tx, s.events...)
+	})
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return *s.SignedIn, nil
+}
+
+// fits reports whether an account is the one that the ticket was made for, and still has the address as it had it then.
+func (t ticket) fits(p Account) bool {
+	return p.ID == t.account && p.alive() && p.Email == t.email && (p.EmailVerified || t.Offer)
+}
+
+// GoOnNew gives the visitor of a ticket an account of their own, without the address that another has. It needs a ticket
+// that offers it.
+func (a *Accounts) GoOnNew(ctx context.Context, value, browser string) (SignedIn, error) {
+	var s settled
+	err := a.insist(ctx, func(tx *sqldb.Tx, _ *letters) error {
+		s = settled{}
+		t, err := a.readTicket(tx, value, browser)
+		if err != nil {
+			return err
+		}
+		if !t.Offer {
+			return invalidToken()
+		}
+		if _, found, err := a.use(tx, value, forLink); err != nil || !found {
+			return cmpErr(err, invalidToken())
+		}
+		if err := a.goOn(ctx, tx, t.Visitor, &s); err != nil {
+			return err
+		}
+		return a.Audit.Append(ctx, tx, s.events...)
+	})
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return *s.SignedIn, nil
+}
+
+// goOn makes the account, unless the visitor got one in another tab.
+func (a *Accounts) goOn(ctx context.Context, tx *sqldb.Tx, v visitor, s *settled) error {
+	id, found, err := findIdentity(tx, v)
+	if err != nil {
+		return err
+	}
+	if found {
+		return a.reenter(ctx, tx, v, id, s)
+	}
+	return a.welcome(ctx, tx, v, birth{hint: v.Login, displayName: shorten(v.Name), inUse: true}, s)
+}

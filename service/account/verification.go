@@ -1,0 +1,218 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/throttle"
+)
+
+// Verify answers the mail of a sign-up, of an address to be proven, or of one to be changed to. It signs nobody in.
+// Current is the session of whoever asks, if there is one: it survives when the others must not.
+func (a *Accounts) Verify(ctx context.Context, value string, current *Who) error {
+	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+		t, found, err := a.use(tx, value, forSignUp, forVerifying, forEmailChange)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return invalidToken()
+		}
+		switch t.purpose {
+		case forSignUp:
+			return a.completeSignUp(ctx, tx, t)
+		case forEmailChange:
+			return a.completeEmailChange(ctx, tx, out, t)
+		}
+		p, found, err := locked(tx, t.account)
+		if err != nil {
+			return err
+		}
+		if !found || !p.alive() || p.Email != t.email {
+			return invalidToken()
+		}
+		return a.proveEmail(ctx, tx, p, current)
+	})
+}
+
+// proveEmail marks an address as its holder's. The first time, whoever else got into the account before is put out of it:
+// sessions, keys, pending changes and identities, but for the session that proves.
+func (a *Accounts) proveEmail(ctx context.Context, tx *sqldb.Tx, p Account, current *Who) error {
+	if p.EmailVerified {
+		return nil
+	}
+	session, identity := "", ""
+	if current != nil && current.Account.ID == p.ID {
+		session, identity = current.Session.ID, current.Session.identity
+	}
+	if _, err := tx.Exec("UPDATE accounts SET email_verified = 1, version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli()); err != nil {
+		return fmt.Errorf("verify e-mail: %w", err)
+	}
+	if err := a.expel(tx, p.ID, "e-mail verified", session); err != nil {
+		return err
+	}
+	if err := a.dropIdentities(tx, p.ID, identity); err != nil {
+		return err
+	}
+	return a.tell(ctx, tx, p, "email.verified")
+}
+
+// expel ends all sessions but one, all keys, devices and everything that waits for an answer.
+func (a *Accounts) expel(tx *sqldb.Tx, account, reason, session string) error {
+	if err := a.end(tx, reason, "account = $3 AND id <> $4", account, session); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE creator = $1 AND revoked_at IS NULL", account, a.Now().UnixMilli()); err != nil {
+		return fmt.Errorf("revoke keys: %w", err)
+	}
+	if _, err := tx.Exec("DELETE FROM devices WHERE account = $1", account); err != nil {
+		return fmt.Errorf("forget devices: %w", err)
+	}
+	return a.void(tx, account, forVerifying, forReset, forEmailChange, forLink, forState, forInstall)
+}
+
+// SendVerification sends another mail to prove the address of somebody signed in.
+func (a *Accounts) SendVerification(ctx context.Context, who Who) error {
+	if !a.CanMail() {
+		return mailNotConfigured()
+	}
+	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+		p, found, err := locked(tx, who.Account.ID)
+		if err != nil || !found || p.Email == "" || p.EmailVerified {
+			return err
+		}
+		wait, err := throttle.Take(tx, a.Now(), "verify-mail:"+p.ID, mailsPerEmail)
+		if err != nil || wait > 0 {
+			return err
+		}
+		return a.sendVerification(tx, out, p)
+	})
+}
+
+func (a *Accounts) sendVerification(tx *sqldb.Tx, out *letters, p Account) error {
+	value, err := a.issue(tx, token{purpose: forVerifying, account: p.ID, email: p.Email, life: verifyLife})
+	if err != nil {
+		return err
+	}
+	return out.verify(tx, p.Email, value)
+}
+
+// ChangeEmail begins to change an address: the new one must be proven first. Whether somebody holds it is not told.
+func (a *Accounts) ChangeEmail(ctx context.Context, who Who, address string) error {
+	email, err := NormalEmail(address)
+	if err != nil {
+		return fields{{Field: "email", Type: err.Error()}}.refusal()
+	}
+	if err := a.NeedFresh(who); err != nil {
+		return err
+	}
+	if !a.CanMail() {
+		return mailNotConfigured()
+	}
+	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+		wait, err := throttle.Take(tx, a.Now(), "change-mail:"+who.Account.ID, throttle.Rate{Limit: 10, Per: time.Hour})
+		if err != nil {
+			return err
+		}
+		if wait > 0 {
+			return limited("email", wait)
+		}
+		held, taken, err := byEmail(tx, email)
+		if err != nil {
+			return err
+		}
+		if err := a.void(tx, who.Account.ID, forEmailChange); err != nil {
+			return err
+		}
+		value, err := a.issue(tx, token{
+			purpose: forEmailChange, account: who.Account.ID, email: email, binding: who.Account.passwordVersion, life: verifyLife,
+		})
+		if err != nil {
+			return err
+		}
+		if taken {
+			return out.haveAccount(tx, held)
+		}
+		return out.changeEmail(tx, email, value)
+	})
+}
+
+// completeEmailChange gives the account the address that was just proven, and the old one a way back.
+func (a *Accounts) completeEmailChange(ctx context.Context, tx *sqldb.Tx, out *letters, t token) error {
+	p, found, err := locked(tx, t.account)
+	if err != nil {
+		return err
+	}
+	_, taken, err := byEmail(tx, t.email)
+	if err != nil {
+		return err
+	}
+	if !found || !p.alive() || taken || p.passwordVersion != t.binding {
+		return invalidToken()
+	}
+	first := !p.EmailVerified
+	if err := a.setEmail(tx, p.ID, t.email, true); err != nil {
+		return err
+	}
+	if err := a.void(tx, p.ID, forVerifying, forReset); err != nil {
+		return err
+	}
+	if p.Email != "" && !first {
+		value, err := a.issue(tx, token{purpose: forEmailUndo, account: p.ID, email: p.Email, life: undoLife})
+		if err != nil {
+			return err
+		}
+		if err := out.emailChanged(tx, p.Email, value); err != nil {
+			return err
+		}
+	}
+	return a.tell(ctx, tx, p, "email.changed", "email")
+}
+
+// setEmail gives an account an address that is free. On PostgreSQL somebody may take it at this moment; then the
+// transaction fails, and so does what it was for.
+func (a *Accounts) setEmail(tx *sqldb.Tx, account, email string, verified bool) error {
+	_, err := tx.Exec(`UPDATE accounts SET email = NULLIF($2, ''), email_verified = $3, email_in_use = 0, version = version + 1, updated_at = $4
+		WHERE id = $1`, account, email, bit(verified), a.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("set e-mail: %w", err)
+	}
+	return nil
+}
+
+// UndoEmail gives an account its former address back and ends all sessions: somebody else had changed it.
+func (a *Accounts) UndoEmail(ctx context.Context, value string) error {
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		t, found, err := a.use(tx, value, forEmailUndo)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return invalidToken()
+		}
+		p, there, err := locked(tx, t.account)
+		if err != nil {
+			return err
+		}
+		if _, taken, err := byEmail(tx, t.email); err != nil || taken || !there || p.deletedAt != 0 {
+			return cmpErr(err, invalidToken())
+		}
+		if err := a.setEmail(tx, p.ID, t.email, true); err != nil {
+			return err
+		}
+		if err := a.expel(tx, p.ID, "e-mail change undone", ""); err != nil {
+			return err
+		}
+		return a.Audit.Append(ctx, tx, audit.Event{
+			Actor: audit.Actor{Kind: "anonymous"}, Action: "email.restored", Target: p.target(), Scope: p.scope(), Changes: []string{"email"},
+		})
+	})
+}
+
+func mailNotConfigured() error {
+	return fault.New(MailNotConfigured, "This service sends no mail.", "An operator must set smtp.url first.")
+}
