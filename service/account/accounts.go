@@ -87,9 +87,12 @@ func (c *Config) setDefaults() {
 	if c.MaxSessions == 0 {
 		c.MaxSessions = 50
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	clock := c.Now
+	if clock == nil {
+		clock = time.Now
 	}
+	// What is answered at once and what is read back later are the same time.
+	c.Now = func() time.Time { return clock().Truncate(time.Millisecond) }
 	if c.GitHub.Now == nil {
 		c.GitHub.Now = c.Now
 	}
@@ -114,16 +117,12 @@ func New(c Config) (*Accounts, error) {
 		return nil, errors.New("accounts need a database, secrets, an audit log and an outbox")
 	}
 	c.setDefaults()
-	h, err := newHasher(c.Scrypt, c.Log)
-	if err != nil {
-		return nil, err
-	}
 	client, err := github.New(c.GitHub)
 	if err != nil {
 		return nil, err
 	}
 	return &Accounts{
-		Config: c, db: c.DB, hasher: h, github: client,
+		Config: c, db: c.DB, hasher: newHasher(c.Scrypt, c.Log), github: client,
 		emails: c.Secrets.Derive("throttle e-mail"), box: c.Secrets.Box("account token"),
 	}, nil
 }

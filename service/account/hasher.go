@@ -32,13 +32,14 @@ type hasher struct {
 	log     *slog.Logger
 }
 
-func newHasher(cost Scrypt, log *slog.Logger) (*hasher, error) {
+func newHasher(cost Scrypt, log *slog.Logger) *hasher {
 	slots := min(max(1, runtime.GOMAXPROCS(0)-1), maxSlots)
-	h := &hasher{cost: cost, slots: make(chan struct{}, slots), derived: func(Scrypt) {}, log: log}
-	var err error
-	// Made by the same function with the same cost: a made-up record that fails at once would tell who exists.
-	h.dummy, err = h.derive(rand.Text())
-	return h, err
+	h := &hasher{cost: cost, dummy: phc{cost: cost}, slots: make(chan struct{}, slots), derived: func(Scrypt) {}, log: log}
+	// Chance instead of a derivation: nobody has a password of this hash, and comparing with it costs what every other
+	// comparison costs. A start that derived one would take the memory of one.
+	_, _ = rand.Read(h.dummy.salt[:])
+	_, _ = rand.Read(h.dummy.hash[:])
+	return h
 }
 
 // hash derives a new password.

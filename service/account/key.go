@@ -19,6 +19,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/throttle"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -43,20 +44,20 @@ const (
 
 // Key is an API key as it is listed.
 type Key struct {
-	ID         string
-	Prefix     string
-	Last4      string
-	Name       string
-	Scopes     []string
-	Workspace  string
-	Scope      string
-	Creator    string
-	CreatedAt  time.Time
-	ExpiresAt  time.Time // zero: never
-	LastUsedAt time.Time // zero: never
-	LastUsedIP string
-	RevokedAt  time.Time // zero: not
-	RotatedTo  bool
+	ID          string
+	Prefix      string
+	Last4       string
+	Name        string
+	Scopes      []string
+	Workspace   string
+	Scope       string
+	Creator     string
+	CreatedAt   time.Time
+	ExpiresAt   time.Time // zero: never
+	LastUsedAt  time.Time // zero: never
+	LastUsedIP  string
+	RevokedAt   time.Time // zero: not
+	RotatedFrom string    // id of the key that this one replaced
 }
 
 // NewKey is what a key is made of.
@@ -164,6 +165,9 @@ func (a *Accounts) CreateKey(ctx context.Context, who Who, in workspace.Membersh
 	if err := a.NeedFresh(who); err != nil {
 		return k, "", err
 	}
+	if n.Forever && in.Role != workspace.Owner {
+		return k, "", fault.New(Forbidden, "Only an owner makes a key that never expires.", "").With("role", workspace.Owner)
+	}
 	slices.Sort(n.Scopes)
 	k = Key{
 		Name: strings.TrimSpace(n.Name), Scopes: slices.Compact(n.Scopes), Workspace: in.ID, Scope: in.Scope, Creator: who.Account.ID,
@@ -237,14 +241,14 @@ func (a *Accounts) tellKey(ctx context.Context, tx *sqldb.Tx, who Who, k Key, ac
 }
 
 const keyColumns = `k.id, k.prefix, k.last4, k.name, k.scopes, k.workspace, k.scope, k.creator, k.created_at, k.expires_at, k.last_used_at, k.last_used_ip,
-	k.revoked_at, EXISTS (SELECT 1 FROM api_keys n WHERE n.rotated_from = k.id)`
+	k.revoked_at, k.rotated_from`
 
 func scanKey(row scanner, more ...any) (Key, error) {
 	var k Key
 	var scopes string
 	var created int64
 	var expires, used, revoked sql.NullInt64
-	to := []any{&k.ID, &k.Prefix, &k.Last4, &k.Name, &scopes, &k.Workspace, &k.Scope, &k.Creator, &created, &expires, &used, &k.LastUsedIP, &revoked, &k.RotatedTo}
+	to := []any{&k.ID, &k.Prefix, &k.Last4, &k.Name, &scopes, &k.Workspace, &k.Scope, &k.Creator, &created, &expires, &used, &k.LastUsedIP, &revoked, &k.RotatedFrom}
 	if err := row.Scan(append(to, more...)...); err != nil {
 		return k, err
 	}
@@ -252,12 +256,24 @@ func scanKey(row scanner, more ...any) (Key, error) {
 	return k, json.Unmarshal([]byte(scopes), &k.Scopes)
 }
 
-// Keys lists the keys of a workspace that are not revoked, the newest first.
-func (a *Accounts) Keys(ctx context.Context, workspace string) (all []Key, err error) {
+// KeyQuery asks for a page of keys, newest first.
+type KeyQuery struct {
+	Workspace string
+	Q         string // part of the name
+	Before    string // id of the last one seen
+	Limit     int    // Defaults to 200.
+}
+
+// Keys lists the keys of a workspace that are not revoked, the newest first, and whether there are more.
+func (a *Accounts) Keys(ctx context.Context, q KeyQuery) (all []Key, more bool, err error) {
+	if q.Limit <= 0 {
+		q.Limit = maxKeys
+	}
 	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
 		all = nil
-		rows, err := tx.Query("SELECT "+keyColumns+" FROM api_keys k WHERE k.workspace = $1 AND (k.revoked_at IS NULL OR k.revoked_at > $2) ORDER BY k.created_at DESC, k.id DESC",
-			workspace, a.Now().UnixMilli())
+		rows, err := tx.Query("SELECT "+keyColumns+` FROM api_keys k WHERE k.workspace = $1 AND (k.revoked_at IS NULL OR k.revoked_at > $2)
+			AND ($3 = '' OR k.id < $3) AND ($4 = '' OR lower(k.name) LIKE '%' || lower($4) || '%') ORDER BY k.id DESC LIMIT CAST($5 AS bigint)`,
+			q.Workspace, a.Now().UnixMilli(), q.Before, q.Q, q.Limit+1)
 		if err != nil {
 			return fmt.Errorf("list keys: %w", err)
 		}
@@ -271,7 +287,10 @@ func (a *Accounts) Keys(ctx context.Context, workspace string) (all []Key, err e
 		}
 		return rows.Err()
 	})
-	return all, err
+	if len(all) > q.Limit {
+		return all[:q.Limit], true, err
+	}
+	return all, false, err
 }
 
 // RotateKey makes another key with the same rights. The old one dies after the grace; rotating it twice is refused.
@@ -296,7 +315,7 @@ func (a *Accounts) RotateKey(ctx context.Context, who Who, in workspace.Membersh
 			return fmt.Errorf("find key: %w", err)
 		}
 		k = old
-		k.Creator, k.RevokedAt, k.LastUsedAt, k.LastUsedIP, k.RotatedTo = who.Account.ID, time.Time{}, time.Time{}, "", false
+		k.Creator, k.RevokedAt, k.LastUsedAt, k.LastUsedIP, k.RotatedFrom = who.Account.ID, time.Time{}, time.Time{}, "", id
 		if !old.ExpiresAt.IsZero() {
 			k.ExpiresAt = a.Now().Add(min(maxKeyLife, old.ExpiresAt.Sub(old.CreatedAt)))
 		}
@@ -321,6 +340,14 @@ func (a *Accounts) RevokeKey(ctx context.Context, who Who, in workspace.Membersh
 		}
 		return a.tellKey(ctx, tx, who, Key{ID: id, Scope: in.Scope}, "key.revoked")
 	})
+}
+
+// revokesPerSource is how often somebody may say that they found a key.
+var revokesPerSource = throttle.Rate{Limit: 20, Per: time.Minute}
+
+// AdmitRevoke counts a request to end a key that was found, before its body is looked at.
+func (a *Accounts) AdmitRevoke(ctx context.Context) error {
+	return a.admitted(ctx, "revoke", revokesPerSource, nobody)
 }
 
 // RevokeFound ends a key on the word of whoever holds it. Nobody learns whether it was one.

@@ -43,7 +43,7 @@ func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
 		if err != nil || b.Account.ID != ada.Account.ID || b.Key.Scope != "users/ada/personal" {
 			t.Fatalf("bearer: %+v, %v", b, err)
 		}
-		all, err := w.Keys(t.Context(), k.Workspace)
+		all, _, err := w.Keys(t.Context(), account.KeyQuery{Workspace: k.Workspace})
 		if err != nil || len(all) != 1 || all[0].LastUsedIP != "192.0.2.7" || !all[0].LastUsedAt.Equal(w.Clock.Now()) {
 			t.Errorf("keys: %+v, %v", all, err)
 		}

@@ -19,7 +19,7 @@ var (
 	perSource = throttle.Rate{Limit: 30, Per: 5 * time.Minute}
 )
 
-// Login signs a person in by password. Whatever is wrong, it costs one derivation and is told in one sentence. Device is
+// Login signs a person in by password, after AdmitLogin. Whatever is wrong, it costs one derivation and is told in one sentence. Device is
 // what an earlier SignedIn gave to this browser, or empty.
 func (a *Accounts) Login(ctx context.Context, address, password, device string) (SignedIn, error) {
 	email, err := NormalEmail(address)
@@ -42,6 +42,33 @@ func (a *Accounts) Login(ctx context.Context, address, password, device string) 
 	return in, err
 }
 
+// AdmitLogin counts a request to sign in by where it comes from, before its body is looked at. A browser that some account
+// knows is counted by itself, when it is known for whom it comes.
+func (a *Accounts) AdmitLogin(ctx context.Context, device string) error {
+	return a.admitted(ctx, "login", perSource, func(tx *sqldb.Tx) (bool, error) { return a.someDevice(tx, device) })
+}
+
+// admitted counts a request by where it comes from, unless it is exempt.
+func (a *Accounts) admitted(ctx context.Context, limit string, r throttle.Rate, exempt func(*sqldb.Tx) (bool, error)) error {
+	var wait time.Duration
+	err := a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if free, err := exempt(tx); err != nil || free {
+			return err
+		}
+		var err error
+		wait, err = throttle.Take(tx, a.Now(), limit+"-ip:"+source(ctx), r)
+		return err
+	})
+	if err == nil && wait > 0 {
+		a.refused(ctx, limit+".limited")
+		err = limited(limit, wait)
+	}
+	return err
+}
+
+// nobody is exempt.
+func nobody(*sqldb.Tx) (bool, error) { return false, nil }
+
 // attempt is somebody who tries to sign in, and has been counted.
 type attempt struct {
 	account Account // zero: nobody has the address
@@ -62,8 +89,6 @@ func (a *Accounts) attempt(ctx context.Context, email, device string) (t attempt
 		}
 		if t.device != "" {
 			t.key = "device:" + t.device
-		} else if wait, err = throttle.Take(tx, a.Now(), "login-ip:"+source(ctx), perSource); err != nil || wait > 0 {
-			return err
 		}
 		wait, err = throttle.Attempt(tx, a.Now(), t.key, perEmail)
 		return err
@@ -197,6 +222,19 @@ func (a *Accounts) knownDevice(tx *sqldb.Tx, device, account string) (string, er
 		return "", nil
 	}
 	return fingerprint(device), nil
+}
+
+// someDevice reports whether any account knows a browser.
+func (a *Accounts) someDevice(tx *sqldb.Tx, device string) (bool, error) {
+	if device == "" {
+		return false, nil
+	}
+	var n int
+	err := tx.QueryRow("SELECT count(*) FROM devices WHERE token = $1 AND created_at > $2", fingerprint(device), a.Now().Add(-deviceLife).UnixMilli()).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("find device: %w", err)
+	}
+	return n > 0, nil
 }
 
 func (a *Accounts) markDevice(tx *sqldb.Tx, account string) (string, error) {

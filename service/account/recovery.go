@@ -17,6 +17,11 @@ var (
 	forgotPerSource = throttle.Rate{Limit: 20, Per: time.Hour}
 )
 
+// AdmitForgot counts a request for a link by where it comes from, before its body is looked at.
+func (a *Accounts) AdmitForgot(ctx context.Context) error {
+	return a.admitted(ctx, "forgot", forgotPerSource, nobody)
+}
+
 // Forgot sends a link by which a password can be set anew, if somebody has the address; the answer never tells.
 func (a *Accounts) Forgot(ctx context.Context, address string) error {
 	email, err := NormalEmail(address)
@@ -25,9 +30,6 @@ func (a *Accounts) Forgot(ctx context.Context, address string) error {
 	}
 	var wait time.Duration
 	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) (err error) {
-		if wait, err = throttle.Take(tx, a.Now(), "forgot-ip:"+source(ctx), forgotPerSource); err != nil || wait > 0 {
-			return err
-		}
 		if wait, err = throttle.Take(tx, a.Now(), "forgot:"+a.emailKey(email), forgotPerEmail); err != nil || wait > 0 {
 			return err
 		}

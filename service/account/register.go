@@ -67,14 +67,19 @@ func checkUsername(name string) string {
 	return ""
 }
 
-// Register makes an account and its workspace, or resumes one whose password is right. Where sign-up is strict it makes
+// AdmitRegister counts a request to sign up by where it comes from, before its body is looked at.
+func (a *Accounts) AdmitRegister(ctx context.Context) error {
+	return a.admitted(ctx, "register", signUpsPerSource, nobody)
+}
+
+// Register makes an account and its workspace after AdmitRegister, or resumes one whose password is right. Where sign-up is strict it makes
 // nothing before the address is proven, and tells nobody whether the address is known.
 func (a *Accounts) Register(ctx context.Context, r Registration) (Registered, error) {
 	r, err := a.check(r)
 	if err != nil {
 		return Registered{}, err
 	}
-	held, err := a.admitSignUp(ctx, r.Email)
+	held, err := a.holder(ctx, r.Email)
 	if err != nil {
 		return Registered{}, err
 	}
@@ -95,19 +100,12 @@ func (a *Accounts) Register(ctx context.Context, r Registration) (Registered, er
 	return made, err
 }
 
-// admitSignUp counts a sign-up and finds who holds the address already.
-func (a *Accounts) admitSignUp(ctx context.Context, email string) (held Account, err error) {
-	var wait time.Duration
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if wait, err = throttle.Take(tx, a.Now(), "register-ip:"+source(ctx), signUpsPerSource); err != nil || wait > 0 {
-			return err
-		}
+// holder is who has an address already; nobody is a zero account.
+func (a *Accounts) holder(ctx context.Context, email string) (held Account, err error) {
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		held, _, err = byEmail(tx, email)
 		return err
 	})
-	if err == nil && wait > 0 {
-		err = limited("register", wait)
-	}
 	return held, err
 }
 
@@ -163,11 +161,7 @@ func (a *Accounts) resume(ctx context.Context, held Account, password string) (R
 
 // resumeTaken is for the slower of two who sign up with one address at the same time.
 func (a *Accounts) resumeTaken(ctx context.Context, r Registration) (Registered, error) {
-	var held Account
-	err := a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		held, _, err = byEmail(tx, r.Email)
-		return err
-	})
+	held, err := a.holder(ctx, r.Email)
 	if err != nil {
 		return Registered{}, err
 	}

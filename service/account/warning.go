@@ -8,9 +8,9 @@ const (
 
 // Warning is something that its person should know of an account.
 type Warning struct {
-	Type     string
-	Provider string // empty: it has to do with none
-	Message  string
+	Type     string `json:"type"`
+	Provider string `json:"provider,omitempty"` // empty: it has to do with none
+	Message  string `json:"message"`
 }
 
 // Warnings are what the person should know, never nil.
