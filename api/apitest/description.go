@@ -1,0 +1,161 @@
+// Package apitest holds answers of the API to its description, so that a test that sees something else fails.
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"svc.dev/svc/api"
+)
+
+// Description is the document, ready to be compared with.
+type Description struct {
+	Operations []Operation
+
+	doc       *openapi3.T
+	otherwise *openapi3.Operation // what is answered where there is no operation
+	anywhere  map[string]int      // the types of that, with their statuses
+}
+
+// Operation is one method of one path.
+type Operation struct {
+	ID         string
+	Method     string
+	Path       string
+	Surfaces   []string // sorted
+	Statuses   []int    // that are no refusals, sorted
+	ErrorTypes []string
+
+	item *openapi3.PathItem
+	op   *openapi3.Operation
+}
+
+// Read reads the document as it is served.
+func Read() (*Description, error) {
+	text, err := api.JSON()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return nil, fmt.Errorf("read description: %w", err)
+	}
+	d := &Description{doc: doc}
+	otherwise := doc.Components.Responses["Otherwise"]
+	d.otherwise = &openapi3.Operation{Responses: openapi3.NewResponses(openapi3.WithName("default", otherwise.Value))}
+	if d.anywhere, err = statuses(otherwise.Value); err != nil {
+		return nil, err
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			d.Operations = append(d.Operations, d.operation(method, path, item, op))
+		}
+	}
+	slices.SortFunc(d.Operations, func(a, b Operation) int { return strings.Compare(a.Path+" "+a.Method, b.Path+" "+b.Method) })
+	return d, nil
+}
+
+func (d *Description) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation) Operation {
+	o := Operation{ID: op.OperationID, Method: method, Path: path, ErrorTypes: texts(op.Extensions["x-error-types"]), item: item, op: op}
+	servers := d.doc.Servers
+	if len(item.Servers) > 0 {
+		servers = item.Servers
+	}
+	for _, s := range servers {
+		name, _ := s.Extensions["x-surface"].(string)
+		o.Surfaces = append(o.Surfaces, name)
+	}
+	slices.Sort(o.Surfaces)
+	for status := 200; status < 400; status++ {
+		if op.Responses.Status(status) != nil {
+			o.Statuses = append(o.Statuses, status)
+		}
+	}
+	return o
+}
+
+// Types are the types of errors that an answer allows; none where it is no refusal.
+func Types(r *openapi3.ResponseRef) []string {
+	media := r.Value.Content.Get("application/json")
+	if media == nil || media.Schema == nil || len(media.Schema.Value.AllOf) != 2 {
+		return nil
+	}
+	return texts(media.Schema.Value.AllOf[1].Value.Properties["error"].Value.Properties["type"].Value.Enum)
+}
+
+// statuses are those of the types that an answer for many of them allows.
+func statuses(r *openapi3.Response) (map[string]int, error) {
+	text, err := json.Marshal(r.Extensions["x-error-statuses"])
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]int
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read statuses: %w", err)
+	}
+	return all, nil
+}
+
+func texts(list any) []string {
+	var all []string
+	items, _ := list.([]any)
+	for _, item := range items {
+		text, _ := item.(string)
+		all = append(all, text)
+	}
+	return all
+}
+
+// Anywhere are the types that every operation can answer with, and what is none too, with their statuses.
+func (d *Description) Anywhere() map[string]int { return d.anywhere }
+
+// Describes reports whether an answer of that status may have an error of that type.
+func (o Operation) Describes(status int, typ string) bool {
+	r := o.op.Responses.Status(status)
+	if r == nil {
+		r = o.op.Responses.Default()
+	}
+	return slices.Contains(Types(r), typ)
+}
+
+// Find is the operation of a request; nil where there is none, and then the methods that its path has.
+func (d *Description) Find(surface, method, path string) (found *Operation, params map[string]string, methods []string) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for i, o := range d.Operations {
+		values, ok := match(strings.Split(o.Path, "/"), strings.Split(path, "/"))
+		if !ok || !slices.Contains(o.Surfaces, surface) {
+			continue
+		}
+		if o.Method == method {
+			return &d.Operations[i], values, nil
+		}
+		methods = append(methods, o.Method)
+	}
+	if slices.Contains(methods, http.MethodGet) {
+		methods = append(methods, http.MethodHead)
+	}
+	slices.Sort(methods)
+	return nil, nil, slices.Compact(methods)
+}
+
+func match(pattern, path []string) (values map[string]string, ok bool) {
+	if len(pattern) != len(path) {
+		return nil, false
+	}
+	values = map[string]string{}
+	for i, want := range pattern {
+		if name, wild := strings.CutPrefix(want, "{"); wild && path[i] != "" {
+			values[strings.TrimSuffix(name, "}")] = path[i]
+		} else if want != path[i] {
+			return nil, false
+		}
+	}
+	return values, true
+}

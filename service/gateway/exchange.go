@@ -1,0 +1,143 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/oklog/ulid/v2"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/audit"
+)
+
+// exchange is one request and its answer.
+type exchange struct {
+	g       *Gateway
+	out     *answer
+	r       *http.Request
+	id      string
+	surface Surface
+	route   string // the pattern that matched
+	page    bool   // a person reads the answer: refusals are pages
+
+	params map[string]string
+	asked  bool // the session was looked up
+	token  string
+	who    *account.Who
+}
+
+// answer remembers the status.
+type answer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	return a.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach what the inner writer can do.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+func (g *Gateway) exchange(w http.ResponseWriter, r *http.Request) *exchange {
+	x := &exchange{g: g, out: &answer{ResponseWriter: w}, r: r, id: "req_" + ulid.Make().String(), route: "unmatched"}
+	w.Header().Set("X-Request-Id", x.id)
+	return x
+}
+
+// serve finds the surface and what is asked of it. A panic is an answer too.
+func (x *exchange) serve() {
+	defer func() {
+		if v := recover(); v != nil {
+			x.g.Log.Error("request panicked", "request_id", x.id, "route", x.route, "error", v, "stack", string(debug.Stack()))
+			x.fail(fault.Unexpected(errors.New("panic")))
+		}
+	}()
+	surface, found := x.g.Surfaces.find(x.r.Host)
+	x.surface = surface
+	x.secure()
+	if !found {
+		if err := x.misdirect(); err != nil {
+			x.fail(err)
+		}
+		return
+	}
+	if err := x.checkPath(); err != nil {
+		x.fail(err)
+		return
+	}
+	x.r = x.r.WithContext(x.sourced(x.r.Context()))
+	if err := x.checkURL(); err != nil {
+		x.fail(err)
+		return
+	}
+	x.dispatch()
+}
+
+// sourced tells the audit log where the request comes from.
+func (x *exchange) sourced(ctx context.Context) context.Context {
+	return audit.With(ctx, audit.Source{
+		RequestID: x.id, IP: x.clientIP(), UserAgent: x.r.UserAgent(), Surface: string(x.surface), Authority: "customer",
+		Actor: audit.Actor{Kind: "anonymous"},
+	})
+}
+
+// acting tells the audit log who asks.
+func (x *exchange) acting(who *account.Who) {
+	from := audit.From(x.r.Context())
+	from.Actor = audit.Actor{Kind: "account", ID: who.Account.ID, Username: who.Account.Username}
+	x.r = x.r.WithContext(audit.With(x.r.Context(), from))
+}
+
+func (x *exchange) ctx() context.Context { return x.r.Context() }
+
+// json answers with a value.
+func (x *exchange) json(status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return x.write(status, body)
+}
+
+// write answers with JSON.
+func (x *exchange) write(status int, body []byte) error {
+	h := x.out.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	x.out.WriteHeader(status)
+	if x.r.Method != http.MethodHead {
+		_, _ = x.out.Write(body) // who has gone needs no answer
+	}
+	return nil
+}
+
+// none answers with a status alone.
+func (x *exchange) none() error {
+	x.out.Header().Set("Cache-Control", "no-store")
+	x.out.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// see sends a browser on after a form was taken.
+func (x *exchange) see(status int, address string) error {
+	h := x.out.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Location", address)
+	x.out.WriteHeader(status)
+	return nil
+}

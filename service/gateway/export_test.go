@@ -1,0 +1,20 @@
+package gateway
+
+// Line is a route of the table, as tests look at it.
+type Line struct {
+	Method   string
+	Path     string
+	Surfaces []Surface
+}
+
+// Lines are the whole table.
+func Lines() []Line {
+	var all []Line
+	for _, r := range routes {
+		all = append(all, Line{r.method, r.path, r.on})
+	}
+	return all
+}
+
+// StatusOf is the status of a type of refusal; zero is none.
+func StatusOf(typ string) int { return statuses[typ] }

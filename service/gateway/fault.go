@@ -1,0 +1,154 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/audit"
+)
+
+// The types of refusals that this room raises.
+const (
+	misdirected        = "misdirected_request"
+	crossOrigin        = "cross_origin_request"
+	ambiguousSession   = "ambiguous_session"
+	credentialInURL    = "credential_in_url"
+	invalidHeader      = "invalid_header"
+	invalidPath        = "invalid_path"
+	forbidden          = "forbidden"
+	workspaceNotFound  = "workspace_not_found"
+	adminRequired      = "admin_required"
+	unsupportedContent = fault.UnsupportedMediaType
+)
+
+// statuses is the one table from a fault's type to its status, all of accounts.md §12. A type that is not in it is a 500.
+var statuses = map[string]int{}
+
+func init() {
+	for status, types := range map[int][]string{
+		400: {"invalid_json", "invalid_request", "invalid_state", "invalid_token", "invalid_scope", "invalid_header", "invalid_path", "ambiguous_session", "credential_in_url"},
+		401: {"unauthenticated", "invalid_credentials", "invalid_api_key", "invalid_signature", "runtime_unauthorized", "assertion_invalid"},
+		402: {"payment_required"},
+		403: {"cross_origin_request", "forbidden", "insufficient_scope", "scope_mismatch", "admin_required", "reauth_required", "account_suspended", "workspace_suspended",
+			"invitation_email_mismatch", "installation_not_yours", "impersonation_forbidden", "provider_email_unverified"},
+		404: {"route_not_found", "workspace_not_found", "item_not_found", "unknown_provider"},
+		405: {"method_not_allowed"},
+		409: {"username_taken", "name_taken", "identity_already_linked", "last_credential", "last_owner", "provider_already_configured", "manifest_owner_mismatch",
+			"provider_connection_required", "email_verification_required", "connector_planned", "connector_blocked", "in_use", "already_running", "idempotency_conflict"},
+		410: {"invitation_invalid", "setup_closed"},
+		412: {"version_conflict"},
+		413: {"body_too_large", "secret_too_large"},
+		415: {"unsupported_media_type"},
+		416: {"range_not_satisfiable"},
+		421: {"misdirected_request"},
+		429: {"rate_limited", "usage_limit_exceeded"},
+		500: {"internal_error", "secret_unreadable"},
+		502: {"bad_gateway", "provider_exchange_failed", "provider_unavailable", "manifest_exchange_failed"},
+		503: {"runtime_unavailable", "busy", "provider_rate_limited", "provider_not_configured", "billing_not_configured", "mail_not_configured"},
+		504: {"runtime_timeout"},
+		507: {"storage_quota_exceeded"},
+	} {
+		for _, t := range types {
+			statuses[t] = status
+		}
+	}
+}
+
+// denials are the refusals of somebody who may not, which the audit log counts. Those of a sign-in are counted where it is
+// refused.
+var denials = map[string]bool{
+	account.InvalidAPIKey: true, crossOrigin: true, forbidden: true, adminRequired: true, "insufficient_scope": true,
+	"invalid_signature": true, "installation_not_yours": true, credentialInURL: true,
+}
+
+// fail answers with an error, in the envelope or on a page. What nobody foresaw is logged under the request's id, and its
+// text stays here.
+func (x *exchange) fail(err error) {
+	if x.out.status != 0 {
+		return // the answer has begun
+	}
+	f, status := x.judge(err)
+	h := x.out.Header()
+	h.Set("Cache-Control", "no-store")
+	x.retryAfter(f.RetryAfter)
+	if denials[f.Type] {
+		x.g.Audit.Refused(x.r.Context(), audit.Event{Action: "access." + f.Type})
+	}
+	if f.Type == account.Unauthenticated {
+		h.Set("WWW-Authenticate", `Bearer realm="svc"`)
+	}
+	if status == http.StatusRequestEntityTooLarge {
+		x.linger()
+	}
+	if x.page {
+		x.failPage(status, f)
+		return
+	}
+	x.envelope(status, f)
+}
+
+// retryAfter tells when to come again, in whole seconds.
+func (x *exchange) retryAfter(d time.Duration) {
+	if d > 0 {
+		x.out.Header().Set("Retry-After", strconv.Itoa(int((d+time.Second-1)/time.Second)))
+	}
+}
+
+// judge is the fault of an error and its status.
+func (x *exchange) judge(err error) (*fault.Error, int) {
+	if errors.Is(err, sqldb.ErrBusy) {
+		err = fault.NotAvailable("busy").After(time.Second).Because(err)
+	}
+	f := fault.From(err)
+	status, known := statuses[f.Type]
+	if !known {
+		status = http.StatusInternalServerError
+		f = fault.Unexpected(err)
+	}
+	if status == http.StatusInternalServerError && x.r.Context().Err() == nil {
+		x.g.Log.ErrorContext(x.r.Context(), "request failed", "request_id", x.id, "method", x.r.Method, "route", x.route, "error", err)
+	}
+	return f, status
+}
+
+func (x *exchange) envelope(status int, f *fault.Error) {
+	type content struct {
+		Type    string         `json:"type"`
+		Message string         `json:"message"`
+		Details string         `json:"details"`
+		Dev     string         `json:"dev,omitempty"`
+		Meta    map[string]any `json:"meta,omitempty"`
+	}
+	c := content{Type: f.Type, Message: f.Message, Details: f.Details, Meta: f.Meta}
+	if x.g.Development {
+		c.Dev = f.Dev
+	}
+	body, err := json.Marshal(map[string]content{"error": c})
+	if err != nil {
+		c.Meta = nil
+		body, _ = json.Marshal(map[string]content{"error": c})
+	}
+	x.out.Header().Set("Content-Type", "application/json")
+	x.out.WriteHeader(status)
+	if x.r.Method != http.MethodHead {
+		_, _ = x.out.Write(body) // who has gone needs no answer
+	}
+}
+
+// linger lets a client that still sends do so for a moment: it would not see the answer if it was cut off at once.
+func (x *exchange) linger() {
+	x.out.Header().Set("Connection", "close")
+	_ = http.NewResponseController(x.out).SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+}
+
+func noRoute(r *http.Request) error {
+	return fault.New(fault.RouteNotFound, "No route for "+r.Method+" "+r.URL.Path+".", "Check method and path.")
+}
+
+func unauthenticated() error { return fault.New(account.Unauthenticated, "Sign in first.", "") }

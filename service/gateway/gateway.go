@@ -1,0 +1,72 @@
+// Package gateway is the front door: it knows the three surfaces by their host, who is asking, and what may be asked, and
+// answers in one envelope. Whatever a browser claims about itself counts for nothing here.
+package gateway
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/page"
+)
+
+// Config is what the front door needs. Accounts, Audit, Pages and Surfaces are required.
+type Config struct {
+	Accounts *account.Accounts
+	Audit    *audit.Log
+	Pages    *page.Pages
+	Surfaces Surfaces
+	// CookieDomain is the parent of the surfaces' hosts, to which a session belongs. Defaults to none: host by host.
+	CookieDomain string
+	// Trusted are the proxies whose word about a client's address counts. Defaults to none.
+	Trusted []netip.Prefix
+	// Development allows http, and cookies without Secure. Defaults to false.
+	Development bool
+	// MailOff says that no mail can be sent, so that pages say so. Defaults to false.
+	MailOff bool
+	// Absolute is how long a browser keeps the session's cookie. Defaults to 30 days.
+	Absolute time.Duration
+	// Observe is told of every answer. Defaults to nobody.
+	Observe func(surface, route string, status int, took time.Duration)
+	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// Gateway answers the public.
+type Gateway struct {
+	Config
+	cookies   cookies
+	routes    map[Surface][]route
+	wrongKeys *wrongKeys
+}
+
+// New is the front door of the configuration.
+func New(c Config) *Gateway {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Observe == nil {
+		c.Observe = func(string, string, int, time.Duration) {}
+	}
+	if c.Absolute == 0 {
+		c.Absolute = 30 * 24 * time.Hour
+	}
+	g := &Gateway{Config: c, cookies: newCookies(c), wrongKeys: newWrongKeys()}
+	g.routes = g.table()
+	return g
+}
+
+// ServeHTTP gives every request its id and its surface; one that has none of ours is misdirected.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	x := g.exchange(w, r)
+	x.serve()
+	took := time.Since(began)
+	g.Observe(string(x.surface), x.route, x.out.status, took)
+	g.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
+		slog.String("request_id", x.id), slog.String("surface", string(x.surface)), slog.String("method", r.Method),
+		slog.String("route", x.route), slog.Int("status", x.out.status), slog.Float64("duration_ms", float64(took.Microseconds())/1000))
+}

@@ -1,0 +1,250 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/strictjson"
+	"svc.dev/svc/service/workspace"
+)
+
+// keyView is an API key without its value.
+type keyView struct {
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Prefix     string     `json:"prefix"`
+	Last4      string     `json:"last4"`
+	Scopes     []string   `json:"scopes"`
+	CreatedAt  time.Time  `json:"createdAt"`
+	ExpiresAt  *time.Time `json:"expiresAt"`
+	LastUsedAt *time.Time `json:"lastUsedAt"`
+	LastUsedIP *string    `json:"lastUsedIp"`
+	RevokedAt  *time.Time `json:"revokedAt"`
+	Creator    string     `json:"creator"`
+	Workspace  string     `json:"workspace"`
+	// RotatedFrom is the key that this one replaced, or null.
+	RotatedFrom *string `json:"rotatedFrom"`
+}
+
+func viewKey(k account.Key) keyView {
+	v := keyView{
+		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: k.Scopes, CreatedAt: k.CreatedAt.UTC(), Creator: k.Creator, Workspace: k.Workspace,
+		ExpiresAt: optional(k.ExpiresAt), LastUsedAt: optional(k.LastUsedAt), RevokedAt: optional(k.RevokedAt),
+	}
+	if k.LastUsedIP != "" {
+		v.LastUsedIP = &k.LastUsedIP
+	}
+	if k.RotatedFrom != "" {
+		v.RotatedFrom = &k.RotatedFrom
+	}
+	return v
+}
+
+// optional is a time, or null.
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// inWorkspace finds the workspace of the path and who acts in it by a session. No key may do what these routes do, so a
+// good key is told so, and a bad one is refused as everywhere.
+func (x *exchange) inWorkspace() (m workspace.Membership, err error) {
+	if err := x.refuseKey(); err != nil {
+		return m, err
+	}
+	if !safe(x.r.Method) {
+		if err := x.checkOrigin(); err != nil {
+			return m, err
+		}
+	}
+	who, err := x.session()
+	if err != nil {
+		return m, err
+	}
+	if who == nil {
+		return m, unauthenticated()
+	}
+	return x.membership(*who, x.params["username"], x.params["business"], workspace.Admin)
+}
+
+// membership is a person's place in a workspace where they have at least that role. A stranger and a workspace that is not
+// there get one answer.
+func (x *exchange) membership(who account.Who, username, business, least string) (workspace.Membership, error) {
+	m, found, err := x.g.Accounts.Membership(x.ctx(), who.Account.ID, scope.Of(username, business).String())
+	if err != nil {
+		return m, err
+	}
+	if !found {
+		return m, fault.New(workspaceNotFound, "There is no such workspace.", "")
+	}
+	if m.Role != workspace.Owner && m.Role != least {
+		return m, fault.New(forbidden, "Your role does not allow this.", "").With("role", least)
+	}
+	return m, nil
+}
+
+// refuseKey judges an Authorization header, if there is one.
+func (x *exchange) refuseKey() error {
+	given := x.r.Header.Values("Authorization")
+	if len(given) == 0 {
+		return nil
+	}
+	if len(given) > 1 {
+		return fault.New(invalidHeader, "Authorization stands there twice.", "")
+	}
+	if wait := x.g.wrongKeys.wait(x.clientIP()); wait > 0 {
+		return fault.New(account.RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", "wrong_keys").After(wait)
+	}
+	_, err := x.g.Accounts.Bearer(x.ctx(), bearer(given[0]))
+	if err == nil {
+		return fault.New(forbidden, "No API key may do this.", "Sign in instead.").With("role", workspace.Admin)
+	}
+	if fault.Is(err, account.InvalidAPIKey) {
+		x.g.wrongKeys.count(x.clientIP())
+	}
+	return err
+}
+
+// bearer is the credential of an Authorization header, and empty for every other scheme and spelling.
+func bearer(header string) string {
+	scheme, value, found := strings.Cut(header, " ")
+	if !found || !strings.EqualFold(scheme, "bearer") || strings.ContainsAny(value, " \t") {
+		return ""
+	}
+	return value
+}
+
+func (x *exchange) listKeys() error {
+	m, err := x.inWorkspace()
+	if err != nil {
+		return err
+	}
+	asked, err := x.asks()
+	if err != nil {
+		return err
+	}
+	all, more, err := x.g.Accounts.Keys(x.ctx(), account.KeyQuery{Workspace: m.ID, Q: asked.q, Before: asked.cursor, Limit: asked.limit})
+	if err != nil {
+		return err
+	}
+	answer := list[keyView]{Items: make([]keyView, 0, len(all))}
+	for _, k := range all {
+		answer.Items = append(answer.Items, viewKey(k))
+	}
+	if more {
+		answer.Next = all[len(all)-1].ID
+	}
+	return x.list(answer)
+}
+
+// newKey is the body that asks for a key. An expiry of null is for ever, which its owner must confirm.
+type newKey struct {
+	Name      string          `json:"name"`
+	Scopes    []string        `json:"scopes"`
+	ExpiresAt json.RawMessage `json:"expiresAt,omitzero"`
+	Confirm   bool            `json:"confirm,omitzero"`
+}
+
+func (n newKey) value() (account.NewKey, error) {
+	k := account.NewKey{Name: n.Name, Scopes: n.Scopes}
+	switch {
+	case n.ExpiresAt == nil:
+	case string(n.ExpiresAt) == "null" && n.Confirm:
+		k.Forever = true
+	case string(n.ExpiresAt) == "null":
+		return k, refusedField("confirm")
+	default:
+		k.ExpiresAt = new(time.Time)
+		if err := json.Unmarshal(n.ExpiresAt, k.ExpiresAt); err != nil {
+			return k, refusedField("expiresAt")
+		}
+	}
+	return k, nil
+}
+
+func refusedField(name string) error {
+	return strictjson.Refuse(strictjson.Field{Field: name, Type: strictjson.Invalid})
+}
+
+func (x *exchange) createKey() error {
+	m, err := x.inWorkspace()
+	if err != nil {
+		return err
+	}
+	var body newKey
+	if err := x.decode(&body); err != nil {
+		return err
+	}
+	wanted, err := body.value()
+	if err != nil {
+		return err
+	}
+	k, value, err := x.g.Accounts.CreateKey(x.ctx(), *x.who, m, wanted)
+	if err != nil {
+		return err
+	}
+	return x.writeKey(k, value)
+}
+
+// writeKey shows a key for the only time.
+func (x *exchange) writeKey(k account.Key, value string) error {
+	x.out.Header().Set("Location", "/api/workspaces/"+x.params["username"]+"/"+x.params["business"]+"/keys/"+k.ID)
+	return x.json(http.StatusCreated, struct {
+		keyView
+		Key string `json:"key"`
+	}{viewKey(k), value})
+}
+
+func (x *exchange) rotateKey() error {
+	m, err := x.inWorkspace()
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Grace int64 `json:"graceSeconds,omitzero"`
+	}
+	if err := x.decode(&body); err != nil {
+		return err
+	}
+	if body.Grace < 0 || body.Grace > int64((24*time.Hour).Seconds()) {
+		return refusedField("graceSeconds")
+	}
+	k, value, err := x.g.Accounts.RotateKey(x.ctx(), *x.who, m, x.params["key"], time.Duration(body.Grace)*time.Second)
+	if err != nil {
+		return err
+	}
+	return x.writeKey(k, value)
+}
+
+func (x *exchange) revokeKey() error {
+	m, err := x.inWorkspace()
+	if err != nil {
+		return err
+	}
+	if err := x.g.Accounts.RevokeKey(x.ctx(), *x.who, m, x.params["key"]); err != nil {
+		return err
+	}
+	return x.none()
+}
+
+// revokeFound ends a key that somebody found. Possession is authority, and the answer tells nothing.
+func (x *exchange) revokeFound() error {
+	var body struct {
+		Key string `json:"key"`
+	}
+	if err := x.decode(&body, x.g.Accounts.AdmitRevoke); err != nil {
+		return err
+	}
+	if err := x.g.Accounts.RevokeFound(x.ctx(), body.Key); err != nil {
+		return err
+	}
+	return x.json(http.StatusAccepted, map[string]string{"status": "accepted"})
+}

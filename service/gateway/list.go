@@ -1,0 +1,54 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bounds of a list.
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+)
+
+// asking is which part of a list is wanted.
+type asking struct {
+	q, cursor string
+	limit     int
+}
+
+// asks reads q, cursor and limit.
+func (x *exchange) asks() (asking, error) {
+	v := x.r.URL.Query()
+	a := asking{q: v.Get("q"), cursor: v.Get("cursor"), limit: defaultLimit}
+	if text := v.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxLimit {
+			return a, refusedField("limit")
+		}
+		a.limit = n
+	}
+	return a, nil
+}
+
+// list answers with a list, unless the client has it as it is.
+func (x *exchange) list(v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(body)
+	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	x.out.Header().Set("ETag", tag)
+	if slices.Contains(strings.Split(strings.ReplaceAll(x.r.Header.Get("If-None-Match"), " ", ""), ","), tag) {
+		x.out.Header().Set("Cache-Control", "no-store")
+		x.out.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return x.write(http.StatusOK, body)
+}

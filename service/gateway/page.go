@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/page"
+	"svc.dev/svc/service/strictjson"
+)
+
+// show answers with a page, under its own policy.
+func (x *exchange) show(status int, view page.View) error {
+	var b bytes.Buffer
+	if err := x.g.Pages.Render(&b, view); err != nil {
+		return err
+	}
+	h := x.out.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", x.g.Pages.Policy(view))
+	x.out.WriteHeader(status)
+	if x.r.Method != http.MethodHead {
+		_, _ = x.out.Write(b.Bytes()) // who has gone needs no answer
+	}
+	return nil
+}
+
+// failPage answers a person with a refusal. Who must sign in first, or prove again who they are, is led there.
+func (x *exchange) failPage(status int, f *fault.Error) {
+	switch f.Type {
+	case account.Unauthenticated:
+		_ = x.see(x.onward(), x.g.Surfaces.origin(Platform)+page.SignInPath+"?returnTo="+url.QueryEscape(x.back()))
+		return
+	case account.ReauthRequired:
+		_ = x.see(x.onward(), x.g.Surfaces.origin(Platform)+page.ReauthPath+"?returnTo="+url.QueryEscape(x.back()))
+		return
+	}
+	err := x.show(status, page.Failure{Status: status, Message: f.Message, Details: f.Details, RequestID: x.id, RetryAfter: f.RetryAfter})
+	if err != nil {
+		x.envelope(status, f)
+	}
+}
+
+// onward is the status that leads a browser on: a form becomes a GET.
+func (x *exchange) onward() int {
+	if safe(x.r.Method) {
+		return http.StatusFound
+	}
+	return http.StatusSeeOther
+}
+
+// back is where a person was: the page they asked for, or that of the form they sent.
+func (x *exchange) back() string {
+	path := x.r.URL.RequestURI()
+	if !safe(x.r.Method) {
+		path = formPage(x.r.URL.Path)
+	}
+	if x.surface != Platform {
+		path = x.g.Surfaces.origin(x.surface) + path
+	}
+	if !validReturnTo(path, x.g.Surfaces.origins()) {
+		return page.ProfilePath
+	}
+	return path
+}
+
+// formPage is the page that a form of the account stands on.
+func formPage(path string) string {
+	if path == page.EmailPath || path == page.VerificationPath {
+		return page.ProfilePath
+	}
+	parts := strings.SplitN(path, "/", 4)
+	return strings.Join(parts[:min(len(parts), 3)], "/")
+}
+
+// again shows the page of a form that was refused, with the sentence of the refusal and what was typed.
+func (x *exchange) again(err error, view func(page.Form) page.View) error {
+	f, status := x.judge(err)
+	if status >= 500 && status != http.StatusServiceUnavailable || f.Type == account.Unauthenticated || f.Type == account.ReauthRequired {
+		return err
+	}
+	form := page.Form{Error: f.Message, RetryAfter: f.RetryAfter, Fields: refusedFields(f)}
+	x.retryAfter(f.RetryAfter)
+	return x.show(status, view(form))
+}
+
+// refusedFields are the fields of a refusal as pages name them.
+func refusedFields(f *fault.Error) []page.FieldError {
+	if f.Type == account.UsernameTaken {
+		return []page.FieldError{{Field: "username", Type: "taken"}}
+	}
+	var all []page.FieldError
+	for _, each := range strictjson.FieldsOf(f) {
+		all = append(all, page.FieldError{Field: each.Field, Type: each.Type})
+	}
+	return all
+}
+
+// notice is what happened on the way here.
+func (x *exchange) notice() page.Notice {
+	q := x.r.URL.Query()
+	if denied := q.Get("error"); denied != "" {
+		return page.Notice(denied)
+	}
+	return page.Notice(q.Get("notice"))
+}
+
+// entryForm is the form of a page that leads somewhere.
+func (x *exchange) entryForm() (page.Form, error) {
+	to := x.r.URL.Query().Get("returnTo")
+	if _, err := x.g.returnTo(to); err != nil {
+		return page.Form{}, err
+	}
+	return page.Form{ReturnTo: to, Notice: x.notice()}, nil
+}
+
+// github says whether sign-in through GitHub works. A database that cannot say so is no reason to have no page.
+func (x *exchange) github() page.Provider {
+	status, err := x.g.Accounts.Provider(x.ctx(), "github")
+	p := page.Provider{Ready: err == nil && status.Login}
+	if who, _ := x.session(); !p.Ready && who != nil && who.Account.Role == account.RoleAdmin {
+		p.SetupURL = x.g.Surfaces.origin(Admin) + page.ProvidersPath
+	}
+	return p
+}
+
+// asset serves a file of the pages; its address changes with its content.
+func (x *exchange) asset() error {
+	body, contentType, ok := x.g.Pages.Asset(x.r.URL.Path)
+	if !ok {
+		return noRoute(x.r)
+	}
+	h := x.out.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	x.out.WriteHeader(http.StatusOK)
+	if x.r.Method != http.MethodHead {
+		_, _ = x.out.Write(body) // who has gone needs no answer
+	}
+	return nil
+}
+
+// home leads from a surface's root to where a person begins.
+func (x *exchange) home() error {
+	who, err := x.session()
+	if err != nil {
+		return err
+	}
+	platform := x.g.Surfaces.origin(Platform)
+	switch {
+	case who == nil:
+		return x.see(http.StatusFound, platform+page.SignInPath)
+	case x.surface == Admin:
+		return x.see(http.StatusFound, page.ProvidersPath)
+	}
+	return x.see(http.StatusFound, withNotice(platform+page.WorkspacesPath, string(x.notice())))
+}

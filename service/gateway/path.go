@@ -1,0 +1,50 @@
+package gateway
+
+import (
+	"net/url"
+	"strings"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+)
+
+// checkPath refuses a path of the API that can be read in two ways. It looks at the path as it was sent, decoded once.
+func (x *exchange) checkPath() error {
+	path := x.r.URL.EscapedPath()
+	if strings.Contains(path, `\`) {
+		return errPath()
+	}
+	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		text, err := url.PathUnescape(segment)
+		if err != nil || text == "." || text == ".." || segment == "" && path != "/" && !isPage(path) {
+			return errPath()
+		}
+		if strings.HasPrefix(path, "/api/") && strings.ContainsAny(segment, "%;") {
+			return errPath()
+		}
+	}
+	return nil
+}
+
+// isPage reports whether a path is no part of the API; a slash at its end is then only not found.
+func isPage(path string) bool {
+	return path != "/api" && !strings.HasPrefix(path, "/api/") && !strings.Contains(path, "//")
+}
+
+func errPath() error {
+	return fault.New(invalidPath, "The path is not acceptable.", "Segments must not be empty, dots or escaped here.")
+}
+
+// checkURL refuses a credential in an address, where logs and histories keep it, and tells its owner.
+func (x *exchange) checkURL() error {
+	query := x.r.URL.RawQuery
+	if !strings.Contains(query, "svck_") && !strings.Contains(query, "svcs_") {
+		return nil
+	}
+	if key, found := account.FindKey(query); found {
+		if err := x.g.Accounts.Exposed(x.ctx(), key); err != nil {
+			return err
+		}
+	}
+	return fault.New(credentialInURL, "A credential stands in the address.", "Send it in the Authorization header. Replace this one: addresses are kept in logs.")
+}

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"svc.dev/svc/fault"
+)
+
+// need is what a route asks for before its handler runs.
+type need int
+
+const (
+	signedIn  need = 1 << iota // somebody is signed in
+	anyOrigin                  // the credential is in the request itself: pages of strangers gain nothing
+	shared                     // pages of the other surfaces may read the answer
+)
+
+// route is one method of one path. A segment in braces is a parameter.
+type route struct {
+	on     []Surface
+	method string
+	path   string
+	do     func(*exchange) error
+	needs  need
+
+	segments []string
+}
+
+// table cuts the routes by surface.
+func (g *Gateway) table() map[Surface][]route {
+	table := map[Surface][]route{}
+	for _, r := range routes {
+		r.segments = strings.Split(r.path, "/")
+		for _, surface := range r.on {
+			table[surface] = append(table[surface], r)
+		}
+	}
+	return table
+}
+
+// dispatch finds the route, in the order of checks that the contract fixes: method, origin, who, and then the body.
+func (x *exchange) dispatch() {
+	x.page = isPage(x.r.URL.Path) || x.navigation()
+	found, allowed := x.find()
+	if found == nil && len(allowed) > 0 {
+		x.wrongMethod(allowed)
+		return
+	}
+	if found == nil {
+		x.fail(noRoute(x.r))
+		return
+	}
+	x.route = found.path
+	if err := x.run(found); err != nil {
+		x.fail(err)
+	}
+}
+
+// find matches the path, and the method or else which methods there are.
+func (x *exchange) find() (found *route, allowed []string) {
+	segments := strings.Split(x.r.URL.Path, "/")
+	for i, r := range x.g.routes[x.surface] {
+		params, ok := r.match(segments)
+		if !ok {
+			continue
+		}
+		allowed = append(allowed, r.method)
+		if r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead {
+			x.params = params
+			return &x.g.routes[x.surface][i], nil
+		}
+	}
+	return nil, allowed
+}
+
+func (r *route) match(segments []string) (params map[string]string, ok bool) {
+	if len(segments) != len(r.segments) {
+		return nil, false
+	}
+	for i, want := range r.segments {
+		if name, wild := strings.CutPrefix(want, "{"); wild {
+			if segments[i] == "" {
+				return nil, false
+			}
+			if params == nil {
+				params = map[string]string{}
+			}
+			params[strings.TrimSuffix(name, "}")] = segments[i]
+		} else if want != segments[i] {
+			return nil, false
+		}
+	}
+	return params, true
+}
+
+func (x *exchange) wrongMethod(allowed []string) {
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(allowed, http.MethodHead)
+	}
+	slices.Sort(allowed)
+	list := strings.Join(slices.Compact(allowed), ", ")
+	x.out.Header().Set("Allow", list)
+	x.fail(fault.New(fault.MethodNotAllowed, x.r.Method+" is not allowed here.", "Allowed: "+list+"."))
+}
+
+func (x *exchange) run(r *route) error {
+	if err := x.admit(r); err != nil {
+		return err
+	}
+	if r.needs&signedIn != 0 {
+		who, err := x.session()
+		if err != nil {
+			return err
+		}
+		if who == nil {
+			return unauthenticated()
+		}
+	}
+	return r.do(x)
+}
+
+// admit judges where a request comes from.
+func (x *exchange) admit(r *route) error {
+	if r.needs&shared != 0 {
+		x.share()
+	}
+	switch {
+	case !safe(x.r.Method) && r.needs&anyOrigin == 0:
+		return x.checkOrigin()
+	case safe(x.r.Method) && !isPage(x.r.URL.Path):
+		return x.checkRead()
+	}
+	return nil
+}

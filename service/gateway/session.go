@@ -1,0 +1,108 @@
+package gateway
+
+import (
+	"net/http"
+	"time"
+
+	"svc.dev/svc/service/account"
+)
+
+// accountView is a person as answers show them.
+type accountView struct {
+	ID            string   `json:"id"`
+	Username      string   `json:"username"`
+	DisplayName   string   `json:"displayName"`
+	Email         *string  `json:"email"`
+	EmailVerified bool     `json:"emailVerified"`
+	Methods       []string `json:"methods"`
+}
+
+func viewAccount(p account.Account) accountView {
+	v := accountView{ID: p.ID, Username: p.Username, DisplayName: p.DisplayName, EmailVerified: p.EmailVerified, Methods: p.Methods}
+	if p.Email != "" {
+		v.Email = &p.Email
+	}
+	if v.Methods == nil {
+		v.Methods = []string{}
+	}
+	return v
+}
+
+// sessionView is a session as its own person sees it.
+type sessionView struct {
+	ID        string    `json:"id"`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt"`
+	AuthTime  time.Time `json:"authTime"`
+}
+
+func viewSession(s account.Session) sessionView {
+	return sessionView{ID: s.ID, CreatedAt: s.CreatedAt.UTC(), ExpiresAt: s.ExpiresAt.UTC(), AuthTime: s.AuthTime.UTC()}
+}
+
+// membershipView is a workspace in the list of a person.
+type membershipView struct {
+	Business string `json:"business"`
+	Scope    string `json:"scope"`
+	Role     string `json:"role"`
+}
+
+// getSession says who is signed in; nobody is an answer too.
+func (x *exchange) getSession() error {
+	who, err := x.session()
+	if err != nil {
+		return err
+	}
+	if who == nil {
+		return x.json(http.StatusOK, map[string]any{"authenticated": false})
+	}
+	workspaces := []membershipView{}
+	all, err := x.g.Accounts.Workspaces(x.ctx(), who.Account.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		workspaces = append(workspaces, membershipView{m.Business, m.Scope, m.Role})
+	}
+	return x.json(http.StatusOK, map[string]any{
+		"authenticated": true, "account": viewAccount(who.Account), "session": viewSession(who.Session),
+		"workspaces": workspaces, "warnings": who.Account.Warnings(),
+	})
+}
+
+func (x *exchange) logout() error {
+	if err := x.signOut(); err != nil {
+		return err
+	}
+	return x.none()
+}
+
+// signOut ends the session, if there is one. Two cookies are no reason to stay.
+func (x *exchange) signOut() error {
+	for _, c := range x.r.CookiesNamed(sessionCookie) {
+		if err := x.g.Accounts.Logout(x.ctx(), c.Value); err != nil {
+			return err
+		}
+	}
+	x.clearSession()
+	if x.surface == Platform {
+		x.out.Header().Set("Clear-Site-Data", `"cookies","storage"`)
+	}
+	return nil
+}
+
+// reauth proves again who is signed in.
+func (x *exchange) reauth() error {
+	var body struct {
+		Password string `json:"password"`
+	}
+	if err := x.decode(&body); err != nil {
+		return err
+	}
+	in, err := x.g.Accounts.Reauth(x.ctx(), *x.who, body.Password)
+	if err != nil {
+		return err
+	}
+	x.setSession(in)
+	return x.none()
+}
