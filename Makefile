@@ -8,7 +8,7 @@ export SVC_KILLS
 
 # Tests of these packages run without the race detector: SQLite is ten times slower under it, and every process waits a
 # second at its end.
-PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service/audit|service/secret|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/outside|examples/.*)
+PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service/(account|audit|gateway|secret|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/outside|examples/.*)
 
 .PHONY: help
 help: ## Say what there is.

@@ -1,12 +1,14 @@
 package service
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
+	"net/netip"
 	"strings"
 	"time"
+
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/secret"
 )
 
 // Config is what an operator chooses. The zero value runs: an empty field takes the default of its row in Settings.
@@ -21,10 +23,52 @@ type Config struct {
 	Listen string
 	// OpsListen is the address of health, readiness and metrics. Defaults to "127.0.0.1:8090".
 	OpsListen string
+	// AdminSocket is where commands reach the service that runs. Defaults to "<data>/admin.sock".
+	AdminSocket string
+	// PlatformURL, AgentsURL and AdminURL are what the surfaces are called from outside, as scheme://host. They default to
+	// http://svc.localhost, http://agents.svc.localhost and http://admin.svc.localhost, at the port of Listen.
+	PlatformURL, AgentsURL, AdminURL string
+	// CookieDomain is the domain that the hosts of all surfaces lie below, to which a session belongs. Defaults to
+	// "svc.localhost".
+	CookieDomain string
+	// TrustedProxies are the networks of proxies whose word about a client's address counts. Defaults to none.
+	TrustedProxies []netip.Prefix
+	// KeysFile holds the key ring. Defaults to "<data>/keys.json", made on the first start over an empty database.
+	KeysFile string
+	// KeysRing is the key ring itself, as JSON, instead of a file. Defaults to none.
+	KeysRing secret.Secret
+	// SetupToken is the token of the first administrator's link, 32 bytes or more. Defaults to a random one.
+	SetupToken secret.Secret
+	// SMTPURL is the mail server, smtp://USER:PASSWORD@HOST:587 or smtps://…. Defaults to none: mail is off.
+	SMTPURL secret.Secret
+	// SMTPFrom is who mails come from. Required with SMTPURL.
+	SMTPFrom string
+	// StrictRegister, true or false, says whether signing up waits for a mail. Defaults to whether there is a mail server.
+	StrictRegister string
+	// Scrypt is what deriving a password costs. Defaults to ln=15,r=8,p=3.
+	Scrypt account.Scrypt
+	// SessionIdle is how long a session lives that nobody uses. Defaults to 7 days.
+	SessionIdle time.Duration
+	// SessionAbsolute is how long a session lives at most. Defaults to 30 days.
+	SessionAbsolute time.Duration
+	// SessionReauth is how long ago somebody may have proven who they are, for what needs it. Defaults to 10 minutes.
+	SessionReauth time.Duration
+	// SessionMax is how many sessions an account has at once. Defaults to 50.
+	SessionMax int
+	// GitHubURL is where people sign in with GitHub. Defaults to "https://github.com".
+	GitHubURL string
+	// GitHubAPIURL is where GitHub's API is. Defaults to what belongs to GitHubURL, "https://api.github.com".
+	GitHubAPIURL string
 	// Workers is how many streams are worked on at once. Defaults to 1,024.
 	Workers int
 	// StopTimeout is how long a graceful stop may take. Defaults to 30 seconds.
 	StopTimeout time.Duration
+	// RetentionSessions is how long ended sessions and used tokens are kept. Defaults to 30 days.
+	RetentionSessions time.Duration
+	// RetentionOutbox is how long it is remembered that a mail was sent. Defaults to 7 days.
+	RetentionOutbox time.Duration
+	// RetentionHold is how long a deleted account can come back. Defaults to 14 days.
+	RetentionHold time.Duration
 	// LogLevel is the least level that is logged: debug, info, warn or error. Defaults to "info".
 	LogLevel string
 	// LogFormat is text or json. Defaults to text on a terminal, else json.
@@ -42,12 +86,6 @@ type Setting struct {
 	value   value
 }
 
-// value is a field of Config as text.
-type value interface {
-	String() string // empty: not given
-	Set(text string) error
-}
-
 // Settings is the configuration table, each row bound to its field of c.
 func (c *Config) Settings() []Setting {
 	return []Setting{
@@ -56,8 +94,30 @@ func (c *Config) Settings() []Setting {
 		{"sqlite.synchronous", "SVC_SQLITE_SYNCHRONOUS", "", "FULL", "", "FULL, or NORMAL, which can lose the last commits with the power", choice{&c.Synchronous, []string{"FULL", "NORMAL"}}},
 		{"listen", "SVC_LISTEN", "listen", "127.0.0.1:8080", "", "public address", (*text)(&c.Listen)},
 		{"ops_listen", "SVC_OPS_LISTEN", "ops-listen", "127.0.0.1:8090", "", "address of /healthz, /readyz and /metrics", (*text)(&c.OpsListen)},
+		{"admin_socket", "SVC_ADMIN_SOCKET", "admin-socket", "<data>/admin.sock", "", "socket by which commands reach the service", (*text)(&c.AdminSocket)},
+		{"url.platform", "SVC_PLATFORM_URL", "", "", "http://svc.localhost:<port of listen>", "address of the platform surface", (*origin)(&c.PlatformURL)},
+		{"url.agents", "SVC_AGENTS_URL", "", "", "http://agents.svc.localhost:<port of listen>", "address of the agents surface", (*origin)(&c.AgentsURL)},
+		{"url.admin", "SVC_ADMIN_URL", "", "", "http://admin.svc.localhost:<port of listen>", "address of the admin surface", (*origin)(&c.AdminURL)},
+		{"cookie_domain", "SVC_COOKIE_DOMAIN", "", "svc.localhost", "", "domain that the hosts of all surfaces lie below", (*domain)(&c.CookieDomain)},
+		{"trusted_proxies", "SVC_TRUSTED_PROXIES", "", "", "none: X-Forwarded-* is ignored", "networks of proxies, as 10.0.0.0/8,192.0.2.1/32", (*networks)(&c.TrustedProxies)},
+		{"keys.file", "SVC_KEYS_FILE", "", "<data>/keys.json", "", "file of the key ring, made on the first start over an empty database", (*text)(&c.KeysFile)},
+		{"keys.ring", "SVC_KEYS", "", "", "none: keys.file", "the key ring itself, as JSON", (*keyring)(&c.KeysRing)},
+		{"setup_token", "SVC_SETUP_TOKEN", "", "", "random, printed", "token of the first administrator's link, 32 bytes or more", hidden{&c.SetupToken, 32}},
+		{"smtp.url", "SVC_SMTP_URL", "", "", "none: mail is off", "mail server, smtp://USER:PASSWORD@HOST:587 or smtps://…", hidden{&c.SMTPURL, 1}},
+		{"smtp.from", "SVC_SMTP_FROM", "", "", "none", "who mails come from", (*text)(&c.SMTPFrom)},
+		{"auth.strict_register", "SVC_STRICT_REGISTER", "", "", "true with a mail server, else false", "whether signing up waits for a mail", choice{&c.StrictRegister, []string{"true", "false"}}},
+		{"auth.scrypt", "SVC_SCRYPT", "", account.DefaultScrypt.String(), "", "what deriving a password costs", (*cost)(&c.Scrypt)},
+		{"session.idle", "SVC_SESSION_IDLE", "", "7d", "", "life of a session that nobody uses", (*duration)(&c.SessionIdle)},
+		{"session.absolute", "SVC_SESSION_ABSOLUTE", "", "30d", "", "longest life of a session", (*duration)(&c.SessionAbsolute)},
+		{"session.reauth", "SVC_SESSION_REAUTH", "", "10m", "", "how fresh a proof of who it is must be", (*duration)(&c.SessionReauth)},
+		{"session.max", "SVC_SESSION_MAX", "", "50", "", "sessions of one account", (*count)(&c.SessionMax)},
+		{"provider.github.url", "SVC_GITHUB_URL", "", "https://github.com", "", "where people sign in with GitHub", (*origin)(&c.GitHubURL)},
+		{"provider.github.api_url", "SVC_GITHUB_API_URL", "", "", "https://api.github.com, or what belongs to provider.github.url", "GitHub's API", (*endpoint)(&c.GitHubAPIURL)},
 		{"workers", "SVC_WORKERS", "workers", "1024", "", "streams worked on at once", (*count)(&c.Workers)},
 		{"stop_timeout", "SVC_STOP_TIMEOUT", "", "30s", "", "longest graceful stop", (*duration)(&c.StopTimeout)},
+		{"retention.sessions", "SVC_RETENTION_SESSIONS", "", "30d", "", "how long ended sessions and used tokens are kept", (*duration)(&c.RetentionSessions)},
+		{"retention.outbox", "SVC_RETENTION_OUTBOX", "", "7d", "", "how long sent mails are remembered", (*duration)(&c.RetentionOutbox)},
+		{"retention.hold", "SVC_RETENTION_HOLD", "", "14d", "", "how long a deleted account can come back", (*duration)(&c.RetentionHold)},
 		{"log.level", "SVC_LOG_LEVEL", "log-level", "info", "", "debug, info, warn or error", choice{&c.LogLevel, []string{"debug", "info", "warn", "error"}}},
 		{"log.format", "SVC_LOG_FORMAT", "log-format", "", "text on a terminal, else json", "text or json", choice{&c.LogFormat, []string{"text", "json"}}},
 	}
@@ -66,12 +126,30 @@ func (c *Config) Settings() []Setting {
 // Given reports whether the field has a value.
 func (s Setting) Given() bool { return s.value.String() != "" }
 
-// Set gives the field a value. The error names the key, and never repeats an address.
+// Set gives the field a value. The error names the key, and never repeats a secret.
 func (s Setting) Set(text string) error {
 	if err := s.value.Set(text); err != nil {
 		return fmt.Errorf("%s: %w", s.Key, err)
 	}
 	return nil
+}
+
+// Secret reports whether the value holds a secret, or may.
+func (s Setting) Secret() bool {
+	switch s.value.(type) {
+	case hidden, *keyring, *address:
+		return true
+	}
+	return false
+}
+
+// FileEnv is the variable that names a file which holds the value. It is empty for what is no secret, and for the key ring,
+// whose file is a setting of its own.
+func (s Setting) FileEnv() string {
+	if _, ring := s.value.(*keyring); ring || !s.Secret() {
+		return ""
+	}
+	return s.Env + "_FILE"
 }
 
 // withDefaults fills the empty fields.
@@ -95,96 +173,4 @@ func (c Config) level() slog.Level {
 	// An unknown name leaves info: Set has refused it before.
 	_ = level.UnmarshalText([]byte(c.LogLevel))
 	return level
-}
-
-type text string
-
-func (t *text) String() string { return string(*t) }
-
-func (t *text) Set(s string) error {
-	*t = text(s)
-	return nil
-}
-
-// address is where a database lies. What it looks like inside is for the database to judge.
-type address string
-
-func (a *address) String() string { return string(*a) }
-
-func (a *address) Set(s string) error {
-	if !strings.HasPrefix(s, "sqlite:") && !isPostgres(s) {
-		return errors.New("the address has no known scheme: write sqlite:PATH for a file, or postgres://USER@HOST/DATABASE")
-	}
-	*a = address(s)
-	return nil
-}
-
-// choice is one of a few words.
-type choice struct {
-	field *string
-	words []string
-}
-
-func (c choice) String() string { return *c.field }
-
-func (c choice) Set(s string) error {
-	for _, word := range c.words {
-		if strings.EqualFold(s, word) {
-			*c.field = word
-			return nil
-		}
-	}
-	return fmt.Errorf("%q is not one of %s", s, strings.Join(c.words, ", "))
-}
-
-type count int
-
-func (n *count) String() string {
-	if *n == 0 {
-		return ""
-	}
-	return strconv.Itoa(int(*n))
-}
-
-func (n *count) Set(s string) error {
-	v, err := strconv.Atoi(s)
-	if err != nil || v < 1 {
-		return fmt.Errorf("%q is not a whole number above 0", s)
-	}
-	*n = count(v)
-	return nil
-}
-
-// duration is a time span as 30s, 15m or 14d.
-type duration time.Duration
-
-func (d *duration) String() string {
-	if *d == 0 {
-		return ""
-	}
-	return time.Duration(*d).String()
-}
-
-func (d *duration) Set(s string) error {
-	v, err := parseDuration(s)
-	if err != nil || v <= 0 {
-		return fmt.Errorf("%q is not a duration above 0, like 30s, 15m or 14d", s)
-	}
-	*d = duration(v)
-	return nil
-}
-
-// maxDays keeps a span of days within what a time.Duration can hold.
-const maxDays = 106751
-
-func parseDuration(s string) (time.Duration, error) {
-	days, found := strings.CutSuffix(s, "d")
-	if !found {
-		return time.ParseDuration(s)
-	}
-	n, err := strconv.Atoi(days)
-	if err == nil && (n < 0 || n > maxDays) {
-		err = strconv.ErrRange
-	}
-	return time.Duration(n) * 24 * time.Hour, err
 }

@@ -13,11 +13,19 @@ import (
 	"strings"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/throttle"
+	"svc.dev/svc/service/workspace"
 	"svc.dev/svc/sqlstore"
 )
 
-// rooms are the packages that own tables, in the order they are migrated.
-var rooms = []sqldb.Room{sqlstore.Migrations}
+// rooms are the packages that own tables, in the order they are migrated. The order never changes; a new room comes last.
+var rooms = []sqldb.Room{
+	sqlstore.Migrations, secret.Migrations, audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations,
+}
 
 func isPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")

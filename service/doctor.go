@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/secret"
 )
 
 // Finding is what doctor says of one thing that operators get wrong.
@@ -35,6 +36,9 @@ func Doctor(ctx context.Context, c Config, log *slog.Logger) []Finding {
 	d.lookAtFolder()
 	d.lookAtDisk()
 	d.lookAtDatabase(ctx)
+	d.lookAtKeys()
+	d.lookAtSurfaces()
+	d.lookAtMail(ctx)
 	d.lookAtLimits()
 	d.lookAtAddress("listen", d.config.Listen)
 	d.lookAtAddress("ops_listen", d.config.OpsListen)
@@ -51,6 +55,7 @@ type doctor struct {
 	log      *slog.Logger
 	folder   *sqldb.Folder    // nil: there is none, or another holds it
 	holder   *sqldb.HeldError // nil: nobody else holds the folder
+	sealed   bool             // the database was seen to hold what only its key ring opens
 	findings []Finding
 }
 
@@ -124,6 +129,9 @@ func (d *doctor) lookInside(ctx context.Context) {
 	defer db.Close()
 	d.add("database", OK, shownAddress(d.config.Database)+" answers", "")
 	d.lookAtVersions(ctx, db)
+	// Where the tables of secrets are not there yet, there are none.
+	empty, err := secret.Empty(ctx, db)
+	d.sealed = err == nil && !empty
 	if db.Dialect() == sqldb.Postgres {
 		d.lookAtClock(ctx, db)
 	} else {

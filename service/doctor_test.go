@@ -3,6 +3,7 @@ package service_test
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service"
+	"svc.dev/svc/service/secret"
 )
 
 // find is what doctor says of one thing.
@@ -105,6 +107,43 @@ func TestDoctorFindsADatabaseThatDoesNotAnswer(t *testing.T) {
 	c := config(t)
 	c.Database = "postgres://svc@127.0.0.1:1/svc?connect_timeout=1"
 	if f := find(t, c, "database"); f.Verdict != service.Fail {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestDoctorReachesForTheMailServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config(t)
+	c.SMTPFrom = "svc@example.com"
+	c.SMTPURL = secret.Hide("smtp://svc:hunter2@" + l.Addr().String())
+	if f := find(t, c, "mail"); f.Verdict != service.OK || f.Text != l.Addr().String()+" answers" {
+		t.Errorf("%+v", f)
+	}
+	l.Close()
+	if f := find(t, c, "mail"); f.Verdict != service.Warn || strings.Contains(f.Text, "hunter2") {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestDoctorJudgesTheConfiguration(t *testing.T) {
+	c := config(t)
+	c.PlatformURL, c.AgentsURL, c.AdminURL = "http://a.localhost:8080", "http://b.localhost:8080", "http://c.localhost:8080"
+	if f := find(t, c, "configuration"); f.Verdict != service.Warn || !strings.Contains(f.Text, "a.localhost of url.platform does not lie below cookie_domain svc.localhost") {
+		t.Errorf("%+v", f)
+	}
+	c.PlatformURL = "http://example.com"
+	if f := find(t, c, "configuration"); f.Verdict != service.Fail || !strings.Contains(f.Text, "url.platform: http://example.com is not https") {
+		t.Errorf("%+v", f)
+	}
+	c.PlatformURL, c.AgentsURL, c.AdminURL = "https://example.com", "https://agents.example.com", "https://admin.example.com"
+	c.CookieDomain = "example.com"
+	if f := find(t, c, "configuration"); f.Verdict != service.OK {
+		t.Errorf("%+v", f)
+	}
+	if f := find(t, c, "mail"); f.Verdict != service.Warn {
 		t.Errorf("%+v", f)
 	}
 }

@@ -6,21 +6,24 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc.dev/svc/service/account"
 )
 
 func TestFailedDatabaseEndsTheServiceAtOnce(t *testing.T) {
-	c := Config{DataDir: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0", OpsListen: "127.0.0.1:0"}.withDefaults()
+	c := Config{DataDir: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0", OpsListen: "127.0.0.1:0", Scrypt: account.Scrypt{LogN: 10, R: 8, P: 1}}.withDefaults()
 	folder, err := holdFolder(c.DataDir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer folder.Close()
-	s := &server{config: c, log: slog.New(slog.DiscardHandler), metrics: newMetrics(), folder: folder, announce: func(Serving) {}}
+	s := newServer(c, slog.New(slog.DiscardHandler), folder, Caller{})
 	if err := s.bind(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	defer s.front.Close()
 	defer s.back.Close()
+	defer s.socket.Close()
 	n, err := s.open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +33,7 @@ func TestFailedDatabaseEndsTheServiceAtOnce(t *testing.T) {
 	close(failed)
 	n.failed = failed
 	began := time.Now()
-	err = s.work(t.Context(), n, s.newHTTP(s.public()))
+	err = s.work(t.Context(), n, s.newHTTP(s.public(n)), s.newHTTP(newDesk(n.house)))
 	if err == nil || !strings.Contains(err.Error(), "start again to recover") || time.Since(began) > time.Second {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}

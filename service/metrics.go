@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -20,8 +21,8 @@ type Metric struct {
 
 var (
 	buildInfo      = Metric{"svc_build_info", "gauge", []string{"version", "revision", "go"}, "Always 1; the labels say which build runs."}
-	httpRequests   = Metric{"svc_http_requests_total", "counter", []string{"route", "status"}, "Answers on the public address, by route pattern and status class."}
-	httpSeconds    = Metric{"svc_http_request_seconds", "histogram", []string{"route"}, "Time from a request on the public address to the end of its answer."}
+	httpRequests   = Metric{"svc_http_requests_total", "counter", []string{"surface", "route", "status"}, "Answers on the public address, by surface, route pattern and status class."}
+	httpSeconds    = Metric{"svc_http_request_seconds", "histogram", []string{"surface", "route"}, "Time from a request on the public address to the end of its answer."}
 	streamsWorking = Metric{"svc_streams_working", "gauge", nil, "Streams that this node works on now."}
 )
 
@@ -62,14 +63,16 @@ func (m *metrics) watchWorking(working func() int) {
 	))
 }
 
-// answered counts one answer on the public address.
-func (m *metrics) answered(route string, status int, took time.Duration) {
-	m.requests.WithLabelValues(route, statusClass(status)).Inc()
-	m.seconds.WithLabelValues(route).Observe(took.Seconds())
+// answered counts one answer on the public address. A host that is none of ours has no surface.
+func (m *metrics) answered(surface, route string, status int, took time.Duration) {
+	surface = cmp.Or(surface, "none")
+	m.requests.WithLabelValues(surface, route, statusClass(status)).Inc()
+	m.seconds.WithLabelValues(surface, route).Observe(took.Seconds())
 }
 
+// statusClass is 2xx for an answer that nobody wrote: the server sends it as 200.
 func statusClass(status int) string {
-	return string(rune('0'+status/100)) + "xx"
+	return string(rune('0'+cmp.Or(status, http.StatusOK)/100)) + "xx"
 }
 
 func (m *metrics) handler() http.Handler {

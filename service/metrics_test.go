@@ -12,9 +12,19 @@ import (
 
 func TestMetricsAreThoseListed(t *testing.T) {
 	s := start(t, config(t))
+	ask(t, "GET", s.Agents+"/api/auth/session")
 	ask(t, "GET", s.Address+"/x")
+	text := ask(t, "GET", s.Operations+"/metrics").body
+	for _, line := range []string{
+		`svc_http_requests_total{route="/api/auth/session",status="2xx",surface="agents"} 1`,
+		`svc_http_requests_total{route="unmatched",status="4xx",surface="none"} 1`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("no %s", line)
+		}
+	}
 	var served, listed []string
-	for line := range strings.Lines(ask(t, "GET", s.Operations+"/metrics").body) {
+	for line := range strings.Lines(text) {
 		if rest, found := strings.CutPrefix(line, "# TYPE svc_"); found {
 			served = append(served, "svc_"+strings.TrimSpace(rest))
 		}

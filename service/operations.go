@@ -64,22 +64,22 @@ func (s *server) readiness(ctx context.Context) readiness {
 	n := s.node.Load()
 	if n == nil {
 		loading := errors.New("loading")
-		return judge("loading", loading, loading, loading)
+		return judge("loading", loading, loading, loading, loading)
 	}
 	state := n.rt.State()
 	var working error
 	if state != svc.Serving {
 		working = errors.New(string(state))
 	}
-	return judge(string(state), n.db.Ping(ctx), n.migrated(ctx), working)
+	return judge(string(state), n.db.Ping(ctx), n.migrated(ctx), n.keysOpen(ctx), working)
 }
 
-func judge(state string, database, migrations, workers error) readiness {
+func judge(state string, database, migrations, keys, workers error) readiness {
 	r := readiness{Ready: true, State: state}
 	for _, c := range []struct {
 		name string
 		err  error
-	}{{"database", database}, {"migrations", migrations}, {"workers", workers}} {
+	}{{"database", database}, {"migrations", migrations}, {"keys", keys}, {"workers", workers}} {
 		answer := check{Name: c.name, OK: c.err == nil}
 		if c.err != nil {
 			r.Ready, answer.Error = false, c.err.Error()

@@ -9,39 +9,54 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/sqlstore"
+	"svc.dev/svc/service/secret"
 )
 
-// mode is development until the url.* keys exist, whose defaults all lie on *.localhost.
-const mode = "development"
+// lastErrands is how long a command on the admin socket may go on while the service stops.
+const lastErrands = 5 * time.Second
+
+// Caller is whoever starts the service.
+type Caller struct {
+	// Announce is told once where the service is found, when it takes requests. Defaults to nobody.
+	Announce func(Serving)
+	// Reload asks the service to read its key ring again. Defaults to never.
+	Reload <-chan os.Signal
+}
 
 // Serving says where a service that has started is found.
 type Serving struct {
-	Address    string
+	Address    string // where it listens
 	Operations string
 	Mode       string
+	Platform   string
+	Agents     string
+	Admin      string
+	SetupLink  string // where the first administrator begins; empty: there is one
 	Data       string
 	Database   string // without user and password
 }
 
-// Serve runs the service until ctx ends, and then stops within the configuration's StopTimeout. It announces where it
-// serves once it takes requests. A database that failed ends Serve at once, with an error: nothing can be written any
-// more, so there is nothing to wait for.
-func Serve(ctx context.Context, c Config, log *slog.Logger, announce func(Serving)) (err error) {
+// Serve runs the service until ctx ends, and then stops within the configuration's StopTimeout. A configuration that
+// Check refuses is not served, and nothing is made. A database that failed ends Serve at once, with an error: nothing can
+// be written any more, so there is nothing to wait for.
+func Serve(ctx context.Context, c Config, log *slog.Logger, caller Caller) (err error) {
 	c = c.withDefaults()
+	if err := c.Check(); err != nil {
+		return err
+	}
 	folder, err := holdFolder(c.DataDir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
-	s := &server{config: c, log: log, metrics: newMetrics(), folder: folder, announce: announce}
+	s := newServer(c, log, folder, caller)
 	if err := s.bind(ctx); err != nil {
 		return err
 	}
@@ -52,15 +67,22 @@ func Serve(ctx context.Context, c Config, log *slog.Logger, announce func(Servin
 type server struct {
 	config   Config
 	log      *slog.Logger
+	scrubber *secret.Scrubber // of the log
 	metrics  *metrics
 	folder   *sqldb.Folder
-	announce func(Serving)
+	caller   Caller
 
-	front, back net.Listener         // the public address, and that of operations
-	node        atomic.Pointer[node] // nil while it is loading
+	front, back, socket net.Listener         // the public address, that of operations, and the admin socket
+	node                atomic.Pointer[node] // nil while it is loading
 }
 
-// bind takes both addresses before anything else is touched, so that a taken one is noticed early.
+func newServer(c Config, log *slog.Logger, folder *sqldb.Folder, caller Caller) *server {
+	s := &server{config: c, metrics: newMetrics(), folder: folder, caller: caller}
+	s.log, s.scrubber = scrubbed(log)
+	return s
+}
+
+// bind takes all addresses before anything else is touched, so that a taken one is noticed early.
 func (s *server) bind(ctx context.Context) (err error) {
 	var l net.ListenConfig
 	if s.front, err = l.Listen(ctx, "tcp", s.config.Listen); err != nil {
@@ -70,27 +92,34 @@ func (s *server) bind(ctx context.Context) (err error) {
 		s.front.Close()
 		return fmt.Errorf("ops_listen: %w", err)
 	}
+	if s.socket, err = listenSocket(ctx, s.config.AdminSocket); err != nil {
+		s.front.Close()
+		s.back.Close()
+		return fmt.Errorf("admin_socket: %w", err)
+	}
 	return nil
 }
 
 // run answers operators from the first moment to the last, and the public while the node stands.
 func (s *server) run(ctx context.Context) error {
-	public, operations := s.newHTTP(s.public()), s.newHTTP(s.operations())
 	ctx, broken := context.WithCancelCause(ctx)
 	defer broken(nil)
 	var listeners errgroup.Group
 	defer func() { _ = listeners.Wait() }()
-	listen := func(srv *http.Server, l net.Listener) {
+	listen := func(h http.Handler, l net.Listener) *http.Server {
+		srv := s.newHTTP(h)
 		listeners.Go(func() error {
 			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 				broken(fmt.Errorf("listen on %s: %w", l.Addr(), err))
 			}
 			return nil
 		})
+		return srv
 	}
-	listen(operations, s.back)
+	operations := listen(s.operations(), s.back)
 	defer operations.Close()
 	defer s.front.Close()
+	defer s.socket.Close()
 	n, err := s.open(ctx)
 	if err != nil && ctx.Err() != nil {
 		return cause(ctx)
@@ -98,23 +127,36 @@ func (s *server) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if doubt := doubtCookies(s.config.CookieDomain, n.surfaces); doubt != "" {
+		s.log.Warn("nobody can stay signed in", "reason", doubt)
+	}
 	s.node.Store(n)
 	s.metrics.watchWorking(n.rt.Working)
-	listen(public, s.front)
+	public, desk := listen(s.public(n), s.front), listen(newDesk(n.house), s.socket)
 	defer public.Close()
-	return s.work(ctx, n, public)
+	defer desk.Close()
+	return s.work(ctx, n, public, desk)
 }
 
-// work runs the node until ctx ends. While it stops, the public is still answered, and refused what is new.
-func (s *server) work(ctx context.Context, n *node, public *http.Server) error {
+// work runs the node until ctx ends. While it stops, the public is still answered, and refused what is new; then the
+// rooms put things in order, and the database is closed last.
+func (s *server) work(ctx context.Context, n *node, public, desk *http.Server) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	var workers errgroup.Group
+	keeping, rest := context.WithCancel(context.WithoutCancel(ctx))
+	defer rest()
+	var workers, keepers errgroup.Group
 	workers.Go(func() error {
 		defer stop()
 		return n.rt.Run(working)
 	})
-	s.announce(s.serving())
+	keepers.Go(func() error {
+		defer stop()
+		return together(keeping, n.keep, func(ctx context.Context) error { return n.reloadOn(ctx, s.caller.Reload) })
+	})
+	if s.caller.Announce != nil {
+		s.caller.Announce(s.serving(n))
+	}
 	select {
 	case <-working.Done():
 	case <-n.failed:
@@ -124,7 +166,9 @@ func (s *server) work(ctx context.Context, n *node, public *http.Server) error {
 	s.log.Info("stopping", "working", n.rt.Working(), "timeout", s.config.StopTimeout.String())
 	err := errors.Join(cause(ctx), workers.Wait())
 	shut(public, deadline)
-	err = errors.Join(err, n.close())
+	shut(desk, time.Now().Add(lastErrands))
+	rest()
+	err = errors.Join(err, keepers.Wait(), n.close())
 	s.log.Info("stopped")
 	return err
 }
@@ -155,54 +199,10 @@ func shut(srv *http.Server, deadline time.Time) {
 	}
 }
 
-func (s *server) serving() Serving {
+func (s *server) serving(n *node) Serving {
 	return Serving{
-		Address: "http://" + s.front.Addr().String(), Operations: "http://" + s.back.Addr().String(),
-		Mode: mode, Data: s.folder.Path(), Database: shownAddress(s.config.Database),
+		Address: "http://" + s.front.Addr().String(), Operations: "http://" + s.back.Addr().String(), Mode: modeOf(n.surfaces),
+		Platform: n.surfaces[0].url.String(), Agents: n.surfaces[1].url.String(), Admin: n.surfaces[2].url.String(),
+		SetupLink: n.setup, Data: s.folder.Path(), Database: shownAddress(s.config.Database),
 	}
-}
-
-// node is a runtime on its database.
-type node struct {
-	db     *sqldb.DB
-	failed <-chan struct{} // closed when the database can no longer be trusted
-	store  *sqlstore.Store
-	rt     *svc.Runtime
-}
-
-// open makes the database ready and the runtime on it.
-func (s *server) open(ctx context.Context) (_ *node, err error) {
-	id, err := s.folder.Node()
-	if err != nil {
-		return nil, err
-	}
-	n := &node{}
-	if n.db, err = openDatabase(ctx, s.config, s.folder, s.log); err != nil {
-		return nil, err
-	}
-	n.failed = n.db.Failed()
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, n.close())
-		}
-	}()
-	if err := n.db.Migrate(ctx, rooms...); err != nil {
-		return nil, err
-	}
-	if n.store, err = sqlstore.New(ctx, n.db, sqlstore.Config{Folder: s.folder, Log: s.log}); err != nil {
-		return nil, err
-	}
-	n.rt, err = svc.New(svc.Config{
-		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Log: s.log,
-	})
-	return n, err
-}
-
-// close closes what was opened, the database last.
-func (n *node) close() error {
-	var err error
-	if n.store != nil {
-		err = n.store.Close()
-	}
-	return errors.Join(err, n.db.Close())
 }

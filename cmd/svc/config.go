@@ -58,6 +58,17 @@ func settingsTable() string {
 	return b.String()
 }
 
+// secretFiles are the variables that name a file.
+func secretFiles() string {
+	var all []string
+	for _, s := range new(service.Config).Settings() {
+		if name := s.FileEnv(); name != "" {
+			all = append(all, name)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 // readConfig reads the configuration: a flag goes before the environment, that before the file, and that before the
 // default.
 func readConfig(cmd *cobra.Command, env func(string) string) (service.Config, error) {
@@ -93,15 +104,38 @@ func readFlags(c *service.Config, cmd *cobra.Command) error {
 // readEnv takes an empty variable for one that is not set.
 func readEnv(c *service.Config, env func(string) string) error {
 	for _, s := range c.Settings() {
-		text := env(s.Env)
+		name, text, err := variable(s, env)
+		if err != nil {
+			return err
+		}
 		if text == "" || s.Given() {
 			continue
 		}
 		if err := s.Set(text); err != nil {
-			return fmt.Errorf("environment %s: %w", s.Env, err)
+			return fmt.Errorf("environment %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// variable is what the environment says of a setting, itself or through the file that it names.
+func variable(s service.Setting, env func(string) string) (name, text string, err error) {
+	file := s.FileEnv()
+	if file == "" || env(file) == "" {
+		return s.Env, env(s.Env), nil
+	}
+	if env(s.Env) != "" {
+		return "", "", fmt.Errorf("environment: both %s and %s are set", s.Env, file)
+	}
+	b, err := os.ReadFile(env(file))
+	if err != nil {
+		return "", "", fmt.Errorf("environment %s: %w", file, err)
+	}
+	text = strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
+	if text == "" {
+		return "", "", fmt.Errorf("environment %s: %s is empty", file, env(file))
+	}
+	return file, text, nil
 }
 
 // readFile reads svc.toml. Every key of it must be known, also where a flag or the environment goes before it.
@@ -113,7 +147,7 @@ func readFile(c *service.Config, cmd *cobra.Command, env func(string) string) er
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("configuration file: %s: %w", path, err)
+		return fmt.Errorf("configuration file: %s: %w", path, discreet(err))
 	}
 	values := map[string]string{}
 	flatten(values, "", tree)
@@ -131,6 +165,14 @@ func readFile(c *service.Config, cmd *cobra.Command, env func(string) string) er
 		return fmt.Errorf("configuration file: %s: key %q is not known", path, key)
 	}
 	return nil
+}
+
+// discreet says where a file is wrong without what the parser quotes of it, which may be a secret.
+func discreet(err error) error {
+	if wrong, ok := errors.AsType[toml.ParseError](err); ok {
+		return fmt.Errorf("line %d is not TOML: a text stands in quotes, and a key stands once", wrong.Position.Line)
+	}
+	return err
 }
 
 // configPath is where the file lies, and whether somebody said so.
@@ -151,8 +193,21 @@ func flatten(values map[string]string, prefix string, tree map[string]any) {
 			flatten(values, prefix+key+".", table)
 			continue
 		}
-		values[prefix+key] = fmt.Sprint(v)
+		values[prefix+key] = flat(v)
 	}
+}
+
+// flat is a value as a variable would hold it: a list has commas between its items.
+func flat(v any) string {
+	list, ok := v.([]any)
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	items := make([]string, len(list))
+	for i, item := range list {
+		items[i] = fmt.Sprint(item)
+	}
+	return strings.Join(items, ",")
 }
 
 // configOf reads the configuration of the command that runs.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -39,26 +40,39 @@ func TestFlagGoesBeforeEnvironmentBeforeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := service.Config{Listen: "flag", OpsListen: "environment", Workers: 3, Synchronous: "NORMAL"}
-	if c != want {
+	if !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v", c)
 	}
 }
 
+// ring is a key ring.
+var ring = `{"active":"k1","keys":{"k1":"` + strings.Repeat("A", 43) + `="}}`
+
 func TestEverySettingIsReadFromEverySource(t *testing.T) {
 	text := map[string]string{
 		"data_dir": "d", "database": "sqlite:x", "sqlite.synchronous": "NORMAL", "listen": "a:1", "ops_listen": "a:2",
-		"workers": "5", "stop_timeout": "2m", "log.level": "warn", "log.format": "text",
+		"workers": "5", "stop_timeout": "2m", "log.level": "warn", "log.format": "text", "admin_socket": "s",
+		"url.platform": "https://example.com", "url.agents": "https://a.example.com", "url.admin": "https://b.example.com",
+		"cookie_domain": "example.com", "trusted_proxies": "10.0.0.0/8,192.0.2.1/32", "keys.file": "k", "keys.ring": ring,
+		"setup_token": strings.Repeat("x", 32), "smtp.url": "smtp://mail", "smtp.from": "a@example.com", "auth.strict_register": "true",
+		"auth.scrypt": "ln=16,r=8,p=2", "session.idle": "1d", "session.absolute": "2d", "session.reauth": "5m", "session.max": "3",
+		"provider.github.url": "https://github.example.com", "provider.github.api_url": "https://github.example.com/api/v3",
+		"retention.sessions": "1d", "retention.outbox": "1d", "retention.hold": "1d",
 	}
 	for i, s := range new(service.Config).Settings() {
 		value, ok := text[s.Key]
 		if !ok {
 			t.Fatalf("the test has no value for %s", s.Key)
 		}
-		file := writeFile(t, filepath.Join(t.TempDir(), "svc.toml"), s.Key+" = \""+value+"\"\n")
+		file := writeFile(t, filepath.Join(t.TempDir(), "svc.toml"), s.Key+" = '"+value+"'\n")
 		sources := map[string]func() (service.Config, error){
 			"environment": func() (service.Config, error) { return read(t, nil, map[string]string{s.Env: value}) },
 			"file":        func() (service.Config, error) { return read(t, []string{"--config", file}, nil) },
 			"SVC_CONFIG":  func() (service.Config, error) { return read(t, nil, map[string]string{"SVC_CONFIG": file}) },
+		}
+		if s.FileEnv() != "" {
+			held := writeFile(t, filepath.Join(t.TempDir(), "value"), value+"\n")
+			sources["file of the environment"] = func() (service.Config, error) { return read(t, nil, map[string]string{s.FileEnv(): held}) }
 		}
 		if s.Flag != "" {
 			sources["flag"] = func() (service.Config, error) { return read(t, []string{"--" + s.Flag, value}, nil) }
@@ -69,6 +83,14 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 				t.Errorf("%s from %s: %v", s.Key, source, err)
 			}
 		}
+	}
+}
+
+func TestListIsReadFromTheFile(t *testing.T) {
+	file := writeFile(t, filepath.Join(t.TempDir(), "svc.toml"), "trusted_proxies = [\"10.0.0.0/8\", \"192.0.2.1/32\"]\n[auth]\nstrict_register = true\n")
+	c, err := read(t, []string{"--config", file}, nil)
+	if err != nil || len(c.TrustedProxies) != 2 || c.StrictRegister != "true" {
+		t.Errorf("%+v %v", c, err)
 	}
 }
 
@@ -100,10 +122,19 @@ func TestWrongConfigurationIsNamed(t *testing.T) {
 		{env: map[string]string{"SVC_WORKERS": "-1"}, want: `environment SVC_WORKERS: workers: "-1"`},
 		{args: []string{"--log-level", "loud"}, want: `flag --log-level: log.level: "loud"`},
 		{args: []string{"--config", filepath.Join(folder, "missing.toml")}, want: "missing.toml"},
+		{text: "trusted_proxies = [\"10.0.0.0/8\", \"x\"]\n", want: file + `: trusted_proxies: "x" is not a network`},
+		{text: "setup_token = true_secret_in_no_quotes\n", want: file + ": line 1 is not TOML"},
+		{text: "workers = 1\n[smtp]\nurl = false_secret\n", want: file + ": line 3 is not TOML"},
+		{text: "setup_token = \"secret\"\n", want: file + ": setup_token: it has 6 bytes"},
+		{env: map[string]string{"SVC_SMTP_URL": "smtp://secret", "SVC_SMTP_URL_FILE": file}, want: "environment: both SVC_SMTP_URL and SVC_SMTP_URL_FILE are set"},
+		{env: map[string]string{"SVC_SMTP_URL_FILE": filepath.Join(folder, "missing")}, want: "environment SVC_SMTP_URL_FILE: "},
+		{text: "\n", env: map[string]string{"SVC_SMTP_URL_FILE": file}, want: "environment SVC_SMTP_URL_FILE: " + file + " is empty"},
+		{text: "secret\n", args: []string{"--config", "/dev/null"}, env: map[string]string{"SVC_SETUP_TOKEN_FILE": file}, want: "environment SVC_SETUP_TOKEN_FILE: setup_token: it has 6 bytes"},
+		{env: map[string]string{"SVC_KEYS": `{"secret":"secret"}`}, want: "environment SVC_KEYS: keys.ring: key ring is not of the form"},
 	} {
 		writeFile(t, file, test.text)
 		args := append([]string{"--data", folder}, test.args...)
-		if _, err := read(t, args, test.env); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := read(t, args, test.env); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q %v %v: %v", test.text, test.args, test.env, err)
 		}
 	}

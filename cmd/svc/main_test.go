@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ func TestCommands(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": startServer, "signal": signalServer, "exited": awaitServer, "get": get, "hang": hang,
+			"serve": startServer, "signal": signalServer, "exited": awaitServer, "get": get, "hang": hang, "logged": logged,
 		},
 	})
 }
@@ -49,7 +50,8 @@ func server(ts *testscript.TestScript) *serverProcess {
 	return p.(*serverProcess)
 }
 
-// startServer is "serve ARGS…": it runs svc serve on free ports in the background, and sets ADDRESS, OPERATIONS and PID.
+// startServer is "serve ARGS…": it runs svc serve on free ports in the background, and sets ADDRESS, PLATFORM, OPERATIONS
+// and PID.
 func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	log, err := os.OpenFile(ts.MkAbs("serve.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	ts.Check(err)
@@ -61,6 +63,9 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	cmd.Env = append(os.Environ(), configEnv+"="+ts.Getenv(configEnv))
 	for _, s := range new(service.Config).Settings() {
 		cmd.Env = append(cmd.Env, s.Env+"="+ts.Getenv(s.Env))
+		if name := s.FileEnv(); name != "" {
+			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+		}
 	}
 	ts.Check(cmd.Start())
 	p := &serverProcess{cmd: cmd, done: make(chan struct{})}
@@ -75,6 +80,7 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	servers.Store(ts, p)
 	at := awaitServing(ts, p)
 	ts.Setenv("ADDRESS", at.Address)
+	ts.Setenv("PLATFORM", at.Platform)
 	ts.Setenv("OPERATIONS", at.Operations)
 	ts.Setenv("PID", strconv.Itoa(cmd.Process.Pid))
 }
@@ -101,9 +107,9 @@ func awaitServing(ts *testscript.TestScript, p *serverProcess) service.Serving {
 	return service.Serving{}
 }
 
-// signalServer is "signal TERM" or "signal INT".
+// signalServer is "signal TERM", "signal INT", "signal HUP" or "signal KILL".
 func signalServer(ts *testscript.TestScript, _ bool, args []string) {
-	named := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt, "KILL": os.Kill}
+	named := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt, "HUP": syscall.SIGHUP, "KILL": os.Kill}
 	ts.Check(server(ts).cmd.Process.Signal(named[args[0]]))
 }
 
@@ -120,11 +126,30 @@ func awaitServer(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// logged is "logged TEXT": it waits until the server's log says so.
+func logged(ts *testscript.TestScript, _ bool, args []string) {
+	for range 500 {
+		if strings.Contains(ts.ReadFile("serve.log"), args[0]) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("the log does not say %q: %s", args[0], ts.ReadFile("serve.log"))
+}
+
+// client finds *.localhost on this machine, as browsers do.
+var client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+	if host, port, _ := net.SplitHostPort(address); strings.HasSuffix(host, ".localhost") {
+		address = net.JoinHostPort("127.0.0.1", port)
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
+}}}
+
 // get is "get STATUS URL": it asks until it gets that status, and leaves the answer in the file answer.
 func get(ts *testscript.TestScript, _ bool, args []string) {
 	var got string
 	for range 200 {
-		res, err := http.Get(args[1])
+		res, err := client.Get(args[1])
 		ts.Check(err)
 		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
@@ -147,5 +172,5 @@ func hang(ts *testscript.TestScript, _ bool, args []string) {
 	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n")
 	ts.Check(err)
 	// The server has taken the connection when it answers on a later one.
-	get(ts, false, []string{"404", args[0]})
+	get(ts, false, []string{"421", args[0]})
 }

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -16,11 +21,16 @@ func newServe() *cobra.Command {
 		Short: "Run the service",
 		Long: `Run the service: the public address, the operations address and the workers, in one process.
 
-Without any configuration it makes a data folder with a SQLite database and listens on loopback. The first SIGINT or
-SIGTERM stops it gracefully, a second one at once.
+Without any configuration it makes a data folder with a SQLite database and a key ring, listens on loopback, and prints a
+link by which the first administrator comes in. The first SIGINT or SIGTERM stops it gracefully, a second one at once;
+SIGHUP makes it read its key ring again.
+
+It runs in development while its three addresses are http on loopback or *.localhost. Anything else is production, which
+needs https and a cookie_domain that all three lie below.
 
 A flag goes before the environment, that before the file, and that before the default. The file is TOML, and a key that
-is not known is an error. Durations are written 30s, 15m or 14d.
+is not known is an error. Durations are written 30s, 15m or 14d. A secret may also be given as a file, whose name stands in
+its variable with _FILE appended: ` + secretFiles() + `.
 
 ` + settingsTable(),
 		Example: `  svc serve
@@ -37,8 +47,15 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.Check(); err != nil {
+		return usageError{err}
+	}
+	ctx, reload, release := untilHangup(cmd.Context(), cmd.OutOrStdout())
+	defer release()
 	log := service.NewLog(cmd.ErrOrStderr(), c)
-	err = service.Serve(cmd.Context(), c, log, func(s service.Serving) { announce(cmd.OutOrStdout(), log, s) })
+	err = service.Serve(ctx, c, log, service.Caller{
+		Announce: func(s service.Serving) { announce(cmd.OutOrStdout(), log, s) }, Reload: reload,
+	})
 	if err != nil && !service.IsTerminal(cmd.ErrOrStderr()) {
 		log.Error("serve", "error", err)
 		return errLogged
@@ -46,20 +63,59 @@ func serve(cmd *cobra.Command, _ []string) error {
 	return err
 }
 
-// announce tells a person on a terminal, or else the log, where the service is found.
+// untilHangup passes SIGHUP on, but for that of a terminal which was closed: that one ends the context.
+func untilHangup(ctx context.Context, w io.Writer) (context.Context, <-chan os.Signal, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	watched := service.IsTerminal(w)
+	signals, reload := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	go func() {
+		for s := range signals {
+			if watched && !service.IsTerminal(w) {
+				cancel()
+				continue
+			}
+			select {
+			case reload <- s:
+			default: // one is waiting already
+			}
+		}
+	}()
+	return ctx, reload, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel()
+	}
+}
+
+// announce tells a person on a terminal, or else the log, where the service is found. The link of the first administrator
+// is the one token that a log may hold.
 func announce(w io.Writer, log *slog.Logger, s service.Serving) {
 	build := service.ThisBuild()
 	if !service.IsTerminal(w) {
-		log.Info("serving", "address", s.Address, "operations", s.Operations, "mode", s.Mode,
-			"data", s.Data, "database", s.Database, "version", build.Version)
+		said := []any{"address", s.Address, "operations", s.Operations, "mode", s.Mode, "platform", s.Platform, "agents", s.Agents,
+			"admin", s.Admin, "data", s.Data, "database", s.Database, "version", build.Version}
+		if s.SetupLink != "" {
+			said = append(said, "setup_link", s.SetupLink)
+		}
+		log.Info("serving", said...)
 		return
 	}
 	fmt.Fprintf(w, `svc %s serves in %s mode. Stop it with Ctrl-C.
 
-  address     %s
+  platform    %s
+  agents      %s
+  admin       %s
+  listens on  %s
   operations  %s
   data        %s
   database    %s
 
-`, build.Version, s.Mode, s.Address, s.Operations, s.Data, s.Database)
+`, build.Version, s.Mode, s.Platform, s.Agents, s.Admin, s.Address, s.Operations, s.Data, s.Database)
+	switch {
+	case strings.Contains(s.SetupLink, "#"):
+		fmt.Fprintf(w, "There is no administrator yet. Whoever opens this link within 24 hours becomes one:\n\n  %s\n\n", s.SetupLink)
+	case s.SetupLink != "":
+		fmt.Fprintf(w, "There is no administrator yet. Whoever has the set-up token becomes one within 24 hours:\n\n  %s\n\n", s.SetupLink)
+	}
 }

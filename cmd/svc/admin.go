@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"svc.dev/svc/service"
+)
+
+func newAdmin() *cobra.Command {
+	return newGroup("admin", "Say who administers the service", newAdminCreate(), newAdminGrant())
+}
+
+func newAdminCreate() *cobra.Command {
+	cmd := newVerb("create", "Make an administrator", `Make an account that administers the service. Its e-mail address counts as proven. The password is asked for on the
+terminal, twice and unseen, or read from standard input; it is never an argument.`,
+		`  svc admin create --email ada@example.com --username ada
+  svc admin create --email ada@example.com --password-stdin < password.txt`)
+	email := cmd.Flags().String("email", "", "e-mail address of the account")
+	username := cmd.Flags().String("username", "", "username of the account (default made from the address)")
+	fromInput := cmd.Flags().Bool("password-stdin", false, "read the password from standard input")
+	asJSON := addJSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *email == "" {
+			return usageError{errors.New("--email is missing")}
+		}
+		password, err := readPassword(cmd, *fromInput)
+		if err != nil {
+			return err
+		}
+		return operate(cmd, func(o service.Operator) error {
+			p, err := o.CreateAdmin(cmd.Context(), service.NewAdmin{Email: *email, Username: *username, Password: password})
+			if err != nil {
+				return err
+			}
+			return printPerson(cmd, *asJSON, p, fmt.Sprintf("%s (%s) administers the service", p.Username, p.ID))
+		})
+	}
+	return cmd
+}
+
+func newAdminGrant() *cobra.Command {
+	cmd := newVerb("grant", "Give an account a role over the service", `Give an account a role over the whole service: admin, support, which reads what admin reads and changes nothing, or none.
+The id of an account stands in the answer of GET /api/auth/session, and of svc admin create.`,
+		`  svc admin grant --account-id acc_01J9Z3NDEKTSV4RRFFQ69G5FAV
+  svc admin grant --account-id acc_01J9Z3NDEKTSV4RRFFQ69G5FAV --role none`)
+	id := cmd.Flags().String("account-id", "", "id of the account")
+	role := cmd.Flags().String("role", "admin", "admin, support or none")
+	asJSON := addJSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *id == "" {
+			return usageError{errors.New("--account-id is missing")}
+		}
+		if *role != "admin" && *role != "support" && *role != "none" {
+			return usageError{fmt.Errorf("--role %q is not one of admin, support, none", *role)}
+		}
+		return operate(cmd, func(o service.Operator) error {
+			p, err := o.Grant(cmd.Context(), service.Grant{AccountID: *id, Role: *role})
+			if err != nil {
+				return err
+			}
+			return printPerson(cmd, *asJSON, p, fmt.Sprintf("%s (%s) has the role %s", p.Username, p.ID, p.Role))
+		})
+	}
+	return cmd
+}
+
+func printPerson(cmd *cobra.Command, asJSON bool, p service.Person, line string) error {
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), map[string]any{"account": p})
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
+	return err
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"svc.dev/svc/service"
+)
+
+// newGroup is a command that only has others below it.
+func newGroup(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: below[0].Example, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(below...)
+	return cmd
+}
+
+// newVerb is a command of the operator. It asks the service that runs, or opens the database itself.
+func newVerb(use, short, long, example string) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long + `
+
+While svc serve runs on the data folder, the command reaches it by its admin socket. Otherwise it opens the database itself.`,
+		Example: example, Args: noArgs,
+	}
+	addSettings(cmd, "data", "database", "admin-socket", "log-level", "log-format")
+	return cmd
+}
+
+// operate gives the operator of the configuration to do.
+func operate(cmd *cobra.Command, do func(service.Operator) error) (err error) {
+	c, err := configOf(cmd)
+	if err != nil {
+		return err
+	}
+	o, err := service.Operate(cmd.Context(), c, service.NewLog(cmd.ErrOrStderr(), c))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	return do(o)
+}

@@ -1,0 +1,136 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/secret"
+)
+
+// house is the rooms of the product on one database.
+type house struct {
+	config   Config
+	surfaces []surface
+	log      *slog.Logger     // without secrets
+	scrubber *secret.Scrubber // of the log
+	db       *sqldb.DB
+	secrets  *secret.Store
+	audit    *audit.Log
+	outbox   *mail.Outbox
+	accounts *account.Accounts
+
+	keys sync.Mutex                  // held while the key ring changes
+	ring atomic.Pointer[secret.Ring] // what secrets goes on with
+}
+
+// scrubbed is the log without secrets, and what learns which they are.
+func scrubbed(log *slog.Logger) (*slog.Logger, *secret.Scrubber) {
+	s := secret.NewScrubber(0)
+	return slog.New(s.Handler(log.Handler())), s
+}
+
+// furnish opens the rooms of a database whose tables stand.
+func (h *house) furnish(ctx context.Context) error {
+	for _, open := range []func(context.Context) error{h.openSecrets, h.openAudit, h.openOutbox, h.openAccounts} {
+		if err := open(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *house) openAudit(ctx context.Context) (err error) {
+	h.audit, err = audit.Open(ctx, h.db, audit.Config{
+		Key: h.secrets.Derive("audit hmac"), Seed: h.secrets.Derive("audit signing"),
+		Folder: filepath.Join(h.config.DataDir, "audit"), Log: h.log,
+	})
+	return err
+}
+
+func (h *house) openOutbox(context.Context) (err error) {
+	c := h.config.mailConfig(h.surfaces)
+	c.Box, c.Log = h.secrets.Box("mail"), h.log
+	h.outbox, err = mail.New(h.db, c)
+	return err
+}
+
+// mails reports whether there is a mail server.
+func (c Config) mails() bool { return c.SMTPURL.Reveal() != "" }
+
+func (c Config) mailConfig(all []surface) mail.Config {
+	return mail.Config{
+		SMTP: c.SMTPURL.Reveal(), From: c.SMTPFrom, URL: all[0].url.String(), Development: modeOf(all) == development, Keep: c.RetentionOutbox,
+	}
+}
+
+func (h *house) openAccounts(context.Context) (err error) {
+	c := h.config
+	h.accounts, err = account.New(account.Config{
+		DB: h.db, Secrets: h.secrets, Audit: h.audit, Mail: h.outbox,
+		GitHub:   github.Config{URL: c.GitHubURL, APIURL: c.GitHubAPIURL},
+		Platform: h.surfaces[0].url.String(), Printed: h.develops(), Strict: h.strict(), Scrypt: c.Scrypt,
+		Idle: c.SessionIdle, Absolute: c.SessionAbsolute, Fresh: c.SessionReauth, MaxSessions: c.SessionMax,
+		Hold: c.RetentionHold, Keep: c.RetentionSessions, Log: h.log,
+	})
+	return err
+}
+
+func (h *house) develops() bool { return modeOf(h.surfaces) == development }
+
+// strict says whether signing up waits for a mail: as configured, else where there is a mail server.
+func (h *house) strict() bool {
+	if h.config.StrictRegister != "" {
+		return h.config.StrictRegister == "true"
+	}
+	return h.config.mails()
+}
+
+// setupLink is where the first administrator begins. It is empty when there is one. The link of an earlier start dies.
+func (h *house) setupLink(ctx context.Context) (string, error) {
+	given := h.config.SetupToken.Reveal()
+	token, err := h.accounts.PrepareSetup(ctx, given)
+	if err != nil {
+		return "", fmt.Errorf("prepare set-up: %w", err)
+	}
+	link := h.surfaces[0].url.String() + "/setup"
+	switch token {
+	case "":
+		return "", nil
+	case given:
+		// Whoever chose the token knows it, and wants it in no log.
+		return link, nil
+	}
+	return link + "#t=" + token, nil
+}
+
+// keep does what the rooms do by themselves, until ctx ends.
+func (h *house) keep(ctx context.Context) error {
+	return together(ctx, h.audit.Run, h.secrets.Run, h.outbox.Run, h.sweepOften)
+}
+
+// together runs all until ctx ends, or until one fails: then the others end too.
+func together(ctx context.Context, all ...func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	errs := make([]error, len(all))
+	var running sync.WaitGroup
+	for i, run := range all {
+		running.Go(func() {
+			if errs[i] = run(ctx); errs[i] != nil {
+				stop()
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}

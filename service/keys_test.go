@@ -1,0 +1,221 @@
+package service_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service"
+	"svc.dev/svc/service/secret"
+)
+
+// serveAndStop starts a service and stops it again.
+func serveAndStop(t *testing.T, c service.Config) {
+	t.Helper()
+	s := start(t, c)
+	s.stop()
+	if err := <-s.done; err != nil {
+		t.Fatalf("serve: %v", err)
+	}
+}
+
+func ringFile(c service.Config) string { return filepath.Join(c.DataDir, "keys.json") }
+
+func readRing(t *testing.T, path string) (ring struct {
+	Active string
+	Keys   map[string]string
+}) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &ring)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+func TestFirstStartMakesTheKeyRing(t *testing.T) {
+	c := config(t)
+	serveAndStop(t, c)
+	stat, err := os.Stat(ringFile(c))
+	if err != nil || stat.Mode().Perm() != 0o600 {
+		t.Fatalf("%v %v", stat, err)
+	}
+	before := readRing(t, ringFile(c))
+	serveAndStop(t, c)
+	if after := readRing(t, ringFile(c)); after.Active != before.Active || len(after.Keys) != 1 {
+		t.Errorf("was %s, is %s", before.Active, after.Active)
+	}
+}
+
+func TestLostKeyRingIsNotMadeAnew(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		c := config(t)
+		c.Database = address
+		serveAndStop(t, c)
+		if err := os.Remove(ringFile(c)); err != nil {
+			t.Fatal(err)
+		}
+		err := serveOnce(t, c)
+		if !errors.Is(err, secret.ErrKeyMismatch) || !strings.Contains(err.Error(), "secret_store_key_mismatch: the key ring "+ringFile(c)+" is not there") {
+			t.Errorf("serve: %v", err)
+		}
+		if _, err := os.Stat(ringFile(c)); err == nil {
+			t.Error("a key ring was made over old data")
+		}
+		if f := find(t, c, "key ring"); f.Verdict != service.Fail || !strings.Contains(f.Mend, "restore the file") {
+			t.Errorf("doctor: %+v", f)
+		}
+	})
+}
+
+func TestWrongKeyRingIsRefused(t *testing.T) {
+	c := config(t)
+	serveAndStop(t, c)
+	before, err := os.ReadFile(ringFile(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kid := readRing(t, ringFile(c)).Active
+	for name, text := range map[string]string{
+		"another kid":          `{"active":"other","keys":{"other":"` + strings.Repeat("A", 43) + `="}}`,
+		"another key of a kid": `{"active":"` + kid + `","keys":{"` + kid + `":"` + strings.Repeat("A", 43) + `="}}`,
+	} {
+		if err := os.WriteFile(ringFile(c), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := serveOnce(t, c); !errors.Is(err, secret.ErrKeyMismatch) || !strings.HasPrefix(err.Error(), "secret_store_key_mismatch: ") || strings.Contains(err.Error(), "AAAA") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.WriteFile(ringFile(c), before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serveAndStop(t, c)
+}
+
+func TestKeyRingThatOthersReadIsRefused(t *testing.T) {
+	c := config(t)
+	serveAndStop(t, c)
+	if err := os.Chmod(ringFile(c), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := serveOnce(t, c); err == nil || !strings.Contains(err.Error(), "has mode 0644") {
+		t.Errorf("serve: %v", err)
+	}
+	if f := find(t, c, "key ring"); f.Verdict != service.Fail || !strings.HasPrefix(f.Mend, "chmod 600 ") {
+		t.Errorf("doctor: %+v", f)
+	}
+}
+
+func TestKeyRingOfTheEnvironmentNeedsNoFile(t *testing.T) {
+	c := config(t)
+	c.KeysRing = secret.Hide(`{"active":"k1","keys":{"k1":"` + strings.Repeat("A", 43) + `="}}`)
+	serveAndStop(t, c)
+	if _, err := os.Stat(ringFile(c)); err == nil {
+		t.Error("a file was made")
+	}
+	serveAndStop(t, c)
+}
+
+func TestSecondNodeDoesNotBringItsOwnKeys(t *testing.T) {
+	a, b := config(t), config(t)
+	a.Database = sqldbtest.Postgres(t)
+	b.Database = a.Database
+	start(t, a)
+	if err := serveOnce(t, b); !errors.Is(err, secret.ErrKeyMismatch) {
+		t.Errorf("serve: %v", err)
+	}
+	if _, err := os.Stat(ringFile(b)); err == nil {
+		t.Error("it made a key ring")
+	}
+	text, err := os.ReadFile(ringFile(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.KeysRing = secret.Hide(string(text))
+	start(t, b)
+}
+
+func TestReloadReadsTheKeyRingAgain(t *testing.T) {
+	a, b := config(t), config(t)
+	a.Database = sqldbtest.Postgres(t)
+	b.Database = a.Database
+	one := start(t, a)
+	text, err := os.ReadFile(ringFile(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.KeysFile = filepath.Join(t.TempDir(), "keys.json")
+	copyRing := func() {
+		if text, err = os.ReadFile(ringFile(a)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(b.KeysFile, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copyRing()
+	two := start(t, b)
+
+	// The first node goes to a key that the second does not have.
+	operator(t, a, func(o service.Operator) {
+		if _, err := o.RotateKeys(t.Context(), service.Rotate{OnlyNode: true}, func(service.Rotation) {}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got := ask(t, "GET", one.Operations+"/readyz"); got.status != 200 {
+		t.Errorf("one: %d %s", got.status, got.body)
+	}
+	if got := ask(t, "GET", two.Operations+"/readyz"); got.status != 503 || !strings.Contains(got.body, "which is not in the ring of this node") {
+		t.Errorf("two: %d %s", got.status, got.body)
+	}
+	copyRing()
+	two.reload <- os.Interrupt
+	ready(t, two)
+}
+
+// ready waits until the service says that it is.
+func ready(t *testing.T, s *served) {
+	t.Helper()
+	var got answer
+	for range 200 {
+		if got = ask(t, "GET", s.Operations+"/readyz"); got.status == 200 {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("%d %s", got.status, got.body)
+}
+
+func TestReloadOfAWrongKeyRingChangesNothing(t *testing.T) {
+	c := config(t)
+	s := start(t, c)
+	before, err := os.ReadFile(ringFile(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"{}", `{"active":"other","keys":{"other":"` + strings.Repeat("A", 43) + `="}}`} {
+		if err := os.WriteFile(ringFile(c), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.reload <- os.Interrupt
+		s.reload <- os.Interrupt // taken when the one before was done
+		ready(t, s)
+	}
+	if err := os.WriteFile(ringFile(c), before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	operator(t, c, func(o service.Operator) {
+		if _, err := o.CreateAdmin(t.Context(), ada); err != nil {
+			t.Error(err)
+		}
+	})
+}

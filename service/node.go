@@ -1,0 +1,64 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"svc.dev/svc"
+	"svc.dev/svc/sqlstore"
+)
+
+// node is a runtime and the rooms on their database.
+type node struct {
+	*house
+	failed <-chan struct{} // closed when the database can no longer be trusted
+	store  *sqlstore.Store
+	rt     *svc.Runtime
+	setup  string // where the first administrator begins
+}
+
+// open makes the database ready, and the rooms and the runtime on it.
+func (s *server) open(ctx context.Context) (_ *node, err error) {
+	id, err := s.folder.Node()
+	if err != nil {
+		return nil, err
+	}
+	db, err := openDatabase(ctx, s.config, s.folder, s.log)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{failed: db.Failed(), house: &house{
+		config: s.config, surfaces: s.config.surfaces(portOf(s.front.Addr().String())), log: s.log, scrubber: s.scrubber, db: db,
+	}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.close())
+		}
+	}()
+	if err := db.Migrate(ctx, rooms...); err != nil {
+		return nil, err
+	}
+	if err := n.furnish(ctx); err != nil {
+		return nil, err
+	}
+	if n.store, err = sqlstore.New(ctx, db, sqlstore.Config{Folder: s.folder, Log: n.log}); err != nil {
+		return nil, err
+	}
+	n.rt, err = svc.New(svc.Config{
+		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Log: n.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	n.setup, err = n.setupLink(ctx)
+	return n, err
+}
+
+// close closes what was opened, the database last.
+func (n *node) close() error {
+	var err error
+	if n.store != nil {
+		err = n.store.Close()
+	}
+	return errors.Join(err, n.db.Close())
+}

@@ -1,0 +1,63 @@
+package service
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"svc.dev/svc/service/throttle"
+)
+
+const (
+	// sweepEvery is how long it is between two sweeps, on average: nodes that start together do not sweep together.
+	sweepEvery = 5 * time.Minute
+	// sweepRounds bounds what one sweep does of one kind; the rest waits for the next.
+	sweepRounds = 100
+)
+
+// sweepOften deletes what nobody needs any more, every few minutes until ctx ends.
+func (h *house) sweepOften(ctx context.Context) error {
+	for {
+		pause := time.NewTimer(sweepEvery/2 + rand.N(sweepEvery))
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return nil
+		case <-pause.C:
+			h.sweep(ctx)
+		}
+	}
+}
+
+// sweep goes once through all kinds. One that fails is told and tried again next time.
+func (h *house) sweep(ctx context.Context) {
+	for _, kind := range []struct {
+		name string
+		do   func(context.Context) (int64, error)
+	}{
+		{"ended sessions and tokens", h.accounts.Sweep},
+		{"deleted accounts", func(ctx context.Context) (int64, error) { return counted(h.accounts.Erase(ctx)) }},
+		{"sent mails", func(ctx context.Context) (int64, error) { return counted(h.outbox.Sweep(ctx, time.Now())) }},
+		{"throttles", func(ctx context.Context) (int64, error) { return counted(throttle.Sweep(ctx, h.db, time.Now())) }},
+	} {
+		total, err := repeat(ctx, kind.do)
+		if err != nil && ctx.Err() == nil {
+			h.log.Warn("sweep", "kind", kind.name, "error", err)
+		}
+		h.log.Debug("swept", "kind", kind.name, "count", total)
+	}
+}
+
+// repeat does a batch after the other until one finds nothing.
+func repeat(ctx context.Context, do func(context.Context) (int64, error)) (total int64, err error) {
+	for range sweepRounds {
+		n, err := do(ctx)
+		total += n
+		if err != nil || n == 0 {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+func counted(n int, err error) (int64, error) { return int64(n), err }
