@@ -178,6 +178,15 @@ func (rt *Runtime) AddChannel(channels ...*Channel) {
 	}
 }
 
+// Workflows are those that were declared, by name.
+func (rt *Runtime) Workflows() []*Workflow {
+	var all []*Workflow
+	for _, name := range slices.Sorted(maps.Keys(rt.workflows)) {
+		all = append(all, rt.workflows[name])
+	}
+	return all
+}
+
 // Workflow finds a declared workflow, nil if there is none.
 func (rt *Runtime) Workflow(name string) *Workflow { return rt.workflows[name] }
 

@@ -1,0 +1,132 @@
+// Package engine is the private runtime of the product: what it declares, behind the guard that believes our gateway
+// alone. It is called in process, or listens where only the gateway reaches it; the guard is the same.
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+
+	"svc.dev/svc"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/httpapi"
+	"svc.dev/svc/service/scope"
+)
+
+// Config is what the private runtime needs. Runtime, Guard and PublicURL are required.
+type Config struct {
+	Runtime *svc.Runtime
+	Guard   *scope.Guard
+	// PublicURL is where clients find the work of claims, for links in answers.
+	PublicURL func(scope.Claims) string
+	// Admit is asked before work is admitted to a scope: a full storage refuses it. Defaults to no such question.
+	Admit func(ctx context.Context, claims scope.Claims) error
+	// MaxBody and MaxBuffered bound bodies, as in httpapi. They default as there.
+	MaxBody, MaxBuffered int64
+	// Dev shows what faults tell developers. Defaults to false.
+	Dev bool
+	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// Engine answers the gateway.
+type Engine struct {
+	Config
+	api http.Handler
+}
+
+// New is the handler of a private runtime.
+func New(c Config) *Engine {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	e := &Engine{Config: c}
+	e.api = httpapi.New(c.Runtime, httpapi.Config{
+		Scope:     func(r *http.Request) (string, error) { return claims(r).Scope, nil },
+		PublicURL: func(r *http.Request) string { return c.PublicURL(claims(r)) },
+		RequestID: func(r *http.Request) string { return claims(r).RequestID },
+		MaxBody:   c.MaxBody, MaxBuffered: c.MaxBuffered, Dev: c.Dev, Log: c.Log,
+	})
+	return e
+}
+
+// claims are those that the guard has let pass.
+func claims(r *http.Request) scope.Claims {
+	c, _ := scope.From(r.Context())
+	return c
+}
+
+// ServeHTTP lets claims pass that hold, and answers by the path: the contract's API, or what only the product asks.
+func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c, err := e.Guard.Check(r)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	r = r.WithContext(scope.With(r.Context(), c))
+	if e.Admit != nil && admits(r) {
+		if err := e.Admit(r.Context(), c); err != nil {
+			refuse(w, err)
+			return
+		}
+	}
+	if handle := own(r.URL.Path); handle != nil {
+		if err := handle(e, w, r); err != nil {
+			e.fail(w, r, err)
+		}
+		return
+	}
+	e.api.ServeHTTP(w, r)
+}
+
+// admits reports whether a request asks for work that would grow the workspace.
+func admits(r *http.Request) bool { return r.Method == http.MethodPost }
+
+// statuses are those of the refusals that are raised here.
+var statuses = map[string]int{
+	scope.RuntimeUnauthorized: http.StatusUnauthorized, scope.AssertionInvalid: http.StatusUnauthorized,
+	scope.InvalidHeader: http.StatusBadRequest, scope.InvalidScope: http.StatusBadRequest,
+	scope.ScopeMismatch: http.StatusForbidden, scope.AdminRequired: http.StatusForbidden,
+	fault.InvalidRequest: http.StatusBadRequest, fault.RunNotFound: http.StatusNotFound, fault.RouteNotFound: http.StatusNotFound,
+	fault.Unavailable: http.StatusServiceUnavailable, "workspace_suspended": http.StatusForbidden, "workspace_not_found": http.StatusNotFound,
+	"storage_quota_exceeded": http.StatusInsufficientStorage,
+}
+
+func (e *Engine) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if _, known := statuses[fault.From(err).Type]; !known && r.Context().Err() == nil {
+		e.Log.ErrorContext(r.Context(), "request failed", "request_id", claims(r).RequestID, "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	refuse(w, err)
+}
+
+// refuse writes a fault in its envelope.
+func refuse(w http.ResponseWriter, err error) {
+	f := fault.From(err)
+	status, known := statuses[f.Type]
+	if !known {
+		f, status = fault.Unexpected(err), http.StatusInternalServerError
+	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	type content struct {
+		Type    string         `json:"type"`
+		Message string         `json:"message"`
+		Details string         `json:"details"`
+		Meta    map[string]any `json:"meta,omitempty"`
+	}
+	write(w, status, map[string]content{"error": {f.Type, f.Message, f.Details, f.Meta}})
+}
+
+func write(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"error":{"type":"internal_error","message":"Internal error.","details":""}}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // who has gone needs no answer
+}

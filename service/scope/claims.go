@@ -1,0 +1,89 @@
+package scope
+
+import (
+	"context"
+	"strings"
+
+	"svc.dev/svc/fault"
+)
+
+// Admin is the one scope that is no business: the workspace of the staff.
+const Admin = "admin"
+
+// By whose authority something is asked.
+const (
+	Customer  = "customer"
+	StaffAuth = "admin"
+)
+
+// The types of refusals between gateway and runtime.
+const (
+	InvalidScope        = "invalid_scope"
+	InvalidHeader       = "invalid_header"
+	ScopeMismatch       = "scope_mismatch"
+	AdminRequired       = "admin_required"
+	RuntimeUnauthorized = "runtime_unauthorized"
+	AssertionInvalid    = "assertion_invalid"
+)
+
+// Claims are who asks for whose work, as the gateway found out. They travel as a value within a process, and as signed
+// headers between two.
+type Claims struct {
+	Account   string // username of the account that owns the scope
+	AccountID string
+	Scope     string // users/<username>/<business>, or admin
+	Actor     string // who acts: a username, channel:<name> or automation:<id>
+	Authority string // Customer or StaffAuth
+	Delegated bool   // the actor is another than the account, and may be: the gateway has seen to it
+	RequestID string
+}
+
+type claimsKey struct{}
+
+// With carries claims to a runtime in the same process.
+func With(ctx context.Context, c Claims) context.Context {
+	return context.WithValue(ctx, claimsKey{}, c)
+}
+
+// From is what With carried; ok is false where nobody made a claim.
+func From(ctx context.Context) (c Claims, ok bool) {
+	c, ok = ctx.Value(claimsKey{}).(Claims)
+	return c, ok
+}
+
+// check is the part of the guard that does not depend on how claims travelled. The refusals never name what would do.
+func (c Claims) check() error {
+	switch c.Authority {
+	case Customer, StaffAuth:
+	default:
+		return fault.New(InvalidHeader, "The authority is not known.", "")
+	}
+	if c.Scope == Admin {
+		return c.checkAdmin()
+	}
+	at, err := Parse(c.Scope)
+	if err != nil {
+		return fault.New(InvalidScope, "The scope is not well formed.", "")
+	}
+	if at.Username != c.Account {
+		return fault.New(ScopeMismatch, "The scope is not the account's.", "")
+	}
+	if c.Actor == "" || c.Actor != c.Account && !c.Delegated && c.Authority != StaffAuth {
+		return fault.New(ScopeMismatch, "The actor may not act for the account.", "")
+	}
+	return nil
+}
+
+// checkAdmin lets staff into the admin workspace, which has no username: account and actor are one person.
+func (c Claims) checkAdmin() error {
+	if c.Authority != StaffAuth || c.Account == "" || c.Actor != c.Account {
+		return fault.New(AdminRequired, "Only staff may do this.", "")
+	}
+	return nil
+}
+
+// Channel is the actor of a webhook.
+func Channel(name string) string { return "channel:" + name }
+
+// Person reports whether an actor is a person, rather than a channel or an automation.
+func Person(actor string) bool { return !strings.Contains(actor, ":") }

@@ -1,0 +1,156 @@
+package scope
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"svc.dev/svc/fault"
+)
+
+// MinToken is how long a runtime's token must be.
+const MinToken = 32
+
+// Guard is the runtime's side: it believes whoever proves to be our gateway, and only that the claims agree with each
+// other. Within one process there is nothing to prove, and the same checks hold.
+type Guard struct {
+	// Tokens and AdminTokens are accepted for each authority, at most two each.
+	Tokens, AdminTokens []string
+	// Keys verify assertions, at most two.
+	Keys []ed25519.PublicKey
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+
+	seen seen
+}
+
+// NewGuard is a guard for requests from another process. It refuses tokens that can be guessed.
+func NewGuard(tokens, adminTokens []string, keys []ed25519.PublicKey) (*Guard, error) {
+	for _, token := range slices.Concat(tokens, adminTokens) {
+		if len(token) < MinToken {
+			return nil, errors.New("a runtime token must be at least 32 bytes")
+		}
+	}
+	if len(tokens) == 0 || len(adminTokens) == 0 || len(keys) == 0 {
+		return nil, errors.New("a runtime needs its token, its admin token and the gateway's public key")
+	}
+	for _, token := range tokens {
+		if slices.Contains(adminTokens, token) {
+			return nil, errors.New("the admin token must be another than the customer's")
+		}
+	}
+	return &Guard{Tokens: tokens, AdminTokens: adminTokens, Keys: keys}, nil
+}
+
+// Check is who asks for whose work. In-process claims win over headers, which are then not looked at.
+func (g *Guard) Check(r *http.Request) (Claims, error) {
+	if c, ok := From(r.Context()); ok {
+		return c, c.check()
+	}
+	return g.checkWire(r)
+}
+
+// checkWire goes through the checks in the order of the contract.
+func (g *Guard) checkWire(r *http.Request) (Claims, error) {
+	token := r.Header.Get(HeaderToken)
+	customer, staff := accepted(token, g.Tokens), accepted(token, g.AdminTokens)
+	if !customer && !staff || len(r.Header.Values(HeaderToken)) != 1 {
+		return Claims{}, fault.New(RuntimeUnauthorized, "This runtime is private.", "")
+	}
+	if err := checkHeaders(r.Header); err != nil {
+		return Claims{}, err
+	}
+	c := claimsOf(r.Header)
+	if c.Scope != Admin {
+		if at, err := Parse(c.Scope); err != nil {
+			return Claims{}, fault.New(InvalidScope, "The scope is not well formed.", "")
+		} else if at.Username != c.Account {
+			return Claims{}, fault.New(ScopeMismatch, "The scope is not the account's.", "")
+		}
+	}
+	if (c.Authority == StaffAuth) != staff || c.Scope == Admin && !staff {
+		return Claims{}, fault.New(AdminRequired, "Only staff may do this.", "")
+	}
+	a, err := g.verify(r)
+	if err != nil || !a.agrees(c) {
+		return Claims{}, fault.New(AssertionInvalid, "The assertion is not valid.", "").Because(err)
+	}
+	c.Delegated = a.Delegated
+	return c, c.check()
+}
+
+// accepted compares in constant time, whatever the lengths.
+func accepted(token string, all []string) bool {
+	given, found := sha256.Sum256([]byte(token)), 0
+	for _, each := range all {
+		want := sha256.Sum256([]byte(each))
+		found |= subtle.ConstantTimeCompare(given[:], want[:])
+	}
+	return found == 1
+}
+
+// verify opens the assertion of a request, once.
+func (g *Guard) verify(r *http.Request) (assertion, error) {
+	var a assertion
+	signed, err := jose.ParseSignedCompact(r.Header.Get(HeaderAssertion), []jose.SignatureAlgorithm{jose.EdDSA})
+	if err != nil {
+		return a, err
+	}
+	text, err := g.open(signed)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(text, &a); err != nil {
+		return a, err
+	}
+	return a, g.judge(a, r)
+}
+
+func (g *Guard) open(signed *jose.JSONWebSignature) ([]byte, error) {
+	for _, key := range g.Keys {
+		if signed.Signatures[0].Header.KeyID == keyID(key) {
+			return signed.Verify(key)
+		}
+	}
+	return nil, errors.New("the key is not known")
+}
+
+// judge compares what was signed with the request and the clock.
+func (g *Guard) judge(a assertion, r *http.Request) error {
+	now := time.Now()
+	if g.Now != nil {
+		now = g.Now()
+	}
+	issued, expires := time.Unix(a.IssuedAt, 0), time.Unix(a.ExpiresAt, 0)
+	switch {
+	case a.Issuer != issuer || a.Audience != audience:
+		return errors.New("issuer or audience")
+	case expires.Sub(issued) > life || expires.Before(issued) || now.Before(issued.Add(-skew)) || now.After(expires.Add(skew)):
+		return errors.New("time")
+	case a.Method != r.Method || a.Path != r.URL.EscapedPath():
+		return errors.New("method or path")
+	}
+	body, err := hashBody(r)
+	if err != nil {
+		return err
+	}
+	if a.Body != body {
+		return errors.New("body")
+	}
+	if a.ID == "" || !g.seen.first(a.ID, now) {
+		return errors.New("seen before")
+	}
+	return nil
+}
+
+// agrees reports whether the plain headers say what was signed.
+func (a assertion) agrees(c Claims) bool {
+	return a.Subject == c.AccountID && a.Account == c.Account && a.Scope == c.Scope && a.Authority == c.Authority && a.Actor == c.Actor
+}

@@ -1,0 +1,63 @@
+package scope
+
+import (
+	"net/http"
+	"strings"
+
+	"svc.dev/svc/fault"
+)
+
+// Prefix begins the name of every header that only the gateway may set.
+const Prefix = "X-Svc-"
+
+// The headers between gateway and runtime.
+const (
+	HeaderToken     = Prefix + "Runtime-Token"
+	HeaderAccount   = Prefix + "Account"
+	HeaderAccountID = Prefix + "Account-Id"
+	HeaderScope     = Prefix + "Scope"
+	HeaderAuthority = Prefix + "Authority"
+	HeaderActor     = Prefix + "Actor"
+	HeaderRequestID = Prefix + "Request-Id"
+	HeaderAssertion = Prefix + "Assertion"
+)
+
+var known = []string{HeaderToken, HeaderAccount, HeaderAccountID, HeaderScope, HeaderAuthority, HeaderActor, HeaderRequestID, HeaderAssertion}
+
+// Reserved reports whether a header's name would be taken for one of ours by anybody: some readers fold "_" into "-".
+func Reserved(name string) bool {
+	return strings.HasPrefix(strings.ReplaceAll(strings.ToLower(name), "_", "-"), strings.ToLower(Prefix))
+}
+
+// Spelled reports whether a reserved name is spelled with an underscore, which can only be an attempt to slip it in.
+func Spelled(name string) bool { return strings.Contains(name, "_") && Reserved(name) }
+
+// checkHeaders refuses what can be read in two ways.
+func checkHeaders(h http.Header) error {
+	for name, values := range h {
+		if Spelled(name) || Reserved(name) && len(values) > 1 {
+			return fault.New(InvalidHeader, "A header is not acceptable.", "")
+		}
+	}
+	return nil
+}
+
+// claimsOf reads the plain headers.
+func claimsOf(h http.Header) Claims {
+	return Claims{
+		Account: h.Get(HeaderAccount), AccountID: h.Get(HeaderAccountID), Scope: h.Get(HeaderScope), Actor: h.Get(HeaderActor),
+		Authority: h.Get(HeaderAuthority), RequestID: h.Get(HeaderRequestID),
+	}
+}
+
+func (c Claims) set(h http.Header) {
+	for _, name := range known {
+		h.Del(name)
+	}
+	h.Set(HeaderAccount, c.Account)
+	h.Set(HeaderAccountID, c.AccountID)
+	h.Set(HeaderScope, c.Scope)
+	h.Set(HeaderAuthority, c.Authority)
+	h.Set(HeaderActor, c.Actor)
+	h.Set(HeaderRequestID, c.RequestID)
+}
