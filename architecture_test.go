@@ -43,7 +43,7 @@ var rooms = map[string][]string{
 	"service/audit":      {"internal/sqldb", "fault"},
 	"service/throttle":   {"internal/sqldb"},
 	"service/mail":       {"internal/sqldb"},
-	"service/workspace":  {"internal/sqldb", "service/scope"},
+	"service/workspace":  {"internal/sqldb", "service/scope", "service/strictjson", "service/audit", "service/mail", "service/throttle", "fault"},
 	"service/account": {"internal/sqldb", "service/scope", "service/strictjson", "service/secret", "service/audit", "service/throttle",
 		"service/mail", "service/workspace", "fault"},
 	"service/engine": {"", "httpapi", "model", "workflow", "service/scope", "fault"},

@@ -167,7 +167,7 @@ func TestTheErrorsOfAnOperationAreItsStatuses(t *testing.T) {
 }
 
 // open are the objects whose form is not ours to fix.
-var open = []string{"/components/schemas/Delivery", "/components/schemas/Description"}
+var open = []string{"/components/schemas/Delivery", "/components/schemas/Description", "/components/schemas/RunEvent"}
 
 func TestWhatIsDescribedIsAllThereIs(t *testing.T) {
 	_, tree := read(t)
@@ -176,11 +176,6 @@ func TestWhatIsDescribedIsAllThereIs(t *testing.T) {
 			t.Errorf("%s may have more than it says", place)
 		}
 	})
-}
-
-// awaited are components that nothing uses yet.
-var awaited = map[string]string{
-	"#/components/securitySchemes/key": "no route of an account takes a key; those of a workspace will",
 }
 
 func TestNoComponentIsUnused(t *testing.T) {
@@ -201,8 +196,8 @@ func TestNoComponentIsUnused(t *testing.T) {
 	for kind, all := range tree["components"].(map[string]any) {
 		for name := range all.(map[string]any) {
 			place := "#/components/" + kind + "/" + name
-			if _, waits := awaited[place]; used[place] == waits {
-				t.Errorf("%s: used is %t", place, used[place])
+			if !used[place] {
+				t.Errorf("%s is not used", place)
 			}
 		}
 	}

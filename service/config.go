@@ -69,6 +69,18 @@ type Config struct {
 	RetentionOutbox time.Duration
 	// RetentionHold is how long a deleted account can come back. Defaults to 14 days.
 	RetentionHold time.Duration
+	// ModelDefault is the model of the central agent. Defaults to "scripted/words".
+	ModelDefault string
+	// LimitRate and LimitBurst bound the requests of a key or account, per minute. Default to 600 and 100.
+	LimitRate, LimitBurst int
+	// LimitStreams is how many streams an account may have open. Defaults to 100.
+	LimitStreams int
+	// LimitChannelRate bounds the webhooks of a workspace, per minute. Defaults to 600.
+	LimitChannelRate int
+	// LimitWrongKeys bounds the wrong API keys from an address, per minute. Defaults to 100.
+	LimitWrongKeys int
+	// LimitVerification bounds how often an account verifies its workspace, per minute. Defaults to 10.
+	LimitVerification int
 	// LogLevel is the least level that is logged: debug, info, warn or error. Defaults to "info".
 	LogLevel string
 	// LogFormat is text or json. Defaults to text on a terminal, else json.
@@ -113,11 +125,18 @@ func (c *Config) Settings() []Setting {
 		{"session.max", "SVC_SESSION_MAX", "", "50", "", "sessions of one account", (*count)(&c.SessionMax)},
 		{"provider.github.url", "SVC_GITHUB_URL", "", "https://github.com", "", "where people sign in with GitHub", (*origin)(&c.GitHubURL)},
 		{"provider.github.api_url", "SVC_GITHUB_API_URL", "", "", "https://api.github.com, or what belongs to provider.github.url", "GitHub's API", (*endpoint)(&c.GitHubAPIURL)},
+		{"model.default", "SVC_MODEL_DEFAULT", "", "scripted/words", "", "model of the central agent, as provider/model", (*text)(&c.ModelDefault)},
 		{"workers", "SVC_WORKERS", "workers", "1024", "", "streams worked on at once", (*count)(&c.Workers)},
 		{"stop_timeout", "SVC_STOP_TIMEOUT", "", "30s", "", "longest graceful stop", (*duration)(&c.StopTimeout)},
 		{"retention.sessions", "SVC_RETENTION_SESSIONS", "", "30d", "", "how long ended sessions and used tokens are kept", (*duration)(&c.RetentionSessions)},
 		{"retention.outbox", "SVC_RETENTION_OUTBOX", "", "7d", "", "how long sent mails are remembered", (*duration)(&c.RetentionOutbox)},
 		{"retention.hold", "SVC_RETENTION_HOLD", "", "14d", "", "how long a deleted account can come back", (*duration)(&c.RetentionHold)},
+		{"limits.rate", "SVC_LIMIT_RATE", "", "600", "", "requests of a key or account, per minute", (*count)(&c.LimitRate)},
+		{"limits.burst", "SVC_LIMIT_BURST", "", "100", "", "requests of a key or account at once", (*count)(&c.LimitBurst)},
+		{"limits.streams", "SVC_LIMIT_STREAMS", "", "100", "", "open streams of an account", (*count)(&c.LimitStreams)},
+		{"limits.channel_rate", "SVC_LIMIT_CHANNEL_RATE", "", "600", "", "webhooks of a workspace, per minute", (*count)(&c.LimitChannelRate)},
+		{"limits.wrong_keys", "SVC_LIMIT_WRONG_KEYS", "", "100", "", "wrong API keys from an address, per minute", (*count)(&c.LimitWrongKeys)},
+		{"limits.verification", "SVC_LIMIT_VERIFICATION", "", "10", "", "verifications of an account, per minute", (*count)(&c.LimitVerification)},
 		{"log.level", "SVC_LOG_LEVEL", "log-level", "info", "", "debug, info, warn or error", choice{&c.LogLevel, []string{"debug", "info", "warn", "error"}}},
 		{"log.format", "SVC_LOG_FORMAT", "log-format", "", "text on a terminal, else json", "text or json", choice{&c.LogFormat, []string{"text", "json"}}},
 	}

@@ -23,17 +23,19 @@ var (
 	buildInfo      = Metric{"svc_build_info", "gauge", []string{"version", "revision", "go"}, "Always 1; the labels say which build runs."}
 	httpRequests   = Metric{"svc_http_requests_total", "counter", []string{"surface", "route", "status"}, "Answers on the public address, by surface, route pattern and status class."}
 	httpSeconds    = Metric{"svc_http_request_seconds", "histogram", []string{"surface", "route"}, "Time from a request on the public address to the end of its answer."}
+	spoofedHeaders = Metric{"svc_spoofed_headers_total", "counter", nil, "Headers from outside that only the gateway may set; they were dropped."}
 	streamsWorking = Metric{"svc_streams_working", "gauge", nil, "Streams that this node works on now."}
 )
 
 // Metrics is every metric of ours. Those of the Go runtime and of the process stand beside them.
-var Metrics = []Metric{buildInfo, httpRequests, httpSeconds, streamsWorking}
+var Metrics = []Metric{buildInfo, httpRequests, httpSeconds, spoofedHeaders, streamsWorking}
 
 // metrics counts what one server does.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+	spoofs   prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -44,13 +46,14 @@ func newMetrics() *metrics {
 			Name: httpSeconds.Name, Help: httpSeconds.About,
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, httpSeconds.Labels),
+		spoofs: prometheus.NewCounter(prometheus.CounterOpts{Name: spoofedHeaders.Name, Help: spoofedHeaders.About}),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildInfo.Name, Help: buildInfo.About}, buildInfo.Labels)
 	b := ThisBuild()
 	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		build, m.requests, m.seconds,
+		build, m.requests, m.seconds, m.spoofs,
 	)
 	return m
 }
@@ -62,6 +65,9 @@ func (m *metrics) watchWorking(working func() int) {
 		func() float64 { return float64(working()) },
 	))
 }
+
+// spoofed counts a header that only we may set.
+func (m *metrics) spoofed() { m.spoofs.Inc() }
 
 // answered counts one answer on the public address. A host that is none of ours has no surface.
 func (m *metrics) answered(surface, route string, status int, took time.Duration) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"svc.dev/svc"
+	"svc.dev/svc/service/engine"
 	"svc.dev/svc/sqlstore"
 )
 
@@ -45,11 +46,12 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	n.rt, err = svc.New(svc.Config{
-		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Log: n.log,
+		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: engine.Models.Find, Log: n.log,
 	})
 	if err != nil {
 		return nil, err
 	}
+	engine.Declare(n.rt, s.config.ModelDefault)
 	n.setup, err = n.setupLink(ctx)
 	return n, err
 }

@@ -58,6 +58,8 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 		"auth.scrypt": "ln=16,r=8,p=2", "session.idle": "1d", "session.absolute": "2d", "session.reauth": "5m", "session.max": "3",
 		"provider.github.url": "https://github.example.com", "provider.github.api_url": "https://github.example.com/api/v3",
 		"retention.sessions": "1d", "retention.outbox": "1d", "retention.hold": "1d",
+		"model.default": "scripted/words", "limits.rate": "5", "limits.burst": "5", "limits.streams": "5", "limits.channel_rate": "5", "limits.wrong_keys": "5",
+		"limits.verification": "5",
 	}
 	for i, s := range new(service.Config).Settings() {
 		value, ok := text[s.Key]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
+	"strings"
 
 	"github.com/oklog/ulid/v2"
 
@@ -76,6 +77,7 @@ func (x *exchange) serve() {
 		}
 		return
 	}
+	x.page = isPage(x.r.URL.Path) || x.navigation() && !strings.HasPrefix(x.r.URL.Path, "/v1/")
 	if err := x.checkPath(); err != nil {
 		x.fail(err)
 		return

@@ -29,6 +29,21 @@ type Config struct {
 	MailOff bool
 	// Absolute is how long a browser keeps the session's cookie. Defaults to 30 days.
 	Absolute time.Duration
+	// Runtime answers below {base_url}, in process or in another. Defaults to none: there is no {base_url}.
+	Runtime http.Handler
+	// Rate and Burst bound the requests of a key or account, per minute. Default to 600 and 100.
+	Rate, Burst int
+	// Streams is how many streams an account may have open. Defaults to 100.
+	Streams int
+	// ChannelRate bounds the webhooks of a workspace, per minute, and ChannelBody their size. Default to 600 and 1 MiB.
+	ChannelRate int
+	ChannelBody int64
+	// WrongKeys bounds the wrong API keys from an address, per minute. Defaults to 100.
+	WrongKeys int
+	// Verifications bounds how often an account may verify its workspace, per minute. Defaults to 10.
+	Verifications int
+	// Spoofed hears of every header that only we may set. Defaults to nobody.
+	Spoofed func()
 	// Observe is told of every answer. Defaults to nobody.
 	Observe func(surface, route string, status int, took time.Duration)
 	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
@@ -41,22 +56,47 @@ type Gateway struct {
 	cookies   cookies
 	routes    map[Surface][]route
 	wrongKeys *wrongKeys
+
+	rates, hooks, verifications *rates
+	streams                     *streams
 }
 
 // New is the front door of the configuration.
 func New(c Config) *Gateway {
+	c.setDefaults()
+	g := &Gateway{
+		Config: c, cookies: newCookies(c), wrongKeys: newWrongKeys(c.WrongKeys),
+		rates: newRates("requests", c.Rate, c.Burst), hooks: newRates("channel", c.ChannelRate, c.ChannelRate),
+		verifications: newRates("verification", c.Verifications, c.Verifications), streams: &streams{most: c.Streams, open: map[string]int{}},
+	}
+	g.routes = g.table()
+	return g
+}
+
+func (c *Config) setDefaults() {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
 	if c.Observe == nil {
 		c.Observe = func(string, string, int, time.Duration) {}
 	}
+	if c.Spoofed == nil {
+		c.Spoofed = func() {}
+	}
 	if c.Absolute == 0 {
 		c.Absolute = 30 * 24 * time.Hour
 	}
-	g := &Gateway{Config: c, cookies: newCookies(c), wrongKeys: newWrongKeys()}
-	g.routes = g.table()
-	return g
+	if c.ChannelBody == 0 {
+		c.ChannelBody = 1 << 20
+	}
+	for _, d := range []struct {
+		to *int
+		is int
+	}{{&c.Rate, 600}, {&c.Burst, 100}, {&c.Streams, 100}, {&c.ChannelRate, 600}, {&c.Verifications, 10}, {&c.WrongKeys, 100}} {
+		if *d.to == 0 {
+			*d.to = d.is
+		}
+	}
 }
 
 // ServeHTTP gives every request its id and its surface; one that has none of ours is misdirected.

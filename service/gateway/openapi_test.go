@@ -212,9 +212,10 @@ func sent(t *testing.T, r *http.Request, body string) *http.Request {
 // person, from here and from elsewhere, and on surfaces that do not have it.
 func TestEveryOperationRefusesAsDescribed(t *testing.T) {
 	s := quick(t, trusting)
+	s.start(t, false)
 	headers := []http.Header{nil, {"Accept": {"text/html"}}, {"Origin": {"http://evil.example"}, "Sec-Fetch-Site": {"cross-site"}}}
 	for _, o := range described(t).Operations {
-		path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal").Replace(o.Path)
+		path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x").Replace(o.Path)
 		somebody, _ := s.session(t, "ada@example.com")
 		for _, on := range surfaces {
 			for _, query := range []string{"", "?state=x&setup_action=install&workspace=ada/personal", "?intent=link&owner=a--b&setup_action=x&workspace=x"} {
@@ -295,7 +296,9 @@ func TestEverySuccessIsAsDescribed(t *testing.T) {
 		c.GitHub.URL, c.GitHub.APIURL, c.Platform = hub.URL, hub.URL, "https://svc.example.com" // that deliveries can reach
 	}
 	w.scene = open(t, address(t), accounttest.Options{Mail: true, Edit: edit}, trusting)
+	w.start(t, false)
 	w.throughPasswords(t)
+	w.throughRuntime(t)
 	w.throughMails(t)
 	w.throughAccount(t)
 	w.throughKeys(t)
@@ -323,6 +326,15 @@ func (w *way) throughPasswords(t *testing.T) {
 	w.posts(t, 202, "/api/auth/password/forgot", "email", "ada@example.com")
 	w.posts(t, 204, "/api/auth/password/reset", "token", w.token(t, "ada@example.com"), "newPassword", password)
 	w.posts(t, 200, loginPath, "email", "ada@example.com", "password", password)
+}
+
+func (w *way) throughRuntime(t *testing.T) {
+	var report struct{ RunID string }
+	w.goes(t, 200, call{on: gateway.Agents, path: "/api/orchestration/workspace-verification"}).read(t, &report)
+	const workspace = "/api/workspaces/ada/personal/"
+	for _, path := range []string{"agents", "agents/central/conversations", "workflows", "runs", "runs/" + report.RunID, "runs/" + report.RunID + "/events"} {
+		w.goes(t, 200, call{on: gateway.Agents, path: workspace + path})
+	}
 }
 
 func (w *way) throughMails(t *testing.T) {
@@ -498,7 +510,7 @@ func (w *way) throughSignInPages(t *testing.T) {
 	nobody := w.another()
 	for _, o := range described(t).Operations {
 		if o.Method == "GET" && slices.Contains(o.Statuses, 302) && !slices.Contains(unseen, o.ID+" 302") {
-			path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal").Replace(o.Path)
+			path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x").Replace(o.Path)
 			nobody.goes(t, 302, call{on: gateway.Surface(o.Surfaces[0]), path: path, header: http.Header{"Accept": {"text/html"}}})
 		}
 	}

@@ -28,7 +28,7 @@ func (x *exchange) checkPath() error {
 
 // isPage reports whether a path is no part of the API; a slash at its end is then only not found.
 func isPage(path string) bool {
-	return path != "/api" && !strings.HasPrefix(path, "/api/") && !strings.Contains(path, "//")
+	return path != "/api" && !strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, "/v1/") && !strings.Contains(path, "//")
 }
 
 func errPath() error {

@@ -42,7 +42,12 @@ func (g *Gateway) table() map[Surface][]route {
 
 // dispatch finds the route, in the order of checks that the contract fixes: method, origin, who, and then the body.
 func (x *exchange) dispatch() {
-	x.page = isPage(x.r.URL.Path) || x.navigation()
+	if x.surface != Platform && strings.HasPrefix(x.r.URL.Path, "/v1/") {
+		if err := x.base(); err != nil {
+			x.fail(err)
+		}
+		return
+	}
 	found, allowed := x.find()
 	if found == nil && len(allowed) > 0 {
 		x.wrongMethod(allowed)

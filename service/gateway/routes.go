@@ -14,7 +14,7 @@ var (
 )
 
 // routes are all there is.
-var routes = slices.Concat(sessionRoutes, passwordRoutes, accountRoutes, providerRoutes, keyRoutes, pageRoutes)
+var routes = slices.Concat(sessionRoutes, passwordRoutes, accountRoutes, providerRoutes, keyRoutes, runtimeRoutes, pageRoutes)
 
 var sessionRoutes = []route{
 	{on: everywhere, method: "GET", path: "/api/auth/session", do: (*exchange).getSession, needs: shared},
@@ -67,6 +67,17 @@ var keyRoutes = []route{
 	{on: agents, method: "POST", path: "/api/workspaces/{username}/{business}/keys", do: (*exchange).createKey, needs: anyOrigin},
 	{on: agents, method: "POST", path: "/api/workspaces/{username}/{business}/keys/{key}/rotate", do: (*exchange).rotateKey, needs: anyOrigin},
 	{on: agents, method: "DELETE", path: "/api/workspaces/{username}/{business}/keys/{key}", do: (*exchange).revokeKey, needs: anyOrigin},
+}
+
+// runtimeRoutes are answered by the runtime, for who may.
+var runtimeRoutes = []route{
+	{on: agents, method: "GET", path: "/api/orchestration/workspace-verification", do: (*exchange).verifyWorkspace},
+	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/agents", do: listed(agentsPath, "agents:read"), needs: anyOrigin},
+	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/agents/{name}/conversations", do: (*exchange).listConversations, needs: anyOrigin},
+	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/workflows", do: listed(workflowsPath, "runs:read"), needs: anyOrigin},
+	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/runs", do: listed(runsPath, "runs:read"), needs: anyOrigin},
+	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/runs/{run}", do: (*exchange).getRun, needs: anyOrigin},
+	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/runs/{run}/events", do: (*exchange).runEvents, needs: anyOrigin},
 }
 
 // pageRoutes are what a person can use without scripts. A form calls the verb of its JSON route, under the same checks.

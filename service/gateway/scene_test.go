@@ -28,9 +28,10 @@ const (
 // scene is a front door with accounts behind it.
 type scene struct {
 	*accounttest.World
-	server *httptest.Server
-	hosts  map[gateway.Surface]string
-	ip     string
+	server  *httptest.Server
+	hosts   map[gateway.Surface]string
+	runtime http.Handler // as the gateway reaches it
+	private string       // where a runtime of its own listens
 }
 
 // open sets the scene on a database; edit changes the front door.
@@ -42,6 +43,8 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 		Surfaces: gateway.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},
 		Log:      s.Accounts.Log,
 	}
+	s.runtime = http.NotFoundHandler()
+	c.Runtime = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.runtime.ServeHTTP(w, r) })
 	for _, fn := range edit {
 		fn(&c)
 	}

@@ -144,7 +144,7 @@ func (w *World) openMail(t testing.TB, o Options) {
 	w.Box, err = mail.New(w.DB, c)
 	must(t, "open outbox", err)
 	if o.Mail {
-		run(t, w.Box.Run)
+		Run(t, w.Box.Run)
 	}
 }
 
@@ -163,8 +163,8 @@ func must(t testing.TB, doing string, err error) {
 	}
 }
 
-// run keeps something running until the test ends.
-func run(t testing.TB, fn func(context.Context) error) {
+// Run keeps something running until the test ends.
+func Run(t testing.TB, fn func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

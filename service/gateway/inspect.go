@@ -1,0 +1,48 @@
+package gateway
+
+import (
+	"net/url"
+
+	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/workspace"
+)
+
+// listed answers a list of a workspace from the runtime.
+func listed(path, keyScope string) func(*exchange) error {
+	return func(x *exchange) error { return x.inspect(path, keyScope, nil) }
+}
+
+// inspect lets somebody read what the runtime knows of their workspace.
+func (x *exchange) inspect(path, keyScope string, set url.Values) error {
+	address := x.address()
+	who, err := x.authorize(address, workspace.Read, keyScope)
+	if err != nil {
+		return err
+	}
+	if set != nil {
+		q := x.r.URL.Query()
+		for name, values := range set {
+			q[name] = values
+		}
+		x.r.URL.RawQuery = q.Encode()
+	}
+	return x.forward(errand{claims: who.claims(x.id, address), path: path, header: allowed(x.r.Header), watch: who.watch})
+}
+
+// address is the scope that a path below W names.
+func (x *exchange) address() string {
+	if x.params["username"] == "" {
+		return scope.Admin
+	}
+	return scope.Of(x.params["username"], x.params["business"]).String()
+}
+
+func (x *exchange) listConversations() error {
+	return x.inspect(conversationsPath, "agents:read", url.Values{"agent": {x.params["name"]}})
+}
+
+func (x *exchange) getRun() error {
+	return x.inspect("/runs/"+x.params["run"], "runs:read", url.Values{"meta": {""}})
+}
+
+func (x *exchange) runEvents() error { return x.inspect("/runs/"+x.params["run"], "runs:read", nil) }

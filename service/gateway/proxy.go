@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/scope"
+)
+
+// headTimeout is how long a runtime may take to begin its answer, where nobody asked it to wait.
+const headTimeout = 10 * time.Second
+
+var errSlow = errors.New("the runtime did not begin to answer")
+
+// Proxy is a runtime in another process, as a handler. It signs the claims of the context, so what a client sent about
+// itself never goes out.
+type Proxy struct {
+	target  *url.URL
+	forward *scope.Forward
+	proxy   *httputil.ReverseProxy
+	log     *slog.Logger
+}
+
+// NewProxy is the runtime at an address. Transport is how it is reached; nil is plain HTTP.
+func NewProxy(target *url.URL, forward *scope.Forward, transport http.RoundTripper, log *slog.Logger) *Proxy {
+	p := &Proxy{target: target, forward: forward, log: log}
+	if transport == nil {
+		transport = &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true}
+	}
+	p.proxy = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
+			r.Out.Host = target.Host
+		},
+		Transport: transport, FlushInterval: -1, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ModifyResponse: p.judge, ErrorHandler: p.fail,
+	}
+	return p
+}
+
+type headKey struct{}
+
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c, ok := scope.From(r.Context())
+	if !ok {
+		p.fail(w, r, errors.New("no claims"))
+		return
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	if !waits(r) {
+		head := time.AfterFunc(headTimeout, func() { cancel(errSlow) })
+		defer head.Stop()
+		ctx = context.WithValue(ctx, headKey{}, head)
+	}
+	r = r.Clone(ctx)
+	if err := p.forward.Sign(r, c); err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	p.proxy.ServeHTTP(w, r)
+}
+
+// waits reports whether a request may take its time before the answer begins: somebody asked for that, or sends much.
+func waits(r *http.Request) bool {
+	q := r.URL.Query()
+	return q.Has("wait") || q.Has("live") || r.ContentLength < 0 || r.ContentLength > 1<<20
+}
+
+// judge hears the head of an answer. A runtime that does not believe us is our fault, and no reason to sign anybody out.
+func (p *Proxy) judge(answer *http.Response) error {
+	if head, ok := answer.Request.Context().Value(headKey{}).(*time.Timer); ok {
+		head.Stop()
+	}
+	if answer.StatusCode == http.StatusUnauthorized && answer.Request.Header.Get(scope.HeaderScope) != "" && !isChannel(answer.Request.URL.Path) {
+		return errors.New("the runtime does not accept this gateway")
+	}
+	return nil
+}
+
+// isChannel reports whether a path is a webhook's, whose own check may say 401.
+func isChannel(path string) bool { return len(path) > 10 && path[:10] == "/channels/" }
+
+// fail answers when the runtime cannot.
+func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil && !errors.Is(context.Cause(r.Context()), errSlow) {
+		return // the client has gone
+	}
+	f := fault.New("bad_gateway", "The runtime cannot be reached.", "Try again shortly.")
+	if errors.Is(context.Cause(r.Context()), errSlow) {
+		f = fault.New("runtime_timeout", "The runtime took too long.", "Try again shortly.")
+	}
+	p.log.Error("runtime does not answer", "error", err)
+	if failing, ok := w.(interface{ refuse(*fault.Error) }); ok {
+		failing.refuse(f)
+		return
+	}
+	w.WriteHeader(http.StatusBadGateway)
+}

@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+)
+
+// rates bounds how often each of many may ask, on this node.
+type rates struct {
+	name   string
+	minute int // requests a minute
+	burst  int
+
+	mu  sync.Mutex
+	all map[string]*rate.Limiter
+}
+
+// maxRates is how many are remembered. When there are more all are forgotten, which lets each ask a burst again.
+const maxRates = 100_000
+
+func newRates(name string, minute, burst int) *rates {
+	return &rates{name: name, minute: minute, burst: burst, all: map[string]*rate.Limiter{}}
+}
+
+// take counts a request, or says how long to wait.
+func (r *rates) take(key string) error {
+	r.mu.Lock()
+	l := r.all[key]
+	if l == nil {
+		if len(r.all) >= maxRates {
+			clear(r.all)
+		}
+		l = rate.NewLimiter(rate.Every(time.Minute/time.Duration(r.minute)), r.burst)
+		r.all[key] = l
+	}
+	r.mu.Unlock()
+	now := time.Now()
+	reservation := l.ReserveN(now, 1)
+	if wait := reservation.DelayFrom(now); wait > 0 {
+		reservation.CancelAt(now)
+		return tooMany(r.name, wait)
+	}
+	return nil
+}
+
+// streams bounds how many streams each may have open, on this node.
+type streams struct {
+	most int
+
+	mu   sync.Mutex
+	open map[string]int
+}
+
+func (s *streams) take(key string) (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[key] >= s.most {
+		return nil, tooMany("streams", time.Second)
+	}
+	s.open[key]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.open[key]--; s.open[key] == 0 {
+			delete(s.open, key)
+		}
+	}, nil
+}
+
+func tooMany(limit string, after time.Duration) error {
+	return fault.New(account.RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", limit).After(max(after, time.Second))
+}

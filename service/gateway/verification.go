@@ -1,0 +1,160 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/workspace"
+)
+
+// The paths of the runtime that only the gateway asks.
+const (
+	verificationPath  = "/own/verification"
+	agentsPath        = "/own/agents"
+	workflowsPath     = "/own/workflows"
+	runsPath          = "/own/runs"
+	conversationsPath = "/own/conversations"
+)
+
+// verifyWorkspace runs a read-only workflow through gateway and runtime, and reports the account and scope that were
+// accepted.
+func (x *exchange) verifyWorkspace() error {
+	who, err := x.session()
+	if err != nil {
+		return err
+	}
+	if who == nil {
+		return unauthenticated()
+	}
+	business := x.r.URL.Query().Get("business")
+	if business == "" {
+		business = scope.Personal
+	}
+	if err := x.g.verifications.take(who.Account.ID); err != nil {
+		return err
+	}
+	address := scope.Of(who.Account.Username, business).String()
+	if _, err := scope.Parse(address); err != nil {
+		return noWorkspace()
+	}
+	m, err := x.seat(who.Account.ID, address, workspace.Read)
+	if err != nil {
+		return err
+	}
+	p := guest{username: who.Account.Username, owner: m.Owner, authority: scope.Customer}
+	if x.r.Method == http.MethodHead {
+		x.out.WriteHeader(http.StatusOK)
+		return nil
+	}
+	return x.report(p.claims(x.id, address), who.Account.ID)
+}
+
+// report asks the runtime whom it accepted.
+func (x *exchange) report(c scope.Claims, actorID string) error {
+	var answer struct {
+		RunID  string `json:"runId"`
+		Result struct {
+			Account   string    `json:"account"`
+			AccountID string    `json:"accountId"`
+			Actor     string    `json:"actor"`
+			Scope     string    `json:"scope"`
+			Authority string    `json:"authority"`
+			FilesRead int       `json:"filesRead"`
+			Mutated   bool      `json:"mutated"`
+			CheckedAt time.Time `json:"checkedAt"`
+		} `json:"result"`
+	}
+	if err := x.ask(c, verificationPath, &answer); err != nil {
+		return err
+	}
+	got := answer.Result
+	checks := []map[string]any{
+		{"name": "runtime_token", "ok": true},
+		{"name": "scope_matches_account", "ok": got.Scope == c.Scope && got.Account == c.Account},
+	}
+	report := map[string]any{
+		"ok": got.Scope == c.Scope && got.Account == c.Account, "surface": x.surface, "authority": got.Authority,
+		"account": map[string]string{"id": got.AccountID, "username": got.Account}, "actor": map[string]string{"username": got.Actor},
+		"scope": got.Scope, "workflow": "workspace-verification", "runId": answer.RunID, "checks": checks,
+		"filesRead": got.FilesRead, "mutated": got.Mutated, "checkedAt": got.CheckedAt,
+	}
+	if c.Authority == scope.StaffAuth {
+		report["root"] = "root-sandbox/admin/"
+	}
+	return x.json(http.StatusOK, report)
+}
+
+// ask puts a question of ours to the runtime and reads its answer.
+func (x *exchange) ask(c scope.Claims, path string, into any) error {
+	if x.g.Runtime == nil {
+		return fault.NotAvailable("loading").After(time.Second)
+	}
+	r, err := http.NewRequestWithContext(scope.With(x.ctx(), c), http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	r.URL = &url.URL{Path: path}
+	var told memo
+	x.g.Runtime.ServeHTTP(&told, r)
+	if told.because != nil {
+		return told.because
+	}
+	if told.status != http.StatusOK {
+		return told.fault()
+	}
+	return json.Unmarshal(told.body.Bytes(), into)
+}
+
+// memo is an answer of the runtime that we read ourselves.
+type memo struct {
+	header  http.Header
+	status  int
+	body    bytes.Buffer
+	because *fault.Error
+}
+
+func (m *memo) Header() http.Header {
+	if m.header == nil {
+		m.header = http.Header{}
+	}
+	return m.header
+}
+
+func (m *memo) WriteHeader(status int) {
+	if m.status == 0 {
+		m.status = status
+	}
+}
+
+func (m *memo) Write(b []byte) (int, error) {
+	m.WriteHeader(http.StatusOK)
+	return m.body.Write(b)
+}
+
+func (m *memo) refuse(because *fault.Error) { m.because = because }
+
+// fault is what the runtime refused with.
+func (m *memo) fault() error {
+	var envelope struct {
+		Error struct {
+			Type    string         `json:"type"`
+			Message string         `json:"message"`
+			Details string         `json:"details"`
+			Meta    map[string]any `json:"meta"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(m.body.Bytes(), &envelope) != nil || envelope.Error.Type == "" || m.status == http.StatusUnauthorized {
+		return fault.New("bad_gateway", "The runtime cannot be reached.", "Try again shortly.")
+	}
+	e := envelope.Error
+	f := &fault.Error{Type: e.Type, Message: e.Message, Details: e.Details, Meta: e.Meta}
+	if m.status == http.StatusServiceUnavailable {
+		f.RetryAfter = time.Second
+	}
+	return f
+}
