@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/mail"
 	"regexp"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -49,16 +50,31 @@ func isLine(text string) bool {
 }
 
 // printable is a text that people chose, as it may stand in a mail to them: on one line, and not long.
-func printable(text string) string {
+func printable(text string) string { return clipped(text, 64) }
+
+// clipped is such a text of at most that many characters.
+func clipped(text string, most int) string {
 	var line []rune
 	for _, char := range text {
 		if !unicode.IsPrint(char) {
 			char = '·'
 		}
 		line = append(line, char)
-		if len(line) == 64 {
+		if len(line) == most {
 			break
 		}
 	}
 	return string(line)
+}
+
+// linkless is a name that its reader did not choose, and whose giver the reader may not know, without what a mail program
+// would take for an address and make a link of: such a name could send strangers anywhere.
+func linkless(name string) string {
+	chars := []rune(name)
+	for i, char := range chars[:max(0, len(chars)-1)] {
+		if strings.ContainsRune(".:/@", char) && !unicode.IsSpace(chars[i+1]) {
+			chars[i] = '·'
+		}
+	}
+	return string(chars)
 }

@@ -28,6 +28,9 @@ type letter struct {
 	life   time.Duration // after which it is of no use to its reader
 }
 
+// maxReason is how much of a reason a mail repeats, in characters.
+const maxReason = 200
+
 // maxLife is how long a mail is tried at most.
 const maxLife = 24 * time.Hour
 
@@ -41,6 +44,8 @@ type view struct {
 	Until          string // the day on which it ends
 	At             string // when it happened
 	Provider, Name string
+	Inviter        string
+	Reason         string
 }
 
 // compose writes a message out.
@@ -56,7 +61,8 @@ func (o *Outbox) compose(m Message) (letter, error) {
 	v := view{
 		Brand: o.config.Brand, Subject: d.subject, Home: o.config.URL, Link: o.config.URL + d.path, Forgot: o.config.URL + forgotPath,
 		Life: span(d.life), Until: now.Add(d.life).Format("2 January 2006"), At: now.Format("2 January 2006 at 15:04 UTC"),
-		Provider: printable(d.provider), Name: printable(d.name),
+		Provider: printable(d.provider), Name: printable(d.name), Inviter: printable(d.inviter),
+		Reason: clipped(d.reason, maxReason),
 	}
 	l := letter{To: m.To, Subject: d.subject, kind: d.kind, secret: d.hasToken(), life: maxLife}
 	if l.secret {

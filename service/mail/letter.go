@@ -62,6 +62,19 @@ type (
 	KeyExposed struct {
 		Name string // of the key
 	}
+	// Invitation asks somebody, who may be a stranger, to work in a workspace. It says the same whether or not the address
+	// has an account.
+	Invitation struct {
+		Workspace string // as its people call it
+		Inviter   string
+		Token     string
+		Life      time.Duration
+	}
+	// Viewed tells that somebody of the staff looks at the service as the account does, and why.
+	Viewed struct {
+		Staff  string
+		Reason string
+	}
 )
 
 // draft is a content as the templates need it.
@@ -73,6 +86,8 @@ type draft struct {
 	life     time.Duration // of the token
 	provider string
 	name     string
+	inviter  string
+	reason   string
 }
 
 // The pages that mails link to.
@@ -85,6 +100,8 @@ const (
 	undeletePath    = "/undelete"
 	connectionsPath = "/account/connections"
 	keysPath        = "/account/keys"
+	workspacesPath  = "/workspaces"
+	invitationsPath = "/invitations"
 )
 
 func (c SignUp) draft() draft {
@@ -131,10 +148,21 @@ func (c KeyExposed) draft() draft {
 	return draft{kind: "key_exposed", subject: "Replace an API key", path: keysPath, name: c.Name}
 }
 
+func (c Invitation) draft() draft {
+	return draft{
+		kind: "invitation", subject: "You are invited to a workspace", path: invitationsPath, token: c.Token, life: c.Life,
+		name: linkless(c.Workspace), inviter: linkless(c.Inviter),
+	}
+}
+
+func (c Viewed) draft() draft {
+	return draft{kind: "viewed", subject: "Our staff looked at your account", path: workspacesPath, name: c.Staff, reason: linkless(c.Reason)}
+}
+
 // hasToken reports whether the page does nothing without a token.
 func (d draft) hasToken() bool {
 	switch d.path {
-	case verifyPath, resetPath, undoPath, undeletePath:
+	case verifyPath, resetPath, undoPath, undeletePath, invitationsPath:
 		return true
 	}
 	return false

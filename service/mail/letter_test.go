@@ -39,6 +39,8 @@ var kinds = []struct {
 	{"provider_unlinked", mail.ProviderUnlinked{Provider: "GitHub", Login: "ada-l"}, "/account/connections"},
 	{"account_deleted", mail.AccountDeleted{Token: token, Life: 14 * day}, "/undelete#t=" + token},
 	{"key_exposed", mail.KeyExposed{Name: "deploy & <test>"}, "/account/keys"},
+	{"invitation", mail.Invitation{Workspace: "Ada & <Co> Inc.", Inviter: "Ada", Token: token, Life: 7 * day}, "/invitations#t=" + token},
+	{"viewed", mail.Viewed{Staff: "sam", Reason: "You asked why a run <42> is stuck"}, "/workspaces"},
 }
 
 func TestMailsLookAsTheyShould(t *testing.T) {
@@ -135,6 +137,7 @@ func TestNothingThatPeopleChoseLeavesItsPlace(t *testing.T) {
 	} {
 		for _, content := range []mail.Content{
 			mail.KeyExposed{Name: evil}, mail.ProviderLinked{Provider: evil, Login: evil}, mail.ProviderUnlinked{Provider: evil, Login: evil},
+			mail.Invitation{Workspace: evil, Inviter: evil, Token: token, Life: day}, mail.Viewed{Staff: evil, Reason: evil},
 		} {
 			n.queue(t, ada, content)
 			got := server.Next(t, ada)
@@ -146,6 +149,28 @@ func TestNothingThatPeopleChoseLeavesItsPlace(t *testing.T) {
 				t.Errorf("%q: %s\n%s", evil, got.Text, got.HTML)
 			}
 		}
+	}
+}
+
+// TestANameOfAStrangerIsNoLink tries to send whoever is invited to a page of the inviter's choice.
+func TestANameOfAStrangerIsNoLink(t *testing.T) {
+	server := mailtest.Start(t, mailtest.Options{})
+	n := newNode(t, sqldbtest.SQLite(t), smtp(server))
+	n.run(t)
+	for _, evil := range []string{
+		"https://evil.example", "evil.example/x", "win now: www.evil.example", "eve@evil.example", "HTTPS://EVIL.EXAMPLE?x=1", "mailto:eve@evil.example", "e.v.i.l",
+	} {
+		n.queue(t, ada, mail.Invitation{Workspace: evil, Inviter: evil, Token: token, Life: day})
+		got := server.Next(t, ada)
+		for _, part := range []string{got.Text, got.HTML} {
+			if strings.Contains(part, evil) || regexp.MustCompile(`(?i)evil[.]|eve@|://e|www[.]|e[.]v`).MatchString(part) {
+				t.Errorf("%q: %s", evil, part)
+			}
+		}
+	}
+	n.queue(t, ada, mail.Invitation{Workspace: "Ada & Co. Ltd.", Inviter: "Dr. Ada", Token: token, Life: day})
+	if got := server.Next(t, ada); !strings.Contains(got.Text, "Ada & Co. Ltd.") || !strings.Contains(got.Text, "Dr. Ada") {
+		t.Errorf("a good name is spoiled: %s", got.Text)
 	}
 }
 
@@ -165,6 +190,8 @@ func TestAMessageThatCannotBeSentIsNotQueued(t *testing.T) {
 		nil, mail.ResetPassword{}, mail.ResetPassword{Token: token}, mail.ResetPassword{Token: "a b", Life: time.Hour}, mail.SignUp{Token: "x\r\ny", Life: time.Hour},
 		mail.VerifyEmail{Token: `"><script>`, Life: time.Hour}, mail.EmailChanged{Token: "a/../b", Life: time.Hour},
 		mail.AccountDeleted{Token: strings.Repeat("x", 513), Life: time.Hour}, mail.ChangeEmail{Token: "é", Life: time.Hour},
+		mail.Invitation{Workspace: "x", Inviter: "x", Life: time.Hour}, mail.Invitation{Workspace: "x", Inviter: "x", Token: token},
+		mail.Invitation{Workspace: "x", Inviter: "x", Token: "a#b", Life: time.Hour},
 	} {
 		expectRefused(t, n, mail.Message{To: ada, Content: content}, ada)
 	}

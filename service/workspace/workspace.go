@@ -1,4 +1,8 @@
-// Package workspace is the businesses that people work in. It begins with the one that every person has.
+// Package workspace is the businesses that people work in: who is in one, what they may do there, and how others come to it.
+//
+// What somebody may do is read from the database in the transaction that does it, so a change of role applies to the next
+// request. Every verb that changes a workspace or its people locks the workspace's row first: no two of them meet, and
+// each judges what the one before has left.
 package workspace
 
 import (
@@ -12,6 +16,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
 )
 
@@ -29,101 +34,144 @@ func sub(f fs.FS, dir string) fs.FS {
 	return s
 }
 
-// The roles of a workspace.
-const (
-	Owner   = "owner"
-	Admin   = "admin"
-	Builder = "builder"
-	Viewer  = "viewer"
-	Billing = "billing"
-)
-
 // Workspace is one business.
 type Workspace struct {
-	ID       string
-	Owner    string // account
-	Scope    string
-	Business string
+	ID        string
+	Owner     string // the account that the scope names, which always stays an owner
+	Scope     string
+	Business  string
+	Name      string
+	Archived  bool
+	Suspended bool
+	EraseAt   time.Time // zero: it is not deleted
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int64
 }
+
+// target is the workspace as what was acted on.
+func (w Workspace) target() audit.Target { return audit.Target{Kind: "workspace", ID: w.ID} }
 
 // Membership is a workspace as one of its people sees it.
 type Membership struct {
 	Workspace
-	Role      string
-	Suspended bool
+	Role string
 }
 
 // MakePersonal makes the workspace of sign-up, or completes one that was half made, in the caller's transaction.
 func MakePersonal(tx *sqldb.Tx, now time.Time, account, username string) (Workspace, error) {
 	address := scope.Of(username, scope.Personal).String()
-	_, err := tx.Exec(`INSERT INTO workspaces (id, owner, scope, business, name, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (scope) DO NOTHING`,
-		"wsp_"+ulid.Make().String(), account, address, scope.Personal, "Personal", now.UnixMilli())
-	if err != nil {
-		return Workspace{}, fmt.Errorf("make workspace: %w", err)
+	if _, err := insert(tx, now, account, address, scope.Personal, "Personal"); err != nil {
+		return Workspace{}, err
 	}
-	w := Workspace{Owner: account, Scope: address, Business: scope.Personal}
-	if err := tx.QueryRow("SELECT id FROM workspaces WHERE scope = $1 AND owner = $2", address, account).Scan(&w.ID); err != nil {
+	w, found, err := oneWorkspace(tx, "w.scope = $1 AND w.owner = $2", address, account)
+	if err == nil && !found {
+		err = errors.New("the name is another account's")
+	}
+	if err != nil {
 		return Workspace{}, fmt.Errorf("find workspace: %w", err)
 	}
-	_, err = tx.Exec(`INSERT INTO members (workspace, account, role, created_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (workspace, account) DO NOTHING`, w.ID, account, Owner, now.UnixMilli())
-	if err != nil {
-		return Workspace{}, fmt.Errorf("make member: %w", err)
-	}
-	return w, nil
+	return w, join(tx, now, w.ID, account, Owner)
 }
 
-const memberships = `SELECT w.id, w.owner, w.scope, w.business, m.role, w.suspended_at IS NOT NULL
-	FROM members m JOIN workspaces w ON w.id = m.workspace WHERE m.account = $1`
+// insert makes a workspace without people; made is false when the scope was ever given before.
+func insert(tx *sqldb.Tx, now time.Time, account, address, business, name string) (made bool, err error) {
+	n, err := tx.Exec(`INSERT INTO workspaces (id, owner, scope, business, name, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT (scope) DO NOTHING`,
+		"wsp_"+ulid.Make().String(), account, address, business, name, now.UnixMilli())
+	if err != nil {
+		return false, fmt.Errorf("make workspace: %w", err)
+	}
+	return n == 1, nil
+}
+
+// join makes somebody a member. Who is one already stays what they are.
+func join(tx *sqldb.Tx, now time.Time, workspace, account, role string) error {
+	_, err := tx.Exec(`INSERT INTO members (workspace, account, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
+		ON CONFLICT (workspace, account) DO NOTHING`, workspace, account, role, now.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("make member: %w", err)
+	}
+	return nil
+}
+
+const columns = `w.id, w.owner, w.scope, w.business, w.name, w.archived_at IS NOT NULL, w.suspended_at IS NOT NULL,
+	w.deleted_at IS NOT NULL, COALESCE(w.erase_at, 0), w.created_at, w.updated_at, w.version`
+
+// scanner is a row or rows.
+type scanner interface{ Scan(...any) error }
+
+func scanWorkspace(row scanner, more ...any) (w Workspace, err error) {
+	var deleted bool
+	var erase, created, updated int64
+	to := []any{&w.ID, &w.Owner, &w.Scope, &w.Business, &w.Name, &w.Archived, &w.Suspended, &deleted, &erase, &created, &updated, &w.Version}
+	err = row.Scan(append(to, more...)...)
+	w.CreatedAt, w.UpdatedAt = time.UnixMilli(created), time.UnixMilli(updated)
+	if deleted {
+		w.EraseAt = time.UnixMilli(erase)
+	}
+	return w, err
+}
+
+func scanMembership(row scanner) (m Membership, err error) {
+	m.Workspace, err = scanWorkspace(row, &m.Role)
+	return m, err
+}
+
+func oneWorkspace(tx *sqldb.Tx, where string, args ...any) (Workspace, bool, error) {
+	w, err := scanWorkspace(tx.QueryRow("SELECT "+columns+" FROM workspaces w WHERE "+where, args...))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Workspace{}, false, nil
+	}
+	return w, err == nil, err
+}
+
+const memberships = "SELECT " + columns + `, m.role FROM members m JOIN workspaces w ON w.id = m.workspace
+	WHERE m.account = $1 AND w.deleted_at IS NULL`
 
 // Of lists the workspaces of a person, the oldest first.
 func Of(tx *sqldb.Tx, account string) ([]Membership, error) {
 	rows, err := tx.Query(memberships+" ORDER BY w.created_at, w.id", account)
+	all, err := collect(rows, err, scanMembership)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
-	defer rows.Close()
-	var all []Membership
-	for rows.Next() {
-		var m Membership
-		if err := rows.Scan(&m.ID, &m.Owner, &m.Scope, &m.Business, &m.Role, &m.Suspended); err != nil {
-			return nil, fmt.Errorf("list workspaces: %w", err)
-		}
-		all = append(all, m)
-	}
-	return all, rows.Err()
+	return all, nil
 }
 
 // Find is the membership of a person in the workspace of that scope; found is false for everybody else, as for a
-// workspace that does not exist.
+// workspace that does not exist or is deleted.
 func Find(tx *sqldb.Tx, account, address string) (m Membership, found bool, err error) {
-	err = tx.QueryRow(memberships+" AND w.scope = $2", account, address).
-		Scan(&m.ID, &m.Owner, &m.Scope, &m.Business, &m.Role, &m.Suspended)
+	m, err = scanMembership(tx.QueryRow(memberships+" AND w.scope = $2", account, address))
 	if errors.Is(err, sql.ErrNoRows) {
-		return m, false, nil
+		return Membership{}, false, nil
 	}
 	if err != nil {
-		return m, false, fmt.Errorf("find workspace: %w", err)
+		return Membership{}, false, fmt.Errorf("find workspace: %w", err)
 	}
 	return m, true, nil
 }
 
-// SharedOf lists the scopes that a person owns and other people work in.
+// At is the workspace of that scope, whoever asks; found is false for one that does not exist or is deleted.
+func At(tx *sqldb.Tx, address string) (w Workspace, found bool, err error) {
+	w, found, err = oneWorkspace(tx, "w.scope = $1 AND w.deleted_at IS NULL", address)
+	if err != nil {
+		return w, false, fmt.Errorf("find workspace: %w", err)
+	}
+	return w, found, nil
+}
+
+// SharedOf lists the scopes that a person owns and other people work in. It belongs in a Write: nobody comes to the
+// person's workspaces until the transaction ends.
 func SharedOf(tx *sqldb.Tx, account string) ([]string, error) {
-	rows, err := tx.Query(`SELECT w.scope FROM workspaces w WHERE w.owner = $1
+	if err := lock(tx, "owner", account); err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(`SELECT w.scope FROM workspaces w WHERE w.owner = $1 AND w.deleted_at IS NULL
 		AND EXISTS (SELECT 1 FROM members m WHERE m.workspace = w.id AND m.account <> $1) ORDER BY w.scope`, account)
+	all, err := collect(rows, err, scanText)
 	if err != nil {
 		return nil, fmt.Errorf("list shared workspaces: %w", err)
 	}
-	defer rows.Close()
-	var all []string
-	for rows.Next() {
-		var address string
-		if err := rows.Scan(&address); err != nil {
-			return nil, fmt.Errorf("list shared workspaces: %w", err)
-		}
-		all = append(all, address)
-	}
-	return all, rows.Err()
+	return all, nil
 }

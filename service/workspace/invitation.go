@@ -1,0 +1,124 @@
+package workspace
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+)
+
+// Invitation is one that nobody has accepted or revoked; it may have expired.
+type Invitation struct {
+	ID        string
+	Email     string
+	Role      string
+	InvitedBy Colleague
+	ExpiresAt time.Time
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int64
+
+	workspace string
+	staff     bool
+}
+
+func (i Invitation) target() audit.Target { return audit.Target{Kind: "invitation", ID: i.ID} }
+
+const invitationColumns = "i.id, i.workspace, i.email, i.role, i.inviter, i.staff, i.version, i.created_at, i.updated_at, i.expires_at"
+
+func scanInvitation(row scanner) (i Invitation, err error) {
+	var staff, created, updated, expires int64
+	err = row.Scan(&i.ID, &i.workspace, &i.Email, &i.Role, &i.InvitedBy.Account, &staff, &i.Version, &created, &updated, &expires)
+	i.staff = staff != 0
+	i.CreatedAt, i.UpdatedAt, i.ExpiresAt = time.UnixMilli(created), time.UnixMilli(updated), time.UnixMilli(expires)
+	return i, err
+}
+
+func oneInvitation(tx *sqldb.Tx, where string, args ...any) (Invitation, bool, error) {
+	i, err := scanInvitation(tx.QueryRow("SELECT "+invitationColumns+" FROM invitations i WHERE "+where, args...))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Invitation{}, false, nil
+	}
+	if err != nil {
+		return Invitation{}, false, fmt.Errorf("find invitation: %w", err)
+	}
+	return i, true, nil
+}
+
+// invitation is one of the workspace's that the caller may send again or revoke, as whoever may give its role.
+func (s seat) invitation(tx *sqldb.Tx, id string) (Invitation, error) {
+	if !isID("inv_", id) {
+		return Invitation{}, itemNotFound()
+	}
+	i, found, err := oneInvitation(tx, "i.workspace = $1 AND i.id = $2", s.ID, id)
+	if err != nil {
+		return i, err
+	}
+	if !found {
+		return i, itemNotFound()
+	}
+	return i, refuseHandling(s.may, i.Role)
+}
+
+// Revoke makes an invitation void.
+func (w *Workspaces) Revoke(ctx context.Context, by Caller, address, id string) error {
+	return w.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		s, err := enter(tx, by, address, Manage)
+		if err != nil {
+			return err
+		}
+		i, err := s.invitation(tx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec("DELETE FROM invitations WHERE id = $1", i.ID); err != nil {
+			return fmt.Errorf("revoke invitation: %w", err)
+		}
+		return w.tell(ctx, tx, s, audit.Event{Action: "invitation.revoked", Target: i.target()})
+	})
+}
+
+// Invitations is the invitations of a workspace, those that have expired of late too. None shows its token, which nobody has.
+func (w *Workspaces) Invitations(ctx context.Context, by Caller, address string, q Query) (p Page[Invitation], err error) {
+	sel, err := q.selection()
+	if err != nil {
+		return p, err
+	}
+	err = w.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
+		s, err := look(tx, by, address, Review)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query("SELECT "+invitationColumns+` FROM invitations i WHERE i.workspace = $1 AND i.email LIKE LOWER($5) ESCAPE '\'
+			AND (i.created_at, i.id) < ($2, $3) ORDER BY i.created_at DESC, i.id DESC LIMIT $4`, s.ID, sel.after.at, sel.after.id, sel.limit+1, sel.pattern)
+		all, err := collect(rows, err, scanInvitation)
+		if err != nil {
+			return fmt.Errorf("list invitations: %w", err)
+		}
+		p = cut(all, sel.limit, func(i Invitation) place { return placeOf(i.CreatedAt, i.ID) })
+		return w.nameInviters(tx, p.Items)
+	})
+	if err != nil {
+		return Page[Invitation]{}, err
+	}
+	return p, nil
+}
+
+func (w *Workspaces) nameInviters(tx *sqldb.Tx, all []Invitation) error {
+	ids := make([]string, len(all))
+	for i := range all {
+		ids[i] = all[i].InvitedBy.Account
+	}
+	known, err := w.lookup(tx, distinct(ids)...)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		all[i].InvitedBy = colleague(known, all[i].InvitedBy.Account)
+	}
+	return nil
+}

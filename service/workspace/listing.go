@@ -1,0 +1,78 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+)
+
+// called is the condition that a workspace is called so, and listed what follows the conditions of every list of them.
+const (
+	called = `LOWER(w.name) LIKE LOWER($4) ESCAPE '\' OR w.business LIKE LOWER($4) ESCAPE '\'`
+	listed = ` AND (w.created_at, w.id) < ($1, $2) ORDER BY w.created_at DESC, w.id DESC LIMIT $3`
+)
+
+// List is the workspaces that the caller is a member of, the suspended ones too.
+func (w *Workspaces) List(ctx context.Context, by Caller, q Query) (Page[Membership], error) {
+	return w.list(ctx, by, q, "w.deleted_at IS NULL")
+}
+
+// Deleted is the workspaces that the caller can restore.
+func (w *Workspaces) Deleted(ctx context.Context, by Caller, q Query) (Page[Membership], error) {
+	return w.list(ctx, by, q, "w.deleted_at IS NOT NULL AND w.erase_at > $6 AND m.role = $7", w.Now().UnixMilli(), Owner)
+}
+
+func (w *Workspaces) list(ctx context.Context, by Caller, q Query, condition string, args ...any) (p Page[Membership], err error) {
+	if by.Kind != audit.Account {
+		return p, noPerson()
+	}
+	s, err := q.selection()
+	if err != nil {
+		return p, err
+	}
+	err = w.DB.Read(ctx, func(tx *sqldb.Tx) error {
+		rows, err := tx.Query("SELECT "+columns+`, m.role FROM members m JOIN workspaces w ON w.id = m.workspace
+			WHERE m.account = $5 AND `+condition+" AND ("+called+")"+listed, append([]any{s.after.at, s.after.id, s.limit + 1, s.pattern, by.ID}, args...)...)
+		all, err := collect(rows, err, scanMembership)
+		p = cut(all, s.limit, func(m Membership) place { return placeOf(m.CreatedAt, m.ID) })
+		return err
+	})
+	if err != nil {
+		return Page[Membership]{}, fmt.Errorf("list workspaces: %w", err)
+	}
+	return p, nil
+}
+
+// Case is a workspace as staff see it.
+type Case struct {
+	Workspace
+	Reason string // why it is suspended
+}
+
+// All is the workspaces of everybody, those that wait for their erasure too, for staff. They are found by their owner's
+// username too.
+func (w *Workspaces) All(ctx context.Context, by Caller, q Query) (p Page[Case], err error) {
+	if by.Kind != audit.Account || !Allows(by.role(""), Review) {
+		return p, adminRequired()
+	}
+	s, err := q.selection()
+	if err != nil {
+		return p, err
+	}
+	err = w.DB.Read(ctx, func(tx *sqldb.Tx) error {
+		rows, err := tx.Query("SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.erased_at IS NULL AND ("+called+` OR w.scope LIKE LOWER($4) ESCAPE '\')`+listed,
+			s.after.at, s.after.id, s.limit+1, s.pattern)
+		all, err := collect(rows, err, func(row scanner) (c Case, err error) {
+			c.Workspace, err = scanWorkspace(row, &c.Reason)
+			return c, err
+		})
+		p = cut(all, s.limit, func(c Case) place { return placeOf(c.CreatedAt, c.ID) })
+		return err
+	})
+	if err != nil {
+		return Page[Case]{}, fmt.Errorf("list all workspaces: %w", err)
+	}
+	return p, nil
+}

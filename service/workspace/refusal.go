@@ -1,0 +1,92 @@
+package workspace
+
+import (
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/strictjson"
+)
+
+// The types of refusals that this room raises.
+const (
+	NotFound                = "workspace_not_found"
+	Suspended               = "workspace_suspended"
+	Forbidden               = "forbidden"
+	ItemNotFound            = "item_not_found"
+	NameTaken               = "name_taken"
+	LastOwner               = "last_owner"
+	InUse                   = "in_use"
+	VersionConflict         = "version_conflict"
+	InvitationInvalid       = "invitation_invalid"
+	InvitationEmailMismatch = "invitation_email_mismatch"
+	RateLimited             = "rate_limited"
+)
+
+func notFound() error { return fault.New(NotFound, "There is no such workspace.", "") }
+
+func suspended() error {
+	return fault.New(Suspended, "This workspace is suspended.", "Ask the people who run this service.")
+}
+
+func forbidden(role string) error {
+	return fault.New(Forbidden, "Your role does not allow this.", "").With("role", role)
+}
+
+// noPerson refuses a key, a channel or anything else that is nobody's own hand.
+func noPerson() error {
+	return fault.New(Forbidden, "No API key may do this.", "Sign in instead.").With("role", Admin)
+}
+
+func adminRequired() error { return fault.New(scope.AdminRequired, "Only staff may do this.", "") }
+
+func itemNotFound() error { return fault.New(ItemNotFound, "There is no such item.", "") }
+
+func nameTaken(details string) error { return fault.New(NameTaken, "This name is taken.", details) }
+
+func lastOwner(address, details string) error {
+	return fault.New(LastOwner, "A workspace cannot be without its owner.", details).With("workspaces", []string{address})
+}
+
+// inUse keeps the workspace that an account cannot be without.
+func inUse(w Workspace) error {
+	return fault.New(InUse, "The personal workspace stays as it is as long as its account.", "").With("usedBy", []string{w.Owner})
+}
+
+func versionConflict(now int64) error {
+	return fault.New(VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now)
+}
+
+// refuseStale is nil for the present version, and for 0, which is any.
+func refuseStale(given, now int64) error {
+	if given == 0 || given == now {
+		return nil
+	}
+	return versionConflict(now)
+}
+
+func invitationInvalid() error {
+	return fault.New(InvitationInvalid, "This invitation is not valid any more.",
+		"It was used or revoked, it has expired, or who sent it may not invite any more. Ask for another one.")
+}
+
+func emailMismatch() error {
+	return fault.New(InvitationEmailMismatch, "This invitation is for another e-mail address.",
+		"Sign in with the account that has the invited address, and confirm that address.")
+}
+
+func limited(limit string, after time.Duration) error {
+	return fault.New(RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", limit).After(after)
+}
+
+func tooMany(what string, most int) error {
+	return fault.Invalid("There are at most %d %s.", most, what)
+}
+
+// wrong refuses one field of a request; it is nil where there is no problem.
+func wrong(field, problem string) error {
+	if problem == "" {
+		return nil
+	}
+	return strictjson.Refuse(strictjson.Field{Field: field, Type: problem})
+}

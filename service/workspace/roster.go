@@ -1,0 +1,167 @@
+package workspace
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+)
+
+// Team is some people of a workspace, and what they may do in its projects.
+type Team struct {
+	ID        string
+	Name      string
+	Members   []Colleague
+	Projects  []TeamProject
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	Version   int64
+}
+
+// TeamProject is the role that a team gives in a project.
+type TeamProject struct {
+	Slug string
+	Role string
+}
+
+func (t Team) target() audit.Target { return audit.Target{Kind: "team", ID: t.ID} }
+
+const teamColumns = "t.id, t.name, t.version, t.created_at, t.updated_at"
+
+func scanTeam(row scanner) (t Team, err error) {
+	var created, updated int64
+	err = row.Scan(&t.ID, &t.Name, &t.Version, &created, &updated)
+	t.CreatedAt, t.UpdatedAt = time.UnixMilli(created), time.UnixMilli(updated)
+	return t, err
+}
+
+// findTeam is a team of the workspace, without its members and projects.
+func findTeam(tx *sqldb.Tx, workspace, id string) (Team, error) {
+	if !isID("tem_", id) {
+		return Team{}, itemNotFound()
+	}
+	t, err := scanTeam(tx.QueryRow("SELECT "+teamColumns+" FROM teams t WHERE t.workspace = $1 AND t.id = $2", workspace, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Team{}, itemNotFound()
+	}
+	if err != nil {
+		return Team{}, fmt.Errorf("find team: %w", err)
+	}
+	return t, nil
+}
+
+// Teams is the teams of a workspace.
+func (w *Workspaces) Teams(ctx context.Context, by Caller, address string, q Query) (p Page[Team], err error) {
+	sel, err := q.selection()
+	if err != nil {
+		return p, err
+	}
+	err = w.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
+		s, err := look(tx, by, address, Read)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query("SELECT "+teamColumns+` FROM teams t WHERE t.workspace = $1 AND LOWER(t.name) LIKE LOWER($5) ESCAPE '\'
+			AND (t.created_at, t.id) < ($2, $3) ORDER BY t.created_at DESC, t.id DESC LIMIT $4`, s.ID, sel.after.at, sel.after.id, sel.limit+1, sel.pattern)
+		all, err := collect(rows, err, scanTeam)
+		if err != nil {
+			return fmt.Errorf("list teams: %w", err)
+		}
+		p = cut(all, sel.limit, func(t Team) place { return placeOf(t.CreatedAt, t.ID) })
+		return w.fill(tx, s.ID, p.Items)
+	})
+	if err != nil {
+		return Page[Team]{}, err
+	}
+	return p, nil
+}
+
+// GetTeam is one team.
+func (w *Workspaces) GetTeam(ctx context.Context, by Caller, address, id string) (t Team, err error) {
+	err = w.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
+		s, err := look(tx, by, address, Read)
+		if err != nil {
+			return err
+		}
+		t, err = w.team(tx, s.ID, id)
+		return err
+	})
+	if err != nil {
+		return Team{}, err
+	}
+	return t, nil
+}
+
+// team is a team with its members and projects.
+func (w *Workspaces) team(tx *sqldb.Tx, workspace, id string) (Team, error) {
+	t, err := findTeam(tx, workspace, id)
+	if err != nil {
+		return t, err
+	}
+	one := []Team{t}
+	err = w.fill(tx, workspace, one)
+	return one[0], err
+}
+
+// fill adds the members and projects of teams. A page of teams reads those of the whole workspace: they are not many.
+func (w *Workspaces) fill(tx *sqldb.Tx, workspace string, teams []Team) error {
+	only, args := "", []any{workspace}
+	if len(teams) == 1 {
+		only, args = " AND team = $2", append(args, teams[0].ID)
+	}
+	members, err := pairs(tx, "SELECT team, account, '' FROM team_members WHERE workspace = $1"+only+" ORDER BY created_at, account", args...)
+	if err != nil {
+		return err
+	}
+	projects, err := pairs(tx, "SELECT team, project, role FROM team_projects WHERE workspace = $1"+only+" ORDER BY project", args...)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, t := range teams {
+		for _, m := range members[t.ID] {
+			ids = append(ids, m[0])
+		}
+	}
+	known, err := w.lookup(tx, distinct(ids)...)
+	if err != nil {
+		return err
+	}
+	for i := range teams {
+		t := &teams[i]
+		for _, m := range members[t.ID] {
+			t.Members = append(t.Members, colleague(known, m[0]))
+		}
+		for _, p := range projects[t.ID] {
+			t.Projects = append(t.Projects, TeamProject{Slug: p[0], Role: p[1]})
+		}
+	}
+	return nil
+}
+
+// pairs reads rows of a team and two texts, by team.
+func pairs(tx *sqldb.Tx, query string, args ...any) (map[string][][2]string, error) {
+	all := map[string][][2]string{}
+	rows, err := tx.Query(query, args...)
+	_, err = collect(rows, err, func(row scanner) (team string, err error) {
+		var pair [2]string
+		err = row.Scan(&team, &pair[0], &pair[1])
+		all[team] = append(all[team], pair)
+		return team, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read teams: %w", err)
+	}
+	return all, nil
+}
+
+// distinct is each text once.
+func distinct(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}

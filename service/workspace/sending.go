@@ -1,0 +1,176 @@
+package workspace
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/strictjson"
+	"svc.dev/svc/service/throttle"
+)
+
+// maxEmail is the length of an e-mail address, in bytes.
+const maxEmail = 254
+
+// acceptPath is the page that takes the token of an invitation.
+const acceptPath = "/invitations#t="
+
+// Sent is an invitation that was just sent.
+type Sent struct {
+	Invitation
+	// AcceptURL is the link, for the inviter to hand over, where there is no mail. It is shown once.
+	AcceptURL string
+}
+
+// Invite asks somebody into a workspace, by a role that is at most the caller's. The token goes out by mail and nowhere
+// else. There is one pending invitation for an address; one that has expired gives way.
+func (w *Workspaces) Invite(ctx context.Context, by Caller, address, email, role string) (Sent, error) {
+	email, err := w.checkInvitation(email, role)
+	if err != nil {
+		return Sent{}, err
+	}
+	return w.send(ctx, by, address, "invitation.created", func(tx *sqldb.Tx, s seat) (Invitation, error) {
+		if err := refuseHandling(s.may, role); err != nil {
+			return Invitation{}, err
+		}
+		i := Invitation{ID: "inv_" + ulid.Make().String(), Email: email, Role: role, CreatedAt: w.Now()}
+		return i, w.makeRoom(tx, s.ID, email)
+	})
+}
+
+// Resend sends an invitation again, with a new token and a new time. The earlier token is void, and the caller now stands
+// for the invitation.
+func (w *Workspaces) Resend(ctx context.Context, by Caller, address, id string) (Sent, error) {
+	return w.send(ctx, by, address, "invitation.resent", func(tx *sqldb.Tx, s seat) (Invitation, error) {
+		return s.invitation(tx, id)
+	})
+}
+
+func (w *Workspaces) checkInvitation(email, role string) (string, error) {
+	var refused []strictjson.Field
+	normal, err := w.Normal(email)
+	switch {
+	case len(email) > maxEmail:
+		refused = append(refused, strictjson.Field{Field: "email", Type: strictjson.TooLong})
+	case err != nil:
+		refused = append(refused, strictjson.Field{Field: "email", Type: strictjson.Invalid})
+	}
+	if !IsRole(role) {
+		refused = append(refused, strictjson.Field{Field: "role", Type: strictjson.Invalid})
+	}
+	if len(refused) > 0 {
+		return "", strictjson.Refuse(refused...)
+	}
+	return normal, nil
+}
+
+// makeRoom refuses a second invitation for an address, and one person too many.
+func (w *Workspaces) makeRoom(tx *sqldb.Tx, workspace, email string) error {
+	_, err := tx.Exec("DELETE FROM invitations WHERE workspace = $1 AND email = $2 AND expires_at <= $3", workspace, email, w.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("drop expired invitation: %w", err)
+	}
+	_, pending, err := oneInvitation(tx, "i.workspace = $1 AND i.email = $2", workspace, email)
+	if err != nil {
+		return err
+	}
+	if pending {
+		return nameTaken("This address is invited already. Send that invitation again, or revoke it first.")
+	}
+	var n int
+	err = tx.QueryRow("SELECT (SELECT count(*) FROM members WHERE workspace = $1) + (SELECT count(*) FROM invitations WHERE workspace = $1)", workspace).Scan(&n)
+	if err != nil {
+		return fmt.Errorf("count people: %w", err)
+	}
+	if n >= maxPeople {
+		return tooMany("people in a workspace, with those who are invited", maxPeople)
+	}
+	return nil
+}
+
+// send sends an invitation that is chosen in the transaction.
+func (w *Workspaces) send(ctx context.Context, by Caller, address, action string, choose func(*sqldb.Tx, seat) (Invitation, error)) (sent Sent, err error) {
+	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		s, err := enter(tx, by, address, Manage)
+		if err != nil {
+			return err
+		}
+		i, err := choose(tx, s)
+		if err != nil {
+			return err
+		}
+		wait, err := throttle.Take(tx, w.Now(), "invite:"+by.ID, w.Invites)
+		if err != nil {
+			return err
+		}
+		if wait > 0 {
+			return limited("invitations", wait)
+		}
+		if sent, err = w.issue(tx, s, i); err != nil {
+			return err
+		}
+		return w.tell(ctx, tx, s, audit.Event{Action: action, Target: i.target()})
+	})
+	if err != nil {
+		return Sent{}, err
+	}
+	w.Mail.Wake()
+	return sent, nil
+}
+
+// issue gives an invitation its token, and mails it where that can be.
+func (w *Workspaces) issue(tx *sqldb.Tx, s seat, i Invitation) (Sent, error) {
+	known, err := w.lookup(tx, s.by.ID)
+	if err != nil {
+		return Sent{}, err
+	}
+	value, hash := makeToken()
+	now := w.Now()
+	i.UpdatedAt, i.ExpiresAt, i.Version = now, now.Add(w.Life), i.Version+1
+	i.InvitedBy, i.staff = colleague(known, s.by.ID), s.by.Staff != ""
+	_, err = tx.Exec(`INSERT INTO invitations (id, workspace, email, role, token, inviter, staff, version, created_at, updated_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO UPDATE SET token = excluded.token, inviter = excluded.inviter,
+		staff = excluded.staff, version = excluded.version, updated_at = excluded.updated_at, expires_at = excluded.expires_at`,
+		i.ID, s.ID, i.Email, i.Role, hash, s.by.ID, bit(i.staff), i.Version, i.CreatedAt.UnixMilli(), i.UpdatedAt.UnixMilli(), i.ExpiresAt.UnixMilli())
+	if err != nil {
+		return Sent{}, fmt.Errorf("issue invitation: %w", err)
+	}
+	if !w.CanMail() {
+		return Sent{Invitation: i, AcceptURL: w.Platform + acceptPath + value}, nil
+	}
+	inviter := i.InvitedBy.DisplayName
+	if inviter == "" {
+		inviter = i.InvitedBy.Username
+	}
+	return Sent{Invitation: i}, w.Mail.Queue(tx, mail.Message{
+		To: i.Email, Content: mail.Invitation{Workspace: s.Name, Inviter: inviter, Token: value, Life: w.Life},
+	})
+}
+
+// makeToken is 256 bits that nobody can guess, and what is stored of them.
+func makeToken() (value, hash string) {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails
+	value = base64.RawURLEncoding.EncodeToString(b)
+	return value, fingerprint(value)
+}
+
+func fingerprint(value string) string {
+	sum := sha256.Sum256([]byte(value))
+	return hex.EncodeToString(sum[:])
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

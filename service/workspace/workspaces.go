@@ -1,0 +1,126 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/throttle"
+)
+
+const day = 24 * time.Hour
+
+// How many there can be.
+const (
+	maxBusinesses   = 100  // that one account owns
+	maxPeople       = 1000 // of one workspace, with those who are invited
+	maxTeams        = 100  // of one workspace
+	maxTeamMembers  = 500
+	maxTeamProjects = 500
+)
+
+// Person is what accounts know of somebody.
+type Person struct {
+	Username    string
+	DisplayName string
+	LastSeenAt  time.Time // zero: never
+	Active      bool      // neither suspended nor deleted
+	Staff       string    // their role over the whole service, if any
+}
+
+// Config is what workspaces need. DB, Audit, Mail, Platform, Normal and Lookup are required.
+type Config struct {
+	DB    *sqldb.DB
+	Audit *audit.Log
+	Mail  *mail.Outbox
+
+	// Platform is the address of the account surface, without a slash at its end; a link to accept begins with it.
+	Platform string
+	// Normal is the one form of an e-mail address by which accounts are found.
+	Normal func(address string) (string, error)
+	// Lookup is who the accounts of these ids are, in the caller's transaction; ids that it does not know are left out.
+	Lookup func(tx *sqldb.Tx, accounts []string) (map[string]Person, error)
+	// HasProject reports whether a workspace has a project of that slug. Defaults to: none has.
+	HasProject func(tx *sqldb.Tx, workspace, slug string) (bool, error)
+	// Destroy destroys what other rooms keep of a workspace whose hold is over. It may be called again for what is
+	// destroyed already, and by two nodes at once; while it fails the workspace waits. Defaults to nothing.
+	Destroy func(ctx context.Context, w Workspace) error
+	// CanMail reports whether mails reach people: then invitations are mailed, and only a verified address accepts one.
+	// Defaults to whether the outbox sends.
+	CanMail func() bool
+	// Hold is how long a deleted workspace can come back. Defaults to 14 days.
+	Hold time.Duration
+	// Life is how long an invitation is valid. Defaults to 7 days.
+	Life time.Duration
+	// Keep is how long an invitation that has expired stays in its list. Defaults to 30 days.
+	Keep time.Duration
+	// Invites is how often one person may invite somebody, or invite them again. Defaults to 100 a day.
+	Invites throttle.Rate
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+func (c *Config) setDefaults() {
+	if c.HasProject == nil {
+		c.HasProject = func(*sqldb.Tx, string, string) (bool, error) { return false, nil }
+	}
+	if c.Destroy == nil {
+		c.Destroy = func(context.Context, Workspace) error { return nil }
+	}
+	if c.CanMail == nil {
+		c.CanMail = c.Mail.Enabled
+	}
+	if c.Hold == 0 {
+		c.Hold = 14 * day
+	}
+	if c.Life == 0 {
+		c.Life = 7 * day
+	}
+	if c.Keep == 0 {
+		c.Keep = 30 * day
+	}
+	if c.Invites == (throttle.Rate{}) {
+		c.Invites = throttle.Rate{Limit: 100, Per: day}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+}
+
+// Workspaces is the businesses of a service, on a database that all its nodes share.
+type Workspaces struct{ Config }
+
+// New makes the workspaces of a database whose tables stand.
+func New(c Config) (*Workspaces, error) {
+	if c.DB == nil || c.Audit == nil || c.Mail == nil || c.Platform == "" || c.Normal == nil || c.Lookup == nil {
+		return nil, errors.New("workspaces need a database, an audit log, an outbox, the platform's address, and a way to know addresses and people")
+	}
+	c.setDefaults()
+	return &Workspaces{c}, nil
+}
+
+// sweepRows are deleted at once.
+const sweepRows = 500
+
+// Sweep forgets invitations that expired longer ago than Keep, and says how many.
+func (w *Workspaces) Sweep(ctx context.Context, now time.Time) (total int, err error) {
+	for {
+		var n int64
+		err := w.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+			n, err = tx.Exec(`DELETE FROM invitations WHERE id IN (SELECT id FROM invitations WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
+				now.Add(-w.Keep).UnixMilli(), sweepRows)
+			return err
+		})
+		if err != nil {
+			return total, fmt.Errorf("sweep invitations: %w", err)
+		}
+		total += int(n)
+		if n < sweepRows {
+			return total, nil
+		}
+	}
+}
