@@ -3,6 +3,7 @@ package account
 import (
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -35,8 +36,8 @@ func NormalEmail(address string) (string, error) {
 	if !validLocal(local) {
 		return "", errEmailInvalid
 	}
-	domain, err := domains.ToASCII(domain)
-	if err != nil || !strings.Contains(domain, ".") || strings.HasSuffix(domain, ".") || !isASCII(domain) {
+	domain, ok := normalDomain(domain)
+	if !ok {
 		return "", errEmailInvalid
 	}
 	normal := local + "@" + domain
@@ -44,6 +45,16 @@ func NormalEmail(address string) (string, error) {
 		return "", errEmailLong
 	}
 	return normal, nil
+}
+
+// normalDomain is the name of a host in ASCII. What its own result would be refused for is refused here.
+func normalDomain(domain string) (string, bool) {
+	ascii, err := domains.ToASCII(domain)
+	if err != nil || !utf8.ValidString(domain) || !strings.Contains(ascii, ".") || strings.HasSuffix(ascii, ".") || !isASCII(ascii) {
+		return "", false
+	}
+	again, err := domains.ToASCII(ascii)
+	return ascii, err == nil && again == ascii
 }
 
 // validLocal is a dot-atom: no quotes, comments, spaces or control characters.

@@ -40,6 +40,7 @@ func TestWhatIsNoAddressIsRefused(t *testing.T) {
 func FuzzNormalEmail(f *testing.F) {
 	f.Add("Ada@Bücher.example")
 	f.Add("ada＠example.com")
+	f.Add("00@\xbc.0")
 	f.Fuzz(func(t *testing.T, address string) {
 		got, err := NormalEmail(address)
 		if err != nil {
