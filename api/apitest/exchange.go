@@ -107,6 +107,11 @@ func (d *Description) checkAnswer(x Exchange, input *openapi3filter.RequestValid
 	return d.checkRefusal(x, types)
 }
 
+// Lines of JSON are checked as text.
+func init() {
+	openapi3filter.RegisterBodyDecoder("application/x-ndjson", openapi3filter.PlainBodyDecoder)
+}
+
 // checkRefusal looks for the type among those that the operation names. A page, which only a person gets, does not tell it.
 func (d *Description) checkRefusal(x Exchange, types []string) error {
 	page := strings.HasPrefix(x.Header.Get("Content-Type"), "text/html")

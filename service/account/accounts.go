@@ -55,6 +55,10 @@ type Config struct {
 	Absolute time.Duration
 	// Fresh is how long ago somebody may have proven who they are, for what needs it. Defaults to 10 minutes.
 	Fresh time.Duration
+	// AdminIdle is how long the authority of staff lives that nobody uses. Defaults to 30 minutes.
+	AdminIdle time.Duration
+	// AdminAbsolute is how long the authority of staff lives at most. Defaults to 12 hours.
+	AdminAbsolute time.Duration
 	// MaxSessions is how many sessions an account has at once; the oldest gives way. Defaults to 50.
 	MaxSessions int
 	// Hold is how long a deleted account can come back. Defaults to 14 days.
@@ -79,7 +83,8 @@ func (c *Config) setDefaults() {
 	for _, d := range []struct {
 		to *time.Duration
 		is time.Duration
-	}{{&c.Idle, 7 * day}, {&c.Absolute, 30 * day}, {&c.Fresh, 10 * time.Minute}, {&c.Hold, 14 * day}, {&c.Keep, 30 * day}} {
+	}{{&c.Idle, 7 * day}, {&c.Absolute, 30 * day}, {&c.Fresh, 10 * time.Minute}, {&c.Hold, 14 * day}, {&c.Keep, 30 * day},
+		{&c.AdminIdle, 30 * time.Minute}, {&c.AdminAbsolute, 12 * time.Hour}} {
 		if *d.to == 0 {
 			*d.to = d.is
 		}
@@ -146,6 +151,8 @@ func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 		{`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE expires_at < $1 LIMIT 500)`, old},
 		{`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE received_at < $1 LIMIT 500)`, old},
 		{`DELETE FROM installations WHERE id IN (SELECT id FROM installations WHERE deleted_at < $1 LIMIT 500)`, old},
+		{`DELETE FROM elevations WHERE session IN (SELECT session FROM elevations WHERE created_at < $1 LIMIT 500)`, now.Add(-a.AdminAbsolute).UnixMilli()},
+		{`DELETE FROM impersonations WHERE id IN (SELECT id FROM impersonations WHERE expires_at < $1 LIMIT 500)`, old},
 		{`DELETE FROM devices WHERE token IN (SELECT token FROM devices WHERE created_at < $1 LIMIT 500)`, now.Add(-deviceLife).UnixMilli()},
 	} {
 		err := a.db.Write(ctx, func(tx *sqldb.Tx) error {

@@ -96,7 +96,12 @@ func (a *Accounts) restore(ctx context.Context, tx *sqldb.Tx, p Account, by audi
 	if err != nil {
 		return fmt.Errorf("restore account: %w", err)
 	}
-	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "account.restored", Target: p.target(), Scope: p.scope()})
+	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "account.restored", Target: p.target(), Scope: p.scope(), Service: by.Kind != audit.Anonymous})
+}
+
+// isOver reports whether an account was deleted so long ago that it does not come back.
+func (a *Accounts) isOver(p Account) bool {
+	return p.deletedAt != 0 && !a.Now().Before(time.UnixMilli(p.deletedAt).Add(a.Hold))
 }
 
 // Erase destroys the accounts whose hold is over, and says how many: what is left is a name that nobody gets again.
@@ -152,7 +157,8 @@ func (a *Accounts) erase(ctx context.Context, id string) error {
 		}
 		for _, statement := range []string{
 			"DELETE FROM identities WHERE account = $1", "DELETE FROM sessions WHERE account = $1", "DELETE FROM api_keys WHERE creator = $1",
-			"DELETE FROM tokens WHERE account = $1", "DELETE FROM devices WHERE account = $1",
+			"DELETE FROM tokens WHERE account = $1", "DELETE FROM devices WHERE account = $1", "DELETE FROM elevations WHERE account = $1",
+			"DELETE FROM impersonations WHERE staff = $1", "DELETE FROM impersonations WHERE subject = $1",
 			`UPDATE accounts SET username = id, display_name = '', email = NULL, email_verified = 0, email_source = '', password = '', service_role = 'none',
 				version = version + 1 WHERE id = $1`,
 		} {

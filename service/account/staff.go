@@ -79,12 +79,17 @@ func (a *Accounts) setRole(ctx context.Context, tx *sqldb.Tx, p Account, role st
 	if err != nil {
 		return fmt.Errorf("set role: %w", err)
 	}
+	if role != p.Role {
+		if err := a.lowerAll(tx, p.ID); err != nil {
+			return err
+		}
+	}
 	if role == RoleAdmin {
 		if _, err := tx.Exec("DELETE FROM tokens WHERE purpose = $1", forSetup); err != nil {
 			return fmt.Errorf("drop set-up link: %w", err)
 		}
 	}
-	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "admin.granted", Target: p.target(), Scope: p.scope(), Changes: []string{"serviceRole"}})
+	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "admin.granted", Target: p.target(), Scope: p.scope(), Changes: []string{"serviceRole"}, Service: true})
 }
 
 // Suspend keeps a person out until they are restored; what they are signed in with ends.
@@ -97,14 +102,20 @@ func (a *Accounts) Suspend(ctx context.Context, id, reason string, by audit.Acto
 		if !found {
 			return notFound()
 		}
-		if _, err := tx.Exec("UPDATE accounts SET suspended_at = $2, suspend_reason = $3, version = version + 1 WHERE id = $1", id, a.Now().UnixMilli(), reason); err != nil {
-			return fmt.Errorf("suspend account: %w", err)
-		}
-		if err := a.end(tx, "account suspended", "account = $3", id); err != nil {
-			return err
-		}
-		return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "account.suspended", Target: p.target(), Scope: p.scope()})
+		return a.suspend(ctx, tx, p, reason, by)
 	})
+}
+
+func (a *Accounts) suspend(ctx context.Context, tx *sqldb.Tx, p Account, reason string, by audit.Actor) error {
+	_, err := tx.Exec("UPDATE accounts SET suspended_at = $2, suspend_reason = $3, version = version + 1, updated_at = $2 WHERE id = $1",
+		p.ID, a.Now().UnixMilli(), reason)
+	if err != nil {
+		return fmt.Errorf("suspend account: %w", err)
+	}
+	if err := a.end(tx, "account suspended", "account = $3", p.ID); err != nil {
+		return err
+	}
+	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "account.suspended", Target: p.target(), Scope: p.scope(), Service: true})
 }
 
 // Restore ends a suspension, and undoes a deletion within its hold.
@@ -114,7 +125,7 @@ func (a *Accounts) Restore(ctx context.Context, id string, by audit.Actor) error
 		if err != nil {
 			return err
 		}
-		if !found {
+		if !found || a.isOver(p) {
 			return notFound()
 		}
 		return a.restore(ctx, tx, p, by)

@@ -10,6 +10,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 )
@@ -23,10 +24,7 @@ func (x *exchange) base() error {
 	if x.r.Method == http.MethodOptions {
 		return x.preflight()
 	}
-	if err := x.checkSpoofed(); err != nil {
-		return err
-	}
-	at, err := parseBase(x.r.URL.EscapedPath())
+	at, err := parseBase(sentPath(x.r.URL))
 	if err != nil {
 		return err
 	}
@@ -125,6 +123,9 @@ func fit(shape, segments []string) (built string, ok bool, err error) {
 				return "", false, errPath()
 			}
 		default:
+			if strings.ContainsAny(part, "%;") {
+				return "", false, errPath()
+			}
 			if want != part {
 				return "", false, nil
 			}
@@ -172,6 +173,12 @@ func (x *exchange) asMember(at place) error {
 	if err != nil {
 		return err
 	}
+	if x.spoofed {
+		x.g.Audit.Refused(x.ctx(), audit.Event{Action: "access.spoofed_header", Scope: at.scope})
+	}
+	if err := x.note(at.scope, at.path); err != nil {
+		return err
+	}
 	e := errand{claims: who.claims(x.id, at.scope), path: at.path, header: allowed(x.r.Header), watch: who.watch}
 	if at.pattern == "runs" {
 		e.path = runsPath
@@ -205,14 +212,10 @@ func (x *exchange) authorize(address string, right workspace.Right, keyScope str
 	if address == scope.Admin {
 		return guest{}, noWorkspace()
 	}
-	if len(x.r.Header.Values("Authorization")) > 0 {
+	if len(x.r.Header.Values("Authorization")) > 0 && x.view == nil {
 		return x.authorizeKey(address, right, keyScope)
 	}
-	if !safe(x.r.Method) {
-		if err := x.checkOrigin(); err != nil {
-			return guest{}, err
-		}
-	} else if err := x.checkRead(); err != nil {
+	if err := x.checkFrom(); err != nil {
 		return guest{}, err
 	}
 	who, err := x.session()
@@ -222,7 +225,7 @@ func (x *exchange) authorize(address string, right workspace.Right, keyScope str
 	if who == nil {
 		return guest{}, unauthenticated()
 	}
-	if err := x.g.rates.take("account:" + who.Account.ID); err != nil {
+	if err := x.g.rates.take("account:" + x.self().Account.ID); err != nil {
 		return guest{}, err
 	}
 	m, err := x.seat(who.Account.ID, address, right)
@@ -251,6 +254,9 @@ func (x *exchange) seat(account, address string, right workspace.Right) (workspa
 
 // watchSession tells whether a session, and its person's role, still count.
 func (x *exchange) watchSession(address string, right workspace.Right) func(context.Context) bool {
+	if x.view != nil {
+		return x.watchView(address, right)
+	}
 	token, accounts := x.token, x.g.Accounts
 	return func(ctx context.Context) bool {
 		who, found, err := accounts.Who(ctx, token)
@@ -341,7 +347,7 @@ func (x *exchange) channel(at place) error {
 			Account: parsed.Username, AccountID: owner, Scope: at.scope, Actor: scope.Channel(at.channel), Authority: scope.Customer,
 			Delegated: true, RequestID: x.id,
 		},
-		path: at.path, header: allowedHook(x.r.Header),
+		path: at.path, header: allowedHook(x.r.Header), hook: true,
 	})
 }
 

@@ -49,16 +49,17 @@ func (x *exchange) body(want string, limits ...limit) ([]byte, error) {
 	if err := x.checkType(want); err != nil {
 		return nil, err
 	}
-	if x.r.ContentLength > maxBody {
-		return nil, tooLarge()
+	most := max(x.most, maxBody)
+	if x.r.ContentLength > int64(most) {
+		return nil, tooLarge(most)
 	}
 	// Who dribbles a body keeps no worker for long.
 	patience := http.NewResponseController(x.out)
 	_ = patience.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(nil, x.r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(nil, x.r.Body, int64(most)))
 	_ = patience.SetReadDeadline(time.Time{})
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return nil, tooLarge()
+		return nil, tooLarge(most)
 	}
 	if err != nil {
 		return nil, fault.Invalid("The body could not be read.").Because(err)
@@ -91,6 +92,6 @@ func plainText(params map[string]string) bool {
 	return true
 }
 
-func tooLarge() error {
-	return fault.New(fault.BodyTooLarge, "The body is too large.", "").With("limit", maxBody)
+func tooLarge(most int) error {
+	return fault.New(fault.BodyTooLarge, "The body is too large.", "").With("limit", most)
 }

@@ -23,12 +23,17 @@ type exchange struct {
 	id      string
 	surface Surface
 	route   string // the pattern that matched
+	most    int    // longest body, where it is more than usual
 	page    bool   // a person reads the answer: refusals are pages
+	spoofed bool   // it came with headers that only we may set
 
 	params map[string]string
 	asked  bool // the session was looked up
 	token  string
 	who    *account.Who
+
+	elevated bool          // who is signed in has the authority of the staff here
+	view     *account.View // the staff look as the customer that who is; nil: who is who they are
 }
 
 // answer remembers the status.
@@ -63,7 +68,9 @@ func (g *Gateway) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 // serve finds the surface and what is asked of it. A panic is an answer too.
 func (x *exchange) serve() {
 	defer func() {
-		if v := recover(); v != nil {
+		if v := recover(); v == http.ErrAbortHandler {
+			panic(v) // half an answer is broken off, so that the client knows
+		} else if v != nil {
 			x.g.Log.Error("request panicked", "request_id", x.id, "route", x.route, "error", v, "stack", string(debug.Stack()))
 			x.fail(fault.Unexpected(errors.New("panic")))
 		}
@@ -78,14 +85,12 @@ func (x *exchange) serve() {
 		return
 	}
 	x.page = isPage(x.r.URL.Path) || x.navigation() && !strings.HasPrefix(x.r.URL.Path, "/v1/")
-	if err := x.checkPath(); err != nil {
-		x.fail(err)
-		return
-	}
 	x.r = x.r.WithContext(x.sourced(x.r.Context()))
-	if err := x.checkURL(); err != nil {
-		x.fail(err)
-		return
+	for _, check := range []func() error{x.checkPath, x.checkURL, x.checkSpoofed} {
+		if err := check(); err != nil {
+			x.fail(err)
+			return
+		}
 	}
 	x.dispatch()
 }

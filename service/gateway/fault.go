@@ -65,6 +65,7 @@ func init() {
 var denials = map[string]bool{
 	account.InvalidAPIKey: true, crossOrigin: true, forbidden: true, adminRequired: true, "insufficient_scope": true,
 	"invalid_signature": true, "installation_not_yours": true, credentialInURL: true,
+	account.ImpersonationForbidden: true,
 }
 
 // fail answers with an error, in the envelope or on a page. What nobody foresaw is logged under the request's id, and its

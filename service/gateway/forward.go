@@ -27,8 +27,15 @@ var returned = []string{
 
 // never are the headers that a webhook may not bring along either.
 var never = []string{
-	"Cookie", "Authorization", "Forwarded", "X-Real-Ip", "X-Original-Url", "X-Rewrite-Url", "X-Http-Method-Override", "Connection", "Upgrade",
-	"Http2-Settings", "Te", "Trailer", "Expect", "Transfer-Encoding", "Keep-Alive",
+	"cookie", "authorization", "forwarded", "x-real-ip", "x-original-url", "x-rewrite-url", "x-http-method-override", "connection", "upgrade",
+	"http2-settings", "te", "trailer", "expect", "transfer-encoding", "keep-alive", "proxy",
+}
+
+// banned reports whether a header never passes, by a name as careless readers take it: some fold "_" into "-".
+func banned(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	return slices.Contains(never, name) || scope.Reserved(name) || strings.HasPrefix(name, "proxy-") || strings.HasPrefix(name, "x-forwarded-") ||
+		strings.HasPrefix(name, "x-accel-")
 }
 
 // errand is a request to the runtime: what is asked there, and by whom.
@@ -36,6 +43,7 @@ type errand struct {
 	claims scope.Claims
 	path   string // escaped, built of segments that were checked
 	header http.Header
+	hook   bool                       // a webhook: its answer keeps all but what never passes
 	watch  func(context.Context) bool // whether the credential still counts; nil: it has none
 }
 
@@ -44,46 +52,40 @@ func (x *exchange) forward(e errand) error {
 	if x.g.Runtime == nil {
 		return noRoute(x.r)
 	}
-	ctx, stop := context.WithCancel(scope.With(x.ctx(), e.claims))
-	defer stop()
+	if x.g.stopping() && (!safe(x.r.Method) || isStream(x.r)) {
+		return fault.NotAvailable("draining").After(time.Second)
+	}
+	ctx, end := context.WithCancelCause(scope.With(x.ctx(), e.claims))
+	defer end(nil)
 	if e.watch != nil && isStream(x.r) {
 		release, err := x.g.streams.take(e.claims.Actor)
 		if err != nil {
 			return err
 		}
 		defer release()
-		go recheck(ctx, stop, e.watch)
+		go x.g.attend(ctx, end, e.watch)
 	}
+	in := &intake{ReadCloser: x.r.Body}
 	r := x.r.Clone(ctx)
-	r.URL = &url.URL{RawPath: e.path, RawQuery: x.r.URL.RawQuery}
+	r.URL = &url.URL{RawPath: e.path, RawQuery: cleanQuery(x.r.URL.RawQuery)}
 	r.URL.Path, _ = url.PathUnescape(e.path) // it was built by escaping
-	r.Host, r.RequestURI, r.Header, r.Trailer = "", "", e.header, nil
-	x.g.Runtime.ServeHTTP(&filter{answer: x.out, x: x}, r)
+	r.Host, r.RequestURI, r.Header, r.Trailer, r.Body = "", "", e.header, nil, in.body()
+	x.g.Runtime.ServeHTTP(&filter{answer: x.out, x: x, in: in, hook: e.hook}, r)
 	return nil
+}
+
+// cleanQuery leaves out the parts of a query that readers understand differently: those with a semicolon, or with an escape
+// that is none.
+func cleanQuery(raw string) string {
+	parts := strings.Split(raw, "&")
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+		_, err := url.QueryUnescape(part)
+		return err != nil || strings.Contains(part, ";")
+	}), "&")
 }
 
 // isStream reports whether a request stays open to hear of what comes.
 func isStream(r *http.Request) bool { return r.Method == http.MethodGet && r.URL.Query().Has("live") }
-
-// recheckPause is how often an open stream's credential is looked at again.
-const recheckPause = 10 * time.Second
-
-// recheck ends a stream whose credential no longer counts. A database that cannot say so ends nothing.
-func recheck(ctx context.Context, stop context.CancelFunc, valid func(context.Context) bool) {
-	tick := time.NewTicker(recheckPause)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if !valid(ctx) {
-				stop()
-				return
-			}
-		}
-	}
-}
 
 // allowed keeps the headers that may reach the runtime.
 func allowed(h http.Header) http.Header {
@@ -100,61 +102,11 @@ func allowed(h http.Header) http.Header {
 func allowedHook(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
-		if !slices.Contains(never, name) && !scope.Reserved(name) && !strings.HasPrefix(name, "Proxy-") &&
-			!strings.HasPrefix(name, "X-Forwarded-") && !strings.HasPrefix(name, "X-Accel-") {
+		if !banned(name) {
 			out[name] = slices.Clone(values)
 		}
 	}
 	return out
-}
-
-// filter lets the runtime's answer out, without headers that are ours to set.
-type filter struct {
-	*answer
-	x    *exchange
-	head http.Header
-	sent bool
-	hook bool // a webhook's answer keeps all but what is never let out
-}
-
-// Header is what the runtime writes to; it reaches the client when the status does.
-func (f *filter) Header() http.Header {
-	if f.head == nil {
-		f.head = http.Header{}
-	}
-	return f.head
-}
-
-func (f *filter) WriteHeader(status int) {
-	if f.sent {
-		return
-	}
-	f.sent = status >= 200
-	out := f.answer.Header()
-	for name, values := range f.head {
-		if f.passes(name) {
-			out[name] = values
-		}
-	}
-	f.answer.WriteHeader(status)
-}
-
-func (f *filter) passes(name string) bool {
-	if f.hook {
-		return name != "Set-Cookie" && !scope.Reserved(name) && !slices.Contains(never, name)
-	}
-	return slices.Contains(returned, name) || strings.HasPrefix(name, "Stream-")
-}
-
-func (f *filter) Write(b []byte) (int, error) {
-	f.WriteHeader(http.StatusOK)
-	return f.answer.Write(b)
-}
-
-// FlushError lets a frame out at once.
-func (f *filter) FlushError() error {
-	f.WriteHeader(http.StatusOK)
-	return http.NewResponseController(f.answer).Flush()
 }
 
 // checkSpoofed drops and counts headers that only we may set; one that is spelled to be mistaken for ours is refused.
@@ -164,16 +116,9 @@ func (x *exchange) checkSpoofed() error {
 			return fault.New(invalidHeader, "A header is not acceptable.", "")
 		}
 		if scope.Reserved(name) {
+			x.spoofed = true
 			x.g.Spoofed()
 		}
 	}
 	return nil
-}
-
-// refuse answers instead of the runtime.
-func (f *filter) refuse(because *fault.Error) {
-	if !f.sent {
-		f.sent = true
-		f.x.fail(because)
-	}
 }

@@ -11,6 +11,8 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/page"
+	"svc.dev/svc/service/vault"
+	"svc.dev/svc/service/workspace"
 )
 
 // Config is what the front door needs. Accounts, Audit, Pages and Surfaces are required.
@@ -19,6 +21,9 @@ type Config struct {
 	Audit    *audit.Log
 	Pages    *page.Pages
 	Surfaces Surfaces
+	// Workspaces and Vault are the businesses and their secrets. Default to none: their routes are not for use.
+	Workspaces *workspace.Workspaces
+	Vault      *vault.Vault
 	// CookieDomain is the parent of the surfaces' hosts, to which a session belongs. Defaults to none: host by host.
 	CookieDomain string
 	// Trusted are the proxies whose word about a client's address counts. Defaults to none.
@@ -42,6 +47,14 @@ type Config struct {
 	WrongKeys int
 	// Verifications bounds how often an account may verify its workspace, per minute. Defaults to 10.
 	Verifications int
+	// Recheck is how often the credential of an open stream is looked at again. Defaults to 10 seconds.
+	Recheck time.Duration
+	// WriteTimeout is how long a client may take to accept what the runtime says, before it is given up. Defaults to 30 seconds.
+	WriteTimeout time.Duration
+	// Stopping is closed when this process stops and its runtime does not: what is new is refused then, and open streams end
+	// within Farewell, each at a time of its own. Default to never and 10 seconds.
+	Stopping <-chan struct{}
+	Farewell time.Duration
 	// Spoofed hears of every header that only we may set. Defaults to nobody.
 	Spoofed func()
 	// Observe is told of every answer. Defaults to nobody.
@@ -85,6 +98,15 @@ func (c *Config) setDefaults() {
 	}
 	if c.Absolute == 0 {
 		c.Absolute = 30 * 24 * time.Hour
+	}
+	if c.Recheck == 0 {
+		c.Recheck = 10 * time.Second
+	}
+	if c.WriteTimeout == 0 {
+		c.WriteTimeout = 30 * time.Second
+	}
+	if c.Farewell == 0 {
+		c.Farewell = 10 * time.Second
 	}
 	if c.ChannelBody == 0 {
 		c.ChannelBody = 1 << 20

@@ -19,6 +19,9 @@ func (x *exchange) inspect(path, keyScope string, set url.Values) error {
 	if err != nil {
 		return err
 	}
+	if err := x.note(address, path); err != nil {
+		return err
+	}
 	if set != nil {
 		q := x.r.URL.Query()
 		for name, values := range set {

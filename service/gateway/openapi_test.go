@@ -215,7 +215,7 @@ func TestEveryOperationRefusesAsDescribed(t *testing.T) {
 	s.start(t, false)
 	headers := []http.Header{nil, {"Accept": {"text/html"}}, {"Origin": {"http://evil.example"}, "Sec-Fetch-Site": {"cross-site"}}}
 	for _, o := range described(t).Operations {
-		path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x").Replace(o.Path)
+		path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x", "{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x").Replace(o.Path)
 		somebody, _ := s.session(t, "ada@example.com")
 		for _, on := range surfaces {
 			for _, query := range []string{"", "?state=x&setup_action=install&workspace=ada/personal", "?intent=link&owner=a--b&setup_action=x&workspace=x"} {
@@ -299,6 +299,7 @@ func TestEverySuccessIsAsDescribed(t *testing.T) {
 	w.start(t, false)
 	w.throughPasswords(t)
 	w.throughRuntime(t)
+	w.throughWorkspaces(t)
 	w.throughMails(t)
 	w.throughAccount(t)
 	w.throughKeys(t)
@@ -306,6 +307,7 @@ func TestEverySuccessIsAsDescribed(t *testing.T) {
 	w.throughLinking(t, hub)
 	w.throughSetup(t)
 	w.throughSignInPages(t)
+	w.throughStaff(t)
 	w.throughDeletion(t)
 	for _, o := range described(t).Operations {
 		for _, status := range o.Statuses {
@@ -335,6 +337,61 @@ func (w *way) throughRuntime(t *testing.T) {
 	for _, path := range []string{"agents", "agents/central/conversations", "workflows", "runs", "runs/" + report.RunID, "runs/" + report.RunID + "/events"} {
 		w.goes(t, 200, call{on: gateway.Agents, path: workspace + path})
 	}
+}
+
+func (w *way) throughWorkspaces(t *testing.T) {
+	on := func(method, path string, body any) call {
+		return call{on: gateway.Agents, method: method, path: "/api/workspaces/ada/northwind" + path, body: body}
+	}
+	w.goes(t, 201, call{method: "POST", path: "/api/workspaces", body: map[string]string{"business": "northwind", "name": "Northwind"}})
+	w.goes(t, 200, call{path: "/api/workspaces"})
+	w.goes(t, 200, on("GET", "", nil))
+	w.goes(t, 200, on("PATCH", "", map[string]string{"name": "North"}))
+	w.goes(t, 200, on("POST", "/archive", nil))
+	w.goes(t, 200, on("POST", "/unarchive", nil))
+	var people struct{ Items []struct{ Account string } }
+	w.goes(t, 200, on("GET", "/people", nil)).read(t, &people)
+	lin := w.another()
+	lin.posts(t, 201, registerPath, "email", "lin@example.com", "password", password)
+	execute(t, w.scene, "UPDATE accounts SET email_verified = 1 WHERE email = 'lin@example.com'")
+	var invited struct{ ID string }
+	w.goes(t, 201, on("POST", "/invitations", map[string]string{"email": "lin@example.com", "role": "builder"})).read(t, &invited)
+	w.goes(t, 200, on("GET", "/invitations", nil))
+	w.goes(t, 200, on("POST", "/invitations/"+invited.ID+"/resend", nil))
+	w.goes(t, 204, on("DELETE", "/invitations/"+invited.ID, nil))
+	w.goes(t, 201, on("POST", "/invitations", map[string]string{"email": "lin@example.com", "role": "builder"}))
+	lin.posts(t, 200, "/api/invitations/accept", "token", w.lastToken(t, "lin@example.com"))
+	w.goes(t, 200, on("GET", "/people", nil)).read(t, &people)
+	other := people.Items[0].Account
+	w.goes(t, 200, on("GET", "/people/"+other, nil))
+	var team struct{ ID string }
+	w.goes(t, 201, on("POST", "/teams", map[string]string{"name": "Ops"})).read(t, &team)
+	w.goes(t, 200, on("GET", "/teams", nil))
+	w.goes(t, 200, on("GET", "/teams/"+team.ID, nil))
+	w.goes(t, 200, on("PATCH", "/teams/"+team.ID, map[string]string{"name": "Operations"}))
+	w.goes(t, 200, on("PUT", "/teams/"+team.ID+"/members/"+other, nil))
+	w.goes(t, 200, on("DELETE", "/teams/"+team.ID+"/members/"+other, nil))
+	w.goes(t, 204, on("DELETE", "/teams/"+team.ID, nil))
+	w.goes(t, 200, on("PATCH", "/people/"+other, map[string]string{"role": "viewer"}))
+	w.goes(t, 204, on("DELETE", "/people/"+other, nil))
+	w.goes(t, 201, on("PUT", "/secrets/API_KEY", map[string]string{"value": "a secret value"}))
+	w.goes(t, 200, on("PUT", "/secrets/API_KEY", map[string]string{"value": "another value"}))
+	w.goes(t, 200, on("GET", "/secrets", nil))
+	w.goes(t, 200, on("GET", "/secrets/API_KEY", nil))
+	w.goes(t, 204, on("DELETE", "/secrets/API_KEY", nil))
+	w.goes(t, 200, on("GET", "/audit", nil))
+	w.goes(t, 200, on("GET", "/audit/export", nil))
+	w.goes(t, 202, on("DELETE", "?confirm=northwind", nil))
+	w.goes(t, 200, on("POST", "/restore", nil))
+}
+
+// lastToken is that of the newest mail to an address that has one, once all are sent.
+func (w *way) lastToken(t *testing.T, to string) (token string) {
+	t.Helper()
+	for range 3 { // the mails of the two that are void, and of the one that counts
+		token = w.token(t, to)
+	}
+	return token
 }
 
 func (w *way) throughMails(t *testing.T) {
@@ -510,7 +567,7 @@ func (w *way) throughSignInPages(t *testing.T) {
 	nobody := w.another()
 	for _, o := range described(t).Operations {
 		if o.Method == "GET" && slices.Contains(o.Statuses, 302) && !slices.Contains(unseen, o.ID+" 302") {
-			path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x").Replace(o.Path)
+			path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x", "{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x").Replace(o.Path)
 			nobody.goes(t, 302, call{on: gateway.Surface(o.Surfaces[0]), path: path, header: http.Header{"Accept": {"text/html"}}})
 		}
 	}

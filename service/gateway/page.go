@@ -36,6 +36,10 @@ func (x *exchange) failPage(status int, f *fault.Error) {
 		_ = x.see(x.onward(), x.g.Surfaces.origin(Platform)+page.SignInPath+"?returnTo="+url.QueryEscape(x.back()))
 		return
 	case account.ReauthRequired:
+		if x.surface == Admin {
+			_ = x.see(x.onward(), page.ElevatePath+"?returnTo="+url.QueryEscape(x.back()))
+			return
+		}
 		_ = x.see(x.onward(), x.g.Surfaces.origin(Platform)+page.ReauthPath+"?returnTo="+url.QueryEscape(x.back()))
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 // checkPath refuses a path of the API that can be read in two ways. It looks at the path as it was sent, decoded once.
 func (x *exchange) checkPath() error {
-	path := x.r.URL.EscapedPath()
+	path, api := sentPath(x.r.URL), strings.HasPrefix(x.r.URL.Path, "/api/")
 	if strings.Contains(path, `\`) {
 		return errPath()
 	}
@@ -19,11 +19,19 @@ func (x *exchange) checkPath() error {
 		if err != nil || text == "." || text == ".." || segment == "" && path != "/" && !isPage(path) {
 			return errPath()
 		}
-		if strings.HasPrefix(path, "/api/") && strings.ContainsAny(segment, "%;") {
+		if api && strings.ContainsAny(segment, "%;") {
 			return errPath()
 		}
 	}
 	return nil
+}
+
+// sentPath is a path as the client escaped it, also where that is not how one should.
+func sentPath(u *url.URL) string {
+	if u.RawPath != "" {
+		return u.RawPath
+	}
+	return u.EscapedPath()
 }
 
 // isPage reports whether a path is no part of the API; a slash at its end is then only not found.

@@ -23,6 +23,11 @@ func (x *exchange) providerStatus() error {
 	if err != nil {
 		return err
 	}
+	return x.json(http.StatusOK, viewProvider(p))
+}
+
+// viewProvider is what everybody may know of a provider.
+func viewProvider(p account.Provider) map[string]any {
 	missing := p.MissingPermissions
 	if missing == nil {
 		missing = []string{}
@@ -31,9 +36,9 @@ func (x *exchange) providerStatus() error {
 	if p.InstallURL != "" {
 		install = &p.InstallURL
 	}
-	return x.json(http.StatusOK, map[string]any{
+	return map[string]any{
 		"provider": p.Provider, "configured": p.Configured, "login": p.Login, "missingPermissions": missing, "installUrl": install,
-	})
+	}
 }
 
 // setBrowser binds what goes to the provider and comes back to this browser.

@@ -64,6 +64,17 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
+	p.relay(w, r)
+}
+
+// relay lets the runtime answer. An answer that we have ended ourselves is whole; one that breaks off is broken off.
+func (p *Proxy) relay(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		v := recover()
+		if v != nil && (v != http.ErrAbortHandler || !errors.Is(context.Cause(r.Context()), errEnded)) {
+			panic(v)
+		}
+	}()
 	p.proxy.ServeHTTP(w, r)
 }
 
@@ -89,11 +100,12 @@ func isChannel(path string) bool { return len(path) > 10 && path[:10] == "/chann
 
 // fail answers when the runtime cannot.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil && !errors.Is(context.Cause(r.Context()), errSlow) {
-		return // the client has gone
+	why := context.Cause(r.Context())
+	if why != nil && !errors.Is(why, errSlow) {
+		panic(http.ErrAbortHandler) // there is nobody to answer
 	}
 	f := fault.New("bad_gateway", "The runtime cannot be reached.", "Try again shortly.")
-	if errors.Is(context.Cause(r.Context()), errSlow) {
+	if errors.Is(why, errSlow) {
 		f = fault.New("runtime_timeout", "The runtime took too long.", "Try again shortly.")
 	}
 	p.log.Error("runtime does not answer", "error", err)

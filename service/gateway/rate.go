@@ -72,6 +72,16 @@ func (s *streams) take(key string) (release func(), err error) {
 	}, nil
 }
 
+// count is how many streams are open.
+func (s *streams) count() (all int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.open {
+		all += n
+	}
+	return all
+}
+
 func tooMany(limit string, after time.Duration) error {
 	return fault.New(account.RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", limit).After(max(after, time.Second))
 }

@@ -12,9 +12,10 @@ import (
 type need int
 
 const (
-	signedIn  need = 1 << iota // somebody is signed in
-	anyOrigin                  // the credential is in the request itself: pages of strangers gain nothing
-	shared                     // pages of the other surfaces may read the answer
+	signedIn   need = 1 << iota // somebody is signed in
+	anyOrigin                   // the credential is in the request itself: pages of strangers gain nothing
+	shared                      // pages of the other surfaces may read the answer
+	unelevated                  // on Admin it is for everybody, as the ways in and out must be
 )
 
 // route is one method of one path. A segment in braces is a parameter.
@@ -42,6 +43,10 @@ func (g *Gateway) table() map[Surface][]route {
 
 // dispatch finds the route, in the order of checks that the contract fixes: method, origin, who, and then the body.
 func (x *exchange) dispatch() {
+	if err := x.look(); err != nil {
+		x.fail(err)
+		return
+	}
 	if x.surface != Platform && strings.HasPrefix(x.r.URL.Path, "/v1/") {
 		if err := x.base(); err != nil {
 			x.fail(err)
@@ -121,6 +126,11 @@ func (x *exchange) run(r *route) error {
 		}
 		if who == nil {
 			return unauthenticated()
+		}
+	}
+	if x.isGated(r) {
+		if _, err := x.staff(); err != nil {
+			return err
 		}
 	}
 	return r.do(x)

@@ -14,13 +14,13 @@ var (
 )
 
 // routes are all there is.
-var routes = slices.Concat(sessionRoutes, passwordRoutes, accountRoutes, providerRoutes, keyRoutes, runtimeRoutes, pageRoutes)
+var routes = slices.Concat(sessionRoutes, passwordRoutes, accountRoutes, providerRoutes, keyRoutes, runtimeRoutes, workspaceRoutes, staffRoutes, pageRoutes)
 
 var sessionRoutes = []route{
-	{on: everywhere, method: "GET", path: "/api/auth/session", do: (*exchange).getSession, needs: shared},
-	{on: everywhere, method: "POST", path: "/api/auth/logout", do: (*exchange).logout},
-	{on: everywhere, method: "POST", path: "/api/auth/reauth", do: (*exchange).reauth, needs: signedIn},
-	{on: everywhere, method: "GET", path: "/api/openapi.json", do: (*exchange).openAPI},
+	{on: everywhere, method: "GET", path: "/api/auth/session", do: (*exchange).getSession, needs: shared | unelevated},
+	{on: everywhere, method: "POST", path: "/api/auth/logout", do: (*exchange).logout, needs: unelevated},
+	{on: everywhere, method: "POST", path: "/api/auth/reauth", do: (*exchange).reauth, needs: signedIn | unelevated},
+	{on: everywhere, method: "GET", path: "/api/openapi.json", do: (*exchange).openAPI, needs: unelevated},
 }
 
 var passwordRoutes = []route{
@@ -62,7 +62,7 @@ var providerRoutes = []route{
 }
 
 var keyRoutes = []route{
-	{on: everywhere, method: "POST", path: "/api/keys/revoke", do: (*exchange).revokeFound, needs: anyOrigin},
+	{on: everywhere, method: "POST", path: "/api/keys/revoke", do: (*exchange).revokeFound, needs: anyOrigin | unelevated},
 	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/keys", do: (*exchange).listKeys, needs: anyOrigin},
 	{on: agents, method: "POST", path: "/api/workspaces/{username}/{business}/keys", do: (*exchange).createKey, needs: anyOrigin},
 	{on: agents, method: "POST", path: "/api/workspaces/{username}/{business}/keys/{key}/rotate", do: (*exchange).rotateKey, needs: anyOrigin},
@@ -128,6 +128,8 @@ var pageRoutes = []route{
 	{on: platform, method: "POST", path: page.ReauthPath, do: (*exchange).reauthForm, needs: signedIn},
 	{on: platform, method: "GET", path: page.WorkspacesPath, do: (*exchange).workspacesPage, needs: signedIn},
 
+	{on: admin, method: "GET", path: page.ElevatePath, do: (*exchange).elevatePage, needs: signedIn},
+	{on: admin, method: "POST", path: page.ElevatePath, do: (*exchange).elevateForm, needs: signedIn},
 	{on: admin, method: "GET", path: page.ProvidersPath, do: (*exchange).providersPage, needs: signedIn},
 	{on: admin, method: "POST", path: page.ReplaceProviderPath, do: (*exchange).replaceProviderForm, needs: signedIn},
 }

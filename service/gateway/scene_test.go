@@ -15,6 +15,8 @@ import (
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/page"
+	"svc.dev/svc/service/vault"
+	"svc.dev/svc/service/workspace"
 )
 
 // The surfaces of the tests.
@@ -30,8 +32,10 @@ type scene struct {
 	*accounttest.World
 	server  *httptest.Server
 	hosts   map[gateway.Surface]string
+	spaces  *workspace.Workspaces
 	runtime http.Handler // as the gateway reaches it
 	private string       // where a runtime of its own listens
+	gateway *gateway.Gateway
 }
 
 // open sets the scene on a database; edit changes the front door.
@@ -43,6 +47,8 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 		Surfaces: gateway.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},
 		Log:      s.Accounts.Log,
 	}
+	s.openWorkspaces(t)
+	c.Workspaces, c.Vault = s.spaces, &vault.Vault{DB: s.DB, Secrets: s.Store, Audit: s.Log}
 	s.runtime = http.NotFoundHandler()
 	c.Runtime = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.runtime.ServeHTTP(w, r) })
 	for _, fn := range edit {
@@ -52,9 +58,22 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 		Platform: c.Surfaces.Platform.String(), Agents: c.Surfaces.Agents.String(), Admin: c.Surfaces.Admin.String(), Development: c.Development,
 	})
 	s.hosts = map[gateway.Surface]string{gateway.Platform: c.Surfaces.Platform.Host, gateway.Agents: c.Surfaces.Agents.Host, gateway.Admin: c.Surfaces.Admin.Host}
-	s.server = httptest.NewServer(gateway.New(c))
+	s.gateway = gateway.New(c)
+	s.server = httptest.NewServer(s.gateway)
 	t.Cleanup(s.server.Close)
 	return s
+}
+
+// openWorkspaces makes the businesses of the scene.
+func (s *scene) openWorkspaces(t testing.TB) {
+	t.Helper()
+	var err error
+	s.spaces, err = workspace.New(workspace.Config{
+		DB: s.DB, Audit: s.Log, Mail: s.Box, Platform: platformURL, Normal: account.NormalEmail, Lookup: s.Colleagues, Now: s.Clock.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // quick sets the scene on SQLite.

@@ -85,6 +85,11 @@ func (x *exchange) signOut() error {
 		}
 	}
 	x.clearSession()
+	for _, name := range []string{elevationCookie, viewCookie} {
+		if x.host(name) != "" {
+			x.setHost(name, "", 0)
+		}
+	}
 	if x.surface == Platform {
 		x.out.Header().Set("Clear-Site-Data", `"cookies","storage"`)
 	}

@@ -7,11 +7,13 @@ type Reauth struct {
 	Password, GitHub bool
 	// Elevate is true on the Admin surface, where the form posts to ElevatePath instead.
 	Elevate bool
+	// Fresh is true when who somebody is was proven a moment ago: nothing is asked for, and the form's password is empty.
+	Fresh bool
 }
 
 func (r Reauth) sheet() sheet {
 	s := sheet{name: "reauth", title: "Confirm it is you", shell: slip, admin: r.Elevate}
-	if r.Password {
+	if r.Password && !r.Fresh {
 		s.fields = []string{"password"}
 	}
 	return s

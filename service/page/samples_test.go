@@ -123,6 +123,7 @@ func accountSamples() map[string]page.View {
 		"deleting":             page.Deleting{EraseAt: noon.AddDate(0, 0, 14)},
 		"reauth":               page.Reauth{Desk: at(adas, func(d *page.Desk) { d.ReturnTo = "/account/keys" }), Password: true, GitHub: true},
 		"reauth-elevate":       page.Reauth{Desk: at(adas, func(d *page.Desk) { d.ReturnTo = "/settings/providers" }), Password: true, GitHub: true, Elevate: true},
+		"reauth-fresh":         page.Reauth{Desk: at(adas, func(d *page.Desk) { d.ReturnTo = "/settings/providers" }), Password: true, Elevate: true, Fresh: true},
 		"reauth-none":          page.Reauth{Desk: adas},
 		"workspaces":           page.Workspaces{Desk: adas, Items: adasWorkspaces()},
 		"workspaces-none":      page.Workspaces{Desk: adas},

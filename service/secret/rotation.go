@@ -19,6 +19,9 @@ type Progress struct {
 	Unreadable int64 // whose wrapped key does not open; they keep their kid in use
 }
 
+// Active is the kid that new values are sealed under.
+func (s *Store) Active() string { return s.provider().Active() }
+
 // Rows is how many values each kid wraps, with 0 for a kid of the ring that wraps none.
 func (s *Store) Rows(ctx context.Context) (used map[string]int64, err error) {
 	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {

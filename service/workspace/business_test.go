@@ -227,6 +227,11 @@ func TestADeletedWorkspaceComesBackWithinItsHold(t *testing.T) {
 			_, err := w.Restore(t.Context(), by, m.Scope)
 			refused(t, err, workspace.NotFound)
 		}
+		list, err := w.List(t.Context(), ada, workspace.Query{})
+		must(t, err)
+		if len(list.Items) != 1 || list.Items[0].Business != scope.Personal {
+			t.Errorf("got %+v", list)
+		}
 		w.expectDeleted(t, ada, 1)
 		w.expectDeleted(t, second, 1)
 		w.expectDeleted(t, admin, 0)

@@ -1,0 +1,192 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
+)
+
+// ImpersonationForbidden is the type of the refusal of what nobody may do in a customer's name.
+const ImpersonationForbidden = "impersonation_forbidden"
+
+const (
+	viewLife       = time.Hour
+	viewTicketLife = time.Minute
+)
+
+// viewPrefix lets scanners recognise a view's value that leaked.
+const viewPrefix = "svcv_"
+
+// Impersonation is a look at the service as a customer has it.
+type Impersonation struct {
+	ID        string
+	Subject   Account
+	Ticket    string // shown once: it leads the browser of the session that asked to the customer's surface
+	ExpiresAt time.Time
+}
+
+// Impersonate lets staff see what a customer sees, for a reason that the customer will read. Nobody looks as other staff.
+func (a *Accounts) Impersonate(ctx context.Context, by Who, subject, reason string) (i Impersonation, err error) {
+	if problem := checkText(reason, minReason, maxReason); problem != "" {
+		return i, fields{{Field: "reason", Type: problem}}.refusal()
+	}
+	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		p, err := a.viewable(tx, by, subject)
+		if err != nil {
+			return err
+		}
+		now := a.Now()
+		i = Impersonation{ID: "imp_" + ulid.Make().String(), Subject: p, Ticket: random(), ExpiresAt: now.Add(viewLife)}
+		_, err = tx.Exec(`INSERT INTO impersonations (id, staff, session, subject, reason, ticket, ticket_until, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			i.ID, by.Account.ID, by.Session.ID, p.ID, strings.TrimSpace(reason), fingerprint(i.Ticket), now.Add(viewTicketLife).UnixMilli(),
+			now.UnixMilli(), i.ExpiresAt.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("make impersonation: %w", err)
+		}
+		return a.Audit.Append(ctx, tx, viewEvent("impersonation.created", by.Account, p, i.ID))
+	})
+	return i, err
+}
+
+// viewable is the customer of that id, if whoever asks is still staff.
+func (a *Accounts) viewable(tx *sqldb.Tx, by Who, subject string) (Account, error) {
+	staff, found, err := oneAccount(tx, "a.id = $1", by.Account.ID)
+	if err != nil {
+		return Account{}, err
+	}
+	if !found || !staff.alive() {
+		return Account{}, unauthenticated()
+	}
+	if !staff.IsStaff() {
+		return Account{}, staffOnly()
+	}
+	p, found, err := locked(tx, subject)
+	switch {
+	case err != nil:
+		return p, err
+	case !found || p.deletedAt != 0:
+		return p, notFound()
+	case p.IsStaff():
+		return p, fault.New(ImpersonationForbidden, "Nobody looks at the service as other staff.", "")
+	case p.Suspended:
+		return p, suspended()
+	}
+	return p, nil
+}
+
+// viewEvent is an act of staff in a customer's name, which both the customer and the service see.
+func viewEvent(action string, staff, subject Account, id string) audit.Event {
+	actor := subject.Actor()
+	return audit.Event{
+		Actor: staff.Actor(), Subject: &actor, Action: action, Target: audit.Target{Kind: "impersonation", ID: id}, Scope: subject.scope(), Service: true,
+	}
+}
+
+// OpenView uses a ticket in the browser of the session that asked for it, once, and gives the value by which the browser is
+// known from then on. The customer is told by mail.
+func (a *Accounts) OpenView(ctx context.Context, who Who, ticket string) (value string, life time.Duration, err error) {
+	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+		value = viewPrefix + random()
+		now := a.Now()
+		var id, subject, reason string
+		var expires int64
+		err := tx.QueryRow(`UPDATE impersonations SET view = $4, opened_at = $3 WHERE ticket = $1 AND session = $2 AND ticket_until > $3
+			AND opened_at IS NULL AND ended_at IS NULL RETURNING id, subject, reason, expires_at`,
+			fingerprint(ticket), who.Session.ID, now.UnixMilli(), fingerprint(value)).Scan(&id, &subject, &reason, &expires)
+		if errors.Is(err, sql.ErrNoRows) {
+			return invalidToken()
+		}
+		if err != nil {
+			return fmt.Errorf("use ticket: %w", err)
+		}
+		life = time.UnixMilli(expires).Sub(now)
+		p, err := a.viewable(tx, who, subject)
+		if err != nil {
+			return err
+		}
+		if err := out.send(tx, p.Email, mail.Viewed{Staff: who.Account.Username, Reason: reason}); err != nil {
+			return err
+		}
+		return a.Audit.Append(ctx, tx, viewEvent("impersonation.opened", who.Account, p, id))
+	})
+	return value, life, err
+}
+
+// View is a customer as whom somebody of the staff looks at the service.
+type View struct {
+	ID        string
+	Staff     Who
+	Subject   Account
+	OpenedAt  time.Time
+	ExpiresAt time.Time
+}
+
+// Who is the customer. The session is that of the staff, with the times of the view.
+func (v View) Who() Who {
+	s := v.Staff.Session
+	s.CreatedAt, s.ExpiresAt = v.OpenedAt, v.ExpiresAt
+	return Who{Session: s, Account: v.Subject}
+}
+
+// Reading is that the staff read something in the customer's name, as the customer's own log tells it.
+func (v View) Reading(of audit.Target) audit.Event {
+	e := viewEvent("impersonation.read", v.Staff.Account, v.Subject, v.ID)
+	e.Target = of
+	return e
+}
+
+// View is what a value opens beside the session that began it; found is false for every value that opens nothing.
+func (a *Accounts) View(ctx context.Context, who Who, value string) (v View, found bool, err error) {
+	if !who.Account.IsStaff() || len(value) != len(viewPrefix)+43 || value[:len(viewPrefix)] != viewPrefix {
+		return v, false, nil
+	}
+	now := a.Now()
+	var opened, expires int64
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		row := tx.QueryRow(`SELECT `+accountColumns+`, i.id, i.opened_at, i.expires_at FROM impersonations i JOIN accounts a ON a.id = i.subject
+			WHERE i.view = $1 AND i.session = $2 AND i.staff = $3 AND i.ended_at IS NULL AND i.expires_at > $4`,
+			fingerprint(value), who.Session.ID, who.Account.ID, now.UnixMilli())
+		v.Subject, err = scanAccount(row, &v.ID, &opened, &expires)
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return View{}, false, nil
+	}
+	if err != nil {
+		return View{}, false, fmt.Errorf("find impersonation: %w", err)
+	}
+	v.Staff, v.OpenedAt, v.ExpiresAt = who, time.UnixMilli(opened), time.UnixMilli(expires)
+	return v, v.Subject.alive() && !v.Subject.IsStaff(), nil
+}
+
+// EndView ends an impersonation: one's own, and for an administrator anybody's.
+func (a *Accounts) EndView(ctx context.Context, by Who, id string) error {
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		var subject string
+		now := a.Now().UnixMilli()
+		err := tx.QueryRow(`UPDATE impersonations SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL AND expires_at > $2
+			AND (staff = $3 OR $4 = 'admin') RETURNING subject`, id, now, by.Account.ID, by.Account.Role).Scan(&subject)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound()
+		}
+		if err != nil {
+			return fmt.Errorf("end impersonation: %w", err)
+		}
+		p, _, err := oneAccount(tx, "a.id = $1", subject)
+		if err != nil {
+			return err
+		}
+		return a.Audit.Append(ctx, tx, viewEvent("impersonation.ended", by.Account, p, id))
+	})
+}

@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// errEnded is why a stream ends that neither the client nor the runtime has ended.
+var errEnded = errors.New("the gateway ended the stream")
+
+// attend ends a stream whose credential no longer counts, or when this process stops. A database that cannot say whether it
+// counts ends nothing.
+func (g *Gateway) attend(ctx context.Context, end context.CancelCauseFunc, valid func(context.Context) bool) {
+	tick := time.NewTicker(g.Recheck)
+	defer tick.Stop()
+	var leave <-chan time.Time
+	for stopping := g.Stopping; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-stopping:
+			// Streams go spread over time, so that clients do not all come back at once.
+			stopping, leave = nil, time.After(rand.N(g.Farewell))
+		case <-leave:
+			end(errEnded)
+			return
+		case <-tick.C:
+			if !valid(ctx) {
+				end(errEnded)
+				return
+			}
+		}
+	}
+}
+
+// stopping reports whether this process takes nothing new.
+func (g *Gateway) stopping() bool {
+	select {
+	case <-g.Stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// Drain returns when no stream is open any more, or when ctx ends.
+func (g *Gateway) Drain(ctx context.Context) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for g.streams.count() > 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

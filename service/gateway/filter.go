@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"svc.dev/svc/fault"
+)
+
+// filter lets the runtime's answer out, without headers that are ours to set.
+type filter struct {
+	*answer
+	x    *exchange
+	in   *intake
+	head http.Header
+	sent bool
+
+	refused bool // we have answered instead of the runtime
+	hook    bool // a webhook's answer keeps all but what is never let out
+
+	until time.Time // when the client must have taken what is written now
+}
+
+// Header is what the runtime writes to; it reaches the client when the status does.
+func (f *filter) Header() http.Header {
+	if f.head == nil {
+		f.head = http.Header{}
+	}
+	return f.head
+}
+
+// WriteHeader lets the head out. What only informs of one to come stays here.
+func (f *filter) WriteHeader(status int) {
+	if f.sent || status < 200 {
+		return
+	}
+	if because := f.in.tooLarge(); because != nil {
+		f.refuse(because)
+		return
+	}
+	f.sent = true
+	out := f.answer.Header()
+	for name, values := range f.head {
+		switch {
+		case name == "Vary":
+			out[name] = append(out[name], values...)
+		case f.passes(name):
+			out[name] = values
+		}
+	}
+	f.answer.WriteHeader(status)
+}
+
+func (f *filter) passes(name string) bool {
+	if f.hook {
+		return name != "Set-Cookie" && !ours(name) && (!banned(name) || name == "X-Accel-Buffering")
+	}
+	return slices.Contains(returned, name) || strings.HasPrefix(name, "Stream-")
+}
+
+// ours reports whether a header of an answer is the gateway's own to set.
+func ours(name string) bool {
+	return name == "X-Request-Id" || name == "Strict-Transport-Security" || name == "Referrer-Policy" || name == "X-Frame-Options" ||
+		name == "Cross-Origin-Opener-Policy" || strings.HasPrefix(name, "Access-Control-")
+}
+
+func (f *filter) Write(b []byte) (int, error) {
+	f.WriteHeader(http.StatusOK)
+	if f.refused {
+		return len(b), nil
+	}
+	f.allow()
+	return f.answer.Write(b)
+}
+
+// allow gives the client its time to take what is written next. A deadline that still leaves it is not set anew: that costs
+// as much as a frame.
+func (f *filter) allow() {
+	if now := time.Now(); f.until.Sub(now) < f.x.g.WriteTimeout {
+		f.until = now.Add(f.x.g.WriteTimeout * 5 / 4)
+		_ = http.NewResponseController(f.answer).SetWriteDeadline(f.until) // where there is none the server's own has to do
+	}
+}
+
+// FlushError lets a frame out at once.
+func (f *filter) FlushError() error {
+	f.WriteHeader(http.StatusOK)
+	f.allow()
+	return http.NewResponseController(f.answer).Flush()
+}
+
+// refuse answers instead of the runtime. A client that does not send what it announced is told that, rather than what came
+// of it.
+func (f *filter) refuse(because *fault.Error) {
+	if f.sent {
+		return
+	}
+	f.sent, f.refused = true, true
+	if own := f.in.fault(); own != nil {
+		because = own
+	}
+	f.x.fail(because)
+}

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/workspace"
+)
+
+// viewCookie belongs to the Agents surface alone, and counts beside the session that began the view.
+const viewCookie = "svc_view"
+
+// Where a browser gets its view, and how it gets rid of it.
+const (
+	viewPath   = "/api/auth/view"
+	logoutPath = "/api/auth/logout"
+)
+
+// startView makes an impersonation, and tells where the staff's own browser finds it.
+func (x *exchange) startView() error {
+	var body struct {
+		AccountID string `json:"accountId"`
+		Reason    string `json:"reason"`
+	}
+	if err := x.decode(&body); err != nil {
+		return err
+	}
+	i, err := x.g.Accounts.Impersonate(x.ctx(), *x.who, body.AccountID, body.Reason)
+	if err != nil {
+		return err
+	}
+	x.out.Header().Set("Location", "/api/admin/impersonations/"+i.ID)
+	return x.json(http.StatusCreated, map[string]any{
+		"id": i.ID, "url": x.g.Surfaces.origin(Agents) + viewPath + "?" + url.Values{"ticket": {i.Ticket}}.Encode(), "expiresAt": i.ExpiresAt.UTC(),
+	})
+}
+
+func (x *exchange) endView() error {
+	if err := x.g.Accounts.EndView(x.ctx(), *x.who, x.params["id"]); err != nil {
+		return err
+	}
+	return x.none()
+}
+
+// openView uses the ticket of an impersonation. Whoever looks as one customer may go on to another.
+func (x *exchange) openView() error {
+	value, life, err := x.g.Accounts.OpenView(x.ctx(), *x.self(), x.r.URL.Query().Get("ticket"))
+	if err != nil {
+		return err
+	}
+	x.setHost(viewCookie, value, life)
+	return x.see(http.StatusSeeOther, x.g.Surfaces.origin(Agents)+"/")
+}
+
+// self is who is signed in, whomever they look as.
+func (x *exchange) self() *account.Who {
+	if x.view != nil {
+		return &x.view.Staff
+	}
+	return x.who
+}
+
+// look finds out whether the staff look at the service as a customer, which every answer then says. They only read, and not
+// everything; what they read the customer's log tells.
+func (x *exchange) look() error {
+	value := x.host(viewCookie)
+	if x.surface != Agents || value == "" || len(x.r.CookiesNamed(sessionCookie)) != 1 {
+		return nil
+	}
+	who, err := x.session()
+	if err != nil || who == nil {
+		return err
+	}
+	v, found, err := x.g.Accounts.View(x.ctx(), *who, value)
+	if err != nil || !found {
+		return err
+	}
+	own, path := x.ctx(), x.r.URL.Path
+	x.lookAs(v)
+	if !safe(x.r.Method) && path != logoutPath || isVeiled(path) {
+		return fault.New(account.ImpersonationForbidden, "Nobody may do this in a customer's name.", "Whoever looks as a customer only reads.")
+	}
+	if !strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/api/workspaces") {
+		return nil
+	}
+	return x.g.Accounts.NoteReading(own, v.Reading(audit.Target{Kind: "path", ID: path}))
+}
+
+// lookAs answers as the customer from here on.
+func (x *exchange) lookAs(v account.View) {
+	subject, staff := v.Who(), v.Staff.Account.Actor()
+	x.view, x.who = &v, &subject
+	x.out.Header().Set("Svc-Impersonation", v.ID)
+	from := audit.From(x.ctx())
+	from.Actor, from.Impersonator = v.Subject.Actor(), &staff
+	x.r = x.r.WithContext(audit.With(x.ctx(), from))
+}
+
+// veiled are the nouns of a workspace that nobody sees in a customer's name.
+var veiled = map[string]bool{"secrets": true, "keys": true, "sessions": true, "billing": true, "invoices": true, "usage": true}
+
+// isVeiled reports whether a path is hidden from whoever looks as a customer: what veiled names, the account itself, and
+// what would change something although it is only read, as a verification does, which leaves a run.
+func isVeiled(path string) bool {
+	if strings.HasPrefix(path, "/api/orchestration/") || strings.HasPrefix(path, "/api/account") || path == "/api/mcps/callback" {
+		return true
+	}
+	rest, found := strings.CutPrefix(path, "/api/workspaces/")
+	if !found {
+		return false
+	}
+	segments := strings.Split(rest, "/")
+	return len(segments) > 2 && veiled[segments[2]]
+}
+
+// watchView tells whether a view, and the role of the customer in the workspace, still count.
+func (x *exchange) watchView(address string, right workspace.Right) func(context.Context) bool {
+	token, value, accounts := x.token, x.host(viewCookie), x.g.Accounts
+	return func(ctx context.Context) bool {
+		who, found, err := accounts.Who(ctx, token)
+		if err != nil || !found {
+			return err != nil
+		}
+		v, found, err := accounts.View(ctx, who, value)
+		if err != nil || !found {
+			return err != nil
+		}
+		m, found, err := accounts.Membership(ctx, v.Subject.ID, address)
+		return err != nil || found && !m.Suspended && workspace.Allows(m.Role, right)
+	}
+}

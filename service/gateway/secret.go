@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"net/http"
+	"time"
+
+	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/workspace"
+)
+
+// maxSecretBody holds a value of 48 KiB in JSON, every character of it escaped.
+const maxSecretBody = 6*secret.MaxBytes + 1<<10
+
+// secretView is a secret without its value.
+type secretView struct {
+	Name       string     `json:"name"`
+	Version    int64      `json:"version"`
+	Bytes      int        `json:"bytes"`
+	UpdatedAt  time.Time  `json:"updatedAt"`
+	UpdatedBy  string     `json:"updatedBy"`
+	LastUsedAt *time.Time `json:"lastUsedAt"`
+}
+
+func viewSecret(e secret.Entry) secretView {
+	return secretView{e.Name, e.Version, e.Bytes, e.UpdatedAt.UTC(), e.UpdatedBy, optional(e.LastUsedAt)}
+}
+
+// manager is who may manage the workspace of the path.
+func (x *exchange) manager() (workspace.Caller, error) {
+	by, err := x.caller()
+	if err != nil {
+		return by, err
+	}
+	_, err = x.g.Workspaces.Authorize(x.ctx(), by, x.address(), workspace.Manage)
+	return by, err
+}
+
+func (x *exchange) listSecrets() error {
+	if _, err := x.manager(); err != nil {
+		return err
+	}
+	all, err := x.g.Vault.List(x.ctx(), x.address())
+	if err != nil {
+		return err
+	}
+	items := make([]secretView, 0, len(all))
+	for _, e := range all {
+		items = append(items, viewSecret(e))
+	}
+	return x.list(list[secretView]{Items: items})
+}
+
+func (x *exchange) getSecret() error {
+	if _, err := x.manager(); err != nil {
+		return err
+	}
+	e, err := x.g.Vault.Find(x.ctx(), x.address(), x.params["secret"])
+	if err != nil {
+		return err
+	}
+	x.out.Header().Set("ETag", etag(e.Version))
+	return x.json(http.StatusOK, viewSecret(e))
+}
+
+// version is the version that the client means, if it means one.
+func (x *exchange) version() (*int64, error) {
+	n, err := x.ifMatch()
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// putSecret keeps a value. Taking the place of another needs a fresh proof of who it is.
+func (x *exchange) putSecret() error {
+	by, err := x.manager()
+	if err != nil {
+		return err
+	}
+	version, err := x.version()
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Value string `json:"value"`
+	}
+	x.most = maxSecretBody
+	if err := x.decode(&body); err != nil {
+		return err
+	}
+	if _, err := x.g.Vault.Find(x.ctx(), x.address(), x.params["secret"]); err == nil {
+		if err := x.fresh(); err != nil {
+			return err
+		}
+	}
+	e, err := x.g.Vault.Put(x.ctx(), x.address(), by.Actor, x.params["secret"], body.Value, version)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if e.Version == 1 {
+		status = http.StatusCreated
+	}
+	x.out.Header().Set("ETag", etag(e.Version))
+	return x.json(status, viewSecret(e))
+}
+
+func (x *exchange) deleteSecret() error {
+	by, err := x.manager()
+	if err != nil {
+		return err
+	}
+	if err := x.fresh(); err != nil {
+		return err
+	}
+	version, err := x.version()
+	if err != nil {
+		return err
+	}
+	if err := x.g.Vault.Delete(x.ctx(), x.address(), by.Actor, x.params["secret"], version); err != nil {
+		return err
+	}
+	return x.none()
+}
