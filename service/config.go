@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/secret"
 )
 
@@ -23,6 +24,17 @@ type Config struct {
 	Listen string
 	// OpsListen is the address of health, readiness and metrics. Defaults to "127.0.0.1:8090".
 	OpsListen string
+	// RuntimeListen is where a private runtime listens, HOST:PORT or unix:PATH. Defaults to "127.0.0.1:8081".
+	RuntimeListen string
+	// RuntimeURL is where a gateway finds it, http://HOST:PORT or unix:PATH. Defaults to "http://127.0.0.1:8081".
+	RuntimeURL string
+	// RuntimeToken and RuntimeAdminToken are what a gateway says to be believed, for customers and for staff, and the
+	// previous ones are accepted too. Required of two processes; one alone needs none.
+	RuntimeToken, RuntimeTokenPrevious, RuntimeAdminToken, RuntimeAdminTokenPrevious secret.Secret
+	// AssertionKey is what a gateway signs with, and AssertionPublic by what a runtime knows it: one key, or two with a comma
+	// between them. Required of two processes.
+	AssertionKey    secret.Secret
+	AssertionPublic string
 	// AdminSocket is where commands reach the service that runs. Defaults to "<data>/admin.sock".
 	AdminSocket string
 	// PlatformURL, AgentsURL and AdminURL are what the surfaces are called from outside, as scheme://host. They default to
@@ -106,6 +118,14 @@ func (c *Config) Settings() []Setting {
 		{"sqlite.synchronous", "SVC_SQLITE_SYNCHRONOUS", "", "FULL", "", "FULL, or NORMAL, which can lose the last commits with the power", choice{&c.Synchronous, []string{"FULL", "NORMAL"}}},
 		{"listen", "SVC_LISTEN", "listen", "127.0.0.1:8080", "", "public address", (*text)(&c.Listen)},
 		{"ops_listen", "SVC_OPS_LISTEN", "ops-listen", "127.0.0.1:8090", "", "address of /healthz, /readyz and /metrics", (*text)(&c.OpsListen)},
+		{"runtime.listen", "SVC_RUNTIME_LISTEN", "runtime-listen", "127.0.0.1:8081", "", "address of svc runtime, HOST:PORT or unix:PATH", (*text)(&c.RuntimeListen)},
+		{"runtime.url", "SVC_RUNTIME_URL", "runtime-url", "http://127.0.0.1:8081", "", "where svc gateway finds the runtime, http://HOST:PORT or unix:PATH", (*place)(&c.RuntimeURL)},
+		{"runtime.token", "SVC_RUNTIME_TOKEN", "", "", "none: svc serve needs none, svc gateway and svc runtime do", "what the gateway says to the runtime, 32 bytes or more", hidden{&c.RuntimeToken, scope.MinToken}},
+		{"runtime.token_previous", "SVC_RUNTIME_TOKEN_PREVIOUS", "", "", "none", "the token that is being replaced", hidden{&c.RuntimeTokenPrevious, scope.MinToken}},
+		{"runtime.admin_token", "SVC_RUNTIME_ADMIN_TOKEN", "", "", "none, as runtime.token", "what the gateway says for staff, 32 bytes or more", hidden{&c.RuntimeAdminToken, scope.MinToken}},
+		{"runtime.admin_token_previous", "SVC_RUNTIME_ADMIN_TOKEN_PREVIOUS", "", "", "none", "the token for staff that is being replaced", hidden{&c.RuntimeAdminTokenPrevious, scope.MinToken}},
+		{"runtime.assertion_key", "SVC_ASSERTION_KEY", "", "", "none: svc keys assertion makes one", "what the gateway signs with", (*signingKey)(&c.AssertionKey)},
+		{"runtime.assertion_public", "SVC_ASSERTION_PUBLIC", "", "", "none: svc keys assertion makes one", "by what the runtime knows the gateway, two at most", (*publicKeys)(&c.AssertionPublic)},
 		{"admin_socket", "SVC_ADMIN_SOCKET", "admin-socket", "<data>/admin.sock", "", "socket by which commands reach the service", (*text)(&c.AdminSocket)},
 		{"url.platform", "SVC_PLATFORM_URL", "", "", "http://svc.localhost:<port of listen>", "address of the platform surface", (*origin)(&c.PlatformURL)},
 		{"url.agents", "SVC_AGENTS_URL", "", "", "http://agents.svc.localhost:<port of listen>", "address of the agents surface", (*origin)(&c.AgentsURL)},
@@ -156,7 +176,7 @@ func (s Setting) Set(text string) error {
 // Secret reports whether the value holds a secret, or may.
 func (s Setting) Secret() bool {
 	switch s.value.(type) {
-	case hidden, *keyring, *address:
+	case hidden, *keyring, *signingKey, *address:
 		return true
 	}
 	return false

@@ -20,6 +20,7 @@ func TestZeroConfigTakesEveryDefault(t *testing.T) {
 		Scrypt: account.Scrypt{LogN: 15, R: 8, P: 3}, SessionIdle: 7 * day, SessionAbsolute: 30 * day, SessionReauth: 10 * time.Minute,
 		SessionMax: 50, GitHubURL: "https://github.com", Workers: 1024, StopTimeout: 30 * time.Second,
 		RetentionSessions: 30 * day, RetentionOutbox: 7 * day, RetentionHold: 14 * day, LogLevel: "info",
+		RuntimeListen: "127.0.0.1:8081", RuntimeURL: "http://127.0.0.1:8081",
 		ModelDefault: "scripted/words", LimitRate: 600, LimitBurst: 100, LimitStreams: 100, LimitChannelRate: 600, LimitWrongKeys: 100, LimitVerification: 10,
 	}
 	if !reflect.DeepEqual(got, want) {

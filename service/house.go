@@ -15,6 +15,7 @@ import (
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/workspace"
 )
 
 // house is the rooms of the product on one database.
@@ -28,6 +29,7 @@ type house struct {
 	audit    *audit.Log
 	outbox   *mail.Outbox
 	accounts *account.Accounts
+	spaces   *workspace.Workspaces
 
 	keys sync.Mutex                  // held while the key ring changes
 	ring atomic.Pointer[secret.Ring] // what secrets goes on with
@@ -41,7 +43,7 @@ func scrubbed(log *slog.Logger) (*slog.Logger, *secret.Scrubber) {
 
 // furnish opens the rooms of a database whose tables stand.
 func (h *house) furnish(ctx context.Context) error {
-	for _, open := range []func(context.Context) error{h.openSecrets, h.openAudit, h.openOutbox, h.openAccounts} {
+	for _, open := range []func(context.Context) error{h.openSecrets, h.openAudit, h.openOutbox, h.openAccounts, h.openWorkspaces} {
 		if err := open(ctx); err != nil {
 			return err
 		}
@@ -81,6 +83,14 @@ func (h *house) openAccounts(context.Context) (err error) {
 		Platform: h.surfaces[0].url.String(), Printed: h.develops(), Strict: h.strict(), Scrypt: c.Scrypt,
 		Idle: c.SessionIdle, Absolute: c.SessionAbsolute, Fresh: c.SessionReauth, MaxSessions: c.SessionMax,
 		Hold: c.RetentionHold, Keep: c.RetentionSessions, Log: h.log,
+	})
+	return err
+}
+
+func (h *house) openWorkspaces(context.Context) (err error) {
+	h.spaces, err = workspace.New(workspace.Config{
+		DB: h.db, Audit: h.audit, Mail: h.outbox, Platform: h.surfaces[0].url.String(), Normal: account.NormalEmail, Lookup: h.accounts.Colleagues,
+		CanMail: h.accounts.CanMail, Hold: h.config.RetentionHold,
 	})
 	return err
 }

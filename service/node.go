@@ -6,16 +6,18 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/service/engine"
+	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/sqlstore"
 )
 
 // node is a runtime and the rooms on their database.
 type node struct {
 	*house
-	failed <-chan struct{} // closed when the database can no longer be trusted
-	store  *sqlstore.Store
-	rt     *svc.Runtime
-	setup  string // where the first administrator begins
+	failed  <-chan struct{} // closed when the database can no longer be trusted
+	store   *sqlstore.Store
+	rt      *svc.Runtime
+	gateway *gateway.Gateway
+	setup   string // where the first administrator begins
 }
 
 // open makes the database ready, and the rooms and the runtime on it.
@@ -29,7 +31,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	n := &node{failed: db.Failed(), house: &house{
-		config: s.config, surfaces: s.config.surfaces(portOf(s.front.Addr().String())), log: s.log, scrubber: s.scrubber, db: db,
+		config: s.config, surfaces: s.config.surfaces(s.port()), log: s.log, scrubber: s.scrubber, db: db,
 	}}
 	defer func() {
 		if err != nil {
@@ -39,8 +41,16 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	if err := db.Migrate(ctx, rooms...); err != nil {
 		return nil, err
 	}
-	if err := n.furnish(ctx); err != nil {
-		return nil, err
+	if s.part.faces {
+		if err := n.furnish(ctx); err != nil {
+			return nil, err
+		}
+		if n.setup, err = n.setupLink(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !s.part.works {
+		return n, nil
 	}
 	if n.store, err = sqlstore.New(ctx, db, sqlstore.Config{Folder: s.folder, Log: n.log}); err != nil {
 		return nil, err
@@ -52,8 +62,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	engine.Declare(n.rt, s.config.ModelDefault)
-	n.setup, err = n.setupLink(ctx)
-	return n, err
+	return n, nil
 }
 
 // close closes what was opened, the database last.

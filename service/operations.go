@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
-
-	"svc.dev/svc"
 )
 
 // checkTimeout bounds what a readiness check may take.
@@ -62,27 +60,18 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 // readiness asks everything that must hold before requests should come here.
 func (s *server) readiness(ctx context.Context) readiness {
 	n := s.node.Load()
-	if n == nil {
-		loading := errors.New("loading")
-		return judge("loading", loading, loading, loading, loading)
+	r := readiness{Ready: true, State: "loading"}
+	if n != nil {
+		r.State = s.state(n)
 	}
-	state := n.rt.State()
-	var working error
-	if state != svc.Serving {
-		working = errors.New(string(state))
-	}
-	return judge(string(state), n.db.Ping(ctx), n.migrated(ctx), n.keysOpen(ctx), working)
-}
-
-func judge(state string, database, migrations, keys, workers error) readiness {
-	r := readiness{Ready: true, State: state}
-	for _, c := range []struct {
-		name string
-		err  error
-	}{{"database", database}, {"migrations", migrations}, {"keys", keys}, {"workers", workers}} {
-		answer := check{Name: c.name, OK: c.err == nil}
-		if c.err != nil {
-			r.Ready, answer.Error = false, c.err.Error()
+	for _, c := range s.part.checks() {
+		err := errors.New("loading")
+		if n != nil {
+			err = c.ask(s, n, ctx)
+		}
+		answer := check{Name: c.name, OK: err == nil}
+		if err != nil {
+			r.Ready, answer.Error = false, err.Error()
 		}
 		r.Checks = append(r.Checks, answer)
 	}

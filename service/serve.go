@@ -32,6 +32,7 @@ type Caller struct {
 
 // Serving says where a service that has started is found.
 type Serving struct {
+	Part       string // serve, gateway or runtime
 	Address    string // where it listens
 	Operations string
 	Mode       string
@@ -46,9 +47,14 @@ type Serving struct {
 // Serve runs the service until ctx ends, and then stops within the configuration's StopTimeout. A configuration that
 // Check refuses is not served, and nothing is made. A database that failed ends Serve at once, with an error: nothing can
 // be written any more, so there is nothing to wait for.
-func Serve(ctx context.Context, c Config, log *slog.Logger, caller Caller) (err error) {
+func Serve(ctx context.Context, c Config, log *slog.Logger, caller Caller) error {
+	return whole.serve(ctx, c, log, caller)
+}
+
+// serve runs one process of the part.
+func (p part) serve(ctx context.Context, c Config, log *slog.Logger, caller Caller) (err error) {
 	c = c.withDefaults()
-	if err := c.Check(); err != nil {
+	if err := p.check(c); err != nil {
 		return err
 	}
 	folder, err := holdFolder(c.DataDir)
@@ -57,6 +63,7 @@ func Serve(ctx context.Context, c Config, log *slog.Logger, caller Caller) (err 
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	s := newServer(c, log, folder, caller)
+	s.part = p
 	if err := s.bind(ctx); err != nil {
 		return err
 	}
@@ -65,6 +72,7 @@ func Serve(ctx context.Context, c Config, log *slog.Logger, caller Caller) (err 
 
 // server is one process that serves.
 type server struct {
+	part     part
 	config   Config
 	log      *slog.Logger
 	scrubber *secret.Scrubber // of the log
@@ -74,25 +82,28 @@ type server struct {
 
 	front, back, socket net.Listener         // the public address, that of operations, and the admin socket
 	node                atomic.Pointer[node] // nil while it is loading
+	stopping            chan struct{}        // closed when a gateway alone stops
 }
 
 func newServer(c Config, log *slog.Logger, folder *sqldb.Folder, caller Caller) *server {
-	s := &server{config: c, metrics: newMetrics(), folder: folder, caller: caller}
+	s := &server{part: whole, config: c, metrics: newMetrics(), folder: folder, caller: caller, stopping: make(chan struct{})}
 	s.log, s.scrubber = scrubbed(log)
 	return s
 }
 
 // bind takes all addresses before anything else is touched, so that a taken one is noticed early.
 func (s *server) bind(ctx context.Context) (err error) {
-	var l net.ListenConfig
-	if s.front, err = l.Listen(ctx, "tcp", s.config.Listen); err != nil {
-		return fmt.Errorf("listen: %w", err)
+	if s.front, err = s.listen(ctx); err != nil {
+		return err
 	}
-	if s.back, err = l.Listen(ctx, "tcp", s.config.OpsListen); err != nil {
+	if s.back, err = new(net.ListenConfig).Listen(ctx, "tcp", s.config.OpsListen); err != nil {
 		s.front.Close()
 		return fmt.Errorf("ops_listen: %w", err)
 	}
-	if s.socket, err = listenSocket(ctx, s.config.AdminSocket); err != nil {
+	if !s.part.faces {
+		return nil
+	}
+	if s.socket, err = listenSocket(ctx, "admin_socket", s.config.AdminSocket); err != nil {
 		s.front.Close()
 		s.back.Close()
 		return fmt.Errorf("admin_socket: %w", err)
@@ -119,7 +130,9 @@ func (s *server) run(ctx context.Context) error {
 	operations := listen(s.operations(), s.back)
 	defer operations.Close()
 	defer s.front.Close()
-	defer s.socket.Close()
+	if s.socket != nil {
+		defer s.socket.Close()
+	}
 	n, err := s.open(ctx)
 	if err != nil && ctx.Err() != nil {
 		return cause(ctx)
@@ -127,11 +140,18 @@ func (s *server) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.node.Store(n)
+	if s.part.works {
+		s.metrics.watchWorking(n.rt.Working)
+	}
+	if !s.part.faces {
+		private := listen(s.private(n), s.front)
+		defer private.Close()
+		return s.work(ctx, n, private, nil)
+	}
 	if doubt := doubtCookies(s.config.CookieDomain, n.surfaces); doubt != "" {
 		s.log.Warn("nobody can stay signed in", "reason", doubt)
 	}
-	s.node.Store(n)
-	s.metrics.watchWorking(n.rt.Working)
 	public, desk := listen(s.public(n), s.front), listen(newDesk(n.house), s.socket)
 	defer public.Close()
 	defer desk.Close()
@@ -139,7 +159,7 @@ func (s *server) run(ctx context.Context) error {
 }
 
 // work runs the node until ctx ends. While it stops, the public is still answered, and refused what is new; then the
-// rooms put things in order, and the database is closed last.
+// rooms put things in order, and the database is closed last. A runtime alone has no desk.
 func (s *server) work(ctx context.Context, n *node, public, desk *http.Server) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
@@ -148,11 +168,11 @@ func (s *server) work(ctx context.Context, n *node, public, desk *http.Server) e
 	var workers, keepers errgroup.Group
 	workers.Go(func() error {
 		defer stop()
-		return n.rt.Run(working)
+		return s.labour(working, n)
 	})
 	keepers.Go(func() error {
 		defer stop()
-		return together(keeping, n.keep, func(ctx context.Context) error { return n.reloadOn(ctx, s.caller.Reload) })
+		return s.keep(keeping, n)
 	})
 	if s.caller.Announce != nil {
 		s.caller.Announce(s.serving(n))
@@ -163,10 +183,12 @@ func (s *server) work(ctx context.Context, n *node, public, desk *http.Server) e
 		return fmt.Errorf("stopped at once, start again to recover: %w", n.db.Err())
 	}
 	deadline := time.Now().Add(s.config.StopTimeout)
-	s.log.Info("stopping", "working", n.rt.Working(), "timeout", s.config.StopTimeout.String())
+	s.log.Info("stopping", "working", n.working(), "timeout", s.config.StopTimeout.String())
 	err := errors.Join(cause(ctx), workers.Wait())
 	shut(public, deadline)
-	shut(desk, time.Now().Add(lastErrands))
+	if desk != nil {
+		shut(desk, time.Now().Add(lastErrands))
+	}
 	rest()
 	err = errors.Join(err, keepers.Wait(), n.close())
 	s.log.Info("stopped")
@@ -201,7 +223,7 @@ func shut(srv *http.Server, deadline time.Time) {
 
 func (s *server) serving(n *node) Serving {
 	return Serving{
-		Address: "http://" + s.front.Addr().String(), Operations: "http://" + s.back.Addr().String(), Mode: modeOf(n.surfaces),
+		Part: s.part.name, Address: shownListener(s.front), Operations: "http://" + s.back.Addr().String(), Mode: modeOf(n.surfaces),
 		Platform: n.surfaces[0].url.String(), Agents: n.surfaces[1].url.String(), Admin: n.surfaces[2].url.String(),
 		SetupLink: n.setup, Data: s.folder.Path(), Database: shownAddress(s.config.Database),
 	}

@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// listenSocket makes the admin socket, for its owner alone: who can open it is the operator. One that a process has left
+// listenSocket makes the socket of a setting, for its owner alone: of the admin socket, who can open it is the operator. One that a process has left
 // behind is replaced, and one that answers is not.
-func listenSocket(ctx context.Context, path string) (net.Listener, error) {
+func listenSocket(ctx context.Context, key, path string) (net.Listener, error) {
 	if conn, err := dialSocket(ctx, path); err == nil {
 		conn.Close()
-		return nil, fmt.Errorf("another process answers on %s: stop it, or set admin_socket to another path", path)
+		return nil, fmt.Errorf("another process answers on %s: stop it, or set %s to another path", path, key)
 	}
 	if err := removeSocket(path); err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func listenSocket(ctx context.Context, path string) (net.Listener, error) {
 	}}
 	socket, err := l.Listen(ctx, "unix", path)
 	if errors.Is(err, syscall.EINVAL) {
-		return nil, fmt.Errorf("the path has %d bytes, which is too long for a socket: set admin_socket to a shorter one", len(path))
+		return nil, fmt.Errorf("the path has %d bytes, which is too long for a socket: set %s to a shorter one", len(path), key)
 	}
 	if err != nil {
 		return nil, err

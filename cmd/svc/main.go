@@ -65,7 +65,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe(), newMigrate(), newDoctor(), newAdmin(), newAudit(), newSecrets(), newVersion())
+	root.AddCommand(newServe(), newGateway(), newRuntime(), newKeys(), newMigrate(), newDoctor(), newAdmin(), newAudit(), newSecrets(), newVersion())
 	return root
 }
 

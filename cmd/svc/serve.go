@@ -36,28 +36,29 @@ its variable with _FILE appended: ` + secretFiles() + `.
 		Example: `  svc serve
   svc serve --listen 0.0.0.0:8080 --database postgres://svc@db.internal/svc`,
 		Args: noArgs,
-		RunE: serve,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, service.Config.Check, service.Serve) },
 	}
 	addSettings(cmd)
 	return cmd
 }
 
-func serve(cmd *cobra.Command, _ []string) error {
+// serve runs the service, or a part of it.
+func serve(cmd *cobra.Command, check func(service.Config) error, run func(context.Context, service.Config, *slog.Logger, service.Caller) error) error {
 	c, err := configOf(cmd)
 	if err != nil {
 		return err
 	}
-	if err := c.Check(); err != nil {
+	if err := check(c); err != nil {
 		return usageError{err}
 	}
 	ctx, reload, release := untilHangup(cmd.Context(), cmd.OutOrStdout())
 	defer release()
 	log := service.NewLog(cmd.ErrOrStderr(), c)
-	err = service.Serve(ctx, c, log, service.Caller{
+	err = run(ctx, c, log, service.Caller{
 		Announce: func(s service.Serving) { announce(cmd.OutOrStdout(), log, s) }, Reload: reload,
 	})
 	if err != nil && !service.IsTerminal(cmd.ErrOrStderr()) {
-		log.Error("serve", "error", err)
+		log.Error(cmd.Name(), "error", err)
 		return errLogged
 	}
 	return err
@@ -94,14 +95,14 @@ func announce(w io.Writer, log *slog.Logger, s service.Serving) {
 	build := service.ThisBuild()
 	if !service.IsTerminal(w) {
 		said := []any{"address", s.Address, "operations", s.Operations, "mode", s.Mode, "platform", s.Platform, "agents", s.Agents,
-			"admin", s.Admin, "data", s.Data, "database", s.Database, "version", build.Version}
+			"admin", s.Admin, "data", s.Data, "database", s.Database, "version", build.Version, "part", s.Part}
 		if s.SetupLink != "" {
 			said = append(said, "setup_link", s.SetupLink)
 		}
 		log.Info("serving", said...)
 		return
 	}
-	fmt.Fprintf(w, `svc %s serves in %s mode. Stop it with Ctrl-C.
+	fmt.Fprintf(w, `svc %s %s serves in %s mode. Stop it with Ctrl-C.
 
   platform    %s
   agents      %s
@@ -111,7 +112,7 @@ func announce(w io.Writer, log *slog.Logger, s service.Serving) {
   data        %s
   database    %s
 
-`, build.Version, s.Mode, s.Platform, s.Agents, s.Admin, s.Address, s.Operations, s.Data, s.Database)
+`, s.Part, build.Version, s.Mode, s.Platform, s.Agents, s.Admin, s.Address, s.Operations, s.Data, s.Database)
 	switch {
 	case strings.Contains(s.SetupLink, "#"):
 		fmt.Fprintf(w, "There is no administrator yet. Whoever opens this link within 24 hours becomes one:\n\n  %s\n\n", s.SetupLink)

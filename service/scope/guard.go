@@ -31,8 +31,19 @@ type Guard struct {
 	seen seen
 }
 
+// maxAccepted is how many tokens and keys count at once: one, and the one that it replaces.
+const maxAccepted = 2
+
 // NewGuard is a guard for requests from another process. It refuses tokens that can be guessed.
 func NewGuard(tokens, adminTokens []string, keys []ed25519.PublicKey) (*Guard, error) {
+	if len(tokens) > maxAccepted || len(adminTokens) > maxAccepted || len(keys) > maxAccepted {
+		return nil, errors.New("a runtime accepts at most two tokens of each authority and two public keys")
+	}
+	for _, key := range keys {
+		if len(key) != ed25519.PublicKeySize {
+			return nil, errors.New("a public key must be of Ed25519")
+		}
+	}
 	for _, token := range slices.Concat(tokens, adminTokens) {
 		if len(token) < MinToken {
 			return nil, errors.New("a runtime token must be at least 32 bytes")

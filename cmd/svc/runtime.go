@@ -1,0 +1,27 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"svc.dev/svc/service"
+)
+
+func newRuntime() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "runtime",
+		Short: "Run the private half of the service",
+		Long: `Run the private half of the service: the workers, and the API that a gateway in another process asks. It believes its
+gateway alone, and does not start without runtime.token, runtime.admin_token and runtime.assertion_public. Let only the
+gateway reach its address: loopback, a socket (unix:PATH) or a private network.
+
+To change a token, give the runtime the new one as runtime.token_previous, then the gateway, then drop the old one.`,
+		Example: `  svc runtime --database postgres://svc@db.internal/svc --runtime-listen 10.0.0.2:8081
+  svc runtime --config /etc/svc/svc.toml --data /var/lib/svc/runtime --runtime-listen unix:/run/svc/runtime.sock`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd, service.Config.CheckRuntime, service.ServeRuntime)
+		},
+	}
+	addSettings(cmd, "data", "database", "ops-listen", "runtime-listen", "workers", "log-level", "log-format")
+	return cmd
+}

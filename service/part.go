@@ -1,0 +1,192 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"svc.dev/svc"
+	"svc.dev/svc/service/scope"
+)
+
+// part is what one process is of the service: all of it, or one of two that share a database.
+type part struct {
+	name  string
+	faces bool // it has accounts, and answers the public
+	works bool // it has a runtime
+}
+
+// The parts there are.
+var (
+	whole     = part{name: "serve", faces: true, works: true}
+	doorAlone = part{name: "gateway", faces: true}
+	workAlone = part{name: "runtime", works: true}
+)
+
+// ServeGateway runs the public half of the service: accounts, and the way to a runtime in another process. It works on
+// nothing itself. It stops as Serve does.
+func ServeGateway(ctx context.Context, c Config, log *slog.Logger, caller Caller) error {
+	return doorAlone.serve(ctx, c, log, caller)
+}
+
+// ServeRuntime runs the private half: it believes its gateway alone, and knows nobody's account.
+func ServeRuntime(ctx context.Context, c Config, log *slog.Logger, caller Caller) error {
+	return workAlone.serve(ctx, c, log, caller)
+}
+
+// CheckGateway is Check for ServeGateway.
+func (c Config) CheckGateway() error { return doorAlone.check(c) }
+
+// CheckRuntime is Check for ServeRuntime.
+func (c Config) CheckRuntime() error { return workAlone.check(c) }
+
+func (p part) check(c Config) error {
+	c = c.withDefaults()
+	if p == whole {
+		return c.Check()
+	}
+	wrong := []error{c.Check()}
+	if !isPostgres(c.Database) {
+		wrong = append(wrong, fmt.Errorf("database: svc %s shares its database with another process, which SQLite cannot: set it to postgres://…, or run svc serve, which is both in one", p.name))
+	}
+	return errors.Join(append(wrong, p.checkTokens(c))...)
+}
+
+// checkTokens refuses a gateway that would not be believed, and a runtime that would believe too much.
+func (p part) checkTokens(c Config) error {
+	key, value := "runtime.assertion_key", c.AssertionKey.Reveal()
+	if p.works {
+		key, value = "runtime.assertion_public", c.AssertionPublic
+	}
+	token, admin := c.RuntimeToken.Reveal(), c.RuntimeAdminToken.Reveal()
+	if err := errors.Join(missing("runtime.token", token), missing("runtime.admin_token", admin), missing(key, value)); err != nil {
+		return err
+	}
+	if p.works {
+		_, err := c.guard()
+		return err
+	}
+	if len(token) < scope.MinToken || len(admin) < scope.MinToken || token == admin {
+		return errors.New("runtime.token, runtime.admin_token: each needs 32 bytes or more, and must be another than the other")
+	}
+	if _, err := parseSigningKey(value); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+// missing refuses a value that was not given.
+func missing(key, value string) error {
+	switch {
+	case value != "":
+		return nil
+	case key == "runtime.assertion_key" || key == "runtime.assertion_public":
+		return fmt.Errorf("%s: it is missing: svc keys assertion makes a pair for gateway and runtime", key)
+	}
+	return fmt.Errorf("%s: it is missing: give gateway and runtime the same random value of 32 bytes or more", key)
+}
+
+// listen takes the address that others reach this process by.
+func (s *server) listen(ctx context.Context) (net.Listener, error) {
+	if s.part == workAlone {
+		return listenPrivate(ctx, s.config.RuntimeListen)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return l, nil
+}
+
+// port is that of the public address, which a runtime alone only knows from its configuration.
+func (s *server) port() string {
+	if s.part.faces {
+		return portOf(s.front.Addr().String())
+	}
+	return portOf(s.config.Listen)
+}
+
+// shownListener is where a listener is reached.
+func shownListener(l net.Listener) string {
+	if l.Addr().Network() == "unix" {
+		return "unix:" + l.Addr().String()
+	}
+	return "http://" + l.Addr().String()
+}
+
+// labour does the work that is this process's, until ctx ends and it has been left in order.
+func (s *server) labour(ctx context.Context, n *node) error {
+	if s.part.works {
+		return n.rt.Run(ctx)
+	}
+	<-ctx.Done()
+	close(s.stopping)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.StopTimeout)
+	defer cancel()
+	n.gateway.Drain(ctx)
+	return nil
+}
+
+// keep does what the rooms do by themselves, until ctx ends.
+func (s *server) keep(ctx context.Context, n *node) error {
+	if !s.part.faces {
+		<-ctx.Done()
+		return nil
+	}
+	return together(ctx, n.keep, func(ctx context.Context) error { return n.reloadOn(ctx, s.caller.Reload) })
+}
+
+// working is how many streams are worked on.
+func (n *node) working() int {
+	if n.rt == nil {
+		return 0
+	}
+	return n.rt.Working()
+}
+
+// farewell is how long open streams may take to end.
+func (s *server) farewell() time.Duration { return max(1, min(10*time.Second, s.config.StopTimeout/3)) }
+
+// state is loading, serving, draining or failed.
+func (s *server) state(n *node) string {
+	if n.rt != nil {
+		return string(n.rt.State())
+	}
+	select {
+	case <-s.stopping:
+		return string(svc.Draining)
+	default:
+		return string(svc.Serving)
+	}
+}
+
+// readinessCheck is something that must hold before requests should come here.
+type readinessCheck struct {
+	name string
+	ask  func(*server, *node, context.Context) error
+}
+
+// checks are those of a part.
+func (p part) checks() []readinessCheck {
+	all := []readinessCheck{
+		{"database", func(_ *server, n *node, ctx context.Context) error { return n.db.Ping(ctx) }},
+		{"migrations", func(_ *server, n *node, ctx context.Context) error { return n.migrated(ctx) }},
+	}
+	if p.faces {
+		all = append(all, readinessCheck{"keys", func(_ *server, n *node, ctx context.Context) error { return n.keysOpen(ctx) }})
+	}
+	name := "workers"
+	if !p.works {
+		all = append(all, readinessCheck{"runtime", (*server).reachRuntime})
+		name = "gateway"
+	}
+	return append(all, readinessCheck{name, func(s *server, n *node, _ context.Context) error {
+		if state := s.state(n); state != string(svc.Serving) {
+			return errors.New(state)
+		}
+		return nil
+	}})
+}

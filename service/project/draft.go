@@ -1,0 +1,155 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/oklog/ulid/v2"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/scope"
+)
+
+// Draft is what a project is made of.
+type Draft struct {
+	Slug        string // "": made of the name
+	Name        string // "": the slug
+	Description string
+}
+
+func (d *Draft) check() error {
+	d.Name = strings.TrimSpace(d.Name)
+	d.Slug = cmp.Or(d.Slug, scope.Slug(d.Name, 64))
+	if err := scope.CheckProject(d.Slug); err != nil {
+		return wrong("slug", problemOf(err))
+	}
+	d.Name = cmp.Or(d.Name, d.Slug)
+	return checkTexts(&d.Name, &d.Description)
+}
+
+// checkTexts looks at those that are given.
+func checkTexts(name, description *string) error {
+	if name != nil {
+		if err := checkText("name", *name, 1, maxName, unicode.IsPrint); err != nil {
+			return err
+		}
+	}
+	if description == nil {
+		return nil
+	}
+	return checkText("description", *description, 0, maxDescription, func(c rune) bool {
+		return unicode.IsPrint(c) || c == '\n' || c == '\t'
+	})
+}
+
+// Create makes a project. Its folder is made with its first file.
+func (p *Projects) Create(ctx context.Context, by audit.Actor, o Owner, d Draft) (Project, error) {
+	if _, err := placeOf(o.Scope); err != nil {
+		return Project{}, err
+	}
+	if err := d.check(); err != nil {
+		return Project{}, err
+	}
+	id := "prj_" + ulid.Make().String()
+	var made record
+	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if err := refuseTooMany(tx, o.Workspace); err != nil {
+			return err
+		}
+		n, err := tx.Exec(`INSERT INTO projects (id, workspace, scope, slug, name, folded, description, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT (workspace, slug) DO NOTHING`,
+			id, o.Workspace, o.Scope, d.Slug, d.Name, fold(d.Slug, d.Name), d.Description, p.Now().UnixMilli())
+		if err != nil {
+			return fmt.Errorf("create project: %w", err)
+		}
+		if n == 0 {
+			return nameTaken("Choose another slug.")
+		}
+		if made, err = find(tx, o, d.Slug); err != nil {
+			return err
+		}
+		return p.Audit.Append(ctx, tx, event(ctx, by, o.Scope, "project.created", "project", id))
+	})
+	return made.Project, err
+}
+
+func refuseTooMany(tx *sqldb.Tx, workspace string) error {
+	var n int64
+	if err := tx.QueryRow("SELECT count(*) FROM projects WHERE workspace = $1", workspace).Scan(&n); err != nil {
+		return fmt.Errorf("count projects: %w", err)
+	}
+	if n >= maxProjects {
+		return tooMany("projects in a workspace", maxProjects)
+	}
+	return nil
+}
+
+// Get is one project.
+func (p *Projects) Get(ctx context.Context, o Owner, slug string) (Project, error) {
+	r, err := p.find(ctx, o, slug)
+	return r.Project, err
+}
+
+func (p *Projects) find(ctx context.Context, o Owner, slug string) (r record, err error) {
+	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		r, err = find(tx, o, slug)
+		return err
+	})
+	return r, err
+}
+
+// Edit is what changes of a project; nil stays.
+type Edit struct {
+	Name        *string
+	Description *string
+}
+
+// Patch changes a project whose version is the one given; 0 is any.
+func (p *Projects) Patch(ctx context.Context, by audit.Actor, o Owner, slug string, version int64, e Edit) (Project, error) {
+	if e.Name != nil {
+		name := strings.TrimSpace(*e.Name)
+		e.Name = &name
+	}
+	if err := checkTexts(e.Name, e.Description); err != nil {
+		return Project{}, err
+	}
+	var changed record
+	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if changed, err = claim(tx, o, slug); err != nil {
+			return err
+		}
+		if err := refuseStale(version, changed.Version); err != nil {
+			return err
+		}
+		names := changed.apply(e)
+		if len(names) == 0 {
+			return nil
+		}
+		changed.Version++
+		changed.UpdatedAt = p.Now().UTC()
+		_, err = tx.Exec("UPDATE projects SET name = $2, folded = $3, description = $4, version = $5, updated_at = $6 WHERE id = $1",
+			changed.ID, changed.Name, fold(slug, changed.Name), changed.Description, changed.Version, changed.UpdatedAt.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("change project: %w", err)
+		}
+		act := event(ctx, by, o.Scope, "project.changed", "project", changed.ID)
+		act.Changes = names
+		return p.Audit.Append(ctx, tx, act)
+	})
+	return changed.Project, err
+}
+
+// apply takes over what is given and differs, and says which.
+func (r *record) apply(e Edit) (names []string) {
+	if e.Name != nil && *e.Name != r.Name {
+		r.Name, names = *e.Name, append(names, "name")
+	}
+	if e.Description != nil && *e.Description != r.Description {
+		r.Description, names = *e.Description, append(names, "description")
+	}
+	return names
+}

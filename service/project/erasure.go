@@ -1,0 +1,57 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"svc.dev/svc/internal/sqldb"
+)
+
+// Erase destroys all projects of a workspace, their files and its quota, without asking or telling anybody. What is erased
+// already is no error, so it may be called again.
+func (p *Projects) Erase(ctx context.Context, o Owner) error {
+	place, err := placeOf(o.Scope)
+	if err != nil {
+		return err
+	}
+	all, err := p.mark(ctx, o)
+	if err != nil {
+		return fmt.Errorf("erase projects: %w", err)
+	}
+	for _, r := range all {
+		if err := p.clear(ctx, r); err != nil {
+			return fmt.Errorf("erase projects: %w", err)
+		}
+	}
+	// Only folders that are empty go: username and business first hold nothing else.
+	for _, name := range []string{place, path.Dir(place)} {
+		if err := p.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			p.Log.Warn("folder of an erased workspace stays", "error", err)
+		}
+	}
+	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(`DELETE FROM storage_quotas WHERE scope = $1 AND NOT EXISTS (SELECT 1 FROM projects WHERE scope = $1)`, o.Scope)
+		return err
+	})
+}
+
+// mark deletes all projects of a workspace for everybody, and says which are to be cleared.
+func (p *Projects) mark(ctx context.Context, o Owner) (all []record, err error) {
+	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		if _, err := p.lockQuota(tx, o.Scope); err != nil {
+			return err
+		}
+		_, err := tx.Exec("UPDATE projects SET deleted_at = $3 WHERE workspace = $1 AND scope = $2 AND deleted_at IS NULL",
+			o.Workspace, o.Scope, p.Now().UnixMilli())
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query("SELECT "+recordColumns+" FROM "+recordTables+" WHERE p.workspace = $1 AND p.scope = $2", o.Workspace, o.Scope)
+		all, err = collect(rows, err, scanRecord)
+		return err
+	})
+	return all, err
+}

@@ -1,0 +1,113 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/scope"
+)
+
+// adminScope is the workspace of the staff.
+const adminScope = "admin"
+
+// Folders of our own below Root. No username begins with a dot.
+const (
+	trashFolder = ".trash"
+	pullsFolder = ".pulls"
+)
+
+// placeOf is the folder of a scope's projects, below Root.
+func placeOf(address string) (string, error) {
+	if address == adminScope {
+		return "admin/projects", nil
+	}
+	s, err := scope.Parse(address)
+	if err != nil {
+		return "", fault.New(InvalidScope, "This is not a workspace.", "")
+	}
+	return path.Join(s.Username, s.Business, "projects"), nil
+}
+
+// folder is a project's folder. Nothing reaches out of it.
+type folder struct{ *os.Root }
+
+// open opens a project's folder, which is made where that is asked for; else it may not be there (fs.ErrNotExist).
+func (p *Projects) open(r record, create bool) (folder, error) {
+	place, err := placeOf(r.Scope)
+	if err != nil {
+		return folder{}, err
+	}
+	// scope.CheckProject has seen the slug; a row that was tampered with must not lead elsewhere.
+	if err := scope.CheckProject(r.Slug); err != nil {
+		return folder{}, fmt.Errorf("open project %s: slug: %w", r.ID, err)
+	}
+	place = path.Join(place, r.Slug)
+	root, err := descend(p.root, place)
+	// Whoever deletes the project takes its folder away.
+	for n := 0; create && errors.Is(err, fs.ErrNotExist) && n < 3; n++ {
+		if err := p.makeFolder(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return folder{}, fmt.Errorf("make folder of project: %w", err)
+		}
+		root, err = descend(p.root, place)
+	}
+	if err != nil {
+		return folder{}, fmt.Errorf("open folder of project: %w", err)
+	}
+	return folder{root}, nil
+}
+
+// makeFolder makes a folder below Root that outlives a loss of power.
+func (p *Projects) makeFolder(place string) error {
+	all := folder{p.root}
+	changed, err := all.makeFolders(place + "/")
+	if err != nil {
+		return err
+	}
+	return all.sync(changed)
+}
+
+var errNotFolder = errors.New("what is there is not a folder")
+
+// descend opens a folder step by step and follows no link: within Root, one could lead to another workspace.
+func descend(root *os.Root, place string) (*os.Root, error) {
+	at := root
+	for name := range strings.SplitSeq(place, "/") {
+		next, err := enter(at, name)
+		if at != root {
+			at.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+func enter(at *os.Root, name string) (*os.Root, error) {
+	seen, err := at.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !seen.IsDir() {
+		return nil, errNotFolder
+	}
+	next, err := at.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := next.Stat(".")
+	if err == nil && !os.SameFile(seen, opened) {
+		err = errNotFolder
+	}
+	if err != nil {
+		next.Close()
+		return nil, err
+	}
+	return next, nil
+}

@@ -1,0 +1,112 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+)
+
+// await returns when nothing is announced for the paths that has been for long, or after a moment. What has been is
+// resolved.
+func (p *Projects) await(ctx context.Context, r record, f folder, paths ...string) error {
+	for _, path := range paths {
+		var c change
+		var found bool
+		err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+			c, found, err = changeOf(tx, r.ID, path)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if found && p.Now().Sub(time.UnixMilli(c.at)) > p.Patience {
+			return p.resolve(ctx, r, f, c)
+		}
+	}
+	return pause(ctx, 5*time.Millisecond)
+}
+
+// resolve completes or forgets a change whose owner is taken for dead. The disk tells which it is. An owner who lives after
+// all cannot place a file any more once its temporary one is gone, and finds its change finished or forgotten.
+func (p *Projects) resolve(ctx context.Context, r record, f folder, c change) error {
+	if c.kind == hold {
+		c.kind, c.path, c.other = move, c.other, c.path
+	}
+	happened, err := f.happened(c)
+	if err != nil {
+		return fmt.Errorf("resolve change: %w", err)
+	}
+	// It is their act, not that of who happens to come by.
+	ctx = audit.With(context.WithoutCancel(ctx), audit.Source{})
+	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		if _, err := p.lockQuota(tx, r.Scope); err != nil {
+			return err
+		}
+		is, found, err := changeOf(tx, r.ID, c.path)
+		if err != nil || !found || is.op != c.op {
+			return err
+		}
+		if !happened {
+			return is.forget(tx, r.ID)
+		}
+		if err := p.settle(tx, r, c.op, []change{is}); err != nil {
+			return err
+		}
+		return p.tell(ctx, tx, r, []change{is})
+	})
+	if err != nil {
+		return fmt.Errorf("resolve change: %w", err)
+	}
+	return nil
+}
+
+// happened finds out whether a change was performed, and sees to it that it is not from now on unless it was.
+func (f folder) happened(c change) (bool, error) {
+	if f.Root == nil {
+		return c.kind == remove, nil // the whole folder is gone
+	}
+	switch c.kind {
+	case write:
+		return f.placed(c)
+	case remove:
+		// A deletion that was begun is completed.
+		dirs := map[string]bool{}
+		if err := f.unlink(c.path, dirs); err != nil {
+			return false, err
+		}
+		return true, f.sync(dirs)
+	case move:
+		if from, err := f.see(c.path); err != nil || from != nil {
+			return false, err
+		}
+		return true, f.syncAbove(c.other)
+	}
+	return false, nil
+}
+
+// placed takes the temporary file away from who may want to rename it still. Where there is none any more the file itself
+// tells.
+func (f folder) placed(c change) (bool, error) {
+	if err := f.Remove(c.other); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	info, err := f.see(c.path)
+	if err != nil || info == nil || !c.entry().is(info) {
+		return false, err
+	}
+	return true, f.syncAbove(c.path)
+}
+
+// syncAbove makes the name of a file durable, for one who cannot know what is.
+func (f folder) syncAbove(path string) error {
+	dirs := map[string]bool{".": true}
+	for _, above := range folders(path) {
+		dirs[above] = true
+	}
+	return f.sync(dirs)
+}

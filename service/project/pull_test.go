@@ -1,0 +1,598 @@
+package project_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/project"
+)
+
+// following is a project that follows a repository of the hub.
+func following(t *testing.T, address string, h *hub, c project.Config) *scene {
+	t.Helper()
+	s := start(t, address, withHub(h, c))
+	s.create("site")
+	s.connect("site", "")
+	return s
+}
+
+func withHub(h *hub, c project.Config) project.Config {
+	c.Hosts = map[string]string{"github": h.url}
+	if c.Token == nil {
+		c.Token = func(_ context.Context, scope string, installation int64, owner, name string) (string, error) {
+			if scope != shop.Scope || installation != 7 || owner != "acme" {
+				return "", fault.New("installation_not_yours", "Not yours.", "")
+			}
+			return token, nil
+		}
+	}
+	return c
+}
+
+func (s *scene) connect(name, branch string) {
+	s.t.Helper()
+	_, err := s.Connect(s.t.Context(), ada, shop, "site", 0, repo(name, branch))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func repo(name, branch string) project.Repository {
+	return project.Repository{Provider: "github", Owner: "acme", Name: name, Branch: branch, InstallationID: 7}
+}
+
+func (s *scene) pull() project.Pulled {
+	s.t.Helper()
+	done, err := s.Pull(s.t.Context(), ada, shop, "site")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return done
+}
+
+// files is all files of the project.
+func (s *scene) files() map[string]string {
+	s.t.Helper()
+	all := map[string]string{}
+	for _, path := range s.walk(project.FileQuery{}) {
+		all[path] = s.content("site", path)
+	}
+	return all
+}
+
+func (s *scene) has(want map[string]string) {
+	s.t.Helper()
+	if got := s.files(); !maps.Equal(got, want) {
+		s.t.Errorf("has %v, want %v", got, want)
+	}
+}
+
+func TestAProjectFollowsItsRepository(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		h := startHub(t)
+		r := h.repository("site")
+		first := r.push(map[string]string{"README.md": "one", "src/a.go": "package a", "src/b/c.go": "package c", "gone": "soon"})
+		s := following(t, address, h, project.Config{})
+		done := s.pull()
+		if done.Commit != first || done.Written != 4 || done.ConflictCount != 0 || done.SkipCount != 0 {
+			t.Errorf("got %+v", done)
+		}
+		s.has(map[string]string{"README.md": "one", "src/a.go": "package a", "src/b/c.go": "package c", "gone": "soon"})
+		p, err := s.Get(t.Context(), shop, "site")
+		if err != nil || p.Pulled.Commit != first || *p.Repository != repo("site", "") || p.FileCount != 4 || !p.Pulled.At.Equal(s.clock.Now()) {
+			t.Errorf("got %+v, %v", p, err)
+		}
+		if again := s.pull(); again.Commit != first || again.Written+again.Deleted != 0 {
+			t.Errorf("got %+v", again)
+		}
+		second := r.push(map[string]string{"README.md": "two", "src/a.go": "package a", "src/b": "a file now"})
+		if done := s.pull(); done.Commit != second || done.Written != 2 || done.Deleted != 2 || done.ConflictCount != 0 {
+			t.Errorf("got %+v", done)
+		}
+		s.has(map[string]string{"README.md": "two", "src/a.go": "package a", "src/b": "a file now"})
+		f, err := s.Stat(t.Context(), shop, "site", "README.md")
+		if err != nil || f.UpdatedBy != ada {
+			t.Errorf("got %+v, %v", f, err)
+		}
+		s.agree()
+		if left, _ := filepath.Glob(filepath.Join(s.Root, ".pulls", "*")); len(left) != 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+}
+
+func TestLocalChangesAreNeverLost(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		h := startHub(t)
+		r := h.repository("site")
+		before := map[string]string{}
+		for _, name := range []string{"both", "here", "there", "same", "deleted-here", "deleted-there", "deleted-there-changed-here", "deleted-here-changed-there"} {
+			before[name] = "before"
+		}
+		r.push(before)
+		s := following(t, address, h, project.Config{})
+		s.write("site", "own", "mine")
+		s.write("site", "own-too", "mine")
+		s.pull()
+		s.write("site", "both", "mine")
+		s.write("site", "here", "mine")
+		s.write("site", "same", "theirs")
+		s.write("site", "deleted-there-changed-here", "mine")
+		for _, path := range []string{"deleted-here", "deleted-here-changed-there"} {
+			must(t, s.Remove(t.Context(), ada, shop, "site", path, project.Condition{}))
+		}
+		r.push(map[string]string{"both": "theirs", "here": "before", "there": "theirs", "same": "theirs", "deleted-here": "before",
+			"deleted-here-changed-there": "theirs", "own-too": "theirs", "new": "theirs"})
+		want := map[string]string{"own": "mine", "own-too": "mine", "both": "mine", "here": "mine", "there": "theirs", "same": "theirs", "new": "theirs",
+			"deleted-there-changed-here": "mine", "deleted-here-changed-there": "theirs"}
+		for range 2 {
+			done := s.pull()
+			slices.Sort(done.Conflicts)
+			if !slices.Equal(done.Conflicts, []string{"both", "deleted-there-changed-here", "own-too"}) || done.ConflictCount != 3 {
+				t.Errorf("conflicts %v", done.Conflicts)
+			}
+			s.has(want)
+		}
+		if p, err := s.Get(t.Context(), shop, "site"); err != nil || p.Pulled.Conflicts != 3 {
+			t.Errorf("got %+v, %v", p.Pulled, err)
+		}
+		// A conflict ends when the file is deleted here, or is alike.
+		must(t, s.Remove(t.Context(), ada, shop, "site", "both", project.Condition{}))
+		must(t, s.Remove(t.Context(), ada, shop, "site", "deleted-there-changed-here", project.Condition{}))
+		s.write("site", "own-too", "theirs")
+		if done := s.pull(); done.ConflictCount != 0 || done.Written != 1 {
+			t.Errorf("got %+v", done)
+		}
+		if got := s.content("site", "both"); got != "theirs" {
+			t.Errorf("read %q", got)
+		}
+		s.agree()
+	})
+}
+
+// TestHostileRepositoriesStayOutside pulls what must not become files.
+func TestHostileRepositoriesStayOutside(t *testing.T) {
+	h := startHub(t)
+	r := h.repository("site")
+	good, evil := r.blob("good"), r.blob("evil")
+	sub := r.object("commit", []byte("tree "+r.tree()+"\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\n"))
+	in := func(name string) twig { return twig{"40000", name, r.tree(twig{"100644", "config", evil})} }
+	twigs := []twig{
+		{"120000", "link-out", r.blob("../../../../etc/passwd")}, {"120000", "link-abs", r.blob("/etc/passwd")}, {"120000", "link-in", r.blob("good")},
+		{"160000", "submodule", sub}, {"100644", ".gitmodules", r.blob("[submodule \"submodule\"]\n\tpath = submodule\n\turl = file:///etc\n")},
+		in(".git"), in(".GIT"), in(".git "), in(".git."), in("git~1"), in(".g\u200cit"), in(".git::$INDEX_ALLOCATION"),
+		in(".."), in("."), {"100644", "..", evil}, {"100644", "a\\b", evil}, {"100644", "new\nline", evil}, {"100644", "esc\x1b[2J", evil},
+		{"100644", "bad\xff", evil}, {"100644", strings.Repeat("n", 300), evil}, {"100644", ".svc-tmp-x", evil}, {"100644", "../../out", evil},
+		{"100644", "/etc/evil", evil}, {"100644", "deep/../../out", evil},
+		{"100644", "good", good}, {"100644", "good", evil}, {"100755", "runs", good}, {"100644", ".gitattributes", r.blob("* filter=lfs diff=lfs\n*.bin filter=evil\n")},
+		{"100644", "big.bin", r.blob("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n")},
+	}
+	r.commit("main", r.tree(twigs...))
+	s := following(t, sqldbtest.SQLite(t), h, project.Config{})
+	done := s.pull()
+	reasons := map[string]int{}
+	for _, skip := range done.Skipped {
+		reasons[skip.Reason]++
+	}
+	want := map[string]int{project.SkipLink: 3, project.SkipSubmodule: 1, project.SkipPath: 20}
+	if !maps.Equal(reasons, want) || done.SkipCount != 24 || done.Written != 5 {
+		t.Errorf("skipped %v, got %+v", reasons, done)
+	}
+	names := slices.Sorted(maps.Keys(s.files()))
+	if !slices.Equal(names, []string{".gitattributes", ".gitmodules", "big.bin", "good", "runs"}) || s.content("site", "good") != "good" {
+		t.Errorf("has %q", names)
+	}
+	for _, path := range s.disk() {
+		if !strings.HasPrefix(path, "ada/shop/projects/site/") {
+			t.Errorf("made %s", path)
+		}
+	}
+	s.agree()
+}
+
+func TestARepositoryStaysWithinTheQuota(t *testing.T) {
+	h := startHub(t)
+	big := strings.Repeat("0123456789", 5000)
+	h.repository("site").push(map[string]string{"small": "x", "big": big, "half": big[:25_000]})
+	for name, c := range map[string]struct {
+		config project.Config
+		typ    string
+	}{
+		"limit":      {project.Config{Limit: 60_000}, project.StorageQuotaExceeded},
+		"most files": {project.Config{MaxFiles: 2}, fault.BodyTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := following(t, sqldbtest.SQLite(t), h, c.config)
+			s.write("site", "own", "mine")
+			_, err := s.Pull(t.Context(), ada, shop, "site")
+			f := refused(t, err, c.typ)
+			if name == "limit" && (f.Meta["requestedBytes"] != int64(75_001) || f.Meta["limitBytes"] != int64(60_000) || f.Meta["usedBytes"] != int64(4)) {
+				t.Errorf("meta %v", f.Meta)
+			}
+			s.has(map[string]string{"own": "mine"})
+			if got := s.storage(); got.ReservedBytes != 0 || got.UsedBytes != 4 {
+				t.Errorf("stored %+v", got)
+			}
+			s.agree()
+		})
+	}
+	t.Run("one file", func(t *testing.T) {
+		s := following(t, sqldbtest.SQLite(t), h, project.Config{MaxFile: 30_000})
+		done := s.pull()
+		if done.Written != 2 || len(done.Skipped) != 1 || done.Skipped[0] != (project.Skip{Path: "big", Reason: project.SkipTooLarge}) {
+			t.Errorf("got %+v", done)
+		}
+		s.agree()
+	})
+}
+
+// TestAPackThatIsTooLargeIsNotFetched has content that cannot be made smaller.
+func TestAPackThatIsTooLargeIsNotFetched(t *testing.T) {
+	h := startHub(t)
+	h.repository("site").push(map[string]string{"noise": string(letter(300_000))})
+	s := following(t, sqldbtest.SQLite(t), h, project.Config{Limit: 10_000})
+	project.SetSlack(s.Projects, 50_000)
+	_, err := s.Pull(t.Context(), ada, shop, "site")
+	if f := refused(t, err, project.StorageQuotaExceeded); f.Meta["requestedBytes"].(int64) <= 60_000 || f.Meta["requestedBytes"].(int64) >= 300_000 {
+		t.Errorf("meta %v", f.Meta)
+	}
+	s.agree()
+}
+
+// TestABombIsRefused fetches trees that hold each other a billion times.
+func TestABombIsRefused(t *testing.T) {
+	h := startHub(t)
+	r := h.repository("site")
+	tree := r.tree(twig{"100644", "f", r.blob("x")})
+	for range 9 {
+		var twigs []twig
+		for i := range 10 {
+			twigs = append(twigs, twig{"40000", fmt.Sprint("d", i), tree})
+		}
+		tree = r.tree(twigs...)
+	}
+	r.commit("main", tree)
+	s := following(t, sqldbtest.SQLite(t), h, project.Config{MaxFiles: 1000})
+	_, err := s.Pull(t.Context(), ada, shop, "site")
+	refused(t, err, fault.BodyTooLarge)
+	s.agree()
+}
+
+func TestAPullThatTheProviderRefusesIsAFault(t *testing.T) {
+	h := startHub(t)
+	h.repository("site").push(map[string]string{"a": "1"})
+	given := token
+	c := project.Config{Token: func(context.Context, string, int64, string, string) (string, error) { return given, nil }}
+	s := following(t, sqldbtest.SQLite(t), h, c)
+	s.pull()
+	fails := func(w http.ResponseWriter, status int) bool { w.WriteHeader(status); return true }
+	redirect := func(to string) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.Contains(r.URL.Path, "/elsewhere") {
+				t.Errorf("the redirect was followed, with %q", r.Header.Get("Authorization"))
+			}
+			http.Redirect(w, r, to+r.URL.RequestURI(), http.StatusMovedPermanently)
+			return true
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		token  string
+		answer func(w http.ResponseWriter, r *http.Request) bool
+		reason string
+	}{
+		{"token refused", "ghs_wrong", nil, "unauthorized"},
+		{"forbidden", token, func(w http.ResponseWriter, _ *http.Request) bool { return fails(w, 403) }, "unauthorized"},
+		{"deleted", token, func(w http.ResponseWriter, _ *http.Request) bool { return fails(w, 404) }, "not_found"},
+		{"renamed", token, redirect(h.url + "/elsewhere"), "moved"},
+		{"moved to another host", token, redirect("http://localhost:1/elsewhere"), "moved"},
+		{"down", token, func(w http.ResponseWriter, _ *http.Request) bool { return fails(w, 500) }, "failed"},
+		{"not git", token, func(w http.ResponseWriter, _ *http.Request) bool {
+			fmt.Fprint(w, "<html>\n<body>hello</body>\n</html>\n")
+			return true
+		}, "failed"},
+		{"broken off", token, func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, "failed"},
+		{"silent", token, func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }, "timeout"},
+		{"no token", "", nil, "unauthorized"},
+		{"token of two lines", "a\nb", nil, "unauthorized"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			given = c.token
+			h.answering(c.answer)
+			defer h.answering(nil)
+			if s.PullTimeout = time.Minute; c.reason == "timeout" {
+				s.PullTimeout = 300 * time.Millisecond
+			}
+			_, err := s.Pull(t.Context(), ada, shop, "site")
+			f := refused(t, err, project.ProviderUnavailable)
+			if f.Meta["reason"] != c.reason {
+				t.Errorf("reason %v: %v", f.Meta["reason"], err)
+			}
+			if c.token != "" && strings.Contains(fmt.Sprintf("%+v %v", f, err), c.token) {
+				t.Error("the error tells the token")
+			}
+			s.has(map[string]string{"a": "1"})
+		})
+	}
+	given = token
+	if done := s.pull(); done.Commit == "" {
+		t.Error("a failure left the lease")
+	}
+	s.agree()
+}
+
+func TestConnectAsksTheRepository(t *testing.T) {
+	h := startHub(t)
+	r := h.repository("site")
+	r.push(map[string]string{"a": "1"})
+	r.commit("side/way", r.folder(map[string]string{"a": "2"}))
+	h.repository("empty")
+	s := start(t, sqldbtest.SQLite(t), withHub(h, project.Config{}))
+	s.create("site")
+	connect := func(r project.Repository) error {
+		_, err := s.Connect(t.Context(), ada, shop, "site", 0, r)
+		return err
+	}
+	for _, branch := range []string{"missing", "-main", "../main", "a..b", "a b", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\b", "a.lock", ".a", "a/", "/a", "a//b", "@", "a@{1}",
+		"a.", "main\n", "\x00", "--upload-pack=id", "refs/heads/../x", strings.Repeat("b", 256), "\xff"} {
+		refused(t, connect(repo("site", branch)), fault.InvalidRequest)
+	}
+	for _, r := range []project.Repository{
+		{Provider: "gitlab", Owner: "acme", Name: "site", InstallationID: 7}, {Owner: "acme", Name: "site", InstallationID: 7},
+	} {
+		refused(t, connect(r), project.UnknownProvider)
+	}
+	for _, owner := range []string{"", "..", "a/b", "-x", "a b", "a%2fb", strings.Repeat("o", 40), "a\x00", "a@b", "http:", "é"} {
+		refused(t, connect(project.Repository{Provider: "github", Owner: owner, Name: "site", InstallationID: 7}), fault.InvalidRequest)
+	}
+	for _, name := range []string{"", ".", "..", "...", "a/b", "a b", "site.git", "a%2e", strings.Repeat("n", 101), "a?b", "a#b", "é"} {
+		refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: name, InstallationID: 7}), fault.InvalidRequest)
+	}
+	refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: "site"}), fault.InvalidRequest)
+	refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: "site", InstallationID: 8}), "installation_not_yours")
+	refused(t, connect(repo("unknown", "")), project.ProviderUnavailable)
+	refused(t, connect(repo("empty", "")), fault.InvalidRequest)
+	if p, err := s.Get(t.Context(), shop, "site"); err != nil || p.Repository != nil || p.Version != 1 {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	_, err := s.Pull(t.Context(), ada, shop, "site")
+	refused(t, err, project.ItemNotFound)
+
+	must(t, connect(repo("site", "side/way")))
+	s.pull()
+	s.has(map[string]string{"a": "2"})
+	_, err = s.Connect(t.Context(), ada, shop, "site", 1, repo("site", "main"))
+	refused(t, err, project.VersionConflict)
+	must(t, connect(repo("site", "main")))
+	// The files of the other branch are taken for changed here.
+	if done := s.pull(); !slices.Equal(done.Conflicts, []string{"a"}) {
+		t.Errorf("got %+v", done)
+	}
+	p, err := s.Disconnect(t.Context(), ada, shop, "site", 0)
+	if err != nil || p.Repository != nil || p.Pulled != nil || p.FileCount != 1 {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	_, err = s.Disconnect(t.Context(), ada, shop, "site", 0)
+	refused(t, err, project.ItemNotFound)
+	page, err := s.log.Page(t.Context(), audit.Query{Scope: shop.Scope})
+	must(t, err)
+	var acts []string
+	for _, e := range page.Events {
+		acts = append(acts, e.Action)
+	}
+	want := []string{"repository.disconnected", "project.pulled", "repository.connected", "project.pulled", "repository.connected", "project.created"}
+	if !slices.Equal(acts, want) {
+		t.Errorf("audited %v", acts)
+	}
+}
+
+func TestWithoutAConnectionOrGitItIsSaid(t *testing.T) {
+	s := one(t, project.Config{})
+	s.create("site")
+	_, err := s.Connect(t.Context(), ada, shop, "site", 0, repo("site", ""))
+	refused(t, err, project.ProviderConnectionRequired)
+	h := startHub(t)
+	s = start(t, sqldbtest.SQLite(t), withHub(h, project.Config{Git: "no-such-git"}))
+	s.create("site")
+	_, err = s.Connect(t.Context(), ada, shop, "site", 0, repo("site", ""))
+	if f := refused(t, err, project.ProviderNotConfigured); !strings.Contains(f.Details, "git") {
+		t.Errorf("got %v", f)
+	}
+}
+
+// TestTheTokenGoesOnlyToTheProvider puts a program before git that takes down how it was called, and looks for the token
+// wherever it could be.
+func TestTheTokenGoesOnlyToTheProvider(t *testing.T) {
+	h := startHub(t)
+	r := h.repository("site")
+	r.push(map[string]string{"a": "1"})
+	real, err := exec.LookPath("git")
+	must(t, err)
+	spy, notes := filepath.Join(t.TempDir(), "git"), t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\nn=%s/$$\nprintf '%%s\\n' \"$@\" > $n.argv\nenv > $n.env\n%s \"$@\"\ncode=$?\ncat \"$GIT_DIR/config\" > $n.config 2>/dev/null\nexit $code\n", notes, real)
+	must(t, os.WriteFile(spy, []byte(script), 0o700))
+	t.Setenv("SVC_SECRET_OF_OURS", "hunter2")
+	s := following(t, sqldbtest.SQLite(t), h, project.Config{Git: spy})
+	s.pull()
+	secrets := []string{token, base64.StdEncoding.EncodeToString([]byte("x-access-token:" + token))}
+	calls, with := 0, 0
+	must(t, filepath.WalkDir(notes, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		tells := strings.Contains(string(text), secrets[0]) || strings.Contains(string(text), secrets[1])
+		if strings.Contains(string(text), "hunter2") {
+			t.Errorf("%s has what is ours", path)
+		}
+		if filepath.Ext(path) != ".env" {
+			if tells {
+				t.Errorf("%s tells the token", path)
+			}
+			return err
+		}
+		calls++
+		if tells {
+			with++
+		}
+		for _, needed := range []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "core.hooksPath"} {
+			if !strings.Contains(string(text), needed) {
+				t.Errorf("%s lacks %s", path, needed)
+			}
+		}
+		return err
+	}))
+	if calls < 6 || with != 3 {
+		t.Errorf("%d calls, %d with the token", calls, with)
+	}
+	h.seen.Range(func(url, auth any) bool {
+		if strings.Contains(url.(string), "ghs_") || strings.Contains(url.(string), "@") {
+			t.Errorf("the token is in %s", url)
+		}
+		return true
+	})
+	for _, path := range s.disk() {
+		text, err := os.ReadFile(filepath.Join(s.Root, path))
+		if err != nil || strings.Contains(string(text), token) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestConfigurationOfTheMachineIsNotRead makes a home with hooks and helpers that leave a trace.
+func TestConfigurationOfTheMachineIsNotRead(t *testing.T) {
+	h := startHub(t)
+	r := h.repository("site")
+	r.push(map[string]string{"a": "1", "b.txt": "2", ".gitattributes": "* filter=evil"})
+	home, trace := t.TempDir(), filepath.Join(t.TempDir(), "trace")
+	config := fmt.Sprintf("[core]\n\thooksPath = %[1]s\n\tfsmonitor = touch %[2]s\n[credential]\n\thelper = !touch %[2]s\n[filter \"evil\"]\n\tsmudge = touch %[2]s\n[url %[3]q]\n\tinsteadOf = %[4]s\n",
+		home, trace, "http://127.0.0.1:1/", h.url)
+	must(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o600))
+	for _, hook := range []string{"post-checkout", "reference-transaction", "post-merge"} {
+		must(t, os.WriteFile(filepath.Join(home, hook), []byte("#!/bin/sh\ntouch "+trace+"\n"), 0o700))
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
+	t.Setenv("GIT_SSH_COMMAND", "touch "+trace)
+	t.Setenv("GIT_ASKPASS", filepath.Join(home, "post-merge"))
+	t.Setenv("GIT_TRACE", trace)
+	s := following(t, sqldbtest.SQLite(t), h, project.Config{})
+	if done := s.pull(); done.Written != 3 {
+		t.Errorf("got %+v", done)
+	}
+	if _, err := os.Stat(trace); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("something of the machine's configuration was run")
+	}
+}
+
+func TestOnePullRunsAtATime(t *testing.T) {
+	h := startHub(t)
+	h.repository("site").push(map[string]string{"a": "1"})
+	s := following(t, sqldbtest.SQLite(t), h, project.Config{})
+	asked, answer := make(chan struct{}, 10), make(chan struct{})
+	h.answering(func(http.ResponseWriter, *http.Request) bool { asked <- struct{}{}; <-answer; return false })
+	done := make(chan error)
+	go func() {
+		_, err := s.Pull(t.Context(), ada, shop, "site")
+		done <- err
+	}()
+	<-asked
+	_, err := s.Pull(t.Context(), ada, shop, "site")
+	refused(t, err, project.AlreadyRunning)
+	_, err = s.Disconnect(t.Context(), ada, shop, "site", 0)
+	refused(t, err, project.AlreadyRunning)
+	close(answer)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	h.answering(nil)
+	// One that died is waited for no longer than a minute.
+	s.exec("UPDATE project_repositories SET pull = 'dead', pull_until = $1, commit_id = ''", s.clock.Now().Add(time.Minute).UnixMilli())
+	_, err = s.Pull(t.Context(), ada, shop, "site")
+	refused(t, err, project.AlreadyRunning)
+	s.clock.Advance(time.Minute)
+	s.pull()
+}
+
+func TestWhoeverLeavesAPullLeavesWholeFiles(t *testing.T) {
+	h := startHub(t)
+	files := map[string]string{}
+	for i := range 150 {
+		files[fmt.Sprintf("d%d/f%d", i%7, i)] = fmt.Sprint("text ", i)
+	}
+	h.repository("site").push(files)
+	s := following(t, sqldbtest.SQLite(t), h, project.Config{})
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	project.OnStep(s.Projects, func(stage string) {
+		if stage == "brought" {
+			leave()
+		}
+	})
+	if _, err := s.Pull(ctx, ada, shop, "site"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	project.OnStep(s.Projects, func(string) {})
+	if got := s.files(); len(got) != 64 {
+		t.Errorf("%d files", len(got))
+	}
+	if got := s.storage(); got.ReservedBytes != 0 {
+		t.Errorf("reserved %+v", got)
+	}
+	s.agree()
+	if done := s.pull(); done.Written != 86 || done.ConflictCount != 0 {
+		t.Errorf("got %+v", done)
+	}
+	s.has(files)
+	s.agree()
+}
+
+// TestAKilledPullGoesOn kills a process in the midst of its pull; the next one brings the rest.
+func TestAKilledPullGoesOn(t *testing.T) {
+	h := startHub(t)
+	files := map[string]string{}
+	for i := range 70 {
+		files[fmt.Sprintf("d%d/f%d", i%7, i)] = fmt.Sprint("text ", i)
+	}
+	h.repository("site").push(files)
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		for _, stage := range []string{"announced", "performed", "brought"} {
+			v := newSiege(t, address)
+			v.Stage, v.Hub = stage, h.url
+			v.kill(0, "at "+stage)
+			func() {
+				s := start(t, address, withHub(h, project.Config{Root: v.Root, Now: func() time.Time { return time.Now().Add(time.Hour) }}))
+				defer s.db.Close()
+				if _, err := s.Sweep(t.Context(), time.Now().Add(time.Hour)); err != nil {
+					t.Error(err)
+				}
+				if got := s.storage(); got.ReservedBytes != 0 {
+					t.Errorf("%s: reserved %+v", stage, got)
+				}
+				s.agree()
+				if done := s.pull(); done.ConflictCount != 0 {
+					t.Errorf("%s: conflicts %v", stage, done.Conflicts)
+				}
+				s.has(files)
+				s.agree()
+				must(t, s.Delete(t.Context(), ada, shop, "site", 0))
+			}()
+		}
+	})
+}

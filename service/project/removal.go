@@ -1,0 +1,156 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+)
+
+// Delete deletes a project whose version is the one given, 0 is any, with its files. It is gone at once; its name is free
+// when Delete returns, or, after an error, when it was swept.
+func (p *Projects) Delete(ctx context.Context, by audit.Actor, o Owner, slug string, version int64) error {
+	var r record
+	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		// Nothing is announced any more once the project is marked.
+		if _, err := p.lockQuota(tx, o.Scope); err != nil {
+			return err
+		}
+		if r, err = claim(tx, o, slug); err != nil {
+			return err
+		}
+		if err := refuseStale(version, r.Version); err != nil {
+			return err
+		}
+		if _, err := tx.Exec("UPDATE projects SET deleted_at = $2 WHERE id = $1", r.ID, p.Now().UnixMilli()); err != nil {
+			return fmt.Errorf("delete project: %w", err)
+		}
+		return p.Audit.Append(ctx, tx, event(ctx, by, o.Scope, "project.deleted", "project", r.ID))
+	})
+	if err != nil {
+		return err
+	}
+	p.step("marked")
+	return p.clear(context.WithoutCancel(ctx), r)
+}
+
+// clear takes away what a deleted project has: it may be done by several, and again.
+func (p *Projects) clear(ctx context.Context, r record) error {
+	if err := p.drain(ctx, r); err != nil {
+		return fmt.Errorf("clear project: %w", err)
+	}
+	began := time.Now()
+	there, err := p.markAgain(ctx, r)
+	if err != nil || !there {
+		return err
+	}
+	// Others may clear it from here on, and a new project have the folder.
+	if time.Since(began) > p.Patience/2 {
+		return fmt.Errorf("clear project: %w", busy())
+	}
+	trash, err := p.discard(r)
+	if err != nil {
+		return fmt.Errorf("clear project: %w", err)
+	}
+	p.step("discarded")
+	if err := p.insist(ctx, func() error { return p.forget(ctx, r) }); err != nil {
+		return fmt.Errorf("clear project: %w", err)
+	}
+	if err := p.root.RemoveAll(trash); err != nil {
+		p.Log.Warn("deleted files stay until they are swept", "project", r.ID, "error", err)
+	}
+	return nil
+}
+
+// markAgain keeps others from clearing the project for a while, and reports false when they have.
+func (p *Projects) markAgain(ctx context.Context, r record) (there bool, err error) {
+	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		n, err := tx.Exec("UPDATE projects SET deleted_at = $2 WHERE id = $1", r.ID, p.Now().UnixMilli())
+		there = n == 1
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("clear project: %w", err)
+	}
+	return there, nil
+}
+
+// drain waits until nothing is announced any more.
+func (p *Projects) drain(ctx context.Context, r record) error {
+	f, err := p.open(r, false)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotFolder) {
+		return err
+	}
+	if f.Root != nil {
+		defer f.Close()
+	}
+	for deadline := time.Now().Add(p.Patience + 5*time.Second); time.Now().Before(deadline); {
+		var all []change
+		err := p.DB.Read(ctx, func(tx *sqldb.Tx) error {
+			rows, err := tx.Query("SELECT "+changeColumns+" FROM project_changes WHERE project = $1 ORDER BY at LIMIT 1", r.ID)
+			all, err = collect(rows, err, scanChange)
+			return err
+		})
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		if err := p.await(ctx, r, f, all[0].path); err != nil {
+			return err
+		}
+	}
+	return busy()
+}
+
+// discard moves a project's folder to the trash, where nobody looks.
+func (p *Projects) discard(r record) (trash string, err error) {
+	place, err := placeOf(r.Scope)
+	if err != nil {
+		return "", err
+	}
+	if err := p.makeFolder(trashFolder); err != nil {
+		return "", err
+	}
+	// Its own name each time: the folder may have come back since somebody else discarded it and died.
+	trash = path.Join(trashFolder, r.ID+"-"+newID())
+	err = p.root.Rename(path.Join(place, r.Slug), trash)
+	if errors.Is(err, fs.ErrNotExist) {
+		return trash, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return trash, folder{p.root}.sync(map[string]bool{place: true})
+}
+
+// forget deletes the rows of a project and frees what it took.
+func (p *Projects) forget(ctx context.Context, r record) error {
+	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		if _, err := p.lockQuota(tx, r.Scope); err != nil {
+			return err
+		}
+		var stored, reserved int64
+		err := tx.QueryRow(`SELECT (SELECT COALESCE(SUM(bytes), 0) FROM project_files WHERE project = $1),
+			(SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE project = $1)`, r.ID).Scan(&stored, &reserved)
+		if err != nil {
+			return fmt.Errorf("sum project: %w", err)
+		}
+		for _, statement := range []string{
+			"DELETE FROM projects WHERE id = $1", "DELETE FROM project_files WHERE project = $1",
+			"DELETE FROM project_changes WHERE project = $1", "DELETE FROM project_bases WHERE project = $1",
+			"DELETE FROM project_repositories WHERE project = $1", "DELETE FROM storage_reservations WHERE project = $1",
+		} {
+			if _, err := tx.Exec(statement, r.ID); err != nil {
+				return fmt.Errorf("forget project: %w", err)
+			}
+		}
+		if err := count(tx, r.Scope, -stored, -reserved); err != nil {
+			return err
+		}
+		return p.Removed(tx, r.Workspace, r.Slug)
+	})
+}

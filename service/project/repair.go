@@ -1,0 +1,77 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+)
+
+// repair makes the index follow the disk at one path, where somebody else has changed it: the limit does not hold for what
+// is there already.
+func (p *Projects) repair(ctx context.Context, r record, f folder, path string) error {
+	o := &operation{record: r, id: newID(), by: audit.Actor{Kind: audit.System}, quiet: true, folder: f}
+	return p.repairAs(ctx, o, path)
+}
+
+// repairAs announces the repair, which locks the path, and looks at the disk only then.
+func (p *Projects) repairAs(ctx context.Context, o *operation, path string) error {
+	wanted := []change{{path: path, kind: repair}}
+	outcomes := make([]error, 1)
+	if err := p.announce(ctx, o, wanted, []int{0}, outcomes); err != nil {
+		return fmt.Errorf("repair index: %w", err)
+	}
+	if errors.Is(outcomes[0], errLocked) {
+		return p.await(ctx, o.record, o.folder, path) // whoever changes it also puts it right
+	}
+	if outcomes[0] != nil {
+		return outcomes[0]
+	}
+	ctx = context.WithoutCancel(ctx)
+	is, err := o.folder.examine(path)
+	if err != nil {
+		return fmt.Errorf("repair index: %w", err)
+	}
+	if err := p.settleRepair(ctx, o, wanted[0], is); err != nil {
+		return fmt.Errorf("repair index: %w", err)
+	}
+	p.Log.Warn("index followed the disk", "project", o.ID, "there", is.there())
+	return nil
+}
+
+// examine is the entry that a path should have; none where there is no regular file.
+func (f folder) examine(path string) (entry, error) {
+	none := entry{path: path}
+	file, info, err := f.regular(path)
+	if errors.Is(err, fs.ErrNotExist) || fault.Is(err, InvalidPath) {
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	defer file.Close()
+	sum, n, err := hashOf(file)
+	if err != nil {
+		return none, err
+	}
+	return entry{path: path, bytes: n, etag: sum, mtime: info.ModTime().UnixNano()}, nil
+}
+
+// settleRepair brings what was found into the index, unless somebody took the repair for dead meanwhile.
+func (p *Projects) settleRepair(ctx context.Context, o *operation, c change, is entry) error {
+	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		if _, err := p.lockQuota(tx, o.Scope); err != nil {
+			return err
+		}
+		announced, found, err := changeOf(tx, o.ID, c.path)
+		if err != nil || !found || announced.op != c.op {
+			return err
+		}
+		announced.bytes, announced.etag, announced.mtime = is.bytes, is.etag, is.mtime
+		return p.settle(tx, o.record, c.op, []change{announced})
+	})
+}

@@ -1,0 +1,143 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+)
+
+// The states of a workspace's storage.
+const (
+	StateOK      = "ok"
+	StateWarning = "warning" // past the soft limit
+	StateOver    = "over"    // at the limit or past it: nothing more can be written
+	StateBlocked = "blocked" // a limit of zero: nothing ever could
+)
+
+// softLimitPercent is how full a workspace may be before it is warned.
+const softLimitPercent = 80
+
+// Storage is how much a workspace stores, in bytes.
+type Storage struct {
+	Scope            string
+	LimitBytes       int64
+	UsedBytes        int64 // all kinds together
+	ReservedBytes    int64 // about to be written
+	SoftLimitPercent int
+	State            string
+	ByKind           Kinds
+	MeasuredAt       time.Time
+}
+
+// Kinds is the bytes of each kind.
+type Kinds struct {
+	Projects    int64
+	Attachments int64
+	Streams     int64
+	Snapshots   int64
+}
+
+// Storage measures a workspace.
+func (p *Projects) Storage(ctx context.Context, scope string) (Storage, error) {
+	if _, err := placeOf(scope); err != nil {
+		return Storage{}, err
+	}
+	if err := p.measure(ctx, scope); err != nil {
+		return Storage{}, err
+	}
+	q, err := p.quotaOf(ctx, scope)
+	return q.storage(scope), err
+}
+
+func (p *Projects) quotaOf(ctx context.Context, scope string) (q quota, err error) {
+	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		q, _, err = p.readQuota(tx, scope, "")
+		return err
+	})
+	return q, err
+}
+
+func (q quota) storage(scope string) Storage {
+	return Storage{
+		Scope: scope, LimitBytes: q.limit, UsedBytes: q.total(), ReservedBytes: q.reserved, SoftLimitPercent: softLimitPercent,
+		State: q.state(), ByKind: Kinds{Projects: q.used, Attachments: q.attachments, Streams: q.streams},
+		MeasuredAt: time.UnixMilli(q.measuredAt).UTC(),
+	}
+}
+
+func (q quota) state() string {
+	switch {
+	case q.limit == 0:
+		return StateBlocked
+	case q.total() >= q.limit:
+		return StateOver
+	case q.total() >= q.limit/100*softLimitPercent+(q.limit%100*softLimitPercent+99)/100:
+		return StateWarning
+	}
+	return StateOK
+}
+
+// Admit refuses new work in a workspace that is full.
+func (p *Projects) Admit(ctx context.Context, scope string) error {
+	if err := p.measure(ctx, scope); err != nil {
+		return err
+	}
+	q, err := p.quotaOf(ctx, scope)
+	if err != nil || q.total() < q.limit {
+		return err
+	}
+	return q.refuse(0)
+}
+
+// SetLimit gives a workspace a limit of its own; a negative one is that of everybody.
+func (p *Projects) SetLimit(ctx context.Context, by audit.Actor, scope string, bytes int64) error {
+	if _, err := placeOf(scope); err != nil {
+		return err
+	}
+	var limit any
+	if bytes >= 0 {
+		limit = bytes
+	}
+	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		if _, err := p.lockQuota(tx, scope); err != nil {
+			return err
+		}
+		if _, err := tx.Exec("UPDATE storage_quotas SET limit_bytes = $2 WHERE scope = $1", scope, limit); err != nil {
+			return fmt.Errorf("set limit: %w", err)
+		}
+		return p.Audit.Append(ctx, tx, event(ctx, by, scope, "storage.limited", "storage", scope))
+	})
+}
+
+// AllStorage is the storage of all workspaces that ever stored anything, by their scopes, for staff. It shows what was
+// measured last.
+func (p *Projects) AllStorage(ctx context.Context, query Query) (page Page[Storage], err error) {
+	var after string
+	if query.Cursor != "" {
+		if err := parseCursor(query.Cursor, &after); err != nil {
+			return page, err
+		}
+	}
+	limit := query.limit()
+	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
+		rows, err := tx.Query(`SELECT scope, COALESCE(limit_bytes, $1), used, reserved, attachments, streams, measured_at FROM storage_quotas
+			WHERE scope > $2 AND scope LIKE $3 ESCAPE '\' ORDER BY scope LIMIT $4`, p.Limit, after, pattern(query.Q), limit+1)
+		all, err := collect(rows, err, scanStorage)
+		if err != nil {
+			return fmt.Errorf("list storage: %w", err)
+		}
+		page = cut(all, limit, func(s Storage) string { return cursorOf(s.Scope) })
+		return nil
+	})
+	return page, err
+}
+
+func scanStorage(row scanner) (Storage, error) {
+	var scope string
+	var q quota
+	err := row.Scan(&scope, &q.limit, &q.used, &q.reserved, &q.attachments, &q.streams, &q.measuredAt)
+	return q.storage(scope), err
+}

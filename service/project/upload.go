@@ -1,0 +1,121 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+)
+
+// Unknown is the size of an upload that nobody knows before its end.
+const Unknown = -1
+
+// Upload is the new content of a file.
+type Upload struct {
+	Body io.Reader
+	// Size is how many bytes Body has, which it must then have, or Unknown.
+	Size int64
+	Condition
+}
+
+// Write makes or replaces a file. It is the old one or the new one, whatever happens; nobody ever sees a part of it. It
+// reports whether the file was not there before.
+func (p *Projects) Write(ctx context.Context, by audit.Actor, o Owner, slug, path string, u Upload) (f File, created bool, err error) {
+	if err := CheckPath(path); err != nil {
+		return f, false, err
+	}
+	switch {
+	case u.Size > p.MaxFile:
+		return f, false, tooLarge(p.MaxFile)
+	case u.Size < 0 && u.Size != Unknown:
+		return f, false, fault.Invalid("The size is negative.")
+	}
+	r, was, err := p.look(ctx, o, slug, path)
+	if err != nil {
+		return f, false, err
+	}
+	// Ask again when it is written: this only spares who could not succeed the upload.
+	if !u.holds(was.etag) {
+		return f, false, staleFile(was.etag)
+	}
+	if err := u.peek(); err != nil {
+		return f, false, err
+	}
+	return p.upload(ctx, &operation{record: r, id: newID(), by: by}, path, was, u)
+}
+
+// look is a project and the entry of a path, as they are.
+func (p *Projects) look(ctx context.Context, o Owner, slug, path string) (r record, e entry, err error) {
+	err = p.DB.Snapshot(ctx, func(tx *sqldb.Tx) (err error) {
+		if r, err = find(tx, o, slug); err != nil {
+			return err
+		}
+		e, err = entryOf(tx, r.ID, path)
+		return err
+	})
+	return r, e, err
+}
+
+// upload reserves, writes a temporary file and puts it in its place.
+func (p *Projects) upload(ctx context.Context, o *operation, path string, was entry, u Upload) (f File, created bool, err error) {
+	if o.held, err = p.reserve(ctx, o.record, o.id, max(u.firstBytes()-was.bytes, 0)); err != nil {
+		return f, false, err
+	}
+	done := false
+	defer func() {
+		if !done {
+			p.abandon(ctx, o)
+		}
+		if o.folder.Root != nil {
+			o.folder.Close()
+		}
+	}()
+	p.step("reserved")
+	if o.folder, err = p.open(o.record, true); err != nil {
+		return f, false, missing(err)
+	}
+	c, err := p.receive(ctx, o, path, was, u)
+	if err != nil {
+		return f, false, err
+	}
+	p.step("received")
+	c.when = func(etag string) bool { created = etag == ""; return u.holds(etag) }
+	wanted := []change{c}
+	outcomes, err := p.carryOut(ctx, o, wanted)
+	if err != nil {
+		return f, false, fmt.Errorf("write file: %w", err)
+	}
+	if outcomes[0] != nil {
+		return f, false, outcomes[0]
+	}
+	done = true
+	return wanted[0].entry().file(), created, nil
+}
+
+// firstBytes is what is reserved before the first byte is written.
+func (u Upload) firstBytes() int64 {
+	if u.Size == Unknown {
+		return 0
+	}
+	return u.Size
+}
+
+// receive writes the body to a temporary file.
+func (p *Projects) receive(ctx context.Context, o *operation, path string, was entry, u Upload) (change, error) {
+	t, err := o.folder.temporary(tempName(o.id))
+	if err != nil {
+		return change{}, err
+	}
+	body := &metered{ctx: ctx, p: p, held: o.held, credit: was.bytes, left: u.Size, from: u.Body}
+	if _, err := io.Copy(t, body); err != nil {
+		t.file.Close()
+		if body.broke {
+			err = broken(err)
+		}
+		return change{}, err
+	}
+	return t.complete(path, p.Now())
+}
