@@ -68,25 +68,24 @@ func TestHostilePathsAreRefused(t *testing.T) {
 }
 
 func TestLiteralPathsAreNames(t *testing.T) {
-	each(t, project.Config{}, func(t *testing.T, s *scene) {
-		s.create("site")
-		for i, path := range literalPaths {
-			slug := "site"
-			// Some are folders of others.
-			if path == ".git" || path == "%2e%2e" {
-				slug = fmt.Sprint("other-", i)
-				s.create(slug)
-			}
-			s.write(slug, path, path)
-			if got := s.content(slug, path); got != path {
-				t.Errorf("%q: read %q", path, got)
-			}
-			if text, err := os.ReadFile(s.folder(slug) + "/" + path); err != nil || string(text) != path {
-				t.Errorf("%q: on disk %q, %v", path, text, err)
-			}
+	s := one(t, project.Config{})
+	s.create("site")
+	for i, path := range literalPaths {
+		slug := "site"
+		// Some are folders of others.
+		if path == ".git" || path == "%2e%2e" {
+			slug = fmt.Sprint("other-", i)
+			s.create(slug)
 		}
-		s.agree()
-	})
+		s.write(slug, path, path)
+		if got := s.content(slug, path); got != path {
+			t.Errorf("%q: read %q", path, got)
+		}
+		if text, err := os.ReadFile(s.folder(slug) + "/" + path); err != nil || string(text) != path {
+			t.Errorf("%q: on disk %q, %v", path, text, err)
+		}
+	}
+	s.agree()
 }
 
 // plant puts something into a project's folder behind the service's back.

@@ -41,7 +41,11 @@ func TestParallelWritersNeverPassTheLimit(t *testing.T) {
 		}
 		a.create("site")
 		a.write("site", "much", strings.Repeat("x", limit-50))
-		for round, size := range []int64{1, project.Unknown} {
+		sizes := []int64{1, project.Unknown}
+		if a != b {
+			sizes = sizes[:1]
+		}
+		for round, size := range sizes {
 			var passed atomic.Int64
 			var all sync.WaitGroup
 			for i := range 100 {
