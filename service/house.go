@@ -90,7 +90,7 @@ func (h *house) openAccounts(context.Context) (err error) {
 func (h *house) openWorkspaces(context.Context) (err error) {
 	h.spaces, err = workspace.New(workspace.Config{
 		DB: h.db, Audit: h.audit, Mail: h.outbox, Platform: h.surfaces[0].url.String(), Normal: account.NormalEmail, Lookup: h.accounts.Colleagues,
-		CanMail: h.accounts.CanMail, Hold: h.config.RetentionHold,
+		Hold: h.config.RetentionHold,
 	})
 	return err
 }

@@ -155,6 +155,9 @@ func (a *Accounts) erase(ctx context.Context, id string) error {
 		if _, err := a.Secrets.DeleteAll(tx, secret.Owner{Kind: "account", Scope: id}); err != nil {
 			return err
 		}
+		if err := workspace.Abandon(tx, a.Now(), id); err != nil {
+			return err
+		}
 		for _, statement := range []string{
 			"DELETE FROM identities WHERE account = $1", "DELETE FROM sessions WHERE account = $1", "DELETE FROM api_keys WHERE creator = $1",
 			"DELETE FROM tokens WHERE account = $1", "DELETE FROM devices WHERE account = $1", "DELETE FROM elevations WHERE account = $1",
