@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -180,7 +181,7 @@ func TestReaderWhoComesAfterTheReplyIsAnsweredFromMemory(t *testing.T) {
 	})
 }
 
-// lateReads is how often the store is asked by a reader who comes after two replies, whose page must be the store's.
+// lateReads is how often the store is asked by a reader who comes after two replies, whose page must begin the store's.
 func (n *node) lateReads(t *testing.T, counted *countedReads, id string) int64 {
 	t.Helper()
 	p := n.prompt(t, id, "x")
@@ -199,8 +200,10 @@ func (n *node) lateReads(t *testing.T, counted *countedReads, id string) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "page", string(page.JSON()), string(stored.JSON()))
-	expect(t, "head", page.Head, stored.Head)
+	// What was committed a moment ago may not be shared yet; it comes with the next page.
+	if got, all := string(page.JSON()), string(stored.JSON()); !strings.HasPrefix(all, strings.TrimSuffix(got, "]")) || page.Next > stored.Next {
+		t.Errorf("page %s of %s", got, all)
+	}
 	return asked
 }
 
