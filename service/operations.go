@@ -61,9 +61,6 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 func (s *server) readiness(ctx context.Context) readiness {
 	n := s.node.Load()
 	r := readiness{Ready: true, State: "loading"}
-	if n != nil {
-		r.State = s.state(n)
-	}
 	for _, c := range s.part.checks() {
 		err := errors.New("loading")
 		if n != nil {
@@ -74,6 +71,10 @@ func (s *server) readiness(ctx context.Context) readiness {
 			r.Ready, answer.Error = false, err.Error()
 		}
 		r.Checks = append(r.Checks, answer)
+	}
+	// Last, because it only goes on: no check knows of a stop that the state does not.
+	if n != nil {
+		r.State = s.state(n)
 	}
 	return r
 }
