@@ -8,11 +8,13 @@ package browser
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +22,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// A script waits about as long as it works. A flag that is given goes before this.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	if err := studio.close(); err != nil {
 		fmt.Fprintln(os.Stderr, "browser:", err)
