@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/engine"
@@ -41,9 +42,14 @@ func withRuntime(t testing.TB, address string, apart bool, edit ...func(*gateway
 	return s
 }
 
-// start runs a runtime on the scene's database.
+// start runs a runtime on the scene's database. One that is apart has a process of its own, but on SQLite, which belongs to
+// one: there it is a server of its own that believes signatures alone.
 func (s *scene) start(t testing.TB, apart bool) {
 	t.Helper()
+	if apart && s.DB.Dialect() == sqldb.Postgres {
+		s.runtime = s.spawn(t)
+		return
+	}
 	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations); err != nil {
 		t.Fatal(err)
 	}

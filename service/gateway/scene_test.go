@@ -30,6 +30,7 @@ const (
 // scene is a front door with accounts behind it.
 type scene struct {
 	*accounttest.World
+	address string // of the database
 	server  *httptest.Server
 	hosts   map[gateway.Surface]string
 	spaces  *workspace.Workspaces
@@ -41,7 +42,7 @@ type scene struct {
 // open sets the scene on a database; edit changes the front door.
 func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gateway.Config)) *scene {
 	t.Helper()
-	s := &scene{World: accounttest.New(t, address, o)}
+	s := &scene{World: accounttest.New(t, address, o), address: address}
 	c := gateway.Config{
 		Accounts: s.Accounts, Audit: s.Log, CookieDomain: "svc.localhost", Development: true, MailOff: !o.Mail,
 		Surfaces: gateway.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},
