@@ -19,11 +19,13 @@ type front struct {
 	port   string
 }
 
+// quiet hides what a browser always does: it complains of the certificate before it takes it, and leaves pages early.
+var quiet = log.New(io.Discard, "", 0)
+
 func newFront(t *testing.T) *front {
 	t.Helper()
 	f := &front{server: httptest.NewUnstartedServer(nil)}
-	// A browser first complains of the certificate, and then takes it.
-	f.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	f.server.Config.ErrorLog = quiet
 	_, f.port, _ = strings.Cut(f.server.Listener.Addr().String(), ":")
 	t.Cleanup(f.server.Close)
 	return f
@@ -58,7 +60,7 @@ func pass(t *testing.T, s *service, host string) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	return &httputil.ReverseProxy{ErrorLog: quiet, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		r.Out.Host = r.In.Host
 		if host != "" {

@@ -103,10 +103,16 @@ func TestSensitiveActsAskAgain(t *testing.T) {
 }
 
 func TestSetUpEndsWithInstallation(t *testing.T) {
-	t.Skip("Install on repositories leads to /api/auth/oauth/github/install without a workspace, which is a 404")
 	enter(t)
 	hub := githubtest.New(t, githubtest.WithPages())
 	s := newScene(serve(t, hubs(hub)...))
 	s.withGitHub(t, hub, "")
 	s.play(t, "install.mjs")
+}
+
+func TestAWorkspaceIsMadeAndJoined(t *testing.T) {
+	enter(t)
+	s := newScene(serve(t))
+	s.withPrograms(t)
+	s.play(t, "workspaces.mjs")
 }

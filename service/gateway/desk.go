@@ -381,23 +381,3 @@ func (x *exchange) reauthForm() error {
 	x.setSession(in)
 	return x.see(http.StatusSeeOther, to)
 }
-
-func (x *exchange) viewWorkspace(m workspace.Membership) page.Workspace {
-	at, err := scope.Parse(m.Scope)
-	if err != nil {
-		return page.Workspace{Business: m.Business, Role: m.Role}
-	}
-	return page.Workspace{Username: at.Username, Business: at.Business, Role: m.Role, Suspended: m.Suspended}
-}
-
-func (x *exchange) workspacesPage() error {
-	all, err := x.g.Accounts.Workspaces(x.ctx(), x.who.Account.ID)
-	if err != nil {
-		return err
-	}
-	view := page.Workspaces{Desk: x.desk(page.Form{})}
-	for _, m := range all {
-		view.Items = append(view.Items, x.viewWorkspace(m))
-	}
-	return x.show(http.StatusOK, view)
-}

@@ -8,6 +8,7 @@ const bare = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ance
 // tokenPages are opened by links that hold a token.
 var tokenPages = map[string]bool{
 	page.ResetPath: true, page.VerifyPath: true, page.UndoPath: true, page.UndeletePath: true, page.SetupPath: true, page.LinkPath: true,
+	page.InvitationPath: true,
 }
 
 // secure sets what keeps a browser from doing more with an answer than is meant.

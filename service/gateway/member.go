@@ -208,7 +208,11 @@ func (x *exchange) acceptInvitation() error {
 	if err := x.decode(&body); err != nil {
 		return err
 	}
+	return x.writeWorkspace(x.accept(body.Token))
+}
+
+// accept brings whoever is signed in into the workspace of an invitation.
+func (x *exchange) accept(token string) (workspace.Membership, error) {
 	p := x.who.Account
-	m, err := x.g.Workspaces.Accept(x.ctx(), workspace.Guest{Actor: p.Actor(), Email: p.Email, Verified: p.EmailVerified}, body.Token)
-	return x.writeWorkspace(m, err)
+	return x.g.Workspaces.Accept(x.ctx(), workspace.Guest{Actor: p.Actor(), Email: p.Email, Verified: p.EmailVerified}, token)
 }

@@ -167,3 +167,33 @@ func TestWhereAPersonReturnsToIsOurs(t *testing.T) {
 		}
 	}
 }
+
+func TestAWorkspaceIsMadeAndJoinedByForms(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		s := open(t, address, accounttest.Options{})
+		ada, _ := s.session(t, "ada@example.com")
+		bob, _ := s.session(t, "bob@example.com")
+		s.browse(t, "/workspaces", ada).shows(t, 200, `href="/workspaces/new"`)
+		s.browse(t, "/workspaces/new", ada).shows(t, 200, `action="/workspaces/new"`)
+		s.fields(t, "/workspaces/new", ada, "business", "Acme Inc", "title", "").shows(t, 400, "lower-case letters, digits and single hyphens", `value="Acme Inc"`)
+		s.fields(t, "/workspaces/new", ada, "business", "acme", "title", strings.Repeat("x", 81)).shows(t, 400, "at most 80 characters")
+		s.fields(t, "/workspaces/new", ada, "business", "acme", "title", "Acme & Söhne").leads(t, 303, "/workspaces?notice=workspace_made")
+		s.fields(t, "/workspaces/new", ada, "business", "acme", "title", "").shows(t, 409, "You have used this short name before.")
+		s.browse(t, "/workspaces?notice=workspace_made", ada).shows(t, 200, "Acme &amp; Söhne", "ada/acme", "You are its owner.")
+
+		var sent struct{ AcceptURL string }
+		s.do(t, call{on: gateway.Agents, method: "POST", path: "/api/workspaces/ada/acme/invitations", cookie: ada, body: map[string]string{"email": "bob@example.com", "role": "viewer"}}).
+			wants(t, 201, "").read(t, &sent)
+		link := parse(sent.AcceptURL)
+		s.browse(t, link.Path, "").shows(t, 200, "Sign in with the address", `href="/login?returnTo=%2Finvitations"`)
+		s.fields(t, link.Path, "", "token", sent.AcceptURL).leads(t, 303, platformURL+"/login?returnTo=%2Finvitations")
+		s.fields(t, link.Path, ada, "token", sent.AcceptURL).shows(t, 403)
+		s.fields(t, link.Path, bob, "token", "nonsense").shows(t, 410)
+		if got := s.browse(t, link.Path, bob).shows(t, 200, `name="token"`, "bob@example.com"); got.Header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("Referrer-Policy %q", got.Header.Get("Referrer-Policy"))
+		}
+		s.fields(t, link.Path, bob, "token", sent.AcceptURL).leads(t, 303, "/workspaces?notice=joined")
+		s.browse(t, "/workspaces", bob).shows(t, 200, "ada/acme", "viewer")
+		s.fields(t, link.Path, bob, "token", sent.AcceptURL).shows(t, 410)
+	})
+}

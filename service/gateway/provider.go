@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/page"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -128,9 +130,10 @@ func (x *exchange) link() error {
 	return x.none()
 }
 
-// startInstall sends a browser to where the app is given repositories.
+// startInstall sends a browser to where the app is given repositories, for a workspace or else for the person's own.
 func (x *exchange) startInstall() error {
-	username, business, _ := strings.Cut(x.r.URL.Query().Get("workspace"), "/")
+	address := cmp.Or(x.r.URL.Query().Get("workspace"), x.who.Account.Username+"/"+scope.Personal)
+	username, business, _ := strings.Cut(address, "/")
 	m, err := x.membership(*x.who, username, business, workspace.Admin)
 	if err != nil {
 		return err

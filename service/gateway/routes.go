@@ -127,6 +127,10 @@ var pageRoutes = []route{
 	{on: platform, method: "GET", path: page.ReauthPath, do: (*exchange).reauthPage, needs: signedIn},
 	{on: platform, method: "POST", path: page.ReauthPath, do: (*exchange).reauthForm, needs: signedIn},
 	{on: platform, method: "GET", path: page.WorkspacesPath, do: (*exchange).workspacesPage, needs: signedIn},
+	{on: platform, method: "GET", path: page.NewPath, do: (*exchange).newWorkspacePage, needs: signedIn},
+	{on: platform, method: "POST", path: page.NewPath, do: (*exchange).newWorkspaceForm, needs: signedIn},
+	{on: platform, method: "GET", path: page.InvitationPath, do: (*exchange).invitationPage},
+	{on: platform, method: "POST", path: page.InvitationPath, do: (*exchange).invitationForm, needs: signedIn},
 
 	{on: admin, method: "GET", path: page.ElevatePath, do: (*exchange).elevatePage, needs: signedIn},
 	{on: admin, method: "POST", path: page.ElevatePath, do: (*exchange).elevateForm, needs: signedIn},

@@ -148,3 +148,13 @@ func (w Workspace) Address() string { return w.Username + "/" + w.Business }
 func (Workspaces) sheet() sheet {
 	return sheet{name: "workspaces", title: "Workspaces", shell: desk, here: WorkspacesPath}
 }
+
+// NewWorkspace is the page at NewPath. Its form posts business and title.
+type NewWorkspace struct {
+	Desk
+	Business, Title string
+}
+
+func (NewWorkspace) sheet() sheet {
+	return sheet{name: "workspace_new", title: "New workspace", shell: desk, here: WorkspacesPath, fields: []string{"business", "title"}}
+}

@@ -23,6 +23,8 @@ const (
 	NoticeSessionEnded       Notice = "session_ended"
 	NoticeSessionsEnded      Notice = "sessions_ended"
 	NoticeKeyRevoked         Notice = "key_revoked"
+	NoticeWorkspaceMade      Notice = "workspace_made"
+	NoticeJoined             Notice = "joined"
 	NoticeConfirmed          Notice = "confirmed"
 	NoticeProviderConfigured Notice = "provider_configured"
 	NoticeInstalled          Notice = "provider_installed"
@@ -53,6 +55,8 @@ var notices = map[Notice]banner{
 	NoticeSessionEnded:       {"ok", "The session is ended."},
 	NoticeSessionsEnded:      {"ok", "All other sessions are ended."},
 	NoticeKeyRevoked:         {"ok", "The key is revoked. It stopped working."},
+	NoticeWorkspaceMade:      {"ok", "The workspace is made. You are its owner."},
+	NoticeJoined:             {"ok", "You are in. The workspace stands in your list."},
 	NoticeConfirmed:          {"ok", "Thank you. You can go on for the next ten minutes."},
 	NoticeProviderConfigured: {"ok", "The GitHub app is set up. Sign-in with GitHub works now."},
 	NoticeInstalled:          {"ok", "The app is installed."},

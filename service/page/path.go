@@ -13,6 +13,8 @@ const (
 	UndeletePath = "/undelete"
 	SetupPath    = "/setup"
 
+	InvitationPath = "/invitations"
+
 	ProfilePath     = "/account"
 	SecurityPath    = "/account/security"
 	ConnectionsPath = "/account/connections"
@@ -21,6 +23,7 @@ const (
 	DangerPath      = "/account/danger"
 	ReauthPath      = "/account/reauth"
 	WorkspacesPath  = "/workspaces"
+	NewPath         = "/workspaces/new"
 
 	// On the Admin surface.
 	ProvidersPath = "/settings/providers"

@@ -92,6 +92,10 @@ func tokenSamples() map[string]page.View {
 		"setup-refused":   page.Setup{Form: spent, Email: "ada@northwind.example", Username: "ada"},
 		"setup-signed-in": page.Setup{SignedInAs: "ada"},
 		"setup-closed":    page.Setup{Closed: true},
+
+		"invitation":        page.Invitation{SignedInAs: "ada", Email: "ada@northwind.example"},
+		"invitation-spent":  page.Invitation{SignedInAs: "ada", Email: "ada@northwind.example", Form: spent},
+		"invitation-nobody": page.Invitation{},
 	}
 }
 
@@ -127,6 +131,8 @@ func accountSamples() map[string]page.View {
 		"reauth-none":          page.Reauth{Desk: adas},
 		"workspaces":           page.Workspaces{Desk: adas, Items: adasWorkspaces()},
 		"workspaces-none":      page.Workspaces{Desk: adas},
+		"workspace-new":        page.NewWorkspace{Desk: adas},
+		"workspace-refused":    page.NewWorkspace{Desk: wrong(page.FieldError{Field: "business", Type: "taken"}, page.FieldError{Field: "title", Type: "too_long"}), Business: "labs", Title: "Labs"},
 		"workspaces-mail-lost": page.Workspaces{Desk: at(adas, func(d *page.Desk) { d.Notice = page.NoticePermissionMissing }), Items: adasWorkspaces()},
 	}
 }

@@ -26,6 +26,12 @@ var sentences = map[string]map[string]string{
 		"too_long":  "A name has at most 64 characters.",
 		"taken":     "Another key has this name. Choose another.",
 	},
+	"business": {
+		"":         "Use lower-case letters, digits and single hyphens, like acme-labs.",
+		"too_long": "A short name has at most 48 characters.",
+		"taken":    "You have used this short name before. Choose another.",
+	},
+	"title":        {"": "Enter a name without line breaks.", "too_long": "A name has at most 80 characters."},
 	"scopes":       {"": "Choose what the key may do.", "too_short": "Choose what the key may do."},
 	"expiresAt":    {"": "Choose when the key ends, at most 366 days from now."},
 	"graceSeconds": {"": "Choose how long the old key goes on working, at most a day."},

@@ -44,3 +44,22 @@ type Undelete struct {
 func (Undelete) sheet() sheet {
 	return sheet{name: "undelete", title: "Keep your account", shell: door, token: true, fields: []string{"token"}}
 }
+
+// Invitation is the page at InvitationPath, where somebody comes to a workspace that they were invited to. Its form posts
+// token.
+type Invitation struct {
+	Form
+	Token string
+	// SignedInAs is who is signed in, and comes in. Empty: they sign in first.
+	SignedInAs string
+	// Email is the address of their account.
+	Email string
+}
+
+func (i Invitation) sheet() sheet {
+	s := sheet{name: "invitation", title: "Join a workspace", shell: door, token: true}
+	if i.SignedInAs != "" {
+		s.fields = []string{"token"}
+	}
+	return s
+}
