@@ -62,7 +62,8 @@ func (s *scene) spawn(t testing.TB) http.Handler {
 		t.Fatalf("runtime of its own: %v", err)
 	}
 	s.private = strings.TrimSpace(line)
-	return gateway.NewProxy(parse(s.private), &scope.Forward{Token: runtimeToken, AdminToken: adminToken, Key: private}, nil, s.Accounts.Log)
+	s.forward = &scope.Forward{Token: runtimeToken, AdminToken: adminToken, Key: private}
+	return gateway.NewProxy(parse(s.private), s.forward, nil, s.Accounts.Log)
 }
 
 // runApart is such a process. It says where it listens, and ends with its standard input.

@@ -15,6 +15,7 @@ import (
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/page"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
 )
@@ -34,8 +35,9 @@ type scene struct {
 	server  *httptest.Server
 	hosts   map[gateway.Surface]string
 	spaces  *workspace.Workspaces
-	runtime http.Handler // as the gateway reaches it
-	private string       // where a runtime of its own listens
+	runtime http.Handler   // as the gateway reaches it
+	private string         // where a runtime of its own listens
+	forward *scope.Forward // whom it believes
 	gateway *gateway.Gateway
 }
 

@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"bufio"
 	"context"
-	"crypto/ed25519"
 	"fmt"
 	"io"
 	"net"
@@ -19,7 +18,6 @@ import (
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account/accounttest"
-	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/scope"
 )
@@ -27,11 +25,17 @@ import (
 // soak runs what takes long, and holds the figures.
 var soak = os.Getenv("SVC_SOAK") != ""
 
-// both runs a test with the runtime in this process, and in another.
+// places are where a runtime can be: in this process, and in another.
+var places = map[string]struct {
+	address func(testing.TB) string
+	apart   bool
+}{"one process": {sqldbtest.SQLite, false}, "two processes": {sqldbtest.Schema, true}}
+
+// both runs a test with the runtime in each place.
 func both(t *testing.T, edit func(*gateway.Config), fn func(t *testing.T, s *scene)) {
 	t.Helper()
-	for mode, apart := range map[string]bool{"one process": false, "two processes": true} {
-		t.Run(mode, func(t *testing.T) { fn(t, withRuntime(t, sqldbtest.SQLite(t), apart, edit)) })
+	for mode, place := range places {
+		t.Run(mode, func(t *testing.T) { fn(t, withRuntime(t, place.address(t), place.apart, edit)) })
 	}
 }
 
@@ -229,31 +233,36 @@ func arrivals(answer *http.Response, words int) map[string]time.Time {
 
 var aWord = regexp.MustCompile(`word\d+ `)
 
-// claimed is a server that lets a client ask the runtime itself, as ada.
-func claimed(t *testing.T, runtime http.Handler, owner string) *httptest.Server {
+// straight asks the runtime itself for a path, as ada: in this process by a server in front of it, else by a signed request.
+func (s *scene) straight(t *testing.T, owner, path string) *http.Response {
 	t.Helper()
 	c := scope.Claims{Account: "ada", AccountID: owner, Scope: "users/ada/personal", Actor: "ada", Authority: scope.Customer, RequestID: "req_x"}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		runtime.ServeHTTP(w, r.WithContext(scope.With(r.Context(), c)))
-	}))
-	t.Cleanup(server.Close)
-	return server
-}
-
-// apart puts the engine of this process behind a server of its own, as a proxy reaches it.
-func apart(t *testing.T, s *scene, e *engine.Engine) http.Handler {
-	t.Helper()
-	public, private, err := ed25519.GenerateKey(nil)
+	to := s.private
+	if to == "" {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.runtime.ServeHTTP(w, r.WithContext(scope.With(r.Context(), c)))
+		}))
+		t.Cleanup(server.Close)
+		to = server.URL
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, to+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := e.Config
-	if c.Guard, err = scope.NewGuard([]string{runtimeToken}, []string{adminToken}, []ed25519.PublicKey{public}); err != nil {
+	if s.forward != nil {
+		if err := s.forward.Sign(r, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer, err := client.Do(r)
+	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(engine.New(c))
-	t.Cleanup(server.Close)
-	return gateway.NewProxy(parse(server.URL), &scope.Forward{Token: runtimeToken, AdminToken: adminToken, Key: private}, nil, s.Accounts.Log)
+	if answer.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(answer.Body)
+		t.Fatalf("%s: %d %s", path, answer.StatusCode, text)
+	}
+	return answer
 }
 
 // TestTheGatewayAddsLittleToAStream hears every word twice at 100 words a second, from the runtime itself and through the
@@ -263,23 +272,16 @@ func TestTheGatewayAddsLittleToAStream(t *testing.T) {
 	if soak {
 		words = 3000
 	}
-	for mode, two := range map[string]bool{"one process": false, "two processes": true} {
+	for mode, place := range places {
 		t.Run(mode, func(t *testing.T) {
-			s := withRuntime(t, sqldbtest.SQLite(t), false)
-			engine := s.runtime.(*engine.Engine)
-			if two {
-				s.runtime = apart(t, s, engine)
-			}
+			s := withRuntime(t, place.address(t), place.apart)
 			cookie, ada := s.session(t, "ada@example.com")
 			key := s.key(t, cookie, "ada", "agents:read", "agents:write")
 			var admitted struct{ Offset string }
 			s.do(t, call{on: gateway.Agents, method: "POST", path: "/v1/ada/personal/agents/central/x", header: by(key), body: map[string]string{"kind": "user", "body": fmt.Sprintf("n=%d delay=10", words)}}).
 				wants(t, 202, "").read(t, &admitted)
 			query := "?view=updates&live=sse&offset=" + admitted.Offset
-			straight, err := client.Get(claimed(t, engine, ada.Account.ID).URL + "/agents/central/x" + query)
-			if err != nil {
-				t.Fatal(err)
-			}
+			straight := s.straight(t, ada.Account.ID, "/agents/central/x"+query)
 			defer straight.Body.Close()
 			through := s.openStream(t, "/v1/ada/personal/agents/central/x"+query, by(key))
 			defer through.Body.Close()
@@ -311,10 +313,10 @@ func TestAThousandStreamsAreHeld(t *testing.T) {
 	if soak {
 		many = 1000
 	}
-	for mode, two := range map[string]bool{"one process": false, "two processes": true} {
+	for mode, place := range places {
 		t.Run(mode, func(t *testing.T) {
-			s := open(t, sqldbtest.SQLite(t), accounttest.Options{}, func(c *gateway.Config) { c.Streams, c.Rate, c.Burst = 2*many, 1e6, 1e6 })
-			s.start(t, two)
+			s := open(t, place.address(t), accounttest.Options{}, func(c *gateway.Config) { c.Streams, c.Rate, c.Burst = 2*many, 1e6, 1e6 })
+			s.start(t, place.apart)
 			_, key := s.talked(t, "n=1")
 			path := strings.Replace(following, "offset=-1", "offset="+s.settled(t, key), 1)
 			began := time.Now()
