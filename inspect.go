@@ -51,6 +51,28 @@ func (s Scoped) ListRuns(ctx context.Context, f RunFilter) (RunList, error) {
 	return list, nil
 }
 
+// AllRuns is a page of the runs of every scope, newest first; each says whose it is.
+type AllRuns struct {
+	Runs       []workflow.Run // without input and outcome
+	NextCursor string
+}
+
+// ListAllRuns lists the runs of all scopes, newest first. Of the filter, Workflow is not looked at.
+func (rt *Runtime) ListAllRuns(ctx context.Context, f RunFilter) (AllRuns, error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultRuns
+	}
+	page, err := rt.store.ListRuns(ctx, RunQuery{All: true, Status: f.Status, Before: parseRunCursor(f.Cursor), Limit: min(f.Limit, maxRuns)})
+	if err != nil {
+		return AllRuns{}, fmt.Errorf("list all runs: %w", err)
+	}
+	list := AllRuns{Runs: page.Runs}
+	if page.More {
+		list.NextCursor = runCursor(page.Runs[len(page.Runs)-1])
+	}
+	return list, nil
+}
+
 type cursor struct {
 	StartedAt workflow.Time `json:"s"`
 	RunID     string        `json:"r"`

@@ -288,6 +288,7 @@ type Queue interface {
 // RunQuery asks for a page of runs. Zero fields do not filter.
 type RunQuery struct {
 	Scope    string
+	All      bool // of every scope: then Scope and Workflow do not filter, and each run says whose it is
 	Status   workflow.Status
 	Workflow string
 	Before   string // the run id of the last row seen; empty starts at the newest
@@ -327,7 +328,7 @@ type Index interface {
 	GetRun(ctx context.Context, scope, id string) (workflow.Run, error)
 	// FindRun names a run's stream, without its input and outcome; another scope's run is ErrNotFound.
 	FindRun(ctx context.Context, scope, id string) (Stream, error)
-	// ListRuns pages through the runs of a scope by run id, newest first.
+	// ListRuns pages through the runs of a scope, or of all, by run id, newest first.
 	ListRuns(ctx context.Context, q RunQuery) (RunPage, error)
 	// Submissions lists a stream's unsettled work in order, at most the first 1,000.
 	Submissions(ctx context.Context, s Stream) ([]Submission, error)

@@ -72,8 +72,12 @@ func (s *Store) openBlob(ctx context.Context, scope string, b svc.Blob) (io.Read
 
 // blobPath keeps scopes apart by a hash of their name: a scope holds slashes.
 func (s *Store) blobPath(scope, name string) string {
+	return filepath.Join(blobFolder(s.db, scope), name)
+}
+
+func blobFolder(db *sqldb.DB, scope string) string {
 	sum := sha256.Sum256([]byte(scope))
-	return s.db.Folder().Path("blobs", hex.EncodeToString(sum[:16]), name)
+	return db.Folder().Path("blobs", hex.EncodeToString(sum[:16]))
 }
 
 // putFile writes, syncs and renames, so that a name never stands for half the bytes.

@@ -71,11 +71,14 @@ func (s *Store) ListRuns(ctx context.Context, q svc.RunQuery) (page svc.RunPage,
 	}
 	err = s.read(ctx, "list runs", func(tx *sqldb.Tx) error {
 		query, args := runsQuery(q)
+		if q.All {
+			query, args = allRunsQuery(q)
+		}
 		rows, err := tx.Query(query, args...)
 		if err != nil {
 			return err
 		}
-		page.Runs, err = collectRuns(rows)
+		page.Runs, err = collectRuns(rows, q.All)
 		return err
 	})
 	if page.More = len(page.Runs) > q.Limit; page.More {
@@ -105,13 +108,33 @@ func runsQuery(q svc.RunQuery) (string, []any) {
 	return `SELECT * FROM (` + strings.Join(parts, " UNION ALL ") + `) AS merged` + order, append(args, q.Workflow)
 }
 
-func collectRuns(rows *sql.Rows) ([]workflow.Run, error) {
+// allRunsQuery finds the runs of every scope in one index, which has the status before the id: without a filter the three
+// states are merged.
+func allRunsQuery(q svc.RunQuery) (string, []any) {
+	const columns = `SELECT id, workflow, status, started_at, ended_at, scope FROM runs WHERE id < $1`
+	const order = ` ORDER BY id DESC, scope DESC LIMIT CAST($2 AS bigint)`
+	args := []any{q.Before, q.Limit + 1}
+	if q.Status != "" {
+		return columns + ` AND status = $3` + order, append(args, string(q.Status))
+	}
+	var parts []string
+	for i, status := range []workflow.Status{workflow.Active, workflow.Completed, workflow.Errored} {
+		parts = append(parts, fmt.Sprintf(`SELECT * FROM (%s AND status = '%s'%s) AS part%d`, columns, status, order, i))
+	}
+	return `SELECT * FROM (` + strings.Join(parts, " UNION ALL ") + `) AS merged` + order, args
+}
+
+func collectRuns(rows *sql.Rows, scoped bool) ([]workflow.Run, error) {
 	defer rows.Close()
 	var runs []workflow.Run
 	for rows.Next() {
 		var r workflow.Run
 		var ended sql.NullInt64
-		if err := rows.Scan(&r.ID, &r.Workflow, (*string)(&r.Status), (*millisTime)(&r.StartedAt), &ended); err != nil {
+		fields := []any{&r.ID, &r.Workflow, (*string)(&r.Status), (*millisTime)(&r.StartedAt), &ended}
+		if scoped {
+			fields = append(fields, &r.Scope)
+		}
+		if err := rows.Scan(fields...); err != nil {
 			return nil, err
 		}
 		if ended.Valid {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"svc.dev/svc"
@@ -24,6 +25,7 @@ var indexLaw = []sentence{
 	runsAreFilteredByStatusAndWorkflow,
 	moreIsFalseOnTheLastFullPage,
 	listOfAScopeShowsNoOther,
+	listOfAllScopesSaysWhoseEachRunIs,
 
 	submissionsTellTheirState,
 	parkedSubmissionTellsItsReason,
@@ -253,6 +255,28 @@ func listOfAScopeShowsNoOther(s *scene) {
 	equal(s, "here", ids(s.runs(svc.RunQuery{Scope: scope, Limit: 10})), []string{run(1).ID})
 	equal(s, "there", ids(s.runs(svc.RunQuery{Scope: "other", Limit: 10})), []string{run(2).ID})
 	equal(s, "nowhere", ids(s.runs(svc.RunQuery{Limit: 10})), nil)
+}
+
+func listOfAllScopesSaysWhoseEachRunIs(s *scene) {
+	mixedRuns(s)
+	s.admit(invocation(in("other", run(7))))
+	s.admit(invocation(in("", run(6))))
+	for status, want := range map[workflow.Status][]string{
+		"":              {"other 7", " 6", scope + " 5", scope + " 4", scope + " 3", scope + " 2", scope + " 1", scope + " 0"},
+		workflow.Active: {"other 7", " 6", scope + " 5", scope + " 4", scope + " 3"}, workflow.Completed: {scope + " 1", scope + " 0"}, workflow.Errored: {scope + " 2"},
+	} {
+		var got []string
+		q := svc.RunQuery{All: true, Status: status, Scope: "nobody", Limit: 2}
+		for more := true; more; {
+			p := s.runs(q)
+			for _, r := range p.Runs {
+				got = append(got, r.Scope+" "+strings.TrimLeft(r.ID[len("run_"):len(r.ID)-1], "0")+r.ID[len(r.ID)-1:])
+				q.Before = r.ID
+			}
+			more = p.More
+		}
+		equal(s, fmt.Sprintf("runs %q of all", status), got, want)
+	}
 }
 
 // states is how a stream's unsettled work is listed.

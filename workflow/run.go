@@ -22,6 +22,7 @@ const (
 // Run is a run as it is looked up.
 type Run struct {
 	ID        string
+	Scope     string // whose it is, where runs of all scopes are listed; a scope's own look-ups leave it out
 	Workflow  string
 	Status    Status
 	StartedAt time.Time

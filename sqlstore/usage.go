@@ -1,0 +1,109 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+
+	"svc.dev/svc/internal/sqldb"
+)
+
+// Usage is how many bytes a scope stores.
+type Usage struct {
+	Attachments int64 // each content once
+	Streams     int64
+}
+
+// Measure sums what a scope stores. It looks at each of its streams, so it is for now and then, not for each append.
+func Measure(ctx context.Context, db *sqldb.DB, scope string) (u Usage, err error) {
+	err = db.Read(ctx, func(tx *sqldb.Tx) error {
+		return tx.QueryRow(`SELECT
+(SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM (SELECT DISTINCT sha256, size FROM blobs WHERE scope = $1) AS contents),
+(SELECT CAST(COALESCE(SUM(bytes), 0) AS bigint) FROM streams WHERE scope = $1)`, scope).Scan(&u.Attachments, &u.Streams)
+	})
+	if err != nil {
+		return Usage{}, fmt.Errorf("measure scope: %w", err)
+	}
+	return u, nil
+}
+
+// eraseBatch is how many streams of a scope one transaction erases.
+const eraseBatch = 50
+
+// Erase destroys all that a scope stores, so that nobody can tell what it was. Whoever still works on one of its streams
+// finds it taken away. What is erased already is no error, so it may be called again; who calls sees to it that nothing new
+// is admitted.
+func Erase(ctx context.Context, db *sqldb.DB, scope string) error {
+	for {
+		n := 0
+		err := db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+			n, err = eraseStreams(tx, scope)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("erase scope: %w", err)
+		}
+		if n < eraseBatch {
+			break
+		}
+	}
+	if err := eraseBlobs(ctx, db, scope); err != nil {
+		return fmt.Errorf("erase attachments of scope: %w", err)
+	}
+	return nil
+}
+
+// eraseStreams erases some streams. Their rows stay, without a name: another stream that got such a row would get the leases
+// of this one too.
+func eraseStreams(tx *sqldb.Tx, scope string) (int, error) {
+	rows, err := tx.Query(`SELECT id, instance FROM streams WHERE scope = $1 AND kind <> '' LIMIT $2`, scope, eraseBatch)
+	if err != nil {
+		return 0, err
+	}
+	type one struct {
+		row      int64
+		instance string
+	}
+	all, err := collect(rows, func(o *one) []any { return []any{&o.row, &o.instance} })
+	if err != nil {
+		return 0, err
+	}
+	for _, o := range all {
+		if err := eraseStream(tx, scope, o.instance, o.row); err != nil {
+			return 0, err
+		}
+	}
+	return len(all), nil
+}
+
+// eraseStream takes a stream from whoever works on it, and then deletes what it holds.
+func eraseStream(tx *sqldb.Tx, scope, instance string, row int64) error {
+	_, err := tx.Exec(`UPDATE streams SET dropped = TRUE, kind = '', name = '', instance = $2, done_seq = next_seq, owner = NULL, epoch = epoch + 1,
+abort_seq = -1, attempts = 0, reason = '', part = 0, messages = 0, open_from = -1, context_from = -1, bytes = 0, closed = FALSE WHERE id = $1`,
+		row, "erased-"+strconv.FormatInt(row, 10))
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{"batches", "messages", "submissions", "blobs"} {
+		if _, err := tx.Exec(`DELETE FROM `+table+` WHERE stream = $1`, row); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(`DELETE FROM runs WHERE scope = $1 AND id = $2`, scope, instance)
+	return err
+}
+
+// eraseBlobs destroys the contents of a scope's attachments: files beside a SQLite database, rows on PostgreSQL.
+func eraseBlobs(ctx context.Context, db *sqldb.DB, scope string) error {
+	if db.Dialect() == sqldb.Postgres {
+		return db.Write(ctx, func(tx *sqldb.Tx) error {
+			_, err := tx.Exec(`DELETE FROM blob_chunks WHERE scope = $1`, scope)
+			return err
+		})
+	}
+	if db.Folder() == nil {
+		return nil
+	}
+	return os.RemoveAll(blobFolder(db, scope))
+}

@@ -1,0 +1,88 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"svc.dev/svc"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/sqlstore"
+)
+
+// TestAScopeIsMeasuredAndErasedAlone stores the same in two scopes, and erases one of them while it is worked on.
+func TestAScopeIsMeasuredAndErasedAlone(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		ctx := t.Context()
+		db, err := sqldb.Open(ctx, address, sqldb.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		if err := db.Migrate(ctx, sqlstore.Migrations); err != nil {
+			t.Fatal(err)
+		}
+		s, err := sqlstore.New(ctx, db, sqlstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		leases := map[string]*svc.Lease{}
+		for _, scope := range []string{"users/ada/shop", "users/eve/shop"} {
+			leases[scope] = fill(t, s, scope)
+			if u, err := sqlstore.Measure(ctx, db, scope); err != nil || u != (sqlstore.Usage{Attachments: 5, Streams: 10}) {
+				t.Fatalf("%s: %+v %v", scope, u, err)
+			}
+		}
+		for range 2 {
+			if err := sqlstore.Erase(ctx, db, "users/ada/shop"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if u, err := sqlstore.Measure(ctx, db, "users/ada/shop"); err != nil || u != (sqlstore.Usage{}) {
+			t.Errorf("%+v %v", u, err)
+		}
+		if _, err := s.Append(ctx, *leases["users/ada/shop"], svc.Commit{Data: []byte("late"), N: 1}); !errors.Is(err, svc.ErrFenced) {
+			t.Errorf("who still works there goes on: %v", err)
+		}
+		if _, _, err := s.Get(ctx, leases["users/ada/shop"].Stream, "one"); !errors.Is(err, svc.ErrNotFound) {
+			t.Errorf("attachment: %v", err)
+		}
+		if _, err := s.Append(ctx, *leases["users/eve/shop"], svc.Commit{Data: []byte("more"), N: 1}); err != nil {
+			t.Errorf("the other scope is broken: %v", err)
+		}
+		if _, body, err := s.Get(ctx, leases["users/eve/shop"].Stream, "one"); err != nil {
+			t.Errorf("the other's attachment: %v", err)
+		} else {
+			_ = body.Close()
+		}
+	})
+}
+
+// fill leaves 60 streams in a scope, ten bytes in one of them, and one content under two names.
+func fill(t *testing.T, s *sqlstore.Store, scope string) *svc.Lease {
+	t.Helper()
+	blob, err := s.Put(t.Context(), scope, strings.NewReader("12345"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *svc.Lease
+	for i := range 60 {
+		a := svc.Admission{
+			Stream: svc.Stream{Scope: scope, Kind: svc.KindAgent, Name: "central", ID: "c" + strings.Repeat("x", i)}, Submission: scope + strings.Repeat("x", i), Kind: svc.Direct,
+			Owner: &svc.Owner{Node: "n", Boot: "b"}, Blobs: []svc.Attachment{{ID: "one", Blob: blob}, {ID: "two", Blob: blob}},
+		}
+		r, err := s.Admit(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if held == nil {
+			held = r.Lease
+		}
+	}
+	if _, err := s.Append(t.Context(), *held, svc.Commit{Data: []byte("0123456789"), N: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return held
+}
