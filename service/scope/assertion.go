@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -52,6 +53,8 @@ type Forward struct {
 	Key ed25519.PrivateKey
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
+
+	next atomic.Pointer[Forward] // what counts instead; nil: this one
 }
 
 // Sign replaces every identity header of an outbound request by the claims. A body of known length up to 1 MiB is hashed
@@ -69,15 +72,16 @@ func (f *Forward) Sign(r *http.Request, c Claims) error {
 	if a.Body, err = hashBody(r); err != nil {
 		return fmt.Errorf("hash body: %w", err)
 	}
-	signed, err := f.sign(a)
+	with := f.present()
+	signed, err := with.sign(a)
 	if err != nil {
 		return fmt.Errorf("sign assertion: %w", err)
 	}
 	c.set(r.Header)
 	r.Header.Set(HeaderAssertion, signed)
-	r.Header.Set(HeaderToken, f.Token)
+	r.Header.Set(HeaderToken, with.Token)
 	if c.Authority == StaffAuth {
-		r.Header.Set(HeaderToken, f.AdminToken)
+		r.Header.Set(HeaderToken, with.AdminToken)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -29,6 +30,7 @@ type Guard struct {
 	Now func() time.Time
 
 	seen seen
+	next atomic.Pointer[Guard] // what counts instead; nil: this one
 }
 
 // maxAccepted is how many tokens and keys count at once: one, and the one that it replaces.
@@ -70,8 +72,8 @@ func (g *Guard) Check(r *http.Request) (Claims, error) {
 
 // checkWire goes through the checks in the order of the contract.
 func (g *Guard) checkWire(r *http.Request) (Claims, error) {
-	token := r.Header.Get(HeaderToken)
-	customer, staff := accepted(token, g.Tokens), accepted(token, g.AdminTokens)
+	token, now := r.Header.Get(HeaderToken), g.present()
+	customer, staff := accepted(token, now.Tokens), accepted(token, now.AdminTokens)
 	if !customer && !staff || len(r.Header.Values(HeaderToken)) != 1 {
 		return Claims{}, fault.New(RuntimeUnauthorized, "This runtime is private.", "")
 	}
@@ -89,7 +91,7 @@ func (g *Guard) checkWire(r *http.Request) (Claims, error) {
 	if (c.Authority == StaffAuth) != staff || c.Scope == Admin && !staff {
 		return Claims{}, fault.New(AdminRequired, "Only staff may do this.", "")
 	}
-	a, err := g.verify(r)
+	a, err := g.verify(r, now.Keys)
 	if err != nil || !a.agrees(c) {
 		return Claims{}, fault.New(AssertionInvalid, "The assertion is not valid.", "").Because(err)
 	}
@@ -108,13 +110,13 @@ func accepted(token string, all []string) bool {
 }
 
 // verify opens the assertion of a request, once.
-func (g *Guard) verify(r *http.Request) (assertion, error) {
+func (g *Guard) verify(r *http.Request, keys []ed25519.PublicKey) (assertion, error) {
 	var a assertion
 	signed, err := jose.ParseSignedCompact(r.Header.Get(HeaderAssertion), []jose.SignatureAlgorithm{jose.EdDSA})
 	if err != nil {
 		return a, err
 	}
-	text, err := g.open(signed)
+	text, err := open(signed, keys)
 	if err != nil {
 		return a, err
 	}
@@ -124,8 +126,8 @@ func (g *Guard) verify(r *http.Request) (assertion, error) {
 	return a, g.judge(a, r)
 }
 
-func (g *Guard) open(signed *jose.JSONWebSignature) ([]byte, error) {
-	for _, key := range g.Keys {
+func open(signed *jose.JSONWebSignature, keys []ed25519.PublicKey) ([]byte, error) {
+	for _, key := range keys {
 		if signed.Signatures[0].Header.KeyID == keyID(key) {
 			return signed.Verify(key)
 		}

@@ -13,7 +13,7 @@ import (
 // Owner is whose secrets are meant; the same name of two owners is two secrets.
 type Owner struct {
 	Kind  string // Service, Account or Business
-	Scope string // "" of Service, an acc_ id of Account, users/u/b of Business
+	Scope string // "" of Service, an acc_ id of Account, users/u/b of Business, and admin, the workspace of the staff
 }
 
 // The kinds of owners.
@@ -62,7 +62,7 @@ func (o Owner) check() error {
 	case Account:
 		ok = ok && strings.HasPrefix(o.Scope, "acc_")
 	case Business:
-		ok = ok && strings.HasPrefix(o.Scope, "users/")
+		ok = ok && (strings.HasPrefix(o.Scope, "users/") || o.Scope == "admin")
 	default:
 		ok = false
 	}
