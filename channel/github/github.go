@@ -37,6 +37,8 @@ type Config struct {
 	App string
 	// Instance names the conversation that an event belongs to. Defaults to Event.Instance.
 	Instance func(Event) string
+	// Accept chooses the events that the agent is told of; all others are answered and left at that. Defaults to every one.
+	Accept func(Event) bool
 	// MaxBody is the largest body in bytes. Defaults to 25 MiB, more than GitHub sends.
 	MaxBody int64
 	// Now is the clock. Defaults to time.Now.
@@ -46,24 +48,35 @@ type Config struct {
 }
 
 // New makes the channel. It panics if something needed is missing.
-func New(c Config) *svc.Channel {
+func New(c Config) *svc.Channel { return hook.New(c.hook()) }
+
+// Handler takes the deliveries of an app whose signature was checked where they arrived: it checks none, and needs no
+// Secret. It stands only where nobody but that place can send to it. It panics if something needed is missing.
+func Handler(c Config) http.Handler { return hook.Believed(c.hook()) }
+
+// hook is the configuration with its defaults, as all webhooks have it.
+func (c Config) hook() (hook.Config, provider) {
 	if c.Name == "" {
 		c.Name = "github"
 	}
 	if c.Instance == nil {
 		c.Instance = Event.Instance
 	}
+	if c.Accept == nil {
+		c.Accept = func(Event) bool { return true }
+	}
 	if c.MaxBody <= 0 {
 		c.MaxBody = 25 << 20
 	}
-	return hook.New(hook.Config{
+	return hook.Config{
 		Name: c.Name, Path: "/events", Secret: c.Secret, Inbox: c.Inbox, Agent: c.Agent, MaxBody: c.MaxBody, Now: c.Now, Log: c.Log,
-	}, provider{app: c.App, instance: c.Instance})
+	}, provider{app: c.App, instance: c.Instance, accept: c.Accept}
 }
 
 type provider struct {
 	app      string
 	instance func(Event) string
+	accept   func(Event) bool
 }
 
 func (provider) Signature(h http.Header, _ time.Time) (hook.Signature, error) {
@@ -93,6 +106,8 @@ func (p provider) Read(h http.Header, body []byte) (hook.Delivery, error) {
 		return hook.Delivery{Reply: &hook.Reply{Status: http.StatusOK, Body: map[string]bool{"ok": true}}}, nil
 	case p.own(e):
 		return hook.Ignored("an event of our own"), nil
+	case !p.accept(e):
+		return hook.Ignored("an event that the agent is not told of"), nil
 	}
 	return hook.Delivery{
 		Instance: p.instance(e),

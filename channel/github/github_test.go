@@ -1,6 +1,7 @@
 package github_test
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -66,6 +67,47 @@ func TestInstanceIsChosenByConfig(t *testing.T) {
 	})
 	if len(kept) != 1 || kept[0].Instance != "octocat" {
 		t.Errorf("dispatched %v", kept)
+	}
+}
+
+func TestOnlyWhatIsAcceptedIsDispatched(t *testing.T) {
+	written := func(c *github.Config) { c.Accept = func(e github.Event) bool { return e.Text != nil } }
+	w, kept := deliver(t, "push", hooktest.Recorded(t, "push"), written)
+	if w.Code != http.StatusAccepted || w.Body.String() != `{"ignored":"an event that the agent is not told of"}` || len(kept) != 0 {
+		t.Errorf("answered %d %s, dispatched %v", w.Code, w.Body, kept)
+	}
+	if _, kept = deliver(t, "issue_comment", hooktest.Recorded(t, "issue_comment.created"), written); len(kept) != 1 {
+		t.Errorf("dispatched %v", kept)
+	}
+}
+
+func TestAHandlerOfCheckedDeliveriesAsksForNoSignature(t *testing.T) {
+	body := hooktest.Recorded(t, "issue_comment.created")
+	post := func(media, event string, body []byte) (*httptest.ResponseRecorder, []hooktest.Dispatched) {
+		var inbox hooktest.Inbox
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(body))
+		r.Header = http.Header{"Content-Type": {media}, "X-Github-Event": {event}, "X-Github-Delivery": {delivery}}
+		w := httptest.NewRecorder()
+		github.Handler(github.Config{Inbox: &inbox, Agent: "triage", MaxBody: 64 << 10}).ServeHTTP(w, r)
+		return w, inbox.Kept
+	}
+	if w, kept := post("application/json", "issue_comment", body); w.Code != http.StatusAccepted || len(kept) != 1 || kept[0].Key != delivery {
+		t.Errorf("answered %d %s, dispatched %v", w.Code, w.Body, kept)
+	}
+	// All else is looked at as ever.
+	for name, c := range map[string]struct {
+		media, event string
+		body         []byte
+		status       int
+	}{
+		"no JSON":   {"text/plain", "issue_comment", body, http.StatusUnsupportedMediaType},
+		"no event":  {"application/json", "", body, http.StatusBadRequest},
+		"no object": {"application/json", "push", []byte("[]"), http.StatusBadRequest},
+		"too large": {"application/json", "push", bytes.Repeat([]byte(" "), 65<<10), http.StatusRequestEntityTooLarge},
+	} {
+		if w, kept := post(c.media, c.event, c.body); w.Code != c.status || len(kept) != 0 {
+			t.Errorf("%s: answered %d %s, dispatched %v", name, w.Code, w.Body, kept)
+		}
 	}
 }
 

@@ -63,9 +63,30 @@ func Ignored(why string) Delivery {
 
 // New makes a channel of one route. It panics for one that could not be served.
 func New(c Config, p Provider) *svc.Channel {
-	switch {
-	case c.Secret == nil:
+	if c.Secret == nil {
 		panic("channel " + c.Name + ": Config.Secret is missing")
+	}
+	return &svc.Channel{Name: c.Name, Routes: []svc.ChannelRoute{
+		{Method: http.MethodPost, Path: c.Path, Handler: newHook(c, p)},
+	}}
+}
+
+// Believed takes requests whose sender was believed before they come here: it asks for no signature and no secret. It
+// panics for what could not be served.
+func Believed(c Config, p Provider) http.Handler {
+	h := newHook(c, p)
+	h.believes = true
+	return h
+}
+
+type hook struct {
+	Config
+	provider Provider
+	believes bool // whoever comes here
+}
+
+func newHook(c Config, p Provider) *hook {
+	switch {
 	case c.Inbox == nil:
 		panic("channel " + c.Name + ": Config.Inbox is missing")
 	case c.Agent == "":
@@ -77,14 +98,7 @@ func New(c Config, p Provider) *svc.Channel {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &svc.Channel{Name: c.Name, Routes: []svc.ChannelRoute{
-		{Method: http.MethodPost, Path: c.Path, Handler: &hook{Config: c, provider: p}},
-	}}
-}
-
-type hook struct {
-	Config
-	provider Provider
+	return &hook{Config: c, provider: p}
 }
 
 func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -110,26 +124,38 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) (Delivery, error)
 	if err := checkMediaType(r); err != nil {
 		return Delivery{}, err
 	}
-	signature, err := h.provider.Signature(r.Header, h.Now())
+	body, err := h.believe(w, r)
 	if err != nil {
 		return Delivery{}, err
-	}
-	body, err := h.body(w, r)
-	if err != nil {
-		return Delivery{}, err
-	}
-	secrets, err := h.Secret(r.Context())
-	if err != nil {
-		return Delivery{}, fmt.Errorf("find secret: %w", err)
-	}
-	if !signature.Holds(secrets, body) {
-		return Delivery{}, Unsigned("")
 	}
 	d, err := h.provider.Read(r.Header, body)
 	if err == nil && d.Reply == nil {
 		err = checkInstance(d.Instance)
 	}
 	return d, err
+}
+
+// believe reads a body that its signature holds for, or refuses it.
+func (h *hook) believe(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if h.believes {
+		return h.body(w, r)
+	}
+	signature, err := h.provider.Signature(r.Header, h.Now())
+	if err != nil {
+		return nil, err
+	}
+	body, err := h.body(w, r)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := h.Secret(r.Context())
+	if err != nil {
+		return nil, fmt.Errorf("find secret: %w", err)
+	}
+	if !signature.Holds(secrets, body) {
+		return nil, Unsigned("")
+	}
+	return body, nil
 }
 
 func checkMediaType(r *http.Request) error {
