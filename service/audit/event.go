@@ -68,6 +68,8 @@ func (l *Log) resolve(ctx context.Context, e Event) (Event, error) {
 	if e.Outcome == "" {
 		e.Outcome = Allow
 	}
+	// What staff do by the authority of the service, wherever it is done, the service is told too.
+	e.Service = e.Service || s.Authority == "admin"
 	e.Source = s
 	e.At = time.UnixMilli(l.config.Now().UnixMilli()).UTC()
 	e.Count = 0

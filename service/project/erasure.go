@@ -26,11 +26,14 @@ func (p *Projects) Erase(ctx context.Context, o Owner) error {
 			return fmt.Errorf("erase projects: %w", err)
 		}
 	}
-	// Only folders that are empty go: username and business first hold nothing else.
+	// Only folders that are empty go.
 	for _, name := range []string{place, path.Dir(place)} {
 		if err := p.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			p.Log.Warn("folder of an erased workspace stays", "error", err)
 		}
+	}
+	if user := path.Dir(path.Dir(place)); user != "." {
+		_ = p.root.Remove(user) // it stays where there are other workspaces in it
 	}
 	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(`DELETE FROM storage_quotas WHERE scope = $1 AND NOT EXISTS (SELECT 1 FROM projects WHERE scope = $1)`, o.Scope)

@@ -5,9 +5,9 @@ func OnStep(p *Projects, fn func(stage string)) { p.step = fn }
 
 // Remeasure forgets when scopes were measured.
 func Remeasure(p *Projects) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	clear(p.measured)
+	p.gauge.mu.Lock()
+	defer p.gauge.mu.Unlock()
+	clear(p.gauge.seen)
 }
 
 // SetSlack is how many bytes git may take besides the content itself.

@@ -17,7 +17,15 @@ const pullLife = time.Minute
 // beginPull takes the lease of a project's pulls; the pull is audited here, as one act.
 func (p *Projects) beginPull(ctx context.Context, by audit.Actor, o Owner, slug string) (*operation, error) {
 	op := &operation{id: newID(), by: by, quiet: true, lasts: true}
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+	is, err := p.find(ctx, o, slug)
+	if err == nil && is.Repository == nil {
+		// Who could not follow any is told that first.
+		err = p.Connected(ctx, o.Scope)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
 		if op.record, err = find(tx, o, slug); err != nil {
 			return err
 		}

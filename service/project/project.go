@@ -20,7 +20,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
@@ -69,6 +68,8 @@ type Config struct {
 	// Token is a token that reads the repository through an installation, which must be one of the scope's. Defaults to
 	// none: no project can follow a repository.
 	Token func(ctx context.Context, scope string, installationID int64, owner, name string) (string, error)
+	// Connected refuses a scope that has no connection to a provider. Defaults to none: nobody is asked.
+	Connected func(ctx context.Context, scope string) error
 	// Hosts is where the repositories of a provider lie. Defaults to github at https://github.com.
 	Hosts map[string]string
 	// Git is the program that fetches, a path or a name on the PATH; without it no project can follow a repository.
@@ -113,6 +114,9 @@ func (c *Config) setDefaults() {
 	if c.Removed == nil {
 		c.Removed = func(*sqldb.Tx, string, string) error { return nil }
 	}
+	if c.Connected == nil {
+		c.Connected = func(context.Context, string) error { return nil }
+	}
 	if c.Hosts == nil {
 		c.Hosts = map[string]string{"github": "https://github.com"}
 	}
@@ -136,10 +140,8 @@ func (c *Config) setDefaults() {
 // Projects is the projects of a service, safe for concurrent use. Several nodes have one each.
 type Projects struct {
 	Config
-	root *os.Root
-
-	mu       sync.Mutex
-	measured map[string]time.Time // scopes
+	root  *os.Root
+	gauge *Gauge
 
 	slack int64              // bytes that git may take besides the content itself
 	step  func(stage string) // told by tests where a change stands
@@ -161,7 +163,8 @@ func New(c Config) (*Projects, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open folder of projects: %w", err)
 	}
-	return &Projects{Config: c, root: root, measured: map[string]time.Time{}, slack: defaultSlack, step: func(string) {}}, nil
+	gauge := NewGauge(c.DB, c.Limit, c.Measure)
+	return &Projects{Config: c, root: root, gauge: gauge, slack: defaultSlack, step: func(string) {}}, nil
 }
 
 // Close lets go of the folder. Nothing may run any more.

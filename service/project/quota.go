@@ -24,12 +24,12 @@ func (q quota) free() int64 { return q.limit - q.total() - q.reserved }
 
 func (q quota) refuse(asked int64) error { return overQuota(q.limit, q.total(), asked) }
 
-// readQuota is the row of a scope, and zeros where it never stored anything.
-func (p *Projects) readQuota(tx *sqldb.Tx, scope, suffix string) (q quota, found bool, err error) {
+// readQuota is the row of a scope, and zeros where it never stored anything. The limit is that of a row without its own.
+func readQuota(tx *sqldb.Tx, scope string, limit int64, suffix string) (q quota, found bool, err error) {
 	err = tx.QueryRow(`SELECT COALESCE(limit_bytes, $2), used, reserved, attachments, streams, measured_at FROM storage_quotas WHERE scope = $1`+suffix,
-		scope, p.Limit).Scan(&q.limit, &q.used, &q.reserved, &q.attachments, &q.streams, &q.measuredAt)
+		scope, limit).Scan(&q.limit, &q.used, &q.reserved, &q.attachments, &q.streams, &q.measuredAt)
 	if errors.Is(err, sql.ErrNoRows) {
-		return quota{limit: p.Limit}, false, nil
+		return quota{limit: limit}, false, nil
 	}
 	if err != nil {
 		return q, false, fmt.Errorf("read quota: %w", err)
@@ -41,14 +41,14 @@ func (p *Projects) readQuota(tx *sqldb.Tx, scope, suffix string) (q quota, found
 // reservations, the files and the announced changes of the scope.
 func (p *Projects) lockQuota(tx *sqldb.Tx, scope string) (quota, error) {
 	suffix := locked(tx, "FOR UPDATE")
-	q, found, err := p.readQuota(tx, scope, suffix)
+	q, found, err := readQuota(tx, scope, p.Limit, suffix)
 	if err != nil || found {
 		return q, err
 	}
 	if _, err := tx.Exec("INSERT INTO storage_quotas (scope) VALUES ($1) ON CONFLICT (scope) DO NOTHING", scope); err != nil {
 		return q, fmt.Errorf("make quota: %w", err)
 	}
-	q, _, err = p.readQuota(tx, scope, suffix)
+	q, _, err = readQuota(tx, scope, p.Limit, suffix)
 	return q, err
 }
 

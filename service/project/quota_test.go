@@ -464,3 +464,41 @@ func TestAProjectHasAMostNumberOfFiles(t *testing.T) {
 	s.write("site", "2", "again")
 	s.agree()
 }
+
+// TestALimitBelowWhatIsPeekedHolds sends a body of unknown length that is read whole before anything is reserved.
+func TestALimitBelowWhatIsPeekedHolds(t *testing.T) {
+	s := one(t, project.Config{MaxFile: 1000})
+	s.create("site")
+	refused(t, s.send("f", stream{io.LimitReader(zeros{}, 1001)}, project.Unknown), fault.BodyTooLarge)
+	if err := s.send("f", stream{io.LimitReader(zeros{}, 1000)}, project.Unknown); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAGaugeRefusesNewWorkAndWritesNothing(t *testing.T) {
+	each(t, project.Config{}, func(t *testing.T, s *scene) {
+		streams := int64(0)
+		g := project.NewGauge(s.db, 100, func(context.Context, string) (int64, int64, error) { return 10, streams, nil })
+		for _, scope := range []string{shop.Scope, bakery.Scope, "admin"} {
+			if err := g.Admit(t.Context(), scope); err != nil {
+				t.Error(err)
+			}
+		}
+		if all, err := s.AllStorage(t.Context(), project.Query{}); err != nil || len(all.Items) != 0 {
+			t.Errorf("%+v %v", all, err)
+		}
+		s.create("site")
+		s.write("site", "a", strings.Repeat("x", 89))
+		if err := g.Admit(t.Context(), shop.Scope); err != nil {
+			t.Error(err)
+		}
+		s.write("site", "b", "x")
+		f := refused(t, g.Admit(t.Context(), shop.Scope), project.StorageQuotaExceeded)
+		if f.Meta["limitBytes"] != int64(100) || f.Meta["usedBytes"] != int64(100) {
+			t.Errorf("meta %v", f.Meta)
+		}
+		if err := g.Admit(t.Context(), bakery.Scope); err != nil {
+			t.Error(err)
+		}
+	})
+}

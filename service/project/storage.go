@@ -54,7 +54,7 @@ func (p *Projects) Storage(ctx context.Context, scope string) (Storage, error) {
 
 func (p *Projects) quotaOf(ctx context.Context, scope string) (q quota, err error) {
 	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		q, _, err = p.readQuota(tx, scope, "")
+		q, _, err = readQuota(tx, scope, p.Limit, "")
 		return err
 	})
 	return q, err
@@ -81,16 +81,7 @@ func (q quota) state() string {
 }
 
 // Admit refuses new work in a workspace that is full.
-func (p *Projects) Admit(ctx context.Context, scope string) error {
-	if err := p.measure(ctx, scope); err != nil {
-		return err
-	}
-	q, err := p.quotaOf(ctx, scope)
-	if err != nil || q.total() < q.limit {
-		return err
-	}
-	return q.refuse(0)
-}
+func (p *Projects) Admit(ctx context.Context, scope string) error { return p.gauge.Admit(ctx, scope) }
 
 // SetLimit gives a workspace a limit of its own; a negative one is that of everybody.
 func (p *Projects) SetLimit(ctx context.Context, by audit.Actor, scope string, bytes int64) error {

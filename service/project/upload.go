@@ -44,6 +44,9 @@ func (p *Projects) Write(ctx context.Context, by audit.Actor, o Owner, slug, pat
 	if err := u.peek(); err != nil {
 		return f, false, err
 	}
+	if u.Size > p.MaxFile {
+		return f, false, tooLarge(p.MaxFile)
+	}
 	return p.upload(ctx, &operation{record: r, id: newID(), by: by}, path, was, u)
 }
 

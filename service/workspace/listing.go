@@ -51,6 +51,20 @@ type Case struct {
 	Reason string // why it is suspended
 }
 
+func scanCase(row scanner) (c Case, err error) {
+	c.Workspace, err = scanWorkspace(row, &c.Reason)
+	return c, err
+}
+
+// oneCase is the workspace of an id that is known to be there.
+func oneCase(tx *sqldb.Tx, id string) (Case, error) {
+	c, err := scanCase(tx.QueryRow("SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.id = $1", id))
+	if err != nil {
+		return c, fmt.Errorf("find workspace: %w", err)
+	}
+	return c, nil
+}
+
 // All is the workspaces of everybody, those that wait for their erasure too, for staff. They are found by their owner's
 // username too.
 func (w *Workspaces) All(ctx context.Context, by Caller, q Query) (p Page[Case], err error) {
@@ -64,10 +78,7 @@ func (w *Workspaces) All(ctx context.Context, by Caller, q Query) (p Page[Case],
 	err = w.DB.Read(ctx, func(tx *sqldb.Tx) error {
 		rows, err := tx.Query("SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.erased_at IS NULL AND ("+called+` OR w.scope LIKE LOWER($4) ESCAPE '\')`+listed,
 			s.after.at, s.after.id, s.limit+1, s.pattern)
-		all, err := collect(rows, err, func(row scanner) (c Case, err error) {
-			c.Workspace, err = scanWorkspace(row, &c.Reason)
-			return c, err
-		})
+		all, err := collect(rows, err, scanCase)
 		p = cut(all, s.limit, func(c Case) place { return placeOf(c.CreatedAt, c.ID) })
 		return err
 	})

@@ -153,7 +153,7 @@ var elsewhere = map[string]string{
 	"Create": "TestABusinessIsMadeUnderItsOwner", "List": "TestAListHoldsOnesOwn", "Deleted": "TestADeletedWorkspaceComesBackWithinItsHold",
 	"All": "TestOnlyStaffSeeAllWorkspaces", "Suspend": "TestOnlyAdministratorsSuspend", "Reinstate": "TestOnlyAdministratorsSuspend",
 	"Leave": "TestEverybodyMayLeave", "Accept": "TestAnInvitationIsForOneAddress", "Erase": "TestAnErasedWorkspaceLeavesATombstone",
-	"Sweep": "TestInvitationsThatExpiredLongAgoAreForgotten",
+	"Sweep": "TestInvitationsThatExpiredLongAgoAreForgotten", "ProjectRole": "TestAProjectsRoleIsTheGreaterOne",
 }
 
 func TestEveryVerbHasARowInTheMatrix(t *testing.T) {

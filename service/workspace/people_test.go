@@ -163,10 +163,8 @@ func TestWhoLeavesIsInNoTeam(t *testing.T) {
 
 func (w *world) projectRole(t *testing.T, s scene, by workspace.Caller, project string) (role string) {
 	t.Helper()
-	must(t, w.db.Read(t.Context(), func(tx *sqldb.Tx) (err error) {
-		role, err = workspace.ProjectRole(tx, by.ID, s.in.ID, project)
-		return err
-	}))
+	role, err := w.ProjectRole(t.Context(), by.ID, s.in.ID, project)
+	must(t, err)
 	return role
 }
 

@@ -9,10 +9,10 @@ import (
 )
 
 // Suspend keeps everybody but staff from using a workspace until it is reinstated. The reason is for staff.
-func (w *Workspaces) Suspend(ctx context.Context, by Caller, id, reason string) (Workspace, error) {
+func (w *Workspaces) Suspend(ctx context.Context, by Caller, id, reason string) (Case, error) {
 	reason = strings.TrimSpace(reason)
 	if err := wrong("reason", checkText(reason, maxReason)); err != nil {
-		return Workspace{}, err
+		return Case{}, err
 	}
 	return w.handle(ctx, by, id, func(tx *sqldb.Tx, _ Workspace) (string, error) {
 		return "workspace.suspended", w.touch(tx, id, "suspended_at = COALESCE(suspended_at, $3), suspend_reason = $4", w.Now().UnixMilli(), reason)
@@ -20,7 +20,7 @@ func (w *Workspaces) Suspend(ctx context.Context, by Caller, id, reason string) 
 }
 
 // Reinstate ends a suspension, and undoes a deletion within its hold.
-func (w *Workspaces) Reinstate(ctx context.Context, by Caller, id string) (Workspace, error) {
+func (w *Workspaces) Reinstate(ctx context.Context, by Caller, id string) (Case, error) {
 	return w.handle(ctx, by, id, func(tx *sqldb.Tx, one Workspace) (string, error) {
 		deleted := !one.EraseAt.IsZero()
 		if deleted && !one.restorable(w.Now()) {
@@ -34,7 +34,7 @@ func (w *Workspaces) Reinstate(ctx context.Context, by Caller, id string) (Works
 }
 
 // handle does what staff do to any workspace, and tells it in its chain and in the service's.
-func (w *Workspaces) handle(ctx context.Context, by Caller, id string, fn func(*sqldb.Tx, Workspace) (action string, err error)) (one Workspace, err error) {
+func (w *Workspaces) handle(ctx context.Context, by Caller, id string, fn func(*sqldb.Tx, Workspace) (action string, err error)) (one Case, err error) {
 	if by.Kind != audit.Account || by.Staff != StaffAdmin {
 		return one, adminRequired()
 	}
@@ -56,10 +56,10 @@ func (w *Workspaces) handle(ctx context.Context, by Caller, id string, fn func(*
 		if err != nil {
 			return err
 		}
-		if one, _, err = oneWorkspace(tx, "w.id = $1", id); err != nil || action == "" {
+		if one, err = oneCase(tx, id); err != nil || action == "" {
 			return err
 		}
-		return w.tell(ctx, tx, seat{Membership: Membership{Workspace: one}, by: by}, audit.Event{Action: action, Target: one.target()})
+		return w.tell(ctx, tx, seat{Membership: Membership{Workspace: one.Workspace}, by: by}, audit.Event{Action: action, Target: one.target()})
 	})
 	return one, err
 }

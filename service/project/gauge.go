@@ -1,0 +1,99 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+)
+
+const (
+	// measureEvery is how old a measurement may be, unless it takes long.
+	measureEvery = time.Second
+	// measureShare bounds the part of the time that is spent on measuring one scope: one in so many.
+	measureShare = 20
+	// maxMeasured is how many scopes are remembered to have been measured lately.
+	maxMeasured = 4096
+)
+
+// Gauge tells whether there is room in a workspace, to who changes no files: it only reads. It is safe for concurrent use.
+type Gauge struct {
+	db      *sqldb.DB
+	limit   int64
+	measure func(ctx context.Context, scope string) (attachments, streams int64, err error)
+
+	mu   sync.Mutex
+	seen map[string]reading // by scope
+}
+
+// reading is what a scope stores besides its files, as it was found.
+type reading struct {
+	attachments, streams int64
+	until                time.Time // when to look again
+}
+
+// NewGauge makes a gauge of a database whose tables stand. A limit of 0 is the default of Config, and measure may be nil, as
+// there.
+func NewGauge(db *sqldb.DB, limit int64, measure func(ctx context.Context, scope string) (attachments, streams int64, err error)) *Gauge {
+	c := Config{Limit: limit, Measure: measure}
+	c.setDefaults()
+	return &Gauge{db: db, limit: c.Limit, measure: c.Measure, seen: map[string]reading{}}
+}
+
+// Admit refuses new work in a workspace that is full.
+func (g *Gauge) Admit(ctx context.Context, scope string) error {
+	elsewhere, _, err := g.look(ctx, scope)
+	if err != nil {
+		return err
+	}
+	var q quota
+	err = g.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		q, _, err = readQuota(tx, scope, g.limit, "")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	q.attachments, q.streams = elsewhere.attachments, elsewhere.streams
+	if q.total() < q.limit {
+		return nil
+	}
+	return q.refuse(0)
+}
+
+// look is what a scope stores besides its files, and whether that was measured anew.
+func (g *Gauge) look(ctx context.Context, scope string) (r reading, anew bool, err error) {
+	began := time.Now()
+	if r, fresh := g.last(scope, began); fresh {
+		return r, false, nil
+	}
+	attachments, streams, err := g.measure(ctx, scope)
+	if err != nil {
+		return r, false, fmt.Errorf("measure storage: %w", err)
+	}
+	now := time.Now()
+	r = reading{max(attachments, 0), max(streams, 0), now.Add(max(measureEvery, measureShare*now.Sub(began)))}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.seen) >= maxMeasured {
+		clear(g.seen) // the next of each scope measures again
+	}
+	g.seen[scope] = r
+	return r, true, nil
+}
+
+// last is the reading before, if it still counts. Of those who find it too old one looks again, and the others go on with it
+// meanwhile.
+func (g *Gauge) last(scope string, now time.Time) (r reading, fresh bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, known := g.seen[scope]
+	if !known || now.Before(r.until) {
+		return r, known
+	}
+	r.until = now.Add(measureEvery)
+	g.seen[scope] = r
+	return r, false
+}
