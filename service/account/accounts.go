@@ -114,6 +114,7 @@ type Accounts struct {
 	github *github.Client
 	emails []byte      // key of the hashes by which addresses are throttled
 	box    *secret.Box // seals what a token must carry and nobody may read
+	courier
 }
 
 // New makes the accounts of a database whose tables stand.
@@ -128,7 +129,7 @@ func New(c Config) (*Accounts, error) {
 	}
 	return &Accounts{
 		Config: c, db: c.DB, hasher: newHasher(c.Scrypt, c.Log), github: client,
-		emails: c.Secrets.Derive("throttle e-mail"), box: c.Secrets.Box("account token"),
+		emails: c.Secrets.Derive("throttle e-mail"), box: c.Secrets.Box("account token"), courier: newCourier(c.Secrets.Box("provider delivery")),
 	}, nil
 }
 
@@ -142,7 +143,10 @@ func (a *Accounts) Derivations() int64 { return a.hasher.count.Load() }
 func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 	now := a.Now()
 	old := now.Add(-a.Keep).UnixMilli()
-	var total int64
+	total, err := a.EndExpiredViews(ctx)
+	if err != nil {
+		return total, err
+	}
 	for _, statement := range []struct {
 		sql    string
 		before int64
@@ -150,6 +154,8 @@ func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 		{`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE COALESCE(revoked_at, last_seen_at) < $1 LIMIT 500)`, old - max(a.Idle, a.Absolute).Milliseconds()},
 		{`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE expires_at < $1 LIMIT 500)`, old},
 		{`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE received_at < $1 LIMIT 500)`, old},
+		{`DELETE FROM dispatches WHERE delivery IN (SELECT delivery FROM dispatches WHERE created_at < $1 LIMIT 500) AND created_at < $1`, old},
+		{`DELETE FROM delivery_bodies WHERE delivery IN (SELECT delivery FROM delivery_bodies WHERE received_at < $1 LIMIT 500) AND received_at < $1`, old},
 		{`DELETE FROM installations WHERE id IN (SELECT id FROM installations WHERE deleted_at < $1 LIMIT 500)`, old},
 		{`DELETE FROM elevations WHERE session IN (SELECT session FROM elevations WHERE created_at < $1 LIMIT 500)`, now.Add(-a.AdminAbsolute).UnixMilli()},
 		{`DELETE FROM impersonations WHERE id IN (SELECT id FROM impersonations WHERE expires_at < $1 LIMIT 500)`, old},

@@ -26,29 +26,31 @@ func (i Installation) Pending() bool { return i.ID == 0 }
 
 // bind lets a workspace work with an installation, or with none yet.
 func (a *Accounts) bind(ctx context.Context, who Who, j journey, i *github.Installation) error {
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		m, err := mayInstall(tx, who, j.Scope)
-		if err != nil {
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error { return a.bindIn(ctx, tx, who, j, i) })
+}
+
+func (a *Accounts) bindIn(ctx context.Context, tx *sqldb.Tx, who Who, j journey, i *github.Installation) error {
+	m, err := mayInstall(tx, who, j.Scope)
+	if err != nil {
+		return err
+	}
+	id, action := int64(0), "installation.requested"
+	if i != nil {
+		id, action = i.ID, "installation.bound"
+		if err := a.storeInstallation(tx, j.Provider, *i); err != nil {
 			return err
 		}
-		id, action := int64(0), "installation.requested"
-		if i != nil {
-			id, action = i.ID, "installation.bound"
-			if err := a.storeInstallation(tx, j.Provider, *i); err != nil {
-				return err
-			}
-			// What was waited for has come, or something in its place.
-			if _, err := tx.Exec("DELETE FROM installation_bindings WHERE workspace = $1 AND provider = $2 AND installation = 0", m.ID, j.Provider); err != nil {
-				return fmt.Errorf("bind installation: %w", err)
-			}
-		}
-		_, err = tx.Exec(`INSERT INTO installation_bindings (workspace, provider, installation, scope, account, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`, m.ID, j.Provider, id, m.Scope, who.Account.ID, a.Now().UnixMilli())
-		if err != nil {
+		// What was waited for has come, or something in its place.
+		if _, err := tx.Exec("DELETE FROM installation_bindings WHERE workspace = $1 AND provider = $2 AND installation = 0", m.ID, j.Provider); err != nil {
 			return fmt.Errorf("bind installation: %w", err)
 		}
-		return a.Audit.Append(ctx, tx, audit.Event{Actor: who.Account.Actor(), Action: action, Target: installationTarget(id), Scope: m.Scope})
-	})
+	}
+	_, err = tx.Exec(`INSERT INTO installation_bindings (workspace, provider, installation, scope, account, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`, m.ID, j.Provider, id, m.Scope, who.Account.ID, a.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("bind installation: %w", err)
+	}
+	return a.Audit.Append(ctx, tx, audit.Event{Actor: who.Account.Actor(), Action: action, Target: installationTarget(id), Scope: m.Scope})
 }
 
 func installationTarget(id int64) audit.Target {

@@ -14,8 +14,9 @@ import (
 
 var deliveryID = regexp.MustCompile(`^[0-9A-Fa-f-]{1,64}$`)
 
-// Delivery takes what a provider tells of itself. It counts once: a delivery that comes again is a duplicate and does
-// nothing. What it changes and that it came stand in one transaction. Deliveries come in any order, and carry no time.
+// Delivery takes what a provider tells. It counts once: a delivery that comes again is a duplicate and does nothing, unless
+// passing it on was given up before. What it changes, what is left to be done about it and that it came stand in one
+// transaction. Deliveries come in any order, and carry no time.
 func (a *Accounts) Delivery(ctx context.Context, provider string, h http.Header, body []byte) (duplicate bool, err error) {
 	if err := knownProvider(provider); err != nil {
 		return false, err
@@ -32,17 +33,26 @@ func (a *Accounts) Delivery(ctx context.Context, provider string, h http.Header,
 	if err != nil {
 		return false, err
 	}
+	t := told{provider: provider, id: id, app: s.app.ID, Event: e, body: body}
 	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
 		n, err := tx.Exec(`INSERT INTO deliveries (provider, id, event, action, installation, received_at) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (provider, id) DO NOTHING`, provider, id, e.Name, e.Action, e.Installation, a.Now().UnixMilli())
 		if err != nil {
 			return fmt.Errorf("store delivery: %w", err)
 		}
-		if duplicate = n == 0; duplicate {
-			return nil
+		if n == 0 {
+			revived, err := a.revive(tx, t)
+			duplicate = !revived
+			return err
 		}
-		return a.react(ctx, tx, provider, s.app.ID, e)
+		if err := a.react(ctx, tx, provider, s.app.ID, e); err != nil {
+			return err
+		}
+		return a.leave(tx, t)
 	})
+	if err == nil && !duplicate {
+		a.wakeCourier()
+	}
 	return duplicate, err
 }
 
@@ -81,7 +91,8 @@ func (a *Accounts) react(ctx context.Context, tx *sqldb.Tx, provider string, app
 	change := map[string]string{
 		"deleted": ", deleted_at = COALESCE(deleted_at, $3)", "suspend": ", suspended_at = COALESCE(suspended_at, $3)", "unsuspend": ", suspended_at = NULL",
 	}[e.Action]
-	_, err := tx.Exec("UPDATE installations SET updated_at = $3"+change+" WHERE provider = $1 AND id = $2", provider, e.Installation, a.Now().UnixMilli())
+	_, err := tx.Exec("UPDATE installations SET updated_at = $3, selection = CASE WHEN $4 = '' THEN selection ELSE $4 END"+change+" WHERE provider = $1 AND id = $2",
+		provider, e.Installation, a.Now().UnixMilli(), e.Selection)
 	if err != nil {
 		return fmt.Errorf("note installation: %w", err)
 	}

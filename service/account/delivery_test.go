@@ -21,27 +21,34 @@ func eachHook(t *testing.T, fn func(t *testing.T, h *hub, hook string)) {
 	t.Helper()
 	t.Parallel()
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		h := newHub(t, address, accounttest.Options{Edit: func(c *account.Config) { c.Platform = publicly }})
-		h.configure(t)
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				return
-			}
-			duplicate, err := h.Delivery(r.Context(), "github", r.Header, body)
-			switch {
-			case err != nil:
-				w.Header().Set("Fault", fault.From(err).Type)
-				w.WriteHeader(http.StatusBadRequest)
-			case duplicate:
-				w.WriteHeader(http.StatusOK)
-			default:
-				w.WriteHeader(http.StatusAccepted)
-			}
-		}))
-		t.Cleanup(server.Close)
-		fn(t, h, server.URL)
+		h, hook := newHook(t, address)
+		fn(t, h, hook)
 	})
+}
+
+// newHook is a hub with an app that has a webhook, and where that leads.
+func newHook(t *testing.T, address string) (*hub, string) {
+	t.Helper()
+	h := newHub(t, address, accounttest.Options{Edit: func(c *account.Config) { c.Platform = publicly }})
+	h.configure(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		duplicate, err := h.Delivery(r.Context(), "github", r.Header, body)
+		switch {
+		case err != nil:
+			w.Header().Set("Fault", fault.From(err).Type)
+			w.WriteHeader(http.StatusBadRequest)
+		case duplicate:
+			w.WriteHeader(http.StatusOK)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return h, server.URL
 }
 
 // deliver sends a webhook and returns the answer's status and the type of the refusal.
@@ -202,6 +209,9 @@ func TestAnInstallationFollowsWhatGitHubTells(t *testing.T) {
 			if status, _ := h.deliver(t, githubtest.Delivery{Event: "installation_repositories", Body: body, To: hook}); status != 202 {
 				t.Errorf("repositories: %d", status)
 			}
+		}
+		if chosen := i.bound(t)[0].Selection; chosen != "selected" {
+			t.Errorf("of repositories it reaches: %s", chosen)
 		}
 		if status, _ := h.deliver(t, githubtest.Delivery{Event: "push", Body: h.GitHub.PushPayload(id, githubtest.Hello), To: hook}); status != 202 {
 			t.Errorf("push: %d", status)

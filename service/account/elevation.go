@@ -158,7 +158,8 @@ func (a *Accounts) lowerAll(tx *sqldb.Tx, account string) error {
 	if _, err := tx.Exec("DELETE FROM elevations WHERE account = $1", account); err != nil {
 		return fmt.Errorf("end elevations: %w", err)
 	}
-	_, err := tx.Exec("UPDATE impersonations SET ended_at = $2 WHERE staff = $1 AND ended_at IS NULL", account, a.Now().UnixMilli())
+	// Their time is over; that they ended is told with all whose time is.
+	_, err := tx.Exec("UPDATE impersonations SET expires_at = $2 WHERE staff = $1 AND ended_at IS NULL AND expires_at > $2", account, a.Now().UnixMilli())
 	if err != nil {
 		return fmt.Errorf("end impersonations: %w", err)
 	}

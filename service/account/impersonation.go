@@ -102,7 +102,7 @@ func (a *Accounts) OpenView(ctx context.Context, who Who, ticket string) (value 
 		var id, subject, reason string
 		var expires int64
 		err := tx.QueryRow(`UPDATE impersonations SET view = $4, opened_at = $3 WHERE ticket = $1 AND session = $2 AND ticket_until > $3
-			AND opened_at IS NULL AND ended_at IS NULL RETURNING id, subject, reason, expires_at`,
+			AND expires_at > $3 AND opened_at IS NULL AND ended_at IS NULL RETURNING id, subject, reason, expires_at`,
 			fingerprint(ticket), who.Session.ID, now.UnixMilli(), fingerprint(value)).Scan(&id, &subject, &reason, &expires)
 		if errors.Is(err, sql.ErrNoRows) {
 			return invalidToken()
@@ -173,20 +173,14 @@ func (a *Accounts) View(ctx context.Context, who Who, value string) (v View, fou
 // EndView ends an impersonation: one's own, and for an administrator anybody's.
 func (a *Accounts) EndView(ctx context.Context, by Who, id string) error {
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		var subject string
-		now := a.Now().UnixMilli()
-		err := tx.QueryRow(`UPDATE impersonations SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL AND expires_at > $2
-			AND (staff = $3 OR $4 = 'admin') RETURNING subject`, id, now, by.Account.ID, by.Account.Role).Scan(&subject)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound()
-		}
-		if err != nil {
-			return fmt.Errorf("end impersonation: %w", err)
-		}
-		p, _, err := oneAccount(tx, "a.id = $1", subject)
+		events, err := a.endViews(tx, "id = $2 AND expires_at > $1 AND (staff = $3 OR $4 = 'admin')", id, by.Account.ID, by.Account.Role)
 		if err != nil {
 			return err
 		}
-		return a.Audit.Append(ctx, tx, viewEvent("impersonation.ended", by.Account, p, id))
+		if len(events) == 0 {
+			return notFound()
+		}
+		events[0].Actor = by.Account.Actor()
+		return a.Audit.Append(ctx, tx, events...)
 	})
 }

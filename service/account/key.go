@@ -259,19 +259,24 @@ func scanKey(row scanner, more ...any) (Key, error) {
 // KeyQuery asks for a page of keys, newest first.
 type KeyQuery struct {
 	Workspace string
+	All       bool   // of all workspaces: then Workspace is not looked at
 	Q         string // part of the name
 	Before    string // id of the last one seen
 	Limit     int    // Defaults to 200.
 }
 
-// Keys lists the keys of a workspace that are not revoked, the newest first, and whether there are more.
+// Keys lists the keys of a workspace, or of all, that are not revoked, the newest first, and whether there are more.
 func (a *Accounts) Keys(ctx context.Context, q KeyQuery) (all []Key, more bool, err error) {
 	if q.Limit <= 0 {
 		q.Limit = maxKeys
 	}
+	which := "k.workspace = $1"
+	if q.All {
+		which, q.Workspace = "k.workspace <> $1", ""
+	}
 	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
 		all = nil
-		rows, err := tx.Query("SELECT "+keyColumns+` FROM api_keys k WHERE k.workspace = $1 AND (k.revoked_at IS NULL OR k.revoked_at > $2)
+		rows, err := tx.Query("SELECT "+keyColumns+" FROM api_keys k WHERE "+which+` AND (k.revoked_at IS NULL OR k.revoked_at > $2)
 			AND ($3 = '' OR k.id < $3) AND ($4 = '' OR lower(k.name) LIKE '%' || lower($4) || '%') ORDER BY k.id DESC LIMIT CAST($5 AS bigint)`,
 			q.Workspace, a.Now().UnixMilli(), q.Before, q.Q, q.Limit+1)
 		if err != nil {

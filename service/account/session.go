@@ -192,7 +192,12 @@ func (a *Accounts) Logout(ctx context.Context, value string) error {
 		if err := a.end(tx, "logout", "id = $3", who.Session.ID); err != nil {
 			return err
 		}
-		return a.tell(ctx, tx, who.Account, "session.ended")
+		events, err := a.endViews(tx, "session = $2", who.Session.ID)
+		if err != nil {
+			return err
+		}
+		p := who.Account
+		return a.Audit.Append(ctx, tx, append(events, audit.Event{Actor: p.Actor(), Action: "session.ended", Target: p.target(), Scope: p.scope()})...)
 	})
 }
 

@@ -35,7 +35,7 @@ var onceAMinute = throttle.Rate{Limit: 1, Per: time.Minute}
 // together.
 func (a *Accounts) NoteReading(ctx context.Context, e audit.Event) error {
 	e.Service = true
-	key := strings.Join([]string{"staff-read", e.Actor.ID, e.Action, e.Scope, e.Target.ID}, "\x00")
+	key := strings.Join([]string{"staff-read", e.Actor.ID, e.Action, e.Scope, e.Target.Kind, e.Target.ID}, "\x00")
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
 		wait, err := throttle.Take(tx, a.Now(), key, onceAMinute)
 		if err != nil || wait > 0 {

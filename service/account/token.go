@@ -28,6 +28,9 @@ const (
 	forInstall     = "install_state"
 )
 
+// Prefixes are how credentials begin that a client shows with every request: none may stand in an address.
+var Prefixes = []string{keyPrefix, sessionPrefix, elevationPrefix, viewPrefix}
+
 // How long tokens live.
 const (
 	resetLife  = 30 * time.Minute

@@ -345,3 +345,26 @@ func TestRevokedTokenIsDead(t *testing.T) {
 	s.fake.FailOnce("DELETE /applications/{client_id}/token", githubtest.Status(500))
 	s.refused(t, s.RevokeToken(t.Context(), s.app, "ghu_planted"), github.Unavailable)
 }
+
+func TestATokenForARepositoryIsForThatOneAlone(t *testing.T) {
+	s := start(t)
+	read := map[string]string{"contents": "read"}
+	id := s.fake.AddInstallation(githubtest.Installation{App: s.app.ID, Account: githubtest.Acme})
+	pass, err := s.RepositoryToken(t.Context(), s.app, id, "Acme", "widgets", read)
+	if err != nil || !strings.HasPrefix(pass.Token, "ghs_") || fmt.Sprint(pass.Permissions) != fmt.Sprint(read) {
+		t.Errorf("%v, %v", pass.Permissions, err)
+	}
+	for _, name := range []string{"octocat/widgets", "acme/hello-world", "acme/none"} {
+		owner, repository, _ := strings.Cut(name, "/")
+		_, err := s.RepositoryToken(t.Context(), s.app, id, owner, repository, read)
+		if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrNotGranted) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := s.RepositoryToken(t.Context(), s.app, id+1, "acme", "widgets", read); !errors.Is(err, github.ErrNotFound) {
+		t.Errorf("another installation: %v", err)
+	}
+	if _, err := s.RepositoryToken(t.Context(), s.app, id, "acme", "widgets", nil); err == nil {
+		t.Error("a token for every permission was asked for")
+	}
+}

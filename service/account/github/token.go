@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -52,13 +53,57 @@ func (c *Client) InstallationToken(
 	case a.status != http.StatusCreated:
 		return InstallationToken{}, a.failure(what, c.now())
 	}
+	t, err := parseToken(a.body)
+	if err != nil {
+		return InstallationToken{}, unavailable(what, err)
+	}
+	return t, nil
+}
+
+// RepositoryToken makes a token for one repository, by its name, and for those permissions alone. A repository that the
+// installation does not reach, or that has another owner, is ErrNotGranted; the chain holds ErrSuspended and ErrNotFound as
+// that of InstallationToken does.
+func (c *Client) RepositoryToken(
+	ctx context.Context, app App, id int64, owner, name string, permissions map[string]string,
+) (InstallationToken, error) {
+	const what = "make repository token"
+	if name == "" || len(permissions) == 0 {
+		return InstallationToken{}, fmt.Errorf("%s: for no repository, or no permissions", what)
+	}
+	a, err := c.askAs(ctx, app, request{
+		what: what, method: http.MethodPost, path: "/app/installations/" + strconv.FormatInt(id, 10) + "/access_tokens",
+		body: map[string]any{"repositories": []string{name}, "permissions": permissions},
+	})
+	switch {
+	case err != nil:
+		return InstallationToken{}, err
+	case a.status == http.StatusUnprocessableEntity:
+		return InstallationToken{}, unavailable(what, ErrNotGranted)
+	case a.status != http.StatusCreated:
+		return InstallationToken{}, a.failure(what, c.now())
+	}
+	var v struct {
+		Repositories []json.RawMessage
+	}
+	t, err := parseToken(a.body)
+	if err != nil || json.Unmarshal(a.body, &v) != nil || len(v.Repositories) != 1 {
+		return InstallationToken{}, unavailable(what, errNotUnderstood)
+	}
+	r, err := parseRepository(v.Repositories[0])
+	if err != nil || !strings.EqualFold(r.FullName, owner+"/"+name) {
+		return InstallationToken{}, unavailable(what, ErrNotGranted)
+	}
+	return t, nil
+}
+
+func parseToken(body []byte) (InstallationToken, error) {
 	var v struct {
 		Token       string
 		Expires     time.Time `json:"expires_at"`
 		Permissions map[string]string
 	}
-	if json.Unmarshal(a.body, &v) != nil || !usable(v.Token) || v.Expires.IsZero() {
-		return InstallationToken{}, unavailable(what, errNotUnderstood)
+	if json.Unmarshal(body, &v) != nil || !usable(v.Token) || v.Expires.IsZero() {
+		return InstallationToken{}, errNotUnderstood
 	}
 	return InstallationToken(v), nil
 }

@@ -40,6 +40,8 @@ type Event struct {
 	Installation int64        // 0: it is of none
 	AppID        int64        // of the installation, where it is told
 	Account      Account      // that the installation is on, where it is told
+	Selection    string       // of repositories, all or selected, where it is told
+	Requester    Account      // who had asked an owner for the installation; zero: nobody
 	Sender       Account      // who did it; of github_app_authorization, whose tokens died
 	Added        []Repository // that the installation now reaches
 	Removed      []Repository // that it no longer reaches
@@ -82,6 +84,17 @@ func (e *Event) readRest(o object) error {
 		if e.Installation == 0 || e.Action == "" {
 			return fault.Invalid("The delivery names no installation or no action.")
 		}
+		var requester Account
+		if json.Unmarshal(o["requester"], &requester) == nil && requester.ID > 0 {
+			e.Requester = requester
+		}
+		// What is chosen now stands beside the installation.
+		if chosen := o.text("repository_selection"); chosen != "" {
+			e.Selection = chosen
+		}
+		if e.Selection != "all" && e.Selection != "selected" {
+			e.Selection = ""
+		}
 		return e.readRepositories(o)
 	}
 	return nil
@@ -93,14 +106,15 @@ func (e *Event) readInstallation(raw json.RawMessage) bool {
 		return true
 	}
 	var v struct {
-		ID      int64
-		AppID   int64 `json:"app_id"`
-		Account *Account
+		ID        int64
+		AppID     int64 `json:"app_id"`
+		Account   *Account
+		Selection string `json:"repository_selection"`
 	}
 	if json.Unmarshal(raw, &v) != nil || v.ID <= 0 {
 		return false
 	}
-	e.Installation, e.AppID = v.ID, v.AppID
+	e.Installation, e.AppID, e.Selection = v.ID, v.AppID, v.Selection
 	if v.Account != nil {
 		e.Account = *v.Account
 	}

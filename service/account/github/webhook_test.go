@@ -92,14 +92,15 @@ func TestDeliveriesAreRead(t *testing.T) {
 		body  any
 		want  string
 	}{
-		{"ping", s.fake.PingPayload(s.app.ID), "{ping  0 0 {0  } {0  } [] []}"},
-		{"installation", s.fake.InstallationPayload("created", id), fmt.Sprintf("{installation created %d %d %s %s [%s %s] []}", id, s.app.ID, acme, octocat, widgets, gadgets)},
-		{"installation", s.fake.InstallationPayload("deleted", id), fmt.Sprintf("{installation deleted %d %d %s %s [] [%s %s]}", id, s.app.ID, acme, octocat, widgets, gadgets)},
-		{"installation", s.fake.InstallationPayload("suspend", id), fmt.Sprintf("{installation suspend %d %d %s %s [] []}", id, s.app.ID, acme, octocat)},
-		{"installation_repositories", s.fake.RepositoriesPayload(id, []int64{githubtest.Widgets}, nil), fmt.Sprintf("{installation_repositories added %d %d %s %s [%s] []}", id, s.app.ID, acme, octocat, widgets)},
-		{"installation_repositories", s.fake.RepositoriesPayload(id, nil, []int64{githubtest.Gadgets}), fmt.Sprintf("{installation_repositories removed %d %d %s %s [] [%s]}", id, s.app.ID, acme, octocat, gadgets)},
-		{"github_app_authorization", s.fake.RevokedPayload(githubtest.Hubot), "{github_app_authorization revoked 0 0 {0  } {480938 hubot User} [] []}"},
-		{"push", s.fake.PushPayload(id, githubtest.Widgets), fmt.Sprintf("{push  %d 0 {0  } %s [] []}", id, octocat)},
+		{"ping", s.fake.PingPayload(s.app.ID), "{ping  0 0 {0  }  {0  } {0  } [] []}"},
+		{"installation", s.fake.InstallationPayload("created", id), fmt.Sprintf("{installation created %d %d %s all {0  } %s [%s %s] []}", id, s.app.ID, acme, octocat, widgets, gadgets)},
+		{"installation", s.fake.ApprovedPayload(id, githubtest.Hubot), fmt.Sprintf("{installation created %d %d %s all {480938 hubot User} %s [%s %s] []}", id, s.app.ID, acme, octocat, widgets, gadgets)},
+		{"installation", s.fake.InstallationPayload("deleted", id), fmt.Sprintf("{installation deleted %d %d %s all {0  } %s [] [%s %s]}", id, s.app.ID, acme, octocat, widgets, gadgets)},
+		{"installation", s.fake.InstallationPayload("suspend", id), fmt.Sprintf("{installation suspend %d %d %s all {0  } %s [] []}", id, s.app.ID, acme, octocat)},
+		{"installation_repositories", s.fake.RepositoriesPayload(id, []int64{githubtest.Widgets}, nil), fmt.Sprintf("{installation_repositories added %d %d %s selected {0  } %s [%s] []}", id, s.app.ID, acme, octocat, widgets)},
+		{"installation_repositories", s.fake.RepositoriesPayload(id, nil, []int64{githubtest.Gadgets}), fmt.Sprintf("{installation_repositories removed %d %d %s selected {0  } %s [] [%s]}", id, s.app.ID, acme, octocat, gadgets)},
+		{"github_app_authorization", s.fake.RevokedPayload(githubtest.Hubot), "{github_app_authorization revoked 0 0 {0  }  {0  } {480938 hubot User} [] []}"},
+		{"push", s.fake.PushPayload(id, githubtest.Widgets), fmt.Sprintf("{push  %d 0 {0  }  {0  } %s [] []}", id, octocat)},
 	} {
 		resp, err := s.fake.Deliver(t.Context(), s.app.ID, githubtest.Delivery{Event: c.event, Body: c.body, To: to})
 		if err != nil {

@@ -137,6 +137,15 @@ func (s *Server) InstallationPayload(action string, id int64) map[string]any {
 	return out
 }
 
+// ApprovedPayload tells that an owner made an installation that a person had asked for.
+func (s *Server) ApprovedPayload(id, requester int64) map[string]any {
+	out := s.InstallationPayload("created", id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out["requester"] = s.accountBody(s.world.account(requester))
+	return out
+}
+
 // RepositoriesPayload tells what an installation reaches more, and what it no longer reaches.
 func (s *Server) RepositoriesPayload(id int64, added, removed []int64) map[string]any {
 	s.mu.Lock()
@@ -162,10 +171,28 @@ func (s *Server) RevokedPayload(user int64) map[string]any {
 func (s *Server) PushPayload(id, repository int64) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	out := s.inRepository(id, repository)
+	out["ref"] = "refs/heads/main"
+	return out
+}
+
+// CommentPayload tells what the person who is signed in wrote about an issue.
+func (s *Server) CommentPayload(id, repository, number int64, text string) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.inRepository(id, repository)
+	out["action"] = "created"
+	out["issue"] = map[string]any{"number": number, "title": "An issue", "html_url": s.URL + "/issue"}
+	out["comment"] = map[string]any{"id": s.world.next(), "body": text, "html_url": s.URL + "/comment", "user": out["sender"]}
+	return out
+}
+
+// inRepository is what all events of a repository tell that an installation reaches.
+func (s *Server) inRepository(id, repository int64) map[string]any {
 	i := s.mustInstallation(id)
 	r := find(s.world.repositories, func(r *Repository) bool { return r.ID == repository })
 	return map[string]any{
-		"ref": "refs/heads/main", "repository": s.repositoryBody(r), "sender": s.accountBody(s.world.account(s.world.current)),
+		"repository": s.repositoryBody(r), "sender": s.accountBody(s.world.account(s.world.current)),
 		"installation": map[string]any{"id": i.ID, "node_id": "I_" + strconv.FormatInt(i.ID, 36)},
 	}
 }
