@@ -134,7 +134,7 @@ class Visitor {
     });
   }
 
-  // look judges a page, takes its picture in both widths and schemes, and has axe judge it too.
+  // look judges a page, has axe judge it in both widths, and takes its picture in both widths and schemes if they are wanted.
   async look(name, expected) {
     await this.see(name, expected);
     await this.picture(name);
@@ -164,17 +164,19 @@ class Visitor {
 
   async picture(name) {
     if (this.scripts) await this.page.evaluate(axe);
-    for (const [size, scheme] of [[desktop, "light"], [desktop, "dark"], [phone, "dark"], [phone, "light"]]) {
+    const others = given.pictures ? [[desktop, "dark"], [phone, "light"]] : [];
+    for (const [size, scheme] of [[desktop, "light"], [phone, "dark"], ...others]) {
       const mode = `${size.width}-${scheme}`;
       await this.page.setViewportSize(size);
       await this.page.emulateMedia({ colorScheme: scheme });
       const wide = await this.page.locator("html").evaluate((html) => html.scrollWidth - html.clientWidth);
       if (wide > 0) this.blame(name, `scrolls sideways by ${wide} px at ${mode}`);
-      await this.shoot(`${script}-${name}-${mode}`);
+      if (given.pictures) await this.shoot(`${script}-${name}-${mode}`);
       if (mode === "1280-light") await this.audit(name, mode);
       if (mode === "390-dark") await this.audit(name, mode, shown);
     }
     await this.page.setViewportSize(desktop);
+    await this.page.emulateMedia({ colorScheme: "light" });
   }
 
   // shoot takes the whole page, also what is out of view.
