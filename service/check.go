@@ -17,7 +17,7 @@ import (
 func (c Config) Check() error {
 	c = c.withDefaults()
 	all := c.surfaces(portOf(c.Listen))
-	wrong := []error{checkDistinct(all), c.checkMail(all), c.checkGitHub()}
+	wrong := []error{checkDistinct(all), c.checkMail(all), c.checkGitHub(), c.checkLimits()}
 	if modeOf(all) == production {
 		wrong = append(wrong, checkSecure(all), checkCookieDomain(c.CookieDomain, all))
 	}
@@ -74,6 +74,14 @@ func (c Config) checkMail(all []surface) error {
 	m.Box = new(secret.Box)
 	if _, err := mail.New(nil, m); err != nil {
 		return fmt.Errorf("smtp.url, smtp.from: %w", err)
+	}
+	return nil
+}
+
+// checkLimits refuses a body that could never be taken in.
+func (c Config) checkLimits() error {
+	if c.LimitBody > c.LimitBuffered {
+		return fmt.Errorf("limits.body: %s is more than limits.buffered, %s, so that such a body would always be refused: raise limits.buffered", (*size)(&c.LimitBody), (*size)(&c.LimitBuffered))
 	}
 	return nil
 }

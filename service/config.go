@@ -16,6 +16,8 @@ import (
 type Config struct {
 	// DataDir is the folder of this node: lock, node id, SQLite database. Defaults to ".svc".
 	DataDir string
+	// FilesDir holds the files of all projects. Nodes that share a database share it too. Defaults to "<data>/root-sandbox".
+	FilesDir string
 	// Database is an address, sqlite:PATH or postgres://…. Defaults to "sqlite:<data>/svc.db".
 	Database string
 	// Synchronous is how SQLite makes a commit durable, FULL or NORMAL. Defaults to "FULL".
@@ -65,6 +67,9 @@ type Config struct {
 	SessionAbsolute time.Duration
 	// SessionReauth is how long ago somebody may have proven who they are, for what needs it. Defaults to 10 minutes.
 	SessionReauth time.Duration
+	// SessionAdminIdle and SessionAdminAbsolute are how long the authority of staff lives that nobody uses, and at most.
+	// Default to 30 minutes and 12 hours.
+	SessionAdminIdle, SessionAdminAbsolute time.Duration
 	// SessionMax is how many sessions an account has at once. Defaults to 50.
 	SessionMax int
 	// GitHubURL is where people sign in with GitHub. Defaults to "https://github.com".
@@ -91,8 +96,17 @@ type Config struct {
 	LimitChannelRate int
 	// LimitWrongKeys bounds the wrong API keys from an address, per minute. Defaults to 100.
 	LimitWrongKeys int
+	// LimitStorage is how many bytes a workspace may store that has no limit of its own. Defaults to 10 GiB.
+	LimitStorage int64
+	// LimitUpload is how many bytes one file may have. Defaults to 1 GiB.
+	LimitUpload int64
 	// LimitVerification bounds how often an account verifies its workspace, per minute. Defaults to 10.
 	LimitVerification int
+	// LimitBody is the longest body that the runtime reads, and LimitBuffered bounds those that a process holds at one time.
+	// Default to 64 MiB and 256 MiB.
+	LimitBody, LimitBuffered int64
+	// LimitChannelBody is the longest body of a webhook. Defaults to 1 MiB.
+	LimitChannelBody int64
 	// LogLevel is the least level that is logged: debug, info, warn or error. Defaults to "info".
 	LogLevel string
 	// LogFormat is text or json. Defaults to text on a terminal, else json.
@@ -114,6 +128,7 @@ type Setting struct {
 func (c *Config) Settings() []Setting {
 	return []Setting{
 		{"data_dir", "SVC_DATA_DIR", "data", ".svc", "", "data folder of this node", (*text)(&c.DataDir)},
+		{"files_dir", "SVC_FILES_DIR", "files", "<data>/root-sandbox", "", "files of all projects; nodes that share a database share it", (*text)(&c.FilesDir)},
 		{"database", "SVC_DATABASE_URL", "database", "sqlite:<data>/svc.db", "", "sqlite:PATH or postgres://…", (*address)(&c.Database)},
 		{"sqlite.synchronous", "SVC_SQLITE_SYNCHRONOUS", "", "FULL", "", "FULL, or NORMAL, which can lose the last commits with the power", choice{&c.Synchronous, []string{"FULL", "NORMAL"}}},
 		{"listen", "SVC_LISTEN", "listen", "127.0.0.1:8080", "", "public address", (*text)(&c.Listen)},
@@ -142,6 +157,8 @@ func (c *Config) Settings() []Setting {
 		{"session.idle", "SVC_SESSION_IDLE", "", "7d", "", "life of a session that nobody uses", (*duration)(&c.SessionIdle)},
 		{"session.absolute", "SVC_SESSION_ABSOLUTE", "", "30d", "", "longest life of a session", (*duration)(&c.SessionAbsolute)},
 		{"session.reauth", "SVC_SESSION_REAUTH", "", "10m", "", "how fresh a proof of who it is must be", (*duration)(&c.SessionReauth)},
+		{"session.admin_idle", "SVC_SESSION_ADMIN_IDLE", "", "30m", "", "life of the authority of staff that nobody uses", (*duration)(&c.SessionAdminIdle)},
+		{"session.admin_absolute", "SVC_SESSION_ADMIN_ABSOLUTE", "", "12h", "", "longest life of the authority of staff", (*duration)(&c.SessionAdminAbsolute)},
 		{"session.max", "SVC_SESSION_MAX", "", "50", "", "sessions of one account", (*count)(&c.SessionMax)},
 		{"provider.github.url", "SVC_GITHUB_URL", "", "https://github.com", "", "where people sign in with GitHub", (*origin)(&c.GitHubURL)},
 		{"provider.github.api_url", "SVC_GITHUB_API_URL", "", "", "https://api.github.com, or what belongs to provider.github.url", "GitHub's API", (*endpoint)(&c.GitHubAPIURL)},
@@ -157,6 +174,11 @@ func (c *Config) Settings() []Setting {
 		{"limits.channel_rate", "SVC_LIMIT_CHANNEL_RATE", "", "600", "", "webhooks of a workspace, per minute", (*count)(&c.LimitChannelRate)},
 		{"limits.wrong_keys", "SVC_LIMIT_WRONG_KEYS", "", "100", "", "wrong API keys from an address, per minute", (*count)(&c.LimitWrongKeys)},
 		{"limits.verification", "SVC_LIMIT_VERIFICATION", "", "10", "", "verifications of an account, per minute", (*count)(&c.LimitVerification)},
+		{"limits.body", "SVC_LIMIT_BODY", "", "64MiB", "", "longest body of a request to the runtime", (*size)(&c.LimitBody)},
+		{"limits.buffered", "SVC_LIMIT_BUFFERED", "", "256MiB", "", "bodies that a process holds at one time", (*size)(&c.LimitBuffered)},
+		{"limits.channel_body", "SVC_LIMIT_CHANNEL_BODY", "", "1MiB", "", "longest body of a webhook", (*size)(&c.LimitChannelBody)},
+		{"limits.upload", "SVC_LIMIT_UPLOAD", "", "1GiB", "", "size of one file", (*size)(&c.LimitUpload)},
+		{"limits.storage", "SVC_LIMIT_STORAGE", "", "10GiB", "", "what a workspace may store that has no limit of its own", (*size)(&c.LimitStorage)},
 		{"log.level", "SVC_LOG_LEVEL", "log-level", "info", "", "debug, info, warn or error", choice{&c.LogLevel, []string{"debug", "info", "warn", "error"}}},
 		{"log.format", "SVC_LOG_FORMAT", "log-format", "", "text on a terminal, else json", "text or json", choice{&c.LogFormat, []string{"text", "json"}}},
 	}

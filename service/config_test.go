@@ -18,10 +18,13 @@ func TestZeroConfigTakesEveryDefault(t *testing.T) {
 		DataDir: ".svc", Database: "sqlite:.svc/svc.db", Synchronous: "FULL", Listen: "127.0.0.1:8080",
 		OpsListen: "127.0.0.1:8090", AdminSocket: ".svc/admin.sock", CookieDomain: "svc.localhost", KeysFile: ".svc/keys.json",
 		Scrypt: account.Scrypt{LogN: 15, R: 8, P: 3}, SessionIdle: 7 * day, SessionAbsolute: 30 * day, SessionReauth: 10 * time.Minute,
+		SessionAdminIdle: 30 * time.Minute, SessionAdminAbsolute: 12 * time.Hour,
 		SessionMax: 50, GitHubURL: "https://github.com", Workers: 1024, StopTimeout: 30 * time.Second,
 		RetentionSessions: 30 * day, RetentionOutbox: 7 * day, RetentionHold: 14 * day, LogLevel: "info",
 		RuntimeListen: "127.0.0.1:8081", RuntimeURL: "http://127.0.0.1:8081",
 		ModelDefault: "scripted/words", LimitRate: 600, LimitBurst: 100, LimitStreams: 100, LimitChannelRate: 600, LimitWrongKeys: 100, LimitVerification: 10,
+		FilesDir: ".svc/root-sandbox", LimitStorage: 10 << 30, LimitUpload: 1 << 30,
+		LimitBody: 64 << 20, LimitBuffered: 256 << 20, LimitChannelBody: 1 << 20,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)

@@ -16,6 +16,7 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/throttle"
 	"svc.dev/svc/service/workspace"
@@ -25,6 +26,7 @@ import (
 // rooms are the packages that own tables, in the order they are migrated. The order never changes; a new room comes last.
 var rooms = []sqldb.Room{
 	sqlstore.Migrations, secret.Migrations, audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations,
+	project.Migrations,
 }
 
 func isPostgres(address string) bool {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/secret"
 )
 
 // Finding is what doctor says of one thing that operators get wrong.
@@ -29,34 +31,99 @@ const (
 	Skip = "skip" // not looked at; the text says why
 )
 
-// Doctor looks at what operators get wrong and changes nothing: it makes no folder, no database and no table. While a
-// server holds the data folder, what needs the lock is skipped, and the server is asked instead.
-func Doctor(ctx context.Context, c Config, log *slog.Logger) []Finding {
-	d := &doctor{config: c.withDefaults(), log: log}
+// Exam is what doctor is asked to look at.
+type Exam struct {
+	// Gateway and Runtime say which halves of the service are meant. Default to those that the configuration has a key for,
+	// runtime.assertion_key and runtime.assertion_public, and without any to svc serve, which is both in one.
+	Gateway, Runtime bool
+	// Log hears what the database has to tell. Defaults to slog.Default().
+	Log *slog.Logger
+}
+
+// Doctor looks at what operators get wrong and changes nothing: it makes no folder, no database and no table, and a file that
+// it writes to see whether it can is gone afterwards. While a server holds the data folder, what needs the lock is skipped,
+// and the server is asked instead; what stands in front of it is asked from outside.
+func Doctor(ctx context.Context, c Config, e Exam) []Finding {
+	d := newDoctor(c, e)
+	defer d.transport.CloseIdleConnections()
+	return d.examine(ctx)
+}
+
+type doctor struct {
+	config Config
+	log    *slog.Logger
+	parts  []part
+
+	now       func() time.Time
+	lookup    func(ctx context.Context, host string) ([]string, error)
+	transport *http.Transport // to the outside
+
+	folder   *sqldb.Folder    // nil: there is none, or another holds it
+	holder   *sqldb.HeldError // nil: nobody else holds the folder
+	db       *sqldb.DB        // nil: it was not opened
+	present  []presence       // the processes that are connected to the database
+	findings []Finding
+}
+
+func newDoctor(c Config, e Exam) *doctor {
+	d := &doctor{config: c.withDefaults(), log: e.Log, parts: e.parts(c), now: time.Now, lookup: net.DefaultResolver.LookupHost}
+	if d.log == nil {
+		d.log = slog.Default()
+	}
+	d.transport = &http.Transport{DialContext: dialPublic, TLSHandshakeTimeout: askingPublic, DisableKeepAlives: true}
+	return d
+}
+
+// parts are what is looked at.
+func (e Exam) parts(c Config) []part {
+	if !e.Gateway && !e.Runtime {
+		e.Gateway, e.Runtime = c.AssertionKey.Reveal() != "", c.AssertionPublic != ""
+	}
+	switch {
+	case e.Gateway && e.Runtime:
+		return []part{doorAlone, workAlone}
+	case e.Gateway:
+		return []part{doorAlone}
+	case e.Runtime:
+		return []part{workAlone}
+	}
+	return []part{whole}
+}
+
+// faces reports whether one of the parts answers the public.
+func (d *doctor) faces() bool { return d.parts[0].faces }
+
+// split reports whether gateway and runtime are two processes.
+func (d *doctor) split() bool { return d.parts[0] != whole }
+
+func (d *doctor) examine(ctx context.Context) []Finding {
+	d.lookAtConfiguration()
 	d.lookAtFolder()
 	d.lookAtDisk()
 	d.lookAtDatabase(ctx)
-	d.lookAtKeys()
-	d.lookAtSurfaces()
+	d.lookAtKeys(ctx)
+	d.lookAtFiles()
 	d.lookAtMail(ctx)
 	d.lookAtLimits()
-	d.lookAtAddress("listen", d.config.Listen)
-	d.lookAtAddress("ops_listen", d.config.OpsListen)
+	d.lookAtAddresses()
+	d.lookAtHalves(ctx)
+	d.lookFromOutside(ctx)
+	d.leave()
+	return d.findings
+}
+
+// leave closes what was opened.
+func (d *doctor) leave() {
+	if d.db != nil {
+		if err := d.db.Close(); err != nil {
+			d.add("database", Fail, err.Error(), "")
+		}
+	}
 	if d.folder != nil {
 		if err := d.folder.Close(); err != nil {
 			d.add("lock", Fail, err.Error(), "")
 		}
 	}
-	return d.findings
-}
-
-type doctor struct {
-	config   Config
-	log      *slog.Logger
-	folder   *sqldb.Folder    // nil: there is none, or another holds it
-	holder   *sqldb.HeldError // nil: nobody else holds the folder
-	sealed   bool             // the database was seen to hold what only its key ring opens
-	findings []Finding
 }
 
 func (d *doctor) add(name, verdict, text, mend string) {
@@ -68,7 +135,7 @@ func (d *doctor) lookAtFolder() {
 	stat, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.add("data folder", OK, path+" is not there yet: svc serve makes it", "")
+		d.add("data folder", OK, path+" is not there yet: svc "+d.parts[0].name+" makes it", "")
 		return
 	case err != nil:
 		d.add("data folder", Fail, err.Error(), "let this user reach the folder, or choose another with --data")
@@ -97,79 +164,6 @@ func (d *doctor) lookAtLock(path string) {
 	}
 	d.folder = folder
 	d.add("lock", OK, "free: no server runs on this folder", "")
-}
-
-func (d *doctor) lookAtDatabase(ctx context.Context) {
-	if isPostgres(d.config.Database) {
-		d.lookInside(ctx)
-		return
-	}
-	path := sqlitePath(d.config.Database)
-	_, err := os.Stat(path)
-	switch {
-	case d.holder != nil:
-		d.add("database", Skip, fmt.Sprintf("process %d has it open, and SQLite belongs to one process; the server is asked instead", d.holder.PID), "")
-		d.askServer(ctx)
-	case errors.Is(err, fs.ErrNotExist):
-		d.add("database", OK, path+" is not there yet: svc serve makes it", "")
-	case d.folder == nil && liesIn(path, d.config.DataDir):
-		d.add("database", Skip, "the data folder could not be locked", "")
-	default:
-		d.lookInside(ctx)
-	}
-}
-
-// lookInside opens the database and asks it.
-func (d *doctor) lookInside(ctx context.Context) {
-	db, err := openDatabase(ctx, d.config, d.folder, d.log)
-	if err != nil {
-		d.add("database", Fail, err.Error(), "check the address, and that the database runs and lets this user in")
-		return
-	}
-	defer db.Close()
-	d.add("database", OK, shownAddress(d.config.Database)+" answers", "")
-	d.lookAtVersions(ctx, db)
-	// Where the tables of secrets are not there yet, there are none.
-	empty, err := secret.Empty(ctx, db)
-	d.sealed = err == nil && !empty
-	if db.Dialect() == sqldb.Postgres {
-		d.lookAtClock(ctx, db)
-	} else {
-		d.lookAtSynchronous(ctx, db)
-	}
-}
-
-func (d *doctor) lookAtVersions(ctx context.Context, db *sqldb.DB) {
-	all, err := versions(ctx, db)
-	if err != nil {
-		d.add("migrations", Fail, err.Error(), "let this user read the tables")
-		return
-	}
-	for _, v := range all {
-		newer := (*sqldb.NewerError)(nil)
-		switch err := v.check(); {
-		case errors.As(err, &newer):
-			d.add("migrations", Fail, err.Error(), "run the newer svc, or restore an older backup")
-		case err != nil:
-			d.add("migrations", Warn, err.Error(), "svc migrate, or start svc serve")
-		default:
-			d.add("migrations", OK, fmt.Sprintf("room %s is at version %d, as this binary", v.Room, v.Database), "")
-		}
-	}
-}
-
-// lookAtSynchronous reads back what SQLite made of the setting.
-func (d *doctor) lookAtSynchronous(ctx context.Context, db *sqldb.DB) {
-	var level int
-	err := db.Read(ctx, func(tx *sqldb.Tx) error { return tx.QueryRow("PRAGMA synchronous").Scan(&level) })
-	switch {
-	case err != nil:
-		d.add("sqlite.synchronous", Fail, err.Error(), "")
-	case level >= 2:
-		d.add("sqlite.synchronous", OK, "FULL: a commit survives a loss of power", "")
-	default:
-		d.add("sqlite.synchronous", Warn, d.config.Synchronous+": the last commits can be lost with the power", "set sqlite.synchronous to FULL")
-	}
 }
 
 // Healthy reports whether no finding is a failure.

@@ -1,11 +1,14 @@
 package service_test
 
 import (
+	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,12 +17,22 @@ import (
 	"svc.dev/svc/service/secret"
 )
 
+// quietly is an exam that tells the log nothing.
+var quietly = service.Exam{Log: slog.New(slog.DiscardHandler)}
+
 // find is what doctor says of one thing.
 func find(t *testing.T, c service.Config, name string) service.Finding {
 	t.Helper()
-	findings := service.Doctor(t.Context(), c, slog.New(slog.DiscardHandler))
+	return findIn(t, service.Doctor(t.Context(), c, quietly), name)
+}
+
+func findIn(t *testing.T, findings []service.Finding, name string) service.Finding {
+	t.Helper()
 	for _, f := range findings {
 		if f.Name == name {
+			if (f.Verdict == service.Fail || f.Verdict == service.Warn) && f.Mend == "" {
+				t.Errorf("%+v does not say how to mend it", f)
+			}
 			return f
 		}
 	}
@@ -29,7 +42,7 @@ func find(t *testing.T, c service.Config, name string) service.Finding {
 
 func TestDoctorMakesNothing(t *testing.T) {
 	c := config(t)
-	if findings := service.Doctor(t.Context(), c, slog.New(slog.DiscardHandler)); !service.Healthy(findings) {
+	if findings := service.Doctor(t.Context(), c, quietly); !service.Healthy(findings) {
 		t.Errorf("%v", findings)
 	}
 	if _, err := os.Stat(c.DataDir); err == nil {
@@ -129,21 +142,168 @@ func TestDoctorReachesForTheMailServer(t *testing.T) {
 }
 
 func TestDoctorJudgesTheConfiguration(t *testing.T) {
+	at := func(platform, agents, admin, domain string) func(*service.Config) {
+		return func(c *service.Config) {
+			c.PlatformURL, c.AgentsURL, c.AdminURL, c.CookieDomain = platform, agents, admin, domain
+		}
+	}
+	for name, test := range map[string]struct {
+		change         func(*service.Config)
+		about, verdict string
+		text           string
+	}{
+		"defaults":              {func(*service.Config) {}, "hosts", service.OK, "svc.localhost, agents.svc.localhost, admin.svc.localhost"},
+		"one host twice":        {at("http://a.localhost", "http://a.localhost:1", "http://c.localhost", ""), "hosts", service.Fail, "url.agents: url.platform has the host a.localhost too"},
+		"at home":               {func(*service.Config) {}, "https", service.OK, "development"},
+		"http in production":    {at("http://example.com", "", "", ""), "https", service.Fail, "url.platform: http://example.com is not https"},
+		"https in production":   {at("https://example.com", "https://a.example.com", "https://b.example.com", "example.com"), "https", service.OK, "production"},
+		"domain fits":           {at("https://example.com", "https://a.example.com", "https://b.example.com", "example.com"), "cookie_domain", service.OK, "example.com"},
+		"domain is elsewhere":   {at("https://example.com", "https://a.example.com", "https://b.example.com", "example.org"), "cookie_domain", service.Fail, "does not lie below example.org"},
+		"domain is a suffix":    {at("https://a.co.uk", "https://b.co.uk", "https://c.co.uk", "co.uk"), "cookie_domain", service.Fail, "public suffix"},
+		"domain of others":      {at("http://a.localhost", "http://b.localhost", "http://c.localhost", ""), "cookie_domain", service.Warn, "a.localhost of url.platform does not lie below cookie_domain svc.localhost"},
+		"domain at home":        {func(*service.Config) {}, "cookie_domain", service.OK, "svc.localhost"},
+		"mail has no sender":    {func(c *service.Config) { c.SMTPURL = secret.Hide("smtp://u:hunter2@127.0.0.1:1") }, "configuration", service.Fail, "smtp.from"},
+		"bodies never fit":      {func(c *service.Config) { c.LimitBody, c.LimitBuffered = 2<<20, 1<<20 }, "configuration", service.Fail, "limits.body: 2MiB is more than limits.buffered, 1MiB"},
+		"no mail at home":       {func(*service.Config) {}, "mail", service.OK, "is off"},
+		"no mail in production": {at("https://example.com", "https://a.example.com", "https://b.example.com", "example.com"), "mail", service.Warn, "is off"},
+	} {
+		c := config(t)
+		test.change(&c)
+		f := findIn(t, service.DoctorIn(t.Context(), c, quietly, service.World{Lookup: nowhere}), test.about)
+		if f.Verdict != test.verdict || !strings.Contains(f.Text, test.text) || strings.Contains(f.Text, "hunter2") {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// nowhere is a name server that knows no host.
+func nowhere(_ context.Context, host string) ([]string, error) {
+	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+}
+
+func TestDoctorTriesTheKeysOnTheDatabase(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		c := config(t)
+		c.Database = address
+		s := start(t, c)
+		s.stop()
+		<-s.done
+		keys := filepath.Join(c.DataDir, "keys.json")
+		if f := find(t, c, "secrets"); f.Verdict != service.OK {
+			t.Errorf("%+v", f)
+		}
+		if err := os.Chmod(keys, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if f := find(t, c, "key ring"); f.Verdict != service.Fail || !strings.Contains(f.Text, "0644") {
+			t.Errorf("others may read it: %+v", f)
+		}
+		if err := os.Remove(keys); err != nil {
+			t.Fatal(err)
+		}
+		if f := find(t, c, "key ring"); f.Verdict != service.Fail || !strings.Contains(f.Text, "only its keys open") {
+			t.Errorf("it is lost: %+v", f)
+		}
+		other, err := secret.NewRing()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.WriteNew(keys); err != nil {
+			t.Fatal(err)
+		}
+		if f := find(t, c, "secrets"); f.Verdict != service.Fail || !strings.Contains(f.Text, "is not in the ring") {
+			t.Errorf("another ring: %+v", f)
+		}
+	})
+}
+
+func TestDoctorLeavesNothingBehind(t *testing.T) {
 	c := config(t)
-	c.PlatformURL, c.AgentsURL, c.AdminURL = "http://a.localhost:8080", "http://b.localhost:8080", "http://c.localhost:8080"
-	if f := find(t, c, "configuration"); f.Verdict != service.Warn || !strings.Contains(f.Text, "a.localhost of url.platform does not lie below cookie_domain svc.localhost") {
+	s := start(t, c)
+	s.stop()
+	<-s.done
+	before := tree(t, c.DataDir)
+	find(t, c, "files folder")
+	if after := tree(t, c.DataDir); !slices.Equal(before, after) {
+		t.Errorf("before %v, after %v", before, after)
+	}
+}
+
+// tree is every name below a folder.
+func tree(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestDoctorTriesTheFilesFolder(t *testing.T) {
+	c := config(t)
+	if f := find(t, c, "files folder"); f.Verdict != service.OK || !strings.Contains(f.Text, "not there yet") {
 		t.Errorf("%+v", f)
 	}
-	c.PlatformURL = "http://example.com"
-	if f := find(t, c, "configuration"); f.Verdict != service.Fail || !strings.Contains(f.Text, "url.platform: http://example.com is not https") {
+	c.FilesDir = t.TempDir()
+	if f := find(t, c, "files folder"); f.Verdict != service.OK || !strings.Contains(f.Text, "files renamed") {
 		t.Errorf("%+v", f)
 	}
-	c.PlatformURL, c.AgentsURL, c.AdminURL = "https://example.com", "https://agents.example.com", "https://admin.example.com"
-	c.CookieDomain = "example.com"
-	if f := find(t, c, "configuration"); f.Verdict != service.OK {
+	c.FilesDir = "/proc" // where nobody can make a folder, whoever it is
+	if f := find(t, c, "files folder"); f.Verdict != service.Fail {
 		t.Errorf("%+v", f)
 	}
-	if f := find(t, c, "mail"); f.Verdict != service.Warn {
+	c.FilesDir = filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(c.FilesDir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f := find(t, c, "files folder"); f.Verdict != service.Fail || !strings.Contains(f.Text, "is not a folder") {
 		t.Errorf("%+v", f)
+	}
+}
+
+// Two nodes that have a folder each of the same name do not share it.
+func TestDoctorSeesWhetherNodesShareTheirFiles(t *testing.T) {
+	address := sqldbtest.Postgres(t)
+	node := func(files string) service.Config {
+		c := config(t)
+		c.Database, c.FilesDir = address, files
+		if err := os.MkdirAll(files, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	shared := t.TempDir()
+	a := node(shared)
+	first := start(t, a)
+	if f := find(t, a, "shared files"); f.Verdict != service.OK || !strings.Contains(f.Text, "no other node") {
+		t.Errorf("alone: %+v", f)
+	}
+	b := node(shared)
+	b.KeysFile = filepath.Join(a.DataDir, "keys.json")
+	second := start(t, b)
+	if f := find(t, a, "shared files"); f.Verdict != service.OK || !strings.Contains(f.Text, "1 other nodes rename files") {
+		t.Errorf("shared: %+v", f)
+	}
+	second.stop()
+	<-second.done
+	apart := node(t.TempDir())
+	apart.KeysFile = b.KeysFile
+	third := start(t, apart)
+	if f := find(t, a, "shared files"); f.Verdict != service.Fail || !strings.Contains(f.Text, "nothing of it is in "+shared) {
+		t.Errorf("apart, here: %+v", f)
+	}
+	if f := find(t, apart, "shared files"); f.Verdict != service.Fail {
+		t.Errorf("apart, there: %+v", f)
+	}
+	// Who has gone leaves no mark.
+	for _, s := range []*served{first, third} {
+		s.stop()
+		<-s.done
+	}
+	if left := tree(t, filepath.Join(shared, ".nodes")); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 )
@@ -30,6 +31,7 @@ type house struct {
 	outbox   *mail.Outbox
 	accounts *account.Accounts
 	spaces   *workspace.Workspaces
+	projects *project.Projects // nil for who only looks after accounts and keys
 
 	keys sync.Mutex                  // held while the key ring changes
 	ring atomic.Pointer[secret.Ring] // what secrets goes on with
@@ -82,6 +84,7 @@ func (h *house) openAccounts(context.Context) (err error) {
 		GitHub:   github.Config{URL: c.GitHubURL, APIURL: c.GitHubAPIURL},
 		Platform: h.surfaces[0].url.String(), Printed: h.develops(), Strict: h.strict(), Scrypt: c.Scrypt,
 		Idle: c.SessionIdle, Absolute: c.SessionAbsolute, Fresh: c.SessionReauth, MaxSessions: c.SessionMax,
+		AdminIdle: c.SessionAdminIdle, AdminAbsolute: c.SessionAdminAbsolute,
 		Hold: c.RetentionHold, Keep: c.RetentionSessions, Log: h.log,
 	})
 	return err
@@ -90,7 +93,7 @@ func (h *house) openAccounts(context.Context) (err error) {
 func (h *house) openWorkspaces(context.Context) (err error) {
 	h.spaces, err = workspace.New(workspace.Config{
 		DB: h.db, Audit: h.audit, Mail: h.outbox, Platform: h.surfaces[0].url.String(), Normal: account.NormalEmail, Lookup: h.accounts.Colleagues,
-		Hold: h.config.RetentionHold,
+		HasProject: project.Has, Destroy: h.destroy, Hold: h.config.RetentionHold,
 	})
 	return err
 }
@@ -125,7 +128,7 @@ func (h *house) setupLink(ctx context.Context) (string, error) {
 
 // keep does what the rooms do by themselves, until ctx ends.
 func (h *house) keep(ctx context.Context) error {
-	return together(ctx, h.audit.Run, h.secrets.Run, h.outbox.Run, h.sweepOften)
+	return together(ctx, h.audit.Run, h.secrets.Run, h.outbox.Run, h.sweepOften, h.recountNightly)
 }
 
 // together runs all until ctx ends, or until one fails: then the others end too.

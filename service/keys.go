@@ -83,20 +83,13 @@ func (h *house) goOnWithFile(ctx context.Context) error {
 	return h.goOn(ctx, ring)
 }
 
-// reloadOn reads the key ring again at every signal, until ctx ends.
-func (h *house) reloadOn(ctx context.Context, signals <-chan os.Signal) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-signals:
-		}
-		if err := h.reload(ctx); err != nil {
-			h.log.Error("keys were not reloaded, the old ones stay in use", "error", err)
-			continue
-		}
-		h.log.Info("keys reloaded", "active", h.secrets.ActiveKid(), "keys", len(h.ring.Load().Kids()))
+// reloadKeys reads the key ring again.
+func (h *house) reloadKeys(ctx context.Context) {
+	if err := h.reload(ctx); err != nil {
+		h.log.Error("keys were not reloaded, the old ones stay in use", "error", err)
+		return
 	}
+	h.log.Info("keys reloaded", "active", h.secrets.ActiveKid(), "keys", len(h.ring.Load().Kids()))
 }
 
 // goOn changes the ring.

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"syscall"
 	"time"
-
-	"svc.dev/svc/internal/sqldb"
 )
 
 // What doctor expects of a machine.
@@ -22,7 +20,6 @@ const (
 	littleSpace  = 1 << 30
 	slowSync     = 20 * time.Millisecond
 	fewFiles     = 4096
-	clockApart   = time.Second
 	syncsToTime  = 16
 	askingServer = 3 * time.Second
 )
@@ -30,7 +27,7 @@ const (
 // lookAtDisk asks the file system that holds the data folder, or will.
 func (d *doctor) lookAtDisk() {
 	path := existing(d.config.DataDir)
-	d.lookAtSpace(path)
+	d.lookAtSpace("disk space", path)
 	if _, err := os.Stat(d.config.DataDir); err != nil {
 		d.add("fsync", Skip, "there is no data folder yet to write in", "")
 		return
@@ -46,21 +43,21 @@ func (d *doctor) lookAtDisk() {
 	}
 }
 
-func (d *doctor) lookAtSpace(path string) {
+func (d *doctor) lookAtSpace(name, path string) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {
-		d.add("disk space", Skip, err.Error(), "")
+		d.add(name, Skip, err.Error(), "")
 		return
 	}
 	free := fs.Bavail * uint64(fs.Bsize)
 	text := fmt.Sprintf("%d MiB free", free>>20)
 	switch {
 	case free < scarceSpace:
-		d.add("disk space", Fail, text, "free some space: a full disk stops every write")
+		d.add(name, Fail, text, "free some space: a full disk stops every write")
 	case free < littleSpace:
-		d.add("disk space", Warn, text, "free some space: a full disk stops every write")
+		d.add(name, Warn, text, "free some space: a full disk stops every write")
 	default:
-		d.add("disk space", OK, text, "")
+		d.add(name, OK, text, "")
 	}
 }
 
@@ -114,6 +111,14 @@ func (d *doctor) lookAtLimits() {
 	d.add("open files", OK, text, "")
 }
 
+// lookAtAddresses tries those that the parts listen on.
+func (d *doctor) lookAtAddresses() {
+	if d.faces() {
+		d.lookAtAddress("listen", d.config.Listen)
+	}
+	d.lookAtAddress("ops_listen", d.config.OpsListen)
+}
+
 // lookAtAddress tries to listen, unless a server of this folder may be the one that does.
 func (d *doctor) lookAtAddress(key, address string) {
 	l, err := net.Listen("tcp", address)
@@ -124,30 +129,9 @@ func (d *doctor) lookAtAddress(key, address string) {
 	case errors.Is(err, syscall.EADDRINUSE) && d.holder != nil:
 		d.add(key, OK, fmt.Sprintf("%s is in use while process %d serves", address, d.holder.PID), "")
 	case errors.Is(err, syscall.EADDRINUSE):
-		d.add(key, Fail, address+" is in use by another program", "stop it, or set "+key+" to another address")
+		d.add(key, Fail, address+" is in use, and no server runs on the data folder "+d.config.DataDir, "stop what listens there, set "+key+" to another address, or name the folder of the server with --data")
 	default:
 		d.add(key, Fail, err.Error(), "set "+key+" to an address of this machine, as HOST:PORT")
-	}
-}
-
-// lookAtClock compares this machine's clock with PostgreSQL's, by which leases run.
-func (d *doctor) lookAtClock(ctx context.Context, db *sqldb.DB) {
-	var theirs float64
-	var apart time.Duration
-	err := db.Read(ctx, func(tx *sqldb.Tx) error {
-		began := time.Now()
-		err := tx.QueryRow("SELECT extract(epoch FROM clock_timestamp())::float8").Scan(&theirs)
-		middle := began.Add(time.Since(began) / 2)
-		apart = middle.Sub(time.UnixMicro(int64(theirs * 1e6))).Round(time.Millisecond)
-		return err
-	})
-	switch {
-	case err != nil:
-		d.add("clock", Fail, err.Error(), "")
-	case apart.Abs() > clockApart:
-		d.add("clock", Warn, fmt.Sprintf("%s apart from PostgreSQL's", apart), "let both machines keep time by NTP")
-	default:
-		d.add("clock", OK, fmt.Sprintf("%s apart from PostgreSQL's", apart), "")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/project"
 	"svc.dev/svc/sqlstore"
 )
 
@@ -16,6 +17,7 @@ type node struct {
 	failed  <-chan struct{} // closed when the database can no longer be trusted
 	store   *sqlstore.Store
 	rt      *svc.Runtime
+	gauge   *project.Gauge // of what the runtime admits
 	gateway *gateway.Gateway
 	setup   string // where the first administrator begins
 }
@@ -26,7 +28,9 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := openDatabase(ctx, s.config, s.folder, s.log)
+	where := s.config
+	where.Database = s.part.named(where.Database, id)
+	db, err := openDatabase(ctx, where, s.folder, s.log)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +49,9 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		if err := n.furnish(ctx); err != nil {
 			return nil, err
 		}
+		if err := n.openProjects(); err != nil {
+			return nil, err
+		}
 		if n.setup, err = n.setupLink(ctx); err != nil {
 			return nil, err
 		}
@@ -61,6 +68,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	n.gauge = project.NewGauge(db, s.config.LimitStorage, n.measure)
 	engine.Declare(n.rt, s.config.ModelDefault)
 	return n, nil
 }
@@ -70,6 +78,9 @@ func (n *node) close() error {
 	var err error
 	if n.store != nil {
 		err = n.store.Close()
+	}
+	if n.projects != nil {
+		err = errors.Join(err, n.projects.Close())
 	}
 	return errors.Join(err, n.db.Close())
 }

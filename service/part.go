@@ -48,11 +48,15 @@ func (p part) check(c Config) error {
 	if p == whole {
 		return c.Check()
 	}
-	wrong := []error{c.Check()}
-	if !isPostgres(c.Database) {
-		wrong = append(wrong, fmt.Errorf("database: svc %s shares its database with another process, which SQLite cannot: set it to postgres://…, or run svc serve, which is both in one", p.name))
+	return errors.Join(c.Check(), p.checkDatabase(c), p.checkTokens(c))
+}
+
+// checkDatabase refuses a database that two processes cannot have.
+func (p part) checkDatabase(c Config) error {
+	if isPostgres(c.Database) {
+		return nil
 	}
-	return errors.Join(append(wrong, p.checkTokens(c))...)
+	return fmt.Errorf("database: svc %s shares its database with another process, which SQLite cannot: set it to postgres://…, or run svc serve, which is both in one", p.name)
 }
 
 // checkTokens refuses a gateway that would not be believed, and a runtime that would believe too much.
@@ -132,11 +136,14 @@ func (s *server) labour(ctx context.Context, n *node) error {
 
 // keep does what the rooms do by themselves, until ctx ends.
 func (s *server) keep(ctx context.Context, n *node) error {
-	if !s.part.faces {
-		<-ctx.Done()
-		return nil
+	all := []func(context.Context) error{func(ctx context.Context) error { return s.reloadOn(ctx, n) }}
+	if s.part.faces {
+		all = append(all, n.keep, n.gateway.PassOn)
 	}
-	return together(ctx, n.keep, func(ctx context.Context) error { return n.reloadOn(ctx, s.caller.Reload) })
+	if s.part.faces && isPostgres(s.config.Database) {
+		all = append(all, func(ctx context.Context) error { return n.leaveMarks(ctx, s.config.FilesDir, nodeIn(s.config.DataDir)) })
+	}
+	return together(ctx, all...)
 }
 
 // working is how many streams are worked on.

@@ -78,6 +78,8 @@ func (n *node) engine(g *scope.Guard) http.Handler {
 	at := facing(n.surfaces)
 	return engine.New(engine.Config{
 		Runtime: n.rt, Guard: g, PublicURL: engine.Public(at.Agents.String(), at.Admin.String()), Dev: n.develops(), Log: n.log,
+		MaxBody: n.config.LimitBody, MaxBuffered: n.config.LimitBuffered,
+		Admit: func(ctx context.Context, c scope.Claims) error { return n.gauge.Admit(ctx, c.Scope) },
 	})
 }
 
@@ -88,6 +90,7 @@ func (s *server) private(n *node) http.Handler {
 		// The configuration was checked: what is left is a guard that believes nobody.
 		g = &scope.Guard{}
 	}
+	s.guard = g
 	return n.engine(g)
 }
 
@@ -96,14 +99,13 @@ func (s *server) runtime(n *node) http.Handler {
 	if s.part.works {
 		return n.engine(&scope.Guard{})
 	}
-	key, err := parseSigningKey(s.config.AssertionKey.Reveal())
+	forward, err := s.config.forward()
 	if err != nil {
 		return nil // the configuration was checked
 	}
+	s.forward = forward
 	target, dial := s.config.runtimeTarget()
-	return gateway.NewProxy(target, &scope.Forward{
-		Token: s.config.RuntimeToken.Reveal(), AdminToken: s.config.RuntimeAdminToken.Reveal(), Key: key,
-	}, &http.Transport{
+	return gateway.NewProxy(target, forward, &http.Transport{
 		DialContext: dial, MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
 	}, n.log)
 }

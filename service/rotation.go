@@ -61,6 +61,11 @@ func (r Rotation) unused() (kids []string) {
 func (h *house) RotateKeys(ctx context.Context, q Rotate, tell func(Rotation)) (Rotation, error) {
 	h.keys.Lock()
 	defer h.keys.Unlock()
+	return h.rotate(asOperator(ctx), q, tell)
+}
+
+// rotate is RotateKeys for whoever the context says, who holds h.keys.
+func (h *house) rotate(ctx context.Context, q Rotate, tell func(Rotation)) (Rotation, error) {
 	r := &rotating{house: h, tell: tell}
 	if err := r.begin(ctx); err != nil {
 		return r.Rotation, err
@@ -164,7 +169,6 @@ func (r *rotating) replace(ctx context.Context, ring *secret.Ring, action, kid s
 
 // told appends to the audit log what was done to a key.
 func (r *rotating) told(ctx context.Context, action, kid string) error {
-	ctx = asOperator(ctx)
 	err := r.db.Write(ctx, func(tx *sqldb.Tx) error {
 		return r.audit.Append(ctx, tx, audit.Event{Action: action, Target: audit.Target{Kind: "key", ID: kid}})
 	})

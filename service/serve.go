@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/secret"
 )
 
@@ -26,8 +27,10 @@ const lastErrands = 5 * time.Second
 type Caller struct {
 	// Announce is told once where the service is found, when it takes requests. Defaults to nobody.
 	Announce func(Serving)
-	// Reload asks the service to read its key ring again. Defaults to never.
+	// Reload asks the service to read its key ring again, and what gateway and runtime show each other. Defaults to never.
 	Reload <-chan os.Signal
+	// Configure reads the configuration again, at Reload. Defaults to none: tokens stay as they are.
+	Configure func() (Config, error)
 }
 
 // Serving says where a service that has started is found.
@@ -83,10 +86,13 @@ type server struct {
 	front, back, socket net.Listener         // the public address, that of operations, and the admin socket
 	node                atomic.Pointer[node] // nil while it is loading
 	stopping            chan struct{}        // closed when a gateway alone stops
+	started             time.Time
+	guard               *scope.Guard   // of a runtime alone
+	forward             *scope.Forward // of a gateway alone
 }
 
 func newServer(c Config, log *slog.Logger, folder *sqldb.Folder, caller Caller) *server {
-	s := &server{part: whole, config: c, metrics: newMetrics(), folder: folder, caller: caller, stopping: make(chan struct{})}
+	s := &server{part: whole, config: c, metrics: newMetrics(), folder: folder, caller: caller, stopping: make(chan struct{}), started: time.Now()}
 	s.log, s.scrubber = scrubbed(log)
 	return s
 }

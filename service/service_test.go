@@ -325,7 +325,7 @@ func makeNewer(t *testing.T, address string) {
 func TestPasswordIsNeverShown(t *testing.T) {
 	c := config(t)
 	c.Database = "postgres://svc:hunter2@127.0.0.1:1/svc?password=hunter2&connect_timeout=1"
-	findings, err := json.Marshal(service.Doctor(t.Context(), c, slog.New(slog.DiscardHandler)))
+	findings, err := json.Marshal(service.Doctor(t.Context(), c, quietly))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,8 @@ func (h *house) sweep(ctx context.Context) {
 		{"ended sessions and tokens", h.accounts.Sweep},
 		{"deleted accounts", func(ctx context.Context) (int64, error) { return counted(h.accounts.Erase(ctx)) }},
 		{"invitations", func(ctx context.Context) (int64, error) { return counted(h.spaces.Sweep(ctx, time.Now())) }},
+		{"deleted workspaces", func(ctx context.Context) (int64, error) { return counted(h.spaces.Erase(ctx)) }},
+		{"leftovers of projects", func(ctx context.Context) (int64, error) { return counted(h.projects.Sweep(ctx, time.Now())) }},
 		{"sent mails", func(ctx context.Context) (int64, error) { return counted(h.outbox.Sweep(ctx, time.Now())) }},
 		{"throttles", func(ctx context.Context) (int64, error) { return counted(throttle.Sweep(ctx, h.db, time.Now())) }},
 	} {

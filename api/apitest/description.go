@@ -31,6 +31,7 @@ type Operation struct {
 	Statuses   []int    // that are no refusals, sorted
 	ErrorTypes []string
 
+	tail bool // the last parameter is a path, with its slashes
 	item *openapi3.PathItem
 	op   *openapi3.Operation
 }
@@ -62,9 +63,13 @@ func Read() (*Description, error) {
 
 func (d *Description) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation) Operation {
 	o := Operation{ID: op.OperationID, Method: method, Path: path, ErrorTypes: texts(op.Extensions["x-error-types"]), item: item, op: op}
+	o.tail, _ = item.Extensions["x-path-tail"].(bool)
 	servers := d.doc.Servers
 	if len(item.Servers) > 0 {
 		servers = item.Servers
+	}
+	if op.Servers != nil && len(*op.Servers) > 0 {
+		servers = *op.Servers
 	}
 	for _, s := range servers {
 		name, _ := s.Extensions["x-surface"].(string)
@@ -129,7 +134,7 @@ func (d *Description) Find(surface, method, path string) (found *Operation, para
 		method = http.MethodGet
 	}
 	for i, o := range d.Operations {
-		values, ok := match(strings.Split(o.Path, "/"), strings.Split(path, "/"))
+		values, ok := o.match(strings.Split(path, "/"))
 		if !ok || !slices.Contains(o.Surfaces, surface) {
 			continue
 		}
@@ -145,12 +150,20 @@ func (d *Description) Find(surface, method, path string) (found *Operation, para
 	return nil, nil, slices.Compact(methods)
 }
 
-func match(pattern, path []string) (values map[string]string, ok bool) {
+// match is the values of the path's parameters, if it is one of the operation's.
+func (o Operation) match(path []string) (values map[string]string, ok bool) {
+	pattern := strings.Split(o.Path, "/")
+	if o.tail && len(path) > len(pattern) && !slices.Contains(path[1:], "") {
+		path = append(path[:len(pattern)-1:len(pattern)-1], strings.Join(path[len(pattern)-1:], "/"))
+	}
 	if len(pattern) != len(path) {
 		return nil, false
 	}
 	values = map[string]string{}
 	for i, want := range pattern {
+		if want == "{username}" && path[i] == "admin" {
+			return nil, false // the workspace of the staff has paths of its own
+		}
 		if name, wild := strings.CutPrefix(want, "{"); wild && path[i] != "" {
 			values[strings.TrimSuffix(name, "}")] = path[i]
 		} else if want != path[i] {

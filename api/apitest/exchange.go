@@ -107,8 +107,9 @@ func (d *Description) checkAnswer(x Exchange, input *openapi3filter.RequestValid
 	return d.checkRefusal(x, types)
 }
 
-// Lines of JSON are checked as text.
+// Lines of JSON and streams are checked as text.
 func init() {
+	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
 	openapi3filter.RegisterBodyDecoder("application/x-ndjson", openapi3filter.PlainBodyDecoder)
 }
 
@@ -116,7 +117,8 @@ func init() {
 func (d *Description) checkRefusal(x Exchange, types []string) error {
 	page := strings.HasPrefix(x.Header.Get("Content-Type"), "text/html")
 	// What the runtime refuses it refuses in the envelope, whoever asks.
-	if page != navigation(x.Request) && !strings.Contains(x.Body, `"run_not_found"`) {
+	ofRuntime := strings.Contains(x.Body, `"run_not_found"`) || strings.Contains(x.Body, `"workflow_not_found"`)
+	if page != navigation(x.Request) && !ofRuntime {
 		return errors.New("a program got a page, or a person got none")
 	}
 	if page || x.Request.Method == http.MethodHead {

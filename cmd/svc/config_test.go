@@ -59,8 +59,10 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 		"provider.github.url": "https://github.example.com", "provider.github.api_url": "https://github.example.com/api/v3",
 		"retention.sessions": "1d", "retention.outbox": "1d", "retention.hold": "1d",
 		"model.default": "scripted/words", "limits.rate": "5", "limits.burst": "5", "limits.streams": "5", "limits.channel_rate": "5", "limits.wrong_keys": "5",
-		"limits.verification": "5",
-		"runtime.listen":      "unix:r", "runtime.url": "unix:r", "runtime.token": strings.Repeat("t", 32), "runtime.token_previous": strings.Repeat("t", 32),
+		"limits.verification": "5", "limits.body": "5MiB", "limits.buffered": "6MiB", "limits.channel_body": "7KiB",
+		"files_dir": "f", "limits.upload": "8MiB", "limits.storage": "9GiB",
+		"session.admin_idle": "20m", "session.admin_absolute": "6h",
+		"runtime.listen": "unix:r", "runtime.url": "unix:r", "runtime.token": strings.Repeat("t", 32), "runtime.token_previous": strings.Repeat("t", 32),
 		"runtime.admin_token": strings.Repeat("a", 32), "runtime.admin_token_previous": strings.Repeat("a", 32),
 		"runtime.assertion_key": strings.Repeat("A", 43), "runtime.assertion_public": strings.Repeat("A", 43) + "," + strings.Repeat("A", 43),
 	}

@@ -56,6 +56,7 @@ func serve(cmd *cobra.Command, check func(service.Config) error, run func(contex
 	log := service.NewLog(cmd.ErrOrStderr(), c)
 	err = run(ctx, c, log, service.Caller{
 		Announce: func(s service.Serving) { announce(cmd.OutOrStdout(), log, s) }, Reload: reload,
+		Configure: func() (service.Config, error) { return configOf(cmd) },
 	})
 	if err != nil && !service.IsTerminal(cmd.ErrOrStderr()) {
 		log.Error(cmd.Name(), "error", err)

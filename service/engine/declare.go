@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/channel/github"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
 )
@@ -18,8 +19,8 @@ const (
 // Models are the providers that need no key.
 var Models = model.Providers{"scripted": scripted.Words()}
 
-// Declare gives a runtime what every workspace has: the central agent, on the model of that name, and the workflow that
-// verifies who was let in.
+// Declare gives a runtime what every workspace has: the central agent, on the model of that name, the workflow that
+// verifies who was let in, and the channel of GitHub.
 func Declare(rt *svc.Runtime, model string) {
 	rt.AddAgent(&svc.Agent{
 		Name: Central, Description: "The main chat of a workspace.", Model: model,
@@ -29,6 +30,7 @@ func Declare(rt *svc.Runtime, model string) {
 	w := svc.NewWorkflow(Verification, verify)
 	w.Route, w.Runs = svc.Open, svc.Open
 	rt.AddWorkflow(w)
+	rt.AddChannel(github.New(gitHub(rt, nil)))
 }
 
 // accepted is what the guard let pass, and the result of verifying it.

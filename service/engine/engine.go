@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"svc.dev/svc"
+	"svc.dev/svc/channel/github"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/httpapi"
 	"svc.dev/svc/service/scope"
@@ -33,7 +35,8 @@ type Config struct {
 // Engine answers the gateway.
 type Engine struct {
 	Config
-	api http.Handler
+	api    http.Handler
+	gitHub http.Handler // of deliveries that the gateway has believed
 }
 
 // New is the handler of a private runtime.
@@ -41,7 +44,7 @@ func New(c Config) *Engine {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	e := &Engine{Config: c}
+	e := &Engine{Config: c, gitHub: github.Handler(gitHub(c.Runtime, c.Log))}
 	e.api = httpapi.New(c.Runtime, httpapi.Config{
 		Scope:     func(r *http.Request) (string, error) { return claims(r).Scope, nil },
 		PublicURL: func(r *http.Request) string { return c.PublicURL(claims(r)) },
@@ -80,15 +83,19 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.api.ServeHTTP(w, r)
 }
 
-// admits reports whether a request asks for work that would grow the workspace.
-func admits(r *http.Request) bool { return r.Method == http.MethodPost }
+// admits reports whether a request asks for work that would grow the workspace. To end work is none.
+func admits(r *http.Request) bool {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	aborts := len(segments) == 5 && segments[1] == "agents" && segments[4] == "abort"
+	return r.Method == http.MethodPost && !aborts
+}
 
 // statuses are those of the refusals that are raised here.
 var statuses = map[string]int{
 	scope.RuntimeUnauthorized: http.StatusUnauthorized, scope.AssertionInvalid: http.StatusUnauthorized,
 	scope.InvalidHeader: http.StatusBadRequest, scope.InvalidScope: http.StatusBadRequest,
 	scope.ScopeMismatch: http.StatusForbidden, scope.AdminRequired: http.StatusForbidden,
-	fault.InvalidRequest: http.StatusBadRequest, fault.RunNotFound: http.StatusNotFound, fault.RouteNotFound: http.StatusNotFound,
+	fault.InvalidRequest: http.StatusBadRequest, fault.RunNotFound: http.StatusNotFound, fault.WorkflowNotFound: http.StatusNotFound, fault.RouteNotFound: http.StatusNotFound,
 	fault.Unavailable: http.StatusServiceUnavailable, "workspace_suspended": http.StatusForbidden, "workspace_not_found": http.StatusNotFound,
 	"storage_quota_exceeded": http.StatusInsufficientStorage,
 }

@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
@@ -22,30 +20,46 @@ const (
 	VerificationPath  = Prefix + "/verification"
 	AgentsPath        = Prefix + "/agents"
 	WorkflowsPath     = Prefix + "/workflows"
+	WorkflowPath      = Prefix + "/workflow"
 	RunsPath          = Prefix + "/runs"
+	CancelPath        = Prefix + "/runs/cancel"
 	ConversationsPath = Prefix + "/conversations"
+	GitHubPath        = Prefix + "/deliveries/github"
+
+	// What staff see of all workspaces.
+	AllAgentsPath    = Prefix + "/all/agents"
+	AllWorkflowsPath = Prefix + "/all/workflows"
+	AllRunsPath      = Prefix + "/all/runs"
 )
 
-// own finds what answers such a path.
+// answers are what answers such a path.
+var answers = map[string]func(*Engine, http.ResponseWriter, *http.Request) error{
+	VerificationPath:  (*Engine).verification,
+	AgentsPath:        (*Engine).agents,
+	WorkflowsPath:     (*Engine).workflows,
+	WorkflowPath:      (*Engine).workflow,
+	RunsPath:          (*Engine).runs,
+	CancelPath:        (*Engine).cancel,
+	ConversationsPath: (*Engine).conversations,
+	GitHubPath:        (*Engine).deliver,
+	AllAgentsPath:     staffOnly((*Engine).allAgents),
+	AllWorkflowsPath:  staffOnly((*Engine).allWorkflows),
+	AllRunsPath:       staffOnly((*Engine).allRuns),
+}
+
+// own finds what answers a path below Prefix; nil is a path of the contract's API.
 func own(path string) func(*Engine, http.ResponseWriter, *http.Request) error {
-	switch path {
-	case VerificationPath:
-		return (*Engine).verification
-	case AgentsPath:
-		return (*Engine).agents
-	case WorkflowsPath:
-		return (*Engine).workflows
-	case RunsPath:
-		return (*Engine).runs
-	case ConversationsPath:
-		return (*Engine).conversations
+	if found := answers[path]; found != nil {
+		return found
 	}
 	if strings.HasPrefix(path, Prefix+"/") {
-		return func(_ *Engine, _ http.ResponseWriter, r *http.Request) error {
-			return fault.New(fault.RouteNotFound, "No route for "+r.Method+" "+r.URL.Path+".", "")
-		}
+		return func(_ *Engine, _ http.ResponseWriter, r *http.Request) error { return noRoute(r) }
 	}
 	return nil
+}
+
+func noRoute(r *http.Request) error {
+	return fault.New(fault.RouteNotFound, "No route for "+r.Method+" "+r.URL.Path+".", "")
 }
 
 // verification runs the workflow over the claims that were let in.
@@ -72,14 +86,22 @@ type page struct {
 	Next  string `json:"nextCursor,omitempty"`
 }
 
+// agent is an agent as listed.
+type agent struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Exposed     bool   `json:"exposed"`
+	Enabled     bool   `json:"enabled"`
+	Source      string `json:"source"`
+}
+
 func (e *Engine) agents(w http.ResponseWriter, r *http.Request) error {
-	type agent struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		Exposed     bool   `json:"exposed"`
-		Enabled     bool   `json:"enabled"`
-		Source      string `json:"source"`
-	}
+	write(w, http.StatusOK, page{Items: e.agentsOf(r)})
+	return nil
+}
+
+// agentsOf are the agents that a request asks for.
+func (e *Engine) agentsOf(r *http.Request) []agent {
 	items := []agent{}
 	for _, a := range e.Runtime.In(claims(r).Scope).ListAgents() {
 		source := "code"
@@ -90,8 +112,7 @@ func (e *Engine) agents(w http.ResponseWriter, r *http.Request) error {
 			items = append(items, agent{a.Name, a.Description, a.Transports.HTTP, true, source})
 		}
 	}
-	write(w, http.StatusOK, page{Items: items})
-	return nil
+	return items
 }
 
 // matches filters a list by name, as q asks.
@@ -99,20 +120,42 @@ func matches(r *http.Request, name string) bool {
 	return strings.Contains(name, strings.ToLower(r.URL.Query().Get("q")))
 }
 
+// flow is a workflow as listed.
+type flow struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Exposed     bool            `json:"exposed"`
+	RunsExposed bool            `json:"runsExposed"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+}
+
+func flowOf(f *svc.Workflow) flow {
+	return flow{f.Name, f.Description, f.Route != nil, f.Runs != nil, f.InputSchema()}
+}
+
 func (e *Engine) workflows(w http.ResponseWriter, r *http.Request) error {
-	type flow struct {
-		Name        string          `json:"name"`
-		Exposed     bool            `json:"exposed"`
-		RunsExposed bool            `json:"runsExposed"`
-		InputSchema json.RawMessage `json:"inputSchema"`
-	}
+	write(w, http.StatusOK, page{Items: e.flowsOf(r)})
+	return nil
+}
+
+// flowsOf are the workflows that a request asks for.
+func (e *Engine) flowsOf(r *http.Request) []flow {
 	items := []flow{}
 	for _, f := range e.Runtime.Workflows() {
 		if matches(r, f.Name) {
-			items = append(items, flow{f.Name, f.Route != nil, f.Runs != nil, f.InputSchema()})
+			items = append(items, flowOf(f))
 		}
 	}
-	write(w, http.StatusOK, page{Items: items})
+	return items
+}
+
+func (e *Engine) workflow(w http.ResponseWriter, r *http.Request) error {
+	name := r.URL.Query().Get("name")
+	found := e.Runtime.Workflow(name)
+	if found == nil {
+		return fault.New(fault.WorkflowNotFound, "No workflow named "+strconv.Quote(name)+".", "Check the name.")
+	}
+	write(w, http.StatusOK, flowOf(found))
 	return nil
 }
 
@@ -148,53 +191,21 @@ func (e *Engine) runs(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (e *Engine) conversations(w http.ResponseWriter, r *http.Request) error {
-	n, err := limit(r)
+// cancel marks a run for cancelling. One that has ended stays as it is.
+func (e *Engine) cancel(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodPost {
+		return noRoute(r)
+	}
+	in, id := e.Runtime.In(claims(r).Scope), r.URL.Query().Get("run")
+	if _, err := in.FindRun(r.Context(), id); err != nil {
+		return err
+	}
+	active, err := in.CancelRun(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	q := r.URL.Query()
-	list, err := e.Runtime.In(claims(r).Scope).Conversations(r.Context(), q.Get("agent"), parseCursor(q.Get("cursor")), n)
-	if err != nil {
-		return err
-	}
-	type conversation struct {
-		Agent  string    `json:"agent"`
-		ID     string    `json:"id"`
-		UsedAt time.Time `json:"usedAt"`
-	}
-	items := []conversation{}
-	for _, c := range list.Conversations {
-		items = append(items, conversation{c.Agent, c.ID, c.UsedAt.UTC()})
-	}
-	answer := page{Items: items}
-	if list.More {
-		answer.Next = cursor(list.Conversations[len(list.Conversations)-1])
-	}
-	write(w, http.StatusOK, answer)
+	write(w, http.StatusAccepted, map[string]any{"runId": id, "cancelled": active})
 	return nil
-}
-
-// place is where a list of conversations goes on.
-type place struct {
-	Agent  string `json:"a"`
-	ID     string `json:"i"`
-	UsedAt int64  `json:"u"`
-}
-
-func cursor(c svc.Conversation) string {
-	text, _ := json.Marshal(place{c.Agent, c.ID, c.UsedAt.UnixMilli()}) // strings and a number always have JSON
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-// parseCursor starts at the top for what no list gave.
-func parseCursor(text string) *svc.Conversation {
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	var p place
-	if text == "" || err != nil || json.Unmarshal(data, &p) != nil {
-		return nil
-	}
-	return &svc.Conversation{Agent: p.Agent, ID: p.ID, UsedAt: time.UnixMilli(p.UsedAt)}
 }
 
 // Public is where clients find the work of claims, on the surface of its authority.

@@ -20,6 +20,7 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/sqlstore"
 )
@@ -76,7 +77,7 @@ func runApart(address string) (err error) {
 		return err
 	}
 	defer db.Close()
-	if err := db.Migrate(ctx, sqlstore.Migrations); err != nil {
+	if err := db.Migrate(ctx, sqlstore.Migrations, project.Migrations); err != nil {
 		return err
 	}
 	store, err := sqlstore.New(ctx, db, sqlstore.Config{Log: log})
@@ -94,7 +95,7 @@ func runApart(address string) (err error) {
 	for rt.State() != svc.Serving {
 		time.Sleep(time.Millisecond)
 	}
-	if err := listenApart(rt, log); err != nil {
+	if err := listenApart(rt, db, log); err != nil {
 		return err
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
@@ -103,7 +104,7 @@ func runApart(address string) (err error) {
 }
 
 // listenApart answers on a free port.
-func listenApart(rt *svc.Runtime, log *slog.Logger) error {
+func listenApart(rt *svc.Runtime, db *sqldb.DB, log *slog.Logger) error {
 	key, err := hex.DecodeString(os.Getenv(apartKey))
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func listenApart(rt *svc.Runtime, log *slog.Logger) error {
 		return err
 	}
 	go func() {
-		_ = http.Serve(l, engine.New(engine.Config{Runtime: rt, Guard: guard, PublicURL: engine.Public(agentsURL, adminURL), Log: log}))
+		_ = http.Serve(l, engine.New(engine.Config{Runtime: rt, Guard: guard, PublicURL: engine.Public(agentsURL, adminURL), Log: log, Admit: admission(db)}))
 	}()
 	_, err = fmt.Println("http://" + l.Addr().String())
 	return err

@@ -140,12 +140,18 @@ const maxID = 255
 
 // id is a segment that may be escaped, decoded once and escaped by us.
 func id(segment string) (string, error) {
+	text, err := decoded(segment)
+	return url.PathEscape(text), err
+}
+
+// decoded is a segment that may be escaped, decoded once.
+func decoded(segment string) (string, error) {
 	text, err := url.PathUnescape(segment)
 	if err != nil || text == "" || len(text) > maxID || !utf8.ValidString(text) ||
 		strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' }) {
 		return "", errPath()
 	}
-	return url.PathEscape(text), nil
+	return text, nil
 }
 
 func (at place) asChannel(segments []string) (place, error) {
@@ -172,9 +178,6 @@ func (x *exchange) asMember(at place) error {
 	who, err := x.authorize(at.scope, right, need)
 	if err != nil {
 		return err
-	}
-	if x.spoofed {
-		x.g.Audit.Refused(x.ctx(), audit.Event{Action: "access.spoofed_header", Scope: at.scope})
 	}
 	if err := x.note(at.scope, at.path); err != nil {
 		return err
@@ -204,8 +207,17 @@ func (p guest) claims(request, address string) scope.Claims {
 	return c
 }
 
-// authorize finds who asks and whether they may, from the database, now. A key goes before a cookie.
+// authorize finds who asks and whether they may, from the database, now. What they tried to slip in is told of them.
 func (x *exchange) authorize(address string, right workspace.Right, keyScope string) (guest, error) {
+	who, err := x.judged(address, right, keyScope)
+	if err == nil && x.spoofed {
+		x.g.Audit.Refused(x.ctx(), audit.Event{Action: "access.spoofed_header", Scope: address})
+	}
+	return who, err
+}
+
+// judged lets in who may. A key goes before a cookie.
+func (x *exchange) judged(address string, right workspace.Right, keyScope string) (guest, error) {
 	if x.surface == Admin {
 		return x.authorizeStaff(address, right)
 	}
@@ -318,6 +330,9 @@ func (x *exchange) bearer() (account.Bearer, error) {
 	if fault.Is(err, account.InvalidAPIKey) {
 		x.g.wrongKeys.count(x.clientIP())
 	}
+	if err == nil {
+		x.acting(&account.Who{Account: b.Account})
+	}
 	return b, err
 }
 
@@ -337,10 +352,14 @@ func (x *exchange) channel(at place) error {
 	if err := x.g.hooks.take(at.scope); err != nil {
 		return err
 	}
-	if x.r.ContentLength > x.g.ChannelBody {
-		return fault.New(fault.BodyTooLarge, "The body is too large.", "").With("limit", x.g.ChannelBody)
+	most := x.g.ChannelBody
+	if at.channel == "github" {
+		most = max(most, maxDelivery)
 	}
-	x.r.Body = http.MaxBytesReader(nil, x.r.Body, x.g.ChannelBody)
+	if x.r.ContentLength > most {
+		return fault.New(fault.BodyTooLarge, "The body is too large.", "").With("limit", most)
+	}
+	x.r.Body = http.MaxBytesReader(nil, x.r.Body, most)
 	parsed, _ := scope.Parse(at.scope) // it was parsed before
 	return x.forward(errand{
 		claims: scope.Claims{

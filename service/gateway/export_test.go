@@ -1,5 +1,7 @@
 package gateway
 
+import "strings"
+
 // Line is a route of the table, as tests look at it.
 type Line struct {
 	Method   string
@@ -11,7 +13,7 @@ type Line struct {
 func Lines() []Line {
 	var all []Line
 	for _, r := range routes {
-		all = append(all, Line{r.method, r.path, r.on})
+		all = append(all, Line{r.method, strings.ReplaceAll(r.path, "...}", "}"), r.on})
 	}
 	return all
 }

@@ -32,12 +32,13 @@ var statuses = map[string]int{}
 
 func init() {
 	for status, types := range map[int][]string{
-		400: {"invalid_json", "invalid_request", "invalid_state", "invalid_token", "invalid_scope", "invalid_header", "invalid_path", "ambiguous_session", "credential_in_url"},
+		400: {"invalid_json", "invalid_request", "invalid_state", "invalid_token", "invalid_scope", "invalid_header", "invalid_path", "ambiguous_session", "credential_in_url",
+			"action_input_validation", "workflow_input_unexpected"},
 		401: {"unauthenticated", "invalid_credentials", "invalid_api_key", "invalid_signature", "runtime_unauthorized", "assertion_invalid"},
 		402: {"payment_required"},
 		403: {"cross_origin_request", "forbidden", "insufficient_scope", "scope_mismatch", "admin_required", "reauth_required", "account_suspended", "workspace_suspended",
 			"invitation_email_mismatch", "installation_not_yours", "impersonation_forbidden", "provider_email_unverified"},
-		404: {"route_not_found", "workspace_not_found", "item_not_found", "unknown_provider", "run_not_found"},
+		404: {"route_not_found", "workspace_not_found", "item_not_found", "unknown_provider", "run_not_found", "workflow_not_found"},
 		405: {"method_not_allowed"},
 		409: {"username_taken", "name_taken", "identity_already_linked", "last_credential", "last_owner", "provider_already_configured", "manifest_owner_mismatch",
 			"provider_connection_required", "email_verification_required", "connector_planned", "connector_blocked", "in_use", "already_running", "idempotency_conflict"},

@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/page"
+	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
 )
@@ -24,6 +26,8 @@ type Config struct {
 	// Workspaces and Vault are the businesses and their secrets. Default to none: their routes are not for use.
 	Workspaces *workspace.Workspaces
 	Vault      *vault.Vault
+	// Projects are the files of workspaces. Defaults to none.
+	Projects *project.Projects
 	// CookieDomain is the parent of the surfaces' hosts, to which a session belongs. Defaults to none: host by host.
 	CookieDomain string
 	// Trusted are the proxies whose word about a client's address counts. Defaults to none.
@@ -55,6 +59,14 @@ type Config struct {
 	// within Farewell, each at a time of its own. Default to never and 10 seconds.
 	Stopping <-chan struct{}
 	Farewell time.Duration
+	// Node is what a probe is told of which process answers. Defaults to nothing.
+	Node string
+	// ProbePause is what lies between the two parts of a probe. Defaults to DefaultProbePause.
+	ProbePause time.Duration
+	// Health is how the service does, as this process knows it. Defaults to nobody who could say.
+	Health func(context.Context) Health
+	// Rotate moves every secret to a new key. It says how far it came in a moment, and goes on. Defaults to nobody who could.
+	Rotate func(context.Context) (Rotation, error)
 	// Spoofed hears of every header that only we may set. Defaults to nobody.
 	Spoofed func()
 	// Observe is told of every answer. Defaults to nobody.
@@ -70,8 +82,8 @@ type Gateway struct {
 	routes    map[Surface][]route
 	wrongKeys *wrongKeys
 
-	rates, hooks, verifications *rates
-	streams                     *streams
+	rates, hooks, verifications, probes *rates
+	streams, probing                    *streams
 }
 
 // New is the front door of the configuration.
@@ -81,6 +93,7 @@ func New(c Config) *Gateway {
 		Config: c, cookies: newCookies(c), wrongKeys: newWrongKeys(c.WrongKeys),
 		rates: newRates("requests", c.Rate, c.Burst), hooks: newRates("channel", c.ChannelRate, c.ChannelRate),
 		verifications: newRates("verification", c.Verifications, c.Verifications), streams: &streams{most: c.Streams, open: map[string]int{}},
+		probes: newRates("probe", probesPerMinute, probesPerMinute), probing: &streams{most: probesAtOnce, open: map[string]int{}},
 	}
 	g.routes = g.table()
 	return g
@@ -107,6 +120,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Farewell == 0 {
 		c.Farewell = 10 * time.Second
+	}
+	if c.ProbePause == 0 {
+		c.ProbePause = DefaultProbePause
 	}
 	if c.ChannelBody == 0 {
 		c.ChannelBody = 1 << 20

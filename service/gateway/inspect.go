@@ -12,14 +12,17 @@ func listed(path, keyScope string) func(*exchange) error {
 	return func(x *exchange) error { return x.inspect(path, keyScope, nil) }
 }
 
-// inspect lets somebody read what the runtime knows of their workspace.
+// inspect lets somebody read what the runtime knows of their workspace, or work with it.
 func (x *exchange) inspect(path, keyScope string, set url.Values) error {
-	address := x.address()
-	who, err := x.authorize(address, workspace.Read, keyScope)
+	address, need := x.address(), workspace.Read
+	if !safe(x.r.Method) {
+		need = workspace.Work
+	}
+	who, err := x.authorize(address, need, keyScope)
 	if err != nil {
 		return err
 	}
-	if err := x.note(address, path); err != nil {
+	if err := x.note(address, x.below()); err != nil {
 		return err
 	}
 	if set != nil {
@@ -49,3 +52,17 @@ func (x *exchange) getRun() error {
 }
 
 func (x *exchange) runEvents() error { return x.inspect("/runs/"+x.params["run"], "runs:read", nil) }
+
+func (x *exchange) getWorkflow() error {
+	return x.inspect(workflowPath, "runs:read", url.Values{"name": {x.params["name"]}})
+}
+
+// runWorkflow starts a run and waits for nothing.
+func (x *exchange) runWorkflow() error {
+	x.r.URL.RawQuery = ""
+	return x.inspect("/workflows/"+x.params["name"], "workflows:run", nil)
+}
+
+func (x *exchange) cancelRun() error {
+	return x.inspect(cancelPath, "workflows:run", url.Values{"run": {x.params["run"]}})
+}

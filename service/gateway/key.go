@@ -54,25 +54,14 @@ func optional(t time.Time) *time.Time {
 	return &t
 }
 
-// inWorkspace finds the workspace of the path and who acts in it by a session. No key may do what these routes do, so a
+// inWorkspace is the place of who acts in the workspace of the path by a session. No key may do what these routes do, so a
 // good key is told so, and a bad one is refused as everywhere.
-func (x *exchange) inWorkspace() (m workspace.Membership, err error) {
-	if err := x.refuseKey(); err != nil {
-		return m, err
-	}
-	if !safe(x.r.Method) {
-		if err := x.checkOrigin(); err != nil {
-			return m, err
-		}
-	}
-	who, err := x.session()
+func (x *exchange) inWorkspace(need workspace.Right) (m workspace.Membership, err error) {
+	by, err := x.caller()
 	if err != nil {
 		return m, err
 	}
-	if who == nil {
-		return m, unauthenticated()
-	}
-	return x.membership(*who, x.params["username"], x.params["business"], workspace.Admin)
+	return x.g.Workspaces.Authorize(x.ctx(), by, x.address(), need)
 }
 
 // membership is a person's place in a workspace where they have at least that role. A stranger and a workspace that is not
@@ -112,7 +101,7 @@ func bearer(header string) string {
 }
 
 func (x *exchange) listKeys() error {
-	m, err := x.inWorkspace()
+	m, err := x.inWorkspace(workspace.Review)
 	if err != nil {
 		return err
 	}
@@ -164,7 +153,7 @@ func refusedField(name string) error {
 }
 
 func (x *exchange) createKey() error {
-	m, err := x.inWorkspace()
+	m, err := x.inWorkspace(workspace.Manage)
 	if err != nil {
 		return err
 	}
@@ -193,7 +182,7 @@ func (x *exchange) writeKey(k account.Key, value string) error {
 }
 
 func (x *exchange) rotateKey() error {
-	m, err := x.inWorkspace()
+	m, err := x.inWorkspace(workspace.Manage)
 	if err != nil {
 		return err
 	}
@@ -214,7 +203,7 @@ func (x *exchange) rotateKey() error {
 }
 
 func (x *exchange) revokeKey() error {
-	m, err := x.inWorkspace()
+	m, err := x.inWorkspace(workspace.Manage)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Bounds of a list.
@@ -26,6 +28,11 @@ type asking struct {
 func (x *exchange) asks() (asking, error) {
 	v := x.r.URL.Query()
 	a := asking{q: v.Get("q"), cursor: v.Get("cursor"), limit: defaultLimit}
+	for name, text := range map[string]string{"q": a.q, "cursor": a.cursor} {
+		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+			return a, refusedField(name)
+		}
+	}
 	if text := v.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxLimit {

@@ -35,53 +35,81 @@ var rights = map[string]workspace.Right{
 	"POST /invitations/{invitation}/resend": workspace.Manage,
 	"GET /teams":                            workspace.Read, "POST /teams": workspace.Manage, "GET /teams/{team}": workspace.Read, "PATCH /teams/{team}": workspace.Manage,
 	"DELETE /teams/{team}": workspace.Manage, "PUT /teams/{team}/members/{account}": workspace.Manage, "DELETE /teams/{team}/members/{account}": workspace.Manage,
-	"GET /secrets": workspace.Manage, "GET /secrets/{secret}": workspace.Manage, "PUT /secrets/{secret}": workspace.Manage, "DELETE /secrets/{secret}": workspace.Manage,
+	"GET /secrets": workspace.Review, "GET /secrets/{secret}": workspace.Review, "PUT /secrets/{secret}": workspace.Manage, "DELETE /secrets/{secret}": workspace.Manage,
 	"GET /audit": workspace.Review, "GET /audit/export": workspace.Review,
-	"GET /keys": workspace.Manage, "POST /keys": workspace.Manage, "POST /keys/{key}/rotate": workspace.Manage, "DELETE /keys/{key}": workspace.Manage,
+	"GET /keys": workspace.Review, "POST /keys": workspace.Manage, "POST /keys/{key}/rotate": workspace.Manage, "DELETE /keys/{key}": workspace.Manage,
 	"GET /agents": workspace.Read, "GET /agents/{name}/conversations": workspace.Read, "GET /workflows": workspace.Read, "GET /runs": workspace.Read,
-	"GET /runs/{run}": workspace.Read, "GET /runs/{run}/events": workspace.Read,
+	"GET /runs/{run}": workspace.Read, "GET /runs/{run}/events": workspace.Read, "POST /runs/{run}/cancel": workspace.Work,
+	"GET /projects": workspace.Read, "POST /projects": workspace.Work, "GET /projects/{slug}": workspace.Read, "PATCH /projects/{slug}": workspace.Work,
+	"DELETE /projects/{slug}": workspace.Work, "GET /projects/{slug}/files": workspace.Read, "GET /projects/{slug}/files/{path}": workspace.Read,
+	"PUT /projects/{slug}/files/{path}": workspace.Work, "DELETE /projects/{slug}/files/{path}": workspace.Work, "POST /projects/{slug}/move": workspace.Work,
+	"PUT /projects/{slug}/repository": workspace.Work, "DELETE /projects/{slug}/repository": workspace.Work, "POST /projects/{slug}/pull": workspace.Work,
+	"GET /storage": workspace.Enter, "PUT /teams/{team}/projects/{slug}": workspace.Manage, "DELETE /teams/{team}/projects/{slug}": workspace.Manage,
+	"GET /workflows/{name}": workspace.Read, "POST /workflows/{name}/run": workspace.Work,
 }
 
 // bodies are what routes with a body are sent.
 var requestBodies = map[string]any{
 	"PATCH ": map[string]string{"name": "N"}, "PATCH /people/{account}": map[string]string{"role": "viewer"}, "POST /invitations": map[string]string{"email": "x@example.com", "role": "viewer"},
-	"POST /teams": map[string]string{"name": "T"}, "PATCH /teams/{team}": map[string]string{"name": "T"}, "PUT /secrets/{secret}": map[string]string{"value": "v"},
+	"POST /projects": map[string]string{"name": "P"}, "PATCH /projects/{slug}": map[string]string{"name": "P"}, "POST /projects/{slug}/move": map[string]string{"from": "a", "to": "b"},
+	"PUT /projects/{slug}/repository":   map[string]any{"provider": "github", "owner": "octocat", "name": "hello-world", "installationId": 1},
+	"PUT /teams/{team}/projects/{slug}": map[string]string{"role": "viewer"},
+	"POST /teams":                       map[string]string{"name": "T"}, "PATCH /teams/{team}": map[string]string{"name": "T"}, "PUT /secrets/{secret}": map[string]string{"value": "v"},
 	"POST /keys": map[string]any{"name": "k", "scopes": []string{"agents:read"}}, "POST /keys/{key}/rotate": map[string]any{},
 }
 
+// baseRights are what the paths below {base_url} need.
+var baseRights = map[string]workspace.Right{
+	"GET /agents/central/x": workspace.Read, "POST /agents/central/x": workspace.Work, "POST /agents/central/x/abort": workspace.Work,
+	"GET /agents/central/x?view=updates&offset=-1&live=long-poll": workspace.Read, "GET /agents/central/x/submissions": workspace.Read,
+	"GET /agents/central/x/attachments/y": workspace.Read, "POST /workflows/workspace-verification": workspace.Work, "GET /runs/run_x": workspace.Read, "GET /runs": workspace.Read,
+}
+
+// everyRole has every role, a stranger and nobody.
+var everyRole = append(workspace.Roles(), "stranger", "nobody")
+
 // TestEveryRoleMayExactlyWhatTheTableSays asks every route of a workspace in every role, as a stranger and as nobody.
 func TestEveryRoleMayExactlyWhatTheTableSays(t *testing.T) {
-	s := withRuntime(t, address(t), false, trusting)
-	asked := 0
-	for _, role := range append(workspace.Roles(), "stranger", "nobody") {
+	modes(t, func(t *testing.T, s *scene) {
+		asked := 0
 		for _, line := range gateway.Lines() {
 			rest, found := strings.CutPrefix(line.Path, "/api/workspaces/{username}/{business}")
 			if !found || line.Surfaces[0] != gateway.Agents {
 				continue
 			}
-			name := line.Method + " " + rest
-			right, known := rights[name]
+			right, known := rights[line.Method+" "+rest]
 			if !known {
-				t.Errorf("%s has no row", name)
+				t.Errorf("%s %s has no row", line.Method, rest)
 				continue
 			}
-			asked++
-			s.tryRole(t, role, name, rest, line.Method, right)
+			for _, role := range everyRole {
+				s.tryRole(t, role, "W", line.Method+" "+rest, right)
+				asked++
+			}
 		}
-	}
-	t.Logf("%d requests", asked)
+		for name, right := range baseRights {
+			for _, role := range everyRole {
+				s.tryRole(t, role, "V", name, right)
+				asked++
+			}
+		}
+		t.Logf("%d requests", asked)
+	}, trusting)
 }
 
+// bossAt is where the businesses of the boss are, below W and below {base_url}.
+var bossAt = map[string]string{"W": "/api/workspaces/boss/", "V": "/v1/boss/"}
+
 // tryRole asks one route in one role, of a workspace that nobody else has changed.
-func (s *scene) tryRole(t *testing.T, role, name, rest, method string, right workspace.Right) {
+func (s *scene) tryRole(t *testing.T, role, root, name string, right workspace.Right) {
 	t.Helper()
 	business, cookie := s.staff(t, role)
-	path := strings.NewReplacer("{account}", "acc_x", "{invitation}", "inv_x", "{team}", "tem_x", "{secret}", "NAME", "{key}", "key_x", "{name}", "central", "{run}", "run_x").Replace(rest)
+	method, rest, _ := strings.Cut(name, " ")
+	path := strings.NewReplacer("{account}", "acc_x", "{invitation}", "inv_x", "{team}", "tem_x", "{secret}", "NAME", "{key}", "key_x", "{name}", "central", "{run}", "run_x", "{slug}", "site", "{path}", "a/b.md").Replace(rest)
 	if name == "DELETE " {
 		path += "?confirm=" + business
 	}
-	body := requestBodies[name]
-	got := s.do(t, call{on: gateway.Agents, method: method, path: "/api/workspaces/boss/" + business + path, cookie: cookie, body: body})
+	got := s.do(t, call{on: gateway.Agents, method: method, path: bossAt[root] + business + path, cookie: cookie, body: bodyOf(method, root+rest)})
 	var envelope struct{ Error struct{ Type string } }
 	_ = json.Unmarshal([]byte(got.body), &envelope)
 	typ := envelope.Error.Type

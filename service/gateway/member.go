@@ -96,7 +96,7 @@ func (x *exchange) patchMember() error {
 	return x.writeMember(x.g.Workspaces.ChangeRole(x.ctx(), by, x.address(), x.params["account"], body.Role, version))
 }
 
-// deleteMember takes somebody out of a workspace; one's own entry is leaving.
+// deleteMember takes somebody out of a workspace; one's own entry is leaving, but by the authority of the service.
 func (x *exchange) deleteMember() error {
 	by, err := x.caller()
 	if err != nil {
@@ -106,7 +106,7 @@ func (x *exchange) deleteMember() error {
 	if err != nil {
 		return err
 	}
-	if x.params["account"] == by.ID {
+	if x.params["account"] == by.ID && by.Staff == "" {
 		err = x.g.Workspaces.Leave(x.ctx(), by, x.address())
 	} else {
 		err = x.g.Workspaces.Remove(x.ctx(), by, x.address(), x.params["account"], version)

@@ -215,7 +215,7 @@ func TestEveryOperationRefusesAsDescribed(t *testing.T) {
 	s.start(t, false)
 	headers := []http.Header{nil, {"Accept": {"text/html"}}, {"Origin": {"http://evil.example"}, "Sec-Fetch-Site": {"cross-site"}}}
 	for _, o := range described(t).Operations {
-		path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x", "{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x").Replace(o.Path)
+		path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x", "{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x", "{slug}", "site", "{path}", "a/b.md").Replace(o.Path)
 		somebody, _ := s.session(t, "ada@example.com")
 		for _, on := range surfaces {
 			for _, query := range []string{"", "?state=x&setup_action=install&workspace=ada/personal", "?intent=link&owner=a--b&setup_action=x&workspace=x"} {
@@ -308,6 +308,7 @@ func TestEverySuccessIsAsDescribed(t *testing.T) {
 	w.throughSetup(t)
 	w.throughSignInPages(t)
 	w.throughStaff(t)
+	w.throughProjects(t)
 	w.throughDeletion(t)
 	for _, o := range described(t).Operations {
 		for _, status := range o.Statuses {
@@ -334,9 +335,11 @@ func (w *way) throughRuntime(t *testing.T) {
 	var report struct{ RunID string }
 	w.goes(t, 200, call{on: gateway.Agents, path: "/api/orchestration/workspace-verification"}).read(t, &report)
 	const workspace = "/api/workspaces/ada/personal/"
-	for _, path := range []string{"agents", "agents/central/conversations", "workflows", "runs", "runs/" + report.RunID, "runs/" + report.RunID + "/events"} {
+	for _, path := range []string{"agents", "agents/central/conversations", "workflows", "workflows/workspace-verification", "runs", "runs/" + report.RunID, "runs/" + report.RunID + "/events"} {
 		w.goes(t, 200, call{on: gateway.Agents, path: workspace + path})
 	}
+	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "workflows/workspace-verification/run", body: verificationInput})
+	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "runs/" + report.RunID + "/cancel"})
 }
 
 func (w *way) throughWorkspaces(t *testing.T) {
@@ -440,6 +443,7 @@ func (w *way) throughKeys(t *testing.T) {
 	for _, on := range surfaces {
 		w.goes(t, 202, call{on: on, method: "POST", path: "/api/keys/revoke", body: map[string]string{"key": made.Key}})
 		w.goes(t, 200, call{on: on, path: "/api/openapi.json"})
+		w.goes(t, 200, call{on: on, path: gateway.ProbePath})
 	}
 }
 
@@ -567,7 +571,7 @@ func (w *way) throughSignInPages(t *testing.T) {
 	nobody := w.another()
 	for _, o := range described(t).Operations {
 		if o.Method == "GET" && slices.Contains(o.Statuses, 302) && !slices.Contains(unseen, o.ID+" 302") {
-			path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x", "{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x").Replace(o.Path)
+			path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x", "{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x", "{slug}", "site", "{path}", "a/b.md").Replace(o.Path)
 			nobody.goes(t, 302, call{on: gateway.Surface(o.Surfaces[0]), path: path, header: http.Header{"Accept": {"text/html"}}})
 		}
 	}

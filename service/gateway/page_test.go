@@ -146,10 +146,14 @@ func TestTheFirstAdministratorBeginsOnAPage(t *testing.T) {
 	s.browse(t, "/setup", "").shows(t, 200, `name="token"`)
 	s.fields(t, "/setup", "", "token", "wrong", "email", "root@example.com", "password", password, "username", "ada").shows(t, 400)
 	in := s.fields(t, "/setup", "", "token", link, "email", "root@example.com", "password", password, "username", "ada").leads(t, 303, adminURL+"/settings/providers")
-	s.do(t, call{on: gateway.Admin, path: "/settings/providers", cookie: in.cookies(), header: http.Header{"Accept": {"text/html"}}}).shows(t, 200, "GitHub")
+	visit := func(cookie string) reply {
+		return s.do(t, call{on: gateway.Admin, path: "/settings/providers", cookie: cookie, header: http.Header{"Accept": {"text/html"}}})
+	}
+	visit(in.cookies()).leads(t, 302, "/elevate?returnTo=http%3A%2F%2Fadmin.svc.localhost%3A8080%2Fsettings%2Fproviders")
+	visit(s.elevate(t, in.cookies())).shows(t, 200, "GitHub")
 	s.do(t, call{method: "POST", path: "/api/setup", body: map[string]string{"token": link, "email": "e@example.com", "password": password}}).wants(t, 410, "setup_closed")
 	customer, _ := s.session(t, "eve@example.com")
-	s.do(t, call{on: gateway.Admin, path: "/settings/providers", cookie: customer, header: http.Header{"Accept": {"text/html"}}}).shows(t, 403)
+	visit(customer).shows(t, 403)
 }
 
 func TestWhereAPersonReturnsToIsOurs(t *testing.T) {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"svc.dev/svc/fault"
@@ -14,12 +15,19 @@ func (x *exchange) checkPath() error {
 	if strings.Contains(path, `\`) {
 		return errPath()
 	}
-	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	free := freeFrom(segments)
+	for i, segment := range segments {
+		if i >= free {
+			if _, err := decoded(segment); err != nil {
+				return err
+			}
+		}
 		text, err := url.PathUnescape(segment)
 		if err != nil || text == "." || text == ".." || segment == "" && path != "/" && !isPage(path) {
 			return errPath()
 		}
-		if api && strings.ContainsAny(segment, "%;") {
+		if api && i < free && strings.ContainsAny(segment, "%;") {
 			return errPath()
 		}
 	}
@@ -46,7 +54,7 @@ func errPath() error {
 // checkURL refuses a credential in an address, where logs and histories keep it, and tells its owner.
 func (x *exchange) checkURL() error {
 	query := x.r.URL.RawQuery
-	if !strings.Contains(query, "svck_") && !strings.Contains(query, "svcs_") {
+	if !slices.ContainsFunc(account.Prefixes, func(prefix string) bool { return strings.Contains(query, prefix) }) {
 		return nil
 	}
 	if key, found := account.FindKey(query); found {

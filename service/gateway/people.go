@@ -6,8 +6,6 @@ import (
 
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
-	"svc.dev/svc/service/scope"
-	"svc.dev/svc/service/workspace"
 )
 
 // personView is somebody as the staff see them.
@@ -144,54 +142,6 @@ func (x *exchange) listAllAudit() error {
 		answer.Items = []audit.Event{}
 	}
 	return x.list(answer)
-}
-
-// caseView is a workspace as the staff see it.
-type caseView struct {
-	ID            string     `json:"id"`
-	Scope         string     `json:"scope"`
-	Business      string     `json:"business"`
-	Name          string     `json:"name"`
-	Owner         ownerView  `json:"owner"`
-	Suspended     bool       `json:"suspended"`
-	SuspendReason string     `json:"suspendReason"`
-	EraseAt       *time.Time `json:"eraseAt"`
-	CreatedAt     time.Time  `json:"createdAt"`
-}
-
-type ownerView struct {
-	ID       string `json:"id"`
-	Username string `json:"username"`
-}
-
-func viewCase(c workspace.Case) caseView {
-	at, _ := scope.Parse(c.Scope) // it was made from one
-	return caseView{
-		ID: c.ID, Scope: c.Scope, Business: c.Business, Name: c.Name, Owner: ownerView{c.Owner, at.Username}, Suspended: c.Suspended,
-		SuspendReason: c.Reason, EraseAt: optional(c.EraseAt), CreatedAt: c.CreatedAt.UTC(),
-	}
-}
-
-func (x *exchange) listAllWorkspaces() error {
-	q, err := x.query()
-	if err != nil {
-		return err
-	}
-	by := workspace.Caller{Actor: x.who.Account.Actor(), Staff: x.who.Account.Role}
-	found, err := x.g.Workspaces.All(x.ctx(), by, q)
-	if err != nil {
-		return err
-	}
-	return listPage(x, found, viewCase)
-}
-
-// secretStore says how far a rotation of the keys has come, and nothing of what they seal.
-func (x *exchange) secretStore() error {
-	rows, err := x.g.Accounts.Secrets.Rows(x.ctx())
-	if err != nil {
-		return err
-	}
-	return x.json(http.StatusOK, map[string]any{"activeKid": x.g.Accounts.Secrets.Active(), "rowsByKid": rows})
 }
 
 // listProviders is the sign-in providers with how their set-up went.

@@ -3,21 +3,15 @@ package gateway
 import (
 	"cmp"
 	"crypto/rand"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 )
-
-// maxDelivery is the longest body that the provider sends.
-const maxDelivery = 25 << 20
 
 // providerStatus says whether a provider can be used, and no secret of it.
 func (x *exchange) providerStatus() error {
@@ -160,23 +154,4 @@ func (x *exchange) finishInstall() error {
 		done.ReturnTo = page.ConnectionsPath
 	}
 	return x.done(done.ReturnTo, page.NoticeInstalled)
-}
-
-// webhook takes a delivery of the provider: 202 once it is on disk, 200 for one that was seen before.
-func (x *exchange) webhook() error {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, x.r.Body, maxDelivery))
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return fault.New(fault.BodyTooLarge, "The body is too large.", "").With("limit", maxDelivery)
-	}
-	if err != nil {
-		return fault.Invalid("The body could not be read.").Because(err)
-	}
-	again, err := x.g.Accounts.Delivery(x.ctx(), x.params["provider"], x.r.Header, body)
-	if err != nil {
-		return err
-	}
-	if again {
-		return x.json(http.StatusOK, map[string]string{"status": "duplicate"})
-	}
-	return x.json(http.StatusAccepted, map[string]string{"status": "accepted"})
 }

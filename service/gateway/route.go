@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/scope"
 )
 
 // need is what a route asks for before its handler runs.
@@ -16,9 +17,11 @@ const (
 	anyOrigin                   // the credential is in the request itself: pages of strangers gain nothing
 	shared                      // pages of the other surfaces may read the answer
 	unelevated                  // on Admin it is for everybody, as the ways in and out must be
+	elevated                    // a page that only staff see, with their authority
 )
 
-// route is one method of one path. A segment in braces is a parameter.
+// route is one method of one path. A segment in braces is a parameter; with dots in them it is all that follows, a path of
+// segments that may be escaped.
 type route struct {
 	on     []Surface
 	method string
@@ -70,7 +73,11 @@ func (x *exchange) dispatch() {
 
 // find matches the path, and the method or else which methods there are.
 func (x *exchange) find() (found *route, allowed []string) {
-	segments := strings.Split(x.r.URL.Path, "/")
+	path := x.r.URL.Path
+	if strings.HasPrefix(path, "/api/") {
+		path = sentPath(x.r.URL) // checkPath let nothing escaped pass but the segments of a path
+	}
+	segments := strings.Split(path, "/")
 	for i, r := range x.g.routes[x.surface] {
 		params, ok := r.match(segments)
 		if !ok {
@@ -86,13 +93,18 @@ func (x *exchange) find() (found *route, allowed []string) {
 }
 
 func (r *route) match(segments []string) (params map[string]string, ok bool) {
-	if len(segments) != len(r.segments) {
+	tail, hasTail := r.tail()
+	if len(segments) < len(r.segments) || len(segments) > len(r.segments) && !hasTail {
 		return nil, false
 	}
 	for i, want := range r.segments {
+		if hasTail && i == len(r.segments)-1 {
+			params[tail], ok = joined(segments[i:])
+			return params, ok
+		}
 		if name, wild := strings.CutPrefix(want, "{"); wild {
-			if segments[i] == "" {
-				return nil, false
+			if segments[i] == "" || want == "{username}" && segments[i] == scope.Admin {
+				return nil, false // nobody is called like the workspace of the staff
 			}
 			if params == nil {
 				params = map[string]string{}
@@ -142,7 +154,7 @@ func (x *exchange) admit(r *route) error {
 		x.share()
 	}
 	switch {
-	case !safe(x.r.Method) && r.needs&anyOrigin == 0:
+	case !safe(x.r.Method) && (r.needs&anyOrigin == 0 || x.isGated(r)): // no key counts on Admin
 		return x.checkOrigin()
 	case safe(x.r.Method) && !isPage(x.r.URL.Path):
 		return x.checkRead()

@@ -11,16 +11,20 @@ var (
 	platform   = []Surface{Platform}
 	agents     = []Surface{Agents}
 	admin      = []Surface{Admin}
+
+	// spaces are where the routes of workspaces are: with the customers' authority, and with that of the staff.
+	spaces = []Surface{Agents, Admin}
 )
 
 // routes are all there is.
-var routes = slices.Concat(sessionRoutes, passwordRoutes, accountRoutes, providerRoutes, keyRoutes, runtimeRoutes, workspaceRoutes, staffRoutes, pageRoutes)
+var routes = slices.Concat(sessionRoutes, passwordRoutes, accountRoutes, providerRoutes, keyRoutes, runtimeRoutes, workspaceRoutes, projectRoutes, staffRoutes, ownRoutes, pageRoutes)
 
 var sessionRoutes = []route{
 	{on: everywhere, method: "GET", path: "/api/auth/session", do: (*exchange).getSession, needs: shared | unelevated},
 	{on: everywhere, method: "POST", path: "/api/auth/logout", do: (*exchange).logout, needs: unelevated},
 	{on: everywhere, method: "POST", path: "/api/auth/reauth", do: (*exchange).reauth, needs: signedIn | unelevated},
 	{on: everywhere, method: "GET", path: "/api/openapi.json", do: (*exchange).openAPI, needs: unelevated},
+	{on: everywhere, method: "GET", path: ProbePath, do: (*exchange).probe, needs: unelevated},
 }
 
 var passwordRoutes = []route{
@@ -61,23 +65,28 @@ var providerRoutes = []route{
 	{on: platform, method: "POST", path: "/api/auth/link", do: (*exchange).link, needs: signedIn},
 }
 
+// keyRoutes are those of API keys. A key does what its maker may in the workspace, so nobody makes one by the authority of
+// the staff; to end one they may.
 var keyRoutes = []route{
 	{on: everywhere, method: "POST", path: "/api/keys/revoke", do: (*exchange).revokeFound, needs: anyOrigin | unelevated},
-	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/keys", do: (*exchange).listKeys, needs: anyOrigin},
+	{on: spaces, method: "GET", path: "/api/workspaces/{username}/{business}/keys", do: (*exchange).listKeys, needs: anyOrigin},
 	{on: agents, method: "POST", path: "/api/workspaces/{username}/{business}/keys", do: (*exchange).createKey, needs: anyOrigin},
 	{on: agents, method: "POST", path: "/api/workspaces/{username}/{business}/keys/{key}/rotate", do: (*exchange).rotateKey, needs: anyOrigin},
-	{on: agents, method: "DELETE", path: "/api/workspaces/{username}/{business}/keys/{key}", do: (*exchange).revokeKey, needs: anyOrigin},
+	{on: spaces, method: "DELETE", path: "/api/workspaces/{username}/{business}/keys/{key}", do: (*exchange).revokeKey, needs: anyOrigin},
 }
 
 // runtimeRoutes are answered by the runtime, for who may.
 var runtimeRoutes = []route{
 	{on: agents, method: "GET", path: "/api/orchestration/workspace-verification", do: (*exchange).verifyWorkspace},
-	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/agents", do: listed(agentsPath, "agents:read"), needs: anyOrigin},
-	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/agents/{name}/conversations", do: (*exchange).listConversations, needs: anyOrigin},
-	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/workflows", do: listed(workflowsPath, "runs:read"), needs: anyOrigin},
-	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/runs", do: listed(runsPath, "runs:read"), needs: anyOrigin},
-	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/runs/{run}", do: (*exchange).getRun, needs: anyOrigin},
-	{on: agents, method: "GET", path: "/api/workspaces/{username}/{business}/runs/{run}/events", do: (*exchange).runEvents, needs: anyOrigin},
+	{on: spaces, method: "GET", path: "/api/workspaces/{username}/{business}/agents", do: listed(agentsPath, "agents:read"), needs: anyOrigin},
+	{on: spaces, method: "GET", path: "/api/workspaces/{username}/{business}/agents/{name}/conversations", do: (*exchange).listConversations, needs: anyOrigin},
+	{on: spaces, method: "GET", path: "/api/workspaces/{username}/{business}/workflows", do: listed(workflowsPath, "runs:read"), needs: anyOrigin},
+	{on: spaces, method: "GET", path: below + "/workflows/{name}", do: (*exchange).getWorkflow, needs: anyOrigin},
+	{on: spaces, method: "POST", path: below + "/workflows/{name}/run", do: (*exchange).runWorkflow, needs: anyOrigin},
+	{on: spaces, method: "GET", path: "/api/workspaces/{username}/{business}/runs", do: listed(runsPath, "runs:read"), needs: anyOrigin},
+	{on: spaces, method: "GET", path: "/api/workspaces/{username}/{business}/runs/{run}", do: (*exchange).getRun, needs: anyOrigin},
+	{on: spaces, method: "GET", path: "/api/workspaces/{username}/{business}/runs/{run}/events", do: (*exchange).runEvents, needs: anyOrigin},
+	{on: spaces, method: "POST", path: below + "/runs/{run}/cancel", do: (*exchange).cancelRun, needs: anyOrigin},
 }
 
 // pageRoutes are what a person can use without scripts. A form calls the verb of its JSON route, under the same checks.
@@ -134,6 +143,6 @@ var pageRoutes = []route{
 
 	{on: admin, method: "GET", path: page.ElevatePath, do: (*exchange).elevatePage, needs: signedIn},
 	{on: admin, method: "POST", path: page.ElevatePath, do: (*exchange).elevateForm, needs: signedIn},
-	{on: admin, method: "GET", path: page.ProvidersPath, do: (*exchange).providersPage, needs: signedIn},
-	{on: admin, method: "POST", path: page.ReplaceProviderPath, do: (*exchange).replaceProviderForm, needs: signedIn},
+	{on: admin, method: "GET", path: page.ProvidersPath, do: (*exchange).providersPage, needs: signedIn | elevated},
+	{on: admin, method: "POST", path: page.ReplaceProviderPath, do: (*exchange).replaceProviderForm, needs: signedIn | elevated},
 }

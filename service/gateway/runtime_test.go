@@ -27,11 +27,11 @@ const (
 )
 
 // modes runs a test with the runtime in this process on both databases, and in another on PostgreSQL.
-func modes(t *testing.T, fn func(t *testing.T, s *scene)) {
+func modes(t *testing.T, fn func(t *testing.T, s *scene), edit ...func(*gateway.Config)) {
 	t.Helper()
-	t.Run("one process, sqlite", func(t *testing.T) { fn(t, withRuntime(t, sqldbtest.SQLite(t), false)) })
-	t.Run("one process, postgres", func(t *testing.T) { fn(t, withRuntime(t, sqldbtest.Schema(t), false)) })
-	t.Run("two processes, postgres", func(t *testing.T) { fn(t, withRuntime(t, sqldbtest.Schema(t), true)) })
+	t.Run("one process, sqlite", func(t *testing.T) { fn(t, withRuntime(t, sqldbtest.SQLite(t), false, edit...)) })
+	t.Run("one process, postgres", func(t *testing.T) { fn(t, withRuntime(t, sqldbtest.Schema(t), false, edit...)) })
+	t.Run("two processes, postgres", func(t *testing.T) { fn(t, withRuntime(t, sqldbtest.Schema(t), true, edit...)) })
 }
 
 // withRuntime sets the scene with a runtime behind it.
@@ -73,7 +73,7 @@ func (s *scene) start(t testing.TB, apart bool) {
 // behind is the runtime as the gateway reaches it: in process, or as a server of its own that believes signatures alone.
 func behind(t testing.TB, rt *svc.Runtime, apart bool, s *scene) http.Handler {
 	t.Helper()
-	c := engine.Config{Runtime: rt, Guard: &scope.Guard{}, PublicURL: engine.Public(agentsURL, adminURL), Log: s.Accounts.Log}
+	c := engine.Config{Runtime: rt, Guard: &scope.Guard{}, PublicURL: engine.Public(agentsURL, adminURL), Log: s.Accounts.Log, Admit: admission(s.DB)}
 	if !apart {
 		return engine.New(c)
 	}

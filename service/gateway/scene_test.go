@@ -9,12 +9,14 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/page"
+	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
@@ -35,6 +37,7 @@ type scene struct {
 	server  *httptest.Server
 	hosts   map[gateway.Surface]string
 	spaces  *workspace.Workspaces
+	files   *project.Projects
 	runtime http.Handler   // as the gateway reaches it
 	private string         // where a runtime of its own listens
 	forward *scope.Forward // whom it believes
@@ -48,12 +51,15 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	c := gateway.Config{
 		Accounts: s.Accounts, Audit: s.Log, CookieDomain: "svc.localhost", Development: true, MailOff: !o.Mail,
 		Surfaces: gateway.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},
-		Log:      s.Accounts.Log,
+		Log:      s.Accounts.Log, ProbePause: time.Millisecond,
 	}
 	s.openWorkspaces(t)
+	s.openProjects(t)
+	c.Projects = s.files
 	c.Workspaces, c.Vault = s.spaces, &vault.Vault{DB: s.DB, Secrets: s.Store, Audit: s.Log}
 	s.runtime = http.NotFoundHandler()
 	c.Runtime = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.runtime.ServeHTTP(w, r) })
+	c.Health, c.Rotate = s.health, s.rotate
 	for _, fn := range edit {
 		fn(&c)
 	}
@@ -72,7 +78,7 @@ func (s *scene) openWorkspaces(t testing.TB) {
 	t.Helper()
 	var err error
 	s.spaces, err = workspace.New(workspace.Config{
-		DB: s.DB, Audit: s.Log, Mail: s.Box, Platform: platformURL, Normal: account.NormalEmail, Lookup: s.Colleagues, Now: s.Clock.Now,
+		DB: s.DB, Audit: s.Log, Mail: s.Box, Platform: platformURL, Normal: account.NormalEmail, Lookup: s.Colleagues, Now: s.Clock.Now, HasProject: project.Has,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -25,18 +25,17 @@ func viewSecret(e secret.Entry) secretView {
 	return secretView{e.Name, e.Version, e.Bytes, e.UpdatedAt.UTC(), e.UpdatedBy, optional(e.LastUsedAt)}
 }
 
-// manager is who may manage the workspace of the path.
-func (x *exchange) manager() (workspace.Caller, error) {
+// manager is who may do that in the workspace of the path.
+func (x *exchange) manager(need workspace.Right) (workspace.Caller, error) {
 	by, err := x.caller()
 	if err != nil {
 		return by, err
 	}
-	_, err = x.g.Workspaces.Authorize(x.ctx(), by, x.address(), workspace.Manage)
-	return by, err
+	return by, x.permit(by, need)
 }
 
 func (x *exchange) listSecrets() error {
-	if _, err := x.manager(); err != nil {
+	if _, err := x.manager(workspace.Review); err != nil {
 		return err
 	}
 	all, err := x.g.Vault.List(x.ctx(), x.address())
@@ -51,7 +50,7 @@ func (x *exchange) listSecrets() error {
 }
 
 func (x *exchange) getSecret() error {
-	if _, err := x.manager(); err != nil {
+	if _, err := x.manager(workspace.Review); err != nil {
 		return err
 	}
 	e, err := x.g.Vault.Find(x.ctx(), x.address(), x.params["secret"])
@@ -73,7 +72,7 @@ func (x *exchange) version() (*int64, error) {
 
 // putSecret keeps a value. Taking the place of another needs a fresh proof of who it is.
 func (x *exchange) putSecret() error {
-	by, err := x.manager()
+	by, err := x.manager(workspace.Manage)
 	if err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func (x *exchange) putSecret() error {
 }
 
 func (x *exchange) deleteSecret() error {
-	by, err := x.manager()
+	by, err := x.manager(workspace.Manage)
 	if err != nil {
 		return err
 	}

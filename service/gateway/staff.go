@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
@@ -19,7 +18,7 @@ const elevationCookie = "svc_admin"
 // isGated reports whether a route needs the authority of the staff. On Admin every part of the API does that does not say
 // otherwise, so that one that is added without a word is closed.
 func (x *exchange) isGated(r *route) bool {
-	return x.surface == Admin && !isPage(r.path) && r.needs&unelevated == 0
+	return x.surface == Admin && (!isPage(r.path) && r.needs&unelevated == 0 || r.needs&elevated != 0)
 }
 
 // staff is who is signed in, with a role over the service and the elevation of this very session, asked in this order.
@@ -54,6 +53,43 @@ func (x *exchange) administer() error {
 
 func readsOnly() error {
 	return fault.New(forbidden, "Your role does not allow this.", "Support reads everything and changes nothing.").With("role", account.RoleAdmin)
+}
+
+// asStaff is who asks about the workspace of the path by the authority of the service. What they read there is told to its
+// people here, and what they change where it is changed.
+func (x *exchange) asStaff() (workspace.Caller, error) {
+	who, err := x.staff()
+	if err != nil {
+		return workspace.Caller{}, err
+	}
+	by := workspace.Caller{Actor: who.Account.Actor(), Staff: who.Account.Role}
+	if !safe(x.r.Method) {
+		if by.Staff != account.RoleAdmin {
+			return by, readsOnly()
+		}
+		return by, nil
+	}
+	address := x.address()
+	if address != scope.Admin {
+		if _, found, err := x.g.Accounts.WorkspaceAt(x.ctx(), address); err != nil {
+			return by, err
+		} else if !found {
+			return by, noWorkspace()
+		}
+	}
+	return by, x.note(address, x.below())
+}
+
+// permit refuses who may not do that in the workspace of the path. The one of the staff is no business.
+func (x *exchange) permit(by workspace.Caller, need workspace.Right) error {
+	if x.address() != scope.Admin {
+		_, err := x.g.Workspaces.Authorize(x.ctx(), by, x.address(), need)
+		return err
+	}
+	if !staffMay(by.Staff, need) {
+		return readsOnly()
+	}
+	return nil
 }
 
 // authorizeStaff lets staff into a workspace by the authority of the service. No key has that, so none is looked at.
@@ -119,34 +155,6 @@ func (x *exchange) watchStaff(right workspace.Right) func(context.Context) bool 
 		err = accounts.StillElevated(ctx, who, value)
 		return err == nil || !fault.Is(err, account.ReauthRequired) && !fault.Is(err, account.AdminRequired)
 	}
-}
-
-// note tells a workspace's people what staff do there, before it is done: what cannot be told is not done. What its own
-// people do is told where it is done.
-func (x *exchange) note(address, path string) error {
-	if x.surface != Admin {
-		return nil
-	}
-	e := audit.Event{Actor: x.who.Account.Actor(), Action: "staff.read", Target: noted(path), Scope: address}
-	if safe(x.r.Method) {
-		return x.g.Accounts.NoteReading(x.ctx(), e)
-	}
-	e.Action, e.Changes = "staff.acted", []string{strings.ToLower(x.r.Method) + " " + strings.TrimPrefix(path, "/")}
-	return x.g.Accounts.NoteStaff(x.ctx(), e)
-}
-
-// noted is what a path of the runtime is about: all of a conversation is one thing.
-func noted(path string) audit.Target {
-	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	switch segments[0] {
-	case "agents":
-		return audit.Target{Kind: "conversation", ID: strings.Join(segments[1:min(len(segments), 3)], "/")}
-	case "workflows":
-		return audit.Target{Kind: "workflow", ID: strings.Join(segments[1:], "/")}
-	case "runs":
-		return audit.Target{Kind: "run", ID: strings.Join(segments[1:], "/")}
-	}
-	return audit.Target{Kind: "list", ID: segments[len(segments)-1]}
 }
 
 // verifyAdmin runs the read-only workflow in the staff's own workspace.

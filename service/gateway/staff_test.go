@@ -65,11 +65,11 @@ func part(t testing.TB, cookies, name string) string {
 // somewhere fills in the parameters of a path.
 func somewhere(path string) string {
 	return strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x",
-		"{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x", "{key}", "key_x").Replace(regexp.MustCompile(`\{[a-z]+\.\.\.\}`).ReplaceAllString(path, "x"))
+		"{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x", "{key}", "key_x", "{slug}", "site", "{path}", "x").Replace(regexp.MustCompile(`\{[a-z]+\.\.\.\}`).ReplaceAllString(path, "x"))
 }
 
 // ungated are the ways in and out of Admin.
-var ungated = []string{"/api/auth/session", "/api/auth/logout", "/api/auth/reauth", elevatePath, "/api/openapi.json", "/api/keys/revoke"}
+var ungated = []string{"/api/auth/session", "/api/auth/logout", "/api/auth/reauth", elevatePath, "/api/openapi.json", "/api/probe", "/api/keys/revoke"}
 
 func TestEverythingOnAdminNeedsASessionARoleAndItsElevation(t *testing.T) {
 	s := quick(t)
@@ -536,6 +536,8 @@ func (w *way) throughStaff(t *testing.T) {
 	w.goes(t, 200, on("POST", person+"/grant", map[string]string{"role": "none"}))
 	w.goes(t, 200, on("POST", person+"/revoke-sessions", nil))
 	w.goes(t, 202, on("POST", person+"/send-reset", nil))
+	w.throughCases(t, on)
+	w.throughOwn(t, on)
 	var made struct{ ID, URL string }
 	w.goes(t, 201, on("POST", "/api/admin/impersonations", map[string]string{"accountId": carol.Account.ID, "reason": "she asked for help"})).read(t, &made)
 	w.goes(t, 303, call{on: gateway.Agents, path: parse(made.URL).RequestURI()})

@@ -17,9 +17,17 @@ const (
 	verificationPath  = "/own/verification"
 	agentsPath        = "/own/agents"
 	workflowsPath     = "/own/workflows"
+	workflowPath      = "/own/workflow"
 	runsPath          = "/own/runs"
+	cancelPath        = "/own/runs/cancel"
 	conversationsPath = "/own/conversations"
+	allAgentsPath     = "/own/all/agents"
+	allWorkflowsPath  = "/own/all/workflows"
+	allRunsPath       = "/own/all/runs"
 )
+
+// adminRoot is where the files of the staff's own workspace are.
+const adminRoot = "root-sandbox/admin/"
 
 // verifyWorkspace runs a read-only workflow through gateway and runtime, and reports the account and scope that were
 // accepted.
@@ -84,7 +92,7 @@ func (x *exchange) report(c scope.Claims, actorID string) error {
 		"filesRead": got.FilesRead, "mutated": got.Mutated, "checkedAt": got.CheckedAt,
 	}
 	if c.Authority == scope.StaffAuth {
-		report["root"] = "root-sandbox/admin/"
+		report["root"] = adminRoot
 	}
 	return x.json(http.StatusOK, report)
 }

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"net/http"
+
+	"svc.dev/svc"
+	"svc.dev/svc/service/scope"
+	"svc.dev/svc/workflow"
+)
+
+// staffOnly answers claims of the staff in their own workspace, which the guard has let pass; for all others there is no
+// such path.
+func staffOnly(handle func(*Engine, http.ResponseWriter, *http.Request) error) func(*Engine, http.ResponseWriter, *http.Request) error {
+	return func(e *Engine, w http.ResponseWriter, r *http.Request) error {
+		if c := claims(r); c.Authority != scope.StaffAuth || c.Scope != scope.Admin {
+			return noRoute(r)
+		}
+		return handle(e, w, r)
+	}
+}
+
+// shared is that something belongs to no workspace: every one has it.
+var shared *string
+
+// allAgents is the agents of all workspaces. Those that come with the code are listed once.
+func (e *Engine) allAgents(w http.ResponseWriter, r *http.Request) error {
+	type item struct {
+		agent
+		Scope *string `json:"scope"`
+	}
+	items := []item{}
+	for _, a := range e.agentsOf(r) {
+		items = append(items, item{a, shared})
+	}
+	write(w, http.StatusOK, page{Items: items})
+	return nil
+}
+
+// allWorkflows is the workflows of all workspaces. They come with the code, so each is listed once.
+func (e *Engine) allWorkflows(w http.ResponseWriter, r *http.Request) error {
+	type item struct {
+		flow
+		Scope *string `json:"scope"`
+	}
+	items := []item{}
+	for _, f := range e.flowsOf(r) {
+		items = append(items, item{f, shared})
+	}
+	write(w, http.StatusOK, page{Items: items})
+	return nil
+}
+
+// allRuns is the runs of all workspaces, newest first.
+func (e *Engine) allRuns(w http.ResponseWriter, r *http.Request) error {
+	n, err := limit(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	list, err := e.Runtime.ListAllRuns(r.Context(), svc.RunFilter{Status: workflow.Status(q.Get("status")), Limit: n, Cursor: q.Get("cursor")})
+	if err != nil {
+		return err
+	}
+	type item struct {
+		workflow.Pointer
+		Scope string `json:"scope"`
+	}
+	items := make([]item, 0, len(list.Runs))
+	for _, run := range list.Runs {
+		items = append(items, item{run.Pointer(), run.Scope})
+	}
+	write(w, http.StatusOK, page{Items: items, Next: list.NextCursor})
+	return nil
+}

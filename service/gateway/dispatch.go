@@ -1,0 +1,137 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/scope"
+)
+
+const (
+	// maxDelivery is the longest body that the provider sends.
+	maxDelivery = 25 << 20
+	// commonDelivery is as long as nearly all are. Of those that are longer only a few are in memory at one time.
+	commonDelivery = 1 << 20
+)
+
+// longDeliveries are those that are being read and stored in this process.
+var longDeliveries = make(chan struct{}, 8)
+
+// delivery reads what the provider sends. Nobody has proven anything yet, so it must not take much for long.
+func (x *exchange) delivery() (body []byte, release func(), err error) {
+	release = func() {}
+	if n := x.r.ContentLength; n < 0 || n > commonDelivery {
+		select {
+		case longDeliveries <- struct{}{}:
+			release = func() { <-longDeliveries }
+		case <-time.After(bodyTimeout / 2):
+			return nil, release, fault.New(account.Busy, "Too many long deliveries at this moment.", "Try again shortly.").After(time.Second)
+		}
+	}
+	patience := http.NewResponseController(x.out)
+	_ = patience.SetReadDeadline(time.Now().Add(bodyTimeout))
+	body, err = io.ReadAll(http.MaxBytesReader(nil, x.r.Body, maxDelivery))
+	_ = patience.SetReadDeadline(time.Time{})
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		return nil, release, tooLarge(maxDelivery)
+	}
+	if err != nil {
+		return nil, release, fault.Invalid("The body could not be read.").Because(err)
+	}
+	return body, release, nil
+}
+
+// webhook takes a delivery of the provider: 202 once it is on disk, 200 for one that was seen before.
+func (x *exchange) webhook() error {
+	body, release, err := x.delivery()
+	defer release()
+	if err != nil {
+		return err
+	}
+	again, err := x.g.Accounts.Delivery(x.ctx(), x.params["provider"], x.r.Header, body)
+	if err != nil {
+		return err
+	}
+	if again {
+		return x.json(http.StatusOK, map[string]string{"status": "duplicate"})
+	}
+	return x.json(http.StatusAccepted, map[string]string{"status": "accepted"})
+}
+
+// PassOn hands what the provider told of workspaces on to their channels, until ctx ends. Any number of nodes may do so.
+func (g *Gateway) PassOn(ctx context.Context) error {
+	if g.Runtime == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return g.Accounts.PassOn(ctx, g.pass)
+}
+
+// passedPath takes the deliveries of the service's own app. No request from outside is ever given such a path: their
+// signature was checked here, and the channel's own path checks another.
+func passedPath(provider string) string { return "/own/deliveries/" + provider }
+
+// hopeless are the refusals that another attempt would meet again.
+var hopeless = []string{
+	fault.InvalidJSON, fault.InvalidRequest, fault.BodyTooLarge, fault.UnsupportedMediaType, fault.IdempotencyConflict,
+	workspaceNotFound, account.WorkspaceSuspended,
+}
+
+// pass hands a delivery to the channel of a workspace.
+func (g *Gateway) pass(ctx context.Context, p account.Passing) (err error) {
+	at, err := scope.Parse(p.Scope)
+	if err != nil {
+		return fmt.Errorf("%w: %w", account.ErrUndeliverable, err)
+	}
+	// Whoever floods the public path of the channel takes nothing away from this.
+	if err := g.hooks.take("passed " + p.Scope); err != nil {
+		return err
+	}
+	claims := scope.Claims{
+		Account: at.Username, AccountID: p.Owner, Scope: p.Scope, Actor: scope.Channel(p.Provider), Authority: scope.Customer,
+		Delegated: true, RequestID: "req_" + ulid.Make().String(),
+	}
+	r, err := http.NewRequestWithContext(scope.With(ctx, claims), http.MethodPost, passedPath(p.Provider), bytes.NewReader(p.Body))
+	if err != nil {
+		return err
+	}
+	r.URL = &url.URL{Path: passedPath(p.Provider)}
+	r.Header = http.Header{"Content-Type": {typeJSON}, "X-Github-Event": {p.Event}, "X-Github-Delivery": {p.Delivery}}
+	return g.hand(r)
+}
+
+// hand lets the runtime take a delivery.
+func (g *Gateway) hand(r *http.Request) (err error) {
+	var told memo
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the runtime broke off: %v", v)
+		}
+	}()
+	g.Runtime.ServeHTTP(&told, r)
+	if told.because != nil {
+		return fmt.Errorf("%w: %w", account.ErrAway, told.because)
+	}
+	if told.status >= 200 && told.status < 300 {
+		return nil
+	}
+	err = told.fault()
+	switch {
+	case told.status == http.StatusServiceUnavailable || fault.Is(err, "bad_gateway"):
+		return fmt.Errorf("%w: %w", account.ErrAway, err)
+	case slices.Contains(hopeless, fault.From(err).Type):
+		return fmt.Errorf("%w: %w", account.ErrUndeliverable, err)
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"errors"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/workspace"
+)
+
+// rangeNotSatisfiable is the refusal of a part that a file does not have.
+const rangeNotSatisfiable = "range_not_satisfiable"
+
+// getFile answers with the content of a file, or a part of it.
+func (x *exchange) getFile() error {
+	v, err := x.visit(workspace.Read, projectsRead)
+	if err != nil {
+		return err
+	}
+	c, err := x.g.Projects.Open(x.ctx(), v.Owner, x.params["slug"], x.params["path"])
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return x.download(c)
+}
+
+// download lets a file out so that a browser does nothing with it but keep it: it is somebody else's content on our origin.
+func (x *exchange) download(c *project.Content) error {
+	if asked := x.r.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") || strings.Contains(asked, ",") {
+		x.r.Header.Del("Range") // nobody must give several parts in one answer, or parts by another measure
+	}
+	h := x.out.Header()
+	policy := h.Get("Content-Security-Policy")
+	h.Set("Content-Type", harmless(c.Path))
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(c.Path)}))
+	h.Set("Content-Security-Policy", "sandbox; "+policy)
+	h.Set("Cache-Control", "no-store")
+	h.Set("ETag", c.ETag)
+	d := &download{answer: x.out, pace: pace{extend: http.NewResponseController(x.out).SetWriteDeadline, each: x.g.WriteTimeout}}
+	// Without a time only the etag counts: two changes within a second are two.
+	http.ServeContent(d, x.r, "", time.Time{}, c)
+	if d.refused == 0 {
+		return nil
+	}
+	for _, name := range []string{"Content-Disposition", "Accept-Ranges", "ETag"} {
+		h.Del(name)
+	}
+	h.Set("Content-Security-Policy", policy)
+	switch d.refused {
+	case http.StatusRequestedRangeNotSatisfiable:
+		return fault.New(rangeNotSatisfiable, "The file does not have this part.", "Its size stands in Content-Range.")
+	case http.StatusPreconditionFailed:
+		return fault.New(project.VersionConflict, "Somebody changed this file in the meantime.", "Read it again.").With("version", c.ETag)
+	}
+	return errors.New("the file cannot be read")
+}
+
+// download is an answer whose refusals are ours to write.
+type download struct {
+	*answer
+	pace    pace
+	refused int
+}
+
+func (d *download) WriteHeader(status int) {
+	if status >= 400 {
+		d.refused = status
+		return
+	}
+	d.answer.WriteHeader(status)
+}
+
+func (d *download) Write(b []byte) (int, error) {
+	if d.refused != 0 {
+		return len(b), nil
+	}
+	d.pace.step()
+	return d.answer.Write(b)
+}
+
+// pictures are the types that a browser can show and cannot run.
+var pictures = map[string]string{
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".avif": "image/avif",
+	".pdf": "application/pdf", ".json": "application/json",
+}
+
+// texts are the ends of names of what a person can read. What a browser would run is text like any other.
+var texts = " .txt .md .markdown .csv .tsv .log .html .htm .xhtml .xml .svg .css .js .mjs .ts .tsx .jsx .go .py .rb .rs .java .c .h .cpp .sh .sql .yaml .yml .toml .ini .conf "
+
+// harmless is a type by which no content is ever run, whatever it is.
+func harmless(name string) string {
+	end := strings.ToLower(path.Ext(name))
+	switch {
+	case pictures[end] != "":
+		return pictures[end]
+	case end != "" && strings.Contains(texts, " "+end+" "):
+		return "text/plain; charset=utf-8"
+	}
+	return "application/octet-stream"
+}

@@ -1,0 +1,152 @@
+package gateway
+
+import (
+	"net/http"
+	"time"
+
+	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/workspace"
+)
+
+// projectView is a project without its files.
+type projectView struct {
+	ID          string          `json:"id"`
+	Slug        string          `json:"slug"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Repository  *repositoryView `json:"repository,omitempty"`
+	Pulled      *checkoutView   `json:"pulled,omitempty"`
+	Bytes       int64           `json:"bytes"`
+	FileCount   int64           `json:"fileCount"`
+	CreatedAt   time.Time       `json:"createdAt"`
+	UpdatedAt   time.Time       `json:"updatedAt"`
+	Version     int64           `json:"version"`
+}
+
+func viewProject(p project.Project) projectView {
+	v := projectView{
+		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Bytes: p.Bytes, FileCount: p.FileCount,
+		CreatedAt: p.CreatedAt.UTC(), UpdatedAt: p.UpdatedAt.UTC(), Version: p.Version,
+	}
+	if r := p.Repository; r != nil {
+		v.Repository = &repositoryView{r.Provider, r.Owner, r.Name, r.Branch, r.InstallationID}
+	}
+	if c := p.Pulled; c != nil {
+		v.Pulled = &checkoutView{c.Commit, c.Conflicts, c.At.UTC()}
+	}
+	return v
+}
+
+// writeProject answers with a project and its version.
+func (x *exchange) writeProject(status int, p project.Project, err error) error {
+	if err != nil {
+		return err
+	}
+	x.out.Header().Set("ETag", etag(p.Version))
+	return x.json(status, viewProject(p))
+}
+
+func (x *exchange) listProjects() error {
+	v, err := x.visit(workspace.Read, projectsRead)
+	if err != nil {
+		return err
+	}
+	a, err := x.asks()
+	if err != nil {
+		return err
+	}
+	found, err := x.g.Projects.List(x.ctx(), v.Owner, project.Query{Cursor: a.cursor, Limit: a.limit, Q: a.q})
+	if err != nil {
+		return err
+	}
+	return listPage(x, workspace.Page[project.Project](found), viewProject)
+}
+
+func (x *exchange) createProject() error {
+	v, err := x.visit(workspace.Work, projectsWrite)
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Slug        string `json:"slug,omitzero"`
+		Name        string `json:"name,omitzero"`
+		Description string `json:"description,omitzero"`
+	}
+	if err := x.decode(&body); err != nil {
+		return err
+	}
+	made, err := x.g.Projects.Create(x.ctx(), v.Actor, v.Owner, project.Draft(body))
+	if err == nil {
+		x.out.Header().Set("Location", x.r.URL.Path+"/"+made.Slug)
+	}
+	return x.writeProject(http.StatusCreated, made, err)
+}
+
+func (x *exchange) getProject() error {
+	v, err := x.visit(workspace.Read, projectsRead)
+	if err != nil {
+		return err
+	}
+	p, err := x.g.Projects.Get(x.ctx(), v.Owner, x.params["slug"])
+	return x.writeProject(http.StatusOK, p, err)
+}
+
+func (x *exchange) patchProject() error {
+	v, version, err := x.visitVersion()
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Name        *string `json:"name,omitzero"`
+		Description *string `json:"description,omitzero"`
+	}
+	if err := x.decode(&body); err != nil {
+		return err
+	}
+	p, err := x.g.Projects.Patch(x.ctx(), v.Actor, v.Owner, x.params["slug"], version, project.Edit(body))
+	return x.writeProject(http.StatusOK, p, err)
+}
+
+// visitVersion is who may change the project of the path, and the version they mean.
+func (x *exchange) visitVersion() (visitor, int64, error) {
+	v, err := x.visit(workspace.Work, projectsWrite)
+	if err != nil {
+		return v, 0, err
+	}
+	version, err := x.ifMatch()
+	return v, version, err
+}
+
+func (x *exchange) deleteProject() error {
+	v, version, err := x.visitVersion()
+	if err != nil {
+		return err
+	}
+	if err := x.g.Projects.Delete(x.ctx(), v.Actor, v.Owner, x.params["slug"], version); err != nil {
+		return err
+	}
+	return x.none()
+}
+
+// putTeamProject gives a team a role in a project.
+func (x *exchange) putTeamProject() error {
+	by, err := x.caller()
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Role string `json:"role"`
+	}
+	if err := x.decode(&body); err != nil {
+		return err
+	}
+	return x.writeTeam(x.g.Workspaces.PutTeamProject(x.ctx(), by, x.address(), x.params["team"], x.params["slug"], body.Role))
+}
+
+func (x *exchange) dropTeamProject() error {
+	by, err := x.caller()
+	if err != nil {
+		return err
+	}
+	return x.writeTeam(x.g.Workspaces.DropTeamProject(x.ctx(), by, x.address(), x.params["team"], x.params["slug"]))
+}

@@ -1,0 +1,85 @@
+package gateway
+
+import (
+	"net/http"
+	"time"
+
+	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/workspace"
+)
+
+// repositoryView is what a project follows.
+type repositoryView struct {
+	Provider       string `json:"provider"`
+	Owner          string `json:"owner"`
+	Name           string `json:"name"`
+	Branch         string `json:"branch,omitzero"` // empty: the one that the repository itself names
+	InstallationID int64  `json:"installationId"`
+}
+
+// checkoutView is how far a project has followed its repository.
+type checkoutView struct {
+	Commit    string    `json:"commit"`
+	Conflicts int       `json:"conflicts"`
+	At        time.Time `json:"at"`
+}
+
+func (x *exchange) connectRepository() error {
+	v, version, err := x.visitVersion()
+	if err != nil {
+		return err
+	}
+	var body repositoryView
+	if err := x.decode(&body); err != nil {
+		return err
+	}
+	p, err := x.g.Projects.Connect(x.ctx(), v.Actor, v.Owner, x.params["slug"], version, project.Repository(body))
+	return x.writeProject(http.StatusOK, p, err)
+}
+
+func (x *exchange) disconnectRepository() error {
+	v, version, err := x.visitVersion()
+	if err != nil {
+		return err
+	}
+	if _, err := x.g.Projects.Disconnect(x.ctx(), v.Actor, v.Owner, x.params["slug"], version); err != nil {
+		return err
+	}
+	return x.none()
+}
+
+// pulledView is what a pull did.
+type pulledView struct {
+	Commit        string     `json:"commit"`
+	Written       int        `json:"written"`
+	Deleted       int        `json:"deleted"`
+	Conflicts     []string   `json:"conflicts"`
+	ConflictCount int        `json:"conflictCount"`
+	Skipped       []skipView `json:"skipped"`
+	SkipCount     int        `json:"skipCount"`
+}
+
+// skipView is something of a repository that cannot be a file.
+type skipView struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+func (x *exchange) pullRepository() error {
+	v, err := x.visit(workspace.Work, projectsWrite)
+	if err != nil {
+		return err
+	}
+	done, err := x.g.Projects.Pull(x.ctx(), v.Actor, v.Owner, x.params["slug"])
+	if err != nil {
+		return err
+	}
+	view := pulledView{
+		Commit: done.Commit, Written: done.Written, Deleted: done.Deleted, Conflicts: append([]string{}, done.Conflicts...), ConflictCount: done.ConflictCount,
+		Skipped: []skipView{}, SkipCount: done.SkipCount,
+	}
+	for _, s := range done.Skipped {
+		view.Skipped = append(view.Skipped, skipView(s))
+	}
+	return x.json(http.StatusOK, view)
+}

@@ -1,0 +1,47 @@
+package gateway
+
+import (
+	"net/http"
+	"time"
+
+	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/workspace"
+)
+
+// storageView is how much a workspace stores, in bytes.
+type storageView struct {
+	LimitBytes       int64     `json:"limitBytes"`
+	UsedBytes        int64     `json:"usedBytes"`
+	ReservedBytes    int64     `json:"reservedBytes"`
+	SoftLimitPercent int       `json:"softLimitPercent"`
+	State            string    `json:"state"`
+	ByKind           kindsView `json:"byKind"`
+	MeasuredAt       time.Time `json:"measuredAt"`
+}
+
+// kindsView is the bytes of each kind.
+type kindsView struct {
+	Projects    int64 `json:"projects"`
+	Attachments int64 `json:"attachments"`
+	Streams     int64 `json:"streams"`
+	Snapshots   int64 `json:"snapshots"`
+}
+
+func viewStorage(s project.Storage) storageView {
+	return storageView{
+		s.LimitBytes, s.UsedBytes, s.ReservedBytes, s.SoftLimitPercent, s.State, kindsView(s.ByKind), s.MeasuredAt.UTC(),
+	}
+}
+
+// getStorage tells how full the workspace is: to everybody in it, also to those who only pay for it.
+func (x *exchange) getStorage() error {
+	v, err := x.visit(workspace.Enter, projectsRead)
+	if err != nil {
+		return err
+	}
+	s, err := x.g.Projects.Storage(x.ctx(), v.Scope)
+	if err != nil {
+		return err
+	}
+	return x.json(http.StatusOK, viewStorage(s))
+}

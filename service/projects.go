@@ -1,0 +1,58 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/workspace"
+	"svc.dev/svc/sqlstore"
+)
+
+// byGitHub is the provider of repositories.
+const byGitHub = "github"
+
+func (h *house) openProjects() (err error) {
+	c := h.config
+	h.projects, err = project.New(project.Config{
+		DB: h.db, Audit: h.audit, Root: c.FilesDir, Limit: c.LimitStorage, MaxFile: c.LimitUpload, Measure: h.measure,
+		Removed: workspace.ForgetProject, Hosts: map[string]string{byGitHub: c.GitHubURL}, Log: h.log,
+		Connected: func(ctx context.Context, scope string) error {
+			return h.accounts.NeedInstallation(ctx, byGitHub, scope)
+		},
+		Token: func(ctx context.Context, scope string, installation int64, owner, name string) (string, error) {
+			return h.accounts.RepositoryToken(ctx, byGitHub, scope, installation, owner, name)
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("files_dir: %w", err)
+	}
+	return nil
+}
+
+// measure is what a scope stores in the runtime.
+func (h *house) measure(ctx context.Context, scope string) (attachments, streams int64, err error) {
+	u, err := sqlstore.Measure(ctx, h.db, scope)
+	return u.Attachments, u.Streams, err
+}
+
+// destroy erases what the rooms keep of a workspace whose hold is over. What is gone already is no error: it is done again
+// until all of it succeeds.
+func (h *house) destroy(ctx context.Context, w workspace.Workspace) error {
+	if err := h.projects.Erase(ctx, project.Owner{Workspace: w.ID, Scope: w.Scope}); err != nil {
+		return err
+	}
+	err := h.db.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := h.secrets.DeleteAll(tx, secret.Owner{Kind: secret.Business, Scope: w.Scope})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := h.accounts.ForgetWorkspace(ctx, w.ID); err != nil {
+		return err
+	}
+	return sqlstore.Erase(ctx, h.db, w.Scope)
+}
