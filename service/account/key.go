@@ -166,7 +166,7 @@ func (a *Accounts) CreateKey(ctx context.Context, who Who, in workspace.Membersh
 		return k, "", err
 	}
 	if n.Forever && in.Role != workspace.Owner {
-		return k, "", fault.New(Forbidden, "Only an owner makes a key that never expires.", "").With("role", workspace.Owner)
+		return k, "", ownersOnly()
 	}
 	slices.Sort(n.Scopes)
 	k = Key{
@@ -189,6 +189,10 @@ func (a *Accounts) CreateKey(ctx context.Context, who Who, in workspace.Membersh
 		return a.tellKey(ctx, tx, who, k, "key.created")
 	})
 	return k, value, err
+}
+
+func ownersOnly() error {
+	return fault.New(Forbidden, "Only an owner makes a key that never expires.", "").With("role", workspace.Owner)
 }
 
 func refuseTooManyKeys(tx *sqldb.Tx, workspace string) error {
@@ -298,7 +302,8 @@ func (a *Accounts) Keys(ctx context.Context, q KeyQuery) (all []Key, more bool, 
 	return all, false, err
 }
 
-// RotateKey makes another key with the same rights. The old one dies after the grace; rotating it twice is refused.
+// RotateKey makes another key with the same rights. The old one dies after the grace; rotating it twice is refused. One that
+// never expires comes from an owner, as when it was made.
 func (a *Accounts) RotateKey(ctx context.Context, who Who, in workspace.Membership, id string, grace time.Duration) (k Key, value string, err error) {
 	if grace < 0 || grace > maxGrace {
 		return k, "", fields{{Field: "graceSeconds", Type: invalid}}.refusal()
@@ -318,6 +323,9 @@ func (a *Accounts) RotateKey(ctx context.Context, who Who, in workspace.Membersh
 		old, err := scanKey(tx.QueryRow("SELECT "+keyColumns+" FROM api_keys k WHERE k.id = $1", id))
 		if err != nil {
 			return fmt.Errorf("find key: %w", err)
+		}
+		if old.ExpiresAt.IsZero() && in.Role != workspace.Owner {
+			return ownersOnly()
 		}
 		k = old
 		k.Creator, k.RevokedAt, k.LastUsedAt, k.LastUsedIP, k.RotatedFrom = who.Account.ID, time.Time{}, time.Time{}, "", id
@@ -404,13 +412,15 @@ type Bearer struct {
 	Account Account // its maker
 }
 
-// Bearer is behind a key. Whatever is wrong with it, the refusal is the same.
+// Bearer is behind a key. Whatever is wrong with it, the refusal is the same. A key whose maker has left its workspace is
+// dead, and stays so when they come again.
 func (a *Accounts) Bearer(ctx context.Context, value string) (b Bearer, err error) {
 	prefix, ok := parseKey(value)
 	if !ok {
 		return b, invalidKey()
 	}
 	var hash string
+	var member bool
 	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
 		b.Key, err = scanKey(tx.QueryRow("SELECT "+keyColumns+", k.hash FROM api_keys k WHERE k.prefix = $1", prefix), &hash)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -419,13 +429,16 @@ func (a *Accounts) Bearer(ctx context.Context, value string) (b Bearer, err erro
 		if err != nil {
 			return fmt.Errorf("find key: %w", err)
 		}
+		if member, err = workspace.IsMemberSince(tx, b.Key.Workspace, b.Key.Creator, b.Key.CreatedAt); err != nil {
+			return err
+		}
 		b.Account, _, err = oneAccount(tx, "a.id = $1", b.Key.Creator)
 		return err
 	})
 	if err != nil {
 		return Bearer{}, err
 	}
-	if subtle.ConstantTimeCompare([]byte(hash), []byte(fingerprint(value))) != 1 || !b.Key.live(a.Now()) || !b.Account.alive() {
+	if subtle.ConstantTimeCompare([]byte(hash), []byte(fingerprint(value))) != 1 || !b.Key.live(a.Now()) || !b.Account.alive() || !member {
 		return Bearer{}, invalidKey()
 	}
 	return b, a.keyUsed(ctx, b.Key)

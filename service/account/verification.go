@@ -66,7 +66,8 @@ func (a *Accounts) expel(tx *sqldb.Tx, account, reason, session string) error {
 	if err := a.end(tx, reason, "account = $3 AND id <> $4", account, session); err != nil {
 		return err
 	}
-	if _, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE creator = $1 AND revoked_at IS NULL", account, a.Now().UnixMilli()); err != nil {
+	// One that was rotated lives on for its grace, and must not.
+	if _, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE creator = $1 AND (revoked_at IS NULL OR revoked_at > $2)", account, a.Now().UnixMilli()); err != nil {
 		return fmt.Errorf("revoke keys: %w", err)
 	}
 	if _, err := tx.Exec("DELETE FROM devices WHERE account = $1", account); err != nil {

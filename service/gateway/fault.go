@@ -11,6 +11,7 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/workspace"
 )
 
 // The types of refusals that this room raises.
@@ -62,11 +63,11 @@ func init() {
 }
 
 // denials are the refusals of somebody who may not, which the audit log counts. Those of a sign-in are counted where it is
-// refused.
+// refused. That a workspace is not there is what a stranger is told of one that is.
 var denials = map[string]bool{
 	account.InvalidAPIKey: true, crossOrigin: true, forbidden: true, adminRequired: true, "insufficient_scope": true,
 	"invalid_signature": true, "installation_not_yours": true, credentialInURL: true,
-	account.ImpersonationForbidden: true,
+	account.ImpersonationForbidden: true, workspaceNotFound: true, workspace.InvitationEmailMismatch: true,
 }
 
 // fail answers with an error, in the envelope or on a page. What nobody foresaw is logged under the request's id, and its
@@ -80,7 +81,7 @@ func (x *exchange) fail(err error) {
 	h.Set("Cache-Control", "no-store")
 	x.retryAfter(f.RetryAfter)
 	if denials[f.Type] {
-		x.g.Audit.Refused(x.r.Context(), audit.Event{Action: "access." + f.Type})
+		x.g.Audit.Refused(x.r.Context(), audit.Event{Action: "access." + f.Type, Scope: x.refusedIn(f.Type)})
 	}
 	if f.Type == account.Unauthenticated {
 		h.Set("WWW-Authenticate", `Bearer realm="svc"`)
@@ -93,6 +94,23 @@ func (x *exchange) fail(err error) {
 		return
 	}
 	x.envelope(status, f)
+}
+
+// refusedIn is the workspace whose log tells of a refusal: one where whoever is refused has a place, by their role or by the
+// key they bring. Strangers write into nobody's log.
+func (x *exchange) refusedIn(typ string) string {
+	member := typ == forbidden && x.who != nil && x.view == nil
+	if x.surface != Agents || !member && typ != insufficientScope {
+		return ""
+	}
+	if x.params["username"] != "" {
+		return x.address()
+	}
+	at, err := parseBase(sentPath(x.r.URL))
+	if err != nil {
+		return ""
+	}
+	return at.scope
 }
 
 // retryAfter tells when to come again, in whole seconds.

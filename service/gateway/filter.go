@@ -17,8 +17,9 @@ type filter struct {
 	head http.Header
 	sent bool
 
-	refused bool // we have answered instead of the runtime
-	hook    bool // a webhook's answer keeps all but what is never let out
+	ended   func() bool // we have ended the stream
+	refused bool        // we have answered instead of the runtime
+	hook    bool        // a webhook's answer keeps all but what is never let out
 
 	until time.Time // when the client must have taken what is written now
 }
@@ -34,6 +35,10 @@ func (f *filter) Header() http.Header {
 // WriteHeader lets the head out. What only informs of one to come stays here.
 func (f *filter) WriteHeader(status int) {
 	if f.sent || status < 200 {
+		return
+	}
+	if f.ended() {
+		f.refuseEnded()
 		return
 	}
 	if because := f.in.tooLarge(); because != nil {
@@ -90,6 +95,9 @@ func (f *filter) FlushError() error {
 	f.allow()
 	return http.NewResponseController(f.answer).Flush()
 }
+
+// refuseEnded answers a client whose stream we ended before it began. It asks again, and is told why then.
+func (f *filter) refuseEnded() { f.refuse(fault.NotAvailable("ended").After(time.Second)) }
 
 // refuse answers instead of the runtime. A client that does not send what it announced is told that, rather than what came
 // of it.

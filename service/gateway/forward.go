@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -70,7 +71,11 @@ func (x *exchange) forward(e errand) error {
 	r.URL = &url.URL{RawPath: e.path, RawQuery: cleanQuery(x.r.URL.RawQuery)}
 	r.URL.Path, _ = url.PathUnescape(e.path) // it was built by escaping
 	r.Host, r.RequestURI, r.Header, r.Trailer, r.Body = "", "", e.header, nil, in.body()
-	x.g.Runtime.ServeHTTP(&filter{answer: x.out, x: x, in: in, hook: e.hook}, r)
+	out := &filter{answer: x.out, x: x, in: in, hook: e.hook, ended: func() bool { return errors.Is(context.Cause(ctx), errEnded) }}
+	x.g.Runtime.ServeHTTP(out, r)
+	if out.ended() {
+		out.refuseEnded()
+	}
 	return nil
 }
 

@@ -53,7 +53,7 @@ func errPath() error {
 
 // checkURL refuses a credential in an address, where logs and histories keep it, and tells its owner.
 func (x *exchange) checkURL() error {
-	query := x.r.URL.RawQuery
+	query := readable(x.r.URL.RawQuery)
 	if !slices.ContainsFunc(account.Prefixes, func(prefix string) bool { return strings.Contains(query, prefix) }) {
 		return nil
 	}
@@ -63,4 +63,15 @@ func (x *exchange) checkURL() error {
 		}
 	}
 	return fault.New(credentialInURL, "A credential stands in the address.", "Send it in the Authorization header. Replace this one: addresses are kept in logs.")
+}
+
+// readable is a query as whoever reads a log understands it: an escape hides nothing. What is no escape stays as it is.
+func readable(query string) string {
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		if text, err := url.QueryUnescape(part); err == nil {
+			parts[i] = text
+		}
+	}
+	return strings.Join(parts, "&")
 }

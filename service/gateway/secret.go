@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 )
@@ -87,12 +88,18 @@ func (x *exchange) putSecret() error {
 	if err := x.decode(&body); err != nil {
 		return err
 	}
-	if _, err := x.g.Vault.Find(x.ctx(), x.address(), x.params["secret"]); err == nil {
-		if err := x.fresh(); err != nil {
-			return err
+	// Who has proven nothing lately only adds: that there is none yet is judged where it is written.
+	stale := x.fresh()
+	if stale != nil {
+		if version != nil {
+			return stale
 		}
+		version = new(int64)
 	}
 	e, err := x.g.Vault.Put(x.ctx(), x.address(), by.Actor, x.params["secret"], body.Value, version)
+	if stale != nil && fault.Is(err, "version_conflict") {
+		return stale
+	}
 	if err != nil {
 		return err
 	}

@@ -152,6 +152,15 @@ func Find(tx *sqldb.Tx, account, address string) (m Membership, found bool, err 
 	return m, true, nil
 }
 
+// IsMemberSince reports whether somebody has been a member of a workspace from that time on, without a break.
+func IsMemberSince(tx *sqldb.Tx, workspace, account string, since time.Time) (is bool, err error) {
+	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM members WHERE workspace = $1 AND account = $2 AND created_at <= $3)", workspace, account, since.UnixMilli()).Scan(&is)
+	if err != nil {
+		return false, fmt.Errorf("find member: %w", err)
+	}
+	return is, nil
+}
+
 // At is the workspace of that scope, whoever asks; found is false for one that does not exist or is deleted.
 func At(tx *sqldb.Tx, address string) (w Workspace, found bool, err error) {
 	w, found, err = oneWorkspace(tx, "w.scope = $1 AND w.deleted_at IS NULL", address)
