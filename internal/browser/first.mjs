@@ -1,5 +1,5 @@
 // The first administrator comes in by the link that the service printed.
-import { ada } from "./people.mjs";
+import { ada, openAdmin } from "./people.mjs";
 import { given, perform } from "./stage.mjs";
 
 await perform(async (enter) => {
@@ -16,6 +16,10 @@ await perform(async (enter) => {
 
   await visitor.fill({ "E-mail": ada.email, Password: ada.password, "Username optional": ada.username });
   await visitor.press("Create administrator");
+  await visitor.look("elevate", {
+    at: `${given.admin}/elevate?returnTo=${encodeURIComponent(given.admin + "/settings/providers")}`, see: ["Admin acts on the whole service, so it opens apart from the rest, for you alone."],
+  });
+  await openAdmin(visitor, ada);
   await visitor.look("providers", {
     at: given.admin + "/settings/providers", title: "Sign-in providers · Admin",
     see: ["GitHub", "Not set up", "Who owns the app on GitHub?", "Email addresses, read", "Choose the owner first."],

@@ -1,5 +1,5 @@
 // An administrator sets GitHub up, people come in by it without a restart, and what GitHub refuses or takes back is told.
-import { ada, approveAs, becomeAdministrator } from "./people.mjs";
+import { ada, approveAs, becomeAdministrator, openAdmin } from "./people.mjs";
 import { ask, given, perform } from "./stage.mjs";
 
 const providers = given.admin + "/settings/providers";
@@ -121,5 +121,6 @@ async function lackThePermission(visitor) {
   await visitor.fill({ "E-mail": ada.email, Password: ada.password });
   await visitor.press("Sign in");
   await visitor.open(providers);
+  await openAdmin(visitor, ada);
   await visitor.look("permission-missing-admin", { at: providers, see: ["Permission missing", "The app lacks emails:read.", "set Email addresses to read-only"] });
 }

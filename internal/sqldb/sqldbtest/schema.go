@@ -39,7 +39,7 @@ func EachSchema(t *testing.T, fn func(t *testing.T, address string)) {
 	t.Run("postgres", func(t *testing.T) { fn(t, Schema(t)) })
 }
 
-// Schema is the address of an empty schema in the package's database, dropped at the test's end.
+// Schema is the address of an empty schema in the package's database, which is dropped with it.
 func Schema(t testing.TB) string {
 	t.Helper()
 	if !shared.running {
@@ -50,11 +50,6 @@ func Schema(t testing.TB) string {
 	if err := execute(database, "CREATE SCHEMA "+name); err != nil {
 		t.Fatalf("make test schema: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := execute(database, "DROP SCHEMA "+name+" CASCADE"); err != nil {
-			t.Errorf("drop test schema: %v", err)
-		}
-	})
 	return with(database, "search_path", name)
 }
 
