@@ -12,6 +12,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
@@ -227,6 +228,40 @@ func TestModelErrorThatStaysFailsTheSubmission(t *testing.T) {
 	all := n.updates(t, "1", 0, 2)
 	expect(t, "updates", retold(all), "user(hi) | settled failed | user(again) | started | next | completed | settled completed")
 	expect(t, "error", all[1].Error.Type, "operation_failed")
+}
+
+// full is a finder of models that refuses after so many turns, as a workspace does that has no room for more.
+func full(p model.Provider, after int32) func(*svc.Config) {
+	var turns atomic.Int32
+	return func(c *svc.Config) {
+		c.Model = func(ctx context.Context, scope, name string) (model.Provider, error) {
+			if turns.Add(1) > after {
+				return nil, fault.New("storage_quota_exceeded", "The workspace has no room for this.", "").With("limitBytes", 7)
+			}
+			return model.Providers{"scripted": p}.Find(ctx, scope, name)
+		}
+	}
+}
+
+// TestAFaultInsteadOfAModelEndsTheSubmissionBetweenTurns keeps what the turn before has said and done.
+func TestAFaultInsteadOfAModelEndsTheSubmissionBetweenTurns(t *testing.T) {
+	var calls atomic.Int32
+	p := scripted.New(scripted.Turn{scripted.Say("let me see"), scripted.Call("add", sumIn{2, 3})}, scripted.Turn{scripted.Say("never said")})
+	declare, config := talking(p, func(a *svc.Agent) { a.Tools = []svc.Tool{adder(&calls)} })
+	n := start(t, sqlite(t), declare, func(c *svc.Config) {
+		config(c)
+		full(p, 1)(c)
+	})
+	n.prompt(t, "1", "2 and 3")
+	all := n.updates(t, "1", 0, 1)
+	got := retold(all)
+	if !strings.Contains(got, "let me see") || !strings.Contains(got, `output {"sum":5}`) || strings.Contains(got, "never") || !strings.HasSuffix(got, "settled failed") {
+		t.Error(got)
+	}
+	failure := all[len(all)-1].Error
+	expect(t, "type", failure.Type, "storage_quota_exceeded")
+	expect(t, "meta", fmt.Sprint(failure.Meta["limitBytes"]), "7")
+	expect(t, "calls", calls.Load(), 1)
 }
 
 func TestAbortStopsARunningReplyAndTheNextGoesOn(t *testing.T) {

@@ -46,6 +46,21 @@ func TestPromptInsideAWorkflowTellsItsTurns(t *testing.T) {
 	}
 }
 
+func TestAFaultInsteadOfAModelFailsThePromptInsideAWorkflow(t *testing.T) {
+	p := scripted.New(scripted.Turn{scripted.Say("one")}, scripted.Turn{scripted.Say("two")})
+	n := start(t, sqlite(t), declared("twice", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+		if _, err := svc.Ask(ctx, w, thinker, "First."); err != nil {
+			return "", err
+		}
+		answer, err := svc.Ask(ctx, w, thinker, "Second.")
+		return answer.Text, err
+	}), full(p, 1))
+	run := n.await(t, "twice", n.invoke(t, "twice", nil))
+	if run.Error == nil || run.Error.Type != "storage_quota_exceeded" {
+		t.Errorf("%+v", run)
+	}
+}
+
 func TestPromptInsideAWorkflowCallsTools(t *testing.T) {
 	var calls atomic.Int32
 	agent := &svc.Agent{Name: "t", Model: "scripted/test", Tools: []svc.Tool{adder(&calls)}}

@@ -46,7 +46,8 @@ type Config struct {
 	// Resolve finds agents that were not added in code; nil and no error is an agent that does not exist. An empty version
 	// asks for the newest. Defaults to none.
 	Resolve func(ctx context.Context, scope, name, version string) (*Agent, error)
-	// Model finds the provider of a model's name, such as model.Providers.Find. Defaults to none: every prompt fails.
+	// Model finds the provider of a model's name, such as model.Providers.Find. It is asked before every turn; a fault that it
+	// returns is what the prompt fails with. Defaults to none: every prompt fails.
 	Model func(ctx context.Context, scope, name string) (model.Provider, error)
 	// ModelRetry is the pause before a failed model call is repeated; each further one is twice as long. Defaults to 2
 	// seconds.

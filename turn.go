@@ -85,6 +85,14 @@ func modelFault(err error) error {
 	return fault.New("operation_failed", "prompt failed: "+message, "").Because(err)
 }
 
+// noProvider is why there is no model to ask. A fault of its own stays what it is: it says why the work must end here.
+func noProvider(err error) error {
+	if f := asFault(err); f != nil {
+		return f
+	}
+	return fault.New("operation_failed", "prompt failed: "+err.Error(), "").Because(err)
+}
+
 // reply runs one model call. A reply that broke after something of it was told is ended as errored; one of which nothing was
 // told leaves no message.
 func (th *thread) reply(ctx context.Context) error {
@@ -119,7 +127,7 @@ func (th *thread) request(ctx context.Context) (model.Provider, model.Request, *
 	}
 	provider, err := rt.config.Model(ctx, scope, th.agent.Model)
 	if err != nil {
-		return nil, model.Request{}, nil, fault.New("operation_failed", "prompt failed: "+err.Error(), "").Because(err)
+		return nil, model.Request{}, nil, noProvider(err)
 	}
 	messages := th.t.Messages()
 	if err := th.fetchImages(ctx, messages); err != nil {

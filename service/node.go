@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"svc.dev/svc"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/model"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/project"
@@ -62,15 +64,28 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	if n.store, err = sqlstore.New(ctx, db, sqlstore.Config{Folder: s.folder, Log: n.log}); err != nil {
 		return nil, err
 	}
+	n.gauge = project.NewGauge(db, s.config.LimitStorage, n.measure)
 	n.rt, err = svc.New(svc.Config{
-		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: engine.Models.Find, Log: n.log,
+		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: n.model, Log: n.log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	n.gauge = project.NewGauge(db, s.config.LimitStorage, n.measure)
 	engine.Declare(n.rt, s.config.ModelDefault)
 	return n, nil
+}
+
+// model finds the provider of a model for one turn, unless the workspace is so far past its storage that work must end. The
+// turn before is recorded whole.
+func (n *node) model(ctx context.Context, scope, name string) (model.Provider, error) {
+	err := n.gauge.GoOn(ctx, scope)
+	if fault.Is(err, project.StorageQuotaExceeded) {
+		return nil, err
+	}
+	if err != nil && ctx.Err() == nil {
+		n.log.Warn("storage is not known, work goes on", "scope", scope, "error", err)
+	}
+	return engine.Models.Find(ctx, scope, name)
 }
 
 // close closes what was opened, the database last.

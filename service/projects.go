@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 	"svc.dev/svc/sqlstore"
@@ -18,7 +20,7 @@ func (h *house) openProjects() (err error) {
 	c := h.config
 	h.projects, err = project.New(project.Config{
 		DB: h.db, Audit: h.audit, Root: c.FilesDir, Limit: c.LimitStorage, MaxFile: c.LimitUpload, Measure: h.measure,
-		Removed: workspace.ForgetProject, Hosts: map[string]string{byGitHub: c.GitHubURL}, Log: h.log,
+		Removed: workspace.ForgetProject, Warn: h.warn, Hosts: map[string]string{byGitHub: c.GitHubURL}, Log: h.log,
 		Connected: func(ctx context.Context, scope string) error {
 			return h.accounts.NeedInstallation(ctx, byGitHub, scope)
 		},
@@ -36,6 +38,28 @@ func (h *house) openProjects() (err error) {
 func (h *house) measure(ctx context.Context, scope string) (attachments, streams int64, err error) {
 	u, err := sqlstore.Measure(ctx, h.db, scope)
 	return u.Attachments, u.Streams, err
+}
+
+// warn mails the owners of a workspace that its storage has passed a threshold, where there is mail. The staff's own workspace
+// belongs to nobody: it is in the audit log.
+func (h *house) warn(tx *sqldb.Tx, w project.Warning) (id string, err error) {
+	if w.Scope == scope.Admin {
+		return scope.Admin, nil
+	}
+	space, owners, err := workspace.OwnersOf(tx, w.Scope)
+	if err != nil || space.ID == "" || !h.outbox.Enabled() {
+		return space.ID, err
+	}
+	addresses, err := h.accounts.Addresses(tx, owners)
+	if err != nil {
+		return "", err
+	}
+	for _, to := range addresses {
+		if err := h.outbox.Queue(tx, mail.Message{To: to, Content: mail.StorageWarning{Workspace: space.Name, Percent: w.Percent}}); err != nil {
+			return "", err
+		}
+	}
+	return space.ID, nil
 }
 
 // destroy erases what the rooms keep of a workspace whose hold is over. What is gone already is no error: it is done again

@@ -40,6 +40,7 @@ func (h *house) sweep(ctx context.Context) {
 		{"invitations", func(ctx context.Context) (int64, error) { return counted(h.spaces.Sweep(ctx, time.Now())) }},
 		{"deleted workspaces", func(ctx context.Context) (int64, error) { return counted(h.spaces.Erase(ctx)) }},
 		{"leftovers of projects", func(ctx context.Context) (int64, error) { return counted(h.projects.Sweep(ctx, time.Now())) }},
+		{"warnings of storage", func(ctx context.Context) (int64, error) { return counted(h.projects.Watch(ctx)) }},
 		{"sent mails", func(ctx context.Context) (int64, error) { return counted(h.outbox.Sweep(ctx, time.Now())) }},
 		{"throttles", func(ctx context.Context) (int64, error) { return counted(throttle.Sweep(ctx, h.db, time.Now())) }},
 	} {

@@ -132,6 +132,9 @@ func (s *Store) readMessages(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.M
 	return list, false, rows.Err()
 }
 
+// dropRun deletes the run that a stream is, if it is one. No index has the streams of runs: it is found by its name.
+const dropRun = `DELETE FROM runs WHERE scope = $1 AND id = $2 AND stream = $3`
+
 // Drop erases all of a stream but its head.
 func (s *Store) Drop(ctx context.Context, a svc.Stream) error {
 	if s.db.Dialect() == sqldb.Postgres && !storableStream(a) {
@@ -148,12 +151,13 @@ reason = '', part = 0, messages = 0, open_from = -1, context_from = -1, bytes = 
 		if err != nil {
 			return err
 		}
-		for _, table := range []string{"batches", "messages", "submissions", "blobs", "runs"} {
+		for _, table := range []string{"batches", "messages", "submissions", "blobs"} {
 			if _, err := tx.Exec(`DELETE FROM `+table+` WHERE stream = $1`, row); err != nil {
 				return err
 			}
 		}
-		return nil
+		_, err = tx.Exec(dropRun, a.Scope, a.ID, row)
+		return err
 	})
 	if err == nil {
 		s.hub.signal(svc.Topic{Stream: a, Of: svc.Head})

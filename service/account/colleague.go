@@ -16,12 +16,9 @@ func (a *Accounts) Colleagues(tx *sqldb.Tx, ids []string) (map[string]workspace.
 	if len(ids) == 0 {
 		return found, nil
 	}
-	marks, args := make([]string, len(ids)), make([]any, len(ids))
-	for i, id := range ids {
-		marks[i], args[i] = fmt.Sprintf("$%d", i+1), id
-	}
+	marks, args := list(ids)
 	rows, err := tx.Query(`SELECT a.id, a.username, a.display_name, a.suspended_at IS NULL, a.service_role, (SELECT max(s.last_seen_at) FROM sessions s WHERE s.account = a.id)
-		FROM accounts a WHERE a.deleted_at IS NULL AND a.id IN (`+strings.Join(marks, ", ")+`)`, args...)
+		FROM accounts a WHERE a.deleted_at IS NULL AND a.id IN (`+marks+`)`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("find colleagues: %w", err)
 	}
@@ -42,4 +39,35 @@ func (a *Accounts) Colleagues(tx *sqldb.Tx, ids []string) (map[string]workspace.
 		found[id] = p
 	}
 	return found, rows.Err()
+}
+
+// Addresses are the verified e-mail addresses of some accounts. Accounts that are suspended or gone have none.
+func (a *Accounts) Addresses(tx *sqldb.Tx, ids []string) (addresses []string, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	marks, args := list(ids)
+	rows, err := tx.Query(`SELECT email FROM accounts WHERE email IS NOT NULL AND email_verified = 1 AND suspended_at IS NULL AND deleted_at IS NULL
+		AND id IN (`+marks+`) ORDER BY id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find addresses: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var address string
+		if err := rows.Scan(&address); err != nil {
+			return nil, fmt.Errorf("find addresses: %w", err)
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses, rows.Err()
+}
+
+// list is the parameters of a statement that asks for some ids.
+func list(ids []string) (marks string, args []any) {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i], args = fmt.Sprintf("$%d", i+1), append(args, id)
+	}
+	return strings.Join(all, ", "), args
 }

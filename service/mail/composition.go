@@ -46,6 +46,7 @@ type view struct {
 	Provider, Name string
 	Inviter        string
 	Reason         string
+	Percent        int
 }
 
 // compose writes a message out.
@@ -62,7 +63,7 @@ func (o *Outbox) compose(m Message) (letter, error) {
 		Brand: o.config.Brand, Subject: d.subject, Home: o.config.URL, Link: o.config.URL + d.path, Forgot: o.config.URL + forgotPath,
 		Life: span(d.life), Until: now.Add(d.life).Format("2 January 2006"), At: now.Format("2 January 2006 at 15:04 UTC"),
 		Provider: printable(d.provider), Name: printable(d.name), Inviter: printable(d.inviter),
-		Reason: clipped(d.reason, maxReason),
+		Reason: clipped(d.reason, maxReason), Percent: d.percent,
 	}
 	l := letter{To: m.To, Subject: d.subject, kind: d.kind, secret: d.hasToken(), life: maxLife}
 	if l.secret {

@@ -75,6 +75,11 @@ type (
 		Staff  string
 		Reason string
 	}
+	// StorageWarning tells an owner of a workspace how full its storage is.
+	StorageWarning struct {
+		Workspace string // as its people call it
+		Percent   int    // 100 is full
+	}
 )
 
 // draft is a content as the templates need it.
@@ -88,6 +93,7 @@ type draft struct {
 	name     string
 	inviter  string
 	reason   string
+	percent  int
 }
 
 // The pages that mails link to.
@@ -157,6 +163,14 @@ func (c Invitation) draft() draft {
 
 func (c Viewed) draft() draft {
 	return draft{kind: "viewed", subject: "Our staff looked at your account", path: workspacesPath, name: c.Staff, reason: linkless(c.Reason)}
+}
+
+func (c StorageWarning) draft() draft {
+	subject := "A workspace is running out of storage"
+	if c.Percent >= 100 {
+		subject = "The storage of a workspace is full"
+	}
+	return draft{kind: "storage_warning", subject: subject, path: workspacesPath, name: linkless(c.Workspace), percent: c.Percent}
 }
 
 // hasToken reports whether the page does nothing without a token.

@@ -41,6 +41,8 @@ var kinds = []struct {
 	{"key_exposed", mail.KeyExposed{Name: "deploy & <test>"}, "/account/keys"},
 	{"invitation", mail.Invitation{Workspace: "Ada & <Co> Inc.", Inviter: "Ada", Token: token, Life: 7 * day}, "/invitations#t=" + token},
 	{"viewed", mail.Viewed{Staff: "sam", Reason: "You asked why a run <42> is stuck"}, "/workspaces"},
+	{"storage_warning", mail.StorageWarning{Workspace: "Ada & <Co> Inc.", Percent: 80}, "/workspaces"},
+	{"storage_full", mail.StorageWarning{Workspace: "Ada & <Co> Inc.", Percent: 100}, "/workspaces"},
 }
 
 func TestMailsLookAsTheyShould(t *testing.T) {
@@ -137,7 +139,7 @@ func TestNothingThatPeopleChoseLeavesItsPlace(t *testing.T) {
 	} {
 		for _, content := range []mail.Content{
 			mail.KeyExposed{Name: evil}, mail.ProviderLinked{Provider: evil, Login: evil}, mail.ProviderUnlinked{Provider: evil, Login: evil},
-			mail.Invitation{Workspace: evil, Inviter: evil, Token: token, Life: day}, mail.Viewed{Staff: evil, Reason: evil},
+			mail.Invitation{Workspace: evil, Inviter: evil, Token: token, Life: day}, mail.Viewed{Staff: evil, Reason: evil}, mail.StorageWarning{Workspace: evil, Percent: 90},
 		} {
 			n.queue(t, ada, content)
 			got := server.Next(t, ada)

@@ -18,7 +18,8 @@ const (
 	maxMeasured = 4096
 )
 
-// Gauge tells whether there is room in a workspace, to who changes no files: it only reads. It is safe for concurrent use.
+// Gauge tells whether there is room in a workspace, to who changes no files: it reads, and leaves a note where a workspace is
+// to be warned. It is safe for concurrent use.
 type Gauge struct {
 	db      *sqldb.DB
 	limit   int64
@@ -44,23 +45,52 @@ func NewGauge(db *sqldb.DB, limit int64, measure func(ctx context.Context, scope
 
 // Admit refuses new work in a workspace that is full.
 func (g *Gauge) Admit(ctx context.Context, scope string) error {
-	elsewhere, _, err := g.look(ctx, scope)
-	if err != nil {
+	q, err := g.read(ctx, scope)
+	if err != nil || q.total() < q.limit {
 		return err
 	}
-	var q quota
+	return q.refuse(0)
+}
+
+// GoOn refuses work that was admitted, where it comes to a point at which it can end, once its workspace is past the limit by
+// more than the overdraft: 1 % of the limit, and never more than 64 MiB.
+func (g *Gauge) GoOn(ctx context.Context, scope string) error {
+	q, err := g.read(ctx, scope)
+	if err != nil || q.total()-q.limit <= q.overdraft() {
+		return err
+	}
+	return q.refuse(0)
+}
+
+// read is the quota of a scope, with what it stores elsewhere as it was found last.
+func (g *Gauge) read(ctx context.Context, scope string) (q quota, err error) {
+	elsewhere, anew, err := g.look(ctx, scope)
+	if err != nil {
+		return q, err
+	}
 	err = g.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		q, _, err = readQuota(tx, scope, g.limit, "")
 		return err
 	})
 	if err != nil {
-		return err
+		return q, err
 	}
+	noted := q.level()
 	q.attachments, q.streams = elsewhere.attachments, elsewhere.streams
-	if q.total() < q.limit {
-		return nil
+	if anew && q.level() != noted {
+		_ = g.note(ctx, scope, elsewhere) // one that is lost is left with the next reading
 	}
-	return q.refuse(0)
+	return q, nil
+}
+
+// note leaves a reading in the row of a scope, for those who can warn its owners to find.
+func (g *Gauge) note(ctx context.Context, scope string, r reading) error {
+	return g.db.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec(`INSERT INTO storage_quotas (scope, attachments, streams, measured_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (scope) DO UPDATE SET attachments = excluded.attachments, streams = excluded.streams, measured_at = excluded.measured_at`,
+			scope, r.attachments, r.streams, time.Now().UnixMilli())
+		return err
+	})
 }
 
 // look is what a scope stores besides its files, and whether that was measured anew.

@@ -43,8 +43,9 @@ func (p *Projects) resolve(ctx context.Context, r record, f folder, c change) er
 	}
 	// It is their act, not that of who happens to come by.
 	ctx = audit.With(context.WithoutCancel(ctx), audit.Source{})
-	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := p.lockQuota(tx, r.Scope); err != nil {
+	var q quota
+	err = p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if q, err = p.lockQuota(tx, r.Scope); err != nil {
 			return err
 		}
 		is, found, err := changeOf(tx, r.ID, c.path)
@@ -54,7 +55,7 @@ func (p *Projects) resolve(ctx context.Context, r record, f folder, c change) er
 		if !happened {
 			return is.forget(tx, r.ID)
 		}
-		if err := p.settle(tx, r, c.op, []change{is}); err != nil {
+		if err := p.settle(tx, r, c.op, []change{is}, &q); err != nil {
 			return err
 		}
 		return p.tell(ctx, tx, r, []change{is})
@@ -62,6 +63,7 @@ func (p *Projects) resolve(ctx context.Context, r record, f folder, c change) er
 	if err != nil {
 		return fmt.Errorf("resolve change: %w", err)
 	}
+	p.heed(ctx, r.Scope, q)
 	return nil
 }
 

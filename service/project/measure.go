@@ -13,16 +13,19 @@ func (p *Projects) measure(ctx context.Context, scope string) error {
 	if err != nil || !anew {
 		return err
 	}
-	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := p.lockQuota(tx, scope); err != nil {
+	var q quota
+	err = p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if q, err = p.lockQuota(tx, scope); err != nil {
 			return err
 		}
-		_, err := tx.Exec("UPDATE storage_quotas SET attachments = $2, streams = $3, measured_at = $4 WHERE scope = $1",
+		_, err = tx.Exec("UPDATE storage_quotas SET attachments = $2, streams = $3, measured_at = $4 WHERE scope = $1",
 			scope, elsewhere.attachments, elsewhere.streams, p.Now().UnixMilli())
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("measure storage: %w", err)
 	}
+	q.attachments, q.streams = elsewhere.attachments, elsewhere.streams
+	p.heed(ctx, scope, q)
 	return nil
 }

@@ -64,6 +64,10 @@ type Config struct {
 	Measure func(ctx context.Context, scope string) (attachments, streams int64, err error)
 	// Removed lets other rooms forget the name of a project in the transaction that frees it. Defaults to nothing.
 	Removed func(tx *sqldb.Tx, workspace, slug string) error
+	// Warn tells the owners of a workspace that its storage has passed a threshold, in the transaction that remembers it,
+	// and returns the id of the workspace; without one there is none, and nothing is remembered. Defaults to nobody: the
+	// audit log alone tells, of the scope.
+	Warn func(tx *sqldb.Tx, w Warning) (workspace string, err error)
 
 	// Token is a token that reads the repository through an installation, which must be one of the scope's. Defaults to
 	// none: no project can follow a repository.
@@ -113,6 +117,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Removed == nil {
 		c.Removed = func(*sqldb.Tx, string, string) error { return nil }
+	}
+	if c.Warn == nil {
+		c.Warn = func(_ *sqldb.Tx, w Warning) (string, error) { return w.Scope, nil }
 	}
 	if c.Connected == nil {
 		c.Connected = func(context.Context, string) error { return nil }

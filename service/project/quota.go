@@ -1,9 +1,11 @@
 package project
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"svc.dev/svc/internal/sqldb"
 )
@@ -14,6 +16,7 @@ type quota struct {
 	used, reserved       int64
 	attachments, streams int64
 	measuredAt           int64
+	warned               int64 // the threshold that its owners were told of last, 0 for none
 }
 
 // total is what counts against the limit and is there already.
@@ -22,12 +25,25 @@ func (q quota) total() int64 { return q.used + q.attachments + q.streams }
 // free is how many bytes more can be reserved; it is negative for a workspace that is over its limit.
 func (q quota) free() int64 { return q.limit - q.total() - q.reserved }
 
+// against compares what is there with a part of the limit, in percent, however large both are.
+func (q quota) against(percent int64) int {
+	aHigh, aLow := bits.Mul64(uint64(max(q.total(), 0)), 100)
+	bHigh, bLow := bits.Mul64(uint64(q.limit), uint64(percent))
+	return cmp.Or(cmp.Compare(aHigh, bHigh), cmp.Compare(aLow, bLow))
+}
+
+// overdraft is how far work that was admitted may pass the limit.
+func (q quota) overdraft() int64 { return min(q.limit/100, maxOverdraft) }
+
 func (q quota) refuse(asked int64) error { return overQuota(q.limit, q.total(), asked) }
+
+// maxOverdraft bounds the overdraft where one percent of the limit is more.
+const maxOverdraft = 64 << 20
 
 // readQuota is the row of a scope, and zeros where it never stored anything. The limit is that of a row without its own.
 func readQuota(tx *sqldb.Tx, scope string, limit int64, suffix string) (q quota, found bool, err error) {
-	err = tx.QueryRow(`SELECT COALESCE(limit_bytes, $2), used, reserved, attachments, streams, measured_at FROM storage_quotas WHERE scope = $1`+suffix,
-		scope, limit).Scan(&q.limit, &q.used, &q.reserved, &q.attachments, &q.streams, &q.measuredAt)
+	err = tx.QueryRow(`SELECT COALESCE(limit_bytes, $2), used, reserved, attachments, streams, measured_at, warned FROM storage_quotas WHERE scope = $1`+suffix,
+		scope, limit).Scan(&q.limit, &q.used, &q.reserved, &q.attachments, &q.streams, &q.measuredAt, &q.warned)
 	if errors.Is(err, sql.ErrNoRows) {
 		return quota{limit: limit}, false, nil
 	}

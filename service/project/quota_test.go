@@ -475,7 +475,7 @@ func TestALimitBelowWhatIsPeekedHolds(t *testing.T) {
 	}
 }
 
-func TestAGaugeRefusesNewWorkAndWritesNothing(t *testing.T) {
+func TestAGaugeRefusesNewWorkAndWritesNothingWithoutNews(t *testing.T) {
 	each(t, project.Config{}, func(t *testing.T, s *scene) {
 		streams := int64(0)
 		g := project.NewGauge(s.db, 100, func(context.Context, string) (int64, int64, error) { return 10, streams, nil })

@@ -32,7 +32,7 @@ func (d Drift) None() bool {
 }
 
 // Recount looks at all files of a workspace, repairs the index and the sums, and reports what was wrong. Files that were
-// written within the last minute are taken to be right.
+// written within the last minute are taken to be right. What is stored elsewhere is measured again.
 func (p *Projects) Recount(ctx context.Context, scope string) (d Drift, err error) {
 	if _, err := placeOf(scope); err != nil {
 		return d, err
@@ -53,6 +53,9 @@ func (p *Projects) Recount(ctx context.Context, scope string) (d Drift, err erro
 		}
 	}
 	if err := p.resum(ctx, scope, &d); err != nil {
+		return d, fmt.Errorf("recount: %w", err)
+	}
+	if err := p.measure(ctx, scope); err != nil {
 		return d, fmt.Errorf("recount: %w", err)
 	}
 	return d, nil
@@ -84,9 +87,9 @@ func (p *Projects) RecountAll(ctx context.Context, fn func(scope string, d Drift
 // resum counts the index again. Nobody changes it meanwhile.
 func (p *Projects) resum(ctx context.Context, scope string, d *Drift) error {
 	var used, reserved, counters int64
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		q, err := p.lockQuota(tx, scope)
-		if err != nil {
+	var q quota
+	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if q, err = p.lockQuota(tx, scope); err != nil {
 			return err
 		}
 		counters, err = tx.Exec(`UPDATE projects SET bytes = (SELECT COALESCE(SUM(f.bytes), 0) FROM project_files f WHERE f.project = projects.id),
@@ -102,8 +105,13 @@ func (p *Projects) resum(ctx context.Context, scope string, d *Drift) error {
 			return err
 		}
 		used, reserved = used-q.used, reserved-q.reserved
+		q.used += used
 		return count(tx, scope, used, reserved)
 	})
 	d.UsedBytes, d.ReservedBytes, d.Counters = d.UsedBytes-used, d.ReservedBytes-reserved, d.Counters+int(counters)
-	return err
+	if err != nil {
+		return err
+	}
+	p.heed(ctx, scope, q)
+	return nil
 }

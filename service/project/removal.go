@@ -129,12 +129,13 @@ func (p *Projects) discard(r record) (trash string, err error) {
 
 // forget deletes the rows of a project and frees what it took.
 func (p *Projects) forget(ctx context.Context, r record) error {
-	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := p.lockQuota(tx, r.Scope); err != nil {
+	var q quota
+	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if q, err = p.lockQuota(tx, r.Scope); err != nil {
 			return err
 		}
 		var stored, reserved int64
-		err := tx.QueryRow(`SELECT (SELECT COALESCE(SUM(bytes), 0) FROM project_files WHERE project = $1),
+		err = tx.QueryRow(`SELECT (SELECT COALESCE(SUM(bytes), 0) FROM project_files WHERE project = $1),
 			(SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE project = $1)`, r.ID).Scan(&stored, &reserved)
 		if err != nil {
 			return fmt.Errorf("sum project: %w", err)
@@ -148,9 +149,15 @@ func (p *Projects) forget(ctx context.Context, r record) error {
 				return fmt.Errorf("forget project: %w", err)
 			}
 		}
+		q.used -= stored
 		if err := count(tx, r.Scope, -stored, -reserved); err != nil {
 			return err
 		}
 		return p.Removed(tx, r.Workspace, r.Slug)
 	})
+	if err != nil {
+		return err
+	}
+	p.heed(ctx, r.Scope, q)
+	return nil
 }

@@ -63,8 +63,9 @@ func (f folder) examine(path string) (entry, error) {
 
 // settleRepair brings what was found into the index, unless somebody took the repair for dead meanwhile.
 func (p *Projects) settleRepair(ctx context.Context, o *operation, c change, is entry) error {
-	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := p.lockQuota(tx, o.Scope); err != nil {
+	var q quota
+	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if q, err = p.lockQuota(tx, o.Scope); err != nil {
 			return err
 		}
 		announced, found, err := changeOf(tx, o.ID, c.path)
@@ -72,6 +73,11 @@ func (p *Projects) settleRepair(ctx context.Context, o *operation, c change, is 
 			return err
 		}
 		announced.bytes, announced.etag, announced.mtime = is.bytes, is.etag, is.mtime
-		return p.settle(tx, o.record, c.op, []change{announced})
+		return p.settle(tx, o.record, c.op, []change{announced}, &q)
 	})
+	if err != nil {
+		return err
+	}
+	p.heed(ctx, o.Scope, q)
+	return nil
 }

@@ -11,8 +11,9 @@ import (
 // finish brings into the index what was performed and forgets what failed. Unless the operation lasts, it lets go of what is
 // reserved. What somebody else finished in the meantime is finished.
 func (p *Projects) finish(ctx context.Context, o *operation, failed []change) error {
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := p.lockQuota(tx, o.Scope); err != nil {
+	var q quota
+	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if q, err = p.lockQuota(tx, o.Scope); err != nil {
 			return err
 		}
 		for _, c := range failed {
@@ -25,7 +26,7 @@ func (p *Projects) finish(ctx context.Context, o *operation, failed []change) er
 		if err != nil {
 			return fmt.Errorf("finish changes: %w", err)
 		}
-		if err := p.settle(tx, o.record, o.id, done); err != nil {
+		if err := p.settle(tx, o.record, o.id, done, &q); err != nil {
 			return err
 		}
 		if o.held != nil && !o.lasts {
@@ -39,6 +40,7 @@ func (p *Projects) finish(ctx context.Context, o *operation, failed []change) er
 		return fmt.Errorf("finish changes: %w", err)
 	}
 	p.step("finished")
+	p.heed(ctx, o.Scope, q)
 	return nil
 }
 
@@ -50,8 +52,9 @@ func (p *Projects) letGo(tx *sqldb.Tx, o *operation, clean bool) error {
 	return forgetReservation(tx, o.id)
 }
 
-// settle changes the index and the sums by changes that were performed, and forgets them.
-func (p *Projects) settle(tx *sqldb.Tx, r record, op string, done []change) error {
+// settle changes the index and the sums by changes that were performed, and forgets them. The quota is the one that is
+// locked, and counts what was settled afterwards.
+func (p *Projects) settle(tx *sqldb.Tx, r record, op string, done []change, q *quota) error {
 	var s sums
 	for _, c := range done {
 		if err := c.settle(tx, r.ID, &s); err != nil {
@@ -73,6 +76,7 @@ func (p *Projects) settle(tx *sqldb.Tx, r record, op string, done []change) erro
 			return fmt.Errorf("count files: %w", err)
 		}
 	}
+	q.used += s.bytes
 	return count(tx, r.Scope, s.bytes, -s.taken)
 }
 

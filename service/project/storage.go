@@ -74,7 +74,7 @@ func (q quota) state() string {
 		return StateBlocked
 	case q.total() >= q.limit:
 		return StateOver
-	case q.total() >= q.limit/100*softLimitPercent+(q.limit%100*softLimitPercent+99)/100:
+	case q.against(softLimitPercent) >= 0:
 		return StateWarning
 	}
 	return StateOK
@@ -88,19 +88,25 @@ func (p *Projects) SetLimit(ctx context.Context, by audit.Actor, scope string, b
 	if _, err := placeOf(scope); err != nil {
 		return err
 	}
-	var limit any
-	if bytes >= 0 {
-		limit = bytes
-	}
-	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := p.lockQuota(tx, scope); err != nil {
+	var q quota
+	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if q, err = p.lockQuota(tx, scope); err != nil {
 			return err
+		}
+		var limit any
+		if q.limit = p.Limit; bytes >= 0 {
+			limit, q.limit = bytes, bytes
 		}
 		if _, err := tx.Exec("UPDATE storage_quotas SET limit_bytes = $2 WHERE scope = $1", scope, limit); err != nil {
 			return fmt.Errorf("set limit: %w", err)
 		}
 		return p.Audit.Append(ctx, tx, event(ctx, by, scope, "storage.limited", "storage", scope))
 	})
+	if err != nil {
+		return err
+	}
+	p.heed(ctx, scope, q)
+	return nil
 }
 
 // AllStorage is the storage of all workspaces that ever stored anything, by their scopes, for staff. It shows what was

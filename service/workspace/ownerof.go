@@ -20,3 +20,16 @@ func OwnerOf(tx *sqldb.Tx, address string) (owner string, found bool, err error)
 	}
 	return owner, true, nil
 }
+
+// OwnersOf is the workspace of a scope and the accounts that own it. One that is deleted or not there has no ID.
+func OwnersOf(tx *sqldb.Tx, address string) (w Workspace, owners []string, err error) {
+	w, found, err := oneWorkspace(tx, "w.scope = $1 AND w.deleted_at IS NULL", address)
+	if err != nil || !found {
+		return Workspace{}, nil, err
+	}
+	rows, err := tx.Query("SELECT account FROM members WHERE workspace = $1 AND role = $2 ORDER BY created_at, account", w.ID, Owner)
+	if owners, err = collect(rows, err, scanText); err != nil {
+		return Workspace{}, nil, fmt.Errorf("find owners: %w", err)
+	}
+	return w, owners, nil
+}

@@ -1,0 +1,140 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+)
+
+// thresholds are the parts of its limit at which a workspace is warned, in percent, the highest first.
+var thresholds = [...]int64{100, 90, softLimitPercent}
+
+// rearmPoints is how far below a threshold a workspace falls before it is warned of it again.
+const rearmPoints = 5
+
+// Warning is a workspace that has passed a threshold.
+type Warning struct {
+	Scope   string
+	Percent int // the highest that it has passed: 80, 90 or 100
+}
+
+// level is the threshold that a workspace's owners should know of: the highest that is passed, or was, until it has fallen far
+// enough below. A limit of zero has no parts, and changes nothing.
+func (q quota) level() int64 {
+	if q.limit == 0 {
+		return q.warned
+	}
+	for _, t := range thresholds {
+		if q.against(t) >= 0 || t <= q.warned && q.against(t-rearmPoints) > 0 {
+			return t
+		}
+	}
+	return 0
+}
+
+// heed warns the owners of a scope whose quota was just changed to be this one, if that is news. What fails here, or is lost
+// with the process, Watch finds.
+func (p *Projects) heed(ctx context.Context, scope string, q quota) {
+	if q.level() == q.warned {
+		return
+	}
+	if _, err := p.warn(ctx, scope); err != nil && ctx.Err() == nil {
+		p.Log.Warn("warn of storage", "scope", scope, "error", err)
+	}
+}
+
+// errNoWorkspace leaves a warning to a time when there is somebody to be warned.
+var errNoWorkspace = errors.New("there is no such workspace")
+
+// warn remembers how far a workspace has come and tells its owners, in one transaction: of all who notice it one does so. Who
+// has fallen is told nothing. It reports whether there was anything new.
+func (p *Projects) warn(ctx context.Context, scope string) (news bool, err error) {
+	// It is no act of whoever happened to come by.
+	ctx = audit.With(ctx, audit.Source{})
+	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		news = false
+		q, found, err := readQuota(tx, scope, p.Limit, locked(tx, "FOR UPDATE"))
+		level := q.level()
+		if err != nil || !found || level == q.warned {
+			return err
+		}
+		n, err := tx.Exec("UPDATE storage_quotas SET warned = $3 WHERE scope = $1 AND warned = $2", scope, q.warned, level)
+		if news = n == 1; err != nil || !news || level < q.warned {
+			return err
+		}
+		return p.announceLevel(ctx, tx, Warning{Scope: scope, Percent: int(level)})
+	})
+	if errors.Is(err, errNoWorkspace) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("warn of storage: %w", err)
+	}
+	return news, nil
+}
+
+// announceLevel tells the owners and the audit log.
+func (p *Projects) announceLevel(ctx context.Context, tx *sqldb.Tx, w Warning) error {
+	workspace, err := p.Warn(tx, w)
+	if err != nil {
+		return err
+	}
+	if workspace == "" {
+		return errNoWorkspace
+	}
+	e := event(ctx, audit.Actor{Kind: audit.System}, w.Scope, "storage.warning", "workspace", workspace)
+	e.Changes = []string{fmt.Sprintf("threshold_%d", w.Percent)}
+	return p.Audit.Append(ctx, tx, e)
+}
+
+// Watch measures the workspaces that are nearly full, or whose owners were told so, and warns those whose owners do not know.
+// It returns how many that were, with those that have fallen; one that fails does not keep it from the others.
+func (p *Projects) Watch(ctx context.Context) (total int, err error) {
+	for after := ""; ; {
+		scopes, failed := p.nearlyFull(ctx, after)
+		if failed != nil || len(scopes) == 0 {
+			return total, errors.Join(err, failed)
+		}
+		for _, scope := range scopes {
+			news, failed := p.watch(ctx, scope)
+			if news {
+				total++
+			}
+			err = errors.Join(err, failed)
+		}
+		after = scopes[len(scopes)-1]
+	}
+}
+
+// nearlyFull is some scopes, by their names, whose level may be another than they were told.
+func (p *Projects) nearlyFull(ctx context.Context, after string) (scopes []string, err error) {
+	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
+		rows, err := tx.Query(`SELECT scope FROM storage_quotas WHERE scope > $1
+			AND (warned > 0 OR used + attachments + streams >= COALESCE(limit_bytes, $2) / 100 * $3) ORDER BY scope LIMIT $4`,
+			after, p.Limit, softLimitPercent, sweepRows)
+		scopes, err = collect(rows, err, scanText)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find full workspaces: %w", err)
+	}
+	return scopes, nil
+}
+
+func (p *Projects) watch(ctx context.Context, scope string) (news bool, err error) {
+	before, err := p.quotaOf(ctx, scope)
+	if err != nil {
+		return false, err
+	}
+	if err := p.measure(ctx, scope); err != nil {
+		return false, err
+	}
+	after, err := p.quotaOf(ctx, scope)
+	if err != nil || after.level() == after.warned {
+		return after.warned != before.warned, err
+	}
+	return p.warn(ctx, scope)
+}
