@@ -156,7 +156,7 @@ func (n *node) history(t *testing.T, id string) string {
 }
 
 func TestPromptIsAnswered(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := startAgent(t, address, scripted.New(scripted.Turn{scripted.Say("Refunds are ", "possible.")}))
 		p := n.prompt(t, "42", "What is your policy?")
 		expect(t, "offset", p.Offset, 0)
@@ -265,7 +265,7 @@ func TestAFaultInsteadOfAModelEndsTheSubmissionBetweenTurns(t *testing.T) {
 }
 
 func TestAbortStopsARunningReplyAndTheNextGoesOn(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := startAgent(t, address, scripted.New(
 			scripted.Turn{scripted.Say("once "), scripted.Hang()},
 			scripted.Turn{scripted.Say("fine")},

@@ -69,7 +69,7 @@ func readAll(ctx context.Context, n *node, run workflow.Run, after stream.Offset
 
 func TestEveryReaderSeesEveryEventOnce(t *testing.T) {
 	const lines = 3000
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := start(t, address, chatter(lines), func(c *svc.Config) { c.Gather = time.Millisecond })
 		others := []*node{n}
 		if address[:8] == "postgres" {
@@ -160,7 +160,7 @@ func (n *node) settle(t *testing.T, id string) {
 }
 
 func TestReaderWhoComesAfterTheReplyIsAnsweredFromMemory(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		var turns []scripted.Turn
 		for range 10 {
 			turns = append(turns, scripted.Turn{scripted.Say("one ", "two ")}, scripted.Turn{scripted.Say("three ")})

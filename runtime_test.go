@@ -135,7 +135,7 @@ func expect[T comparable](t *testing.T, what string, got, want T) {
 }
 
 func TestRunTellsWhatItDid(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := start(t, address, func(rt *svc.Runtime) {
 			rt.AddWorkflow(svc.NewWorkflow("refund", func(ctx context.Context, w *svc.Work, in struct {
 				Order int `json:"order"`

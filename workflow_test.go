@@ -248,7 +248,7 @@ func TestRunOfAnUnknownWorkflowIsNotClaimed(t *testing.T) {
 }
 
 func TestCancelEndsARunAtOnce(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		reached, seen := make(chan struct{}), make(chan error, 1)
 		n := start(t, address, declared("long", func(ctx context.Context, w *svc.Work, _ struct{}) (int, error) {
 			_, _ = svc.Step(ctx, w, "wait", func(ctx context.Context) (int, error) {
@@ -418,7 +418,7 @@ func TestStoppedRuntimeTakesNoWork(t *testing.T) {
 }
 
 func TestTwoNodesShareTheWork(t *testing.T) {
-	address := sqldbtest.Postgres(t)
+	address := sqldbtest.Schema(t)
 	var a, b atomic.Int32
 	count := func(n *atomic.Int32) func(*svc.Runtime) {
 		return declared("w", func(ctx context.Context, w *svc.Work, _ struct{}) (int, error) {

@@ -56,7 +56,7 @@ func TestFirstStartMakesTheKeyRing(t *testing.T) {
 }
 
 func TestLostKeyRingIsNotMadeAnew(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		c := config(t)
 		c.Database = address
 		serveAndStop(t, c)
@@ -127,7 +127,7 @@ func TestKeyRingOfTheEnvironmentNeedsNoFile(t *testing.T) {
 
 func TestSecondNodeDoesNotBringItsOwnKeys(t *testing.T) {
 	a, b := config(t), config(t)
-	a.Database = sqldbtest.Postgres(t)
+	a.Database = sqldbtest.Schema(t)
 	b.Database = a.Database
 	start(t, a)
 	if err := serveOnce(t, b); !errors.Is(err, secret.ErrKeyMismatch) {
@@ -146,7 +146,7 @@ func TestSecondNodeDoesNotBringItsOwnKeys(t *testing.T) {
 
 func TestReloadReadsTheKeyRingAgain(t *testing.T) {
 	a, b := config(t), config(t)
-	a.Database = sqldbtest.Postgres(t)
+	a.Database = sqldbtest.Schema(t)
 	b.Database = a.Database
 	one := start(t, a)
 	text, err := os.ReadFile(ringFile(a))

@@ -108,7 +108,7 @@ func TestStopLeavesACheckpoint(t *testing.T) {
 }
 
 func TestChangedAuditLogIsNamed(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		c := config(t)
 		c.Database = address
 		serveAndStop(t, c)
@@ -216,7 +216,7 @@ func TestInterruptedRotationGoesOn(t *testing.T) {
 
 func TestRotationWaitsForOtherNodes(t *testing.T) {
 	c := config(t)
-	c.Database = sqldbtest.Postgres(t)
+	c.Database = sqldbtest.Schema(t)
 	start(t, c)
 	old := readRing(t, ringFile(c)).Active
 	operator(t, c, func(o service.Operator) {

@@ -23,7 +23,7 @@ import (
 	"svc.dev/svc/service/account"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sqldbtest.Tests{M: m}) }
 
 // client finds *.localhost on this machine, as browsers do.
 var client = &http.Client{
@@ -146,7 +146,7 @@ func TestEveryAnswerHasARequestID(t *testing.T) {
 }
 
 func TestReadinessNamesEveryCheck(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		c := config(t)
 		c.Database = address
 		s := start(t, c)
@@ -272,7 +272,7 @@ func migrateOnce(t *testing.T, c service.Config) error {
 }
 
 func TestMigrateSaysWhatItDid(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		c := config(t)
 		c.Database = address
 		for i, wantFrom := range []bool{true, false} {
@@ -288,7 +288,7 @@ func TestMigrateSaysWhatItDid(t *testing.T) {
 }
 
 func TestNewerDatabaseIsRefused(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		c := config(t)
 		c.Database = address
 		if err := migrateOnce(t, c); err != nil {

@@ -71,7 +71,7 @@ func (h *house) exec(t *testing.T, statement string, args ...any) {
 
 // TestOwnersAreMailedThatTheirWorkspaceFills has two owners with addresses, one whose address is nobody's yet, and a viewer.
 func TestOwnersAreMailedThatTheirWorkspaceFills(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		h := furnished(t, address)
 		ada := h.person(t, "ada", true)
 		shop, err := h.spaces.Create(t.Context(), workspace.Caller{Actor: ada.Actor()}, "shop", "Shop")

@@ -12,7 +12,7 @@ import (
 
 // TestADroppedRunIsFoundByItsName asks the database how it would find the row of a run.
 func TestADroppedRunIsFoundByItsName(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db, err := sqldb.Open(t.Context(), address, sqldb.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func plan(t *testing.T, db *sqldb.DB, statement string, args ...any) string {
 
 // TestDropTakesTheRunOfItsStreamAlone drops a conversation whose name is that of a run.
 func TestDropTakesTheRunOfItsStreamAlone(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		ctx := t.Context()
 		db, err := sqldb.Open(ctx, address, sqldb.Options{})
 		if err != nil {

@@ -67,6 +67,6 @@ func TestSQLiteKeepsTheLaw(t *testing.T) {
 
 func TestPostgresKeepsTheLaw(t *testing.T) {
 	storetest.Run(t, func(t testing.TB) storetest.Database {
-		return newDatabase(sqldbtest.Postgres(t), true)
+		return newDatabase(sqldbtest.Schema(t), true)
 	})
 }

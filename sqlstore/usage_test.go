@@ -13,7 +13,7 @@ import (
 
 // TestAScopeIsMeasuredAndErasedAlone stores the same in two scopes, and erases one of them while it is worked on.
 func TestAScopeIsMeasuredAndErasedAlone(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		ctx := t.Context()
 		db, err := sqldb.Open(ctx, address, sqldb.Options{})
 		if err != nil {

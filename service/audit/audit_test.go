@@ -231,7 +231,7 @@ func (n *node) events(scope string) (list []audit.Event) {
 }
 
 func TestEventIsReadAsItWasMeant(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		ctx := audit.With(t.Context(), audit.Source{
 			RequestID: "req_1", IP: "2001:db8::1", UserAgent: "curl/8", Surface: "admin", Authority: "admin",
@@ -262,7 +262,7 @@ func TestEventIsReadAsItWasMeant(t *testing.T) {
 
 // TestExportIsVerifiedWithNothingButSHA256 does what a customer can do with a file of ours and no code of ours.
 func TestExportIsVerifiedWithNothingButSHA256(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.fill(ada, 20)
 		n.append(audit.Event{Action: "x", Scope: ada, Target: audit.Target{ID: "<&>\"\\é\u2028🎉"}})
@@ -296,7 +296,7 @@ func TestExportIsVerifiedWithNothingButSHA256(t *testing.T) {
 }
 
 func TestActAndEventStandTogetherOrNotAtAll(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.exec(`CREATE TABLE acts (id INTEGER)`)
 		n.fill(ada, 3)
@@ -348,7 +348,7 @@ func TestActAndEventStandTogetherOrNotAtAll(t *testing.T) {
 }
 
 func TestWritersOnTwoNodesKeepOneChain(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		a := open(t, address)
 		nodes := []*node{a, a.second(address)}
 		const writers, each = 8, 25
@@ -385,7 +385,7 @@ func TestWritersOnTwoNodesKeepOneChain(t *testing.T) {
 }
 
 func TestActOfStaffStandsInBothChains(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.append(audit.Event{Action: "workspace.suspend", Scope: ada, Service: true}, audit.Event{Action: "login", Service: true})
 		if list := n.events(ada); len(list) != 1 || list[0].Chain != ada || list[0].Scope != ada {
@@ -420,7 +420,7 @@ func TestWhatTheLogSetsACallerCannot(t *testing.T) {
 }
 
 func TestNoValuePassesForAnotherLine(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		hostile := []struct{ value, want string }{
 			{"a\nlevel=INFO msg=\"forged\"", `a\u000alevel=INFO msg="forged"`},

@@ -58,7 +58,7 @@ func (n *node) parsed() (list []signed) {
 }
 
 func TestCheckpointSurvivesRestart(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.fill(ada, 5)
 		n.fill(bo, 5)
@@ -231,7 +231,7 @@ func TestVanishedChainIsSeenByTheNextCheckpoint(t *testing.T) {
 }
 
 func TestEachNodeHasItsOwnCheckpoints(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		a := open(t, address)
 		b := a.second(address)
 		a.fill(ada, 5)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/audit"
 )
 
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 	if folder := os.Getenv("AUDIT_TEST_VICTIM"); folder != "" {
 		os.Exit(act(folder))
 	}
-	os.Exit(m.Run())
+	os.Exit(sqldbtest.Main(m))
 }
 
 // TestKilledProcessLeavesNoActWithoutItsEvent kills a process that acts as fast as it can, again and again on the same

@@ -37,7 +37,7 @@ func (n *node) pages(q audit.Query) (list []audit.Event) {
 }
 
 func TestPagesGoFromTheNewestToTheOldest(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.fill(ada, 60)
 		n.fill(bo, 30)
@@ -81,7 +81,7 @@ func TestPageIsNeverLargerThanTwoHundred(t *testing.T) {
 }
 
 func TestAllNamesAnActOfStaffOnce(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		for i := range 9 {
 			e := event(ada, i)
@@ -118,7 +118,7 @@ func TestCursorShowsNoOtherScope(t *testing.T) {
 }
 
 func TestCursorThatNoPageGaveIsRefused(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.fill(ada, 20)
 		all := n.page(audit.Query{All: true, Limit: 3}).Next
@@ -140,7 +140,7 @@ func TestCursorThatNoPageGaveIsRefused(t *testing.T) {
 }
 
 func TestExportGoesFromTheOldestToTheNewest(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.fill(ada, 1100)
 		n.fill(bo, 3)

@@ -28,7 +28,7 @@ func (n *node) counted(scope string) (sum int64) {
 }
 
 func TestFloodOfRefusalsIsAFewEvents(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		var all sync.WaitGroup
 		for w := range 10 {
@@ -73,7 +73,7 @@ func TestFloodOfRefusalsIsAFewEvents(t *testing.T) {
 }
 
 func TestRefusalCarriesTheDetailsOfTheFirst(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.clock.Advance(7 * time.Second)
 		at := n.clock.Now()
@@ -111,7 +111,7 @@ func TestEachMinuteIsAnEvent(t *testing.T) {
 }
 
 func TestOneNodeClosesAMinuteForAll(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		a := open(t, address)
 		nodes := []*node{a, a.second(address)}
 		for round := range 5 {
@@ -142,7 +142,7 @@ func TestOneNodeClosesAMinuteForAll(t *testing.T) {
 }
 
 func TestFloodOfScopesIsFolded(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		for i := range 5000 {
 			n.Refused(t.Context(), audit.Event{Action: "agents.read", Scope: fmt.Sprintf("users/u%d/personal", i)})

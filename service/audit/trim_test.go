@@ -23,7 +23,7 @@ func (n *node) trim(seq int64) int64 {
 }
 
 func TestRetentionLeavesAnAnchorThatHolds(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.fill(ada, 1300) // a hundred share a time
 		n.checkpoint()
@@ -74,7 +74,7 @@ func TestEventsOutOfOrderInTimeAreDeletedAsAPrefix(t *testing.T) {
 }
 
 func TestTamperedAnchorIsFound(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.fill(ada, 500)
 		n.trim(301)
@@ -120,7 +120,7 @@ func TestAnchorOfAnotherKeyIsNone(t *testing.T) {
 }
 
 func TestRetentionDoesNotRemoveWhatSomebodyChanged(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.fill(ada, 900)
 		n.exec(`UPDATE audit_events SET actor_id = 'acc_eve' WHERE chain = $1 AND seq = 702`, ada)

@@ -35,7 +35,7 @@ var chains = []string{"", ada, bo, "users/cy/personal", "admin"}
 // TestMutationOfAnyColumnIsFound changes values of a log of 1,000 events, one in each of its chains at a time, and puts
 // them back: every mutation of every column somewhere, and in the soak one of every column of every event.
 func TestMutationOfAnyColumnIsFound(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		for _, chain := range chains {
 			n.fill(chain, 200)
@@ -227,7 +227,7 @@ user_agent, changes, count, prev_hash, hash FROM spare WHERE seq = %d AND`+inAda
 }
 
 func TestTamperingIsFoundAndTheFirstBadEventNamed(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.fill(ada, 100)
 		n.fill(bo, 15)
@@ -274,7 +274,7 @@ func (n *node) tamper(c tampered, checkpoint bool) {
 // TestChainWrittenAnewIsFoundByCheckpoint does what one can who knows how the hashes are made: an edit, and all that
 // follows made to fit.
 func TestChainWrittenAnewIsFoundByCheckpoint(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		n.fill(ada, 50)
 		n.checkpoint()
@@ -303,7 +303,7 @@ func TestChainWrittenAnewIsFoundByCheckpoint(t *testing.T) {
 }
 
 func TestLogIsVerifiedWhileItIsWritten(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
 		done := make(chan struct{})
 		go func() {

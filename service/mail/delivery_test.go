@@ -302,7 +302,7 @@ func TestAMailWhoseAnswerWasLostIsSentAgainAsTheSame(t *testing.T) {
 // TestTwoNodesSendEachMailOnce has both nodes look for the same mails all the time.
 func TestTwoNodesSendEachMailOnce(t *testing.T) {
 	const mails = 60
-	address := sqldbtest.Postgres(t)
+	address := sqldbtest.Schema(t)
 	server := mailtest.Start(t, mailtest.Options{})
 	server.Delay(5 * time.Millisecond)
 	a, b := newNode(t, address, smtp(server)), newNode(t, address, smtp(server))

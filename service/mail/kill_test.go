@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/mail/mailtest"
 )
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("victim:", victim(address, os.Getenv("SVC_MAIL_SMTP")))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(sqldbtest.Tests{M: m})
 }
 
 // victim queues a mail and sends it, until somebody kills it.

@@ -31,7 +31,7 @@ var reset = mail.ResetPassword{Token: token, Life: 30 * time.Minute}
 func each(t *testing.T, fn func(t *testing.T, address string)) {
 	t.Helper()
 	t.Parallel()
-	sqldbtest.Each(t, fn)
+	sqldbtest.EachSchema(t, fn)
 }
 
 // box seals as the secret store does.

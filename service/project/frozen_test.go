@@ -56,7 +56,7 @@ func TestAFrozenNodeDoesNoHarmWhenItWakes(t *testing.T) {
 		},
 		"delete": func(s *scene) error { return s.Remove(s.t.Context(), ada, shop, "site", "d/f", project.Condition{}) },
 	}
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		a := start(t, address, project.Config{})
 		b := beside(t, a, address)
 		a.create("site")
@@ -170,7 +170,7 @@ func TestAReaderDoesNotWaitForWhoDied(t *testing.T) {
 
 // TestTwoNodesShareFiles lets two nodes write the same and different files.
 func TestTwoNodesShareFiles(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		a := start(t, address, project.Config{})
 		b := beside(t, a, address)
 		a.create("site")

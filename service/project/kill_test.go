@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("died:", victim(text))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(sqldbtest.Tests{M: m})
 }
 
 // victim says what it is about to do and what is done.
@@ -272,7 +272,7 @@ func newSiege(t *testing.T, address string) *siege {
 
 // TestAKillLeavesTheOldOrTheNewFile kills processes at random moments of their uploads, moves and deletions.
 func TestAKillLeavesTheOldOrTheNewFile(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		s := newSiege(t, address)
 		for range kills(t) {
 			s.kill(time.Duration(rand.Int64N(int64(150*time.Millisecond))), "")
@@ -284,7 +284,7 @@ func TestAKillLeavesTheOldOrTheNewFile(t *testing.T) {
 // TestAKillAtEveryStageHeals kills a process that is between two steps: with bytes reserved, with a whole temporary file,
 // with a change on record, with a file that the index does not know yet.
 func TestAKillAtEveryStageHeals(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		s := newSiege(t, address)
 		for _, stage := range []string{"reserved", "received", "announced", "performed", "finished"} {
 			s.Stage = stage

@@ -83,7 +83,7 @@ func (s *scene) has(want map[string]string) {
 }
 
 func TestAProjectFollowsItsRepository(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		h := startHub(t)
 		r := h.repository("site")
 		first := r.push(map[string]string{"README.md": "one", "src/a.go": "package a", "src/b/c.go": "package c", "gone": "soon"})
@@ -117,7 +117,7 @@ func TestAProjectFollowsItsRepository(t *testing.T) {
 }
 
 func TestLocalChangesAreNeverLost(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		h := startHub(t)
 		r := h.repository("site")
 		before := map[string]string{}
@@ -571,7 +571,7 @@ func TestAKilledPullGoesOn(t *testing.T) {
 		files[fmt.Sprintf("d%d/f%d", i%7, i)] = fmt.Sprint("text ", i)
 	}
 	h.repository("site").push(files)
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		stages := []string{"announced", "performed", "brought"}
 		if !strings.HasPrefix(address, "sqlite:") {
 			stages = stages[1:2]

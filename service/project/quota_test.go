@@ -33,7 +33,7 @@ func (s *scene) send(path string, body io.Reader, size int64) error {
 // can be two.
 func TestParallelWritersNeverPassTheLimit(t *testing.T) {
 	const limit = 1000
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		a := start(t, address, project.Config{Limit: limit})
 		b := a
 		if a.db.Dialect() == sqldb.Postgres {

@@ -92,7 +92,7 @@ func start(t testing.TB, address string, c project.Config) *scene {
 // each runs fn on both databases.
 func each(t *testing.T, c project.Config, fn func(t *testing.T, s *scene)) {
 	t.Helper()
-	sqldbtest.Each(t, func(t *testing.T, address string) { fn(t, start(t, address, c)) })
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) { fn(t, start(t, address, c)) })
 }
 
 // one runs fn on SQLite, for what does not depend on the database.

@@ -114,7 +114,7 @@ func TestEachThresholdIsToldOnceUntilTheWorkspaceHasFallen(t *testing.T) {
 func TestNodesThatNoticeTogetherTellOnce(t *testing.T) {
 	var streams atomic.Int64
 	c := telling(project.Config{Limit: 1000, Measure: func(context.Context, string) (int64, int64, error) { return 0, streams.Load(), nil }})
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		streams.Store(0)
 		a := start(t, address, c)
 		a.exec("CREATE TABLE told (n BIGINT, percent BIGINT)")

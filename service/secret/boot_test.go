@@ -121,7 +121,7 @@ func TestFlippedCanaryDoesNotStart(t *testing.T) {
 }
 
 func TestEmptyMeansThatNothingWasEverSealed(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := openDB(t, address)
 		if empty, err := secret.Empty(t.Context(), db); err != nil || !empty {
 			t.Fatalf("fresh: %v, %v", empty, err)
@@ -140,7 +140,7 @@ func TestEmptyMeansThatNothingWasEverSealed(t *testing.T) {
 
 // TestNodesThatBeginAtOnceAgree starts nodes with one ring, and one with another, on an empty database.
 func TestNodesThatBeginAtOnceAgree(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := openDB(t, address)
 		rings := []*secret.Ring{newRing(t), newRing(t)}
 		const nodes = 8

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(sqldbtest.Main(m))
 }
 
 // rewrapProcess says "begun", rewraps while it also replaces secrets, and says "done".
@@ -112,7 +112,7 @@ func kills(t *testing.T) int {
 // TestRewrapSurvivesKills rotates again and again, each time in a process that is killed at a random moment; the next
 // process goes on from there, in the same direction or back.
 func TestRewrapSurvivesKills(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		s := &siege{t: t, doom: doom{Address: address, Ring: filepath.Join(t.TempDir(), "keys.json")}}
 		s.begin()
 		tries, want := 0, kills(t)

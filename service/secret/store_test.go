@@ -38,7 +38,7 @@ type scene struct {
 
 func each(t *testing.T, fn func(t *testing.T, s *scene)) {
 	t.Helper()
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		fn(t, newScene(t, openDB(t, address), newRing(t)))
 	})
 }

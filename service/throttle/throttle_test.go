@@ -96,7 +96,7 @@ func race(nodes [2]*sqldb.DB, fn func(db *sqldb.DB) time.Duration) int64 {
 }
 
 func TestExactlyTheLimitPassesWhenAllComeAtOnce(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		nodes := handles(t, address)
 		for _, limit := range []int{1, 5, 30, 63, 64} {
 			key := fmt.Sprint("limit ", limit)
@@ -110,7 +110,7 @@ func TestExactlyTheLimitPassesWhenAllComeAtOnce(t *testing.T) {
 }
 
 func TestExactlyTheFreeAttemptsPassWhenAllComeAtOnce(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		nodes := handles(t, address)
 		passed := race(nodes, func(db *sqldb.DB) time.Duration { return attempt(t, db, noon, "ada", throttle.Backoff{}) })
 		if passed != 10 {
@@ -126,7 +126,7 @@ func TestExactlyTheFreeAttemptsPassWhenAllComeAtOnce(t *testing.T) {
 }
 
 func TestTakeWhileSweeping(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		nodes := handles(t, address)
 		r := throttle.Rate{Limit: 3, Per: time.Minute}
 		for i := range 8 {
@@ -148,7 +148,7 @@ func TestTakeWhileSweeping(t *testing.T) {
 }
 
 func TestWhatWasTakenComesBackOneByOne(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := open(t, address)
 		r := throttle.Rate{Limit: 5, Per: time.Hour}
 		for range 5 {
@@ -233,7 +233,7 @@ func TestWaitingAsLongAsToldIsEnough(t *testing.T) {
 }
 
 func TestRefusalTakesNothing(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := open(t, address)
 		r := throttle.Rate{Limit: 1, Per: time.Minute}
 		take(t, db, noon, "ip", r)
@@ -249,7 +249,7 @@ func TestRefusalTakesNothing(t *testing.T) {
 }
 
 func TestUndoneTransactionGivesBackWhatItTook(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := open(t, address)
 		r, undo := throttle.Rate{Limit: 1, Per: time.Hour}, errors.New("undo")
 		err := db.Write(t.Context(), func(tx *sqldb.Tx) error {
@@ -268,7 +268,7 @@ func TestUndoneTransactionGivesBackWhatItTook(t *testing.T) {
 }
 
 func TestKeyIsAnyStringAndNoOther(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := open(t, address)
 		keys := []string{"", "\x00", "a", "A", "a ", "a\x00", "\xff\xfe", "a' OR '1'='1", strings.Repeat("x", 1<<20), "ſ", "s", "é", "e\u0301"}
 		for _, key := range keys {
@@ -299,7 +299,7 @@ func TestRateThatIsNoneIsRefused(t *testing.T) {
 }
 
 func TestWaitDoublesFromOneSecondToFifteenMinutes(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := open(t, address)
 		now := noon
 		for i := range 10 {
@@ -362,7 +362,7 @@ func TestLongestWaitDoesNotEndInFreshAttempts(t *testing.T) {
 }
 
 func TestSuccessTakesBackItsOwnAttemptAlone(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := open(t, address)
 		for range 100 {
 			if d := attempt(t, db, noon, "ada", throttle.Backoff{}); d != 0 {
@@ -391,7 +391,7 @@ func TestSuccessTakesBackItsOwnAttemptAlone(t *testing.T) {
 }
 
 func TestResetForgetsEveryFailure(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := open(t, address)
 		for range 10 {
 			attempt(t, db, noon, "device", throttle.Backoff{})
@@ -404,7 +404,7 @@ func TestResetForgetsEveryFailure(t *testing.T) {
 }
 
 func TestClockGoingBackNeitherFreesNorHoldsAKey(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := open(t, address)
 		r := throttle.Rate{Limit: 5, Per: time.Minute}
 		for _, back := range []time.Duration{time.Second, 59 * time.Second, 2 * time.Minute, time.Hour, 100 * 365 * 24 * time.Hour} {
@@ -455,7 +455,7 @@ func TestNodesWhoseClocksDifferShareOneLimit(t *testing.T) {
 }
 
 func TestSweepDeletesWhatSaysNothingAndNoMore(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, address string) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		db := open(t, address)
 		const flood = 1200
 		err := db.Write(t.Context(), func(tx *sqldb.Tx) error {

@@ -32,6 +32,12 @@ func Main(m *testing.M) int {
 	return code
 }
 
+// Tests are the tests of such a package, for those who watch how they run.
+type Tests struct{ *testing.M }
+
+// Run is Main.
+func (t Tests) Run() int { return Main(t.M) }
+
 // EachSchema is Each for the tests of a package that calls Main.
 func EachSchema(t *testing.T, fn func(t *testing.T, address string)) {
 	t.Helper()
