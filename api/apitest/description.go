@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -20,6 +21,8 @@ type Description struct {
 	doc       *openapi3.T
 	otherwise *openapi3.Operation // what is answered where there is no operation
 	anywhere  map[string]int      // the types of that, with their statuses
+
+	checked sync.Map // refusals that were as described, by sameAs
 }
 
 // Operation is one method of one path.
