@@ -716,6 +716,7 @@ func TestAgentGuardIsBuiltOnce(t *testing.T) {
 }
 
 func TestLongestImagePassesAndOneLongerIsRefused(t *testing.T) {
+	patience(t)
 	s := newServer(t, settings{})
 	const path, longest = "/agents/tooluser/image", 14 << 20
 	image := func(size int) answer {
@@ -748,6 +749,7 @@ func many(images int) string {
 }
 
 func TestQueueGoesOnWhateverWasSent(t *testing.T) {
+	patience(t)
 	const longest = 1 << 20
 	s := newServer(t, settings{Config: httpapi.Config{MaxBody: longest}})
 	for i, sent := range []struct{ name, body, fault string }{

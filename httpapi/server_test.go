@@ -24,6 +24,17 @@ import (
 	"svc.dev/svc/sqlstore"
 )
 
+// raced says that the race detector watches.
+var raced bool
+
+// patience skips what handles many megabytes where that takes half a minute; it runs without the race detector too.
+func patience(t *testing.T) {
+	t.Helper()
+	if raced {
+		t.Skip("the race detector takes half a minute for it")
+	}
+}
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // settings is how a server under test differs from the one that everybody gets.
