@@ -211,6 +211,9 @@ func TestDroppedStreamIsNotReadFromMemory(t *testing.T) {
 	n := startAgent(t, sqlite(t), scripted.New(scripted.Turn{scripted.Say("one")}, scripted.Turn{scripted.Say("two")}))
 	p := n.prompt(t, "gone", "x")
 	n.settle(t, "gone")
+	for n.Working() > 0 {
+		time.Sleep(time.Millisecond) // the work still holds its stream for a moment
+	}
 	if err := n.store.Drop(t.Context(), n.AgentStream("a", "gone")); err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ type Config struct {
 	ModelDefault string
 	// LimitRate and LimitBurst bound the requests of a key or account, per minute. Default to 600 and 100.
 	LimitRate, LimitBurst int
-	// LimitStreams is how many streams an account may have open. Defaults to 100.
+	// LimitStreams is how many streams an account may have open, and how many uploads and downloads. Defaults to 100.
 	LimitStreams int
 	// LimitChannelRate bounds the webhooks of a workspace, per minute. Defaults to 600.
 	LimitChannelRate int
@@ -170,7 +170,7 @@ func (c *Config) Settings() []Setting {
 		{"retention.hold", "SVC_RETENTION_HOLD", "", "14d", "", "how long a deleted account can come back", (*duration)(&c.RetentionHold)},
 		{"limits.rate", "SVC_LIMIT_RATE", "", "600", "", "requests of a key or account, per minute", (*count)(&c.LimitRate)},
 		{"limits.burst", "SVC_LIMIT_BURST", "", "100", "", "requests of a key or account at once", (*count)(&c.LimitBurst)},
-		{"limits.streams", "SVC_LIMIT_STREAMS", "", "100", "", "open streams of an account", (*count)(&c.LimitStreams)},
+		{"limits.streams", "SVC_LIMIT_STREAMS", "", "100", "", "open streams of an account, and as many uploads and downloads", (*count)(&c.LimitStreams)},
 		{"limits.channel_rate", "SVC_LIMIT_CHANNEL_RATE", "", "600", "", "webhooks of a workspace, per minute", (*count)(&c.LimitChannelRate)},
 		{"limits.wrong_keys", "SVC_LIMIT_WRONG_KEYS", "", "100", "", "wrong API keys from an address, per minute", (*count)(&c.LimitWrongKeys)},
 		{"limits.verification", "SVC_LIMIT_VERIFICATION", "", "10", "", "verifications of an account, per minute", (*count)(&c.LimitVerification)},

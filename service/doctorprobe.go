@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -165,7 +167,7 @@ func strangerOf(answer *http.Response) *stranger {
 	var envelope struct {
 		Error struct{ Type string }
 	}
-	if strings.HasPrefix(answer.Header.Get("X-Request-Id"), "req_") && json.NewDecoder(answer.Body).Decode(&envelope) == nil {
+	if strings.HasPrefix(answer.Header.Get("X-Request-Id"), "req_") && json.NewDecoder(io.LimitReader(answer.Body, 64<<10)).Decode(&envelope) == nil {
 		s.typ = envelope.Error.Type
 	}
 	return s
@@ -175,8 +177,15 @@ func (s *stranger) Error() string {
 	text := fmt.Sprintf("it answers %d", s.status)
 	for _, more := range []struct{ word, value string }{{" ", s.typ}, {" ", s.media}, {" of ", s.server}, {" to ", s.to}} {
 		if more.value != "" {
-			text += more.word + more.value
+			text += more.word + quoted(more.value)
 		}
 	}
 	return text
+}
+
+// quoted is a stranger's word as a terminal may show it: what would move its cursor or look like a finding of ours is spelled
+// out, and what is long is cut.
+func quoted(text string) string {
+	text = strings.Trim(strconv.QuoteToGraphic(text[:min(len(text), 200)]), `"`)
+	return strings.ReplaceAll(text, `\"`, `"`)
 }

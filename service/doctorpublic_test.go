@@ -269,3 +269,20 @@ func TestDoctorComparesClocks(t *testing.T) {
 		})
 	}
 }
+
+// TestAStrangerWritesNoFindings holds that what answers in our place says nothing in doctor's name, and moves no cursor.
+func TestAStrangerWritesNoFindings(t *testing.T) {
+	f := behindProxy(t, func(*httputil.ReverseProxy) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Request-Id", "req_x")
+			w.Header().Set("Server", "\u202enginx "+strings.Repeat("y", 5000))
+			w.WriteHeader(http.StatusTeapot)
+			_, _ = io.WriteString(w, `{"error":{"type":"x\u001b[2J\nok    url.agents         all is well"}}`)
+		})
+	})
+	for _, finding := range service.Doctor(t.Context(), f.config, service.Exam{}) {
+		if strings.ContainsAny(finding.Text, "\n\x1b\u202e") || len(finding.Text) > 1000 {
+			t.Errorf("%.200q", finding.Text)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func cursor(c svc.Conversation) string {
 func parseCursor(text string) *svc.Conversation {
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	var p place
-	if text == "" || err != nil || json.Unmarshal(data, &p) != nil {
+	if text == "" || err != nil || json.Unmarshal(data, &p) != nil || !isText(p.Agent) || !isText(p.ID) {
 		return nil
 	}
 	return &svc.Conversation{Agent: p.Agent, ID: p.ID, UsedAt: time.UnixMilli(p.UsedAt)}

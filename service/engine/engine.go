@@ -75,7 +75,11 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if handle := own(r.URL.Path); handle != nil {
-		if err := handle(e, w, r); err != nil {
+		err := checkQuery(r)
+		if err == nil {
+			err = handle(e, w, r)
+		}
+		if err != nil {
 			e.fail(w, r, err)
 		}
 		return
@@ -87,7 +91,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func admits(r *http.Request) bool {
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	aborts := len(segments) == 5 && segments[1] == "agents" && segments[4] == "abort"
-	return r.Method == http.MethodPost && !aborts
+	return r.Method == http.MethodPost && !aborts && r.URL.Path != CancelPath
 }
 
 // statuses are those of the refusals that are raised here.

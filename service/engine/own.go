@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
@@ -61,6 +62,18 @@ func own(path string) func(*Engine, http.ResponseWriter, *http.Request) error {
 func noRoute(r *http.Request) error {
 	return fault.New(fault.RouteNotFound, "No route for "+r.Method+" "+r.URL.Path+".", "")
 }
+
+// checkQuery refuses values that no database takes for text.
+func checkQuery(r *http.Request) error {
+	for name, values := range r.URL.Query() {
+		if !isText(strings.Join(values, "")) {
+			return fault.Invalid("%q is not a text.", name)
+		}
+	}
+	return nil
+}
+
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // verification runs the workflow over the claims that were let in.
 func (e *Engine) verification(w http.ResponseWriter, r *http.Request) error {

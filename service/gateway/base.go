@@ -359,6 +359,11 @@ func (x *exchange) channel(at place) error {
 	if x.r.ContentLength > most {
 		return fault.New(fault.BodyTooLarge, "The body is too large.", "").With("limit", most)
 	}
+	release, err := x.slot()
+	defer release()
+	if err != nil {
+		return err
+	}
 	x.r.Body = http.MaxBytesReader(nil, x.r.Body, most)
 	parsed, _ := scope.Parse(at.scope) // it was parsed before
 	return x.forward(errand{

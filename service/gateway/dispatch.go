@@ -21,23 +21,35 @@ import (
 const (
 	// maxDelivery is the longest body that the provider sends.
 	maxDelivery = 25 << 20
-	// commonDelivery is as long as nearly all are. Of those that are longer only a few are in memory at one time.
+	// commonDelivery is as long as nearly all are. Of those that are longer only a few are in memory at one time, and of these
+	// not any number either.
 	commonDelivery = 1 << 20
 )
 
-// longDeliveries are those that are being read and stored in this process.
-var longDeliveries = make(chan struct{}, 8)
+// longDeliveries and commonDeliveries are those that are being read and stored in this process.
+var (
+	longDeliveries   = make(chan struct{}, 8)
+	commonDeliveries = make(chan struct{}, 128)
+)
 
-// delivery reads what the provider sends. Nobody has proven anything yet, so it must not take much for long.
-func (x *exchange) delivery() (body []byte, release func(), err error) {
-	release = func() {}
+// slot lets a delivery into memory: nobody has proven anything yet, so all of them must not take much.
+func (x *exchange) slot() (release func(), err error) {
+	slots := commonDeliveries
 	if n := x.r.ContentLength; n < 0 || n > commonDelivery {
-		select {
-		case longDeliveries <- struct{}{}:
-			release = func() { <-longDeliveries }
-		case <-time.After(bodyTimeout / 2):
-			return nil, release, fault.New(account.Busy, "Too many long deliveries at this moment.", "Try again shortly.").After(time.Second)
-		}
+		slots = longDeliveries
+	}
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-time.After(bodyTimeout / 2):
+		return func() {}, fault.New(account.Busy, "Too many deliveries at this moment.", "Try again shortly.").After(time.Second)
+	}
+}
+
+// delivery reads what the provider sends, and does not wait for it long.
+func (x *exchange) delivery() (body []byte, release func(), err error) {
+	if release, err = x.slot(); err != nil {
+		return nil, release, err
 	}
 	patience := http.NewResponseController(x.out)
 	_ = patience.SetReadDeadline(time.Now().Add(bodyTimeout))

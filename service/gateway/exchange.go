@@ -40,11 +40,13 @@ type exchange struct {
 type answer struct {
 	http.ResponseWriter
 	status int
+	rest   *remainder // of the request's body; nil: there is none, or it is seen to
 }
 
 func (a *answer) WriteHeader(status int) {
 	if a.status == 0 {
 		a.status = status
+		a.leaveRest()
 	}
 	a.ResponseWriter.WriteHeader(status)
 }
@@ -52,6 +54,7 @@ func (a *answer) WriteHeader(status int) {
 func (a *answer) Write(b []byte) (int, error) {
 	if a.status == 0 {
 		a.status = http.StatusOK
+		a.leaveRest()
 	}
 	return a.ResponseWriter.Write(b)
 }
@@ -62,6 +65,7 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 func (g *Gateway) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{g: g, out: &answer{ResponseWriter: w}, r: r, id: "req_" + ulid.Make().String(), route: "unmatched"}
 	w.Header().Set("X-Request-Id", x.id)
+	x.keepRest()
 	return x
 }
 

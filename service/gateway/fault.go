@@ -164,6 +164,7 @@ func (x *exchange) envelope(status int, f *fault.Error) {
 // linger lets a client that still sends do so for a moment: it would not see the answer if it was cut off at once.
 func (x *exchange) linger() {
 	x.out.Header().Set("Connection", "close")
+	x.out.rest = nil
 	_ = http.NewResponseController(x.out).SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 }
 

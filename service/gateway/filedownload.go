@@ -22,16 +22,21 @@ func (x *exchange) getFile() error {
 	if err != nil {
 		return err
 	}
+	release, err := x.transfer(v)
+	if err != nil {
+		return err
+	}
+	defer release()
 	c, err := x.g.Projects.Open(x.ctx(), v.Owner, x.params["slug"], x.params["path"])
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return x.download(c)
+	return x.download(v, c)
 }
 
 // download lets a file out so that a browser does nothing with it but keep it: it is somebody else's content on our origin.
-func (x *exchange) download(c *project.Content) error {
+func (x *exchange) download(v visitor, c *project.Content) error {
 	if asked := x.r.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") || strings.Contains(asked, ",") {
 		x.r.Header.Del("Range") // nobody must give several parts in one answer, or parts by another measure
 	}
@@ -42,7 +47,7 @@ func (x *exchange) download(c *project.Content) error {
 	h.Set("Content-Security-Policy", "sandbox; "+policy)
 	h.Set("Cache-Control", "no-store")
 	h.Set("ETag", c.ETag)
-	d := &download{answer: x.out, pace: pace{extend: http.NewResponseController(x.out).SetWriteDeadline, each: x.g.WriteTimeout}}
+	d := &download{answer: x.out, pace: x.paced(http.NewResponseController(x.out).SetWriteDeadline, v)}
 	// Without a time only the etag counts: two changes within a second are two.
 	http.ServeContent(d, x.r, "", time.Time{}, c)
 	if d.refused == 0 {
@@ -79,6 +84,9 @@ func (d *download) WriteHeader(status int) {
 func (d *download) Write(b []byte) (int, error) {
 	if d.refused != 0 {
 		return len(b), nil
+	}
+	if err := d.pace.ask(); err != nil {
+		return 0, err // what has begun is broken off
 	}
 	d.pace.step()
 	return d.answer.Write(b)

@@ -66,7 +66,8 @@ func (x *exchange) forward(e errand) error {
 		defer release()
 		go x.g.attend(ctx, end, e.watch)
 	}
-	in := &intake{ReadCloser: x.r.Body}
+	in := x.take(e.hook)
+	defer in.leave()
 	r := x.r.Clone(ctx)
 	r.URL = &url.URL{RawPath: e.path, RawQuery: cleanQuery(x.r.URL.RawQuery)}
 	r.URL.Path, _ = url.PathUnescape(e.path) // it was built by escaping

@@ -42,7 +42,7 @@ type Config struct {
 	Runtime http.Handler
 	// Rate and Burst bound the requests of a key or account, per minute. Default to 600 and 100.
 	Rate, Burst int
-	// Streams is how many streams an account may have open. Defaults to 100.
+	// Streams is how many streams an account may have open, and how many files it may send and get at one time. Defaults to 100.
 	Streams int
 	// ChannelRate bounds the webhooks of a workspace, per minute, and ChannelBody their size. Default to 600 and 1 MiB.
 	ChannelRate int
@@ -83,7 +83,8 @@ type Gateway struct {
 	wrongKeys *wrongKeys
 
 	rates, hooks, verifications, probes *rates
-	streams, probing                    *streams
+	streams, probing, transfers         *streams
+	fetches, fetching                   *streams // of one workspace, and of all
 }
 
 // New is the front door of the configuration.
@@ -94,6 +95,8 @@ func New(c Config) *Gateway {
 		rates: newRates("requests", c.Rate, c.Burst), hooks: newRates("channel", c.ChannelRate, c.ChannelRate),
 		verifications: newRates("verification", c.Verifications, c.Verifications), streams: &streams{most: c.Streams, open: map[string]int{}},
 		probes: newRates("probe", probesPerMinute, probesPerMinute), probing: &streams{most: probesAtOnce, open: map[string]int{}},
+		transfers: &streams{most: c.Streams, open: map[string]int{}},
+		fetches:   &streams{most: fetchesOfOne, open: map[string]int{}}, fetching: &streams{most: fetchesAtOnce, open: map[string]int{}},
 	}
 	g.routes = g.table()
 	return g

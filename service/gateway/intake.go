@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"svc.dev/svc/fault"
 )
@@ -14,6 +16,41 @@ import (
 type intake struct {
 	io.ReadCloser
 	failed atomic.Pointer[error]
+
+	mu   sync.Mutex
+	pace *pace // nil: the exchange is over, and its connection is none of ours
+}
+
+// take is the body of the request: of a person as long as it comes, of a webhook for a while.
+func (x *exchange) take(hook bool) *intake {
+	p := &pace{extend: http.NewResponseController(x.out).SetReadDeadline, each: x.g.WriteTimeout}
+	if hook {
+		p.each, p.until = 0, time.Now().Add(bodyTimeout)
+		if x.out.rest != nil { // else the server listens whether the client is there
+			_ = p.extend(p.until)
+		}
+	}
+	return &intake{ReadCloser: x.r.Body, pace: p}
+}
+
+// step gives the client its time for what is read next; at the end it has all the time again.
+func (in *intake) step(ended bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.pace == nil:
+	case ended:
+		_ = in.pace.extend(time.Time{})
+	default:
+		in.pace.step()
+	}
+}
+
+// leave ends what is done to the connection. Whoever still reads does so without us.
+func (in *intake) leave() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.pace = nil
 }
 
 // body is what the runtime reads: where there is no body, that is still seen.
@@ -25,7 +62,11 @@ func (in *intake) body() io.ReadCloser {
 }
 
 func (in *intake) Read(p []byte) (int, error) {
+	in.step(false)
 	n, err := in.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		in.step(true)
+	}
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, http.ErrBodyReadAfterClose) {
 		in.failed.CompareAndSwap(nil, &err)
 	}

@@ -7,11 +7,21 @@ import (
 	"time"
 )
 
-// pace gives each step of a transfer its time: the whole may take long, but nobody keeps us by standing still.
+// pace gives each step of a transfer its time: the whole may take long, but nobody keeps us by standing still, and nobody
+// goes on who would not be let in any more.
 type pace struct {
 	extend func(time.Time) error // where there is no deadline the server's own has to do
 	each   time.Duration
 	until  time.Time
+
+	still func() error // why it must end; nil: nobody asks
+	every time.Duration
+	asked time.Time
+}
+
+// paced is a pace that asks again whether who was let in may go on, as often as of a stream.
+func (x *exchange) paced(extend func(time.Time) error, v visitor) pace {
+	return pace{extend: extend, each: x.g.WriteTimeout, still: v.still, every: x.g.Recheck, asked: time.Now()}
 }
 
 // step gives the next step its time. A deadline that still leaves it is not set anew: that costs as much as the step.
@@ -22,9 +32,18 @@ func (p *pace) step() {
 	}
 }
 
+// ask is why the transfer must end.
+func (p *pace) ask() error {
+	if p.still == nil || time.Since(p.asked) < p.every {
+		return nil
+	}
+	p.asked = time.Now()
+	return p.still()
+}
+
 // upload is the body of a request that may be long.
-func (x *exchange) upload() io.Reader {
-	return &pacedBody{x.r.Body, pace{extend: http.NewResponseController(x.out).SetReadDeadline, each: x.g.WriteTimeout}}
+func (x *exchange) upload(v visitor) io.Reader {
+	return &pacedBody{x.r.Body, x.paced(http.NewResponseController(x.out).SetReadDeadline, v)}
 }
 
 type pacedBody struct {
@@ -38,5 +57,13 @@ func (b *pacedBody) Read(into []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		_ = b.pace.extend(time.Time{}) // from here on the client waits for us
 	}
+	if refused := b.pace.ask(); refused != nil {
+		return 0, refused
+	}
 	return n, err
+}
+
+// transfer counts a file that comes or goes: like streams, each person has so many at one time.
+func (x *exchange) transfer(v visitor) (release func(), err error) {
+	return x.g.transfers.take(v.account)
 }

@@ -85,8 +85,13 @@ func (x *exchange) putFile() error {
 	if len(x.r.Header.Values("Content-Range")) > 0 {
 		return fault.New(invalidHeader, "A file is sent as a whole.", "Send it without Content-Range.")
 	}
+	release, err := x.transfer(v)
+	if err != nil {
+		return err
+	}
+	defer release()
 	f, created, err := x.g.Projects.Write(x.ctx(), v.Actor, v.Owner, x.params["slug"], x.params["path"], project.Upload{
-		Body: x.upload(), Size: x.r.ContentLength, Condition: x.condition(),
+		Body: x.upload(v), Size: x.r.ContentLength, Condition: x.condition(),
 	})
 	if err != nil {
 		return err

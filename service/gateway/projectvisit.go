@@ -18,6 +18,8 @@ const (
 type visitor struct {
 	audit.Actor
 	project.Owner
+	account string       // of the person, also where a key acts
+	still   func() error // why they would not be let in any more; nil: they would
 }
 
 // visit finds who asks and whether they have the right in the workspace of the path, and in its project if the path names
@@ -47,7 +49,10 @@ func (x *exchange) visit(right workspace.Right, keyScope string) (visitor, error
 		return visitor{}, err
 	}
 	m, err := x.projectSeat(who.Account.ID, address, right)
-	return visitor{who.Account.Actor(), project.Owner{Workspace: m.ID, Scope: address}}, err
+	return visitor{
+		Actor: who.Account.Actor(), Owner: project.Owner{Workspace: m.ID, Scope: address}, account: x.self().Account.ID,
+		still: x.still(x.sameSession, who.Account.ID, address, right),
+	}, err
 }
 
 // visitByKey lets a key in that was made for this workspace and this, within the present role of its maker.
@@ -72,8 +77,10 @@ func (x *exchange) visitByKey(address string, right workspace.Right, need string
 	if !workspace.RoleAllowsKeyScope(m.Role, need) {
 		return visitor{}, fault.New(forbidden, "The role of the key's maker does not allow this.", "").With("role", workspace.Least(right))
 	}
-	by := audit.Actor{Kind: audit.Key, ID: b.Key.ID, Username: b.Account.Username}
-	return visitor{by, project.Owner{Workspace: m.ID, Scope: address}}, nil
+	return visitor{
+		Actor: audit.Actor{Kind: audit.Key, ID: b.Key.ID, Username: b.Account.Username}, Owner: project.Owner{Workspace: m.ID, Scope: address},
+		account: b.Account.ID, still: x.still(x.sameKey, b.Account.ID, address, right),
+	}, nil
 }
 
 // visitAsStaff lets staff in by the authority of the service, which the workspace's people are told.
@@ -81,7 +88,10 @@ func (x *exchange) visitAsStaff(address string, right workspace.Right) (visitor,
 	if _, err := x.authorizeStaff(address, right); err != nil {
 		return visitor{}, err
 	}
-	v := visitor{x.who.Account.Actor(), project.Owner{Workspace: scope.Admin, Scope: scope.Admin}}
+	v := visitor{
+		Actor: x.who.Account.Actor(), Owner: project.Owner{Workspace: scope.Admin, Scope: scope.Admin}, account: x.who.Account.ID,
+		still: x.stillStaff(address, right),
+	}
 	if address != scope.Admin {
 		w, found, err := x.g.Accounts.WorkspaceAt(x.ctx(), address)
 		if err != nil {

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/workspace"
 )
@@ -24,6 +26,25 @@ type checkoutView struct {
 	At        time.Time `json:"at"`
 }
 
+// Bounds of what is fetched at one time, of one workspace and in this process: each is a program of its own.
+const (
+	fetchesOfOne  = 4
+	fetchesAtOnce = 16
+)
+
+// fetch counts somebody who is about to ask a provider.
+func (x *exchange) fetch(scope string) (release func(), err error) {
+	own, err := x.g.fetches.take(scope)
+	if err == nil {
+		var all func()
+		if all, err = x.g.fetching.take(""); err == nil {
+			return func() { all(); own() }, nil
+		}
+		own()
+	}
+	return nil, fault.New(account.Busy, "Too many repositories are being fetched at this moment.", "Try again shortly.").After(time.Second)
+}
+
 func (x *exchange) connectRepository() error {
 	v, version, err := x.visitVersion()
 	if err != nil {
@@ -33,6 +54,11 @@ func (x *exchange) connectRepository() error {
 	if err := x.decode(&body); err != nil {
 		return err
 	}
+	release, err := x.fetch(v.Scope)
+	if err != nil {
+		return err
+	}
+	defer release()
 	p, err := x.g.Projects.Connect(x.ctx(), v.Actor, v.Owner, x.params["slug"], version, project.Repository(body))
 	return x.writeProject(http.StatusOK, p, err)
 }
@@ -70,6 +96,11 @@ func (x *exchange) pullRepository() error {
 	if err != nil {
 		return err
 	}
+	release, err := x.fetch(v.Scope)
+	if err != nil {
+		return err
+	}
+	defer release()
 	done, err := x.g.Projects.Pull(x.ctx(), v.Actor, v.Owner, x.params["slug"])
 	if err != nil {
 		return err

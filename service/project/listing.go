@@ -31,6 +31,10 @@ func (p *Projects) Files(ctx context.Context, o Owner, slug string, q FileQuery)
 		if err := parseCursor(q.Cursor, &after); err != nil {
 			return page, err
 		}
+		// Paths before the prefix need not even be as long as it.
+		if after.Path < q.Prefix {
+			return page, notGiven()
+		}
 	}
 	limit := Query{Limit: q.Limit}.limit()
 	err = p.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {

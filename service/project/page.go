@@ -95,10 +95,14 @@ func parseCursor[T any](cursor string, into *T) error {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	// A database takes no zero byte.
 	if err != nil || json.Unmarshal(text, into) != nil || cursorOf(*into) != cursor || strings.Contains(string(text), `\u0000`) {
-		return fault.Invalid("The cursor was not given by this list.").
-			With("fields", []strictjson.Field{{Field: "cursor", Type: strictjson.Invalid}})
+		return notGiven()
 	}
 	return nil
+}
+
+func notGiven() error {
+	return fault.Invalid("The cursor was not given by this list.").
+		With("fields", []strictjson.Field{{Field: "cursor", Type: strictjson.Invalid}})
 }
 
 // pattern finds a text anywhere, in lower case; \ is the escape.

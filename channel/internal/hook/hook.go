@@ -144,13 +144,16 @@ func (h *hook) believe(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := h.body(w, r)
-	if err != nil {
-		return nil, err
-	}
 	secrets, err := h.Secret(r.Context())
 	if err != nil {
 		return nil, fmt.Errorf("find secret: %w", err)
+	}
+	if len(secrets) == 0 {
+		return nil, Unsigned("") // nothing can hold: nobody's body is read for that
+	}
+	body, err := h.body(w, r)
+	if err != nil {
+		return nil, err
 	}
 	if !signature.Holds(secrets, body) {
 		return nil, Unsigned("")

@@ -1,0 +1,53 @@
+package gateway
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// restTimeout is how long a client may take to send what nobody reads of a body.
+const restTimeout = 5 * time.Second
+
+// remainder is a body that may not be read to its end. The server reads what is left of it before an answer goes out, and
+// when it is out, so that another request can follow; left to itself it waits for that as long as the client likes.
+type remainder struct {
+	io.ReadCloser
+	ended atomic.Bool
+}
+
+func (b *remainder) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	if err == io.EOF {
+		b.ended.Store(true)
+	}
+	return n, err
+}
+
+// keepRest remembers how far the body is read. Who asked for something to read has no use for one: it is read at once, so
+// that only the answer is left to wait for.
+func (x *exchange) keepRest() {
+	if x.r.Body == nil || x.r.Body == http.NoBody {
+		return
+	}
+	rest := &remainder{ReadCloser: x.r.Body}
+	x.r = x.r.WithContext(x.r.Context()) // the server looks at its own
+	x.r.Body, x.out.rest = rest, rest
+	if !safe(x.r.Method) {
+		return
+	}
+	patience := http.NewResponseController(x.out)
+	_ = patience.SetReadDeadline(time.Now().Add(restTimeout))
+	_, _ = io.CopyN(io.Discard, rest, maxBody)
+	if rest.ended.Load() {
+		_ = patience.SetReadDeadline(time.Time{})
+	}
+}
+
+// leaveRest gives what is left of the body its time, before the answer begins.
+func (a *answer) leaveRest() {
+	if a.rest != nil && !a.rest.ended.Load() {
+		_ = http.NewResponseController(a.ResponseWriter).SetReadDeadline(time.Now().Add(restTimeout))
+	}
+}
