@@ -7,7 +7,7 @@ SVC_KILLS ?= 10
 export SVC_KILLS
 
 # Tests of these packages run without the race detector, but for the soak: SQLite is ten times slower under it, and every
-# process waits a second at its end. They wait for disks and other processes more than they work, so four run at a time.
+# process waits a second at its end. They wait for disks and other processes more than they work, so three run at a time.
 PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|gateway|mail|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/outside|examples/.*)
 
 .PHONY: help
@@ -34,7 +34,7 @@ check: ## Build, and look at the code without running it.
 .PHONY: test
 test: setup check ## Run every check and every fast test.
 	go test -race -timeout 10m $$(go list ./... | grep -vxE '$(PLAIN)')
-	go test -p 4 -timeout 10m ./httpapi $$(go list ./... | grep -xE '$(PLAIN)')
+	go test -p 3 -timeout 10m ./httpapi $$(go list ./... | grep -xE '$(PLAIN)')
 	cd internal/peers && go test ./...
 	scripts/fuzz 2s
 

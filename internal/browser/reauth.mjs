@@ -31,5 +31,5 @@ await perform(async (enter) => {
 
 // growStale waits until the last proof is too old.
 async function growStale(visitor) {
-  await visitor.page.waitForTimeout(1_100);
+  await visitor.page.waitForTimeout(5_100);
 }

@@ -99,7 +99,7 @@ func TestRevokedConnectionIsToldInProduction(t *testing.T) {
 // Whoever came in a while ago proves again who they are before what is sensitive.
 func TestSensitiveActsAskAgain(t *testing.T) {
 	enter(t)
-	newScene(serve(t, "SVC_SESSION_REAUTH=1s")).play(t, "reauth.mjs")
+	newScene(serve(t, "SVC_SESSION_REAUTH=5s")).play(t, "reauth.mjs")
 }
 
 func TestSetUpEndsWithInstallation(t *testing.T) {

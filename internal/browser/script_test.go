@@ -40,7 +40,7 @@ func on[T any](s *scene, name string, act func(T) (any, error)) {
 // play has a script drive the browser, and fails the test when it does.
 func (s *scene) play(t *testing.T, script string) {
 	t.Helper()
-	s.given["endpoint"], s.given["shots"], s.given["pictures"] = studio.endpoint, shots(t), os.Getenv("SVC_SHOTS")
+	s.given["endpoint"], s.given["shots"], s.given["pictures"] = studio.endpoint, shots(t), os.Getenv("SVC_SHOTS")+os.Getenv("SVC_SOAK")
 	given, err := json.Marshal(s.given)
 	if err != nil {
 		t.Fatal(err)

@@ -7,4 +7,4 @@ import (
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(sqldbtest.Reuse(m)) }

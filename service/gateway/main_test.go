@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -16,5 +17,9 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(sqldbtest.Main(m))
+	// Those that run side by side wait for time to pass. A flag that is given goes before this.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	os.Exit(sqldbtest.Reuse(m))
 }

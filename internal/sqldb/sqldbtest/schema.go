@@ -16,6 +16,9 @@ var shared struct {
 	running bool
 	name    string
 	err     error
+
+	reuse bool     // schemas are handed on
+	idle  []string // those that no test has
 }
 
 // Main runs the tests of a package whose tests share one database, each in a schema of its own: making and dropping a
@@ -30,6 +33,13 @@ func Main(m *testing.M) int {
 		}
 	}
 	return code
+}
+
+// Reuse is Main for a package whose tests leave the tables of a schema as they were made: the next test gets them, emptied.
+// Making them takes longer than most tests.
+func Reuse(m *testing.M) int {
+	shared.reuse = true
+	return Main(m)
 }
 
 // Tests are the tests of such a package, for those who watch how they run.
@@ -52,12 +62,54 @@ func Schema(t testing.TB) string {
 		return Postgres(t)
 	}
 	database := sharedDatabase(t)
-	name := "s_" + strings.ToLower(rand.Text()[:10])
-	if err := execute(database, "CREATE SCHEMA "+name); err != nil {
-		t.Fatalf("make test schema: %v", err)
+	name, found := takeIdle()
+	if !found {
+		name = "s_" + strings.ToLower(rand.Text()[:10])
+		if err := execute(database, "CREATE SCHEMA "+name); err != nil {
+			t.Fatalf("make test schema: %v", err)
+		}
 	}
+	t.Cleanup(func() { handOn(t, database, name) })
 	return with(database, "search_path", name)
 }
+
+func takeIdle() (name string, found bool) {
+	shared.Lock()
+	defer shared.Unlock()
+	last := len(shared.idle) - 1
+	if last < 0 {
+		return "", false
+	}
+	name, shared.idle = shared.idle[last], shared.idle[:last]
+	return name, true
+}
+
+// handOn empties the tables of a schema for the next test. What a test that failed has left is nobody's.
+func handOn(t testing.TB, database, name string) {
+	if !shared.reuse || t.Failed() {
+		return
+	}
+	if err := execute(database, fmt.Sprintf(emptied, name)); err != nil {
+		t.Errorf("empty test schema: %v", err)
+		return
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	shared.idle = append(shared.idle, name)
+}
+
+// emptied leaves nothing in a schema but what its tables are, and which version of a room they are.
+const emptied = `DO $$
+DECLARE found record;
+BEGIN
+	PERFORM set_config('session_replication_role', 'replica', true);
+	FOR found IN SELECT format('%%I.%%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = '%[1]s' AND tablename NOT LIKE '%%\_schema' LOOP
+		EXECUTE 'DELETE FROM ' || found.name;
+	END LOOP;
+	FOR found IN SELECT format('%%I.%%I', schemaname, sequencename) AS name FROM pg_sequences WHERE schemaname = '%[1]s' AND sequencename NOT LIKE '%%\_schema\_%%' LOOP
+		EXECUTE 'ALTER SEQUENCE ' || found.name || ' RESTART';
+	END LOOP;
+END $$`
 
 // sharedDatabase makes the package's database when the first test needs it.
 func sharedDatabase(t testing.TB) string {
