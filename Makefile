@@ -10,6 +10,9 @@ export SVC_KILLS
 # process waits a second at its end. They wait for disks and other processes more than they work, so three run at a time.
 PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|gateway|mail|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/outside|examples/.*)
 
+# These take longest, so they begin first.
+LONGEST := ./internal/crash ./internal/browser ./service/gateway
+
 .PHONY: help
 help: ## Say what there is.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,9 +37,8 @@ check: ## Build, and look at the code without running it.
 .PHONY: test
 test: setup check ## Run every check and every fast test.
 	go test -race -timeout 10m $$(go list ./... | grep -vxE '$(PLAIN)')
-	go test -p 3 -timeout 10m ./httpapi $$(go list ./... | grep -xE '$(PLAIN)')
+	go test -p 3 -timeout 10m $(LONGEST) ./httpapi $$(go list ./... | grep -xE '$(PLAIN)')
 	cd internal/peers && go test ./...
-	scripts/fuzz 2s
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.
