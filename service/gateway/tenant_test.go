@@ -3,9 +3,11 @@ package gateway_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,6 +125,7 @@ func bodyOf(method, route string) any {
 // TestNothingOfOneTenantReachesAnother has two businesses of two owners with the same names and ids wherever names are
 // chosen, and one owner use every id of the other: in the other's workspace, and in their own.
 func TestNothingOfOneTenantReachesAnother(t *testing.T) {
+	var measured sync.Map // what metrics are labelled with
 	modes(t, func(t *testing.T, s *scene) {
 		ada, eve := s.settle(t, "ada"), s.settle(t, "eve")
 		before := s.all(t, ada)
@@ -153,7 +156,17 @@ func TestNothingOfOneTenantReachesAnother(t *testing.T) {
 		if after := s.all(t, ada); after != before {
 			t.Errorf("ada's workspace changed from\n%s\nto\n%s", before, after)
 		}
+		measured.Range(func(label, _ any) bool {
+			for _, told := range slices.Concat([]string{"/ada/", "/eve/", "acme"}, slices.Collect(maps.Values(ada.ids))) {
+				if told != "central" && strings.Contains(label.(string), told) {
+					t.Errorf("metrics tell of %s: %s", told, label)
+				}
+			}
+			return true
+		})
 		t.Logf("%d requests", asked)
+	}, func(c *gateway.Config) {
+		c.Observe = func(surface, route string, _ int, _ time.Duration) { measured.Store(surface+" "+route, true) }
 	})
 }
 
