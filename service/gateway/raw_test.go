@@ -282,7 +282,9 @@ func (s *stage) play(t *testing.T, r row) {
 		t.Fatalf("%d %s, want %d %s; the runtime heard %+v", got.StatusCode, body, r.status, r.typ, h)
 	}
 	if r.status != 200 {
-		if h != nil && r.status != 413 && !strings.Contains(r.name, "chunk") {
+		// What was cut off in the row before may come to the runtime only now.
+		late := h != nil && h.err == nil && h.claims.RequestID != got.Header.Get("X-Request-Id")
+		if h != nil && !late && r.status != 413 && !strings.Contains(r.name, "chunk") {
 			t.Errorf("it reached the runtime: %+v", h)
 		}
 		return
