@@ -72,19 +72,7 @@ func plan(t *testing.T, db *sqldb.DB, statement string, args ...any) string {
 func TestDropTakesTheRunOfItsStreamAlone(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		ctx := t.Context()
-		db, err := sqldb.Open(ctx, address, sqldb.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		if err := db.Migrate(ctx, sqlstore.Migrations); err != nil {
-			t.Fatal(err)
-		}
-		s, err := sqlstore.New(ctx, db, sqlstore.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
+		_, s := opened(t, address)
 		run := svc.Stream{Scope: "a", Kind: svc.KindRun, Name: "w", ID: "run_1"}
 		namesake := svc.Stream{Scope: "a", Kind: svc.KindAgent, Name: "w", ID: "run_1"}
 		for _, a := range []svc.Admission{

@@ -7,7 +7,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -23,15 +22,7 @@ import (
 var migrations embed.FS
 
 // Migrations are the tables of this room.
-var Migrations = sqldb.Room{Name: "runtime", FS: sub(migrations, "migrations")}
-
-func sub(f fs.FS, dir string) fs.FS {
-	s, err := fs.Sub(f, dir)
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
+var Migrations = sqldb.NewRoom("runtime", migrations)
 
 // Config is the choices of a store; the zero value is a good one.
 type Config struct {

@@ -11,23 +11,30 @@ import (
 	"svc.dev/svc/sqlstore"
 )
 
+// opened is a store on a database that others use too.
+func opened(t *testing.T, address string) (*sqldb.DB, *sqlstore.Store) {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), address, sqldb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(t.Context(), sqlstore.Migrations); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlstore.New(t.Context(), db, sqlstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return db, s
+}
+
 // TestAScopeIsMeasuredAndErasedAlone stores the same in two scopes, and erases one of them while it is worked on.
 func TestAScopeIsMeasuredAndErasedAlone(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		ctx := t.Context()
-		db, err := sqldb.Open(ctx, address, sqldb.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		if err := db.Migrate(ctx, sqlstore.Migrations); err != nil {
-			t.Fatal(err)
-		}
-		s, err := sqlstore.New(ctx, db, sqlstore.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
+		db, s := opened(t, address)
 		leases := map[string]*svc.Lease{}
 		for _, scope := range []string{"users/ada/shop", "users/eve/shop"} {
 			leases[scope] = fill(t, s, scope)

@@ -25,6 +25,15 @@ type Room struct {
 	FS   fs.FS
 }
 
+// NewRoom is a room whose files lie in a folder "migrations".
+func NewRoom(name string, files fs.FS) Room {
+	folder, err := fs.Sub(files, "migrations")
+	if err != nil {
+		panic(err) // the name of the folder is a good one
+	}
+	return Room{Name: name, FS: folder}
+}
+
 // NewerError says that the database was migrated by a newer binary.
 type NewerError struct {
 	Room     string

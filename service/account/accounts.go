@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"time"
 
@@ -20,15 +19,7 @@ import (
 var migrations embed.FS
 
 // Migrations are the tables of this room.
-var Migrations = sqldb.Room{Name: "account", FS: sub(migrations, "migrations")}
-
-func sub(f fs.FS, dir string) fs.FS {
-	s, err := fs.Sub(f, dir)
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
+var Migrations = sqldb.NewRoom("account", migrations)
 
 // Config is what accounts need. DB, Secrets, Audit and Mail are required.
 type Config struct {

@@ -16,7 +16,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -29,15 +28,7 @@ import (
 var migrations embed.FS
 
 // Migrations are the tables of this room.
-var Migrations = sqldb.Room{Name: "audit", FS: sub(migrations, "migrations")}
-
-func sub(f fs.FS, dir string) fs.FS {
-	s, err := fs.Sub(f, dir)
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
+var Migrations = sqldb.NewRoom("audit", migrations)
 
 // Config is what a log is made of.
 type Config struct {

@@ -127,7 +127,10 @@ func keyOfOneWorkspace(t *testing.T, s *scene) {
 
 // TestNoKeyDoesWhatOnlyPeopleDo brings a key to every route there is. Where no key counts the answer is that to nobody.
 func TestNoKeyDoesWhatOnlyPeopleDo(t *testing.T) {
-	s := withRuntime(t, sqldbtest.SQLite(t), false, plenty)
+	modes(t, keysOnEveryRoute, plenty)
+}
+
+func keysOnEveryRoute(t *testing.T, s *scene) {
 	boss := s.enrol(t, "ada")
 	personal, err := s.spaces.Get(t.Context(), boss.caller(), "users/ada/personal")
 	if err != nil {

@@ -239,7 +239,11 @@ var webhooks = []row{
 
 // TestOnlyOurWordReachesTheRuntime sends bytes that try to slip something past the gateway.
 func TestOnlyOurWordReachesTheRuntime(t *testing.T) {
-	s := open(t, sqldbtest.SQLite(t), accounttest.Options{}, func(c *gateway.Config) { c.Rate, c.Burst, c.ChannelRate = 1e6, 1e6, 1e6 })
+	sqldbtest.EachSchema(t, rawRows)
+}
+
+func rawRows(t *testing.T, address string) {
+	s := open(t, address, accounttest.Options{}, func(c *gateway.Config) { c.Rate, c.Burst, c.ChannelRate = 1e6, 1e6, 1e6 })
 	cookie, ada := s.session(t, "ada@example.com")
 	s.session(t, "eve@example.com")
 	stage := stage{scene: s, key: s.key(t, cookie, "ada", "agents:read", "agents:write"), account: ada.Account.ID}

@@ -70,10 +70,7 @@ func always(typ string) func(authority) string { return func(authority) string {
 // TestStaffMayExactlyWhatTheirRoleSays asks every route of Admin as nobody, as a customer, and as staff of every role with
 // and without their elevation, and a while after their last proof.
 func TestStaffMayExactlyWhatTheirRoleSays(t *testing.T) {
-	for name, apart := range map[string]bool{"one process": false, "two servers": true} {
-		t.Run(name, func(t *testing.T) { s := withRuntime(t, sqldbtest.SQLite(t), apart, roomy); s.tryStaff(t) })
-	}
-	t.Run("postgres, two processes", func(t *testing.T) { s := withRuntime(t, sqldbtest.Schema(t), true, roomy); s.tryStaff(t) })
+	modes(t, func(t *testing.T, s *scene) { s.tryStaff(t) }, roomy)
 }
 
 // roomy lets somebody ask for everything within a minute.

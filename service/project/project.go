@@ -17,7 +17,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"time"
@@ -30,15 +29,7 @@ import (
 var migrations embed.FS
 
 // Migrations are the tables of this room.
-var Migrations = sqldb.Room{Name: "project", FS: sub(migrations, "migrations")}
-
-func sub(f fs.FS, dir string) fs.FS {
-	s, err := fs.Sub(f, dir)
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
+var Migrations = sqldb.NewRoom("project", migrations)
 
 // Owner is the workspace that a project belongs to. Who calls has authorised the actor for it.
 type Owner struct {

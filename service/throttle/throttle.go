@@ -15,7 +15,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"errors"
-	"io/fs"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
@@ -25,15 +24,7 @@ import (
 var migrations embed.FS
 
 // Migrations are the tables of this room.
-var Migrations = sqldb.Room{Name: "throttle", FS: sub(migrations, "migrations")}
-
-func sub(f fs.FS, dir string) fs.FS {
-	s, err := fs.Sub(f, dir)
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
+var Migrations = sqldb.NewRoom("throttle", migrations)
 
 // tolerance is how far the clocks of nodes may stand apart. A row that lies further in the future than any call could
 // have put it was written by a clock that has gone back since: it counts as used up, and lets one call through, which

@@ -10,7 +10,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -24,15 +23,7 @@ import (
 var migrations embed.FS
 
 // Migrations are the tables of this room.
-var Migrations = sqldb.Room{Name: "workspace", FS: sub(migrations, "migrations")}
-
-func sub(f fs.FS, dir string) fs.FS {
-	s, err := fs.Sub(f, dir)
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
+var Migrations = sqldb.NewRoom("workspace", migrations)
 
 // Workspace is one business.
 type Workspace struct {
