@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -45,6 +47,10 @@ type Options struct {
 	Readers int
 	// Conns is the number of write connections on PostgreSQL. Defaults to pool_max_conns of the address, else 16.
 	Conns int
+	// Observe hears of every statement before it runs, for tests and benchmarks. Defaults to nobody.
+	Observe func(query string, args []any)
+	// Timeout is how long a call may take. It stays below the leases that the database keeps. Defaults to 5 seconds.
+	Timeout time.Duration
 }
 
 // DB is a handle on one database, safe for concurrent use.
@@ -53,6 +59,8 @@ type DB struct {
 	folder  *Folder
 	owned   bool // the folder was opened here
 	log     *slog.Logger
+	timeout time.Duration
+	observe func(query string, args []any) // on SQLite; nil: nobody hears
 	engine  engine
 	gate    gate
 	failure *failure
@@ -65,6 +73,7 @@ type engine interface {
 	write(ctx context.Context, fn func(*Tx) error) error
 	read(ctx context.Context, fn func(*Tx) error) error
 	snapshot(ctx context.Context, fn func(*Tx) error) error
+	urgent(ctx context.Context, fn func(*Tx) error) error
 	migrate(ctx context.Context, rooms []Room) error
 	notify(keys []string)
 	listen(fn func(keys []string))
@@ -83,7 +92,10 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	db := &DB{dialect: a.dialect, folder: o.Folder, log: o.Log, failure: newFailure()}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	db := &DB{dialect: a.dialect, folder: o.Folder, log: o.Log, timeout: o.Timeout, failure: newFailure()}
 	if a.dialect == SQLite {
 		err = db.openSQLite(ctx, a.path, o)
 	} else {
@@ -100,6 +112,7 @@ func (db *DB) openSQLite(ctx context.Context, path string, o Options) error {
 	if err != nil {
 		return err
 	}
+	db.observe = o.Observe
 	if db.folder == nil {
 		db.folder, err = OpenFolder(path + ".d")
 		if err != nil {
@@ -121,11 +134,32 @@ func (db *DB) Dialect() Dialect { return db.dialect }
 func (db *DB) Folder() *Folder { return db.folder }
 
 // Pool is the pool of write connections, for statements that are a transaction by themselves and for COPY. It is
-// nil on SQLite.
+// nil on SQLite. A call on it has no deadline but its caller's.
 func (db *DB) Pool() *pgxpool.Pool { return db.engine.pool() }
 
+// Lane opens a pool of its own to the same PostgreSQL, with further settings of its sessions. The caller closes it, before
+// the DB. On SQLite there is none.
+func (db *DB) Lane(ctx context.Context, conns int, settings map[string]string) (*pgxpool.Pool, error) {
+	if db.Pool() == nil {
+		return nil, errors.New("open lane: the database has no connections to open")
+	}
+	config := db.Pool().Config()
+	config.MinConns, config.MinIdleConns, config.MaxConns = 0, 0, int32(conns)
+	maps.Copy(config.ConnConfig.RuntimeParams, settings)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open lane: %w", err)
+	}
+	return pool, nil
+}
+
+// Timeout is how long a call may take.
+func (db *DB) Timeout() time.Duration { return db.timeout }
+
 // Write runs fn in a transaction that is durable when Write returns nil, and undone when it returns an error. It
-// returns only when fn can no longer run.
+// returns only when fn can no longer run, with one exception: a database that has not answered within the handle's timeout,
+// or what Patient allows, is left to itself. Then the error is ErrOverdue, whether the transaction took place is left open,
+// and nothing that fn hands out may be used.
 //
 // fn may run more than once, beside others in one transaction, and on another goroutine: it holds SQL only, and
 // sets what it hands out anew on every run. It closes its rows. A statement that failed fails fn, even when fn
@@ -135,6 +169,8 @@ func (db *DB) Pool() *pgxpool.Pool { return db.engine.pool() }
 // On SQLite a context that ends before fn began ends Write; after that fn is committed all the same. A full queue
 // is ErrBusy. On PostgreSQL fn runs on ctx, READ COMMITTED, and again after a deadlock; when the connection is
 // lost during COMMIT, the error leaves open whether it took place.
+//
+// Unavailable tells errors that say nothing of fn apart from those that do.
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.enter(ctx, fn, db.engine.write)
 }
@@ -151,6 +187,12 @@ func (db *DB) Snapshot(ctx context.Context, fn func(tx *Tx) error) error {
 	return db.enter(ctx, fn, db.engine.snapshot)
 }
 
+// Urgent is Write of one statement on connections that nothing else uses, so that it waits for nobody's work: for what
+// keeps leases alive. On SQLite it is Read, and cannot write.
+func (db *DB) Urgent(ctx context.Context, fn func(tx *Tx) error) error {
+	return db.enter(ctx, fn, db.engine.urgent)
+}
+
 func (db *DB) enter(ctx context.Context, fn func(*Tx) error, do func(context.Context, func(*Tx) error) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -159,7 +201,10 @@ func (db *DB) enter(ctx context.Context, fn func(*Tx) error, do func(context.Con
 		return ErrClosed
 	}
 	defer db.gate.leave()
-	return do(ctx, func(tx *Tx) error { return db.contain(fn, tx) })
+	return do(ctx, func(tx *Tx) error {
+		tx.observe = db.observe
+		return db.contain(fn, tx)
+	})
 }
 
 // contain runs fn and turns a panic and a swallowed error of a statement into an error.

@@ -3,6 +3,8 @@ package sqldb
 import (
 	"context"
 	"database/sql/driver"
+
+	"modernc.org/sqlite"
 )
 
 // OnCommit puts fn between the SQLite writer and its COMMIT.
@@ -51,3 +53,17 @@ func Queued(db *DB) int { return len(db.engine.(*sqliteEngine).writer.queue) }
 
 // MaxQueue is how many may.
 const MaxQueue = maxQueue
+
+// OnPlan calls fn whenever SQLite plans a statement of the connection that a Read runs on; nil ends that.
+func OnPlan(tx *Tx, fn func()) error {
+	return tx.run.(*session).conn.Raw(func(conn any) error {
+		var hear sqlite.AuthorizerFn
+		if fn != nil {
+			hear = func(sqlite.AuthorizerActionCode, string, string, string, string) sqlite.AuthorizerReturnCode {
+				fn()
+				return sqlite.AuthorizerOK
+			}
+		}
+		return conn.(sqlite.AuthorizerRegisterer).RegisterAuthorizer(hear)
+	})
+}

@@ -29,6 +29,8 @@ type listener struct {
 }
 
 func newListener(config *pgx.ConnConfig, id string, log *slog.Logger) *listener {
+	config = config.Copy()
+	config.BuildContextWatcherHandler = newWaiter
 	l := &listener{config: config, id: id, log: log}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	return l

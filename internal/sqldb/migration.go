@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 )
 
@@ -83,7 +84,37 @@ func (e *postgresEngine) migrate(ctx context.Context, rooms []Room) error {
 		return fmt.Errorf("wait for other nodes: %w", err)
 	}
 	defer unlockMigrations(conn)
-	return migrateRooms(ctx, e.writes, Postgres, rooms)
+	source, err := e.unhurried(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(migrateRooms(ctx, source.DB, Postgres, rooms), source.Close())
+}
+
+// unhurried opens connections without a limit on their statements: an index over much that is stored takes its time.
+func (e *postgresEngine) unhurried(ctx context.Context) (*unhurried, error) {
+	config := e.writePool.Config()
+	config.MinConns, config.MinIdleConns = 0, 0
+	for _, limit := range []string{statementTimeout, idleTimeout} {
+		config.ConnConfig.RuntimeParams[limit] = "0"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return &unhurried{stdlib.OpenDBFromPool(pool), pool}, nil
+}
+
+// unhurried is a pool that ends with the work it was opened for.
+type unhurried struct {
+	*sql.DB
+	pool *pgxpool.Pool
+}
+
+func (u *unhurried) Close() error {
+	err := u.DB.Close()
+	u.pool.Close()
+	return err
 }
 
 // migrationLock is the key of the advisory lock: "svc_migr".

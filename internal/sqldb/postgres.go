@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,12 +18,16 @@ import (
 // attempts is how often a transaction is tried that others got in the way of.
 const attempts = 5
 
-// postgresEngine is a pool of write connections, a pool of read connections, and the wake-ups between nodes.
+// urgentConns is how many connections are kept for what must wait for nobody: one, and one to go on with while it dies.
+const urgentConns = 2
+
+// postgresEngine is pools of connections for writing, for reading and for what is urgent, and the wake-ups between nodes.
 type postgresEngine struct {
-	writePool, readPool *pgxpool.Pool
-	writes, reads       *sql.DB
-	notifier            *notifier
-	listener            *listener
+	writePool, readPool, urgentPool *pgxpool.Pool
+	writes, reads, urgents          *sql.DB
+	timeout                         time.Duration
+	notifier                        *notifier
+	listener                        *listener
 }
 
 func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, error) {
@@ -30,7 +35,7 @@ func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, 
 	if err != nil {
 		return nil, err
 	}
-	e := &postgresEngine{}
+	e := &postgresEngine{timeout: o.Timeout}
 	if e.writePool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
@@ -38,7 +43,12 @@ func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, 
 		e.writePool.Close()
 		return nil, err
 	}
-	e.writes, e.reads = stdlib.OpenDBFromPool(e.writePool), stdlib.OpenDBFromPool(e.readPool)
+	if e.urgentPool, err = pgxpool.NewWithConfig(ctx, urgentConfig(config)); err != nil {
+		e.writePool.Close()
+		e.readPool.Close()
+		return nil, err
+	}
+	e.writes, e.reads, e.urgents = stdlib.OpenDBFromPool(e.writePool), stdlib.OpenDBFromPool(e.readPool), stdlib.OpenDBFromPool(e.urgentPool)
 	id := randomHex()
 	e.notifier = newNotifier(config.ConnConfig, id, o.Log)
 	e.listener = newListener(config.ConnConfig, id, o.Log)
@@ -55,13 +65,24 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 	}
 	params := config.ConnConfig.RuntimeParams
 	params["synchronous_commit"] = "on"
-	// A node that is paused inside a transaction must not hold rows that others wait for.
-	params["idle_in_transaction_session_timeout"] = "30s"
+	limit := strconv.FormatInt(o.Timeout.Milliseconds(), 10)
+	// A node that is paused inside a transaction must not hold rows that others wait for, and a statement that nobody waits
+	// for any more ends too: a connection that was cut off cannot ask for it.
+	params[idleTimeout] = limit
+	params[statementTimeout] = limit
 	if params["application_name"] == "" {
 		params["application_name"] = "svc"
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = 10 * time.Second
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	config.ConnConfig.DialFunc = dial
+	if len(config.ConnConfig.Fallbacks) > 0 {
+		config.ConnConfig.DialFunc = (&detour{dead: map[string]time.Time{}}).dial
+	}
+	config.ConnConfig.BuildContextWatcherHandler = newEnder
+	if o.Observe != nil {
+		config.ConnConfig.Tracer = observer(o.Observe)
 	}
 	switch {
 	case o.Conns > 0:
@@ -71,6 +92,12 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 	}
 	return config, nil
 }
+
+// The server's own limits, so that a statement or a transaction that nobody waits for ends by itself.
+const (
+	statementTimeout = "statement_timeout"
+	idleTimeout      = "idle_in_transaction_session_timeout"
+)
 
 // readConfig makes connections that cannot write: PostgreSQL refuses it, without a BEGIN around each read.
 func readConfig(write *pgxpool.Config, o Options) *pgxpool.Config {
@@ -84,27 +111,62 @@ func readConfig(write *pgxpool.Config, o Options) *pgxpool.Config {
 	return config
 }
 
+// urgentConfig makes few connections, all of them for statements that are short.
+func urgentConfig(write *pgxpool.Config) *pgxpool.Config {
+	config := write.Copy()
+	config.MinConns, config.MinIdleConns, config.MaxConns = 0, 0, urgentConns
+	return config
+}
+
 func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
-	return retry(ctx, func() error {
-		return transact(ctx, e.writes, sql.TxOptions{Isolation: sql.LevelReadCommitted}, fn)
+	return e.retry(ctx, false, func(ctx context.Context) error {
+		return transact(ctx, e.writes, sql.TxOptions{Isolation: sql.LevelReadCommitted}, e.patiently(ctx, fn))
 	})
 }
 
 func (e *postgresEngine) snapshot(ctx context.Context, fn func(*Tx) error) error {
-	return retry(ctx, func() error {
-		return transact(ctx, e.reads, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, fn)
+	return e.retry(ctx, true, func(ctx context.Context) error {
+		return transact(ctx, e.reads, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, e.patiently(ctx, fn))
 	})
 }
 
+// read needs no BEGIN around its statements, unless they may take longer than the connection's own limit.
 func (e *postgresEngine) read(ctx context.Context, fn func(*Tx) error) error {
-	return retry(ctx, func() error {
-		conn, err := e.reads.Conn(ctx)
+	return e.retry(ctx, true, func(ctx context.Context) error {
+		if patienceOf(ctx) > e.timeout {
+			return transact(ctx, e.reads, sql.TxOptions{ReadOnly: true}, e.patiently(ctx, fn))
+		}
+		return alone(ctx, e.reads, fn)
+	})
+}
+
+func (e *postgresEngine) urgent(ctx context.Context, fn func(*Tx) error) error {
+	return e.retry(ctx, false, func(ctx context.Context) error { return alone(ctx, e.urgents, fn) })
+}
+
+// alone runs statements that are a transaction each.
+func alone(ctx context.Context, source *sql.DB, fn func(*Tx) error) error {
+	conn, err := source.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return fn(&Tx{dialect: Postgres, ctx: ctx, run: conn})
+}
+
+// patiently lifts the server's own limit for a transaction that may take longer.
+func (e *postgresEngine) patiently(ctx context.Context, fn func(*Tx) error) func(*Tx) error {
+	d := patienceOf(ctx)
+	if d <= e.timeout {
+		return fn
+	}
+	return func(tx *Tx) error {
+		_, err := tx.Exec("SELECT set_config($1, $2, TRUE)", statementTimeout, strconv.FormatInt(d.Milliseconds(), 10))
 		if err != nil {
 			return err
 		}
-		defer conn.Close()
-		return fn(&Tx{dialect: Postgres, ctx: ctx, run: conn})
-	})
+		return fn(tx)
+	}
 }
 
 func transact(ctx context.Context, source *sql.DB, o sql.TxOptions, fn func(*Tx) error) error {
@@ -123,11 +185,14 @@ func transact(ctx context.Context, source *sql.DB, o sql.TxOptions, fn func(*Tx)
 	return nil
 }
 
-// retry does it again, after a moment, when others got in its way.
-func retry(ctx context.Context, do func() error) error {
+// retry does it again, after a moment, when others got in its way, all within the time that is allowed. A connection that was
+// lost is no answer either: a read may always be asked again, a write while nothing of it was sent.
+func (e *postgresEngine) retry(ctx context.Context, reads bool, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, allowed(ctx, e.timeout))
+	defer cancel()
 	for n := 1; ; n++ {
-		err := do()
-		if n == attempts || !repeatable(err) {
+		err := overdue(ctx, do(ctx))
+		if n == attempts || !repeatable(err) && !pgconn.SafeToRetry(err) && !(reads && unreached(err)) {
 			return err
 		}
 		select {
@@ -148,7 +213,7 @@ func repeatable(err error) bool {
 	case "40001", "40P01": // serialization failure, deadlock
 		return true
 	case "0A000": // a newer node changed the table of a statement prepared here; the driver has forgotten it by now
-		return strings.Contains(pg.Message, "cached plan")
+		return true
 	}
 	return false
 }
@@ -160,7 +225,8 @@ func (e *postgresEngine) pool() *pgxpool.Pool      { return e.writePool }
 func (e *postgresEngine) close() error {
 	e.notifier.close()
 	e.listener.close()
-	err := errors.Join(e.writes.Close(), e.reads.Close())
+	err := errors.Join(e.writes.Close(), e.reads.Close(), e.urgents.Close())
+	e.urgentPool.Close()
 	e.readPool.Close()
 	e.writePool.Close()
 	return err

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // readers are goroutines that own a read connection each. SQLite's deep stacks stay on them, so that thousands of
 // waiting callers keep small ones.
 type readers struct {
 	source *sql.DB
+	limit  time.Duration // of a read, once it has begun
 	queue  chan *read
 	all    sync.WaitGroup
 	mu     sync.Mutex
@@ -22,11 +25,13 @@ type readers struct {
 type read struct {
 	fn       func(*Tx) error
 	snapshot bool
+	left     atomic.Bool // its caller waits no longer
 	answer   chan error
 }
 
-func startReaders(ctx context.Context, source *sql.DB, n int) (*readers, error) {
-	r := &readers{source: source, queue: make(chan *read)}
+func startReaders(ctx context.Context, source *sql.DB, o Options) (*readers, error) {
+	n := o.Readers
+	r := &readers{source: source, limit: o.Timeout, queue: make(chan *read)}
 	source.SetMaxOpenConns(n)
 	for range n {
 		s, err := openSession(ctx, source)
@@ -39,14 +44,36 @@ func startReaders(ctx context.Context, source *sql.DB, n int) (*readers, error) 
 	return r, nil
 }
 
-// do waits for a free reader as long as ctx lives, and then for its answer.
+// do waits for a free reader as long as ctx lives, and then for its answer, neither for longer than is allowed.
 func (r *readers) do(ctx context.Context, fn func(*Tx) error, snapshot bool) error {
 	j := &read{fn: fn, snapshot: snapshot, answer: make(chan error, 1)}
+	limit := allowed(ctx, r.limit)
+	if err := r.hand(ctx, j, limit); err != nil {
+		return err
+	}
+	err := awaited(j.answer, limit)
+	if errors.Is(err, ErrOverdue) {
+		j.left.Store(true)
+	}
+	return err
+}
+
+// hand gives a closure to a reader that is free, or comes free in time.
+func (r *readers) hand(ctx context.Context, j *read, limit time.Duration) error {
 	select {
 	case r.queue <- j:
-		return <-j.answer
+		return nil
+	default:
+	}
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case r.queue <- j:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-late.C:
+		return ErrOverdue
 	}
 }
 
@@ -109,7 +136,7 @@ func (r *readers) end(s *session) {
 // serve runs one read closure.
 func (s *session) serve(j *read) error {
 	ctx := context.Background()
-	tx := &Tx{dialect: SQLite, ctx: ctx, run: s}
+	tx := &Tx{dialect: SQLite, ctx: ctx, run: s, left: &j.left}
 	if !j.snapshot {
 		return j.fn(tx)
 	}

@@ -72,7 +72,7 @@ func (s *session) prepare(ctx context.Context, query string) (*statement, error)
 		s.forget()
 	}
 	// Text after the last semicolon would make the driver prepare the statement anew on every call.
-	st, err := s.conn.PrepareContext(ctx, strings.TrimRight(query, "; \t\r\n"))
+	st, err := s.conn.PrepareContext(ctx, strings.TrimRight(steady(query), "; \t\r\n"))
 	if err != nil {
 		return nil, err
 	}

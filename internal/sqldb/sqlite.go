@@ -58,10 +58,10 @@ func openSQLite(ctx context.Context, path string, o Options, failed *failure) (_
 
 // start opens the writer first: it makes the file a WAL database.
 func (e *sqliteEngine) start(ctx context.Context, o Options, failed *failure) (err error) {
-	if e.writer, err = startWriter(ctx, e.writes, failed); err != nil {
+	if e.writer, err = startWriter(ctx, e.writes, o, failed); err != nil {
 		return fmt.Errorf("writer: %w", err)
 	}
-	if e.readers, err = startReaders(ctx, e.reads, o.Readers); err != nil {
+	if e.readers, err = startReaders(ctx, e.reads, o); err != nil {
 		return fmt.Errorf("reader: %w", err)
 	}
 	return nil
@@ -77,6 +77,10 @@ func (e *sqliteEngine) read(ctx context.Context, fn func(*Tx) error) error {
 
 func (e *sqliteEngine) snapshot(ctx context.Context, fn func(*Tx) error) error {
 	return e.readers.do(ctx, fn, true)
+}
+
+func (e *sqliteEngine) urgent(ctx context.Context, fn func(*Tx) error) error {
+	return e.readers.do(ctx, fn, false)
 }
 
 func (e *sqliteEngine) notify([]string)       {}

@@ -3,6 +3,8 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"sync/atomic"
 )
 
 // Tx runs the statements of one closure, on one goroutine, and is of no use after it. Placeholders are $1, $2, … in
@@ -14,8 +16,10 @@ type Tx struct {
 	ctx     context.Context
 	run     runner
 	rows    []*sql.Rows
-	bytes   int   // of arguments
-	err     error // of the first statement that failed
+	bytes   int                            // of arguments
+	err     error                          // of the first statement that failed
+	observe func(query string, args []any) // nil: nobody hears
+	left    *atomic.Bool                   // the caller waits no longer, so no further statement runs; nil: it cannot leave
 }
 
 // runner is what *sql.Tx, *sql.Conn and *session have in common.
@@ -30,10 +34,9 @@ func (tx *Tx) Dialect() Dialect { return tx.dialect }
 
 // Exec runs a statement and returns how many rows it changed.
 func (tx *Tx) Exec(query string, args ...any) (int64, error) {
-	if tx.err != nil {
-		return 0, tx.err
+	if err := tx.begin(query, args); err != nil {
+		return 0, err
 	}
-	tx.count(args)
 	result, err := tx.run.ExecContext(tx.ctx, query, args...)
 	if err != nil {
 		return 0, tx.fail(err)
@@ -43,10 +46,9 @@ func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 
 // Query runs a statement that answers with rows.
 func (tx *Tx) Query(query string, args ...any) (*sql.Rows, error) {
-	if tx.err != nil {
-		return nil, tx.err
+	if err := tx.begin(query, args); err != nil {
+		return nil, err
 	}
-	tx.count(args)
 	rows, err := tx.run.QueryContext(tx.ctx, query, args...)
 	if err != nil {
 		return nil, tx.fail(err)
@@ -57,7 +59,9 @@ func (tx *Tx) Query(query string, args ...any) (*sql.Rows, error) {
 
 // QueryRow runs a statement that answers with at most one row; its Scan must be called.
 func (tx *Tx) QueryRow(query string, args ...any) *sql.Row {
-	tx.count(args)
+	if err := tx.begin(query, args); err != nil {
+		return rowOf(err)
+	}
 	row := tx.run.QueryRowContext(tx.ctx, query, args...)
 	if err := row.Err(); err != nil && tx.err == nil {
 		_ = tx.fail(err)
@@ -65,24 +69,42 @@ func (tx *Tx) QueryRow(query string, args ...any) *sql.Row {
 	return row
 }
 
+// begin counts a statement's arguments, and refuses it after a failure, when nobody waits for it any more, or for a text that
+// cannot be stored.
+func (tx *Tx) begin(query string, args []any) error {
+	if tx.observe != nil {
+		tx.observe(query, args)
+	}
+	if tx.err == nil && tx.left != nil && tx.left.Load() {
+		_ = tx.fail(ErrOverdue)
+	}
+	if tx.err == nil && !storable(args) {
+		_ = tx.fail(ErrText)
+	}
+	tx.count(args)
+	return tx.err
+}
+
 // fail stops the transaction: SQLite undoes it by itself after some errors, and the next statement would be a
 // transaction of its own.
 func (tx *Tx) fail(err error) error {
 	tx.err = err
-	tx.ctx = refusal{tx.ctx, err}
 	return err
 }
 
-// refusal is a context that ended with an error: the one way to hand it out as a *sql.Row.
-type refusal struct {
-	context.Context
-	err error
+// rowOf is a row whose Scan returns an error. A *sql.Row comes only from a database, so it comes from one that cannot be
+// reached: the connection of the transaction would be taken for broken.
+func rowOf(err error) *sql.Row {
+	db := sql.OpenDB(unreachable{err})
+	defer db.Close()
+	return db.QueryRow("")
 }
 
-var ended = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+// unreachable is a connector that connects to nothing.
+type unreachable struct{ err error }
 
-func (r refusal) Done() <-chan struct{} { return ended }
-func (r refusal) Err() error            { return r.err }
+func (u unreachable) Connect(context.Context) (driver.Conn, error) { return nil, u.err }
+func (u unreachable) Driver() driver.Driver                        { return nil }
 
 func (tx *Tx) count(args []any) {
 	for _, a := range args {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -26,6 +27,7 @@ var errGoexit = errors.New("database closure ended its goroutine")
 // synced, so a lone write waits for nobody and many writes share one fsync.
 type writer struct {
 	source  *sql.DB
+	limit   time.Duration // of a write, once it is queued
 	session *session
 	queue   chan *write
 	group   []*write   // begun and not all answered
@@ -39,22 +41,24 @@ type writer struct {
 type write struct {
 	fn       func(*Tx) error
 	taken    atomic.Bool // by the writer, or by a caller that left
+	left     atomic.Bool // its caller waits no longer: what has not run yet must not
 	answered bool
 	answer   chan error
 }
 
-func startWriter(ctx context.Context, source *sql.DB, failed *failure) (*writer, error) {
+func startWriter(ctx context.Context, source *sql.DB, o Options, failed *failure) (*writer, error) {
 	s, err := openSession(ctx, source)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{source: source, session: s, queue: make(chan *write, maxQueue), failed: failed, done: make(chan struct{})}
+	w := &writer{source: source, limit: o.Timeout, session: s, queue: make(chan *write, maxQueue), failed: failed, done: make(chan struct{})}
 	w.commit = func() error { return w.exec("COMMIT") }
 	go w.run()
 	return w, nil
 }
 
-// do queues fn and waits for its outcome. A caller whose context ends before fn began takes it back.
+// do queues fn and waits for its outcome, as long as is allowed. A caller whose context or time ends before fn began takes it
+// back.
 func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
 	if err := w.failed.err(); err != nil {
 		return err
@@ -65,14 +69,23 @@ func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
 	default:
 		return ErrBusy
 	}
+	late := time.NewTimer(allowed(ctx, w.limit))
+	defer late.Stop()
 	select {
 	case err := <-j.answer:
 		return err
 	case <-ctx.Done():
-		if j.taken.CompareAndSwap(false, true) {
+		if j.take() {
 			return ctx.Err()
 		}
-		return <-j.answer
+	case <-late.C:
+		return j.leave()
+	}
+	select {
+	case err := <-j.answer:
+		return err
+	case <-late.C:
+		return j.leave()
 	}
 }
 
@@ -179,19 +192,23 @@ func (w *writer) next() {
 // apply runs one closure and returns the bytes of its arguments.
 func (w *writer) apply(j *write) (int, error) {
 	// A context that can end would make the driver start a goroutine for every statement.
-	tx := &Tx{dialect: SQLite, ctx: context.Background(), run: w.session}
+	tx := &Tx{dialect: SQLite, ctx: context.Background(), run: w.session, left: &j.left}
+	if j.left.Load() {
+		return 0, ErrOverdue
+	}
 	err := j.fn(tx)
 	return tx.bytes, err
 }
 
-// finish commits. An error is fatal, for a failed fsync cannot be tried again: only a constraint that was
-// deferred to the commit is the fault of a closure.
+// finish commits. An error is fatal, for a failed fsync cannot be tried again, but for two that leave the transaction as it
+// was, to be undone: a constraint that was deferred to the commit, and a disk without room for it.
 func (w *writer) finish() error {
 	err := w.commit()
 	if err == nil {
 		return nil
 	}
-	if code(err)&0xff == sqlite3.SQLITE_CONSTRAINT {
+	switch code(err) & 0xff {
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_FULL:
 		return w.undo(err)
 	}
 	w.failed.set(fmt.Errorf("commit: %w", err))
@@ -257,6 +274,13 @@ func (w *writer) reconnect() error {
 
 // take claims the closure for running and reports false when its caller has left.
 func (j *write) take() bool { return j.taken.CompareAndSwap(false, true) }
+
+// leave gives up waiting. A closure that has begun may still be committed; what of it has not run yet does not.
+func (j *write) leave() error {
+	j.taken.Store(true)
+	j.left.Store(true)
+	return ErrOverdue
+}
 
 func (j *write) reply(err error) {
 	if !j.answered {

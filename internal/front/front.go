@@ -1,0 +1,163 @@
+// Package front is a listener that strangers can reach: it takes so many connections in all and from one address, and keeps
+// none whose other side does not take what it is sent.
+package front
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limits are what a listener allows. Zero values allow everything.
+type Limits struct {
+	// Connections is how many there may be at one time.
+	Connections int
+	// PerAddress is how many of them may come from one address; of IPv6, from one network of 64 bits.
+	PerAddress int
+	// Trusted are networks whose connections are not counted by address: proxies, that stand for many.
+	Trusted []netip.Prefix
+	// Write is how long the other side may take to accept what is written.
+	Write time.Duration
+	// Refused hears of connections that were closed at once. Defaults to nobody.
+	Refused func()
+}
+
+// Listener takes connections within its limits.
+type Listener struct {
+	net.Listener
+	limits Limits
+
+	mu   sync.Mutex
+	all  int
+	from map[netip.Addr]int
+}
+
+// Listen puts limits on a listener.
+func Listen(l net.Listener, limits Limits) *Listener {
+	return &Listener{Listener: l, limits: limits, from: map[netip.Addr]int{}}
+}
+
+// Accept closes what is beyond the limits, and goes on.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		at := l.source(conn.RemoteAddr())
+		if !l.enter(at) {
+			// Nothing is owed: the other side shall not keep a place in the kernel's tables either.
+			if tcp, ok := conn.(*net.TCPConn); ok {
+				_ = tcp.SetLinger(0)
+			}
+			_ = conn.Close()
+			if l.limits.Refused != nil {
+				l.limits.Refused()
+			}
+			continue
+		}
+		return &served{Conn: conn, write: l.limits.Write, leave: sync.OnceFunc(func() { l.leave(at) })}, nil
+	}
+}
+
+// Count is how many connections there are.
+func (l *Listener) Count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all
+}
+
+// source is what a connection is counted by; the zero address is not counted.
+func (l *Listener) source(a net.Addr) netip.Addr {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	at := tcp.AddrPort().Addr().Unmap().WithZone("")
+	for _, p := range l.limits.Trusted {
+		if p.Contains(at) {
+			return netip.Addr{}
+		}
+	}
+	return Network(at)
+}
+
+// Network is the part of an address that one customer of a provider has: of IPv6 the first 64 bits.
+func Network(a netip.Addr) netip.Addr {
+	if a = a.Unmap(); !a.Is6() {
+		return a
+	}
+	p, err := a.WithZone("").Prefix(64)
+	if err != nil {
+		return a
+	}
+	return p.Masked().Addr()
+}
+
+func (l *Listener) enter(at netip.Addr) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.limits.Connections > 0 && l.all >= l.limits.Connections {
+		return false
+	}
+	if at.IsValid() && l.limits.PerAddress > 0 {
+		if l.from[at] >= l.limits.PerAddress {
+			return false
+		}
+		l.from[at]++
+	}
+	l.all++
+	return true
+}
+
+func (l *Listener) leave(at netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if at.IsValid() && l.limits.PerAddress > 0 {
+		if l.from[at]--; l.from[at] <= 0 {
+			delete(l.from, at)
+		}
+	}
+}
+
+// served is a connection whose other side must take what it is sent.
+type served struct {
+	net.Conn
+	write time.Duration
+	until atomic.Int64 // the deadline that was last set by us, in nanoseconds
+	leave func()
+}
+
+// Write gives the other side its time, whatever a handler has said. A deadline that still leaves it is not set anew: that
+// costs as much as the writing.
+func (c *served) Write(p []byte) (int, error) {
+	if c.write > 0 {
+		now := time.Now()
+		if c.until.Load()-now.UnixNano() < int64(c.write) {
+			until := now.Add(c.write * 5 / 4)
+			c.until.Store(until.UnixNano())
+			_ = c.Conn.SetWriteDeadline(until)
+		}
+	}
+	return c.Conn.Write(p)
+}
+
+// SetDeadline and SetWriteDeadline of a handler stand until the next Write.
+func (c *served) SetDeadline(t time.Time) error {
+	c.until.Store(0)
+	return c.Conn.SetDeadline(t)
+}
+
+func (c *served) SetWriteDeadline(t time.Time) error {
+	c.until.Store(0)
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// Close gives the connection's place to the next.
+func (c *served) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}

@@ -1,0 +1,4 @@
+package memory
+
+// Available is the memory of a machine whose files lie below a root.
+var Available = available

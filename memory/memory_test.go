@@ -1,0 +1,190 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.dev/svc/memory"
+)
+
+func take(t *testing.T, b *memory.Budget, holder string, use memory.Use, n int64) *memory.Grant {
+	t.Helper()
+	g, err := b.Try(holder, use, n)
+	if err != nil {
+		t.Fatalf("%s %s %d: %v", holder, use, n, err)
+	}
+	return g
+}
+
+func TestAHolderHasAQuarterAtMost(t *testing.T) {
+	b := memory.New(400)
+	g := take(t, b, "ada", memory.Work, 60)
+	if err := g.Grow(41); !errors.Is(err, memory.ErrTooLarge) {
+		t.Errorf("more than a share: %v", err)
+	}
+	if _, err := b.Try("ada", memory.Bodies, 41); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("a second grant beyond the share: %v", err)
+	}
+	take(t, b, "ada", memory.Bodies, 40)
+	for _, holder := range []string{"bob", "eve", "joe"} {
+		take(t, b, holder, memory.Work, 100)
+	}
+	if _, err := b.Try("zoe", memory.Work, 1); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("beyond the limit: %v", err)
+	}
+	g.Release()
+	g.Release()
+	take(t, b, "zoe", memory.Work, 60)
+	if s := b.Stats(); s.Held != 400 || s.Uses[memory.Work] != 360 || s.Uses[memory.Bodies] != 40 || s.Refused[memory.Work] != 2 || s.Refused[memory.Bodies] != 1 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+func TestTheEmptyHolderMayHaveEverything(t *testing.T) {
+	b := memory.New(400)
+	take(t, b, "", memory.Work, 400)
+	if _, err := b.Wait(t.Context(), "", memory.Work, 401); !errors.Is(err, memory.ErrTooLarge) {
+		t.Errorf("more than there is: %v", err)
+	}
+}
+
+// TestWhatIsKeptMakesRoom keeps grants that are nobody's share, and are let go when there is no room.
+func TestWhatIsKeptMakesRoom(t *testing.T) {
+	b := memory.New(400)
+	var kept []*memory.Grant
+	b.OnFull(func(n int64) {
+		for ; n > 0 && len(kept) > 0; kept = kept[1:] {
+			n -= kept[0].Size()
+			kept[0].Release()
+		}
+	})
+	for range 4 {
+		kept = append(kept, take(t, b, "ada", memory.Kept, 90))
+	}
+	if _, err := b.Try("ada", memory.Kept, 90); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("keeping more: %v", err)
+	}
+	take(t, b, "ada", memory.Work, 100)
+	if len(kept) != 2 && len(kept) != 3 {
+		t.Errorf("%d are kept", len(kept))
+	}
+}
+
+func TestWaitersAreServedWhenThereIsRoom(t *testing.T) {
+	b := memory.New(400)
+	all := take(t, b, "", memory.Work, 400)
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() { _, err := b.Wait(ctx, "ada", memory.Work, 50); left <- err }()
+	given := make(chan *memory.Grant)
+	for _, holder := range []string{"ada", "bob"} {
+		go func() {
+			g, err := b.Wait(t.Context(), holder, memory.Work, 100)
+			if err != nil {
+				t.Error(err)
+			}
+			given <- g
+		}()
+	}
+	for b.Stats().Waiting < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("who left got %v", err)
+	}
+	all.Release()
+	(<-given).Release()
+	(<-given).Release()
+	if s := b.Stats(); s.Held != 0 || s.Waiting != 0 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+func TestForceIsSeenByTheNext(t *testing.T) {
+	b := memory.New(400)
+	g := take(t, b, "ada", memory.Work, 100)
+	g.Resize(500)
+	if _, err := b.Try("bob", memory.Work, 1); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("got %v", err)
+	}
+	g.Resize(10)
+	g.As(memory.Kept)
+	take(t, b, "ada", memory.Work, 100)
+	if s := b.Stats(); s.Held != 110 || s.Uses[memory.Kept] != 10 {
+		t.Errorf("stats %+v", s)
+	}
+	var none *memory.Grant
+	none.Release()
+	none.Resize(7)
+	if none.Size() != 0 {
+		t.Error("no grant holds something")
+	}
+}
+
+// TestTheLimitHoldsUnderRaces lets many holders take, wait and release at random.
+func TestTheLimitHoldsUnderRaces(t *testing.T) {
+	const limit = 1000
+	b := memory.New(limit)
+	var all sync.WaitGroup
+	for i := range 16 {
+		holder := string(rune('a' + i%5))
+		all.Go(func() {
+			for range 300 {
+				n := rand.Int64N(limit/4) + 1
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(2000))*time.Microsecond)
+				g, err := b.Wait(ctx, holder, memory.Work, n)
+				cancel()
+				if held := b.Stats().Held; held > limit {
+					t.Errorf("%d are held", held)
+				}
+				if err == nil {
+					g.Release()
+				}
+			}
+		})
+	}
+	all.Wait()
+	if s := b.Stats(); s.Held != 0 || s.Waiting != 0 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+// TestTheMemoryOfTheMachineIsTheLeastThatIsTold reads made-up files of the system.
+func TestTheMemoryOfTheMachineIsTheLeastThatIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  int64
+	}{
+		"a machine":       {map[string]string{"proc/meminfo": "MemTotal:        8388608 kB\nMemFree: 1 kB\n"}, 8 << 30},
+		"nothing is told": {nil, 4 << 30},
+		"a control group": {map[string]string{
+			"proc/meminfo": "MemTotal: 8388608 kB\n", "proc/self/cgroup": "0::/a/b\n",
+			"sys/fs/cgroup/a/b/memory.max": "max\n", "sys/fs/cgroup/a/memory.max": "536870912\n",
+		}, 512 << 20},
+		"one of the first form": {map[string]string{
+			"proc/meminfo": "MemTotal: 8388608 kB\n", "proc/self/cgroup": "5:cpu:/x\n4:memory:/x\n",
+			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": "1073741824\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+		}, 1 << 30},
+		"a broken file": {map[string]string{"proc/meminfo": "MemTotal:", "proc/self/cgroup": "x"}, 4 << 30},
+	} {
+		root := t.TempDir()
+		for path, text := range c.files {
+			if err := os.MkdirAll(filepath.Join(root, filepath.Dir(path)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := memory.Available(root); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
