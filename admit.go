@@ -19,6 +19,8 @@ type Invocation struct {
 	Key   string          // makes the invocation happen once; empty: no such promise
 	Body  []byte          // what the key stands for. Defaults to Input
 	Wait  bool            // return only when the run has ended
+	// StartedBy names the person or program that asks, in the run's record. Defaults to nobody.
+	StartedBy string
 }
 
 // InvokedRun is the answer to an invocation.
@@ -34,11 +36,11 @@ func (s Scoped) Invoke(ctx context.Context, name string, in Invocation) (Invoked
 	if s.rt.workflows[name] == nil {
 		return InvokedRun{}, fault.New(fault.WorkflowNotFound, fmt.Sprintf("No workflow named %q.", name), "Check the name.")
 	}
-	now := s.rt.config.Now()
+	now := s.rt.now()
 	id := s.rt.ids.next("run_", now)
 	a := Admission{
 		Stream: s.run(name, id), Submission: id, Kind: Invoked, Input: in.Input,
-		Run: true, Key: in.key(name), At: now,
+		Run: true, Key: in.key(name), At: now, StartedBy: in.StartedBy,
 	}
 	var ended <-chan workflow.Run
 	if in.Wait {
@@ -75,9 +77,6 @@ func (s Scoped) run(workflowName, id string) Stream {
 	return Stream{Scope: s.scope, Kind: KindRun, Name: workflowName, ID: id}
 }
 
-// admitTimeout bounds an admission whose caller no longer waits.
-const admitTimeout = 30 * time.Second
-
 // admit asks for the first lease along with the admission, so that a stream that was idle is worked on without a claim.
 // leased, which may be nil, hears of that lease before work on it begins.
 // Once begun it does not end with ctx: a lease that nobody hears of would be lost until it lapses.
@@ -85,23 +84,25 @@ func (rt *Runtime) admit(ctx context.Context, a Admission, leased func(Lease)) (
 	if err := ctx.Err(); err != nil {
 		return Receipt{}, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), admitTimeout)
+	ctx, cancel := rt.within(context.WithoutCancel(ctx))
 	defer cancel()
 	if state := rt.State(); state != Serving {
 		return rt.replay(ctx, a, state)
 	}
-	owner, reserved := rt.crew.reserve()
+	owner, room, reserved := rt.crew.reserve(a.Stream.Scope, min(needed(int64(len(a.Input)), 0), rt.most(a.Stream.Scope)))
 	if reserved {
 		a.Owner = owner
 	}
+	asked, at := monotonic(), rt.config.Now()
 	receipt, err := rt.store.Admit(ctx, a)
 	if receipt.Lease != nil && err == nil {
+		rt.clock.heard(at, rt.config.Now(), receipt.Lease.Now)
 		if leased != nil {
 			leased(*receipt.Lease)
 		}
-		rt.crew.start(*receipt.Lease)
+		rt.crew.start(*receipt.Lease, room, asked)
 	} else if reserved {
-		rt.crew.unreserve()
+		rt.crew.unreserve(room)
 	}
 	return receipt, admissionFault(err)
 }
@@ -125,6 +126,8 @@ func admissionFault(err error) error {
 		return fault.New(fault.IdempotencyConflict, "The idempotency key was used with another body.", "Use a new key.").Because(err)
 	case errors.Is(err, ErrBusy):
 		return fault.NotAvailable("busy").Because(err)
+	case errors.Is(err, ErrUnavailable):
+		return fault.NotAvailable(string(Failed)).Because(err)
 	case err != nil:
 		return fmt.Errorf("admit: %w", err)
 	}
@@ -171,7 +174,7 @@ func (s Scoped) Await(ctx context.Context, name, runID string) (workflow.Run, er
 
 // CancelRun marks a run for cancelling, durable before it returns, and reports whether it was active.
 func (s Scoped) CancelRun(ctx context.Context, runID string) (bool, error) {
-	found, err := s.rt.store.FindRun(ctx, s.scope, runID)
+	found, _, err := s.rt.store.FindRun(ctx, s.scope, runID)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
@@ -217,6 +220,9 @@ func (w *waiters) tell(run workflow.Run) {
 	}
 	close(ended)
 }
+
+// leave closes the wait for a run that left this node.
+func (w *waiters) leave(id string) { w.tell(workflow.Run{ID: id, Status: workflow.Active}) }
 
 // millis is a time as records keep it.
 func millis(t time.Time) int64 { return t.UnixMilli() }

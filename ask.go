@@ -72,7 +72,7 @@ func (w *Work) prompt(agent *Agent, prompt string, form *schema) (Answer, json.R
 		return w.keptAnswer(kept)
 	}
 	w.goOn()
-	o := &operation{w: w, agent: agent, form: form, id: w.rt.ids.next("op_", w.rt.config.Now()), began: millis(w.rt.config.Now())}
+	o := &operation{w: w, agent: agent, form: form, id: w.rt.ids.next("op_", w.rt.now()), began: millis(w.rt.now())}
 	done, err := o.run(prompt)
 	if w.ctx.Err() != nil {
 		w.leave()
@@ -179,13 +179,13 @@ func (o *operation) text() string {
 
 // answer is one turn and the tools that it calls; final says that the model has nothing more to ask for.
 func (o *operation) answer() (final bool, err error) {
-	o.turn = o.w.rt.ids.next("turn_", o.w.rt.config.Now())
-	t := &asking{o: o, began: millis(o.w.rt.config.Now())}
+	o.turn = o.w.rt.ids.next("turn_", o.w.rt.now())
+	t := &asking{o: o, began: millis(o.w.rt.now())}
 	if err := o.tell("turn_start", map[string]string{"purpose": "agent"}); err != nil {
 		return false, err
 	}
 	if last := o.messages[len(o.messages)-1]; last.Role == model.RoleUser {
-		if err := o.both(userEvent(last, millis(o.w.rt.config.Now()))); err != nil {
+		if err := o.both(userEvent(last, millis(o.w.rt.now()))); err != nil {
 			return false, err
 		}
 	}
@@ -220,7 +220,7 @@ func (o *operation) both(message json.RawMessage) error {
 // end tells how the operation ended, in the append that records it.
 func (o *operation) end(done asked, err error, memory workflow.Memory) error {
 	o.turn = ""
-	body := map[string]any{"operationKind": "prompt", "durationMs": millis(o.w.rt.config.Now()) - o.began, "isError": err != nil}
+	body := map[string]any{"operationKind": "prompt", "durationMs": millis(o.w.rt.now()) - o.began, "isError": err != nil}
 	if err != nil {
 		e := recordedError(err)
 		body["error"] = map[string]string{"name": e.Name, "message": e.Message}
@@ -249,7 +249,7 @@ func (o *operation) call(calls []model.ToolCall) ([]resulted, error) {
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	began := millis(o.w.rt.config.Now())
+	began := millis(o.w.rt.now())
 	for _, c := range calls {
 		if err := o.tell("tool_start", map[string]string{"toolName": c.Name, "toolCallId": c.ID}); err != nil {
 			return nil, err
@@ -270,7 +270,7 @@ func (o *operation) call(calls []model.ToolCall) ([]resulted, error) {
 	message := spoken{Role: model.RoleTool}
 	var all []resulted
 	for i, c := range calls {
-		r := resultOf(c, results[i], failed[i], millis(o.w.rt.config.Now()))
+		r := resultOf(c, results[i], failed[i], millis(o.w.rt.now()))
 		message.Parts = append(message.Parts, r.part)
 		all = append(all, r)
 		if err := o.both(r.shown); err != nil {
@@ -278,7 +278,7 @@ func (o *operation) call(calls []model.ToolCall) ([]resulted, error) {
 		}
 	}
 	o.say(message)
-	ms := millis(o.w.rt.config.Now()) - began
+	ms := millis(o.w.rt.now()) - began
 	for i, c := range calls {
 		body := map[string]any{"toolName": c.Name, "toolCallId": c.ID, "isError": all[i].part.Result.IsError, "durationMs": ms,
 			"result": map[string]any{"content": blocksOf(all[i].part.Result.Content)}}

@@ -171,7 +171,7 @@ func (a *asking) finish(f model.Finish, r model.Request) error {
 	a.shown = a.message(&f.Usage, string(f.Reason))
 	a.o.told = append(a.o.told, a.shown)
 	turn := map[string]any{
-		"purpose": "agent", "durationMs": millis(a.o.w.rt.config.Now()) - a.began, "isError": false,
+		"purpose": "agent", "durationMs": millis(a.o.w.rt.now()) - a.began, "isError": false,
 		"request": map[string]any{
 			"providerId": a.o.name.Provider, "providerName": a.o.name.Provider, "requestedModel": r.Model, "api": a.o.name.Provider,
 		},

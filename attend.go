@@ -35,6 +35,8 @@ func (j *job) attend(ctx context.Context, cancel context.CancelCauseFunc, w gath
 	// Nothing settles between the look and the cancelling: a mark that is told late is another submission's.
 	heed := func() {
 		w.steady(func() {
+			ctx, done := rt.within(ctx)
+			defer done()
 			if tail, err := rt.store.Tail(ctx, j.lease.Stream); err == nil && tail.Aborted {
 				cancel(errAborted)
 			}
@@ -66,7 +68,7 @@ func (j *job) attend(ctx context.Context, cancel context.CancelCauseFunc, w gath
 }
 
 func grace(ctx context.Context) time.Duration {
-	if errors.Is(context.Cause(ctx), errStopped) {
+	if cause := context.Cause(ctx); errors.Is(cause, errStopped) || errors.Is(cause, errFailed) {
 		return stopGrace
 	}
 	return cancelGrace

@@ -15,8 +15,8 @@ type events struct {
 	index int64 // of the next event
 }
 
-func newEvents(rt *Runtime, l Lease) *events {
-	return &events{writer: newWriter(rt, l, runForm{}), index: int64(l.Tail.Head) + 1}
+func newEvents(j *job) *events {
+	return &events{writer: newWriter(j, runForm{}), index: int64(j.lease.Tail.Head) + 1}
 }
 
 // event adds an event and memories that belong to it.
@@ -42,7 +42,7 @@ func (e *events) last(event workflow.Event, c Commit) error {
 }
 
 func (e *events) next(kind workflow.Kind, event workflow.Event, memories []workflow.Memory) ([]workflow.Record, error) {
-	data, err := event.Encode(e.lease.Stream.ID, e.index, e.rt.config.Now())
+	data, err := event.Encode(e.lease.Stream.ID, e.index, e.rt.now())
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", event.Type, err)
 	}

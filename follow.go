@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
 )
@@ -16,12 +18,23 @@ type Follower struct {
 	followers *followers
 	followed  *followed
 	once      sync.Once
+	room      *memory.Grant // of the page that was read last
+	take      func(ctx context.Context) (*memory.Grant, error)
 }
 
 // Follow begins to follow a stream; the follower must be closed.
 func (rt *Runtime) Follow(s Stream) *Follower {
-	return &Follower{followers: &rt.follow, followed: rt.follow.join(s)}
+	in := rt.In(s.Scope)
+	return &Follower{followers: &rt.follow, followed: rt.follow.join(s), take: func(ctx context.Context) (*memory.Grant, error) {
+		return in.AwaitRoom(ctx, memory.Reads, PageRoom)
+	}}
 }
+
+// PageRoom is what a page takes of memory while it is read: its rows, its events and the frame that they become.
+const PageRoom = 3 * stream.PageBytes
+
+// pageWait is how long a reader waits for that.
+const pageWait = 10 * time.Second
 
 // Followed is how many streams have readers on this node.
 func (rt *Runtime) Followed() int {
@@ -37,7 +50,18 @@ func (s Scoped) RunStream(run workflow.Run) Stream { return s.run(run.Workflow, 
 func (rt *Runtime) Tail(ctx context.Context, s Stream) (Tail, error) { return rt.store.Tail(ctx, s) }
 
 // Close ends the following.
-func (f *Follower) Close() { f.once.Do(func() { f.followers.part(f.followed) }) }
+func (f *Follower) Close() {
+	f.once.Do(func() {
+		f.Free()
+		f.followers.part(f.followed)
+	})
+}
+
+// Free gives back what the last page took of memory. It is called when the page was sent.
+func (f *Follower) Free() {
+	f.room.Release()
+	f.room = nil
+}
 
 // Wake is closed when something may have been appended since this call. Take it before a Page: what is appended between
 // the two is then not missed.
@@ -59,7 +83,22 @@ func (f *Follower) Page(ctx context.Context, after stream.Offset) (stream.Frame,
 	if frame, ok := f.followed.cached(after); ok {
 		return frame, nil
 	}
-	return f.followed.read(ctx, f.followers.store, after)
+	return f.read(ctx, after)
+}
+
+// read takes a page from the store when there is room for it. The page keeps its room until it is sent.
+func (f *Follower) read(ctx context.Context, after stream.Offset) (stream.Frame, error) {
+	f.Free()
+	waiting, cancel := context.WithTimeout(ctx, pageWait)
+	defer cancel()
+	room, err := f.take(waiting)
+	if err != nil {
+		return stream.Frame{}, fmt.Errorf("read page: %w: %w", ErrBusy, err)
+	}
+	f.room = room
+	frame, err := f.followed.read(ctx, f.followers.store, after)
+	room.Resize(int64(len(frame.SSE())))
+	return frame, err
 }
 
 // Page reads one page of a stream that nobody follows.
@@ -70,7 +109,7 @@ func (rt *Runtime) Page(ctx context.Context, s Stream, after stream.Offset) (str
 // readPage reads what readers see after an offset, at most up to another, and not more than a page.
 func readPage(ctx context.Context, store Store, s Stream, after, through stream.Offset) (stream.Frame, error) {
 	page, err := store.Read(ctx, s, Range{
-		After: Position{Offset: after, Part: maxPart}, Through: stream.Tail, Items: stream.PageItems, Bytes: stream.PageBytes,
+		After: Position{Offset: after, Part: maxPart}, Through: pageEnd(after, through), Items: stream.PageItems, Bytes: stream.PageBytes,
 	})
 	if err != nil {
 		return stream.Frame{}, fmt.Errorf("read page: %w", err)
@@ -78,6 +117,14 @@ func readPage(ctx context.Context, store Store, s Stream, after, through stream.
 	// A row may hold more than a page, or reach beyond through; the page is cut among its events.
 	frame, err := cutPage(s.Kind, page.Batches, after, min(through, page.Tail.Head))
 	return frame.At(page.Tail.Head, page.Tail.Closed), err
+}
+
+// pageEnd is the last offset that a page after an offset can reach: an item takes one at least.
+func pageEnd(after, through stream.Offset) stream.Offset {
+	if through-after <= stream.PageItems {
+		return through
+	}
+	return after + stream.PageItems
 }
 
 // maxPart stands behind every row of one offset.

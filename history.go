@@ -2,7 +2,9 @@ package svc
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"iter"
 
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/stream"
@@ -11,34 +13,92 @@ import (
 // Conversation is an instance's history at this moment, and the offset it was read at: its finished messages, which are rows
 // that never change, and what lies open behind them.
 func (s Scoped) Conversation(ctx context.Context, agent, id string) (conversation.Snapshot, stream.Offset, error) {
-	address := s.AgentStream(agent, id)
-	tail, err := s.rt.store.Tail(ctx, address)
+	h, err := s.History(ctx, agent, id)
 	if err != nil {
 		return conversation.Snapshot{}, 0, err
 	}
-	name, err := s.conversationID(ctx, address)
-	if err != nil {
-		return conversation.Snapshot{}, 0, err
+	var rows []conversation.Row
+	for _, kind := range []string{conversation.RowMessage, conversation.RowSettlement} {
+		for page, err := range h.Rows(ctx, kind, maxBatch) {
+			if err != nil {
+				return conversation.Snapshot{}, 0, err
+			}
+			rows = append(rows, page...)
+		}
 	}
-	rows, err := s.finished(ctx, address, tail)
-	if err != nil {
-		return conversation.Snapshot{}, 0, err
+	snapshot, err := conversation.History(h.name, h.tail.Head, rows, &h.open)
+	return snapshot, h.tail.Head, err
+}
+
+// History is an instance's history at one moment, to be read page by page.
+type History struct {
+	scoped  Scoped
+	address Stream
+	name    string
+	tail    Tail
+	open    conversation.Tail
+}
+
+// History opens the history of an instance as it is now. What lies open in it is read at once, what is finished when it is
+// asked for.
+func (s Scoped) History(ctx context.Context, agent, id string) (*History, error) {
+	h := &History{scoped: s, address: s.AgentStream(agent, id)}
+	var err error
+	if h.tail, err = s.rt.store.Tail(ctx, h.address); err != nil {
+		return nil, err
 	}
-	var open conversation.Tail
-	err = s.rt.eachBatch(ctx, address, Position{Offset: tail.OpenFrom, Part: maxPart}, tail.Head, func(b Batch) error {
+	if h.name, err = s.conversationID(ctx, h.address); err != nil {
+		return nil, err
+	}
+	err = s.rt.eachBatch(ctx, h.address, Position{Offset: h.tail.OpenFrom, Part: maxPart}, h.tail.Head, func(b Batch) error {
 		records, err := conversation.DecodeBatch(b.Data)
 		if err != nil {
 			return err
 		}
 		// What these batches finished is among the rows already: rows are written with their batch.
-		_, err = open.Apply(records)
+		_, err = h.open.Apply(records)
 		return err
 	})
+	return h, err
+}
+
+// Offset is where the history stands.
+func (h *History) Offset() stream.Offset { return h.tail.Head }
+
+// Begin is the snapshot without its rows, and the message in progress, nil if there is none.
+func (h *History) Begin() (conversation.Snapshot, json.RawMessage, error) {
+	empty, err := conversation.History(h.name, h.tail.Head, nil, &conversation.Tail{})
 	if err != nil {
-		return conversation.Snapshot{}, 0, err
+		return empty, nil, err
 	}
-	snapshot, err := conversation.History(name, tail.Head, rows, &open)
-	return snapshot, tail.Head, err
+	unfinished, err := h.open.Unfinished()
+	return empty, unfinished, err
+}
+
+// Rows are the finished rows of a kind in pages of about so many bytes; a page always holds one row.
+func (h *History) Rows(ctx context.Context, kind string, bytes int) iter.Seq2[[]conversation.Row, error] {
+	return func(yield func([]conversation.Row, error) bool) {
+		r := Range{
+			After: Position{Offset: stream.Start}, Through: stream.Offset(h.tail.Messages) - 1, Messages: true, Kind: kind,
+			Items: foldRows, Bytes: bytes,
+		}
+		for more := true; more; {
+			page, err := h.scoped.rt.store.Read(ctx, h.address, r)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			rows := make([]conversation.Row, 0, len(page.Messages))
+			for _, m := range page.Messages {
+				rows = append(rows, conversation.Row{Kind: m.Kind, ID: m.ID, Data: m.Data})
+				r.After.Offset = stream.Offset(m.Ord)
+			}
+			if len(rows) > 0 && !yield(rows, nil) {
+				return
+			}
+			more = page.More
+		}
+	}
 }
 
 // conversationID is in the batch that opened the stream.
@@ -57,28 +117,6 @@ func (s Scoped) conversationID(ctx context.Context, address Stream) (string, err
 	return records[0].Conversation, nil
 }
 
-// finished are the rows up to a tail.
-func (s Scoped) finished(ctx context.Context, address Stream, tail Tail) ([]conversation.Row, error) {
-	rows := make([]conversation.Row, 0, tail.Messages)
-	r := Range{
-		After: Position{Offset: stream.Start}, Through: stream.Offset(tail.Messages) - 1, Messages: true,
-		Items: foldRows, Bytes: maxBatch,
-	}
-	for {
-		page, err := s.rt.store.Read(ctx, address, r)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range page.Messages {
-			rows = append(rows, conversation.Row{Kind: m.Kind, ID: m.ID, Data: m.Data})
-			r.After.Offset = stream.Offset(m.Ord)
-		}
-		if !page.More {
-			return rows, nil
-		}
-	}
-}
-
 // foldRows bounds a page of a fold, beside its bytes.
 const foldRows = 4096
 
@@ -92,7 +130,7 @@ func (rt *Runtime) eachBatch(ctx context.Context, s Stream, after Position, head
 		}
 		for _, b := range page.Batches {
 			if err := apply(b); err != nil {
-				return fmt.Errorf("read log at %s: %w", b.Last, err)
+				return fmt.Errorf("%w: at %s: %w", errUnreadable, b.Last, err)
 			}
 			r.After = b.Position()
 		}

@@ -102,10 +102,10 @@ func (s Scoped) GetRun(ctx context.Context, runID string) (workflow.Run, error) 
 	return run, lookupFault("get run", runID, err)
 }
 
-// FindRun names the stream of a run of the scope, without reading its input and outcome.
-func (s Scoped) FindRun(ctx context.Context, runID string) (Stream, error) {
-	found, err := s.rt.store.FindRun(ctx, s.scope, runID)
-	return found, lookupFault("find run", runID, err)
+// FindRun names the stream of a run of the scope, and how many bytes its input and outcome take, without reading them.
+func (s Scoped) FindRun(ctx context.Context, runID string) (Stream, int64, error) {
+	found, size, err := s.rt.store.FindRun(ctx, s.scope, runID)
+	return found, size, lookupFault("find run", runID, err)
 }
 
 func lookupFault(doing, runID string, err error) error {

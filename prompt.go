@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
@@ -129,7 +130,7 @@ func fileOf(a Attachment) conversation.File {
 
 // created is the first batch of an instance: its conversation.
 func (s Scoped) created() []conversation.Record {
-	now := s.rt.config.Now()
+	now := s.rt.now()
 	return []conversation.Record{{
 		Type: conversation.Created, Conversation: s.rt.ids.next("conv_", now), At: millis(now), Kind: conversation.KindRoot,
 	}}
@@ -154,11 +155,51 @@ func (s Scoped) Submissions(ctx context.Context, agent, id string) ([]ListedSubm
 	}
 	list := []ListedSubmission{}
 	for _, b := range found {
-		var in input
-		_ = json.Unmarshal(b.Input, &in)
-		list = append(list, ListedSubmission{Submission: b, Preview: preview(in.Body)})
+		list = append(list, ListedSubmission{Submission: b, Preview: preview(bodyHead(b.Input))})
 	}
 	return list, nil
+}
+
+// bodyMark stands before the body in an input as its submission keeps it.
+var bodyMark = []byte(`"body":"`)
+
+// bodyHead is the beginning of the body of an input of which the beginning is known.
+func bodyHead(head []byte) string {
+	_, raw, ok := bytes.Cut(head, bodyMark)
+	if !ok {
+		return ""
+	}
+	quoted := append([]byte{'"'}, raw[:textEnd(raw)]...)
+	var text string
+	if json.Unmarshal(append(quoted, '"'), &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// textEnd is where a JSON string ends, or where the last character of a beginning of one does.
+func textEnd(raw []byte) int {
+	for i := 0; i < len(raw); {
+		n := 1
+		switch {
+		case raw[i] == '"':
+			return i
+		case raw[i] == '\\' && i+1 < len(raw) && raw[i+1] == 'u':
+			n = 6
+		case raw[i] == '\\':
+			n = 2
+		case raw[i] >= utf8.RuneSelf:
+			if !utf8.FullRune(raw[i:]) {
+				return i
+			}
+			_, n = utf8.DecodeRune(raw[i:])
+		}
+		if i+n > len(raw) {
+			return i
+		}
+		i += n
+	}
+	return len(raw)
 }
 
 // Attachment opens an attachment of an instance's own conversation. Without the instance it is ErrNoStream, without the

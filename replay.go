@@ -93,9 +93,10 @@ func (w *Work) mismatch(gone bool) error {
 	return w.state.Unasked()
 }
 
-// goOn leaves where the run was cancelled, was lost, or the node stops.
+// goOn leaves where the run was cancelled, was lost, or the node stops. The lease is looked at too: a node that was stopped
+// must do nothing before it has found out.
 func (w *Work) goOn() {
-	if w.ctx.Err() != nil || w.job.crew.stopping() {
+	if w.job.lapsed() || w.ctx.Err() != nil || w.job.crew.stopping() {
 		w.leave()
 	}
 }
@@ -197,7 +198,7 @@ func (w *Work) Sleep(ctx context.Context, d time.Duration) error {
 	w.mu.Unlock()
 	until := time.UnixMilli(recorded)
 	if !known {
-		until = w.rt.config.Now().Add(d)
+		until = w.rt.now().Add(d)
 		w.durable(w.writer.memory(workflow.Slept(nth, millis(until))))
 	}
 	w.wait(until)
@@ -207,7 +208,7 @@ func (w *Work) Sleep(ctx context.Context, d time.Duration) error {
 // wait holds the function until a time: in memory when it is near, else in the store.
 func (w *Work) wait(until time.Time) {
 	w.goOn()
-	left := until.Sub(w.rt.config.Now())
+	left := until.Sub(w.rt.now())
 	if left <= 0 {
 		return
 	}
@@ -244,7 +245,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // Now is the time, the same again when the run is resumed.
 func (w *Work) Now() time.Time {
-	now := w.rt.config.Now()
+	now := w.rt.now()
 	if w.within() {
 		return now
 	}

@@ -3,10 +3,12 @@ package svc
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 )
 
@@ -26,7 +28,8 @@ const lookAgain = 100 * time.Millisecond
 
 // followers are the streams that are read or written on this node.
 type followers struct {
-	store Store
+	store  Store
+	budget *memory.Budget
 
 	mu    sync.Mutex
 	rings map[Stream]*followed
@@ -53,6 +56,7 @@ type followed struct {
 	pieces []piece
 	joined stream.Frame // what was last joined of them
 	bytes  int
+	room   *memory.Grant // for them
 	head   stream.Offset
 	closed bool
 	again  *time.Timer // nil: readers need not look again by themselves
@@ -90,7 +94,8 @@ func fitsPage(events [][]byte) bool {
 func (fs *followers) ring(s Stream) *followed {
 	f := fs.rings[s]
 	if f == nil {
-		f = &followed{stream: s, wake: make(chan struct{})}
+		room, _ := fs.budget.Try("", memory.Kept, 0)
+		f = &followed{stream: s, wake: make(chan struct{}), room: room}
 		if fs.rings == nil {
 			fs.rings = map[Stream]*followed{}
 		}
@@ -112,6 +117,7 @@ func (fs *followers) leave(f *followed) {
 		oldest.listed = false
 		if oldest.readers == 0 && oldest.writers == 0 {
 			delete(fs.rings, oldest.stream)
+			oldest.room.Release()
 		}
 	}
 }
@@ -201,6 +207,40 @@ func (f *followed) push(p piece) {
 	f.pieces = append(f.pieces, p)
 	f.bytes += p.bytes
 	f.trim()
+	if !f.pay() {
+		// There is no room for a ring: readers ask the store.
+		f.forget()
+		f.head = p.Next
+	}
+}
+
+// ringTimes is what a piece takes: its records, and the frame that they become.
+const ringTimes = 2
+
+// pay takes room for the pieces, or says that there is none.
+func (f *followed) pay() bool {
+	need := ringTimes * int64(f.bytes)
+	if has := f.room.Size(); need > has {
+		return f.room.Grow(need-has) == nil
+	}
+	f.room.Resize(need)
+	return true
+}
+
+// shed lets go of what rings hold, until so many bytes are free.
+func (fs *followers) shed(n int64) {
+	fs.mu.Lock()
+	all := slices.Collect(maps.Values(fs.rings))
+	fs.mu.Unlock()
+	for _, f := range all {
+		if n <= 0 {
+			return
+		}
+		n -= f.room.Size()
+		f.mu.Lock()
+		f.forget()
+		f.mu.Unlock()
+	}
 }
 
 // trim drops the oldest. With readers one piece stays, whatever its size.
@@ -218,6 +258,7 @@ func (f *followed) trim() {
 
 func (f *followed) forget() {
 	f.pieces, f.joined, f.bytes, f.fresh = nil, stream.Frame{}, 0, false
+	f.room.Release()
 }
 
 func (f *followed) broadcast() {
@@ -241,6 +282,7 @@ func (f *followed) unshare() {
 	f.shared = false
 	f.rest()
 	f.trim()
+	f.pay()
 }
 
 // hold begins to take this node's appends. The lease says where the stream stands.
@@ -265,13 +307,23 @@ func (f *followed) letGo(settled bool) {
 	if f.closed {
 		return
 	}
-	f.fresh = false
 	if settled && f.shared {
+		// The end of a reply is read now. For a moment the ring is believed, and what is heard is that end: the store tells of
+		// every append, and does not say whose.
 		f.rest()
-		f.again = time.AfterFunc(lookAgain, f.heard)
+		f.again = time.AfterFunc(lookAgain, f.lookAgain)
 		return
 	}
+	f.fresh = false
 	f.broadcast()
+}
+
+// lookAgain ends the moment in which the ring was believed.
+func (f *followed) lookAgain() {
+	f.mu.Lock()
+	f.rest()
+	f.mu.Unlock()
+	f.heard()
 }
 
 // rest ends the wait to look again.
@@ -308,7 +360,7 @@ func (f *followed) watch(store Store) {
 func (f *followed) heard() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.local && !f.closed {
+	if !f.local && !f.closed && f.again == nil {
 		f.fresh = false
 		f.broadcast()
 	}

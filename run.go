@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
 )
@@ -22,18 +22,24 @@ const (
 // workRun brings a run to its end, or to the point where another goes on.
 func (j *job) workRun() {
 	rt, l := j.crew.rt, j.lease
-	run := workflow.Run{
-		ID: l.Stream.ID, Workflow: l.Stream.Name, Status: workflow.Active,
-		StartedAt: l.Submission.AdmittedAt, Input: l.Submission.Input,
-	}
+	run := workflow.Run{ID: l.Stream.ID, Scope: l.Stream.Scope, Workflow: l.Stream.Name, Status: workflow.Active, StartedAt: l.Submission.AdmittedAt}
 	defer func() { rt.waiters.tell(run) }()
-	w, err := j.newWork(run)
+	given, err := j.withInput(l.Submission)
 	if err != nil {
-		rt.config.Log.Error("resume run", "run_id", run.ID, "error", err)
-		j.giveBack(rt.config.Now().Add(time.Second), releasedError)
+		j.cannotBegin(err)
 		return
 	}
-	ended, ok := w.run(j)
+	if j.afford(j.room.Size()+memory.Decoded(given.Input)) != nil {
+		j.parkForRoom()
+		return
+	}
+	run.Input = given.Input
+	w, err := j.newWork(run)
+	if err != nil && !j.poisoned(err) {
+		j.cannotBegin(err)
+		return
+	}
+	ended, ok := w.run(j, err)
 	if !ok {
 		j.leave(w)
 		return
@@ -45,12 +51,30 @@ func (j *job) workRun() {
 	run = ended
 }
 
-// newWork folds what the run has done before.
+// errUnreadable says that what the log holds means nothing to this program.
+var errUnreadable = errors.New("the log cannot be read")
+
+// poisoned reports whether work cannot begin for a reason of its own, and has used up its attempts.
+func (j *job) poisoned(err error) bool {
+	return errors.Is(err, errUnreadable) && j.lease.Attempts+1 >= j.crew.rt.config.MaxAttempts
+}
+
+// cannotBegin gives a stream back whose log could not be folded. A store that does not answer is no fault of the work; a log
+// that cannot be read is, and counts.
+func (j *job) cannotBegin(err error) {
+	if errors.Is(err, ErrFenced) || errors.Is(err, ErrNoStream) {
+		return
+	}
+	j.crew.rt.config.Log.Error("resume work", "stream", j.lease.Stream, "attempts", j.lease.Attempts, "error", err)
+	j.giveBack(Release{After: failurePause, Reason: releasedError, Failed: errors.Is(err, errUnreadable)})
+}
+
+// newWork folds what the run has done before. What cannot be read leaves work that can only be ended.
 func (j *job) newWork(run workflow.Run) (*Work, error) {
 	rt, l := j.crew.rt, j.lease
 	w := &Work{rt: rt, job: j, started: run, state: workflow.NewState(), uses: map[string]int{}}
 	w.ctx, w.cancel = context.WithCancelCause(j.ctx)
-	w.writer = newEvents(rt, l)
+	w.writer = newEvents(j)
 	w.writer.lost = func(err error) { w.cancel(err) }
 	w.writer.mark = func() { w.cancel(errAborted) }
 	if l.Tail.Head < 0 {
@@ -59,7 +83,7 @@ func (j *job) newWork(run workflow.Run) (*Work, error) {
 	if err := rt.eachBatch(j.ctx, l.Stream, Position{Offset: stream.Start}, stream.Tail, func(b Batch) error {
 		return w.state.Apply(b.Data)
 	}); err != nil {
-		return nil, err
+		return w, err
 	}
 	if l.Reason == releasedSleep && !l.Interrupted {
 		return w, nil
@@ -69,10 +93,13 @@ func (j *job) newWork(run workflow.Run) (*Work, error) {
 }
 
 // run calls the function unless there is a reason not to, and says how the run ended; ok is false if it did not.
-func (w *Work) run(j *job) (ended workflow.Run, ok bool) {
+func (w *Work) run(j *job, unreadable error) (ended workflow.Run, ok bool) {
 	switch l := j.lease; {
 	case l.Submission.Aborted:
 		return w.failed(cancelled()), true
+	case unreadable != nil:
+		w.rt.config.Log.Error("run given up", "run_id", w.started.ID, "error", unreadable)
+		return w.failed(fault.Unexpected(unreadable)), true
 	case l.Attempts >= w.rt.config.MaxAttempts:
 		return w.failed(fault.New(fault.RunInterrupted, fmt.Sprintf("The run was interrupted %d times.", l.Attempts), "")), true
 	}
@@ -148,7 +175,7 @@ func (w *Work) failed(err error) workflow.Run {
 
 func (w *Work) ended(status workflow.Status) workflow.Run {
 	run := w.started
-	run.Status, run.EndedAt = status, w.rt.config.Now()
+	run.Status, run.EndedAt = status, w.rt.now()
 	return run
 }
 
@@ -170,16 +197,22 @@ func (j *job) leave(w *Work) {
 	cause := context.Cause(w.ctx)
 	until, parked := w.parkedUntil()
 	switch {
-	case errors.Is(cause, ErrFenced), errors.Is(cause, errLapsed):
-		// It is another's, or will be.
+	case errors.Is(cause, ErrFenced):
+		// It is another's.
 	case cause == nil && parked:
-		j.giveBack(until, releasedSleep)
+		j.giveBack(Release{After: until.Sub(w.rt.now()), Reason: releasedSleep})
 	case cause == nil, errors.Is(cause, errStopped):
-		j.giveBack(time.Time{}, releasedStop)
+		j.giveBack(Release{Reason: releasedStop})
 	default:
-		j.crew.rt.config.Log.Error("run interrupted", "run_id", w.started.ID, "error", cause)
-		j.giveBack(j.crew.rt.config.Now().Add(time.Second), releasedError)
+		j.interrupted(cause)
 	}
+}
+
+// interrupted gives a stream back whose work could not go on here. After a lapse too: where leases know no time nobody else
+// would take it.
+func (j *job) interrupted(cause error) {
+	j.crew.rt.config.Log.Error("work interrupted", "stream", j.lease.Stream, "error", cause)
+	j.giveBack(Release{After: failurePause, Reason: releasedError})
 }
 
 // recordedError is an error as a run or a step keeps it.

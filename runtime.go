@@ -19,6 +19,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sync/errgroup"
 
+	"svc.dev/svc/memory"
 	"svc.dev/svc/model"
 )
 
@@ -52,9 +53,15 @@ type Config struct {
 	// ModelRetry is the pause before a failed model call is repeated; each further one is twice as long. Defaults to 2
 	// seconds.
 	ModelRetry time.Duration
+	// Memory is the bytes that inputs, folded logs, images, answers and what is kept for later may take. Work beyond it waits.
+	// Defaults to a quarter of the memory that the process may have.
+	Memory *memory.Budget
+	// Holder names on whose share of the memory a scope's streams draw. Defaults to the scope itself; the empty one may have
+	// everything.
+	Holder func(scope string) string
 	// Log hears what an operator should know. Defaults to slog.Default().
 	Log *slog.Logger
-	// Now is the clock. Defaults to time.Now.
+	// Now is the node's clock. Times that are told or kept are the store's, so it may be wrong. Defaults to time.Now.
 	Now func() time.Time
 	// Random is where ids come from. Defaults to crypto/rand.
 	Random io.Reader
@@ -82,6 +89,9 @@ func (c Config) withDefaults() Config {
 	if c.StopTimeout <= 0 {
 		c.StopTimeout = 30 * time.Second
 	}
+	if c.Memory == nil {
+		c.Memory = memory.New(0)
+	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -105,11 +115,13 @@ type Runtime struct {
 	channels  map[string]*Channel
 
 	ids      idSource
+	clock    clock
 	crew     *crew
 	follow   followers
 	waiters  waiters
 	states   states
 	stopping chan struct{} // closed when Run begins to stop
+	failed   chan struct{} // closed when the store can no longer be trusted
 
 	mu    sync.Mutex
 	began bool
@@ -144,12 +156,14 @@ func New(c Config) (*Runtime, error) {
 	rt := &Runtime{
 		config: c, store: c.Store, state: Serving,
 		workflows: map[string]*Workflow{}, agents: map[string]*Agent{}, channels: map[string]*Channel{},
-		stopping: make(chan struct{}),
+		stopping: make(chan struct{}), failed: make(chan struct{}), clock: clock{local: c.Now},
 	}
 	rt.Scoped = Scoped{rt: rt}
 	rt.ids.entropy = ulid.Monotonic(c.Random, 0)
 	rt.crew = newCrew(rt)
-	rt.follow.store = c.Store
+	rt.follow.store, rt.follow.budget, rt.states.budget = c.Store, c.Memory, c.Memory
+	c.Memory.OnFull(rt.states.shed)
+	c.Memory.OnFull(rt.follow.shed)
 	return rt, nil
 }
 
@@ -228,6 +242,20 @@ func (rt *Runtime) Stopping() <-chan struct{} { return rt.stopping }
 // StopTimeout is how long stopping may take.
 func (rt *Runtime) StopTimeout() time.Duration { return rt.config.StopTimeout }
 
+// Skew is how far the store's clock is ahead of this node's, as far as the store was asked.
+func (rt *Runtime) Skew() time.Duration { return rt.clock.skew() }
+
+// now is the time by the store's clock.
+func (rt *Runtime) now() time.Time { return rt.clock.now() }
+
+// leastWait is how long a store may take to answer, however short a lease is.
+const leastWait = time.Second
+
+// within gives a call to the store a deadline: half a lease, so that its end is known before the lease is another's.
+func (rt *Runtime) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, max(rt.config.Lease/2, leastWait))
+}
+
 // Working is how many streams this node works on now.
 func (rt *Runtime) Working() int { return rt.crew.count() }
 
@@ -247,8 +275,9 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	working, done := context.WithCancel(context.WithoutCancel(ctx))
 	rt.crew.open(working)
 	var group errgroup.Group
+	group.Go(func() error { return rt.crew.watch(working) })
 	group.Go(func() error { return rt.crew.renew(working) })
-	group.Go(func() error { return rt.mind(ctx, fail) })
+	group.Go(func() error { return rt.mind(ctx, working, fail) })
 	group.Go(func() error {
 		defer done()
 		err := rt.crew.claim(ctx)
@@ -259,8 +288,9 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// mind ends the work when ctx ends, or when a store that can tell says that it can no longer be trusted.
-func (rt *Runtime) mind(ctx context.Context, fail context.CancelCauseFunc) error {
+// mind begins to stop when ctx ends. When a store that can tell says that it can no longer be trusted, then too while the
+// node stops, all work ends at once: there is nothing to wait for.
+func (rt *Runtime) mind(ctx, working context.Context, fail context.CancelCauseFunc) error {
 	var failed <-chan struct{}
 	if s, ok := rt.store.(interface{ Failed() <-chan struct{} }); ok {
 		failed = s.Failed()
@@ -268,21 +298,30 @@ func (rt *Runtime) mind(ctx context.Context, fail context.CancelCauseFunc) error
 	select {
 	case <-ctx.Done():
 		rt.stop(Draining)
+	case <-failed:
+	}
+	select {
+	case <-working.Done():
 		return nil
 	case <-failed:
-		rt.stop(Failed)
-		err := errors.New("svc: the store failed")
-		fail(err)
-		return err
 	}
+	rt.stop(Failed)
+	close(rt.failed)
+	err := fmt.Errorf("svc: %w", errFailed)
+	fail(err)
+	rt.crew.endAll(errFailed)
+	return err
 }
 
+// stop tells that the node stops; that the store failed is told of one that stops already too.
 func (rt *Runtime) stop(state State) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if rt.state == Serving {
-		rt.state = state
 		close(rt.stopping)
+	}
+	if rt.state != Failed {
+		rt.state = state
 	}
 }
 

@@ -253,25 +253,28 @@ func (w *Work) backOff(s *workflow.Step, parallel bool) bool {
 		return true
 	}
 	// A parallel step waits in memory: its neighbours may be at work.
-	return pause(w.ctx, until.Sub(w.rt.config.Now())) == nil
+	return pause(w.ctx, until.Sub(w.rt.now())) == nil
 }
 
 // attempt runs the step once, its intent recorded before and its outcome after; it reports whether the step has ended.
 func (w *Work) attempt(ctx context.Context, s *workflow.Step, c stepCall) (ended bool) {
 	w.durable(w.begin(s))
-	began := w.rt.config.Now()
+	if w.job.lapsed() {
+		w.leave()
+	}
+	began := w.rt.now()
 	result, err := w.perform(ctx, c)
 	if w.isOurs(err) {
 		w.leave()
 	}
-	s.Millis = millis(w.rt.config.Now()) - millis(began)
+	s.Millis = millis(w.rt.now()) - millis(began)
 	switch {
 	case err == nil:
 		s.Ended, s.Result = true, result
 		w.durable(w.tell(workflow.LevelInfo, s, workflow.StepFinished, &s.Millis, workflow.StepEnded(*s)))
 	case s.Failures+1 < c.retry.Attempts && !fault.Is(err, fault.RecordTooLarge):
 		s.Failures++
-		s.Until = millis(w.rt.config.Now().Add(c.retry.pause(s.Failures)))
+		s.Until = millis(w.rt.now().Add(c.retry.pause(s.Failures)))
 		w.durable(w.tell(workflow.LevelWarn, s, workflow.StepFailed, &s.Millis, workflow.StepRetries(*s, s.Until)))
 	default:
 		s.Failures++

@@ -12,8 +12,9 @@ import (
 
 // Store is what persistence promises. Package storetest is its executable definition.
 //
-// Every verb is one transaction. Times come from the store's clock. Refusals that callers expect are the errors below;
-// any other error means that the store could not answer.
+// Every verb is one transaction, and answers within seconds: a call whose time is over ends with an error that leaves open
+// whether it took place. Times come from the store's clock, and what shall happen later is told to it as a duration.
+// Refusals that callers expect are the errors below; any other error means that the store could not answer.
 type Store interface {
 	Log
 	Queue
@@ -29,6 +30,10 @@ var (
 	ErrNotFound = errors.New("not found")               // no such run or attachment in that scope
 	ErrBusy     = errors.New("too many writes waiting") // nothing was written; try again shortly
 )
+
+// ErrUnavailable is in the chain of an error that says nothing of what was asked for: the store, or whatever else must be
+// asked, does not answer now. Work that meets it waits and goes on.
+var ErrUnavailable = errors.New("not available now")
 
 // Kind says what a stream is: an agent's conversation, which stays open, or a run, which closes.
 type Kind string
@@ -76,7 +81,8 @@ type Range struct {
 	Through  stream.Offset
 	Items    int
 	Bytes    int
-	Messages bool // finished messages instead of batches: After.Offset and Through count messages from 0
+	Messages bool   // finished messages instead of batches: After.Offset and Through count messages from 0
+	Kind     string // of messages; empty: all of them
 }
 
 // Batch is one append as it lies in the log. It covers the offsets Last-N+1 to Last; private records alone have N 0.
@@ -158,12 +164,23 @@ type Submission struct {
 	ID         string
 	Seq        int64 // its place in the stream's queue, from 0
 	Kind       SubmissionKind
-	Input      []byte // nil when there was none
+	Input      []byte // nil when there was none, and where Queue.Input fetches it; a list has its first InputHead bytes
+	Bytes      int64  // of the whole input
 	AdmittedAt time.Time
 	Aborted    bool
 	State      string // as listed: queued, running, aborting or parked
 	Reason     string // why it is parked
 }
+
+// InputHead is how much of an input a list holds: enough for a preview, whatever was sent.
+const InputHead = 4 << 10
+
+// Why work waits that nobody has begun, or that gave its lease back, as lists show it.
+const (
+	ReasonBackoff       = "model_backoff"  // its model is not asked again yet
+	ReasonNotRegistered = "not_registered" // no node knows its workflow
+	ReasonMemory        = "memory"         // the node that had it had no room for it
+)
 
 // The states in which unsettled work is listed.
 const (
@@ -200,6 +217,7 @@ type Admission struct {
 	At         time.Time    // zero: the store's clock
 	Blobs      []Attachment // attachments that the stream refers to from now on
 	Owner      *Owner       // nil: no lease is wanted
+	StartedBy  string       // of a run: the person or program that asked for it
 	Replay     bool         // only look for the key: nothing is admitted, and a new one is ErrNotFound
 }
 
@@ -218,24 +236,37 @@ type Lease struct {
 	Stream      Stream
 	Epoch       int64
 	Owner       string
-	Row         int64 // the store's own name of the stream
+	Row         int64     // the store's own name of the stream
+	Now         time.Time // by the store's clock
 	Tail        Tail
+	Stored      int64      // bytes that the stream holds
 	Submission  Submission // at the head of the queue
-	Attempts    int        // how many leases on this submission lapsed or were voided since its last progress
+	Attempts    int        // how many leases on this submission lapsed, were voided or failed since its last progress
 	Interrupted bool       // the one before lapsed or was voided
 	Reason      string     // why the one before was released; empty for a first claim or a lapse
 }
 
-// Claimed is what an owner was given, and when the next stream that waits for a time becomes ready (zero: none known).
-type Claimed struct {
-	Leases []Lease
-	Next   time.Time
+// Release says how a lease is given back.
+type Release struct {
+	After  time.Duration // the stream is parked for so long; zero: it is claimable at once
+	Reason string        // told to the next holder
+	Failed bool          // the work itself failed: that counts an attempt, as a lapse does
 }
 
-// Renewed names the leases that are lost and those whose submission was marked for abort.
+// Claimed is what an owner was given, and how long it is until the next stream that waits for a time becomes ready (zero:
+// none known).
+type Claimed struct {
+	Leases []Lease
+	Next   time.Duration
+	Now    time.Time // by the store's clock
+}
+
+// Renewed names the leases that were not prolonged, and those whose submission was marked for abort.
 type Renewed struct {
 	Lost    []Lease
+	Busy    []Lease // still held, but their rows are in use: they stand as they stood
 	Aborted []Lease
+	Now     time.Time // by the store's clock
 }
 
 // Commit is what one append writes, all of it or nothing.
@@ -273,16 +304,21 @@ type Queue interface {
 	// it names was unsettled. A parked stream whose head it marks becomes ready.
 	Abort(ctx context.Context, s Stream, submission string) (bool, error)
 	// Claim leases up to n streams the owner can work, longest waiting first, epoch raised; none is held twice. The first
-	// claim of an owner voids the leases of its node's earlier boots.
+	// claim of an owner registers what it can work, and voids the leases of its node's earlier boots. What no registered
+	// owner can work is parked, ReasonNotRegistered, until an owner registers that can; a run that was cancelled is every
+	// owner's work.
 	Claim(ctx context.Context, o Owner, n int) (Claimed, error)
-	// Renew prolongs the leases that are still the owner's, in one statement, and names the others.
+	// Renew prolongs the leases that are still the owner's, and its registration, in one statement that waits for no lock,
+	// and names the others.
 	Renew(ctx context.Context, o Owner, held []Lease) (Renewed, error)
+	// Input is what a submission of the lease's stream was given, nil when that was nothing. What Claim and Append name comes
+	// without it, so that whoever works has room for one input at a time.
+	Input(ctx context.Context, l Lease, submission Submission) ([]byte, error)
 	// Append commits all or nothing: records, finished messages, run row, settlement, closing. A stale lease gets ErrFenced
 	// and nothing is written. A settling commit may release the lease in the same transaction.
 	Append(ctx context.Context, l Lease, c Commit) (Appended, error)
-	// Release gives a lease back. With a time the stream is parked, not claimable before it; the reason is told to the next
-	// holder. A stream whose head is marked for abort is not parked. A stale lease gets ErrFenced.
-	Release(ctx context.Context, l Lease, until time.Time, reason string) error
+	// Release gives a lease back. A stream whose head is marked for abort is not parked. A stale lease gets ErrFenced.
+	Release(ctx context.Context, l Lease, r Release) error
 }
 
 // RunQuery asks for a page of runs. Zero fields do not filter.
@@ -326,11 +362,11 @@ type ConversationPage struct {
 type Index interface {
 	// GetRun finds a run of a scope with its input and outcome; another scope's is ErrNotFound.
 	GetRun(ctx context.Context, scope, id string) (workflow.Run, error)
-	// FindRun names a run's stream, without its input and outcome; another scope's run is ErrNotFound.
-	FindRun(ctx context.Context, scope, id string) (Stream, error)
+	// FindRun names a run's stream, and how many bytes its input and outcome take; another scope's run is ErrNotFound.
+	FindRun(ctx context.Context, scope, id string) (Stream, int64, error)
 	// ListRuns pages through the runs of a scope, or of all, by run id, newest first.
 	ListRuns(ctx context.Context, q RunQuery) (RunPage, error)
-	// Submissions lists a stream's unsettled work in order, at most the first 1,000.
+	// Submissions lists a stream's unsettled work in order, at most the first 1,000, with the beginnings of its inputs.
 	Submissions(ctx context.Context, s Stream) ([]Submission, error)
 	// Conversations lists a scope's agent streams, last used first.
 	Conversations(ctx context.Context, q ConversationQuery) (ConversationPage, error)
@@ -352,8 +388,8 @@ type Attachment struct {
 
 // Blobs keeps attachments' bytes.
 type Blobs interface {
-	// Put is durable before it returns; the same bytes twice are kept once, and never shared between scopes. What no stream
-	// refers to within a day is swept.
+	// Put is durable before it returns; the same bytes twice, at once too, are kept once, and never shared between scopes.
+	// What no stream refers to within a day is swept.
 	Put(ctx context.Context, scope string, r io.Reader) (Blob, error)
 	// Get opens an attachment of this stream and of no other; anything else is ErrNotFound.
 	Get(ctx context.Context, s Stream, attachment string) (Attachment, io.ReadCloser, error)

@@ -55,8 +55,7 @@ type thread struct {
 func (j *job) workAgent() {
 	w, err := j.newAgentWork()
 	if err != nil {
-		j.crew.rt.config.Log.Error("resume conversation", "stream", j.lease.Stream, "error", err)
-		j.giveBack(j.crew.rt.config.Now().Add(time.Second), releasedError)
+		j.cannotBegin(err)
 		return
 	}
 	var left error
@@ -77,19 +76,18 @@ func (j *job) workAgent() {
 // leaveAgent gives the stream back unless it was released with its last settlement, or is another's.
 func (j *job) leaveAgent(w *agentWork, left error) {
 	if p, ok := errors.AsType[*parked](left); ok {
-		j.giveBack(p.until, p.reason)
+		j.giveBack(Release{After: p.until.Sub(w.now()), Reason: p.reason})
 		return
 	}
 	switch {
 	case left == nil:
 		j.settled = true
-	case errors.Is(left, ErrFenced), errors.Is(left, errLapsed):
+	case errors.Is(left, ErrFenced):
 	case errors.Is(left, errDraining), errors.Is(left, errStopped):
 		w.log.flush()
-		j.giveBack(time.Time{}, releasedStop)
+		j.giveBack(Release{Reason: releasedStop})
 	default:
-		w.rt.config.Log.Error("conversation interrupted", "stream", j.lease.Stream, "error", left)
-		j.giveBack(w.rt.config.Now().Add(time.Second), releasedError)
+		j.interrupted(left)
 	}
 }
 
@@ -120,7 +118,7 @@ func (j *job) newAgentWork() (*agentWork, error) {
 		return nil, fmt.Errorf("no conversation: %w", conversation.ErrCorrupt)
 	}
 	w.state, w.form = state, &agentForm{tail: tail}
-	w.log = newWriter[conversation.Record](rt, l, w.form)
+	w.log = newWriter[conversation.Record](j, w.form)
 	w.log.last = w.log.last.Add(min(firstRest, rt.config.Gather) - rt.config.Gather)
 	w.log.lost = w.end
 	w.log.mark = func() { w.end(errAborted) }
@@ -139,7 +137,7 @@ func (w *agentWork) end(cause error) {
 	}
 }
 
-func (w *agentWork) now() time.Time { return w.rt.config.Now() }
+func (w *agentWork) now() time.Time { return w.rt.now() }
 
 func (w *agentWork) made(call string) {
 	w.mu.Lock()
@@ -233,6 +231,13 @@ func (w *agentWork) drain() (err error) {
 
 // settle brings one submission to its end. The error is why it did not come to one here.
 func (w *agentWork) settle(b Submission, attempts int) error {
+	if w.job.afford(needed(b.Bytes, stateTimes*w.state.Bytes())) != nil {
+		return &parked{w.now().Add(roomPause), ReasonMemory}
+	}
+	b, err := w.job.withInput(b)
+	if err != nil {
+		return err
+	}
 	th, err := w.newThread(b)
 	if err != nil {
 		return w.fail(&thread{w: w, t: w.state.Root(), submission: b}, err)
@@ -326,6 +331,8 @@ func (th *thread) answer(ctx context.Context) error {
 		switch {
 		case owed == conversation.OwedSettlement: // whatever came since: the final reply was first
 			return nil
+		case th.w.job.lapsed():
+			return errLapsed
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case owed != conversation.OwedResults && th.w.job.crew.stopping():

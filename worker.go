@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"svc.dev/svc/memory"
 )
 
 // crew works on the streams that this node holds, one goroutine each, as many at once as it has slots.
@@ -35,14 +38,34 @@ type job struct {
 	end  context.CancelCauseFunc
 	mark chan struct{} // an abort was asked for
 
-	settled bool // its last append gave the lease back
+	room    *memory.Grant // what the work takes of memory
+	asked   atomic.Int64  // when the lease, or its last renewal, was asked for: nanoseconds since the process began
+	settled bool          // its last append gave the lease back
 }
 
 // Why a job's context ends.
 var (
 	errStopped = errors.New("the node stops")
 	errLapsed  = errors.New("the lease could not be renewed")
+	errFailed  = errors.New("the store failed")
 )
+
+// The parts of a lease, in percent. A renewal is asked for after the first, and may take the second. Work stops after the
+// third, however a call to the store goes on: before another node may have the stream, by its own clock alone.
+const (
+	renewAfter  = 30
+	renewWithin = 30
+	stopAfter   = 80
+)
+
+func (c *crew) part(percent int) time.Duration {
+	return c.rt.config.Lease * time.Duration(percent) / 100
+}
+
+// processStart is where the monotonic clock is read from. Neither an operator nor a stop of the node moves it.
+var processStart = time.Now()
+
+func monotonic() int64 { return int64(time.Since(processStart)) }
 
 func newCrew(rt *Runtime) *crew {
 	return &crew{
@@ -63,19 +86,25 @@ func (c *crew) count() int {
 	return len(c.active)
 }
 
-// reserve takes a slot for a stream that may come with an admission.
-func (c *crew) reserve() (*Owner, bool) {
+// reserve takes a slot, and memory, for a stream that may come with an admission.
+func (c *crew) reserve(scope string, need int64) (*Owner, *memory.Grant, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx == nil || c.stopping() || !c.slots.TryAcquire(1) {
-		return nil, false
+		return nil, nil, false
+	}
+	room, err := c.rt.config.Memory.Try(c.rt.holder(scope), memory.Work, need)
+	if err != nil {
+		c.slots.Release(1)
+		return nil, nil, false
 	}
 	c.work.Add(1)
 	owner := c.owner
-	return &owner, true
+	return &owner, room, true
 }
 
-func (c *crew) unreserve() {
+func (c *crew) unreserve(room *memory.Grant) {
+	room.Release()
 	c.free()
 	c.work.Done()
 }
@@ -101,10 +130,11 @@ func (c *crew) stopping() bool {
 	}
 }
 
-// start works on a stream whose slot was reserved.
-func (c *crew) start(l Lease) {
+// start works on a stream whose slot and memory were reserved, and whose lease was asked for at a moment.
+func (c *crew) start(l Lease, room *memory.Grant, asked int64) {
 	c.mu.Lock()
-	j := &job{lease: l, crew: c, mark: make(chan struct{}, 1)}
+	j := &job{lease: l, crew: c, room: room, mark: make(chan struct{}, 1)}
+	j.asked.Store(asked)
 	j.ctx, j.end = context.WithCancelCause(c.ctx)
 	if old := c.active[l.Row]; old != nil {
 		old.end(ErrFenced) // its lease lapsed and came back to us
@@ -114,9 +144,21 @@ func (c *crew) start(l Lease) {
 	c.rt.follow.hold(l.Stream, l.Tail.Head)
 	go func() {
 		defer c.finish(j)
+		defer j.rescue()
 		j.work()
 	}()
 }
+
+// rescue gives a stream back whose work broke our own code: counted, so that it does not do so for ever.
+func (j *job) rescue() {
+	if p := recover(); p != nil {
+		j.crew.rt.config.Log.Error("work panicked", "stream", j.lease.Stream, "panic", p, "stack", string(debug.Stack()))
+		j.giveBack(Release{After: failurePause, Reason: releasedError, Failed: true})
+	}
+}
+
+// failurePause is how long work rests that did not go through.
+const failurePause = time.Second
 
 func (c *crew) finish(j *job) {
 	j.end(nil)
@@ -126,7 +168,7 @@ func (c *crew) finish(j *job) {
 		delete(c.active, j.lease.Row)
 	}
 	c.mu.Unlock()
-	c.unreserve()
+	c.unreserve(j.room)
 }
 
 // claim leases what waits until ctx ends. It asks when work may be ready, when a slot came free, and when the next stream
@@ -151,39 +193,55 @@ func (c *crew) claim(ctx context.Context) error {
 		case err != nil:
 			c.rt.config.Log.Error("claim", "error", err)
 			due.Reset(time.Second)
-		case next.IsZero():
+		case next == 0:
 			due.Stop()
 		default:
-			due.Reset(max(time.Until(next), time.Millisecond))
+			due.Reset(max(next, time.Millisecond))
 		}
 	}
 }
 
 const claimAtOnce = 64
 
-// claimAll claims until nothing waits or every slot is taken, and says when something will.
-func (c *crew) claimAll(ctx context.Context) (next time.Time, err error) {
+// claimAll claims until nothing waits or every slot is taken, and says how long it is until something will; zero: nothing
+// is known of.
+func (c *crew) claimAll(ctx context.Context) (next time.Duration, err error) {
 	for {
 		// Said before slots are taken: one that comes free meanwhile makes us look again.
 		c.starved.Store(true)
 		n := c.takeSlots(claimAtOnce)
 		if n == 0 {
-			return time.Time{}, nil
+			return 0, nil
 		}
-		claimed, err := c.rt.store.Claim(ctx, c.owner, n)
-		for _, l := range claimed.Leases {
-			c.work.Add(1)
-			c.start(l)
-		}
+		claimed, err := c.claimSome(ctx, n)
 		c.slots.Release(int64(n - len(claimed.Leases)))
 		if err != nil {
-			return time.Time{}, fmt.Errorf("claim: %w", err)
+			return 0, fmt.Errorf("claim: %w", err)
 		}
 		if len(claimed.Leases) < n {
 			c.starved.Store(false)
 			return claimed.Next, nil
 		}
 	}
+}
+
+// claimSome works on up to n streams that wait.
+func (c *crew) claimSome(ctx context.Context, n int) (Claimed, error) {
+	ctx, cancel := c.rt.within(ctx)
+	defer cancel()
+	asked, at := monotonic(), c.rt.config.Now()
+	claimed, err := c.rt.store.Claim(ctx, c.owner, n)
+	if err != nil {
+		return Claimed{}, err
+	}
+	c.rt.clock.heard(at, c.rt.config.Now(), claimed.Now)
+	for _, l := range claimed.Leases {
+		c.work.Add(1)
+		// Its memory is asked for by the work itself, which knows how to wait.
+		room, _ := c.rt.config.Memory.Try(c.rt.holder(l.Stream.Scope), memory.Work, 0)
+		c.start(l, room, asked)
+	}
+	return claimed, nil
 }
 
 func (c *crew) takeSlots(n int) int {
@@ -195,32 +253,77 @@ func (c *crew) takeSlots(n int) int {
 	return n
 }
 
-// renew keeps the leases alive until ctx ends. Work whose lease could not be renewed in time stops: another node may have
-// it by then.
+// renew keeps the leases alive until ctx ends. It only ever prolongs: watch ends work, whatever becomes of a renewal.
 func (c *crew) renew(ctx context.Context) error {
-	every := time.NewTicker(c.rt.config.Lease * 3 / 10)
+	next := time.NewTimer(c.part(renewAfter))
+	defer next.Stop()
+	for {
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			return nil
+		}
+		began := time.Now()
+		busy := c.renewAll(ctx)
+		pause := c.part(renewAfter)
+		if busy {
+			// Others use the rows for a moment only.
+			pause /= 6
+		}
+		next.Reset(max(pause-time.Since(began), time.Millisecond))
+	}
+}
+
+// renewAll asks for all leases at once, and reports whether some could not be had now.
+func (c *crew) renewAll(ctx context.Context) (busy bool) {
+	ctx, cancel := context.WithTimeout(ctx, c.part(renewWithin))
+	defer cancel()
+	held := c.held()
+	asked, at := monotonic(), c.rt.config.Now()
+	answer, err := c.rt.store.Renew(ctx, c.owner, held)
+	if err != nil {
+		if ctx.Err() == nil || len(held) > 0 {
+			c.rt.config.Log.Warn("renew leases", "held", len(held), "error", err)
+		}
+		return false
+	}
+	c.rt.clock.heard(at, c.rt.config.Now(), answer.Now)
+	stale := map[int64]bool{}
+	for _, l := range answer.Busy {
+		stale[l.Row] = true
+	}
+	c.each(held, func(j *job) {
+		if !stale[j.lease.Row] {
+			j.asked.Store(max(asked, j.asked.Load()))
+		}
+	})
+	c.each(answer.Lost, func(j *job) { j.end(ErrFenced) })
+	c.each(answer.Aborted, (*job).abort)
+	return len(answer.Busy) > 0
+}
+
+// watch stops work whose lease may soon be another's. It asks nobody and waits for nothing, so nothing can keep it from
+// that; a node that was stopped finds out here when it goes on.
+func (c *crew) watch(ctx context.Context) error {
+	every := time.NewTicker(c.rt.config.Lease / 50)
 	defer every.Stop()
-	renewed := time.Now()
 	for {
 		select {
 		case <-every.C:
 		case <-ctx.Done():
 			return nil
 		}
-		asked := time.Now()
-		held := c.held()
-		answer, err := c.rt.store.Renew(ctx, c.owner, held)
-		if err == nil {
-			renewed = asked
-			c.each(answer.Lost, func(j *job) { j.end(ErrFenced) })
-			c.each(answer.Aborted, (*job).abort)
-			continue
-		}
-		c.rt.config.Log.Warn("renew leases", "held", len(held), "error", err)
-		if time.Since(renewed) > c.rt.config.Lease {
-			c.each(held, func(j *job) { j.end(errLapsed) })
-		}
+		c.everyJob(func(j *job) { j.lapsed() })
 	}
+}
+
+// lapsed reports whether the work must stop because its lease was not renewed in time, and stops it.
+func (j *job) lapsed() bool {
+	if time.Duration(monotonic()-j.asked.Load()) < j.crew.part(stopAfter) {
+		return false
+	}
+	j.end(errLapsed)
+	return true
 }
 
 func (c *crew) held() []Lease {
@@ -245,9 +348,19 @@ func (c *crew) each(leases []Lease, fn func(*job)) {
 
 // drain waits until all work has come to a recorded point and is released; after the timeout it is cut off.
 func (c *crew) drain(timeout time.Duration) {
-	late := time.AfterFunc(timeout, func() { c.each(c.held(), func(j *job) { j.end(errStopped) }) })
+	late := time.AfterFunc(timeout, func() { c.endAll(errStopped) })
 	defer late.Stop()
 	c.work.Wait()
+}
+
+func (c *crew) endAll(cause error) { c.everyJob(func(j *job) { j.end(cause) }) }
+
+func (c *crew) everyJob(fn func(*job)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, j := range c.active {
+		fn(j)
+	}
 }
 
 func (j *job) abort() {
@@ -257,13 +370,30 @@ func (j *job) abort() {
 	}
 }
 
-// work does what the stream's kind asks for.
+// work does what the stream's kind asks for, when there is room for it.
 func (j *job) work() {
+	l := j.lease
+	if j.afford(needed(l.Submission.Bytes, l.Stored)) != nil {
+		j.parkForRoom()
+		return
+	}
 	if j.lease.Stream.Kind == KindRun {
 		j.workRun()
 		return
 	}
 	j.workAgent()
+}
+
+// withInput is a submission with what it was given, which is fetched where the lease came without it.
+func (j *job) withInput(b Submission) (Submission, error) {
+	if b.Bytes == 0 || b.Input != nil {
+		return b, nil
+	}
+	ctx, cancel := j.crew.rt.within(j.ctx)
+	defer cancel()
+	var err error
+	b.Input, err = j.crew.rt.store.Input(ctx, j.lease, b)
+	return b, err
 }
 
 // rest gives the slot back while the job only waits, so that waiting work never starves other work.
@@ -277,18 +407,29 @@ func (j *job) rest(wait func()) {
 }
 
 // giveBack releases the lease, and tries again while the store cannot answer: a lease that is neither held nor released
-// would wait for its lapse, or on SQLite for a restart.
-func (j *job) giveBack(until time.Time, reason string) {
+// would wait for its lapse, or on SQLite for a restart. A store that failed is not asked again.
+func (j *job) giveBack(r Release) {
+	rt := j.crew.rt
 	began := time.Now()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		err := j.crew.rt.store.Release(context.WithoutCancel(j.ctx), j.lease, until, reason)
-		if err == nil || errors.Is(err, ErrFenced) {
+		err := j.release(r)
+		if err == nil || errors.Is(err, ErrFenced) || rt.State() == Failed {
 			return
 		}
-		j.crew.rt.config.Log.Error("release lease", "stream", j.lease.Stream, "error", err)
-		if j.crew.stopping() && time.Since(began) > j.crew.rt.config.StopTimeout {
+		rt.config.Log.Error("release lease", "stream", j.lease.Stream, "error", err)
+		if j.crew.stopping() && time.Since(began) > rt.config.StopTimeout {
 			return
 		}
-		time.Sleep(pause)
+		select {
+		case <-rt.failed:
+		case <-time.After(pause):
+		}
+		r.After = max(0, r.After-pause)
 	}
+}
+
+func (j *job) release(r Release) error {
+	ctx, cancel := j.crew.rt.within(context.WithoutCancel(j.ctx))
+	defer cancel()
+	return j.crew.rt.store.Release(ctx, j.lease, r)
 }

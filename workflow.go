@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 )
 
@@ -81,7 +83,27 @@ func (wf *Workflow) CheckInput(input json.RawMessage) error {
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
+	if err := checkShape(input); err != nil {
+		return err
+	}
 	return wf.input.check(input)
+}
+
+// Bounds of an input, beside its length: what it is taken apart into takes many times as much.
+const (
+	inputValues = 1_000_000
+	inputDepth  = 1_000
+)
+
+func checkShape(input []byte) error {
+	values, depth := memory.Shape(input)
+	switch {
+	case values > inputValues:
+		return fault.New(fault.InvalidJSON, "The input has too many values.", fmt.Sprintf("At most %d.", inputValues))
+	case depth > inputDepth:
+		return fault.New(fault.InvalidJSON, "The input lies too deep.", fmt.Sprintf("At most %d.", inputDepth))
+	}
+	return nil
 }
 
 // decodeInput reads what was validated. encoding/json would join the values of a repeated key, or stumble over the first of

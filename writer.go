@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 )
 
@@ -29,6 +30,8 @@ type writer[R any] struct {
 	rt    *Runtime
 	lease Lease
 	form  form[R]
+	room  *memory.Grant
+	stale func() bool // whether the lease may be another's by now
 	lost  func(error) // told once when an append did not go through
 	mark  func()      // told when an append finds an abort mark
 
@@ -49,8 +52,9 @@ type writer[R any] struct {
 	err      error
 }
 
-func newWriter[R any](rt *Runtime, l Lease, f form[R]) *writer[R] {
-	return &writer[R]{rt: rt, lease: l, form: f, kick: make(chan struct{}, 1), head: l.Tail.Head, last: rt.config.Now()}
+func newWriter[R any](j *job, f form[R]) *writer[R] {
+	rt, l := j.crew.rt, j.lease
+	return &writer[R]{rt: rt, lease: l, form: f, room: j.room, stale: j.lapsed, kick: make(chan struct{}, 1), head: l.Tail.Head, last: rt.config.Now()}
 }
 
 // add gathers records. It returns once they are gathered, or durable where much waits: that is the back-pressure on whoever
@@ -187,7 +191,7 @@ func (w *writer[R]) append(batch []R, c Commit) error {
 	err := w.form.lay(&c, before, batch)
 	var appended Appended
 	if err == nil {
-		appended, err = w.rt.store.Append(context.Background(), w.lease, c)
+		appended, err = w.put(c)
 	}
 	w.mu.Lock()
 	if err != nil {
@@ -215,6 +219,18 @@ func (w *writer[R]) append(batch []R, c Commit) error {
 		w.mark()
 	}
 	return nil
+}
+
+// put appends, within half a lease. What work does whose lease may be another's is not recorded, whether or not anybody has
+// it yet.
+func (w *writer[R]) put(c Commit) (Appended, error) {
+	if w.stale() {
+		return Appended{}, errLapsed
+	}
+	ctx, cancel := w.rt.within(context.Background())
+	defer cancel()
+	w.room.Force(int64(len(c.Data)))
+	return w.rt.store.Append(ctx, w.lease, c)
 }
 
 // publish hands the batch to the stream's readers on this node, those who may come too.

@@ -294,6 +294,26 @@ func (e entry) text() (text string) {
 	return text
 }
 
+// entryBytes is what an entry takes beside its texts.
+const entryBytes = 512
+
+// Bytes is about how much text the state holds, and what is built around it.
+func (s *State) Bytes() int64 {
+	var n int64
+	for _, t := range s.threads {
+		for _, e := range t.entries {
+			n += int64(e.size()) + entryBytes
+		}
+		if t.reply != nil {
+			n += int64(t.reply.size()) + entryBytes
+			for _, p := range t.reply.Parts {
+				n += int64(cap(p.grown))
+			}
+		}
+	}
+	return n
+}
+
 // Tokens is how many tokens the model's context holds, as the provider counted last and bytes divided by four since.
 func (t *Thread) Tokens() int {
 	total := 0

@@ -118,13 +118,13 @@ func (in *instance) prompt(w http.ResponseWriter, r *http.Request) {
 		in.fail(w, r, err)
 		return
 	}
-	sent, err := in.bodies.read(r)
+	sent, err := in.readBody(w, r, in.stream.Scope, in.MaxBody)
 	if err != nil {
 		in.fail(w, r, err)
 		return
 	}
 	defer sent.release()
-	message, err := conversation.ParseMessage(sent.value)
+	message, err := in.parse(sent)
 	if err != nil {
 		in.fail(w, r, err)
 		return
@@ -135,6 +135,27 @@ func (in *instance) prompt(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in.accepted(w, r, prompted)
+}
+
+// What a message takes beside its body: taken apart, and its text once more on its way into the store.
+const (
+	parseTimes  = 1
+	admitsTimes = 3
+)
+
+// parse reads the message when there is memory for it, and for what admits it.
+func (in *instance) parse(sent *body) (conversation.Message, error) {
+	if err := sent.room.Grow(parseTimes * int64(len(sent.value))); err != nil {
+		return conversation.Message{}, noRoom(err, in.MaxBody)
+	}
+	message, err := conversation.ParseMessage(sent.value)
+	if err != nil {
+		return message, err
+	}
+	if err := sent.room.Grow(admitsTimes * int64(len(message.Body))); err != nil {
+		return message, noRoom(err, in.MaxBody)
+	}
+	return message, nil
 }
 
 // accepted says where the reply can be read. A replayed prompt is answered with the same bytes: what the store keeps of the
@@ -170,25 +191,6 @@ func (in *instance) view(w http.ResponseWriter, r *http.Request) {
 	default:
 		in.fail(w, r, fault.Invalid("view must be history or updates."))
 	}
-}
-
-func (in *instance) history(w http.ResponseWriter, r *http.Request, q query) {
-	if err := checkHistoryQuery(q); err != nil {
-		in.fail(w, r, err)
-		return
-	}
-	snapshot, head, err := in.scoped().Conversation(r.Context(), in.stream.Name, in.stream.ID)
-	if err != nil {
-		in.failRead(w, r, err)
-		return
-	}
-	body, err := snapshot.Encode()
-	if err != nil {
-		in.fail(w, r, err)
-		return
-	}
-	setPage(w.Header(), stream.Frame{Next: head, Tail: true})
-	writeWhole(w, body)
 }
 
 func (in *instance) updates(w http.ResponseWriter, r *http.Request, q query) {

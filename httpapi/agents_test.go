@@ -580,8 +580,10 @@ func TestStoreErrorBeforeTheHeadOfUpdatesIsAnAnswer(t *testing.T) {
 	for _, read := range []string{"", "?view=updates&offset=-1", "?view=updates&offset=-1&live=long-poll", "?view=updates&offset=-1&live=sse"} {
 		store.fail(errors.New("disk on fire"))
 		s.get(t, path+read).wants(t, 500, "internal_error")
-		store.fail(fmt.Errorf("read: %w", svc.ErrBusy))
-		s.get(t, path+read).wants(t, 503, "runtime_unavailable")
+		for _, passing := range []error{svc.ErrBusy, svc.ErrUnavailable} {
+			store.fail(fmt.Errorf("read: %w", passing))
+			s.get(t, path+read).wants(t, 503, "runtime_unavailable")
+		}
 		store.fail(fmt.Errorf("read: %w", svc.ErrNoStream))
 		s.get(t, path+read).wants(t, 404, "stream_not_found")
 	}

@@ -9,53 +9,89 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 )
 
-// bodies reads request bodies, each up to most bytes, and all that are held at one time up to limit.
+// bodies reads request bodies. All that are held at one time stay below limit, those of one holder below its share, and each
+// takes from the budget of the runtime what it takes to read it.
 type bodies struct {
-	most  int64
-	limit int64
-	held  atomic.Int64
+	most  int64 // of one body
+	limit int64 // of all
+
+	mu   sync.Mutex
+	held int64
+	by   map[string]int64 // holder → bytes
 }
 
-// body is a request's JSON, nothing where it had none. It counts against the limit until it is released.
+// share is how much of the limit one holder may have: a quarter, or one body. Where scopes are not used there is one holder,
+// which may have everything.
+func (b *bodies) share(holder string) int64 {
+	if holder == "" {
+		return b.limit
+	}
+	return max(b.limit/4, b.most)
+}
+
+// take counts bytes that arrived, and reports whether there was room for them. They are counted all the same.
+func (b *bodies) take(holder string, n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held += n
+	if b.by == nil {
+		b.by = map[string]int64{}
+	}
+	if b.by[holder] += n; b.by[holder] <= 0 {
+		delete(b.by, holder)
+	}
+	return b.held <= b.limit && b.by[holder] <= b.share(holder)
+}
+
+// body is a request's JSON, nothing where it had none. It counts against the limits until it is released.
 type body struct {
 	raw   []byte          // as sent
 	value json.RawMessage // as it is kept; nil: no body
-	from  *bodies
+
+	from   *bodies
+	holder string
+	room   *memory.Grant
 }
 
-func (b body) release() {
+func (b *body) release() {
 	if b.from != nil {
-		b.from.held.Add(-int64(len(b.raw)))
+		b.from.take(b.holder, -int64(len(b.raw)))
+		b.room.Release()
 	}
 }
 
-// read reads the body of a request that may have one.
-func (b *bodies) read(r *http.Request) (body, error) {
+// bodyTimes is what a body takes while it is read: as it was sent, and as it is kept.
+const bodyTimes = 2
+
+// readBody reads the body of a request to a scope, of so many bytes at most.
+func (a *api) readBody(w http.ResponseWriter, r *http.Request, scope string, most int64) (*body, error) {
 	if hasNoBody(r) {
-		return body{}, nil
+		return &body{}, nil
 	}
 	if err := checkMediaType(r); err != nil {
-		return body{}, err
+		return nil, err
 	}
-	if r.ContentLength > b.most {
-		return body{}, tooLarge(b.most)
+	if r.ContentLength > most {
+		return nil, tooLarge(most)
 	}
-	if r.ContentLength > b.limit-b.held.Load() {
-		return body{}, fault.NotAvailable("busy")
+	room, err := a.rt.In(scope).Room(memory.Bodies, 0)
+	if err != nil {
+		return nil, noRoom(err, most)
 	}
-	read := body{from: b}
-	var err error
-	if read.raw, err = b.gather(r.Body, r.ContentLength); err == nil {
+	read := &body{from: &a.bodies, holder: a.rt.In(scope).Holder(), room: room}
+	err = read.gather(r.Body, newPatience(w), r.ContentLength, most)
+	if err == nil {
 		read.value, err = parseJSON(read.raw)
 	}
 	if err != nil {
 		read.release()
-		return body{}, err
+		return nil, err
 	}
 	return read, nil
 }
@@ -79,28 +115,44 @@ func checkMediaType(r *http.Request) error {
 
 const firstRead = 4 << 10
 
-// gather reads to the end. Memory and limit are taken as bytes arrive, not as they are announced: a client that announces
+// gather reads to the end. Memory and limits are taken as bytes arrive, not as they are announced: a client that announces
 // much and sends nothing holds nothing.
-func (b *bodies) gather(r io.Reader, announced int64) ([]byte, error) {
-	var raw []byte
+func (b *body) gather(r io.Reader, p *patience, announced, most int64) error {
+	defer p.end()
 	for {
-		if len(raw) == cap(raw) {
-			raw = grow(raw, announced)
+		if len(b.raw) == cap(b.raw) {
+			b.raw = grow(b.raw, announced)
 		}
-		n, err := r.Read(raw[len(raw):cap(raw)])
-		raw = raw[:len(raw)+n]
-		held := b.held.Add(int64(n))
+		p.allow(int64(len(b.raw)))
+		n, err := r.Read(b.raw[len(b.raw):cap(b.raw)])
+		b.raw = b.raw[:len(b.raw)+n]
+		fits := b.from.take(b.holder, int64(n))
 		switch {
-		case int64(len(raw)) > b.most:
-			return raw, tooLarge(b.most)
-		case held > b.limit:
-			return raw, fault.NotAvailable("busy")
+		case int64(len(b.raw)) > most:
+			return tooLarge(most)
+		case !fits:
+			return fault.NotAvailable("busy")
+		}
+		if err := b.room.Grow(bodyTimes * int64(n)); err != nil {
+			return noRoom(err, most)
+		}
+		switch {
 		case errors.Is(err, io.EOF):
-			return raw, nil
+			return nil
 		case err != nil:
-			return raw, unreadable(err)
+			return unreadable(err)
+		case p.over(int64(len(b.raw))):
+			return invalidJSON(errors.New("the body came too slowly"))
 		}
 	}
+}
+
+// noRoom is the refusal of what there is no memory for: now, or ever.
+func noRoom(err error, most int64) error {
+	if errors.Is(err, memory.ErrTooLarge) {
+		return tooLarge(most)
+	}
+	return fault.NotAvailable("busy").Because(err)
 }
 
 // grow doubles, but not beyond what was announced and the byte that finds its end.

@@ -34,8 +34,12 @@ var statuses = map[string]int{
 
 // fail answers with an error. What nobody foresaw is logged under the request's id, and its text stays here.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, svc.ErrBusy) {
+	switch {
+	case errors.Is(err, svc.ErrBusy):
 		err = fault.NotAvailable("busy").Because(err)
+	case errors.Is(err, svc.ErrUnavailable) && fault.From(err).Type == fault.Internal:
+		a.Log.WarnContext(r.Context(), "store not available", "request_id", w.Header().Get(headerRequestID), "error", err)
+		err = fault.NotAvailable(string(svc.Failed)).Because(err)
 	}
 	f := fault.From(err)
 	status, known := statuses[f.Type]

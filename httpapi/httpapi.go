@@ -23,8 +23,10 @@ type Config struct {
 	RequestID func(*http.Request) string
 	// MaxBody is the longest body that is read, in bytes. Defaults to 64 MiB.
 	MaxBody int64
-	// MaxBuffered bounds the bodies held at one time, in bytes; a request that would pass it is refused at once. Defaults
-	// to 256 MiB.
+	// MaxInput is the longest input of a workflow, in bytes. Defaults to 8 MiB.
+	MaxInput int64
+	// MaxBuffered bounds the bodies held at one time, in bytes, and a quarter of it those of one holder; a request that would
+	// pass it is refused at once. Defaults to 256 MiB.
 	MaxBuffered int64
 	// LongPoll is how long a read waits for news. Defaults to 30 seconds.
 	LongPoll time.Duration
@@ -45,6 +47,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxBody <= 0 {
 		c.MaxBody = 64 << 20
+	}
+	if c.MaxInput <= 0 {
+		c.MaxInput = 8 << 20
 	}
 	if c.MaxBuffered <= 0 {
 		c.MaxBuffered = 256 << 20

@@ -82,6 +82,12 @@ func (rd *reader) head(w http.ResponseWriter, r *http.Request) {
 
 // catchUp answers with one page, at once.
 func (rd *reader) catchUp(w http.ResponseWriter, r *http.Request, asked readQuery) {
+	room, err := rd.pageRoom(r)
+	if err != nil {
+		rd.fail(w, r, err)
+		return
+	}
+	defer room.Release()
 	page, err := rd.page(r.Context(), asked)
 	if err != nil {
 		rd.failRead(w, r, err)
@@ -93,6 +99,7 @@ func (rd *reader) catchUp(w http.ResponseWriter, r *http.Request, asked readQuer
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
+	room.Resize(int64(len(page.JSON())))
 	rd.writePage(w, asked, page)
 }
 
@@ -108,7 +115,9 @@ func (rd *reader) page(ctx context.Context, asked readQuery) (stream.Frame, erro
 
 // longPoll answers with the next page, or with none when the wait was in vain.
 func (rd *reader) longPoll(w http.ResponseWriter, r *http.Request, asked readQuery) {
-	page, err := rd.nextPage(r.Context(), asked.after)
+	f := rd.rt.Follow(rd.stream)
+	defer f.Close()
+	page, err := rd.nextPage(r.Context(), f, asked.after)
 	if err != nil {
 		rd.failRead(w, r, err)
 		return
@@ -126,9 +135,7 @@ func (rd *reader) longPoll(w http.ResponseWriter, r *http.Request, asked readQue
 }
 
 // nextPage waits until there is something to tell, for as long as a long-poll may take.
-func (rd *reader) nextPage(ctx context.Context, after stream.Offset) (stream.Frame, error) {
-	f := rd.rt.Follow(rd.stream)
-	defer f.Close()
+func (rd *reader) nextPage(ctx context.Context, f *svc.Follower, after stream.Offset) (stream.Frame, error) {
 	over, leave := time.Now().Add(rd.LongPoll), rd.newFarewell()
 	timer := time.NewTimer(rd.LongPoll)
 	defer timer.Stop()

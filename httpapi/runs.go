@@ -24,6 +24,7 @@ func (a *api) run(x *exchange, r *http.Request, params []string) {
 type exposedRun struct {
 	reader
 	workflow *svc.Workflow
+	size     int64 // of its input and outcome
 }
 
 // runManner is how a run's stream is read. A run that was found and whose stream is gone was dropped meanwhile.
@@ -50,7 +51,7 @@ func (a *api) findRun(r *http.Request, segment string) (*exposedRun, error) {
 	if strings.ContainsRune(id, 0) {
 		return nil, runNotFound(id) // no database is asked for a text that it cannot hold
 	}
-	found, err := a.rt.In(scope).FindRun(r.Context(), id)
+	found, size, err := a.rt.In(scope).FindRun(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (a *api) findRun(r *http.Request, segment string) (*exposedRun, error) {
 	if wf == nil || wf.Runs == nil {
 		return nil, runNotFound(id)
 	}
-	return &exposedRun{reader: reader{a, found, runManner}, workflow: wf}, nil
+	return &exposedRun{reader: reader{a, found, runManner}, workflow: wf, size: size}, nil
 }
 
 func runNotFound(id string) error {
@@ -79,6 +80,12 @@ func (run *exposedRun) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (run *exposedRun) record(w http.ResponseWriter, r *http.Request) {
+	room, err := run.room(r, recordTimes*run.size)
+	if err != nil {
+		run.fail(w, r, err)
+		return
+	}
+	defer room.Release()
 	found, err := run.rt.In(run.stream.Scope).GetRun(r.Context(), run.stream.ID)
 	if err != nil {
 		run.fail(w, r, err)

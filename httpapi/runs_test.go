@@ -52,6 +52,7 @@ func TestStoreErrorBeforeTheHeadIsAnAnswer(t *testing.T) {
 	var store *ailing
 	s := newServer(t, settings{wrap: func(inner svc.Store) svc.Store { store = &ailing{Store: inner}; return store }})
 	id := s.begun(t, "chatty", `{"n":1,"delay":40000}`)
+	eventually(t, "the run is parked", func() bool { return s.rt.Working() == 0 })
 	for _, mode := range modes {
 		store.fail(errors.New("disk on fire"))
 		got := s.get(t, "/runs/"+id+mode)
@@ -59,8 +60,10 @@ func TestStoreErrorBeforeTheHeadIsAnAnswer(t *testing.T) {
 		if strings.Contains(got.body, "fire") {
 			t.Errorf("the cause is told: %s", got.body)
 		}
-		store.fail(fmt.Errorf("read: %w", svc.ErrBusy))
-		s.get(t, "/runs/"+id+mode).wants(t, 503, "runtime_unavailable")
+		for _, passing := range []error{svc.ErrBusy, svc.ErrUnavailable} {
+			store.fail(fmt.Errorf("read: %w", passing))
+			s.get(t, "/runs/"+id+mode).wants(t, 503, "runtime_unavailable")
+		}
 		store.fail(fmt.Errorf("read: %w", svc.ErrNoStream))
 		s.get(t, "/runs/"+id+mode).wants(t, 404, "run_not_found")
 	}

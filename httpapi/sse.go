@@ -115,6 +115,7 @@ func (c *connection) tell() bool {
 	c.allow(now)
 	taken := c.write(c.page.SSE()) && c.writeControl(now) && c.pulse(now)
 	c.page = stream.Frame{}
+	c.follower.Free()
 	if taken && (c.tail || c.unsent >= gatherPages) {
 		taken = c.flush()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/workflow"
 )
 
@@ -68,13 +69,13 @@ func (a *api) invoke(w http.ResponseWriter, r *http.Request, wf *svc.Workflow, s
 		a.fail(w, r, err)
 		return
 	}
-	sent, err := a.bodies.read(r)
+	sent, err := a.readBody(w, r, scope, min(a.MaxInput, a.MaxBody))
 	if err != nil {
 		a.fail(w, r, err)
 		return
 	}
 	defer sent.release()
-	if err := wf.CheckInput(sent.value); err != nil {
+	if err := a.checkInput(wf, sent); err != nil {
 		a.fail(w, r, err)
 		return
 	}
@@ -86,6 +87,20 @@ func (a *api) invoke(w http.ResponseWriter, r *http.Request, wf *svc.Workflow, s
 		return
 	}
 	a.answerInvoked(w, r, invoked)
+}
+
+// checkInput refuses an input that is more than could be taken apart, or that the workflow would not take. What it is taken
+// apart into is let go again.
+func (a *api) checkInput(wf *svc.Workflow, sent *body) error {
+	if sent.value == nil {
+		return wf.CheckInput(nil)
+	}
+	n := memory.Decoded(sent.value)
+	if err := sent.room.Grow(n); err != nil {
+		return noRoom(err, a.MaxInput)
+	}
+	defer sent.room.Resize(sent.room.Size() - n)
+	return wf.CheckInput(sent.value)
 }
 
 const headerKey, headerReplayed = "Idempotency-Key", "Idempotency-Replayed"

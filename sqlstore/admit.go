@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/stream"
@@ -22,51 +20,45 @@ var errRaced = errors.New("idempotency key raced")
 
 // Admit adds one submission to a stream.
 func (s *Store) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error) {
+	if !storableStream(a.Stream) {
+		return svc.Receipt{}, fmt.Errorf("admit: %w", sqldb.ErrText)
+	}
+	admit := s.admitSQLite
 	if s.db.Dialect() == sqldb.Postgres {
-		if !storableStream(a.Stream) {
-			return svc.Receipt{}, fmt.Errorf("admit: a name or id that cannot be stored")
-		}
-		if a.Run && a.Key == nil && len(a.Blobs) == 0 && !a.Replay {
-			receipt, err := s.admitRunPostgres(ctx, a)
-			if !errors.Is(err, pgx.ErrNoRows) {
-				return receipt, err
-			}
-		}
+		admit = s.admitPostgres
 	}
 	for {
-		receipt, held, err := s.admit(ctx, a)
+		receipt, held, err := admit(ctx, a)
 		if errors.Is(err, errRaced) {
 			continue
 		}
-		if err == nil && !receipt.Replayed {
-			if !held {
-				s.admitted(receipt)
-			}
-			if a.Opening != nil {
-				s.hub.signal(svc.Topic{Stream: a.Stream, Of: svc.Head})
-			}
+		if err != nil {
+			return svc.Receipt{}, err
 		}
-		return receipt, err
+		if !receipt.Replayed {
+			s.admitted(a, receipt, held)
+		}
+		return receipt, nil
 	}
 }
 
-// admitted wakes who waits for work, unless the work came with its lease.
-func (s *Store) admitted(r svc.Receipt) {
-	if r.Lease == nil {
+// admitted wakes whoever waits for work, unless the work came with its lease, or waits behind other work that is held: its
+// settlement brings it, and a claim would find nothing.
+func (s *Store) admitted(a svc.Admission, r svc.Receipt, held bool) {
+	if r.Lease == nil && !held {
 		s.hub.signal(svc.Topic{Of: svc.Ready})
 	}
+	if a.Opening != nil {
+		s.hub.signal(svc.Topic{Stream: a.Stream, Of: svc.Head})
+	}
 }
 
-// admit says too whether the work waits behind other work that somebody holds: its settlement brings it, and a claim would
-// find nothing.
-func (s *Store) admit(ctx context.Context, a svc.Admission) (receipt svc.Receipt, held bool, err error) {
+// admitSQLite says too whether the work waits behind other work that is held.
+func (s *Store) admitSQLite(ctx context.Context, a svc.Admission) (receipt svc.Receipt, held bool, err error) {
 	var refused error
 	err = s.write(ctx, "admit", func(tx *sqldb.Tx) (err error) {
 		receipt, held, refused = svc.Receipt{}, false, nil
-		now, err := s.now(tx)
-		if err != nil {
-			return err
-		}
+		now := s.config.Now().UnixMilli()
 		if a.Key != nil {
 			var found bool
 			receipt, found, refused, err = s.replayed(tx, a, now)
@@ -81,41 +73,67 @@ func (s *Store) admit(ctx context.Context, a svc.Admission) (receipt svc.Receipt
 		receipt, held, err = s.enqueue(tx, a, now)
 		return err
 	})
-	if refused != nil {
+	switch {
+	case err != nil:
+		return svc.Receipt{}, false, err
+	case refused != nil:
 		return svc.Receipt{}, false, refused
 	}
-	return receipt, held, err
+	return receipt, held, nil
 }
 
 const findKey = `
 SELECT t.kind, t.name, t.instance, b.stream, b.seq, b.id, b.tail, b.admitted_at, b.body_hash, b.outcome IS NOT NULL
-FROM submissions b JOIN streams t ON t.id = b.stream WHERE b.idem = $1`
+FROM submissions b JOIN streams t ON t.id = b.stream WHERE b.idem = `
 
 const forgetKey = `UPDATE submissions SET idem = NULL WHERE stream = $1 AND seq = $2`
 
+// first is what is kept of a key's first admission.
+type first struct {
+	row, seq, tail, at int64
+	kind               string
+	receipt            svc.Receipt
+	hash               []byte
+	settled            bool
+}
+
+func (f *first) fields() []any {
+	r := &f.receipt
+	return []any{&f.kind, &r.Stream.Name, &r.Stream.ID, &f.row, &f.seq, &r.Submission, &f.tail, &f.at, &f.hash, &f.settled}
+}
+
+// forgotten reports whether the key is past its age and its work has settled.
+func (s *Store) forgotten(f first, now int64) bool {
+	return f.settled && f.at < now-s.config.IdempotencyAge.Milliseconds()
+}
+
+// again is the first receipt, for an admission with the same body.
+func (f first) again(a svc.Admission) (svc.Receipt, error) {
+	if !bytes.Equal(f.hash, a.Key.Hash) {
+		return svc.Receipt{}, svc.ErrConflict
+	}
+	r := f.receipt
+	r.Stream.Scope, r.Stream.Kind = a.Stream.Scope, svc.Kind(f.kind)
+	r.Offset, r.AdmittedAt, r.Replayed = stream.Offset(f.tail), unixMilli(f.at), true
+	return r, nil
+}
+
 // replayed finds the first receipt of a key. A key past its age whose work has settled is forgotten here.
 func (s *Store) replayed(tx *sqldb.Tx, a svc.Admission, now int64) (r svc.Receipt, found bool, refused, err error) {
-	var row, seq, tail, at int64
-	var kind string
-	var hash []byte
-	var settled bool
-	r.Stream.Scope = a.Stream.Scope
-	err = tx.QueryRow(findKey, idem(a)).Scan(&kind, &r.Stream.Name, &r.Stream.ID, &row, &seq, &r.Submission, &tail, &at, &hash, &settled)
+	var f first
+	err = tx.QueryRow(findKey+"$1", idem(a)).Scan(f.fields()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, false, nil, nil
 	}
 	if err != nil {
 		return r, false, nil, err
 	}
-	if settled && at < now-s.config.IdempotencyAge.Milliseconds() {
-		_, err = tx.Exec(forgetKey, row, seq)
+	if s.forgotten(f, now) {
+		_, err = tx.Exec(forgetKey, f.row, f.seq)
 		return r, false, nil, err
 	}
-	if !bytes.Equal(hash, a.Key.Hash) {
-		return r, true, svc.ErrConflict, nil
-	}
-	r.Stream.Kind, r.Offset, r.AdmittedAt, r.Replayed = svc.Kind(kind), stream.Offset(tail), unixMilli(at), true
-	return r, true, nil, nil
+	r, refused = f.again(a)
+	return r, true, refused, nil
 }
 
 // idem joins the scope and the key: no scope holds a zero byte where it could be mistaken, its length stands before it.
@@ -135,24 +153,25 @@ type place struct {
 	owner                        sql.NullString
 	empty                        bool // it holds no batch
 	held                         bool // somebody works on what waits before
+	stored                       int64
 	tail                         svc.Tail
 }
 
 const (
 	insertStream = `
-INSERT INTO streams (scope, kind, name, instance, head, next_seq, ready_at, epoch, owner, used_at)
-VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9) ON CONFLICT (scope, kind, name, instance) DO NOTHING RETURNING id`
+INSERT INTO streams (scope, kind, name, instance, head, next_seq, ready_at, epoch, owner, used_at, bytes)
+VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $9, $10) ON CONFLICT (scope, kind, name, instance) DO NOTHING RETURNING id`
 	selectStream = `
-SELECT id, head, next_seq, done_seq, epoch, owner, dropped, part, open_from, context_from, messages FROM streams
+SELECT id, head, next_seq, done_seq, epoch, owner, dropped, part, open_from, context_from, messages, bytes FROM streams
 WHERE scope = $1 AND kind = $2 AND name = $3 AND instance = $4`
 	updateStream = `
 UPDATE streams SET head = $2, next_seq = next_seq + 1, ready_at = CASE WHEN $3 THEN $4 ELSE ready_at END, epoch = $5, owner = $6,
-  used_at = $7, dropped = FALSE WHERE id = $1`
+  used_at = $7, dropped = FALSE, bytes = bytes + $8 WHERE id = $1`
 	insertSubmission = `
 INSERT INTO submissions (stream, seq, id, kind, input, tail, admitted_at, idem, body_hash)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (idem) WHERE idem IS NOT NULL DO NOTHING`
 	insertRun = `
-INSERT INTO runs (scope, id, stream, workflow, status, started_at) VALUES ($1, $2, $3, $4, 'active', $5)`
+INSERT INTO runs (scope, id, stream, workflow, status, started_at, started_by) VALUES ($1, $2, $3, $4, 'active', $5, $6)`
 	insertBatch = `
 INSERT INTO batches (stream, last, part, n, at, data) VALUES ($1, $2, $3, $4, $5, $6)`
 	insertBlob = `
@@ -188,7 +207,7 @@ func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (r svc.Receipt
 		return r, false, errRaced
 	}
 	if a.Run {
-		if _, err := tx.Exec(insertRun, a.Stream.Scope, a.Stream.ID, p.row, a.Stream.Name, at); err != nil {
+		if _, err := tx.Exec(insertRun, a.Stream.Scope, a.Stream.ID, p.row, a.Stream.Name, at, textual(a.StartedBy)); err != nil {
 			return r, false, err
 		}
 	}
@@ -197,7 +216,7 @@ func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (r svc.Receipt
 	}
 	r = receiptOf(a, p.head, at)
 	if leased {
-		r.Lease = firstLease(a, p, seq, at)
+		r.Lease = firstLease(a, p, seq, at, now)
 	}
 	return r, p.held, nil
 }
@@ -220,18 +239,18 @@ func receiptOf(a svc.Admission, head, at int64) svc.Receipt {
 	return svc.Receipt{Stream: a.Stream, Submission: a.Submission, Offset: stream.Offset(head), AdmittedAt: unixMilli(at)}
 }
 
-func firstLease(a svc.Admission, p place, seq, at int64) *svc.Lease {
+func firstLease(a svc.Admission, p place, seq, at, now int64) *svc.Lease {
 	tail := p.tail
 	tail.Head = stream.Offset(p.head)
 	return &svc.Lease{
-		Stream: a.Stream, Epoch: p.epoch, Owner: ownerName(*a.Owner), Row: p.row, Tail: tail,
+		Stream: a.Stream, Epoch: p.epoch, Owner: ownerName(*a.Owner), Row: p.row, Now: unixMilli(now), Tail: tail, Stored: p.stored,
 		Submission: svc.Submission{
-			ID: a.Submission, Seq: seq, Kind: a.Kind, Input: a.Input, AdmittedAt: unixMilli(at), State: svc.StateRunning,
+			ID: a.Submission, Seq: seq, Kind: a.Kind, Input: a.Input, Bytes: int64(len(a.Input)), AdmittedAt: unixMilli(at), State: svc.StateRunning,
 		},
 	}
 }
 
-// takePlace makes the stream's row or locks the one there is, and counts the submission into its queue. A run is new, so
+// takePlace makes the stream's row or takes the one there is, and counts the submission into its queue. A run is new, so
 // its row is tried first.
 func (s *Store) takePlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, leased bool, err error) {
 	if a.Run {
@@ -251,7 +270,7 @@ func (s *Store) takePlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, le
 }
 
 func (s *Store) newPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, leased bool, err error) {
-	p = place{head: -1, next: 1, empty: true, tail: freshTail}
+	p = place{head: -1, next: 1, empty: true, tail: freshTail, stored: stored(a, true)}
 	if a.Opening != nil {
 		p.head = 0
 	}
@@ -259,9 +278,9 @@ func (s *Store) newPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, lea
 	if a.Owner != nil {
 		p.epoch, leased = 1, true
 		p.owner = sql.NullString{String: ownerName(*a.Owner), Valid: true}
-		ready = s.leaseEnd(*a.Owner, now)
+		ready = forever
 	}
-	err = tx.QueryRow(insertStream, a.Stream.Scope, string(a.Stream.Kind), a.Stream.Name, a.Stream.ID, p.head, ready, p.epoch, p.owner, now).Scan(&p.row)
+	err = tx.QueryRow(insertStream, a.Stream.Scope, string(a.Stream.Kind), a.Stream.Name, a.Stream.ID, p.head, ready, p.epoch, p.owner, now, stored(a, true)).Scan(&p.row)
 	if errors.Is(err, sql.ErrNoRows) {
 		return place{}, false, nil
 	}
@@ -269,7 +288,7 @@ func (s *Store) newPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, lea
 }
 
 func (s *Store) oldPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, leased bool, err error) {
-	p, err = s.lockPlace(tx, a.Stream)
+	p, err = s.findPlace(tx, a.Stream)
 	if errors.Is(err, sql.ErrNoRows) {
 		return place{}, false, nil
 	}
@@ -286,73 +305,34 @@ func (s *Store) oldPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, lea
 		leased = true
 		p.epoch++
 		p.owner = sql.NullString{String: ownerName(*a.Owner), Valid: true}
-		ready = s.leaseEnd(*a.Owner, now)
+		ready = forever
 	}
 	p.next++
+	p.stored += stored(a, p.empty)
 	// A holder that waits for work keeps its lease; work that waits keeps its place.
 	becomesReady := idle && (leased || !p.owner.Valid)
-	_, err = tx.Exec(updateStream, p.row, p.head, becomesReady, ready, p.epoch, p.owner, now)
+	_, err = tx.Exec(updateStream, p.row, p.head, becomesReady, ready, p.epoch, p.owner, now, stored(a, p.empty))
 	return p, leased, err
 }
 
-// lockPlace finds a stream's row, which does not change before the transaction ends.
-func (s *Store) lockPlace(tx *sqldb.Tx, a svc.Stream) (p place, err error) {
+// stored is how many bytes an admission keeps.
+func stored(a svc.Admission, opens bool) int64 {
+	n := int64(len(a.Input))
+	if opens {
+		n += int64(len(a.Opening))
+	}
+	return n
+}
+
+// findPlace finds a stream's row.
+func (s *Store) findPlace(tx *sqldb.Tx, a svc.Stream) (p place, err error) {
 	var dropped bool
-	err = tx.QueryRow(selectStream+s.sql.lock, a.Scope, string(a.Kind), a.Name, a.ID).
+	err = tx.QueryRow(selectStream, a.Scope, string(a.Kind), a.Name, a.ID).
 		Scan(&p.row, &p.head, &p.next, &p.done, &p.epoch, &p.owner, &dropped,
-			&p.tail.Part, (*int64)(&p.tail.OpenFrom), (*int64)(&p.tail.ContextFrom), &p.tail.Messages)
+			&p.tail.Part, (*int64)(&p.tail.OpenFrom), (*int64)(&p.tail.ContextFrom), &p.tail.Messages, &p.stored)
 	p.empty = dropped || p.head < 0
 	return p, err
 }
-
-func (s *Store) leaseEnd(o svc.Owner, now int64) int64 {
-	if s.db.Dialect() == sqldb.SQLite {
-		return forever
-	}
-	return now + leaseTime(o)
-}
-
-// admitRunPostgres is the admission of a run without a key in one round trip; pgx.ErrNoRows tells that its stream was
-// there before.
-func (s *Store) admitRunPostgres(ctx context.Context, a svc.Admission) (svc.Receipt, error) {
-	var owner any
-	var lease, epoch int64
-	if a.Owner != nil {
-		owner, lease, epoch = ownerName(*a.Owner), leaseTime(*a.Owner), 1
-	}
-	var at any
-	if !a.At.IsZero() {
-		at = a.At.UnixMilli()
-	}
-	var row, admitted int64
-	err := s.committer.do(ctx, &statement{query: admitRun, dest: []any{&row, &admitted}, args: []any{
-		s.clock(), a.Stream.Scope, string(a.Stream.Kind), a.Stream.Name, a.Stream.ID, lease, epoch, owner,
-		a.Submission, string(a.Kind), a.Input, at,
-	}})
-	if err != nil {
-		return svc.Receipt{}, fmt.Errorf("admit: %w", err)
-	}
-	r := receiptOf(a, -1, admitted)
-	if a.Owner != nil {
-		r.Lease = firstLease(a, place{row: row, head: -1, epoch: 1, tail: freshTail}, 0, admitted)
-	}
-	s.admitted(r)
-	return r, nil
-}
-
-const admitRun = `
-WITH t AS (SELECT COALESCE($1::bigint, ` + postgresNow + `) AS now),
-s AS (
-  INSERT INTO streams (scope, kind, name, instance, next_seq, ready_at, epoch, owner, used_at)
-  SELECT $2, $3, $4, $5, 1, now + $6, $7, $8, now FROM t ON CONFLICT DO NOTHING RETURNING id
-), b AS (
-  INSERT INTO submissions (stream, seq, id, kind, input, tail, admitted_at)
-  SELECT s.id, 0, $9, $10, $11, -1, COALESCE($12::bigint, t.now) FROM s, t
-), r AS (
-  INSERT INTO runs (scope, id, stream, workflow, status, started_at)
-  SELECT $2, $5, s.id, $4, 'active', COALESCE($12::bigint, t.now) FROM s, t
-)
-SELECT s.id, COALESCE($12::bigint, t.now) FROM s, t`
 
 // encodeError keeps all of a run's error; the wire shows less of it.
 func encodeError(e *workflow.Error) ([]byte, error) {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
-
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/stream"
@@ -37,6 +35,12 @@ type change struct {
 
 func changeOf(c svc.Commit) change {
 	ch := change{n: int64(c.N), bytes: int64(len(c.Data)), messages: int64(len(c.Messages))}
+	for _, m := range c.Messages {
+		ch.bytes += int64(len(m.Data))
+	}
+	if c.Run != nil {
+		ch.bytes += int64(len(c.Run.Result))
+	}
 	if c.Data != nil && c.N == 0 {
 		ch.private = 1
 	}
@@ -115,12 +119,15 @@ func (s *Store) appendSQLite(ctx context.Context, l svc.Lease, c svc.Commit) (sv
 		next, err = s.nextAfter(tx, l, c, m)
 		return err
 	})
-	if fenced {
+	switch {
+	case err != nil:
+		return svc.Appended{}, err
+	case fenced:
 		return svc.Appended{}, svc.ErrFenced
 	}
 	a := m.appended()
 	a.Next = next
-	return a, err
+	return a, nil
 }
 
 // nextAfter is the submission that a settlement brings to the head of the queue of a lease that is kept.
@@ -210,7 +217,7 @@ func (s *Store) appendPostgres(ctx context.Context, l svc.Lease, c svc.Commit) (
 	ch := changeOf(c)
 	var m moved
 	st := &statement{
-		query: appendPlainPostgres, row: l.Row, dest: m.fields(),
+		query: appendPlainPostgres, stream: l.Stream, dest: m.fields(),
 		args: []any{ch.n, ch.private, ch.bytes, l.Row, l.Epoch, l.Owner, s.clock(), c.Data},
 	}
 	if !plain(c) || c.Run != nil {
@@ -220,12 +227,12 @@ func (s *Store) appendPostgres(ctx context.Context, l svc.Lease, c svc.Commit) (
 		}
 		st.query, st.args = appendFullPostgres, args
 	}
-	err := s.committer.do(ctx, st)
-	if errors.Is(err, pgx.ErrNoRows) {
+	err := s.change(ctx, "append", st)
+	if errors.Is(err, errNoRow) {
 		return svc.Appended{}, svc.ErrFenced
 	}
 	if err != nil {
-		return svc.Appended{}, fmt.Errorf("append: %w", err)
+		return svc.Appended{}, err
 	}
 	a := m.appended()
 	a.Next, err = s.nextPostgres(ctx, l, c, m)
@@ -249,12 +256,6 @@ func (s *Store) fullArgs(l svc.Lease, c svc.Commit, ch change) ([]any, error) {
 	for _, m := range c.Messages {
 		kinds, ids, data = append(kinds, m.Kind), append(ids, m.ID), append(data, m.Data)
 	}
-	var attachments, hashes, mimes, names []string
-	var sizes []int64
-	for _, b := range c.Blobs {
-		attachments, hashes, sizes = append(attachments, b.ID), append(hashes, b.Blob.SHA256), append(sizes, b.Blob.Size)
-		mimes, names = append(mimes, textual(b.MimeType)), append(names, textual(b.Filename))
-	}
 	var status, run, ended any
 	var result, failure []byte
 	if c.Run != nil {
@@ -265,10 +266,9 @@ func (s *Store) fullArgs(l svc.Lease, c svc.Commit, ch change) ([]any, error) {
 		status, ended, result = string(c.Run.Status), c.Run.EndedAt.UnixMilli(), c.Run.Result
 		run = c.Run.ID
 	}
-	return []any{
+	return append([]any{
 		ch.n, ch.private, ch.bytes, l.Row, l.Epoch, l.Owner, ch.settle, c.Close, ch.messages,
 		c.Progress || c.Settle != "", offset(c.OpenFrom), offset(c.ContextFrom), c.Release,
 		s.clock(), c.Data, kinds, ids, data, string(c.Settle), status, ended, result, failure, l.Stream.Scope, run,
-		attachments, hashes, sizes, mimes, names,
-	}, nil
+	}, blobArgs(c.Blobs)...), nil
 }

@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -31,14 +30,14 @@ func (s *Store) Put(ctx context.Context, scope string, r io.Reader) (svc.Blob, e
 		b, err = s.putFile(scope, r)
 	}
 	if err != nil {
-		return svc.Blob{}, fmt.Errorf("put blob: %w", err)
+		return svc.Blob{}, wrap("put blob", err)
 	}
 	return b, nil
 }
 
 // Get opens an attachment of a stream.
 func (s *Store) Get(ctx context.Context, a svc.Stream, attachment string) (svc.Attachment, io.ReadCloser, error) {
-	if s.db.Dialect() == sqldb.Postgres && (!storableStream(a) || !storable(attachment)) {
+	if !storableStream(a) || !storable(attachment) {
 		return svc.Attachment{}, nil, svc.ErrNotFound
 	}
 	at := svc.Attachment{ID: attachment}
@@ -100,6 +99,9 @@ func (s *Store) putFile(scope string, r io.Reader) (b svc.Blob, err error) {
 		return svc.Blob{}, err
 	}
 	b.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	// Not while the sweeper looks whether the file of that name is old.
+	s.putting.Lock()
+	defer s.putting.Unlock()
 	if err := os.Rename(f.Name(), s.blobPath(scope, b.SHA256)); err != nil {
 		return svc.Blob{}, err
 	}
@@ -117,41 +119,66 @@ func syncDir(dir string) error {
 
 const chunkBytes = 256 << 10
 
-// putRows writes chunks under a name of their own and gives them the right one at the end, when the hash is known.
+// putRows writes chunks under a name of their own and gives them the right one at the end, when the hash is known. What a
+// node leaves behind that dies in between is swept, like all bytes that no stream refers to.
 func (s *Store) putRows(ctx context.Context, scope string, r io.Reader) (svc.Blob, error) {
-	var b svc.Blob
-	err := pgx.BeginFunc(ctx, s.db.Pool(), func(tx pgx.Tx) error {
-		b = svc.Blob{}
-		incoming := "incoming-" + rand.Text()
-		sum := sha256.New()
-		buf := make([]byte, chunkBytes)
-		for n := 0; ; n++ {
-			size, err := io.ReadFull(r, buf)
-			if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-				return err
-			}
-			sum.Write(buf[:size])
-			b.Size += int64(size)
-			if size > 0 || n == 0 {
-				_, err := tx.Exec(ctx, `INSERT INTO blob_chunks (scope, sha256, n, at, data) VALUES ($1, $2, $3, COALESCE($4::bigint, `+postgresNow+`), $5)`,
-					scope, incoming, n, s.clock(), buf[:size])
-				if err != nil {
-					return err
-				}
-			}
-			if err != nil {
-				break
+	incoming := "incoming-" + rand.Text()
+	b, err := s.putChunks(ctx, scope, incoming, r)
+	if err != nil {
+		return svc.Blob{}, err
+	}
+	for {
+		err := s.nameChunks(ctx, scope, incoming, b.SHA256)
+		if !isDuplicate(err) {
+			return b, err
+		}
+		// Somebody put the same bytes at the same time, and was first.
+	}
+}
+
+func (s *Store) putChunks(ctx context.Context, scope, name string, r io.Reader) (b svc.Blob, err error) {
+	sum := sha256.New()
+	buf := make([]byte, chunkBytes)
+	for n := 0; ; n++ {
+		size, end := io.ReadFull(r, buf)
+		if end != nil && end != io.EOF && end != io.ErrUnexpectedEOF {
+			return b, end
+		}
+		sum.Write(buf[:size])
+		b.Size += int64(size)
+		if size > 0 || n == 0 {
+			if err := s.putChunk(ctx, scope, name, n, buf[:size]); err != nil {
+				return b, err
 			}
 		}
-		b.SHA256 = hex.EncodeToString(sum.Sum(nil))
-		// The same bytes again: the ones before make room, so that what was put last is as young as it looks.
-		if _, err := tx.Exec(ctx, `DELETE FROM blob_chunks WHERE scope = $1 AND sha256 = $2`, scope, b.SHA256); err != nil {
-			return err
+		if end != nil {
+			b.SHA256 = hex.EncodeToString(sum.Sum(nil))
+			return b, nil
 		}
-		_, err := tx.Exec(ctx, `UPDATE blob_chunks SET sha256 = $3 WHERE scope = $1 AND sha256 = $2`, scope, incoming, b.SHA256)
-		return err
-	})
-	return b, err
+	}
+}
+
+func (s *Store) putChunk(ctx context.Context, scope, name string, n int, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, s.db.Timeout())
+	defer cancel()
+	_, err := s.db.Pool().Exec(ctx, `INSERT INTO blob_chunks (scope, sha256, n, at, data) VALUES ($1, $2, $3, COALESCE($4::bigint, `+postgresNow+`), $5)`,
+		scope, name, n, s.clock(), data)
+	return unavailable(err)
+}
+
+// nameChunks gives what came in its name, or where the same bytes lie under it already makes those as young as if they had
+// come now.
+func (s *Store) nameChunks(ctx context.Context, scope, incoming, sha string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.db.Timeout())
+	defer cancel()
+	_, err := s.db.Pool().Exec(ctx, `
+WITH there AS (
+  UPDATE blob_chunks SET at = COALESCE($4::bigint, `+postgresNow+`) WHERE scope = $1 AND sha256 = $3 AND n = 0 RETURNING n
+), gone AS (
+  DELETE FROM blob_chunks WHERE scope = $1 AND sha256 = $2 AND EXISTS (SELECT 1 FROM there)
+)
+UPDATE blob_chunks SET sha256 = $3 WHERE scope = $1 AND sha256 = $2 AND NOT EXISTS (SELECT 1 FROM there)`, scope, incoming, sha, s.clock())
+	return unavailable(err)
 }
 
 // chunks reads a blob row by row.
@@ -180,13 +207,15 @@ func (c *chunks) Read(p []byte) (int, error) {
 }
 
 func (c *chunks) next() error {
-	err := c.store.db.Pool().QueryRow(c.ctx, `SELECT data FROM blob_chunks WHERE scope = $1 AND sha256 = $2 AND n = $3`,
+	ctx, cancel := context.WithTimeout(c.ctx, c.store.db.Timeout())
+	defer cancel()
+	err := c.store.db.Pool().QueryRow(ctx, `SELECT data FROM blob_chunks WHERE scope = $1 AND sha256 = $2 AND n = $3`,
 		c.scope, c.blob.SHA256, c.n).Scan(&c.rest)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return svc.ErrNotFound
 	}
 	if err != nil {
-		return fmt.Errorf("read blob: %w", err)
+		return wrap("read blob", err)
 	}
 	c.n++
 	return nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,47 +19,60 @@ import (
 )
 
 const (
-	committers    = 4
-	committerRows = 64
-	commitQueue   = 4096
-	commitTimeout = time.Minute
+	committers  = 4
+	groupRows   = 64
+	groupBytes  = 128 << 10 // of one group: what fits into a socket holds its locks for a moment only
+	commitQueue = 4096
+	// lockWait is how long a group waits for a row that another transaction holds. Its neighbours are then tried alone.
+	lockWait = "250ms"
 )
 
 // committer is PostgreSQL's group commit: statements that wait at the same time share a round trip and a commit. Each is a
 // transaction by itself otherwise, and its refusal is a missing row, never an error.
 type committer struct {
-	pool  *pgxpool.Pool
-	queue chan *statement
-	ended chan struct{} // closed when nobody commits any more
+	groups *pgxpool.Pool // for groups, whose waits for locks are short
+	alone  *pgxpool.Pool // for statements by themselves
+	limit  time.Duration // of a group, and of a statement that goes alone
+	queue  chan *statement
+	ended  chan struct{} // closed when nobody commits any more
+	single sync.WaitGroup
 }
 
 // statement changes one stream's row and answers with at most one row.
 type statement struct {
-	query string
-	args  []any
-	row   int64 // of the stream: a group is sorted by it, so that two groups never wait for each other in a circle
-	dest  []any
-	done  chan error
+	query  string
+	args   []any
+	stream svc.Stream // a group is sorted by it, so that two groups never wait for each other in a circle
+	dest   []any      // belongs to the committer until the statement is done
+	bytes  int        // of its arguments, about
+	left   atomic.Bool
+	done   chan error
 }
 
-func newCommitter(pool *pgxpool.Pool) *committer {
-	return &committer{pool: pool, queue: make(chan *statement, commitQueue), ended: make(chan struct{})}
+func newCommitter(groups, alone *pgxpool.Pool, limit time.Duration) *committer {
+	return &committer{groups: groups, alone: alone, limit: limit, queue: make(chan *statement, commitQueue), ended: make(chan struct{})}
 }
 
-// do returns when the statement is durable; pgx.ErrNoRows is its refusal. It does not end with ctx once it has begun.
+// do returns when the statement is durable; pgx.ErrNoRows is its refusal. It does not end with ctx once it is queued, but
+// with its time: then the error leaves open whether it took place, and what it was to fill may not be read.
 func (c *committer) do(ctx context.Context, s *statement) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.done = make(chan error, 1)
+	s.done, s.bytes = make(chan error, 1), weigh(s.args)
 	select {
 	case c.queue <- s:
 	default:
 		return svc.ErrBusy
 	}
+	late := time.NewTimer(c.allowed(ctx))
+	defer late.Stop()
 	select {
 	case err := <-s.done:
 		return err
+	case <-late.C:
+		s.left.Store(true)
+		return sqldb.ErrOverdue
 	case <-c.ended:
 	}
 	select {
@@ -66,6 +81,31 @@ func (c *committer) do(ctx context.Context, s *statement) error {
 	default:
 		return sqldb.ErrClosed
 	}
+}
+
+// allowed is how long a caller waits: until the deadline of ctx where that is sooner.
+func (c *committer) allowed(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(c.limit, time.Until(deadline))
+	}
+	return c.limit
+}
+
+func weigh(args []any) int {
+	n := 0
+	for _, a := range args {
+		switch a := a.(type) {
+		case []byte:
+			n += len(a)
+		case string:
+			n += len(a)
+		case [][]byte:
+			for _, b := range a {
+				n += len(b)
+			}
+		}
+	}
+	return n
 }
 
 // run takes what waits and commits it, until ctx ends.
@@ -80,12 +120,19 @@ func (c *committer) run(ctx context.Context) {
 	}
 }
 
+// close ends those who wait, when nothing is committed any more.
+func (c *committer) close() {
+	c.single.Wait()
+	close(c.ended)
+	c.groups.Close()
+}
+
 func (c *committer) gather(first *statement) []*statement {
-	group := []*statement{first}
-	for len(group) < committerRows {
+	group, bytes := []*statement{first}, first.bytes
+	for len(group) < groupRows && bytes < groupBytes {
 		select {
 		case s := <-c.queue:
-			group = append(group, s)
+			group, bytes = append(group, s), bytes+s.bytes
 		default:
 			return group
 		}
@@ -93,37 +140,61 @@ func (c *committer) gather(first *statement) []*statement {
 	return group
 }
 
+// commit answers a group. What cannot be done together is tried alone, beside the groups that follow, so that a stream whose
+// row is held delays no other. So is what is large: it would hold the rows of the group while it travels.
 func (c *committer) commit(group []*statement) {
-	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
-	defer cancel()
-	if len(group) > 1 {
-		answers, err := c.together(ctx, group)
-		if err == nil {
-			for i, s := range group {
-				s.done <- answers[i]
-			}
-			return
+	group = slices.DeleteFunc(group, func(s *statement) bool {
+		if s.bytes >= groupBytes {
+			c.tryAlone(s)
 		}
-		if !undone(err) {
-			for _, s := range group {
-				s.done <- err
-			}
-			return
-		}
+		return s.bytes >= groupBytes || s.left.Load()
+	})
+	if len(group) == 0 {
+		return
 	}
-	for _, s := range group {
-		s.done <- c.pool.QueryRow(ctx, s.query, s.args...).Scan(s.dest...)
+	answers, err := c.together(group)
+	for i, s := range group {
+		switch {
+		case err == nil:
+			s.done <- answers[i]
+		case undone(err):
+			c.tryAlone(s)
+		default:
+			s.done <- err
+		}
 	}
 }
 
+func (c *committer) tryAlone(s *statement) {
+	c.single.Go(func() { s.done <- c.lonely(s) })
+}
+
+func (c *committer) lonely(s *statement) error {
+	if s.left.Load() {
+		return sqldb.ErrOverdue
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.limit)
+	defer cancel()
+	return c.alone.QueryRow(ctx, s.query, s.args...).Scan(s.dest...)
+}
+
 // together runs a group as one transaction. The answers count only once it has ended.
-func (c *committer) together(ctx context.Context, group []*statement) (answers []error, err error) {
-	slices.SortFunc(group, func(a, b *statement) int { return cmp.Compare(a.row, b.row) })
+func (c *committer) together(group []*statement) (answers []error, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.limit)
+	defer cancel()
+	if len(group) == 1 {
+		err := c.groups.QueryRow(ctx, group[0].query, group[0].args...).Scan(group[0].dest...)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return nil, err
+		}
+		return []error{err}, nil
+	}
+	slices.SortFunc(group, func(a, b *statement) int { return compareStreams(a.stream, b.stream) })
 	var batch pgx.Batch
 	for _, s := range group {
 		batch.Queue(s.query, s.args...)
 	}
-	results := c.pool.SendBatch(ctx, &batch)
+	results := c.groups.SendBatch(ctx, &batch)
 	for _, s := range group {
 		err := results.QueryRow().Scan(s.dest...)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -137,9 +208,13 @@ func (c *committer) together(ctx context.Context, group []*statement) (answers [
 	return answers, nil
 }
 
+func compareStreams(a, b svc.Stream) int {
+	return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+}
+
 // undone reports whether the server itself said that a statement failed: then nothing of its group is written, and each may
-// be tried alone. When the connection was lost nobody knows.
+// be tried alone. When the connection was lost nobody knows. The severity that counts is the one that no server translates.
 func undone(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && e.Severity == "ERROR"
+	return ok && e.SeverityUnlocalized == "ERROR"
 }

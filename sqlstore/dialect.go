@@ -2,23 +2,36 @@ package sqlstore
 
 import "svc.dev/svc/internal/sqldb"
 
-const postgresNow = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+// postgresNow is the database's clock as a statement finds it. It stands still within the statement, so it can be a bound of
+// an index scan.
+const postgresNow = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint"
 
-// forever is when a lease on SQLite ends by itself: never. A restart voids it.
-const forever = int64(1) << 62
+const (
+	// forever is when a lease on SQLite ends by itself: never. A restart voids it.
+	forever = int64(1) << 62
+	// unknown is until when work is parked that no owner can do.
+	unknown = forever - 1
+)
 
 // statements are the texts in which the dialects differ.
 type statements struct {
 	now  string // the database's clock, where no other is given
 	lock string // after a SELECT whose row must not change before the transaction ends
+	skip string // the same for rows of which those that others hold are passed over
 	ours string // whether an owner can work a stream: its workflows are $2, whether it knows agents $3
 }
 
+// anyones is work that needs no definition: the end of a run that was cancelled.
+const anyones = "kind = 'run' AND abort_seq = done_seq"
+
 func statementsFor(d sqldb.Dialect) statements {
 	if d == sqldb.Postgres {
-		return statements{now: postgresNow, lock: " FOR UPDATE", ours: "(kind = 'run' AND name = ANY($2) OR kind = 'agent' AND $3)"}
+		return statements{
+			now: postgresNow, lock: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED",
+			ours: "(kind = 'run' AND name = ANY($2) OR kind = 'agent' AND $3 OR " + anyones + ")",
+		}
 	}
-	return statements{now: "0", ours: "(kind = 'run' AND name IN (SELECT value FROM json_each($2)) OR kind = 'agent' AND $3)"}
+	return statements{now: "0", ours: "(kind = 'run' AND name IN (SELECT value FROM json_each($2)) OR kind = 'agent' AND $3 OR " + anyones + ")"}
 }
 
 // at is the time in a statement: parameter n, or the database's clock when that is null.

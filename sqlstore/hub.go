@@ -109,24 +109,37 @@ func (h *hub) wakeAll() {
 	}
 }
 
-// all are the watchers there are, those of ready work apart.
-func (h *hub) all() (streams, ready []*watcher) {
+// streams are the watchers of streams.
+func (h *hub) streams() (all []*watcher) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, watchers := range h.watchers {
 		for w := range watchers {
-			if w.topic.Of == svc.Ready {
-				ready = append(ready, w)
-			} else {
-				streams = append(streams, w)
+			if w.topic.Of != svc.Ready {
+				all = append(all, w)
 			}
 		}
 	}
-	return streams, ready
+	return all
 }
 
 // Watch signals that a topic may have moved.
 func (s *Store) Watch(t svc.Topic) (<-chan struct{}, func()) { return s.hub.watch(t) }
+
+// pollReady makes those look again who wait for work, whether or not the database answers to poll. It does so twice as often:
+// a lease that lapsed is found by nothing else.
+func (s *Store) pollReady(ctx context.Context) {
+	every := time.NewTicker(s.config.Poll / 2)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+			s.hub.wake(hash(svc.Topic{Of: svc.Ready}))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
 
 // poll looks once in a while for what a lost wake did not tell: one statement for all watched streams.
 func (s *Store) poll(ctx context.Context) {
@@ -138,10 +151,7 @@ func (s *Store) poll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		streams, ready := s.hub.all()
-		for _, w := range ready {
-			w.notify()
-		}
+		streams := s.hub.streams()
 		if len(streams) == 0 {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
+	"strconv"
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
@@ -16,17 +16,17 @@ import (
 
 // GetRun finds a run with its input and outcome.
 func (s *Store) GetRun(ctx context.Context, scope, id string) (workflow.Run, error) {
-	if s.db.Dialect() == sqldb.Postgres && !storable(scope, id) {
+	if !storable(scope, id) {
 		return workflow.Run{}, svc.ErrNotFound
 	}
-	r := workflow.Run{ID: id}
+	r := workflow.Run{ID: id, Scope: scope}
 	var ended sql.NullInt64
 	var input, result, failure []byte
 	err := s.read(ctx, "get run", func(tx *sqldb.Tx) error {
 		return tx.QueryRow(`
-SELECT r.workflow, r.status, r.started_at, r.ended_at, r.result, r.error, b.input
+SELECT r.workflow, r.status, r.started_at, r.started_by, r.ended_at, r.result, r.error, b.input
 FROM runs r JOIN submissions b ON b.stream = r.stream AND b.seq = 0 WHERE r.scope = $1 AND r.id = $2`, scope, id).
-			Scan(&r.Workflow, (*string)(&r.Status), (*millisTime)(&r.StartedAt), &ended, &result, &failure, &input)
+			Scan(&r.Workflow, (*string)(&r.Status), (*millisTime)(&r.StartedAt), &r.StartedBy, &ended, &result, &failure, &input)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return workflow.Run{}, svc.ErrNotFound
@@ -46,19 +46,25 @@ FROM runs r JOIN submissions b ON b.stream = r.stream AND b.seq = 0 WHERE r.scop
 	return r, nil
 }
 
-// FindRun names a run's stream.
-func (s *Store) FindRun(ctx context.Context, scope, id string) (svc.Stream, error) {
-	if s.db.Dialect() == sqldb.Postgres && !storable(scope, id) {
-		return svc.Stream{}, svc.ErrNotFound
+// FindRun names a run's stream, and what it takes to get the run.
+func (s *Store) FindRun(ctx context.Context, scope, id string) (svc.Stream, int64, error) {
+	if !storable(scope, id) {
+		return svc.Stream{}, 0, svc.ErrNotFound
 	}
 	found := svc.Stream{Scope: scope, Kind: svc.KindRun, ID: id}
+	var size int64
 	err := s.read(ctx, "find run", func(tx *sqldb.Tx) error {
-		return tx.QueryRow(`SELECT workflow FROM runs WHERE scope = $1 AND id = $2`, scope, id).Scan(&found.Name)
+		return tx.QueryRow(`
+SELECT r.workflow, COALESCE(length(b.input), 0) + COALESCE(length(r.result), 0) + COALESCE(length(r.error), 0)
+FROM runs r JOIN submissions b ON b.stream = r.stream AND b.seq = 0 WHERE r.scope = $1 AND r.id = $2`, scope, id).Scan(&found.Name, &size)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
-		return svc.Stream{}, svc.ErrNotFound
+		return svc.Stream{}, 0, svc.ErrNotFound
 	}
-	return found, err
+	if err != nil {
+		return svc.Stream{}, 0, err
+	}
+	return found, size, nil
 }
 
 // ListRuns pages through runs, newest first.
@@ -71,14 +77,11 @@ func (s *Store) ListRuns(ctx context.Context, q svc.RunQuery) (page svc.RunPage,
 	}
 	err = s.read(ctx, "list runs", func(tx *sqldb.Tx) error {
 		query, args := runsQuery(q)
-		if q.All {
-			query, args = allRunsQuery(q)
-		}
 		rows, err := tx.Query(query, args...)
 		if err != nil {
 			return err
 		}
-		page.Runs, err = collectRuns(rows, q.All)
+		page.Runs, err = collectRuns(rows)
 		return err
 	})
 	if page.More = len(page.Runs) > q.Limit; page.More {
@@ -87,54 +90,48 @@ func (s *Store) ListRuns(ctx context.Context, q svc.RunQuery) (page svc.RunPage,
 	return page, err
 }
 
-// runsQuery finds each combination of filters in one index. Of a workflow alone the three states are merged: its index
-// has the status before the id.
+const runColumns = `SELECT r.id, r.workflow, r.status, r.started_at, r.started_by, r.ended_at, r.scope FROM `
+
+// runsQuery finds each combination of filters by one index, in which the newest stands last. No index knows a status: what
+// is active has work that waits, what failed has an error, and what has completed is nearly everything.
 func runsQuery(q svc.RunQuery) (string, []any) {
-	args := []any{q.Scope, q.Before, q.Limit + 1}
-	const columns = `SELECT id, workflow, status, started_at, ended_at FROM runs WHERE scope = $1 AND id < $2`
-	const order = ` ORDER BY id DESC LIMIT CAST($3 AS bigint)`
-	switch {
-	case q.Workflow == "" && q.Status == "":
-		return columns + order, args
-	case q.Workflow == "":
-		return columns + ` AND status = $4` + order, append(args, string(q.Status))
-	case q.Status != "":
-		return columns + ` AND workflow = $4 AND status = $5` + order, append(args, q.Workflow, string(q.Status))
-	}
-	var parts []string
-	for i, status := range []workflow.Status{workflow.Active, workflow.Completed, workflow.Errored} {
-		parts = append(parts, fmt.Sprintf(`SELECT * FROM (%s AND workflow = $4 AND status = '%s'%s) AS part%d`, columns, status, order, i))
-	}
-	return `SELECT * FROM (` + strings.Join(parts, " UNION ALL ") + `) AS merged` + order, append(args, q.Workflow)
-}
-
-// allRunsQuery finds the runs of every scope in one index, which has the status before the id: without a filter the three
-// states are merged.
-func allRunsQuery(q svc.RunQuery) (string, []any) {
-	const columns = `SELECT id, workflow, status, started_at, ended_at, scope FROM runs WHERE id < $1`
-	const order = ` ORDER BY id DESC, scope DESC LIMIT CAST($2 AS bigint)`
 	args := []any{q.Before, q.Limit + 1}
-	if q.Status != "" {
-		return columns + ` AND status = $3` + order, append(args, string(q.Status))
+	from, id, where := `runs r`, `r.id`, ``
+	switch q.Status {
+	case workflow.Active:
+		from, id = `streams t JOIN runs r ON r.scope = t.scope AND r.id = t.instance`, `t.instance`
+		where = ` AND t.kind = 'run' AND t.next_seq > t.done_seq`
+	case workflow.Errored:
+		where = ` AND r.error IS NOT NULL`
+	case workflow.Completed:
+		where = ` AND r.status = 'completed'`
 	}
-	var parts []string
-	for i, status := range []workflow.Status{workflow.Active, workflow.Completed, workflow.Errored} {
-		parts = append(parts, fmt.Sprintf(`SELECT * FROM (%s AND status = '%s'%s) AS part%d`, columns, status, order, i))
+	scope, name := `r.scope`, `r.workflow`
+	if q.Status == workflow.Active {
+		scope, name = `t.scope`, `t.name`
 	}
-	return `SELECT * FROM (` + strings.Join(parts, " UNION ALL ") + `) AS merged` + order, args
+	if !q.All {
+		args = append(args, q.Scope)
+		where += ` AND ` + scope + ` = ` + dollar(len(args))
+	}
+	if !q.All && q.Workflow != "" {
+		args = append(args, q.Workflow)
+		where += ` AND ` + name + ` = ` + dollar(len(args))
+	}
+	order := ` ORDER BY ` + id + ` DESC`
+	if q.All {
+		order += `, ` + scope + ` DESC`
+	}
+	return runColumns + from + ` WHERE ` + id + ` < $1` + where + order + ` LIMIT $2`, args
 }
 
-func collectRuns(rows *sql.Rows, scoped bool) ([]workflow.Run, error) {
+func collectRuns(rows *sql.Rows) ([]workflow.Run, error) {
 	defer rows.Close()
 	var runs []workflow.Run
 	for rows.Next() {
 		var r workflow.Run
 		var ended sql.NullInt64
-		fields := []any{&r.ID, &r.Workflow, (*string)(&r.Status), (*millisTime)(&r.StartedAt), &ended}
-		if scoped {
-			fields = append(fields, &r.Scope)
-		}
-		if err := rows.Scan(fields...); err != nil {
+		if err := rows.Scan(&r.ID, &r.Workflow, (*string)(&r.Status), (*millisTime)(&r.StartedAt), &r.StartedBy, &ended, &r.Scope); err != nil {
 			return nil, err
 		}
 		if ended.Valid {
@@ -147,17 +144,19 @@ func collectRuns(rows *sql.Rows, scoped bool) ([]workflow.Run, error) {
 
 const maxSubmissions = 1000
 
+var inputHead = strconv.Itoa(svc.InputHead)
+
 // Submissions lists unsettled work in order.
 func (s *Store) Submissions(ctx context.Context, a svc.Stream) (list []svc.Submission, err error) {
-	if s.db.Dialect() == sqldb.Postgres && !storableStream(a) {
+	if !storableStream(a) {
 		return nil, nil
 	}
 	err = s.read(ctx, "list submissions", func(tx *sqldb.Tx) error {
 		list = nil
 		rows, err := tx.Query(`
-SELECT t.owner IS NOT NULL, t.reason, t.done_seq, b.seq, b.id, b.kind, b.input, b.admitted_at, b.abort_at IS NOT NULL
+SELECT t.owner IS NOT NULL, t.reason, t.done_seq, b.seq, substr(b.input, 1, `+inputHead+`), `+submissionColumns+`
 FROM streams t JOIN submissions b ON b.stream = t.id AND b.seq >= t.done_seq
-WHERE t.scope = $1 AND t.kind = $2 AND t.name = $3 AND t.instance = $4 AND NOT t.dropped ORDER BY b.seq LIMIT CAST($5 AS bigint)`,
+WHERE t.scope = $1 AND t.kind = $2 AND t.name = $3 AND t.instance = $4 AND NOT t.dropped ORDER BY b.seq LIMIT $5`,
 			a.Scope, string(a.Kind), a.Name, a.ID, maxSubmissions)
 		if err != nil {
 			return err
@@ -168,7 +167,7 @@ WHERE t.scope = $1 AND t.kind = $2 AND t.name = $3 AND t.instance = $4 AND NOT t
 			var held bool
 			var reason string
 			var done int64
-			if err := rows.Scan(append([]any{&held, &reason, &done, &b.Seq}, submissionFields(&b)...)...); err != nil {
+			if err := rows.Scan(append([]any{&held, &reason, &done, &b.Seq, &b.Input}, submissionFields(&b)...)...); err != nil {
 				return err
 			}
 			b.State, b.Reason = listedState(b, held, reason, done)
@@ -185,6 +184,8 @@ func listedState(b svc.Submission, held bool, reason string, done int64) (state,
 		return svc.StateAborting, ""
 	case b.Seq != done:
 		return svc.StateQueued, ""
+	case reason == svc.ReasonNotRegistered:
+		return svc.StateQueued, reason
 	case held:
 		return svc.StateRunning, ""
 	case reason != "":
@@ -208,7 +209,7 @@ func (s *Store) Conversations(ctx context.Context, q svc.ConversationQuery) (pag
 		args = append(args, b.UsedAt.UnixMilli(), b.Agent, b.ID)
 		query += fmt.Sprintf(` AND (used_at, name, instance) < ($%d, $%d, $%d)`, len(args)-2, len(args)-1, len(args))
 	}
-	query += ` ORDER BY used_at DESC, name DESC, instance DESC LIMIT CAST($2 AS bigint)`
+	query += ` ORDER BY used_at DESC, name DESC, instance DESC LIMIT $2`
 	err = s.read(ctx, "list conversations", func(tx *sqldb.Tx) error {
 		rows, err := tx.Query(query, args...)
 		if err != nil {

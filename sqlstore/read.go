@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
@@ -15,7 +16,7 @@ const address = ` WHERE scope = $1 AND kind = $2 AND name = $3 AND instance = $4
 
 // Tail says where a stream stands.
 func (s *Store) Tail(ctx context.Context, a svc.Stream) (svc.Tail, error) {
-	if s.db.Dialect() == sqldb.Postgres && !storableStream(a) {
+	if !storableStream(a) {
 		return svc.Tail{}, svc.ErrNoStream
 	}
 	var t svc.Tail
@@ -30,7 +31,7 @@ func (s *Store) Tail(ctx context.Context, a svc.Stream) (svc.Tail, error) {
 
 // Read returns a page of a stream.
 func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.Page, err error) {
-	if s.db.Dialect() == sqldb.Postgres && !storableStream(a) {
+	if !storableStream(a) {
 		return page, svc.ErrNoStream
 	}
 	if r.Items <= 0 {
@@ -70,21 +71,20 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 }
 
 const (
-	// The casts, here and at every other limit, keep SQLite from preparing the statement again for every value that is bound.
-	readBatches = `SELECT last, part, n, at, length(data), data FROM batches WHERE stream = CAST($1 AS bigint) AND (last, part) > ($2, $3)
-ORDER BY last, part LIMIT CAST($4 AS bigint)`
+	readBatches = `SELECT last, part, n, at, length(data), data FROM batches WHERE stream = $1 AND (last, part) > ($2, $3)
+ORDER BY last, part LIMIT $4`
 	// PostgreSQL sends all that it finds, so what would not fit is left out.
 	readBatchesPostgres = `
 SELECT last, part, n, at, size, CASE WHEN sum(size) OVER (ORDER BY last, part) - size <= $5 THEN data END FROM (
   SELECT last, part, n, at, octet_length(data) AS size, data
   FROM batches WHERE stream = $1 AND (last, part) > ($2, $3) ORDER BY last, part LIMIT $4
-) AS b ORDER BY last, part`
+) AS b WHERE last - GREATEST(n, 1) < $6 ORDER BY last, part`
 )
 
 func (s *Store) readBatches(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.Batch, more bool, err error) {
 	query, args := readBatches, []any{row, int64(r.After.Offset), r.After.Part, r.Items + 1}
 	if s.db.Dialect() == sqldb.Postgres {
-		query, args = readBatchesPostgres, append(args, r.Bytes)
+		query, args = readBatchesPostgres, append(args, r.Bytes, int64(r.Through))
 	}
 	rows, err := tx.Query(query, args...)
 	if err != nil {
@@ -111,8 +111,8 @@ func (s *Store) readBatches(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.Ba
 }
 
 func (s *Store) readMessages(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.Message, more bool, err error) {
-	rows, err := tx.Query(`SELECT ord, kind, id, data FROM messages WHERE stream = CAST($1 AS bigint) AND ord > $2 AND ord <= $3 ORDER BY ord LIMIT CAST($4 AS bigint)`,
-		row, int64(r.After.Offset), int64(r.Through), r.Items+1)
+	rows, err := tx.Query(`SELECT ord, kind, id, data FROM messages WHERE stream = $1 AND ord > $2 AND ord <= $3 AND ($5 = '' OR kind = $5) ORDER BY ord LIMIT $4`,
+		row, int64(r.After.Offset), int64(r.Through), r.Items+1, r.Kind)
 	if err != nil {
 		return nil, false, err
 	}
@@ -135,12 +135,15 @@ func (s *Store) readMessages(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.M
 // dropRun deletes the run that a stream is, if it is one. No index has the streams of runs: it is found by its name.
 const dropRun = `DELETE FROM runs WHERE scope = $1 AND id = $2 AND stream = $3`
 
+// eraseTime is how long the erasure of a stream may take: it is as long as the stream.
+const eraseTime = time.Minute
+
 // Drop erases all of a stream but its head.
 func (s *Store) Drop(ctx context.Context, a svc.Stream) error {
-	if s.db.Dialect() == sqldb.Postgres && !storableStream(a) {
+	if !storableStream(a) {
 		return nil
 	}
-	err := s.write(ctx, "drop", func(tx *sqldb.Tx) error {
+	err := s.write(sqldb.Patient(ctx, eraseTime), "drop", func(tx *sqldb.Tx) error {
 		var row int64
 		err := tx.QueryRow(`UPDATE streams SET dropped = TRUE, done_seq = next_seq, owner = NULL, epoch = epoch + 1, abort_seq = -1, attempts = 0,
 reason = '', part = 0, messages = 0, open_from = -1, context_from = -1, bytes = 0, closed = FALSE`+address+` RETURNING id`,

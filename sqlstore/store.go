@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
@@ -36,6 +34,9 @@ type Config struct {
 	Now func() time.Time
 	// Poll is how often a node on PostgreSQL looks for what a lost wake did not tell. Defaults to 1 second.
 	Poll time.Duration
+	// Timeout is how long a call may take; it stays below the leases of the store's owners. Defaults to 5 seconds. New takes
+	// that of its database.
+	Timeout time.Duration
 	// IdempotencyAge is how long a key is kept after its admission; never less than until the work has settled. Defaults to
 	// 7 days.
 	IdempotencyAge time.Duration
@@ -53,8 +54,11 @@ type Store struct {
 
 	committer *committer // on PostgreSQL
 
-	mu     sync.Mutex
-	voided map[string]bool // owners whose earlier boots were voided
+	mu      sync.Mutex
+	workers map[string]*worker // owners that claimed here, by name
+	looked  time.Time          // for work that nobody can do
+
+	putting sync.Mutex // on SQLite, held while a blob gets or loses its name
 
 	stop    context.CancelFunc
 	work    sync.WaitGroup
@@ -66,7 +70,9 @@ var _ svc.Store = (*Store)(nil)
 // Open opens the database at an address, "sqlite:PATH" or "postgres://…", brings its tables up to date, and gives a store
 // that owns it.
 func Open(ctx context.Context, address string, c Config) (*Store, error) {
-	db, err := sqldb.Open(ctx, address, sqldb.Options{Synchronous: c.Synchronous, Folder: c.Folder, Log: c.Log})
+	db, err := sqldb.Open(ctx, address, sqldb.Options{
+		Synchronous: c.Synchronous, Folder: c.Folder, Log: c.Log, Timeout: c.Timeout,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -95,20 +101,27 @@ func New(ctx context.Context, db *sqldb.DB, c Config) (*Store, error) {
 	if c.Now == nil && db.Dialect() == sqldb.SQLite {
 		c.Now = time.Now
 	}
-	s := &Store{db: db, config: c, voided: map[string]bool{}, sql: statementsFor(db.Dialect())}
+	s := &Store{db: db, config: c, workers: map[string]*worker{}, sql: statementsFor(db.Dialect())}
 	s.hub.remote = db.Notify
 	if db.Dialect() == sqldb.SQLite {
 		if err := s.voidAll(ctx); err != nil {
 			return nil, err
 		}
 	}
+	if db.Dialect() == sqldb.Postgres {
+		groups, err := db.Lane(ctx, committers, map[string]string{"lock_timeout": lockWait})
+		if err != nil {
+			return nil, err
+		}
+		s.committer = newCommitter(groups, db.Pool(), db.Timeout())
+	}
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.work.Go(func() { s.sweepAlways(background) })
-	if db.Dialect() == sqldb.Postgres {
+	if s.committer != nil {
 		db.Listen(s.hub.heard)
+		s.work.Go(func() { s.pollReady(background) })
 		s.work.Go(func() { s.poll(background) })
-		s.committer = newCommitter(db.Pool())
 		for range committers {
 			s.work.Go(func() { s.committer.run(background) })
 		}
@@ -137,7 +150,7 @@ func (s *Store) Close() error {
 		s.stop()
 		s.work.Wait()
 		if s.committer != nil {
-			close(s.committer.ended)
+			s.committer.close()
 		}
 	})
 	if s.owned {
@@ -164,34 +177,35 @@ func (s *Store) now(tx *sqldb.Tx) (int64, error) {
 	return ms, err
 }
 
-// write runs a transaction; a full queue is the store's refusal.
+// write runs a transaction.
 func (s *Store) write(ctx context.Context, doing string, fn func(tx *sqldb.Tx) error) error {
-	err := s.db.Write(ctx, fn)
-	if errors.Is(err, sqldb.ErrBusy) {
-		return svc.ErrBusy
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
+	return wrap(doing, s.db.Write(ctx, fn))
 }
 
 func (s *Store) read(ctx context.Context, doing string, fn func(tx *sqldb.Tx) error) error {
-	if err := s.db.Read(ctx, fn); err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
+	return wrap(doing, s.db.Read(ctx, fn))
 }
 
-// storable reports whether PostgreSQL could keep the text: what it cannot keep it never kept, and is not found.
-func storable(texts ...string) bool {
-	for _, t := range texts {
-		if strings.IndexByte(t, 0) >= 0 || !utf8.ValidString(t) {
-			return false
-		}
+// wrap says what was being done. A full queue is the store's refusal, and a database that cannot be asked is not available.
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return true
+	return fmt.Errorf("%s: %w", doing, unavailable(err))
 }
+
+func unavailable(err error) error {
+	switch {
+	case errors.Is(err, svc.ErrBusy), errors.Is(err, sqldb.ErrBusy):
+		return svc.ErrBusy
+	case sqldb.Unavailable(err):
+		return fmt.Errorf("%w: %w", svc.ErrUnavailable, err)
+	}
+	return err
+}
+
+// storable reports whether the texts can be kept: what cannot was never kept, and is not found.
+func storable(texts ...string) bool { return sqldb.Storable(texts...) }
 
 func storableStream(s svc.Stream) bool { return storable(s.Scope, s.Name, s.ID) }
 

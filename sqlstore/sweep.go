@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 const (
 	sweepEvery = time.Hour
+	sweepFirst = time.Minute // at most so long after the start: a node that restarts often sweeps too
 	sweepRows  = 500
 )
 
@@ -23,14 +25,15 @@ type Swept struct {
 }
 
 func (s *Store) sweepAlways(ctx context.Context) {
-	every := time.NewTicker(sweepEvery)
-	defer every.Stop()
+	next := time.NewTimer(rand.N(sweepFirst))
+	defer next.Stop()
 	for {
 		select {
-		case <-every.C:
+		case <-next.C:
 		case <-ctx.Done():
 			return
 		}
+		next.Reset(sweepEvery)
 		swept, err := s.Sweep(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.config.Log.Warn("sweep", "error", err)
@@ -74,16 +77,34 @@ SELECT idem FROM submissions WHERE idem IS NOT NULL AND admitted_at < $1 AND out
 	}
 }
 
+// sweepRows takes the first chunk of old bytes first, as it is when it is taken: what was put again meanwhile is young.
 func (s *Store) sweepRows(ctx context.Context) (total int64, err error) {
 	for {
-		tag, err := s.db.Pool().Exec(ctx, `
-DELETE FROM blob_chunks c USING (
-  SELECT scope, sha256 FROM blob_chunks o WHERE n = 0 AND at < COALESCE($1::bigint, `+postgresNow+`) - $2
-  AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.sha256 = o.sha256 AND b.scope = o.scope) ORDER BY at LIMIT 20
-) AS old WHERE c.scope = old.scope AND c.sha256 = old.sha256`, s.clock(), blobAge.Milliseconds())
-		total += tag.RowsAffected()
-		if err != nil || tag.RowsAffected() == 0 {
+		var n int64
+		err := s.write(ctx, "sweep blobs", func(tx *sqldb.Tx) error {
+			rows, err := tx.Query(`
+DELETE FROM blob_chunks WHERE ctid IN (
+  SELECT o.ctid FROM blob_chunks o WHERE n = 0 AND at < COALESCE($1::bigint, `+postgresNow+`) - $2
+  AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.sha256 = o.sha256 AND b.scope = o.scope) ORDER BY at LIMIT 20 FOR UPDATE SKIP LOCKED
+) RETURNING scope, sha256`, s.clock(), blobAge.Milliseconds())
+			if err != nil {
+				return err
+			}
+			type content struct{ scope, sha string }
+			taken, err := collect(rows, func(c *content) []any { return []any{&c.scope, &c.sha} })
+			n = int64(len(taken))
+			for _, c := range taken {
+				if _, err := tx.Exec(`DELETE FROM blob_chunks WHERE scope = $1 AND sha256 = $2`, c.scope, c.sha); err != nil {
+					return err
+				}
+			}
+			return err
+		})
+		if err != nil {
 			return total, err
+		}
+		if total += n; n == 0 {
+			return total, nil
 		}
 	}
 }
@@ -105,9 +126,20 @@ func (s *Store) sweepFiles(ctx context.Context) (total int64, err error) {
 			return err
 		}
 		total++
-		return ignoreMissing(os.Remove(path))
+		return s.removeOld(path, old)
 	})
 	return total, ignoreMissing(err)
+}
+
+// removeOld removes a blob unless it was put again since it was looked at.
+func (s *Store) removeOld(path string, old time.Time) error {
+	s.putting.Lock()
+	defer s.putting.Unlock()
+	info, err := os.Stat(path)
+	if err != nil || info.ModTime().After(old) {
+		return ignoreMissing(err)
+	}
+	return ignoreMissing(os.Remove(path))
 }
 
 func (s *Store) blobUsed(ctx context.Context, sha, path string) (used bool, err error) {

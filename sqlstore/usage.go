@@ -11,16 +11,23 @@ import (
 
 // Usage is how many bytes a scope stores.
 type Usage struct {
-	Attachments int64 // each content once
+	Attachments int64 // each content once, in whole blocks, and each reference to one
 	Streams     int64
 }
+
+// What attachments take beside their bytes: a file is as long as its last block, and a reference is a row.
+const (
+	blockBytes     = 4 << 10
+	referenceBytes = 512
+)
 
 // Measure sums what a scope stores. It looks at each of its streams, so it is for now and then, not for each append.
 func Measure(ctx context.Context, db *sqldb.DB, scope string) (u Usage, err error) {
 	err = db.Read(ctx, func(tx *sqldb.Tx) error {
 		return tx.QueryRow(`SELECT
-(SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM (SELECT DISTINCT sha256, size FROM blobs WHERE scope = $1) AS contents),
-(SELECT CAST(COALESCE(SUM(bytes), 0) AS bigint) FROM streams WHERE scope = $1)`, scope).Scan(&u.Attachments, &u.Streams)
+(SELECT CAST(COALESCE(SUM((size + $2 - 1) / $2 * $2), 0) AS bigint) FROM (SELECT DISTINCT sha256, size FROM blobs WHERE scope = $1) AS contents)
++ $3 * (SELECT COUNT(*) FROM blobs WHERE scope = $1),
+(SELECT CAST(COALESCE(SUM(bytes), 0) AS bigint) FROM streams WHERE scope = $1)`, scope, blockBytes, referenceBytes).Scan(&u.Attachments, &u.Streams)
 	})
 	if err != nil {
 		return Usage{}, fmt.Errorf("measure scope: %w", err)
@@ -35,6 +42,7 @@ const eraseBatch = 50
 // finds it taken away. What is erased already is no error, so it may be called again; who calls sees to it that nothing new
 // is admitted.
 func Erase(ctx context.Context, db *sqldb.DB, scope string) error {
+	ctx = sqldb.Patient(ctx, eraseTime)
 	for {
 		n := 0
 		err := db.Write(ctx, func(tx *sqldb.Tx) (err error) {

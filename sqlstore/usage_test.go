@@ -38,7 +38,7 @@ func TestAScopeIsMeasuredAndErasedAlone(t *testing.T) {
 		leases := map[string]*svc.Lease{}
 		for _, scope := range []string{"users/ada/shop", "users/eve/shop"} {
 			leases[scope] = fill(t, s, scope)
-			if u, err := sqlstore.Measure(ctx, db, scope); err != nil || u != (sqlstore.Usage{Attachments: 5, Streams: 10}) {
+			if u, err := sqlstore.Measure(ctx, db, scope); err != nil || u != (sqlstore.Usage{Attachments: 4<<10 + 120*512, Streams: 10}) {
 				t.Fatalf("%s: %+v %v", scope, u, err)
 			}
 		}

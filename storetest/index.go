@@ -12,6 +12,7 @@ import (
 
 var indexLaw = []sentence{
 	runIsActiveFromItsAdmission,
+	runKeepsByWhomItWasStarted,
 	runWithoutInputHasNone,
 	completedRunKeepsItsResult,
 	erroredRunKeepsItsError,
@@ -72,18 +73,41 @@ func runIsActiveFromItsAdmission(s *scene) {
 	a := invocation(run(1))
 	s.admit(a)
 	equalRun(s, s.run(scope, run(1).ID), workflow.Run{
-		ID: run(1).ID, Workflow: refund, Status: workflow.Active, StartedAt: s.db.Now(), Input: a.Input,
+		ID: run(1).ID, Scope: scope, Workflow: refund, Status: workflow.Active, StartedAt: s.db.Now(), Input: a.Input,
 	})
 }
 
+func runKeepsByWhomItWasStarted(s *scene) {
+	for n, key := range []string{"", "key"} {
+		a := invocation(run(n))
+		a.StartedBy = "acc_7"
+		if key != "" {
+			a = keyed(a, key, "body")
+		}
+		s.admit(a)
+		equal(s, "look-up", s.run(scope, run(n).ID).StartedBy, "acc_7")
+	}
+	for _, r := range s.runs(svc.RunQuery{Scope: scope, Limit: 10}).Runs {
+		equal(s, "list", r.StartedBy, "acc_7")
+	}
+}
+
 func runIsFoundByItsIDAlone(s *scene) {
-	s.admit(invocation(run(1)))
-	found, err := s.store.FindRun(s.Context(), scope, run(1).ID)
+	a := invocation(run(1))
+	l := s.hold(a)
+	found, size, err := s.store.FindRun(s.Context(), scope, run(1).ID)
 	s.must(err)
 	equal(s, "stream", found, run(1))
-	_, err = s.store.FindRun(s.Context(), "other", run(1).ID)
+	equal(s, "size", size, int64(len(a.Input)))
+	c := s.lastCommit(l)
+	c.Run.Result = json.RawMessage(`{"b":1}`)
+	s.append(l, c)
+	_, size, err = s.store.FindRun(s.Context(), scope, run(1).ID)
+	s.must(err)
+	equal(s, "size at the end", size, int64(len(a.Input)+len(c.Run.Result)))
+	_, _, err = s.store.FindRun(s.Context(), "other", run(1).ID)
 	s.refused(err, svc.ErrNotFound)
-	_, err = s.store.FindRun(s.Context(), scope, run(2).ID)
+	_, _, err = s.store.FindRun(s.Context(), scope, run(2).ID)
 	s.refused(err, svc.ErrNotFound)
 }
 
@@ -308,7 +332,7 @@ func submissionsTellTheirState(s *scene) {
 
 func parkedSubmissionTellsItsReason(s *scene) {
 	st, l := twoPrompts(s)
-	s.release(l, s.db.Now().Add(time.Hour), "backoff")
+	s.release(l, time.Hour, "backoff")
 	equal(s, "states", s.states(st), []string{"s1 parked", "s2 queued"})
 	subs := s.submissions(st)
 	equal(s, "reasons", []string{subs[0].Reason, subs[1].Reason}, []string{"backoff", ""})

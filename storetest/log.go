@@ -29,6 +29,7 @@ var logLaw = []sentence{
 
 	finishedMessagesAreReadInOrder,
 	finishedMessagesArePaged,
+	finishedMessagesAreReadByKind,
 	tailFollowsEveryAppend,
 	tailIsOfOneInstant,
 
@@ -336,6 +337,19 @@ func finishedMessagesArePaged(s *scene) {
 	}
 }
 
+func finishedMessagesAreReadByKind(s *scene) {
+	st := threeMessages(s)
+	for kind, want := range map[string][]string{"message": {"m1", "m2"}, "settlement": {"m3"}, "other": nil} {
+		r := messages()
+		r.Kind = kind
+		var ids []string
+		for _, m := range s.page(st, r).Messages {
+			ids = append(ids, m.ID)
+		}
+		equal(s, kind, ids, want)
+	}
+}
+
 func tailFollowsEveryAppend(s *scene) {
 	st := run(1)
 	l := s.hold(invocation(st))
@@ -407,13 +421,13 @@ func admissionWithoutLeaseWakesTheReady(s *scene) {
 func releaseOfUnsettledWorkWakesTheReady(s *scene) {
 	l := s.hold(prompt(conversation("42"), "s1"))
 	wake := s.watch(svc.Stream{}, svc.Ready)
-	s.release(l, time.Time{}, "draining")
+	s.release(l, 0, "draining")
 	s.woken(wake)
 }
 
 func abortOfParkedWorkWakesTheReady(s *scene) {
 	l := s.hold(prompt(conversation("42"), "s1"))
-	s.release(l, s.db.Now().Add(time.Hour), "backoff")
+	s.release(l, time.Hour, "backoff")
 	wake := s.watch(svc.Stream{}, svc.Ready)
 	s.abort(conversation("42"), "s1")
 	s.woken(wake)

@@ -20,6 +20,7 @@ var queueLaw = []sentence{
 	admittedInputComesBackByteForByte,
 	racingFirstAdmissionsOpenOnce,
 	timesComeFromTheClock,
+	leasesTellTheClock,
 	admissionMayNameItsTime,
 
 	idleStreamGivesItsFirstLease,
@@ -29,8 +30,13 @@ var queueLaw = []sentence{
 	claimGivesNoMoreThanAsked,
 	claimedStreamIsNotClaimedAgain,
 	onlyNamedWorkflowsAreClaimed,
+	unregisteredWorkWaitsForAnOwner,
+	workOfAnotherOwnerIsNotParked,
+	cancelledRunIsEveryOwnersWork,
+	inputIsFetchedWhenItIsWanted,
 	epochGrowsWithEveryClaim,
 	claimTellsTheTail,
+	leasesTellWhatIsStored,
 	queuesOfTwoScopesNeverMeet,
 
 	staleLeaseCannotAppend,
@@ -69,6 +75,7 @@ var queueLaw = []sentence{
 	parkingCountsNoAttempt,
 	gracefulReleaseCountsNoAttempt,
 	lapseCountsAnAttempt,
+	failedWorkCountsAnAttempt,
 	progressStartsTheAttemptsAgain,
 	settlementStartsTheAttemptsAgain,
 	settlementEndsTheReason,
@@ -92,7 +99,7 @@ func submissionsAreWorkedInOrder(s *scene) {
 	equal(s, "first", l.Submission.ID, "s1")
 	s.append(l, settled())
 	equal(s, "queue", s.queue(st), []string{"s2", "s3"})
-	s.release(l, time.Time{}, "")
+	s.release(l, 0, "")
 
 	l = s.claim("one")
 	equal(s, "second", l.Submission.ID, "s2")
@@ -125,13 +132,42 @@ func admittedInputComesBackByteForByte(s *scene) {
 	a := prompt(conversation("42"), "s1")
 	a.Kind, a.Input = svc.Dispatched, []byte("{\"b\": 1,\n \"a\":\"\xff\x00\"}")
 	s.admit(a)
-	sub := s.claim("one").Submission
-	equal(s, "input", sub.Input, a.Input)
+	claimed := s.claim("one")
+	sub := claimed.Submission
+	equal(s, "input", s.input(claimed, sub), a.Input)
 	equal(s, "kind", sub.Kind, svc.Dispatched)
 
 	a = invocation(run(1))
 	a.Input = nil
-	equal(s, "no input", s.hold(a).Submission.Input, nil)
+	l := s.hold(a)
+	equal(s, "no input", l.Submission.Input, nil)
+	equal(s, "nothing fetched", s.input(l, l.Submission), nil)
+}
+
+func (s *scene) input(l svc.Lease, b svc.Submission) []byte {
+	s.Helper()
+	input, err := s.store.Input(s.Context(), l, b)
+	s.must(err)
+	return input
+}
+
+// A node that claims much must not hold all of it in memory.
+func inputIsFetchedWhenItIsWanted(s *scene) {
+	st := conversation("42")
+	for i, text := range []string{"first", "second"} {
+		a := prompt(st, fmt.Sprintf("s%d", i+1))
+		a.Input = []byte(text)
+		s.admit(a)
+	}
+	l := s.claim("one")
+	equal(s, "told of the first", [2]any{l.Submission.Input, l.Submission.Bytes}, [2]any{[]byte(nil), int64(5)})
+	equal(s, "first", string(s.input(l, l.Submission)), "first")
+	next := *s.append(l, settled()).Next
+	equal(s, "told of the second", [2]any{next.Input, next.Bytes}, [2]any{[]byte(nil), int64(6)})
+	equal(s, "second", string(s.input(l, next)), "second")
+	s.must(s.store.Drop(s.Context(), st))
+	_, err := s.store.Input(s.Context(), l, next)
+	s.refused(err, svc.ErrFenced)
 }
 
 func racingFirstAdmissionsOpenOnce(s *scene) {
@@ -174,6 +210,19 @@ func timesComeFromTheClock(s *scene) {
 	sameTime(s, "end", got.EndedAt, s.db.Now())
 }
 
+func leasesTellTheClock(s *scene) {
+	sameTime(s, "admitted", s.hold(prompt(conversation("held"), "s1")).Now, s.db.Now())
+	s.db.Advance(time.Second)
+	s.admit(prompt(conversation("42"), "s1"))
+	s.db.Advance(time.Second)
+	c := s.claimAs(owner("one"), 10)
+	sameTime(s, "claim", c.Now, s.db.Now())
+	sameTime(s, "lease", c.Leases[0].Now, s.db.Now())
+	s.db.Advance(time.Second)
+	sameTime(s, "renewal", s.renew("one", c.Leases...).Now, s.db.Now())
+	sameTime(s, "renewal of nothing", s.renew("one").Now, s.db.Now())
+}
+
 func admissionMayNameItsTime(s *scene) {
 	a := invocation(run(1))
 	a.At = s.db.Now().Add(-3 * time.Second)
@@ -184,7 +233,7 @@ func admissionMayNameItsTime(s *scene) {
 // ended is the run of a lease as it ended.
 func ended(l svc.Lease, status workflow.Status, at time.Time) *workflow.Run {
 	return &workflow.Run{
-		ID: l.Stream.ID, Workflow: l.Stream.Name, Status: status,
+		ID: l.Stream.ID, Scope: l.Stream.Scope, Workflow: l.Stream.Name, Status: status,
 		StartedAt: l.Submission.AdmittedAt, EndedAt: at, Input: l.Submission.Input,
 	}
 }
@@ -303,14 +352,63 @@ func onlyNamedWorkflowsAreClaimed(s *scene) {
 	s.admit(prompt(talk, "s1"))
 	equal(s, "agents", s.claim("one").Stream, talk)
 
-	auditor := svc.Owner{Agents: true, Node: "three", Boot: "b", Workflows: []string{"ledger", "audit"}}
-	equal(s, "named", streams(s.claimAs(auditor, 10).Leases), []svc.Stream{st})
+	equal(s, "named", streams(s.claimAs(auditor("three"), 10).Leases), []svc.Stream{st})
+}
+
+// unregistered is a run that nobody can work who registered so far.
+func unregistered(s *scene, n int) svc.Stream {
+	s.Helper()
+	st := run(n)
+	st.Name = "audit"
+	s.admit(invocation(st))
+	return st
+}
+
+func auditor(node string) svc.Owner {
+	return svc.Owner{Node: node, Boot: "b", Workflows: []string{"ledger", "audit"}}
+}
+
+func unregisteredWorkWaitsForAnOwner(s *scene) {
+	st := unregistered(s, 1)
+	s.claimNothing("one")
+	subs := s.submissions(st)
+	equal(s, "state", [2]string{subs[0].State, subs[0].Reason}, [2]string{svc.StateQueued, svc.ReasonNotRegistered})
+	equal(s, "next", s.claimNothing("one").Next, 0)
+
+	l := s.claimAs(auditor("two"), 10).Leases
+	equal(s, "claimed", streams(l), []svc.Stream{st})
+	equal(s, "before", before(l[0]), attempt{})
+
+	// What is parked after a lapse keeps the interruption.
+	s.lapse()
+	s.db.Advance(time.Hour)
+	s.claimNothing("one")
+	l = s.claimAs(auditor("three"), 10).Leases
+	equal(s, "claimed after a lapse", streams(l), []svc.Stream{st})
+	equal(s, "interrupted", before(l[0]), attempt{1, true, ""})
+}
+
+func workOfAnotherOwnerIsNotParked(s *scene) {
+	s.claimAs(auditor("two"), 10)
+	st := unregistered(s, 1)
+	s.claimNothing("one")
+	equal(s, "reason", s.submissions(st)[0].Reason, "")
+	equal(s, "claimed", streams(s.claimAs(auditor("two"), 10).Leases), []svc.Stream{st})
+}
+
+func cancelledRunIsEveryOwnersWork(s *scene) {
+	st := unregistered(s, 1)
+	s.claimNothing("one")
+	equal(s, "abort", s.abort(st, ""), true)
+	l := s.claim("one")
+	equal(s, "claimed", l.Stream, st)
+	equal(s, "marked", l.Submission.Aborted, true)
 }
 
 func epochGrowsWithEveryClaim(s *scene) {
 	l := s.hold(prompt(conversation("42"), "s1"))
 	for range 3 {
-		s.release(l, time.Time{}, "")
+		s.release(l, 0, "")
 		next := s.claim("one")
 		if next.Epoch <= l.Epoch {
 			s.Fatalf("epoch %d after %d", next.Epoch, l.Epoch)
@@ -332,8 +430,18 @@ func claimTellsTheTail(s *scene) {
 		Data: []byte("x"), N: 1, OpenFrom: &open, ContextFrom: &context, Messages: []svc.Message{message("m1")},
 	})
 	s.append(l, batch(0, "private"))
-	s.release(l, time.Time{}, "")
+	s.release(l, 0, "")
 	equal(s, "claimed", s.claim("one").Tail, svc.Tail{Head: 1, Part: 1, OpenFrom: 1, Messages: 1})
+}
+
+// A node must know what a stream takes before it folds it.
+func leasesTellWhatIsStored(s *scene) {
+	st := conversation("42")
+	first := s.hold(prompt(st, "s1"))
+	equal(s, "admitted", first.Stored, int64(len(greeting)+len(opening)))
+	s.append(first, svc.Commit{Data: []byte("batch"), N: 1, Messages: []svc.Message{{Kind: "message", ID: "m", Data: []byte("row")}}})
+	s.release(first, 0, "")
+	equal(s, "claimed", s.claim("one").Stored, first.Stored+int64(len("batch")+len("row")))
 }
 
 func queuesOfTwoScopesNeverMeet(s *scene) {
@@ -363,12 +471,12 @@ func staleLeaseCannotAppend(s *scene) {
 
 func releasedLeaseCannotAppend(s *scene) {
 	l := s.hold(prompt(conversation("42"), "s1"))
-	s.release(l, time.Time{}, "")
+	s.release(l, 0, "")
 	s.fenced(l)
 	equal(s, "log", s.log(conversation("42")), []string{opening})
 
 	l = s.claim("one")
-	s.release(l, s.db.Now().Add(time.Hour), "backoff")
+	s.release(l, time.Hour, "backoff")
 	s.fenced(l)
 	equal(s, "queue", s.queue(conversation("42")), []string{"s1"})
 }
@@ -478,7 +586,7 @@ func settlingWithoutReleaseKeepsTheLease(s *scene) {
 	c.Release = false
 	equal(s, "appended", s.append(l, c), svc.Appended{Head: 1})
 	s.append(l, batch(1, "after"))
-	s.release(l, time.Time{}, "")
+	s.release(l, 0, "")
 	s.claimNothing("one")
 }
 
@@ -696,7 +804,7 @@ func claimTellsTheMark(s *scene) {
 	equal(s, "submission", l.Submission.Aborted, true)
 	equal(s, "tail", l.Tail.Aborted, true)
 	s.append(l, settled())
-	s.release(l, time.Time{}, "")
+	s.release(l, 0, "")
 	l = s.claim("one")
 	equal(s, "next submission", l.Submission.Aborted, false)
 	equal(s, "next tail", l.Tail.Aborted, false)
@@ -706,7 +814,7 @@ func markedStreamIsNotParked(s *scene) {
 	st := conversation("42")
 	l := s.hold(prompt(st, "s1"))
 	s.abort(st, "s1")
-	s.release(l, s.db.Now().Add(time.Hour), "backoff")
+	s.release(l, time.Hour, "backoff")
 	equal(s, "marked", s.claim("one").Submission.Aborted, true)
 }
 
@@ -714,7 +822,7 @@ func abortWakesAParkedStream(s *scene) {
 	for i, submission := range []string{"s1", ""} {
 		st := conversation(fmt.Sprint(i))
 		l := s.hold(prompt(st, "s1"))
-		s.release(l, s.db.Now().Add(time.Hour), "backoff")
+		s.release(l, time.Hour, "backoff")
 		s.claimNothing("one")
 		s.abort(st, submission)
 		l = s.claim("one")
@@ -725,7 +833,7 @@ func abortWakesAParkedStream(s *scene) {
 
 func abortBehindTheHeadLeavesTheStreamParked(s *scene) {
 	st, l := twoPrompts(s)
-	s.release(l, s.db.Now().Add(time.Hour), "backoff")
+	s.release(l, time.Hour, "backoff")
 	equal(s, "abort", s.abort(st, "s2"), true)
 	s.claimNothing("one")
 }
@@ -742,17 +850,16 @@ func abortsOfTwoScopesNeverMeet(s *scene) {
 
 func parkedStreamWaitsForItsTime(s *scene) {
 	l := s.hold(prompt(conversation("42"), "s1"))
-	until := s.db.Now().Add(time.Minute)
-	s.release(l, until, "backoff")
-	sameTime(s, "next", s.claimNothing("one").Next, until)
+	s.release(l, time.Minute, "backoff")
+	equal(s, "next", s.claimNothing("one").Next, time.Minute)
 	s.db.Advance(59 * time.Second)
-	sameTime(s, "next", s.claimNothing("one").Next, until)
+	equal(s, "next", s.claimNothing("one").Next, time.Second)
 
 	s.db.Advance(time.Second)
 	c := s.claimAs(owner("one"), 10)
 	equal(s, "claimed", len(c.Leases), 1)
 	equal(s, "reason", c.Leases[0].Reason, "backoff")
-	equal(s, "none parked", s.claimNothing("one").Next.IsZero(), true)
+	equal(s, "none parked", s.claimNothing("one").Next, 0)
 }
 
 // attempt is what a lease tells of the one before.
@@ -777,7 +884,7 @@ func interrupted(s *scene) (svc.Stream, svc.Lease) {
 
 func parkingCountsNoAttempt(s *scene) {
 	_, l := interrupted(s)
-	s.release(l, s.db.Now().Add(time.Second), "timer")
+	s.release(l, time.Second, "timer")
 	s.db.Advance(time.Second)
 	equal(s, "after parking", before(s.claim("two")), attempt{1, false, "timer"})
 	s.lapse()
@@ -786,10 +893,10 @@ func parkingCountsNoAttempt(s *scene) {
 
 func gracefulReleaseCountsNoAttempt(s *scene) {
 	_, l := interrupted(s)
-	s.release(l, time.Time{}, "")
+	s.release(l, 0, "")
 	l = s.claim("two")
 	equal(s, "after a release", before(l), attempt{1, false, ""})
-	s.release(l, time.Time{}, "draining")
+	s.release(l, 0, "draining")
 	l = s.claim("two")
 	equal(s, "after a release with a reason", before(l), attempt{1, false, "draining"})
 	s.lapse()
@@ -805,6 +912,14 @@ func lapseCountsAnAttempt(s *scene) {
 	}
 }
 
+func failedWorkCountsAnAttempt(s *scene) {
+	_, l := interrupted(s)
+	s.must(s.store.Release(s.Context(), l, svc.Release{After: time.Second, Reason: "broken", Failed: true}))
+	s.claimNothing("two")
+	s.db.Advance(time.Second)
+	equal(s, "after a failure", before(s.claim("two")), attempt{2, false, "broken"})
+}
+
 func progressStartsTheAttemptsAgain(s *scene) {
 	_, l := interrupted(s)
 	s.append(l, batch(1, "no progress"))
@@ -818,7 +933,7 @@ func progressStartsTheAttemptsAgain(s *scene) {
 	l = s.claim("four")
 	equal(s, "after progress and a lapse", before(l), attempt{1, true, ""})
 	s.append(l, svc.Commit{Progress: true})
-	s.release(l, time.Time{}, "")
+	s.release(l, 0, "")
 	equal(s, "after progress and a release", before(s.claim("four")), attempt{})
 }
 
@@ -836,7 +951,7 @@ func settlementStartsTheAttemptsAgain(s *scene) {
 
 func settlementEndsTheReason(s *scene) {
 	st := conversation("42")
-	s.release(s.hold(prompt(st, "s1")), time.Time{}, "draining")
+	s.release(s.hold(prompt(st, "s1")), 0, "draining")
 	l := s.claim("one")
 	equal(s, "reason", l.Reason, "draining")
 	s.append(l, settled())
@@ -908,8 +1023,8 @@ func renewedLeaseOutlivesItsTime(s *scene) {
 func renewalNamesTheLost(s *scene) {
 	released, parked, settledOne := s.hold(invocation(run(1))), s.hold(invocation(run(2))), s.hold(invocation(run(3)))
 	kept := s.hold(invocation(run(4)))
-	s.release(released, time.Time{}, "")
-	s.release(parked, s.db.Now().Add(time.Hour), "backoff")
+	s.release(released, 0, "")
+	s.release(parked, time.Hour, "backoff")
 	s.append(settledOne, settled())
 	lost := streams(s.renew("one", released, kept, parked, settledOne).Lost)
 	slices.SortFunc(lost, func(a, b svc.Stream) int { return strings.Compare(a.ID, b.ID) })

@@ -238,12 +238,12 @@ func (s *scene) fenced(l svc.Lease) {
 	s.refused(err, svc.ErrFenced)
 	_, err = s.store.Append(s.Context(), l, settled())
 	s.refused(err, svc.ErrFenced)
-	s.refused(s.store.Release(s.Context(), l, time.Time{}, ""), svc.ErrFenced)
+	s.refused(s.store.Release(s.Context(), l, svc.Release{}), svc.ErrFenced)
 }
 
-func (s *scene) release(l svc.Lease, until time.Time, reason string) {
+func (s *scene) release(l svc.Lease, after time.Duration, reason string) {
 	s.Helper()
-	s.must(s.store.Release(s.Context(), l, until, reason))
+	s.must(s.store.Release(s.Context(), l, svc.Release{After: after, Reason: reason}))
 }
 
 func (s *scene) abort(st svc.Stream, submission string) bool {

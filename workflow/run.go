@@ -22,10 +22,11 @@ const (
 // Run is a run as it is looked up.
 type Run struct {
 	ID        string
-	Scope     string // whose it is, where runs of all scopes are listed; a scope's own look-ups leave it out
+	Scope     string // whose it is
 	Workflow  string
 	Status    Status
 	StartedAt time.Time
+	StartedBy string          // the person or program that asked for it; empty where nobody said
 	EndedAt   time.Time       // zero while active
 	Input     json.RawMessage // nil when the invocation had none; a list leaves it out
 	Result    json.RawMessage // set when completed; a list leaves it out

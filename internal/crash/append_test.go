@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/critic"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
@@ -57,16 +58,16 @@ func (st *stage) rehearse(s script) {
 	before := st.node.must(request{Op: "stats"}).Stats
 	_, told, err := st.attempt(s, "reference of "+s.name)
 	if err != nil {
-		st.t.Fatalf("%s: %v\n%s", s.name, err, st.node.complaints())
+		st.t.Fatalf("%s: %v\n%s", s.name, err, st.node.Complaints())
 	}
 	after := st.node.must(request{Op: "stats"}).Stats
 	ref := read(told)
-	ref.checkEffects(effectsOf(st.setup.Effects, ref.record.RunID), 0)
-	if ref.resumes > 0 || strings.Contains(strings.Join(ref.lines, ""), "went on") {
-		ref.problem("an uninterrupted run was resumed, or a cancelled one went on")
+	ref.checkEffects(effectsOf(st.setup.Effects, ref.Record.RunID), 0)
+	if ref.Resumes > 0 || strings.Contains(strings.Join(ref.lines, ""), "went on") {
+		ref.Problem("an uninterrupted run was resumed, or a cancelled one went on")
 	}
 	if ends := ref.ending(); ends != s.ends {
-		ref.problem("ended %s, want %s", ends, s.ends)
+		ref.Problem("ended %s, want %s", ends, s.ends)
 	}
 	st.report(s.name, ref)
 	st.refs[s.name] = ref
@@ -74,7 +75,7 @@ func (st *stage) rehearse(s script) {
 }
 
 // attempt plays a script as far as the node lives: a client that repeats its request under the same key.
-func (st *stage) attempt(s script, key string) (id string, told *story, err error) {
+func (st *stage) attempt(s script, key string) (id string, told *critic.Story, err error) {
 	invoked, err := st.node.ask(request{Op: "invoke", Workflow: s.name, Input: raw(s.input), Key: key})
 	if err != nil {
 		return "", nil, err
@@ -101,7 +102,7 @@ func (st *stage) play(s script, traps ...trap) (deaths int, t *tale) {
 	for {
 		_, told, err := st.attempt(s, key)
 		if errors.Is(err, errDied) {
-			st.node.wait()
+			st.node.Wait()
 			deaths++
 			next := trap{}
 			if deaths < len(traps) {
@@ -112,21 +113,21 @@ func (st *stage) play(s script, traps ...trap) (deaths int, t *tale) {
 			continue
 		}
 		if err != nil {
-			st.node.kill()
-			st.t.Fatalf("%s, dying %v: %v\n%s", s.name, traps, err, st.node.complaints())
+			st.node.Kill()
+			st.t.Fatalf("%s, dying %v: %v\n%s", s.name, traps, err, st.node.Complaints())
 		}
 		st.node.arm(trap{})
 		t = read(told)
 		t.compare(st.refs[s.name], s.parallel)
-		t.checkEffects(effectsOf(st.setup.Effects, t.record.RunID), deaths)
+		t.checkEffects(effectsOf(st.setup.Effects, t.Record.RunID), deaths)
 		for _, p := range found {
-			t.checkPrefix(told, p.active[t.record.RunID])
+			t.CheckPrefix(told, p.active[t.Record.RunID])
 		}
-		if t.resumes > deaths {
-			t.problem("%d resumes with %d deaths", t.resumes, deaths)
+		if t.Resumes > deaths {
+			t.Problem("%d resumes with %d deaths", t.Resumes, deaths)
 		}
-		if deaths == 1 && traps[0].interrupts() && len(found[0].active[t.record.RunID]) > 0 && t.resumes != 1 {
-			t.problem("the run was interrupted, and nobody was told")
+		if deaths == 1 && traps[0].interrupts() && len(found[0].active[t.Record.RunID]) > 0 && t.Resumes != 1 {
+			t.Problem("the run was interrupted, and nobody was told")
 		}
 		st.deaths += deaths
 		st.report(fmt.Sprintf("%s, dying %v", s.name, traps), t)
@@ -137,10 +138,10 @@ func (st *stage) play(s script, traps ...trap) (deaths int, t *tale) {
 func (st *stage) report(what string, t *tale) {
 	st.t.Helper()
 	for _, bad := range allEffects(st.setup.Effects)["request"]["malformed"] {
-		t.problem("a request was malformed: %s", bad.token)
+		t.Problem("a request was malformed: %s", bad.token)
 	}
-	if len(t.problems) > 0 {
-		st.t.Errorf("%s, run %s:\n- %s\nevents\n  %s", what, t.record.RunID, strings.Join(t.problems, "\n- "), strings.Join(t.short(), "\n  "))
+	if len(t.Problems) > 0 {
+		st.t.Errorf("%s, run %s:\n- %s\nevents\n  %s", what, t.Record.RunID, strings.Join(t.Problems, "\n- "), strings.Join(t.Short(), "\n  "))
 	}
 }
 
@@ -174,7 +175,7 @@ func (st *stage) playEvery(names ...string) {
 				st.t.Errorf("%s: no process died %v", name, at)
 			}
 			// What is parked is not interrupted by a death.
-			if at.Verb == onRelease && at.After && t.resumes > 0 {
+			if at.Verb == onRelease && at.After && t.Resumes > 0 {
 				st.t.Errorf("%s: a run that slept when its process died was resumed", name)
 			}
 		}
@@ -183,7 +184,7 @@ func (st *stage) playEvery(names ...string) {
 
 func (st *stage) close() {
 	st.t.Helper()
-	st.node.stop()
+	st.node.Stop()
 	st.t.Logf("%d runs, %d processes killed", st.plays, st.deaths)
 }
 
@@ -240,7 +241,7 @@ func TestDatabaseOpensWhateverItsFirstProcessesDiedOf(t *testing.T) {
 			startDoomed(t, st.setup, time.Duration(i*72/doomed+rand.IntN(6))*time.Millisecond)
 		}
 		st.rehearse(scriptOf("steps"))
-		st.node.stop()
+		st.node.Stop()
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/critic"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
@@ -23,9 +24,9 @@ func (st *stage) ordeal(workflow string) (t *tale, deaths int) {
 			return t, deaths
 		}
 		if !errors.Is(err, errDied) || deaths > 20 {
-			st.t.Fatalf("%s after %d deaths: %v\n%s", workflow, deaths, err, st.node.complaints())
+			st.t.Fatalf("%s after %d deaths: %v\n%s", workflow, deaths, err, st.node.Complaints())
 		}
-		st.node.wait()
+		st.node.Wait()
 		deaths++
 		st.raise(trap{})
 	}
@@ -36,14 +37,14 @@ func TestRunThatKillsEveryProcessIsGivenUp(t *testing.T) {
 		st := newStage(t, address)
 		st.setup.MaxAttempts = 3
 		tale, deaths := st.ordeal("deadly")
-		if tale.record.Status != "errored" || !strings.Contains(print(tale.record.Error), `"name":"RunInterrupted"`) {
+		if tale.Record.Status != "errored" || !strings.Contains(critic.Print(tale.Record.Error), `"name":"RunInterrupted"`) {
 			t.Errorf("ended %s", tale.ending())
 		}
-		ran := effectsOf(st.setup.Effects, tale.record.RunID)
+		ran := effectsOf(st.setup.Effects, tale.Record.RunID)
 		if deaths != 3 || len(ran["work"]) != 1 || len(ran["die"]) != 3 {
 			t.Errorf("it took %d processes; ran %v", deaths, ran)
 		}
-		st.node.stop()
+		st.node.Stop()
 	})
 }
 
@@ -55,7 +56,7 @@ func TestRecordedStepRenewsTheBudget(t *testing.T) {
 		if want := `completed {"risk/0":0,"risk/1":1,"risk/2":2} null`; tale.ending() != want || deaths != 6 {
 			t.Errorf("ended %s after %d deaths, want %s after 6", tale.ending(), deaths, want)
 		}
-		st.node.stop()
+		st.node.Stop()
 	})
 }
 
@@ -74,7 +75,7 @@ func TestGracefulStopsUseUpNoBudget(t *testing.T) {
 					t.Fatalf("the run did not go on after %d stops", n)
 				}
 			}
-			st.node.stop()
+			st.node.Stop()
 			st.raise(trap{})
 		}
 		if err := os.WriteFile(st.setup.Gate, nil, 0o600); err != nil {
@@ -82,9 +83,9 @@ func TestGracefulStopsUseUpNoBudget(t *testing.T) {
 		}
 		tale := read(st.node.must(request{Op: "await", Workflow: "gated", RunID: id}).Story)
 		st.report("gated", tale)
-		if want := `completed {"wait":1} null`; tale.ending() != want || tale.resumes != stops {
-			t.Errorf("ended %s after %d resumes, want %s after %d", tale.ending(), tale.resumes, want, stops)
+		if want := `completed {"wait":1} null`; tale.ending() != want || tale.Resumes != stops {
+			t.Errorf("ended %s after %d resumes, want %s after %d", tale.ending(), tale.Resumes, want, stops)
 		}
-		st.node.stop()
+		st.node.Stop()
 	})
 }

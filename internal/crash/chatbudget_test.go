@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/internal/critic"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
@@ -22,9 +23,9 @@ func (st *stage) ordealOf(k talk, next trap) (c *critique, deaths int) {
 			return c, deaths
 		}
 		if !errors.Is(err, errDied) || deaths > 20 {
-			st.t.Fatalf("%s after %d deaths: %v\n%s", k.name, deaths, err, st.node.complaints())
+			st.t.Fatalf("%s after %d deaths: %v\n%s", k.name, deaths, err, st.node.Complaints())
 		}
-		st.node.wait()
+		st.node.Wait()
 		if deaths++; deaths >= 3 {
 			next = trap{}
 		}
@@ -52,30 +53,30 @@ func TestSubmissionThatKillsEveryProcessIsGivenUp(t *testing.T) {
 				k := talk{name: "ordeal-" + o.play, agent: "mortal", lines: []line{o.first, {"word", "direct", "completed", ""}}}
 				c, deaths := st.ordealOf(k, o.trap)
 				var s *conversation.Settlement
-				for _, r := range c.records {
+				for _, r := range c.Records {
 					if r.Type == conversation.Settled {
 						s = r.Settlement
 						break
 					}
 				}
-				if s == nil || s.Error == nil || print(s.Error.Meta["attemptCount"]) != "3" || print(s.Error.Meta["maxAttempts"]) != "3" {
-					t.Fatalf("ended %s", print(s))
+				if s == nil || s.Error == nil || critic.Print(s.Error.Meta["attemptCount"]) != "3" || critic.Print(s.Error.Meta["maxAttempts"]) != "3" {
+					t.Fatalf("ended %s", critic.Print(s))
 				}
 				if phase, _ := s.Error.Meta["phase"].(string); phase != o.phase {
 					t.Errorf("phase is %q, want %q", phase, o.phase)
 				}
 				tools := ""
 				if list, _ := s.Error.Meta["interruptedTools"].([]any); len(list) == 1 {
-					tools = object(list[0].(map[string]any)).text("name")
+					tools, _ = list[0].(map[string]any)["name"].(string)
 				}
 				if tools != o.tools {
-					t.Errorf("interrupted tools are %s, want %q", print(s.Error.Meta["interruptedTools"]), o.tools)
+					t.Errorf("interrupted tools are %s, want %q", critic.Print(s.Error.Meta["interruptedTools"]), o.tools)
 				}
 				if deaths != 3 {
 					t.Errorf("it took %d processes", deaths)
 				}
-				t.Logf("%s: %d processes, settled %s", o.play, deaths, print(s))
-				st.node.stop()
+				t.Logf("%s: %d processes, settled %s", o.play, deaths, critic.Print(s))
+				st.node.Stop()
 			})
 		}
 	})

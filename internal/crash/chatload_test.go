@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/critic"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
@@ -48,7 +49,7 @@ func TestPromptsSettleOnceWhenAProcessUnderLoadIsKilled(t *testing.T) {
 		}
 		for n := kills(t); g.deaths < n; g.deaths++ {
 			time.Sleep(time.Duration(20+rand.IntN(380)) * time.Millisecond)
-			g.node.kill()
+			g.node.Kill()
 			g.raise(trap{})
 			g.mu.Lock()
 			g.current, g.found = g.node, append(g.found, g.node)
@@ -57,7 +58,7 @@ func TestPromptsSettleOnceWhenAProcessUnderLoadIsKilled(t *testing.T) {
 		close(g.over)
 		g.clients.Wait()
 		g.settle()
-		g.node.stop()
+		g.node.Stop()
 	})
 }
 
@@ -122,7 +123,7 @@ func (g *crowd) prompt(instance string, p accepted) (string, bool) {
 func (g *crowd) settle() {
 	g.t.Helper()
 	began := time.Now()
-	told := map[string]*chat{}
+	told := map[string]*critic.Chat{}
 	for instance := range g.queues {
 		told[instance] = g.node.must(request{Op: "idle", chatRequest: chatRequest{Agent: "talker", Instance: instance}}).Chat
 	}
@@ -141,9 +142,9 @@ func (g *crowd) settle() {
 		c.checkTalk(k, ids)
 		c.checkTools(effects, g.deaths)
 		for _, p := range g.found {
-			c.checkFound(p.open[instance])
+			c.CheckFound(p.open[instance])
 		}
-		for _, r := range c.records {
+		for _, r := range c.Records {
 			if r.Hidden {
 				broken++
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/internal/critic"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
@@ -38,10 +39,10 @@ func (p *pair) awaitChats(play string, deaths int, ids map[string]string) map[st
 		c.checkTalk(talk{lines: says(play)}, []string{id})
 		c.checkTools(effects["tool"], deaths)
 		for _, bad := range effects["request"]["malformed"] {
-			c.problem("a request was malformed: %s", bad.token)
+			c.Problem("a request was malformed: %s", bad.token)
 		}
-		if len(c.problems) > 0 {
-			p.t.Errorf("%s:\n- %s\nlog\n  %s", instance, strings.Join(c.problems, "\n- "), c.retold())
+		if len(c.Problems) > 0 {
+			p.t.Errorf("%s:\n- %s\nlog\n  %s", instance, strings.Join(c.Problems, "\n- "), c.Retold())
 		}
 		all[instance] = c
 	}
@@ -54,14 +55,14 @@ func movedChats(t *testing.T, all map[string]*critique, since time.Time) (longes
 	for instance, c := range all {
 		// The two advisories are the first that another says.
 		at := time.Duration(-1)
-		for _, r := range c.records {
+		for _, r := range c.Records {
 			if r.Hidden {
 				at = time.UnixMilli(r.At).Sub(since)
 				break
 			}
 		}
 		if at < 0 {
-			t.Errorf("%s was not interrupted\n  %s", instance, c.retold())
+			t.Errorf("%s was not interrupted\n  %s", instance, c.Retold())
 		}
 		longest = max(longest, at)
 	}
@@ -78,7 +79,7 @@ func TestConversationsOfAKilledProcessMoveWhenTheirLeasesLapse(t *testing.T) {
 	})
 	_, ids := p.prompt(10, "march", "w3")
 	since := time.Now()
-	p.a.kill()
+	p.a.Kill()
 	longest := movedChats(t, p.awaitChats("march", 1, ids), since)
 	if longest > p.setup.Lease+p.setup.Poll+slack {
 		t.Errorf("the last conversation moved after %v, lease %v, poll %v", longest, p.setup.Lease, p.setup.Poll)
@@ -93,7 +94,7 @@ func TestConversationsOfAStoppedProcessMoveAtOnce(t *testing.T) {
 	})
 	_, ids := p.prompt(10, "march", "w3")
 	since := time.Now()
-	p.a.stop()
+	p.a.Stop()
 	stopped := time.Since(since)
 	longest := movedChats(t, p.awaitChats("march", 0, ids), since)
 	if longest > p.setup.StopTimeout+p.setup.Poll+slack {
@@ -118,7 +119,7 @@ func TestGracefulStopIsNoResultOfATask(t *testing.T) {
 				r := request{Op: "prompt", Message: "play " + play, Key: "0", chatRequest: chatRequest{Agent: "talker", Instance: k.name, Kind: "direct"}}
 				st.node.must(r)
 				time.Sleep(time.Duration(i*300/stops) * time.Millisecond)
-				st.node.stop()
+				st.node.Stop()
 				st.raise(trap{})
 				ids, told, err := st.converse(k, k.name, &audience{})
 				if err != nil {
@@ -127,15 +128,15 @@ func TestGracefulStopIsNoResultOfATask(t *testing.T) {
 				c := judge(told)
 				c.checkTalk(k, ids)
 				c.checkTools(allEffects(st.setup.Effects)["tool"], 1)
-				for _, r := range c.records {
+				for _, r := range c.Records {
 					for _, o := range r.Outcomes {
 						if o.IsError {
-							c.problem("a graceful stop made %s", print(o))
+							c.Problem("a graceful stop made %s", critic.Print(o))
 						}
 					}
 				}
 				st.criticize(fmt.Sprintf("stopped after %d ms", i*300/stops), c)
-				st.node.stop()
+				st.node.Stop()
 				if t.Failed() {
 					return
 				}
@@ -148,27 +149,27 @@ func TestPausedProcessSaysNothingOnceItsConversationsAreTaken(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, func(s *setup) { s.Pace = 40 * time.Millisecond })
 	_, ids := p.prompt(10, "march", "w3")
-	p.a.signal(syscall.SIGSTOP)
+	p.a.Signal(syscall.SIGSTOP)
 	for instance, id := range ids {
 		p.b.must(request{Op: "said", Message: "stream_continued", chatRequest: chatRequest{Agent: "talker", Instance: instance, Submission: id}})
 	}
-	p.a.signal(syscall.SIGCONT)
+	p.a.Signal(syscall.SIGCONT)
 	all := p.awaitChats("march", 1, ids)
 	p.until("node a was refused", func() bool { return p.a.must(request{Op: "stats"}).Stats.Fenced > 0 })
 	time.Sleep(100 * time.Millisecond)
 	for instance, c := range all {
 		started := 0
-		for _, r := range c.records {
+		for _, r := range c.Records {
 			if r.Type == conversation.AssistantStarted {
 				started++
 			}
 		}
 		if started != 2 {
-			t.Errorf("%s: %d replies, want one of each node\n  %s", instance, started, c.retold())
+			t.Errorf("%s: %d replies, want one of each node\n  %s", instance, started, c.Retold())
 		}
 		now := p.a.must(request{Op: "chat", chatRequest: chatRequest{Agent: "talker", Instance: instance}}).Chat
-		if len(now.Batches) != len(c.told.Batches) || string(now.History) != string(c.told.History) {
-			t.Errorf("%s has %d batches, and had %d at its end", instance, len(now.Batches), len(c.told.Batches))
+		if len(now.Batches) != len(c.Told.Batches) || string(now.History) != string(c.Told.History) {
+			t.Errorf("%s has %d batches, and had %d at its end", instance, len(now.Batches), len(c.Told.Batches))
 		}
 	}
 	t.Logf("%d conversations taken over, %d writes of the paused process refused", len(ids), p.a.must(request{Op: "stats"}).Stats.Fenced)
@@ -193,6 +194,6 @@ func TestAbortEndsOnlyWhatItNames(t *testing.T) {
 				{"words", "direct", "aborted", "submission_aborted"}, {"words", "direct", "completed", ""}, {"word", "direct", "completed", ""},
 			}})
 		}
-		st.node.stop()
+		st.node.Stop()
 	})
 }

@@ -1,8 +1,6 @@
 package crash_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/internal/critic"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/stream"
 )
@@ -82,10 +81,10 @@ func (k talk) by() string {
 // audience is a client that goes on from its offset whoever serves it.
 type audience struct {
 	mu    sync.Mutex
-	pages []page
+	pages []critic.Page
 }
 
-func (a *audience) hear(p *page) {
+func (a *audience) hear(p *critic.Page) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pages = append(a.pages, *p)
@@ -101,7 +100,7 @@ func (a *audience) after() stream.Offset {
 }
 
 // all are the pages, once they reach an offset.
-func (a *audience) all(through stream.Offset) []page {
+func (a *audience) all(through stream.Offset) []critic.Page {
 	for end := time.Now().Add(5 * time.Second); a.after() < through && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
@@ -111,7 +110,7 @@ func (a *audience) all(through stream.Offset) []page {
 }
 
 // converse plays a talk as far as the node lives. Repeated under the same name it goes on.
-func (st *stage) converse(k talk, instance string, a *audience) (ids []string, told *chat, err error) {
+func (st *stage) converse(k talk, instance string, a *audience) (ids []string, told *critic.Chat, err error) {
 	ask := func(op string, change func(*request)) (reply, error) {
 		r := request{Op: op, chatRequest: chatRequest{Agent: k.by(), Instance: instance}}
 		if change != nil {
@@ -163,7 +162,7 @@ func (st *stage) stageTalk(k talk, traps ...trap) (deaths int, c *critique) {
 	for {
 		ids, told, err := st.converse(k, instance, &seen)
 		if errors.Is(err, errDied) {
-			st.node.wait()
+			st.node.Wait()
 			deaths++
 			next := trap{}
 			if deaths < len(traps) {
@@ -175,21 +174,21 @@ func (st *stage) stageTalk(k talk, traps ...trap) (deaths int, c *critique) {
 			continue
 		}
 		if err != nil {
-			st.node.kill()
-			st.t.Fatalf("%s, dying %v: %v\n%s", k.name, traps, err, st.node.complaints())
+			st.node.Kill()
+			st.t.Fatalf("%s, dying %v: %v\n%s", k.name, traps, err, st.node.Complaints())
 		}
 		st.node.arm(trap{})
 		st.deaths += deaths
 		c = judge(told)
 		if !slices.Equal(first, ids[:len(first)]) {
-			c.problem("promised were %v, now the same keys give %v", first, ids)
+			c.Problem("promised were %v, now the same keys give %v", first, ids)
 		}
 		c.checkTalk(k, ids)
 		c.checkTools(allEffects(st.setup.Effects)["tool"], deaths)
 		for _, p := range found {
-			c.checkFound(p.open[instance])
+			c.CheckFound(p.open[instance])
 		}
-		c.checkAudience(seen.all(told.Pages[len(told.Pages)-1].Next))
+		c.CheckAudience(seen.all(told.Pages[len(told.Pages)-1].Next))
 		st.criticize(fmt.Sprintf("%s, dying %v", k.name, traps), c)
 		return deaths, c
 	}
@@ -204,16 +203,16 @@ func longer(a, b []string) []string {
 
 func (st *stage) criticize(what string, c *critique) {
 	st.t.Helper()
-	for _, r := range c.records {
+	for _, r := range c.Records {
 		if r.Type == conversation.ToolCalled {
 			st.calls[r.Call.ID] = true
 		}
 	}
 	for _, bad := range allEffects(st.setup.Effects)["request"]["malformed"] {
-		c.problem("a request was malformed: %s", bad.token)
+		c.Problem("a request was malformed: %s", bad.token)
 	}
-	if len(c.problems) > 0 {
-		st.t.Errorf("%s:\n- %s\nlog\n  %s", what, strings.Join(c.problems, "\n- "), c.retold())
+	if len(c.Problems) > 0 {
+		st.t.Errorf("%s:\n- %s\nlog\n  %s", what, strings.Join(c.Problems, "\n- "), c.Retold())
 	}
 }
 
@@ -227,32 +226,14 @@ func (st *stage) checkCalls() {
 	}
 }
 
-// checkAudience demands that whoever went on from offset to offset saw each chunk once, whole batches at a time.
-func (c *critique) checkAudience(pages []page) {
-	checkPages(c.problem, pages)
-	var seen []json.RawMessage
-	for _, p := range pages {
-		seen = append(seen, p.Chunks...)
-	}
-	if len(seen) != len(c.raw) {
-		c.problem("a follower saw %d chunks of %d", len(seen), len(c.raw))
-	}
-	for i := range min(len(seen), len(c.raw)) {
-		if !bytes.Equal(seen[i], c.raw[i]) {
-			c.problem("a follower saw %s, now it is %s", seen[i], c.raw[i])
-			return
-		}
-	}
-}
-
 // checkTalk demands that each submission ended as it must, in order.
 func (c *critique) checkTalk(k talk, ids []string) {
-	if print(c.settled) != print(ids) {
-		c.problem("settled %v, want %v", c.settled, ids)
+	if critic.Print(c.Settled) != critic.Print(ids) {
+		c.Problem("settled %v, want %v", c.Settled, ids)
 	}
 	said, heard := map[string]string{}, map[string]int{}
 	ends := map[string]conversation.Settlement{}
-	for _, r := range c.records {
+	for _, r := range c.Records {
 		switch {
 		case r.Session != "":
 		case r.Type == conversation.TextDelta:
@@ -270,21 +251,21 @@ func (c *critique) checkTalk(k talk, ids []string) {
 			failure = s.Error.Type
 		}
 		if s.Outcome != l.outcome || failure != l.failure || s.Private == (l.kind == "direct") {
-			c.problem("submission %d, %s, ended %s", i, l.play, print(s))
+			c.Problem("submission %d, %s, ended %s", i, l.play, critic.Print(s))
 		}
 		text := plays[l.play].text()
 		switch {
 		case l.outcome == "completed" && said[ids[i]] != text:
-			c.problem("submission %d, %s, was answered %q, want %q", i, l.play, said[ids[i]], text)
+			c.Problem("submission %d, %s, was answered %q, want %q", i, l.play, said[ids[i]], text)
 		case l.outcome != "completed" && !strings.HasPrefix(text, said[ids[i]]):
-			c.problem("submission %d, %s, was answered %q, which is no part of %q", i, l.play, said[ids[i]], text)
+			c.Problem("submission %d, %s, was answered %q, which is no part of %q", i, l.play, said[ids[i]], text)
 		}
 		unheard := (l.outcome == "aborted" || l.failure == "submission_interrupted") && heard[ids[i]] == 0 && said[ids[i]] == ""
 		if heard[ids[i]] != 1 && !unheard {
-			c.problem("submission %d, %s, was heard %d times", i, l.play, heard[ids[i]])
+			c.Problem("submission %d, %s, was heard %d times", i, l.play, heard[ids[i]])
 		}
 		if l.outcome == "aborted" && i > 0 && heard[ids[i]] > 0 {
-			c.problem("submission %d was aborted while it was queued, and heard", i)
+			c.Problem("submission %d was aborted while it was queued, and heard", i)
 		}
 		c.checkNotice(i, ids[i], l)
 	}
@@ -301,7 +282,7 @@ func (c *critique) checkNotice(i int, id string, l line) {
 		want = conversation.AbortedID(id)
 	}
 	before := ""
-	for _, r := range c.records {
+	for _, r := range c.Records {
 		if r.Session != "" {
 			continue
 		}
@@ -310,12 +291,12 @@ func (c *critique) checkNotice(i int, id string, l line) {
 		}
 		before = ""
 		if r.Type == conversation.SignalMessage && r.Message == want {
-			before = print(r.Attributes)
+			before = critic.Print(r.Attributes)
 		}
 	}
 	if reason := reasons[l.failure]; (reason != "") != (before != "") || !strings.Contains(before, `"reason":"`+reason) {
 		if reason != "" || before != "" {
-			c.problem("submission %d, %s: before its settlement stands %q, want reason %q", i, l.play, before, reason)
+			c.Problem("submission %d, %s: before its settlement stands %q, want reason %q", i, l.play, before, reason)
 		}
 	}
 }
@@ -330,13 +311,13 @@ func (st *stage) rehearseTalk(k talk) {
 	_, c := st.stageTalk(k)
 	after := st.node.must(request{Op: "stats"}).Stats
 	st.writes[k.name] = stats{Appends: after.Appends - before.Appends, Releases: after.Releases - before.Releases}
-	for _, r := range c.records {
+	for _, r := range c.Records {
 		if r.Hidden || r.Stop == conversation.StopAborted && k.hear == "" && k.agent != "hasty" {
-			st.t.Errorf("%s: nothing was interrupted, but %s\n%s", k.name, r.Type, c.retold())
+			st.t.Errorf("%s: nothing was interrupted, but %s\n%s", k.name, r.Type, c.Retold())
 			break
 		}
 	}
-	if k.agent == "forgetful" && !strings.Contains(c.retold(), string(conversation.Compaction)) {
+	if k.agent == "forgetful" && !strings.Contains(c.Retold(), string(conversation.Compaction)) {
 		st.t.Errorf("%s: nothing was compacted", k.name)
 	}
 }
@@ -374,7 +355,7 @@ func (st *stage) stageEvery(each int, list ...talk) {
 		broken := 0
 		for _, at := range traps {
 			_, c := st.stageTalk(k, at)
-			for _, r := range c.records {
+			for _, r := range c.Records {
 				if r.Hidden {
 					broken++
 				}
@@ -404,7 +385,7 @@ func TestConversationEndsAlikeWhereverItsProcessDies(t *testing.T) {
 					}
 					st.stageEvery(n, k)
 					st.checkCalls()
-					st.node.stop()
+					st.node.Stop()
 				})
 			}
 		}

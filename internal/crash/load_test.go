@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/critic"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
@@ -67,7 +68,7 @@ func TestNothingIsLostOrDoubledWhenAProcessUnderLoadIsKilled(t *testing.T) {
 		close(g.over)
 		g.clients.Wait()
 		g.settle()
-		g.node.stop()
+		g.node.Stop()
 		if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
 			checkIntegrity(t, path)
 		}
@@ -77,7 +78,7 @@ func TestNothingIsLostOrDoubledWhenAProcessUnderLoadIsKilled(t *testing.T) {
 // strike kills the node and starts the next; some do not even come that far.
 func (g *siege) strike() {
 	g.t.Helper()
-	g.node.kill()
+	g.node.Kill()
 	for rand.IntN(4) == 0 {
 		startDoomed(g.t, g.setup, time.Duration(rand.IntN(60))*time.Millisecond)
 		g.deaths++
@@ -145,7 +146,7 @@ func (g *siege) invoke(s script, key string) (reply, bool) {
 func (g *siege) settle() {
 	g.t.Helper()
 	began := time.Now()
-	stories := map[string]*story{}
+	stories := map[string]*critic.Story{}
 	for key, a := range g.admitted {
 		again := g.node.must(request{Op: "invoke", Workflow: a.script.name, Input: raw(a.script.input), Key: key})
 		if again.RunID != a.run || !again.Replayed {
@@ -161,10 +162,10 @@ func (g *siege) settle() {
 		t.compare(g.refs[a.script.name], a.script.parallel)
 		t.checkEffects(effects[a.run], g.deaths)
 		for _, p := range g.found {
-			t.checkPrefix(stories[a.run], p.active[a.run])
+			t.CheckPrefix(stories[a.run], p.active[a.run])
 		}
 		g.report(key+", "+a.script.name, t)
-		if t.resumes > 0 {
+		if t.Resumes > 0 {
 			resumed++
 		}
 		for label, list := range effects[a.run] {
@@ -184,7 +185,7 @@ func (g *siege) checkList() {
 	g.t.Helper()
 	promised := map[string]bool{}
 	for _, ref := range g.refs {
-		promised[ref.record.RunID] = true
+		promised[ref.Record.RunID] = true
 	}
 	for key, a := range g.admitted {
 		if promised[a.run] {

@@ -119,9 +119,9 @@ func (m *mortal) Append(ctx context.Context, l svc.Lease, c svc.Commit) (svc.App
 	return appended, err
 }
 
-func (m *mortal) Release(ctx context.Context, l svc.Lease, until time.Time, reason string) error {
+func (m *mortal) Release(ctx context.Context, l svc.Lease, r svc.Release) error {
 	defer m.begin(onRelease)()
-	err := m.Store.Release(ctx, l, until, reason)
+	err := m.Store.Release(ctx, l, r)
 	m.answered(err, &m.stats.Releases)
 	return err
 }

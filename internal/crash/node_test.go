@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -17,25 +16,15 @@ import (
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/internal/child"
+	"svc.dev/svc/internal/critic"
 	"svc.dev/svc/model"
 	"svc.dev/svc/sqlstore"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
 )
 
-// nodeEnv makes the test binary a node: it holds a setup as JSON.
-const nodeEnv = "SVC_CRASH_NODE"
-
-func TestMain(m *testing.M) {
-	if text := os.Getenv(nodeEnv); text != "" {
-		if err := serveNode(text); err != nil {
-			fmt.Fprintln(os.Stderr, "node:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { os.Exit(child.Main(m, serveNode)) }
 
 // setup is how a node is started.
 type setup struct {
@@ -72,18 +61,11 @@ type reply struct {
 	Error    string
 	RunID    string
 	Replayed bool
-	Story    *story
+	Story    *critic.Story
 	Runs     []string
 	Active   map[string][]json.RawMessage // of each active run, its events
 	Stats    stats
 	chatReply
-}
-
-// story is a run as its readers see it.
-type story struct {
-	Run    json.RawMessage
-	Events []json.RawMessage
-	Closed bool
 }
 
 // node is the child process.
@@ -97,9 +79,9 @@ type node struct {
 	out *json.Encoder
 }
 
-func serveNode(text string) error {
+func serveNode(text []byte) error {
 	var n node
-	if err := json.Unmarshal([]byte(text), &n.setup); err != nil {
+	if err := json.Unmarshal(text, &n.setup); err != nil {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -141,7 +123,7 @@ func (n *node) hello() error {
 		return err
 	}
 	for _, run := range page.Runs {
-		if active[run.ID], _, err = n.events(run); err != nil {
+		if active[run.ID], _, err = critic.EventsOf(context.Background(), n.rt, run); err != nil {
 			return err
 		}
 	}
@@ -186,14 +168,14 @@ func (n *node) answer(r request) (a reply, err error) {
 		if err != nil {
 			return a, err
 		}
-		a.Story, err = n.story(run)
+		a.Story, err = critic.StoryOf(ctx, n.rt, run)
 		return a, err
 	case "story":
 		run, err := n.rt.GetRun(ctx, r.RunID)
 		if err != nil {
 			return a, err
 		}
-		a.Story, err = n.story(run)
+		a.Story, err = critic.StoryOf(ctx, n.rt, run)
 		return a, err
 	case "hear":
 		return a, n.hear(ctx, workflow.Run{ID: r.RunID, Workflow: r.Workflow}, r.Message)
@@ -207,33 +189,6 @@ func (n *node) answer(r request) (a reply, err error) {
 		a.chatReply, err = n.answerChat(ctx, r)
 	}
 	return a, err
-}
-
-func (n *node) story(run workflow.Run) (*story, error) {
-	record, err := run.MarshalJSON() // json.Marshal would escape it once more
-	if err != nil {
-		return nil, err
-	}
-	events, closed, err := n.events(run)
-	return &story{Run: record, Events: events, Closed: closed}, err
-}
-
-func (n *node) events(run workflow.Run) (all []json.RawMessage, closed bool, err error) {
-	after := stream.Start
-	for {
-		frame, err := n.rt.Page(context.Background(), n.rt.RunStream(run), after)
-		if err != nil {
-			return nil, false, err
-		}
-		var page []json.RawMessage
-		if err := json.Unmarshal(frame.JSON(), &page); err != nil {
-			return nil, false, err
-		}
-		all = append(all, page...)
-		if after = frame.Next; frame.Tail {
-			return all, frame.Closed, nil
-		}
-	}
 }
 
 // hear returns once the run has logged the message.

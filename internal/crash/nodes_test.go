@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/critic"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
@@ -54,10 +55,10 @@ func (p *pair) await(workflow string, ids []string, ends string) (tales map[stri
 	for _, id := range ids {
 		t := read(p.b.must(request{Op: "await", Workflow: workflow, RunID: id}).Story)
 		if t.ending() != ends {
-			t.problem("ended %s, want %s", t.ending(), ends)
+			t.Problem("ended %s, want %s", t.ending(), ends)
 		}
-		for _, problem := range t.problems {
-			p.t.Errorf("run %s: %s\n%v", id, problem, t.short())
+		for _, problem := range t.Problems {
+			p.t.Errorf("run %s: %s\n%v", id, problem, t.Short())
 		}
 		tales[id] = t
 	}
@@ -112,7 +113,7 @@ func marched(steps int) string {
 	for i := range steps {
 		values[fmt.Sprintf("step/%d", i)] = i
 	}
-	return "completed " + print(values) + " null"
+	return "completed " + critic.Print(values) + " null"
 }
 
 func TestTwoProcessesShareTheWork(t *testing.T) {
@@ -121,12 +122,12 @@ func TestTwoProcessesShareTheWork(t *testing.T) {
 	tales := p.await("march", ids, marched(3))
 	at := map[string]int{}
 	for id, tale := range tales {
-		tale.problems = nil
+		tale.Problems = nil
 		tale.checkEffects(effectsOf(p.setup.Effects, id), 0)
-		for _, problem := range tale.problems {
+		for _, problem := range tale.Problems {
 			t.Errorf("run %s: %s", id, problem)
 		}
-		if tale.resumes > 0 {
+		if tale.Resumes > 0 {
 			t.Errorf("run %s was resumed, and nobody died", id)
 		}
 		for _, node := range []string{"a", "b"} {
@@ -153,11 +154,11 @@ func TestRunsOfAKilledProcessMoveWhenTheirLeasesLapse(t *testing.T) {
 	// Between two renewals, where a lease may have all of its time before it.
 	time.Sleep(time.Duration(rand.Int64N(int64(lease * 3 / 10))))
 	since := time.Now()
-	p.a.kill()
+	p.a.Kill()
 	tales := p.await("held", ids, `completed {"easy":1,"hard":2} null`)
 	for id, tale := range tales {
-		if ran := effectsOf(p.setup.Effects, id); len(ran["easy"]) != 1 || len(ran["hard"]) != 2 || tale.resumes != 1 {
-			t.Errorf("run %s: resumed %d times, ran %v", id, tale.resumes, ran)
+		if ran := effectsOf(p.setup.Effects, id); len(ran["easy"]) != 1 || len(ran["hard"]) != 2 || tale.Resumes != 1 {
+			t.Errorf("run %s: resumed %d times, ran %v", id, tale.Resumes, ran)
 		}
 	}
 	longest := p.moved(ids, since)
@@ -173,14 +174,14 @@ func TestRunsOfAStoppedProcessMoveAtOnce(t *testing.T) {
 	ids := p.invoke(20, "march", `{"steps":30,"ms":50}`)
 	p.until("every run marches", func() bool { return p.allRan(ids, "a", 3) })
 	since := time.Now()
-	p.a.stop()
+	p.a.Stop()
 	stopped := time.Since(since)
 	tales := p.await("march", ids, marched(30))
 	for id, tale := range tales {
 		// Nothing was interrupted, so nothing was done twice.
-		tale.problems = nil
+		tale.Problems = nil
 		tale.checkEffects(effectsOf(p.setup.Effects, id), 0)
-		for _, problem := range tale.problems {
+		for _, problem := range tale.Problems {
 			t.Errorf("run %s: %s", id, problem)
 		}
 	}
@@ -204,13 +205,13 @@ func testPause(t *testing.T, steps int) {
 	p := newPair(t, nil)
 	ids := p.invoke(20, "march", `{"steps":25,"ms":50}`)
 	p.until("every run marches", func() bool { return p.allRan(ids, "a", 3) })
-	p.a.signal(syscall.SIGSTOP)
+	p.a.Signal(syscall.SIGSTOP)
 	if steps == 0 {
 		p.await("march", ids, marched(25))
 	} else {
 		p.until("every run has moved", func() bool { return p.allRan(ids, "b", steps) })
 	}
-	p.a.signal(syscall.SIGCONT)
+	p.a.Signal(syscall.SIGCONT)
 	tales := p.await("march", ids, marched(25))
 	for id, tale := range tales {
 		checkHandOver(t, id, tale)
@@ -219,8 +220,8 @@ func testPause(t *testing.T, steps int) {
 	p.until("node a was refused", func() bool { return p.a.must(request{Op: "stats"}).Stats.Fenced > 0 })
 	for _, id := range ids {
 		at := p.a.must(request{Op: "await", Workflow: "march", RunID: id}).Story
-		if now := read(at); len(now.events) != len(tales[id].events) {
-			t.Errorf("run %s has %d events, and had %d at its end", id, len(now.events), len(tales[id].events))
+		if now := read(at); len(now.Events) != len(tales[id].Events) {
+			t.Errorf("run %s has %d events, and had %d at its end", id, len(now.Events), len(tales[id].Events))
 		}
 	}
 	t.Logf("%d runs taken over, %d writes of the paused process refused", len(ids), p.a.must(request{Op: "stats"}).Stats.Fenced)
@@ -230,11 +231,11 @@ func testPause(t *testing.T, steps int) {
 func checkHandOver(t *testing.T, id string, tale *tale) {
 	t.Helper()
 	resumed := false
-	for i, e := range tale.events {
-		if e.kind() == "run_resume" {
+	for i, e := range tale.Events {
+		if e.Kind() == "run_resume" {
 			resumed = true
 		}
-		if node := e.attribute("node"); node != "" && resumed != (node == "b") {
+		if node := e.Attribute("node"); node != "" && resumed != (node == "b") {
 			t.Errorf("run %s: event %d is of node %s, resumed %v", id, i, node, resumed)
 		}
 	}
@@ -256,24 +257,24 @@ func TestPausedProcessGoesOnWithItsOwnRuns(t *testing.T) {
 		ids = append(ids, st.node.must(request{Op: "invoke", Workflow: "march", Input: raw(`{"steps":50,"ms":100}`)}).RunID)
 	}
 	time.Sleep(300 * time.Millisecond)
-	st.node.signal(syscall.SIGSTOP)
+	st.node.Signal(syscall.SIGSTOP)
 	time.Sleep(st.setup.Lease + st.setup.Lease/2)
-	st.node.signal(syscall.SIGCONT)
+	st.node.Signal(syscall.SIGCONT)
 	resumed, again := 0, 0
 	for _, id := range ids {
 		tale := read(st.node.must(request{Op: "await", Workflow: "march", RunID: id}).Story)
 		if tale.ending() != marched(steps) {
-			tale.problem("ended %s", tale.ending())
+			tale.Problem("ended %s", tale.ending())
 		}
-		if tale.resumes > 0 {
+		if tale.Resumes > 0 {
 			resumed++
 		}
-		if tale.resumes > 1 {
+		if tale.Resumes > 1 {
 			again++
-			tale.problem("the process was paused once, and the run resumed %d times", tale.resumes)
+			tale.Problem("the process was paused once, and the run resumed %d times", tale.Resumes)
 		}
 		st.report("march", tale)
 	}
 	t.Logf("%d runs, %d of them resumed, %d more than once", len(ids), resumed, again)
-	st.node.stop()
+	st.node.Stop()
 }

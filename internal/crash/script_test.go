@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/internal/critic"
 )
 
 // parkAfter is Config.Park of every node: a longer sleep is parked.
@@ -216,13 +217,13 @@ func (n *node) failing1st(w *svc.Work, name string, failures, v int) task {
 		if err != nil {
 			return 0, err
 		}
-		raw, _, err := n.events(run)
+		raw, _, err := critic.EventsOf(ctx, n.rt, run)
 		if err != nil {
 			return 0, err
 		}
 		recorded := 0
-		for _, e := range decodeEvents(raw) {
-			if s := e.step(); s != nil && s.Name == name && s.State == "failed" {
+		for _, e := range critic.DecodeEvents(raw) {
+			if s := e.Step(); s != nil && s.Name == name && s.State == "failed" {
 				recorded++
 			}
 		}

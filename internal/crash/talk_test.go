@@ -15,6 +15,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/internal/critic"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/stream"
@@ -32,29 +33,9 @@ type chatRequest struct {
 type chatReply struct {
 	Submission string
 	Aborted    bool
-	Chat       *chat
-	Open       map[string]*chat // conversations with work in their queue, by instance
-	Page       *page            // what a reader was shown, unasked
-}
-
-// chat is an instance's conversation, told in every way there is.
-type chat struct {
-	Pages   []page
-	History json.RawMessage // as it is served
-	Rebuilt json.RawMessage // from the log alone
-	Batches []batch
-	Queue   []string // submissions that have not settled
-}
-
-type page struct {
-	Instance    string
-	After, Next stream.Offset
-	Chunks      []json.RawMessage
-}
-
-type batch struct {
-	Last stream.Offset
-	Data json.RawMessage
+	Chat       *critic.Chat
+	Open       map[string]*critic.Chat // conversations with work in their queue, by instance
+	Page       *critic.Page            // what a reader was shown, unasked
 }
 
 // play is what the model does when it is asked to, turn by turn; each round of tool results begins the next.
@@ -365,9 +346,9 @@ func (n *node) answerChat(ctx context.Context, r request) (a chatReply, err erro
 		}); err != nil {
 			return a, err
 		}
-		a.Chat, err = n.chat(ctx, r.Agent, r.Instance)
+		a.Chat, err = critic.ChatOf(ctx, n.rt, n.store, r.Agent, r.Instance)
 	case "chat":
-		a.Chat, err = n.chat(ctx, r.Agent, r.Instance)
+		a.Chat, err = critic.ChatOf(ctx, n.rt, n.store, r.Agent, r.Instance)
 	case "watch":
 		go n.watch(address, r.After)
 	default:
@@ -410,7 +391,7 @@ func (n *node) watch(s svc.Stream, after stream.Offset) {
 		}
 		if frame.Next != after {
 			n.mu.Lock()
-			_ = n.out.Encode(reply{chatReply: chatReply{Page: pageOf(s, frame)}})
+			_ = n.out.Encode(reply{chatReply: chatReply{Page: critic.PageOf(s, frame)}})
 			n.mu.Unlock()
 		}
 		if after = frame.Next; frame.Tail {
@@ -419,18 +400,10 @@ func (n *node) watch(s svc.Stream, after stream.Offset) {
 	}
 }
 
-func pageOf(s svc.Stream, f stream.Frame) *page {
-	p := &page{Instance: s.ID, After: f.After, Next: f.Next}
-	if err := json.Unmarshal(f.JSON(), &p.Chunks); err != nil {
-		panic(err)
-	}
-	return p
-}
-
 // openChats are the conversations that have work, as they are found.
-func (n *node) openChats() (map[string]*chat, error) {
+func (n *node) openChats() (map[string]*critic.Chat, error) {
 	ctx := context.Background()
-	open := map[string]*chat{}
+	open := map[string]*critic.Chat{}
 	found, err := n.store.Conversations(ctx, svc.ConversationQuery{Limit: 10_000})
 	if err != nil {
 		return nil, err
@@ -443,69 +416,9 @@ func (n *node) openChats() (map[string]*chat, error) {
 		if len(queue) == 0 {
 			continue
 		}
-		if open[c.ID], err = n.chat(ctx, c.Agent, c.ID); err != nil {
+		if open[c.ID], err = critic.ChatOf(ctx, n.rt, n.store, c.Agent, c.ID); err != nil {
 			return nil, err
 		}
 	}
 	return open, nil
-}
-
-// chat tells an instance's conversation.
-func (n *node) chat(ctx context.Context, agent, id string) (*chat, error) {
-	s := n.rt.AgentStream(agent, id)
-	c := &chat{}
-	history, head, err := n.rt.Conversation(ctx, agent, id)
-	if err != nil {
-		return nil, fmt.Errorf("history: %w", err)
-	}
-	if c.History, err = stream.Encode(history); err != nil {
-		return nil, err
-	}
-	after := stream.Start
-	for after < head {
-		frame, err := n.rt.Page(ctx, s, after)
-		if err != nil {
-			return nil, err
-		}
-		c.Pages = append(c.Pages, *pageOf(s, frame))
-		after = frame.Next
-	}
-	if after > head {
-		// PostgreSQL may still commit what a process had sent when it was killed: history and updates are of two moments.
-		return n.chat(ctx, agent, id)
-	}
-	var rows []conversation.Row
-	var tail conversation.Tail
-	from := svc.Position{Offset: stream.Start}
-	for more := true; more; {
-		log, err := n.store.Read(ctx, s, svc.Range{After: from, Through: head, Items: 7})
-		if err != nil {
-			return nil, err
-		}
-		for _, b := range log.Batches {
-			records, err := conversation.DecodeBatch(b.Data)
-			if err != nil {
-				return nil, err
-			}
-			finished, err := tail.Apply(records)
-			if err != nil {
-				return nil, err
-			}
-			rows, from = append(rows, finished...), b.Position()
-			c.Batches = append(c.Batches, batch{b.Last, b.Data})
-		}
-		more = log.More
-	}
-	rebuilt, err := conversation.History(history.Conversation, head, rows, &tail)
-	if err != nil {
-		return nil, err
-	}
-	if c.Rebuilt, err = stream.Encode(rebuilt); err != nil {
-		return nil, err
-	}
-	queue, err := n.rt.Submissions(ctx, agent, id)
-	for _, b := range queue {
-		c.Queue = append(c.Queue, b.ID)
-	}
-	return c, err
 }

@@ -1,0 +1,43 @@
+package svc
+
+import (
+	"sync"
+	"time"
+)
+
+// clock is the store's time as this node knows it. Nodes whose own clocks differ agree on it, so what one of them has
+// written down another can wait for.
+type clock struct {
+	local func() time.Time
+
+	mu    sync.Mutex
+	ahead time.Duration // of the store's clock before ours
+}
+
+// grain is how finely a store tells its time.
+const grain = time.Millisecond
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.local().Add(c.ahead)
+}
+
+// skew is how far the store's clock is ahead of this node's.
+func (c *clock) skew() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ahead
+}
+
+// heard takes what the store's clock showed at some moment between two of ours. The clock moves no further than that tells:
+// an answer that took long tells little.
+func (c *clock) heard(asked, answered, store time.Time) {
+	if store.IsZero() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	least, most := store.Sub(answered), store.Add(grain).Sub(asked)
+	c.ahead = min(max(c.ahead, least), most)
+}

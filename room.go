@@ -1,0 +1,85 @@
+package svc
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"svc.dev/svc/memory"
+)
+
+// What work takes of memory, about. Measured with inputs, logs and replies of many shapes (room_test.go), and rounded up.
+const (
+	workBytes  = 64 << 10 // of any: goroutines, buffers, a ring
+	inputTimes = 4        // an input as it came, as a record, as a message and on its way to the model
+	stateTimes = 2        // a folded conversation: its texts, and what is built around them
+)
+
+// roomWait is how long work waits for room with its lease in hand, before it is parked.
+const roomWait = 200 * time.Millisecond
+
+// roomPause is how long work is parked for which there was no room.
+const roomPause = time.Second
+
+// holder is on whose share of the memory a scope's streams draw.
+func (rt *Runtime) holder(scope string) string {
+	if rt.config.Holder == nil {
+		return scope
+	}
+	return rt.config.Holder(scope)
+}
+
+// Memory is the budget that the Runtime draws from; what serves it over a network draws from the same.
+func (rt *Runtime) Memory() *memory.Budget { return rt.config.Memory }
+
+// Room takes memory from the share of a scope, at once or not at all. The error is memory.ErrFull or memory.ErrTooLarge.
+func (s Scoped) Room(use memory.Use, n int64) (*memory.Grant, error) {
+	return s.rt.config.Memory.Try(s.rt.holder(s.scope), use, n)
+}
+
+// Holder is on whose share of the memory the scope draws.
+func (s Scoped) Holder() string { return s.rt.holder(s.scope) }
+
+// AwaitRoom takes memory from the share of a scope when there is some.
+func (s Scoped) AwaitRoom(ctx context.Context, use memory.Use, n int64) (*memory.Grant, error) {
+	return s.rt.config.Memory.Wait(ctx, s.rt.holder(s.scope), use, n)
+}
+
+// needed is what work on a stream takes that stores so much, with an input of so many bytes.
+func needed(input, stored int64) int64 { return workBytes + inputTimes*input + stored }
+
+// most is what the work of a scope could ever have. What takes more gets all of it, and no other work beside it.
+func (rt *Runtime) most(scope string) int64 {
+	if rt.holder(scope) == "" {
+		return rt.config.Memory.Limit()
+	}
+	return rt.config.Memory.Share()
+}
+
+// afford makes the job's memory so much, and waits a moment for it. Work for which there is no room is parked: errNoRoom.
+func (j *job) afford(n int64) error {
+	rt, scope := j.crew.rt, j.lease.Stream.Scope
+	n = min(n, rt.most(scope))
+	has := j.room.Size()
+	if n <= has {
+		j.room.Resize(n)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(j.ctx, roomWait)
+	defer cancel()
+	more, err := rt.config.Memory.Wait(ctx, rt.holder(scope), memory.Work, n-has)
+	if err != nil {
+		return errNoRoom
+	}
+	j.room.Absorb(more)
+	return nil
+}
+
+// parkForRoom leaves a stream until there may be room for it.
+func (j *job) parkForRoom() {
+	j.crew.rt.waiters.leave(j.lease.Submission.ID)
+	j.giveBack(Release{After: roomPause, Reason: ReasonMemory})
+}
+
+// errNoRoom leaves work that waits for memory.
+var errNoRoom = errors.New("no room for the work")
