@@ -10,6 +10,9 @@ export SVC_KILLS
 # process waits a second at its end. They wait for disks and other processes more than they work, so three run at a time.
 PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|gateway|mail|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/outside|examples/.*)
 
+# What measures how long work takes to stop and to move runs with nothing beside it.
+ALONE := svc.dev/svc/internal/outage
+
 # These take longest, so they begin first.
 LONGEST := ./internal/crash ./internal/browser ./service/gateway
 
@@ -36,14 +39,16 @@ check: ## Build, and look at the code without running it.
 
 .PHONY: test
 test: setup check ## Run every check and every fast test.
-	go test -race -timeout 10m $$(go list ./... | grep -vxE '$(PLAIN)')
+	go test -race -timeout 10m $$(go list ./... | grep -vxE '$(PLAIN)|$(ALONE)')
 	go test -p 3 -timeout 10m $(LONGEST) ./httpapi $$(go list ./... | grep -xE '$(PLAIN)')
+	go test -timeout 10m $(ALONE)
 	cd internal/peers && go test ./...
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.
-	SVC_SOAK=1 SVC_KILLS=200 go test -count=1 -timeout 60m ./...
-	go test -race -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|browser|flood|bench)$$')
+	SVC_SOAK=1 SVC_KILLS=200 go test -count=1 -timeout 60m $$(go list ./... | grep -vx '$(ALONE)')
+	SVC_SOAK=1 go test -count=1 -timeout 30m $(ALONE)
+	go test -race -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood|bench)$$')
 	scripts/fuzz 60s
 
 .PHONY: fuzz
