@@ -269,7 +269,7 @@ func checkDisplayName(name string) string {
 	if utf8.RuneCountInString(name) > maxDisplayName {
 		return tooLong
 	}
-	return ""
+	return checkLine(name, 0, maxDisplayName)
 }
 
 // tell appends to the audit log, in the transaction of the act, that a person did something to their own account.

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/secret"
 )
 
@@ -23,7 +25,8 @@ type setting struct {
 	attempt      Attempt
 }
 
-// facts are what may be read of an app.
+// facts are what may be read of an app. Its id and client id lie in the secret store; here they stand for nodes of the release
+// before, which look nowhere else, and go with the next release.
 type facts struct {
 	ID          int64             `json:"id"`
 	Slug        string            `json:"slug"`
@@ -108,12 +111,21 @@ func noteEmails(tx *sqldb.Tx, provider string, may bool) error {
 // ofService owns the secrets of the app.
 var ofService = secret.Owner{Kind: secret.Service}
 
-// What an app keeps secret.
+// What the secret store holds of an app.
 const (
+	appID         = "id"
+	clientID      = "client_id"
 	clientSecret  = "client_secret"
 	privateKey    = "pem"
 	webhookSecret = "webhook_secret"
 )
+
+// sealed are the values of an app that the secret store holds; an empty one is not kept.
+func sealed(app github.App) map[string]string {
+	return map[string]string{
+		appID: strconv.FormatInt(app.ID, 10), clientID: app.ClientID, clientSecret: app.ClientSecret, privateKey: app.PEM, webhookSecret: app.WebhookSecret,
+	}
+}
 
 // appSecret is the name of a secret of a version of the app.
 func appSecret(provider string, version int64, name string) string {
@@ -123,12 +135,9 @@ func appSecret(provider string, version int64, name string) string {
 // app is the app as it is now, with its secrets: whatever node configured it, the next call sees it.
 func (a *Accounts) app(ctx context.Context, provider string) (app github.App, err error) {
 	err = a.db.Snapshot(ctx, func(tx *sqldb.Tx) error {
-		s, err := readSetting(tx, provider, "")
+		s, err := a.configuredIn(tx, provider)
 		if err != nil {
 			return err
-		}
-		if s.version == 0 {
-			return notConfigured()
 		}
 		app = s.app
 		for name, to := range map[string]*string{clientSecret: &app.ClientSecret, privateKey: &app.PEM, webhookSecret: &app.WebhookSecret} {
@@ -139,6 +148,67 @@ func (a *Accounts) app(ctx context.Context, provider string) (app github.App, er
 		return nil
 	})
 	return app, err
+}
+
+// configuredIn is a provider that people can be sent to, with the ids by which it knows the app, and none of its other secrets.
+func (a *Accounts) configuredIn(tx *sqldb.Tx, provider string) (setting, error) {
+	s, err := readSetting(tx, provider, "")
+	if err != nil {
+		return s, err
+	}
+	if s.version == 0 {
+		return s, notConfigured()
+	}
+	return s, a.openIDs(tx, provider, &s)
+}
+
+// openIDs takes the ids of the app from the secret store. Where a node of the release before has configured the app they are
+// not there, and those that it left in clear count.
+func (a *Accounts) openIDs(tx *sqldb.Tx, provider string, s *setting) error {
+	client, err := a.openApp(tx, provider, s.version, clientID)
+	if errors.Is(err, secret.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	id, err := a.openApp(tx, provider, s.version, appID)
+	if err != nil {
+		return err
+	}
+	s.app.ClientID = client
+	if s.app.ID, err = strconv.ParseInt(id, 10, 64); err != nil {
+		return errors.New("read id of the app: it is no number") // the cause would quote it
+	}
+	return nil
+}
+
+// SealProviders moves the ids of apps that a release before has configured into the secret store, as a service does when it
+// starts. Doing it again changes nothing.
+func (a *Accounts) SealProviders(ctx context.Context) error {
+	err := a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		s, err := readSetting(tx, byGitHub, "")
+		if err != nil || s.version == 0 {
+			return err
+		}
+		if s, err = lockSetting(tx, byGitHub); err != nil {
+			return err
+		}
+		for _, name := range []string{appID, clientID} {
+			_, err := a.openApp(tx, byGitHub, s.version, name)
+			if errors.Is(err, secret.ErrNotFound) {
+				_, err = a.Secrets.Seal(tx, ofService, appSecret(byGitHub, s.version, name), []byte(sealed(s.app)[name]), audit.System)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("seal what is known of the provider's app: %w", err)
+	}
+	return nil
 }
 
 // openApp is a secret of the app. An app without a webhook has none for it.

@@ -59,44 +59,56 @@ func (a *Accounts) bury(ctx context.Context, tx *sqldb.Tx, out *letters, p Accou
 	if err := a.expel(tx, p.ID, "account deleted", ""); err != nil {
 		return err
 	}
-	if err := a.void(tx, p.ID, forEmailUndo); err != nil {
-		return err
-	}
-	value, err := a.issue(tx, token{purpose: forUndelete, account: p.ID, life: a.Hold})
-	if err != nil {
-		return err
-	}
-	if err := out.send(tx, p.Email, mail.AccountDeleted{Token: value, Life: a.Hold}); err != nil {
+	if err := a.offerReturn(tx, out, p, p.Email); err != nil {
 		return err
 	}
 	return a.tell(ctx, tx, p, "account.deleted")
 }
 
-// Undelete brings back an account within its hold.
+// offerReturn mails the one way back from a deletion that there is to an address. Undo links of the address stay good: an
+// intruder who changes it and then deletes the account must not be the only one who can bring it back.
+func (a *Accounts) offerReturn(tx *sqldb.Tx, out *letters, p Account, email string) error {
+	if err := a.void(tx, p.ID, forUndelete); err != nil {
+		return err
+	}
+	life := a.Hold
+	if p.deletedAt != 0 {
+		life = max(time.Hour, time.UnixMilli(p.deletedAt).Add(a.Hold).Sub(a.Now()).Truncate(time.Hour)) // as a mail says it
+	}
+	value, err := a.issue(tx, token{purpose: forUndelete, account: p.ID, life: life})
+	if err != nil {
+		return err
+	}
+	return out.send(tx, email, mail.AccountDeleted{Token: value, Life: life})
+}
+
+// Undelete brings back an account within its hold. One that staff suspended stays suspended.
 func (a *Accounts) Undelete(ctx context.Context, value string) error {
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		t, found, err := a.use(tx, value, forUndelete)
+		_, p, found, err := a.redeem(tx, value, forUndelete)
 		if err != nil {
 			return err
 		}
-		p, there, err := locked(tx, t.account)
-		if err != nil {
-			return err
-		}
-		if !found || !there || p.deletedAt == 0 {
+		if !found || p.deletedAt == 0 || a.isOver(p) {
 			return invalidToken()
 		}
-		return a.restore(ctx, tx, p, audit.Actor{Kind: "anonymous"})
+		if err := a.bringBack(tx, p, "deleted_at = NULL"); err != nil {
+			return err
+		}
+		return a.Audit.Append(ctx, tx, audit.Event{
+			Actor: audit.Actor{Kind: audit.Anonymous}, Action: "account.restored", Target: p.target(), Scope: p.scope(),
+		})
 	})
 }
 
-func (a *Accounts) restore(ctx context.Context, tx *sqldb.Tx, p Account, by audit.Actor) error {
-	_, err := tx.Exec(`UPDATE accounts SET deleted_at = NULL, suspended_at = NULL, suspend_reason = '', version = version + 1, updated_at = $2
-		WHERE id = $1`, p.ID, a.Now().UnixMilli())
+// bringBack takes from an account what keeps its person out, and only that: whoever undoes a deletion does not end a
+// suspension by staff. The link by which a deletion is undone does not outlive it.
+func (a *Accounts) bringBack(tx *sqldb.Tx, p Account, set string) error {
+	_, err := tx.Exec("UPDATE accounts SET "+set+", version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli())
 	if err != nil {
 		return fmt.Errorf("restore account: %w", err)
 	}
-	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "account.restored", Target: p.target(), Scope: p.scope(), Service: by.Kind != audit.Anonymous})
+	return a.void(tx, p.ID, forUndelete)
 }
 
 // isOver reports whether an account was deleted so long ago that it does not come back.

@@ -157,7 +157,7 @@ func (a *Accounts) keepApp(ctx context.Context, who Who, x exchange, app github.
 
 // sealApp keeps the secrets of a version of the app, beside those of the one before.
 func (a *Accounts) sealApp(tx *sqldb.Tx, who Who, provider string, version int64, app github.App) error {
-	for name, value := range map[string]string{clientSecret: app.ClientSecret, privateKey: app.PEM, webhookSecret: app.WebhookSecret} {
+	for name, value := range sealed(app) {
 		if _, err := a.Secrets.Delete(tx, ofService, appSecret(provider, version-2, name)); err != nil {
 			return err
 		}

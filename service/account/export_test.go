@@ -1,5 +1,10 @@
 package account
 
+import (
+	"context"
+	"time"
+)
+
 // OnDerive tells a test of every derivation and its cost.
 func (a *Accounts) OnDerive(fn func(Scrypt)) { a.hasher.derived = fn }
 
@@ -17,3 +22,24 @@ func (a *Accounts) SetMostWaiting(one, all int64) { a.mostOfOne.count, a.mostOfA
 
 // WakeCourier lets deliveries that are due by the test's clock be passed on.
 func (a *Accounts) WakeCourier() { a.wakeCourier() }
+
+// Turns is the queue of the hasher.
+type Turns struct{ turns }
+
+// NewTurns is a queue of its own.
+func NewTurns(slots, waiters int, patience time.Duration) *Turns {
+	return &Turns{turns{slots: slots, waiters: waiters, patience: patience}}
+}
+
+// Enter waits for a slot on behalf of a party.
+func (t *Turns) Enter(ctx context.Context, party string) error { return t.enter(ctx, party) }
+
+// Leave hands the slot on.
+func (t *Turns) Leave() { t.leave() }
+
+// Load is how many work, wait, and are parties of a wait.
+func (t *Turns) Load() (working, waiting, parties int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.working, t.waiting, len(t.parties)
+}

@@ -21,20 +21,20 @@ const (
 	maxWait    = 5 * time.Second
 )
 
-// hasher derives passwords, few at once. Whatever is asked of it, an attempt costs one derivation.
+// hasher derives passwords, few at once, for the sources of requests in turn. Whatever is asked of it, an attempt costs one
+// derivation.
 type hasher struct {
 	cost    Scrypt
 	dummy   phc // of a password nobody has
-	slots   chan struct{}
-	waiting atomic.Int64
+	turns   turns
 	count   atomic.Int64
 	derived func(Scrypt) // told of every derivation; tests listen
 	log     *slog.Logger
 }
 
 func newHasher(cost Scrypt, log *slog.Logger) *hasher {
-	slots := min(max(1, runtime.GOMAXPROCS(0)-1), maxSlots)
-	h := &hasher{cost: cost, dummy: phc{cost: cost}, slots: make(chan struct{}, slots), derived: func(Scrypt) {}, log: log}
+	h := &hasher{cost: cost, dummy: phc{cost: cost}, derived: func(Scrypt) {}, log: log}
+	h.turns = turns{slots: min(max(1, runtime.GOMAXPROCS(0)-1), maxSlots), waiters: maxWaiters, patience: maxWait}
 	// Chance instead of a derivation: nobody has a password of this hash, and comparing with it costs what every other
 	// comparison costs. A start that derived one would take the memory of one.
 	_, _ = rand.Read(h.dummy.salt[:])
@@ -44,10 +44,10 @@ func newHasher(cost Scrypt, log *slog.Logger) *hasher {
 
 // hash derives a new password.
 func (h *hasher) hash(ctx context.Context, password string) (string, error) {
-	if err := h.enter(ctx); err != nil {
+	if err := h.turns.enter(ctx, source(ctx)); err != nil {
 		return "", err
 	}
-	defer h.leave()
+	defer h.turns.leave()
 	p, err := h.derive(password)
 	return p.String(), err
 }
@@ -63,10 +63,10 @@ func (h *hasher) verify(ctx context.Context, stored, password string) (right, st
 		}
 		p = h.dummy
 	}
-	if err := h.enter(ctx); err != nil {
+	if err := h.turns.enter(ctx, source(ctx)); err != nil {
 		return false, false, err
 	}
-	defer h.leave()
+	defer h.turns.leave()
 	got, err := h.run(password, p.salt[:], p.cost)
 	if err != nil {
 		return false, false, err
@@ -88,31 +88,6 @@ func (h *hasher) run(password string, salt []byte, cost Scrypt) ([]byte, error) 
 	h.derived(cost)
 	return scrypt.Key([]byte(password), salt, 1<<cost.LogN, cost.R, cost.P, hashSize)
 }
-
-// enter waits for a slot. Who has gone waits no longer.
-func (h *hasher) enter(ctx context.Context) error {
-	select {
-	case h.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	defer h.waiting.Add(-1)
-	if h.waiting.Add(1) > maxWaiters {
-		return errBusy()
-	}
-	timeout := time.NewTimer(maxWait)
-	defer timeout.Stop()
-	select {
-	case h.slots <- struct{}{}:
-		return nil
-	case <-timeout.C:
-		return errBusy()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (h *hasher) leave() { <-h.slots }
 
 func errBusy() error {
 	return fault.New(Busy, "Too many sign-ins at this moment.", "Try again shortly.").After(2 * time.Second)

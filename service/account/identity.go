@@ -103,14 +103,14 @@ func (a *Accounts) removeIdentity(tx *sqldb.Tx, account, id string) error {
 	return err
 }
 
-// dropIdentities removes the identities of an account with their tokens, but for one.
-func (a *Accounts) dropIdentities(tx *sqldb.Tx, account, except string) error {
+// dropIdentities removes the identities of an account that a condition names, with their tokens.
+func (a *Accounts) dropIdentities(tx *sqldb.Tx, account string, named func(Identity) bool) error {
 	all, err := identitiesOf(tx, account)
 	if err != nil {
 		return err
 	}
 	for _, i := range all {
-		if i.ID == except {
+		if !named(i) {
 			continue
 		}
 		if err := a.removeIdentity(tx, account, i.ID); err != nil {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/oklog/ulid/v2"
 
@@ -135,12 +134,7 @@ func FindKey(text string) (string, bool) {
 
 func (n *NewKey) check(now time.Time) error {
 	var wrong fields
-	switch length := utf8.RuneCountInString(strings.TrimSpace(n.Name)); {
-	case length == 0:
-		wrong.add("name", tooShort)
-	case length > maxKeyName:
-		wrong.add("name", tooLong)
-	}
+	wrong.add("name", checkLine(n.Name, 1, maxKeyName))
 	for _, s := range n.Scopes {
 		if !slices.Contains(KeyScopes, s) {
 			wrong.add("scopes", invalid)
@@ -271,6 +265,9 @@ type KeyQuery struct {
 
 // Keys lists the keys of a workspace, or of all, that are not revoked, the newest first, and whether there are more.
 func (a *Accounts) Keys(ctx context.Context, q KeyQuery) (all []Key, more bool, err error) {
+	if problem := checkLine(q.Q, 0, maxQuery); problem != "" {
+		return nil, false, fields{{Field: "q", Type: problem}}.refusal()
+	}
 	if q.Limit <= 0 {
 		q.Limit = maxKeys
 	}
@@ -281,8 +278,8 @@ func (a *Accounts) Keys(ctx context.Context, q KeyQuery) (all []Key, more bool, 
 	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
 		all = nil
 		rows, err := tx.Query("SELECT "+keyColumns+" FROM api_keys k WHERE "+which+` AND (k.revoked_at IS NULL OR k.revoked_at > $2)
-			AND ($3 = '' OR k.id < $3) AND ($4 = '' OR lower(k.name) LIKE '%' || lower($4) || '%') ORDER BY k.id DESC LIMIT CAST($5 AS bigint)`,
-			q.Workspace, a.Now().UnixMilli(), q.Before, q.Q, q.Limit+1)
+			AND ($3 = '' OR k.id < $3) AND lower(k.name) LIKE lower($4) ESCAPE '\' ORDER BY k.id DESC LIMIT $5`,
+			q.Workspace, a.Now().UnixMilli(), q.Before, sqldb.Contains(q.Q), q.Limit+1)
 		if err != nil {
 			return fmt.Errorf("list keys: %w", err)
 		}

@@ -38,9 +38,11 @@ func (a *Accounts) signInVisitor(ctx context.Context, tx *sqldb.Tx, v visitor, j
 		s.LinkTicket, err = a.issueTicket(tx, held, ticket{Visitor: v, Browser: j.Browser, Offer: s.OfferNew})
 		return err
 	default:
-		if err := a.evict(tx, held, s); err != nil {
+		released, err := a.evict(tx, held)
+		if err != nil {
 			return err
 		}
+		s.events = append(s.events, released)
 	}
 	return a.welcome(ctx, tx, v, b, s)
 }
@@ -131,29 +133,25 @@ func (a *Accounts) welcome(ctx context.Context, tx *sqldb.Tx, v visitor, b birth
 	return nil
 }
 
-// evict takes an address from an account that never proved it. The account keeps what is in it; whoever made it gets
-// nothing of who comes, and who comes gets nothing of it.
-func (a *Accounts) evict(tx *sqldb.Tx, held Account, s *settled) error {
+// evict takes an address from an account that never proved it, and returns what the log is to be told. The account keeps what
+// is in it; the account that gets the address gets nothing of it.
+func (a *Accounts) evict(tx *sqldb.Tx, held Account) (released audit.Event, err error) {
 	p, found, err := locked(tx, held.ID)
 	if err != nil {
-		return err
+		return released, err
 	}
 	if !found || p.Email != held.Email || p.EmailVerified {
-		return errTaken
+		return released, errTaken
 	}
 	if err := a.setEmail(tx, p.ID, "", false); err != nil {
-		return err
+		return released, err
 	}
 	if err := a.expel(tx, p.ID, "e-mail proven by another", ""); err != nil {
-		return err
+		return released, err
 	}
-	if err := a.void(tx, p.ID, forEmailUndo, forManifest); err != nil {
-		return err
-	}
-	s.events = append(s.events, audit.Event{
+	return audit.Event{
 		Actor: audit.Actor{Kind: audit.System}, Action: "email.released", Target: p.target(), Scope: p.scope(), Changes: []string{"email"},
-	})
-	return nil
+	}, a.void(tx, p.ID, forEmailUndo, forManifest)
 }
 
 // linkVisitor adds a visitor's identity to the account of who is signed in. One that another account has stays there.

@@ -42,8 +42,8 @@ func (a *Accounts) Login(ctx context.Context, address, password, device string) 
 	return in, err
 }
 
-// AdmitLogin counts a request to sign in by where it comes from, before its body is looked at. A browser that some account
-// knows is counted by itself, when it is known for whom it comes.
+// AdmitLogin counts a request to sign in by where it comes from, before its body is looked at. That of a browser which some
+// account knows is counted by Login, once it is known whether it comes for that account.
 func (a *Accounts) AdmitLogin(ctx context.Context, device string) error {
 	return a.admitted(ctx, "login", perSource, func(tx *sqldb.Tx) (bool, error) { return a.someDevice(tx, device) })
 }
@@ -90,6 +90,9 @@ func (a *Accounts) attempt(ctx context.Context, email, device string) (t attempt
 		if t.device != "" {
 			t.key = "device:" + t.device
 		}
+		if wait, err = a.countDevice(ctx, tx, t, device); err != nil || wait > 0 {
+			return err
+		}
 		wait, err = throttle.Attempt(tx, a.Now(), t.key, perEmail)
 		return err
 	})
@@ -98,6 +101,21 @@ func (a *Accounts) attempt(ctx context.Context, email, device string) (t attempt
 		err = limited("login", wait)
 	}
 	return t, err
+}
+
+// countDevice counts a try that AdmitLogin left to be counted. A browser that comes for the account which knows it does not
+// pay for others of its address, as long as the browsers of that account together stay within what one address may; any
+// other does.
+func (a *Accounts) countDevice(ctx context.Context, tx *sqldb.Tx, t attempt, device string) (wait time.Duration, err error) {
+	if t.device != "" {
+		if wait, err = throttle.Take(tx, a.Now(), "login-known:"+t.account.ID, perSource); err != nil || wait == 0 {
+			return 0, err
+		}
+	}
+	if some, err := a.someDevice(tx, device); err != nil || !some {
+		return 0, err
+	}
+	return throttle.Take(tx, a.Now(), "login-ip:"+source(ctx), perSource)
 }
 
 // succeed takes the attempt back. A browser that the account knows is forgiven all: only its person uses it.
@@ -254,7 +272,7 @@ func (a *Accounts) emailKey(email string) string {
 }
 
 // source is where a request comes from, as limits count it.
-func source(ctx context.Context) string { return network(audit.From(ctx).IP) }
+func source(ctx context.Context) string { return throttle.Network(audit.From(ctx).IP) }
 
 // refused counts a refusal; many of them make one line of the audit log.
 func (a *Accounts) refused(ctx context.Context, action string) {

@@ -161,6 +161,53 @@ func TestOneAddressCannotTryManyPeople(t *testing.T) {
 	})
 }
 
+// tries signs in as the gateway does, and reports whether the attempt was let through to a derivation.
+func tries(t *testing.T, w *accounttest.World, ip, email, secret, device string) (let bool, err error) {
+	t.Helper()
+	ctx, before := accounttest.Request(t, ip), w.Derivations()
+	if err = w.AdmitLogin(ctx, device); err == nil {
+		_, err = w.Login(ctx, email, secret, device)
+	}
+	if err != nil && !fault.Is(err, account.RateLimited) && !fault.Is(err, account.InvalidCredentials) {
+		t.Fatal(err)
+	}
+	return w.Derivations() > before, err
+}
+
+func TestABrowserIsSparedTheLimitOfItsAddressOnlyForItsOwnAccount(t *testing.T) {
+	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		eve, ada := join(t, w, "eve@example.com"), join(t, w, "ada@example.com")
+		const here, elsewhere = "192.0.2.1", "192.0.2.2"
+		let := 0
+		for i := range 60 {
+			if ok, _ := tries(t, w, here, fmt.Sprintf("p%d@example.com", i), "wrong password", eve.Device); ok {
+				let++
+			}
+		}
+		if let != 30 {
+			t.Errorf("%d of 60 attempts on others were let through, want 30", let)
+		}
+		// The address is spent: a browser that its account knows gets in from there all the same, and no other does.
+		if _, err := tries(t, w, here, "ada@example.com", password, ada.Device); err != nil {
+			t.Errorf("the owner's own browser: %v", err)
+		}
+		_, err := tries(t, w, here, "ada@example.com", password, eve.Device)
+		is(t, err, account.RateLimited)
+		_, err = tries(t, w, here, "ada@example.com", password, "")
+		is(t, err, account.RateLimited)
+		// Her own account is no way around it either: what she may there, and what her address may, is all.
+		let = 0
+		for range 90 {
+			if ok, _ := tries(t, w, elsewhere, "eve@example.com", password, eve.Device); ok {
+				let++
+			}
+		}
+		if let != 60 {
+			t.Errorf("%d of 90 sign-ins to her own account were let through, want 60", let)
+		}
+	})
+}
+
 func TestParallelAttemptsCannotSlipThroughTheLimit(t *testing.T) {
 	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
 		join(t, w, "ada@example.com")

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"svc.dev/svc/internal/sqldb"
@@ -75,7 +76,7 @@ func (a *Accounts) People(ctx context.Context, q PeopleQuery) (all People, err e
 	if err != nil {
 		return all, err
 	}
-	pattern := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(q.Q)) + "%"
+	pattern := sqldb.Contains(strings.ToLower(q.Q))
 	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		all.Items, err = a.people(tx, at, id, pattern, q.Limit+1)
 		return err
@@ -125,6 +126,14 @@ func readPlace(cursor string) (at int64, id string, err error) {
 		return 0, "", fields{{Field: "cursor", Type: invalid}}.refusal()
 	}
 	return at, id, nil
+}
+
+// checkLine says what is wrong with a text on one line.
+func checkLine(text string, least, most int) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) }) {
+		return invalid
+	}
+	return checkText(text, least, most)
 }
 
 // checkText says what is wrong with a text that somebody wrote.

@@ -76,11 +76,11 @@ func (a *Accounts) setting(ctx context.Context, name string) (s setting, err err
 }
 
 // configured is a provider that people can be sent to.
-func (a *Accounts) configured(ctx context.Context, name string) (setting, error) {
-	s, err := a.setting(ctx, name)
-	if err == nil && s.version == 0 {
-		err = notConfigured()
-	}
+func (a *Accounts) configured(ctx context.Context, name string) (s setting, err error) {
+	err = a.db.Snapshot(ctx, func(tx *sqldb.Tx) (err error) {
+		s, err = a.configuredIn(tx, name)
+		return err
+	})
 	return s, err
 }
 

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,30 +52,52 @@ func (a *Accounts) Forgot(ctx context.Context, address string) error {
 }
 
 // Reset sets a password by a link. It proves the address, ends everything that acted in the account's name, and signs
-// nobody in.
-func (a *Accounts) Reset(ctx context.Context, value, password string) error {
+// nobody in. Identities that are named in unlink are no way into the account any more; the others stay.
+func (a *Accounts) Reset(ctx context.Context, value, password string, unlink ...string) error {
 	password = normalPassword(password)
-	if err := a.checkResetPassword(ctx, value, password); err != nil {
+	if err := a.checkReset(ctx, value, password, unlink); err != nil {
 		return err
 	}
 	derived, err := a.hasher.hash(ctx, password)
 	if err != nil {
 		return err
 	}
-	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		t, found, err := a.use(tx, value, forReset)
+	var given []grant
+	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+		t, p, found, err := a.redeem(tx, value, forReset)
 		if err != nil {
 			return err
 		}
-		p, there, err := locked(tx, t.account)
-		if err != nil {
-			return err
-		}
-		if !found || !there || !t.fits(p) {
+		if !found || !t.fits(p) {
 			return invalidToken()
 		}
-		return a.resetPassword(ctx, tx, out, p, derived)
+		var events []audit.Event
+		if given, events, err = a.unlinkAll(tx, out, p, unlink); err != nil {
+			return err
+		}
+		return a.resetPassword(ctx, tx, out, p, derived, events)
 	})
+	if err != nil {
+		return err
+	}
+	for _, g := range given {
+		a.giveBack(ctx, g)
+	}
+	return nil
+}
+
+// ResetIdentities lists the ways into the account of a reset link that providers vouch for, so that whoever resets can say
+// which are not theirs. It does not use the link up.
+func (a *Accounts) ResetIdentities(ctx context.Context, value string) (all []Identity, err error) {
+	err = a.db.Snapshot(ctx, func(tx *sqldb.Tx) error {
+		p, err := a.resetting(tx, value)
+		if err != nil {
+			return err
+		}
+		all, err = identitiesOf(tx, p.ID)
+		return err
+	})
+	return all, err
 }
 
 // fits reports whether a token was made for the account as it is: same address, same password.
@@ -82,29 +105,43 @@ func (t token) fits(p Account) bool {
 	return p.deletedAt == 0 && p.Email != "" && p.Email == t.email && p.passwordVersion == t.binding
 }
 
-// checkResetPassword judges the new password before anything is derived, and does not use up the link. A bad link costs
-// no derivation.
-func (a *Accounts) checkResetPassword(ctx context.Context, value, password string) error {
-	var t token
-	var p Account
-	var live int
-	err := a.db.Snapshot(ctx, func(tx *sqldb.Tx) (err error) {
-		err = tx.QueryRow(`SELECT count(*), COALESCE(max(account), ''), COALESCE(max(email), ''), COALESCE(max(binding), 0) FROM tokens
-			WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3`, fingerprint(value), forReset, a.Now().UnixMilli()).
-			Scan(&live, &t.account, &t.email, &t.binding)
+// checkReset judges a reset before anything is derived, and does not use up the link. A bad link costs no derivation.
+func (a *Accounts) checkReset(ctx context.Context, value, password string, unlink []string) error {
+	return a.db.Snapshot(ctx, func(tx *sqldb.Tx) error {
+		p, err := a.resetting(tx, value)
 		if err != nil {
 			return err
 		}
-		p, _, err = oneAccount(tx, "a.id = $1", t.account)
-		return err
+		linked, err := identitiesOf(tx, p.ID)
+		if err != nil {
+			return err
+		}
+		for _, id := range unlink {
+			if !slices.ContainsFunc(linked, func(i Identity) bool { return i.ID == id }) {
+				return fields{{Field: "unlink", Type: invalid}}.refusal()
+			}
+		}
+		return a.checkPassword("newPassword", password, p)
 	})
+}
+
+// resetting is the account of a reset link that is good.
+func (a *Accounts) resetting(tx *sqldb.Tx, value string) (p Account, err error) {
+	var t token
+	var live int
+	err = tx.QueryRow(`SELECT count(*), COALESCE(max(account), ''), COALESCE(max(email), ''), COALESCE(max(binding), 0) FROM tokens
+		WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3`, fingerprint(value), forReset, a.Now().UnixMilli()).
+		Scan(&live, &t.account, &t.email, &t.binding)
 	if err != nil {
-		return fmt.Errorf("find token: %w", err)
+		return p, fmt.Errorf("find token: %w", err)
+	}
+	if p, _, err = oneAccount(tx, "a.id = $1", t.account); err != nil {
+		return p, err
 	}
 	if live == 0 || !t.fits(p) {
-		return invalidToken()
+		return p, invalidToken()
 	}
-	return a.checkPassword("newPassword", password, p)
+	return p, nil
 }
 
 // checkPassword judges a new password for an account.
@@ -116,7 +153,7 @@ func (a *Accounts) checkPassword(name, password string, p Account) error {
 	return nil
 }
 
-func (a *Accounts) resetPassword(ctx context.Context, tx *sqldb.Tx, out *letters, p Account, derived string) error {
+func (a *Accounts) resetPassword(ctx context.Context, tx *sqldb.Tx, out *letters, p Account, derived string, events []audit.Event) error {
 	if err := a.storePassword(tx, p.ID, derived); err != nil {
 		return err
 	}
@@ -133,9 +170,9 @@ func (a *Accounts) resetPassword(ctx context.Context, tx *sqldb.Tx, out *letters
 	if err := out.passwordChanged(tx, p.Email); err != nil {
 		return err
 	}
-	return a.Audit.Append(ctx, tx, audit.Event{
-		Actor: audit.Actor{Kind: "anonymous"}, Action: "password.reset", Target: p.target(), Scope: p.scope(), Changes: []string{"password"},
-	})
+	return a.Audit.Append(ctx, tx, append(events, audit.Event{
+		Actor: audit.Actor{Kind: audit.Anonymous}, Action: "password.reset", Target: p.target(), Scope: p.scope(), Changes: []string{"password"},
+	})...)
 }
 
 func (a *Accounts) storePassword(tx *sqldb.Tx, account, derived string) error {

@@ -77,12 +77,9 @@ func (a *Accounts) fresh(g grant) bool {
 func (a *Accounts) connection(ctx context.Context, account, provider string) (c connection, err error) {
 	err = a.db.Snapshot(ctx, func(tx *sqldb.Tx) error {
 		c = connection{}
-		s, err := readSetting(tx, provider, "")
+		s, err := a.configuredIn(tx, provider)
 		if err != nil {
 			return err
-		}
-		if s.version == 0 {
-			return notConfigured()
 		}
 		err = tx.QueryRow(`SELECT i.id, i.account FROM identities i JOIN accounts a ON a.id = i.account
 			WHERE i.account = $1 AND i.provider = $2 AND i.status = $3 AND a.suspended_at IS NULL AND a.deleted_at IS NULL

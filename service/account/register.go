@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/throttle"
@@ -72,19 +73,19 @@ func (a *Accounts) AdmitRegister(ctx context.Context) error {
 	return a.admitted(ctx, "register", signUpsPerSource, nobody)
 }
 
-// Register makes an account and its workspace after AdmitRegister, or resumes one whose password is right. Where sign-up is strict it makes
-// nothing before the address is proven, and tells nobody whether the address is known.
+// Register makes an account and its workspace after AdmitRegister, or resumes one whose password is right. Where sign-up is
+// strict it makes nothing before the address is proven, and without the account's password tells nothing of the address.
 func (a *Accounts) Register(ctx context.Context, r Registration) (Registered, error) {
 	r, err := a.check(r)
 	if err != nil {
 		return Registered{}, err
 	}
+	if a.Strict {
+		return a.registerByMail(ctx, r)
+	}
 	held, err := a.holder(ctx, r.Email)
 	if err != nil {
 		return Registered{}, err
-	}
-	if a.Strict {
-		return a.registerByMail(ctx, r, held)
 	}
 	if held.ID != "" {
 		return a.resume(ctx, held, r.Password)
@@ -147,6 +148,12 @@ func (a *Accounts) resume(ctx context.Context, held Account, password string) (R
 		a.refused(ctx, "register.refused")
 		return Registered{}, err
 	}
+	return a.goOnAs(ctx, p, t)
+}
+
+// goOnAs opens a session for somebody who signs up with the password of an account that is there, and completes what is half
+// made of it.
+func (a *Accounts) goOnAs(ctx context.Context, p Account, t attempt) (Registered, error) {
 	in, err := a.enter(ctx, p, t)
 	if err != nil {
 		return Registered{}, err
@@ -175,12 +182,33 @@ type pending struct {
 	DisplayName string `json:"displayName"`
 }
 
-// registerByMail derives the password once, whoever holds the address, and sends a mail.
-func (a *Accounts) registerByMail(ctx context.Context, r Registration, held Account) (Registered, error) {
-	derived, err := a.hasher.hash(ctx, r.Password)
+// registerByMail is counted as a sign-in is, derives the password once, whoever holds the address, and sends a mail. The
+// password of the account resumes it instead: to be let in by both tells nothing new.
+func (a *Accounts) registerByMail(ctx context.Context, r Registration) (Registered, error) {
+	t, err := a.attempt(ctx, r.Email, "")
 	if err != nil {
 		return Registered{}, err
 	}
+	if t.account.ID == "" {
+		derived, err := a.hasher.hash(ctx, r.Password)
+		if err != nil {
+			return Registered{}, err
+		}
+		return a.sendSignUp(ctx, r, t.account, derived)
+	}
+	p, _, err := a.prove(ctx, t.account, r.Password)
+	if err == nil {
+		return a.goOnAs(ctx, p, t)
+	}
+	a.refused(ctx, "register.refused")
+	if !fault.Is(err, InvalidCredentials) {
+		return Registered{}, err
+	}
+	return a.sendSignUp(ctx, r, t.account, "")
+}
+
+// sendSignUp mails whoever has the address: a way to complete the sign-up or, to the holder of an account, that there is one.
+func (a *Accounts) sendSignUp(ctx context.Context, r Registration, held Account, derived string) (Registered, error) {
 	data, err := json.Marshal(pending{derived, r.Username, r.DisplayName})
 	if err != nil {
 		return Registered{}, fmt.Errorf("keep registration: %w", err)
@@ -247,6 +275,10 @@ func (a *Accounts) completeSignUp(ctx context.Context, tx *sqldb.Tx, t token) er
 	_, err = tx.Exec("UPDATE tokens SET used_at = $3 WHERE email = $1 AND purpose = $2 AND used_at IS NULL", t.email, forSignUp, a.Now().UnixMilli())
 	if err != nil {
 		return fmt.Errorf("void other registrations: %w", err)
+	}
+	// The sign-up was counted as a sign-in that failed.
+	if err := throttle.Succeed(tx, "login:"+a.emailKey(t.email)); err != nil {
+		return err
 	}
 	return a.tell(ctx, tx, p, "account.created")
 }

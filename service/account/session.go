@@ -28,9 +28,6 @@ const (
 // seenPause is the least time between two notes that a session was used.
 const seenPause = time.Minute
 
-// maxUserAgent is in bytes.
-const maxUserAgent = 256
-
 // Session is a browser that is signed in.
 type Session struct {
 	ID         string
@@ -64,7 +61,7 @@ func (a *Accounts) start(ctx context.Context, tx *sqldb.Tx, p Account, method, i
 	now, from := a.Now(), audit.From(ctx)
 	s := Session{
 		ID: "ses_" + ulid.Make().String(), CreatedAt: now, LastSeenAt: now, AuthTime: now, Method: method,
-		IP: from.IP, UserAgent: from.UserAgent[:min(len(from.UserAgent), maxUserAgent)], Surface: from.Surface, identity: identity,
+		IP: from.IP, UserAgent: from.UserAgent, Surface: from.Surface, identity: identity,
 	}
 	s.ExpiresAt = a.expiry(s)
 	value := sessionPrefix + random()

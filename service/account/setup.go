@@ -7,7 +7,6 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/throttle"
 )
 
 // PrepareSetup makes the link by which the first administrator comes in, and returns its token; the link of before dies.
@@ -108,18 +107,13 @@ func (a *Accounts) SetupExisting(ctx context.Context, value string, who Who) err
 	})
 }
 
-// admitSetup refuses a set-up that cannot succeed before it costs anything.
+// admitSetup refuses a set-up that cannot succeed before it costs anything. It is counted in a transaction of its own: a token
+// that is refused must not undo the count.
 func (a *Accounts) admitSetup(ctx context.Context, value string) error {
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		wait, err := throttle.Take(tx, a.Now(), "setup-ip:"+source(ctx), perSource)
-		if err != nil {
-			return err
-		}
-		if wait > 0 {
-			return limited("setup", wait)
-		}
-		return a.checkSetup(tx, value)
-	})
+	if err := a.admitted(ctx, "setup", perSource, nobody); err != nil {
+		return err
+	}
+	return a.db.Read(ctx, func(tx *sqldb.Tx) error { return a.checkSetup(tx, value) })
 }
 
 func (a *Accounts) checkSetup(tx *sqldb.Tx, value string) error {

@@ -107,7 +107,7 @@ func (a *Accounts) Suspend(ctx context.Context, id, reason string, by audit.Acto
 }
 
 func (a *Accounts) suspend(ctx context.Context, tx *sqldb.Tx, p Account, reason string, by audit.Actor) error {
-	_, err := tx.Exec("UPDATE accounts SET suspended_at = $2, suspend_reason = $3, version = version + 1, updated_at = $2 WHERE id = $1",
+	_, err := tx.Exec("UPDATE accounts SET suspended_at = COALESCE(suspended_at, $2), suspend_reason = $3, version = version + 1, updated_at = $2 WHERE id = $1",
 		p.ID, a.Now().UnixMilli(), reason)
 	if err != nil {
 		return fmt.Errorf("suspend account: %w", err)
@@ -130,4 +130,12 @@ func (a *Accounts) Restore(ctx context.Context, id string, by audit.Actor) error
 		}
 		return a.restore(ctx, tx, p, by)
 	})
+}
+
+// restore is what staff do: it ends a suspension as well as a deletion.
+func (a *Accounts) restore(ctx context.Context, tx *sqldb.Tx, p Account, by audit.Actor) error {
+	if err := a.bringBack(tx, p, "deleted_at = NULL, suspended_at = NULL, suspend_reason = ''"); err != nil {
+		return err
+	}
+	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "account.restored", Target: p.target(), Scope: p.scope(), Service: true})
 }

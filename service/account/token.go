@@ -58,9 +58,11 @@ type token struct {
 	purpose string
 	account string
 	email   string
-	binding int64  // the version of the password it was made under
+	binding int64  // the version of the password it was made under; of an undo link, that of the account
 	data    string // what it carries
 	life    time.Duration
+
+	issuedAt int64 // of one that was used
 }
 
 // issue stores a token and returns its value, which is stored nowhere.
@@ -81,13 +83,28 @@ func (a *Accounts) keep(tx *sqldb.Tx, value string, t token) error {
 	return nil
 }
 
+// redeem uses a token and gives the account that it is of, which is locked first, as everywhere: two tokens of one account
+// that come at once are judged one after the other. The account of a token that has none is zero.
+func (a *Accounts) redeem(tx *sqldb.Tx, value string, purposes ...string) (t token, p Account, found bool, err error) {
+	var account string
+	err = tx.QueryRow("SELECT COALESCE(max(account), '') FROM tokens WHERE hash = $1", fingerprint(value)).Scan(&account)
+	if err != nil {
+		return t, p, false, fmt.Errorf("find token: %w", err)
+	}
+	if p, _, err = locked(tx, account); err != nil {
+		return t, p, false, err
+	}
+	t, found, err = a.use(tx, value, purposes...)
+	return t, p, found && p.ID == t.account, err
+}
+
 // use consumes a token: of two who come with it, one finds it.
 func (a *Accounts) use(tx *sqldb.Tx, value string, purposes ...string) (token, bool, error) {
 	var t token
 	for _, purpose := range purposes {
 		err := tx.QueryRow(`UPDATE tokens SET used_at = $3 WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3
-			RETURNING purpose, account, email, binding, data`, fingerprint(value), purpose, a.Now().UnixMilli()).
-			Scan(&t.purpose, &t.account, &t.email, &t.binding, &t.data)
+			RETURNING purpose, account, email, binding, data, created_at`, fingerprint(value), purpose, a.Now().UnixMilli()).
+			Scan(&t.purpose, &t.account, &t.email, &t.binding, &t.data, &t.issuedAt)
 		if err == nil {
 			return t, true, nil
 		}

@@ -3,10 +3,12 @@ package account
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
 )
 
 // Unlink takes a way in from an account, with the sessions that came by it, but for the one it is asked from. The last way
@@ -49,6 +51,34 @@ func (a *Accounts) Unlink(ctx context.Context, who Who, id string) error {
 		a.giveBack(ctx, g)
 	}
 	return err
+}
+
+// unlinkAll takes ways in from an account whose password is set anew, which leaves it one. It gives the tokens to give back,
+// and what the log is to be told. What was unlinked a moment ago is no error.
+func (a *Accounts) unlinkAll(tx *sqldb.Tx, out *letters, p Account, ids []string) (given []grant, events []audit.Event, err error) {
+	linked, err := identitiesOf(tx, p.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, i := range linked {
+		if !slices.Contains(ids, i.ID) {
+			continue
+		}
+		g, _, err := a.openGrant(tx, p.ID, i.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := a.removeIdentity(tx, p.ID, i.ID); err != nil {
+			return nil, nil, err
+		}
+		if err := out.unlinked(tx, p.Email, i.Login); err != nil {
+			return nil, nil, err
+		}
+		e := identityEvent(p, i.ID, "identity.unlinked")
+		e.Actor = audit.Actor{Kind: audit.Anonymous}
+		given, events = append(given, g), append(events, e)
+	}
+	return given, events, nil
 }
 
 // unlinkable is the identity of that id, if the account has another way in.

@@ -9,56 +9,87 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/throttle"
+	"svc.dev/svc/service/workspace"
 )
 
 // Verify answers the mail of a sign-up, of an address to be proven, or of one to be changed to. It signs nobody in.
 // Current is the session of whoever asks, if there is one: it survives when the others must not.
 func (a *Accounts) Verify(ctx context.Context, value string, current *Who) error {
 	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		t, found, err := a.use(tx, value, forSignUp, forVerifying, forEmailChange)
+		t, p, found, err := a.redeem(tx, value, forSignUp, forVerifying, forEmailChange)
 		if err != nil {
 			return err
 		}
-		if !found {
+		switch {
+		case !found:
 			return invalidToken()
-		}
-		switch t.purpose {
-		case forSignUp:
+		case t.purpose == forSignUp:
 			return a.completeSignUp(ctx, tx, t)
-		case forEmailChange:
-			return a.completeEmailChange(ctx, tx, out, t)
-		}
-		p, found, err := locked(tx, t.account)
-		if err != nil {
-			return err
-		}
-		if !found || !p.alive() || p.Email != t.email {
+		case t.purpose == forEmailChange:
+			return a.completeEmailChange(ctx, tx, out, p, t, current)
+		case !p.alive() || p.Email != t.email:
 			return invalidToken()
 		}
 		return a.proveEmail(ctx, tx, p, current)
 	})
 }
 
-// proveEmail marks an address as its holder's. The first time, whoever else got into the account before is put out of it:
-// sessions, keys, pending changes and identities, but for the session that proves.
+// proveEmail marks an address as its holder's, and the first time puts out whoever else got into the account before.
 func (a *Accounts) proveEmail(ctx context.Context, tx *sqldb.Tx, p Account, current *Who) error {
 	if p.EmailVerified {
 		return nil
 	}
-	session, identity := "", ""
-	if current != nil && current.Account.ID == p.ID {
-		session, identity = current.Session.ID, current.Session.identity
-	}
 	if _, err := tx.Exec("UPDATE accounts SET email_verified = 1, version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli()); err != nil {
 		return fmt.Errorf("verify e-mail: %w", err)
 	}
+	events, err := a.putOut(tx, p, current)
+	if err != nil {
+		return err
+	}
+	return a.Audit.Append(ctx, tx, append(events, audit.Event{Actor: p.Actor(), Action: "email.verified", Target: p.target(), Scope: p.scope()})...)
+}
+
+// putOut leaves an account to the holder of its address, at the first proof of one: sessions, keys, pending changes and
+// identities end, but for the session that proves. Without such a session the holder may never have been inside, and nobody
+// else stays in the account's workspaces either. It returns what the logs are to be told.
+func (a *Accounts) putOut(tx *sqldb.Tx, p Account, current *Who) ([]audit.Event, error) {
+	inside := current != nil && current.Account.ID == p.ID
+	session, identity := "", ""
+	if inside {
+		session, identity = current.Session.ID, current.Session.identity
+	}
 	if err := a.expel(tx, p.ID, "e-mail verified", session); err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.dropIdentities(tx, p.ID, identity); err != nil {
-		return err
+	if err := a.dropIdentities(tx, p.ID, func(i Identity) bool { return i.ID != identity }); err != nil || inside {
+		return nil, err
 	}
-	return a.tell(ctx, tx, p, "email.verified")
+	return a.reclaim(tx, p)
+}
+
+// reclaim leaves an account's workspaces to it alone: their people, invitations, keys and installations end, whoever they
+// came by.
+func (a *Accounts) reclaim(tx *sqldb.Tx, p Account) (events []audit.Event, err error) {
+	all, err := workspace.Reclaim(tx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range all {
+		keys, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE workspace = $1 AND (revoked_at IS NULL OR revoked_at > $2)", w.ID, a.Now().UnixMilli())
+		if err != nil {
+			return nil, fmt.Errorf("revoke keys: %w", err)
+		}
+		// What still waits for an installation that is bound no more is dropped when its turn comes.
+		bound, err := tx.Exec("DELETE FROM installation_bindings WHERE workspace = $1", w.ID)
+		if err != nil {
+			return nil, fmt.Errorf("unbind installations: %w", err)
+		}
+		if w.Ended+keys+bound > 0 {
+			target := audit.Target{Kind: "workspace", ID: w.ID}
+			events = append(events, audit.Event{Actor: p.Actor(), Action: "workspace.reclaimed", Target: target, Scope: w.Scope})
+		}
+	}
+	return events, nil
 }
 
 // expel ends all sessions but one, all keys, devices and everything that waits for an answer.
@@ -142,36 +173,43 @@ func (a *Accounts) ChangeEmail(ctx context.Context, who Who, address string) err
 	})
 }
 
-// completeEmailChange gives the account the address that was just proven, and the old one a way back.
-func (a *Accounts) completeEmailChange(ctx context.Context, tx *sqldb.Tx, out *letters, t token) error {
-	p, found, err := locked(tx, t.account)
-	if err != nil {
-		return err
-	}
+// completeEmailChange gives the account the address that was just proven, and the old one a way back. Ways back that there
+// are already stay good: the oldest address wins.
+func (a *Accounts) completeEmailChange(ctx context.Context, tx *sqldb.Tx, out *letters, p Account, t token, current *Who) error {
 	_, taken, err := byEmail(tx, t.email)
 	if err != nil {
 		return err
 	}
-	if !found || !p.alive() || taken || p.passwordVersion != t.binding {
+	if !p.alive() || taken || p.passwordVersion != t.binding {
 		return invalidToken()
 	}
-	first := !p.EmailVerified
 	if err := a.setEmail(tx, p.ID, t.email, true); err != nil {
 		return err
 	}
 	if err := a.void(tx, p.ID, forVerifying, forReset); err != nil {
 		return err
 	}
-	if p.Email != "" && !first {
-		value, err := a.issue(tx, token{purpose: forEmailUndo, account: p.ID, email: p.Email, life: undoLife})
-		if err != nil {
-			return err
-		}
-		if err := out.emailChanged(tx, p.Email, value); err != nil {
-			return err
-		}
+	var events []audit.Event
+	if p.EmailVerified {
+		err = a.offerUndo(tx, out, p)
+	} else {
+		events, err = a.putOut(tx, p, current)
 	}
-	return a.tell(ctx, tx, p, "email.changed", "email")
+	if err != nil {
+		return err
+	}
+	return a.Audit.Append(ctx, tx, append(events, audit.Event{
+		Actor: p.Actor(), Action: "email.changed", Target: p.target(), Scope: p.scope(), Changes: []string{"email"},
+	})...)
+}
+
+// offerUndo mails a way back to the address that an account had until this change.
+func (a *Accounts) offerUndo(tx *sqldb.Tx, out *letters, p Account) error {
+	value, err := a.issue(tx, token{purpose: forEmailUndo, account: p.ID, email: p.Email, binding: p.Version + 1, life: undoLife})
+	if err != nil {
+		return err
+	}
+	return out.emailChanged(tx, p.Email, value)
 }
 
 // setEmail gives an account an address that is free. On PostgreSQL somebody may take it at this moment; then the
@@ -183,35 +221,6 @@ func (a *Accounts) setEmail(tx *sqldb.Tx, account, email string, verified bool) 
 		return fmt.Errorf("set e-mail: %w", err)
 	}
 	return nil
-}
-
-// UndoEmail gives an account its former address back and ends all sessions: somebody else had changed it.
-func (a *Accounts) UndoEmail(ctx context.Context, value string) error {
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		t, found, err := a.use(tx, value, forEmailUndo)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return invalidToken()
-		}
-		p, there, err := locked(tx, t.account)
-		if err != nil {
-			return err
-		}
-		if _, taken, err := byEmail(tx, t.email); err != nil || taken || !there || p.deletedAt != 0 {
-			return cmpErr(err, invalidToken())
-		}
-		if err := a.setEmail(tx, p.ID, t.email, true); err != nil {
-			return err
-		}
-		if err := a.expel(tx, p.ID, "e-mail change undone", ""); err != nil {
-			return err
-		}
-		return a.Audit.Append(ctx, tx, audit.Event{
-			Actor: audit.Actor{Kind: "anonymous"}, Action: "email.restored", Target: p.target(), Scope: p.scope(), Changes: []string{"email"},
-		})
-	})
 }
 
 func mailNotConfigured() error {

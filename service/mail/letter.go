@@ -43,6 +43,8 @@ type (
 		Token string
 		Life  time.Duration
 	}
+	// EmailTakenBack tells an address that the account has another one again: its change was undone.
+	EmailTakenBack struct{}
 	// ProviderLinked tells of a new way into the account.
 	ProviderLinked struct {
 		Provider string // as people call it: GitHub
@@ -136,6 +138,10 @@ func (c ChangeEmail) draft() draft {
 
 func (c EmailChanged) draft() draft {
 	return draft{kind: "email_changed", subject: "Your e-mail address was changed", path: undoPath, token: c.Token, life: c.Life}
+}
+
+func (EmailTakenBack) draft() draft {
+	return draft{kind: "email_taken_back", subject: "Your e-mail address was taken back", path: forgotPath}
 }
 
 func (c ProviderLinked) draft() draft {

@@ -35,6 +35,7 @@ var kinds = []struct {
 	{"password_changed", mail.PasswordChanged{}, "/forgot"},
 	{"change_email", mail.ChangeEmail{Token: token, Life: day}, "/verify#t=" + token},
 	{"email_changed", mail.EmailChanged{Token: token, Life: 3 * day}, "/undo#t=" + token},
+	{"email_taken_back", mail.EmailTakenBack{}, "/forgot"},
 	{"provider_linked", mail.ProviderLinked{Provider: "GitHub", Login: "ada-l"}, "/account/connections"},
 	{"provider_unlinked", mail.ProviderUnlinked{Provider: "GitHub", Login: "ada-l"}, "/account/connections"},
 	{"account_deleted", mail.AccountDeleted{Token: token, Life: 14 * day}, "/undelete#t=" + token},

@@ -23,14 +23,18 @@ func (s *Store) attach(ctx context.Context, keys KeyProvider, dropping bool) (ro
 		if err := lockKeys(tx, dropping); err != nil {
 			return err
 		}
-		fresh, err := isEmpty(tx)
+		found, err := examine(tx, keys)
 		if err != nil {
 			return err
 		}
-		if err := s.checkKeys(tx, keys); err != nil {
-			return err
+		for _, kid := range found.unmet {
+			if err := s.leaveCanary(tx, keys, kid); err != nil {
+				return err
+			}
 		}
-		root, err = s.openRoot(tx, keys, fresh)
+		if root = found.root; found.fresh {
+			root, err = s.makeRoot(tx, keys)
+		}
 		return err
 	})
 	return root, err
@@ -48,11 +52,40 @@ func lockKeys(tx *sqldb.Tx, dropping bool) error {
 	return err
 }
 
-func (s *Store) checkKeys(tx *sqldb.Tx, keys KeyProvider) error {
+// examined is what a database says to some keys.
+type examined struct {
+	fresh bool     // nothing was ever sealed
+	unmet []string // kids that the database has not met
+	root  Secret   // which every derived key comes from; none while the database is fresh
+}
+
+// examine reads what a database holds of its keys. It is ErrKeyMismatch, with the reason, unless these are its keys.
+func examine(tx *sqldb.Tx, keys KeyProvider) (found examined, err error) {
+	if found.fresh, err = isEmpty(tx); err != nil {
+		return found, err
+	}
 	canaries, err := readCanaries(tx)
 	if err != nil {
-		return err
+		return found, err
 	}
+	if err := checkUse(tx, keys, canaries); err != nil {
+		return found, err
+	}
+	for _, kid := range keys.Kids() {
+		if canaries[kid] == nil {
+			found.unmet = append(found.unmet, kid)
+		} else if err := openCanary(keys, kid, canaries[kid]); err != nil {
+			return found, err
+		}
+	}
+	if !found.fresh {
+		found.root, err = openRoot(tx, keys)
+	}
+	return found, err
+}
+
+// checkUse refuses keys that lack one which values need, and a database that lacks the canary of one.
+func checkUse(tx *sqldb.Tx, keys KeyProvider, canaries map[string][]byte) error {
 	used, err := countKids(tx)
 	if err != nil {
 		return err
@@ -64,16 +97,6 @@ func (s *Store) checkKeys(tx *sqldb.Tx, keys KeyProvider) error {
 		}
 		if canaries[kid] == nil {
 			return fmt.Errorf("%w: the canary of key %s is missing", ErrKeyMismatch, kid)
-		}
-	}
-	for _, kid := range have {
-		if canaries[kid] == nil {
-			err = s.leaveCanary(tx, keys, kid)
-		} else {
-			err = openCanary(keys, kid, canaries[kid])
-		}
-		if err != nil {
-			return err
 		}
 	}
 	return nil
@@ -96,16 +119,21 @@ func (s *Store) leaveCanary(tx *sqldb.Tx, keys KeyProvider, kid string) error {
 	return err
 }
 
-// openRoot opens the secret that every derived key comes from, and makes it on a fresh database.
-func (s *Store) openRoot(tx *sqldb.Tx, keys KeyProvider, fresh bool) (Secret, error) {
-	at := address{owner: Owner{Kind: ownRoot}, name: ownRoot}
+// rootAt is where the secret lies that every derived key comes from.
+var rootAt = address{owner: Owner{Kind: ownRoot}, name: ownRoot}
+
+// makeRoot makes the root on a fresh database.
+func (s *Store) makeRoot(tx *sqldb.Tx, keys KeyProvider) (Secret, error) {
+	root, at := Hide(string(randomBytes(keyBytes))), rootAt
+	at.id, at.version = newID(), 1
+	_, _, err := s.put(tx, sealing{keys: keys, root: root, at: at, value: []byte(root.Reveal()), by: ownRoot})
+	return root, err
+}
+
+// openRoot opens the root that there must be.
+func openRoot(tx *sqldb.Tx, keys KeyProvider) (Secret, error) {
+	at := rootAt
 	h, e, err := read(tx, at.owner, at.name)
-	if errors.Is(err, ErrNotFound) && fresh {
-		root := Hide(string(randomBytes(keyBytes)))
-		at.id, at.version = newID(), 1
-		_, _, err := s.put(tx, sealing{keys: keys, root: root, at: at, value: []byte(root.Reveal()), by: ownRoot})
-		return root, err
-	}
 	if errors.Is(err, ErrNotFound) {
 		return Secret{}, fmt.Errorf("%w: the root secret is missing", ErrKeyMismatch)
 	}

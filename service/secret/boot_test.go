@@ -11,11 +11,16 @@ import (
 	"svc.dev/svc/service/secret"
 )
 
+// refusesToStart fails unless these keys do not start, and whoever asks before is told so in the same words.
 func (s *scene) refusesToStart(what string, ring *secret.Ring) {
 	s.t.Helper()
+	proof := secret.Prove(s.t.Context(), s.db, ring)
 	store, err := secret.Open(s.t.Context(), s.db, ring, s.config())
 	if store != nil || !errors.Is(err, secret.ErrKeyMismatch) || !strings.HasPrefix(err.Error(), "secret_store_key_mismatch") {
 		s.t.Errorf("%s: %v", what, err)
+	}
+	if proof == nil || err == nil || proof.Error() != err.Error() {
+		s.t.Errorf("%s: proven with %v, opened with %v", what, proof, err)
 	}
 }
 

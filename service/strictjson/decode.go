@@ -23,6 +23,9 @@ import (
 // integers, float64, time.Time (RFC 3339), json.RawMessage (any value, null too), map[string]string, structs, and pointers
 // and slices of these. The fields of an embedded struct without a tag count as the struct's own. Any other type is an error
 // that is no fault: a mistake of ours.
+//
+// A text holds no control characters but line breaks and tabs, unless its field has the tag text:"any", as that of a password
+// has; one that does is of the wrong form.
 func Decode(body []byte, into any) error {
 	target, err := structOf(into)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // register is a body of the kind that is read most.
 type register struct {
 	Email    string  `json:"email"`
-	Password string  `json:"password"`
+	Password string  `json:"password" text:"any"`
 	Username *string `json:"username"`
 	Name     string  `json:"displayName,omitzero"`
 }
@@ -502,4 +502,58 @@ func took(body string) time.Duration {
 		times[i] = time.Since(begun)
 	}
 	return slices.Min(times)
+}
+
+// TestATextHoldsNoControlCharacterThatNobodyWrites in any kind of field, of a body and of a form, but for those that may.
+func TestATextHoldsNoControlCharacterThatNobodyWrites(t *testing.T) {
+	type fields struct {
+		Text   string            `json:"text,omitzero"`
+		Secret string            `json:"secret,omitzero" text:"any"`
+		Maybe  *string           `json:"maybe"`
+		List   []string          `json:"list,omitzero"`
+		Labels map[string]string `json:"labels,omitzero"`
+		Raw    json.RawMessage   `json:"raw,omitzero"`
+		Inner  []struct {
+			Name string `json:"name"`
+		} `json:"inner,omitzero"`
+	}
+	for _, c := range []struct{ body, bad string }{
+		{`{"text":"a\nb\r\tc é \u202e 😀"}`, ""},
+		{`{"text":"a\u0000b"}`, "text"},
+		{`{"text":"\u001b[31m"}`, "text"},
+		{`{"text":"a\u007f"}`, "text"},
+		{`{"text":"a\u0085"}`, "text"},
+		{`{"secret":"a\u0000\u001b\u007f"}`, ""},
+		{`{"maybe":"a\u0000"}`, "maybe"},
+		{`{"maybe":null}`, ""},
+		{`{"list":["a","b\u0000"]}`, "list"},
+		{`{"labels":{"a":"\u0000"}}`, "labels"},
+		{`{"labels":{"\u0000":"a"}}`, "labels"},
+		{`{"raw":{"a":"\u0000"}}`, ""},
+		{`{"inner":[{"name":"a"},{"name":"\u0000"}]}`, "inner[1].name"},
+	} {
+		var got fields
+		err := strictjson.Decode([]byte(c.body), &got)
+		if c.bad == "" {
+			if err != nil {
+				t.Errorf("%s: %v", c.body, err)
+			}
+			continue
+		}
+		if all := strictjson.FieldsOf(fault.From(err)); len(all) != 1 || all[0] != (strictjson.Field{Field: c.bad, Type: strictjson.Invalid}) {
+			t.Errorf("%s: %v, want %s", c.body, err, c.bad)
+		}
+	}
+	type form struct {
+		Text   string   `json:"text"`
+		Secret string   `json:"secret" text:"any"`
+		List   []string `json:"list"`
+	}
+	for body, bad := range map[string]string{"text=a%00": "text", "secret=a%00": "", "list=a&list=%1b": "list", "text=a%0d%0ab": ""} {
+		var got form
+		err := strictjson.Form([]byte(body), &got)
+		if all := strictjson.FieldsOf(fault.From(err)); bad == "" && err != nil || bad != "" && (len(all) != 1 || all[0].Field != bad) {
+			t.Errorf("%s: %v, want %q", body, err, bad)
+		}
+	}
 }

@@ -38,7 +38,8 @@ func Form(body []byte, into any) error {
 	fresh := reflect.New(target.Type()).Elem()
 	fresh.Set(target)
 	for i, field := range fields {
-		if !setFormValue(fresh.FieldByIndex(field.index), f.values[i]) {
+		place := fresh.FieldByIndex(field.index)
+		if !setFormValue(place, f.values[i]) || !field.any && !writable(place) {
 			f.bad[i] = true
 		}
 	}

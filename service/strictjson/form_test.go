@@ -12,7 +12,7 @@ import (
 // page is the form of a page: the fields of the JSON route, and one more.
 type page struct {
 	Email    string  `json:"email"`
-	Password string  `json:"password"`
+	Password string  `json:"password" text:"any"`
 	Username *string `json:"username"`
 	Keep     bool    `json:"keep,omitzero"`
 	ReturnTo string  `json:"returnTo,omitzero"`

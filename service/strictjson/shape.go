@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 var (
@@ -21,6 +22,7 @@ type field struct {
 	name     string
 	index    []int // for reflect.Value.FieldByIndex
 	required bool
+	any      bool // its text may hold any character
 }
 
 // fieldsOf reads the fields of a struct from its tags, in order. Its errors are mistakes of ours.
@@ -36,7 +38,8 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 				return nil, err
 			}
 			for _, in := range inner {
-				fields = append(fields, field{in.name, append([]int{i}, in.index...), in.required})
+				in.index = append([]int{i}, in.index...)
+				fields = append(fields, in)
 			}
 		case tag == "-" || !f.IsExported():
 		default:
@@ -60,8 +63,43 @@ func fieldOf(f reflect.StructField, tag string) (field, error) {
 	case !supported(f.Type):
 		return field{}, fmt.Errorf("has the type %s, which is not supported", f.Type)
 	}
-	return field{name: name, index: f.Index, required: f.Type.Kind() != reflect.Pointer && option == ""}, nil
+	text := f.Tag.Get("text")
+	if text != "" && text != anyText {
+		return field{}, fmt.Errorf("has the text %q: only %q is known", text, anyText)
+	}
+	return field{name: name, index: f.Index, required: f.Type.Kind() != reflect.Pointer && option == "", any: text == anyText}, nil
 }
+
+// anyText is the tag of a field whose text may hold any character.
+const anyText = "any"
+
+// writable reports whether a value holds only texts that a person could have written. Structs see to their own fields.
+func writable(v reflect.Value) bool {
+	switch {
+	case v.Type() == rawType:
+		return true
+	case v.Kind() == reflect.String:
+		return !strings.ContainsFunc(v.String(), isControl)
+	case v.Kind() == reflect.Pointer:
+		return v.IsNil() || writable(v.Elem())
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			if !writable(v.Index(i)) {
+				return false
+			}
+		}
+	case v.Type() == stringsMap:
+		for name, text := range v.Interface().(map[string]string) {
+			if strings.ContainsFunc(name, isControl) || strings.ContainsFunc(text, isControl) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isControl reports whether a character is none that is written: line breaks and tabs are.
+func isControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }
 
 // unlike refuses two fields of one name.
 func unlike(t reflect.Type, fields []field) error {

@@ -41,8 +41,12 @@ func (c *cursor) object(into reflect.Value, path string) (bad []string, err erro
 			continue
 		}
 		reads[i].seen = true
-		if reads[i].bad, err = c.read(into.FieldByIndex(fields[i].index), join(path, name)); err != nil {
+		place := into.FieldByIndex(fields[i].index)
+		if reads[i].bad, err = c.read(place, join(path, name)); err != nil {
 			return nil, err
+		}
+		if reads[i].bad == nil && !fields[i].any && !writable(place) {
+			reads[i].bad = []string{join(path, name)}
 		}
 	}
 	for i, f := range fields {

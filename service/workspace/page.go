@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/strictjson"
 )
 
@@ -89,7 +90,7 @@ func (q Query) selection() (s selection, err error) {
 	case !isVisible(q.Q):
 		return s, wrong("q", strictjson.Invalid)
 	}
-	s.pattern = "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(q.Q) + "%"
+	s.pattern = sqldb.Contains(q.Q)
 	if q.Cursor != "" {
 		s.after, err = parsePlace(q.Cursor)
 	}

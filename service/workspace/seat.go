@@ -8,7 +8,6 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
-	"svc.dev/svc/service/scope"
 )
 
 // The roles over the whole service by which staff ask.
@@ -85,8 +84,8 @@ func (s seat) check(need Right) error {
 
 // seen is the workspace of a scope with the account's role there, if any; without an ID there is none.
 func seen(tx *sqldb.Tx, account, address, condition string) (Membership, error) {
-	if _, err := scope.Parse(address); err != nil {
-		return Membership{}, nil // no workspace has such a name
+	if !named(address) {
+		return Membership{}, nil
 	}
 	m, err := scanMembership(tx.QueryRow("SELECT "+columns+`, COALESCE(m.role, '') FROM workspaces w
 		LEFT JOIN members m ON m.workspace = w.id AND m.account = $2 WHERE w.scope = $1 AND `+condition, address, account))
@@ -105,10 +104,8 @@ func lock(tx *sqldb.Tx, column, value string) error {
 	if tx.Dialect() != sqldb.Postgres {
 		return nil
 	}
-	if column == "scope" {
-		if _, err := scope.Parse(value); err != nil {
-			return nil
-		}
+	if column == "scope" && !named(value) {
+		return nil
 	}
 	rows, err := tx.Query("SELECT id FROM workspaces WHERE "+column+" = $1 ORDER BY id FOR UPDATE", value)
 	if _, err = collect(rows, err, scanText); err != nil {

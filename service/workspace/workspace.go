@@ -133,6 +133,9 @@ func Of(tx *sqldb.Tx, account string) ([]Membership, error) {
 // Find is the membership of a person in the workspace of that scope; found is false for everybody else, as for a
 // workspace that does not exist or is deleted.
 func Find(tx *sqldb.Tx, account, address string) (m Membership, found bool, err error) {
+	if !named(address) {
+		return m, false, nil
+	}
 	m, err = scanMembership(tx.QueryRow(memberships+" AND w.scope = $2", account, address))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Membership{}, false, nil
@@ -141,6 +144,13 @@ func Find(tx *sqldb.Tx, account, address string) (m Membership, found bool, err 
 		return Membership{}, false, fmt.Errorf("find workspace: %w", err)
 	}
 	return m, true, nil
+}
+
+// named reports whether a workspace can have the scope: of one that cannot the database is not asked, which takes no text
+// that is none.
+func named(address string) bool {
+	_, err := scope.Parse(address)
+	return err == nil
 }
 
 // IsMemberSince reports whether somebody has been a member of a workspace from that time on, without a break.
@@ -154,6 +164,9 @@ func IsMemberSince(tx *sqldb.Tx, workspace, account string, since time.Time) (is
 
 // At is the workspace of that scope, whoever asks; found is false for one that does not exist or is deleted.
 func At(tx *sqldb.Tx, address string) (w Workspace, found bool, err error) {
+	if !named(address) {
+		return w, false, nil
+	}
 	w, found, err = oneWorkspace(tx, "w.scope = $1 AND w.deleted_at IS NULL", address)
 	if err != nil {
 		return w, false, fmt.Errorf("find workspace: %w", err)

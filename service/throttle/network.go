@@ -1,9 +1,10 @@
-package account
+package throttle
 
 import "net/netip"
 
-// network is the part of an address that one party holds: an IPv6 /64, or the whole of an IPv4.
-func network(ip string) string {
+// Network is the part of an address that one party holds, by which every limit on addresses counts: an IPv6 /64, or the whole
+// of an IPv4. What is no address is a party of its own.
+func Network(ip string) string {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
 		return ip

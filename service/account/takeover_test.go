@@ -1,0 +1,282 @@
+package account_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/accounttest"
+)
+
+// heist is an account whose address somebody with its password changes again and again: from a to b, to c, to d.
+type heist struct {
+	*accounttest.World
+	in       account.SignedIn
+	name     string
+	secret   string // the password as it is now
+	undo     map[string]string
+	resets   bool // each holder of the address sets a new password at once
+	numbered int
+}
+
+// newHeist is an account of its own, with the address a.
+func newHeist(t *testing.T, w *accounttest.World, name string, resets bool) *heist {
+	t.Helper()
+	h := &heist{World: w, name: name, secret: password, undo: map[string]string{}, resets: resets}
+	h.in = joinByMail(t, w, h.at("a"))
+	return h
+}
+
+func (h *heist) at(who string) string { return who + "@" + h.name + ".example.com" }
+
+// moves changes the address, and keeps the undo link that the address of before is sent.
+func (h *heist) moves(t *testing.T, from, to string) {
+	t.Helper()
+	if err := h.ChangeEmail(t.Context(), h.in.Who, h.at(to)); err != nil {
+		t.Fatalf("change to %s: %v", to, err)
+	}
+	if err := h.Verify(t.Context(), mailed(t, h.World, h.at(to)), nil); err != nil {
+		t.Fatalf("prove %s: %v", to, err)
+	}
+	h.undo[from] = mailed(t, h.World, h.at(from))
+	if h.resets {
+		h.reset(t, to)
+	}
+}
+
+// reset sets a new password by the mail of an address, and signs in with it.
+func (h *heist) reset(t *testing.T, who string) {
+	t.Helper()
+	h.numbered++
+	h.secret = fmt.Sprint("calm password number ", h.numbered)
+	if err := h.Forgot(accounttest.From(t), h.at(who)); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Reset(accounttest.From(t), mailed(t, h.World, h.at(who)), h.secret); err != nil {
+		t.Fatalf("reset by %s: %v", who, err)
+	}
+	h.login(t, who)
+}
+
+func (h *heist) login(t *testing.T, who string) {
+	t.Helper()
+	in, err := h.Login(accounttest.From(t), h.at(who), h.secret, "")
+	if err != nil {
+		t.Fatalf("login as %s: %v", who, err)
+	}
+	h.in = in
+}
+
+// has fails unless the account has the address, proven.
+func (h *heist) has(t *testing.T, who string) {
+	t.Helper()
+	p, err := h.Account(t.Context(), h.in.Account.ID)
+	if err != nil || p.Email != h.at(who) || !p.EmailVerified {
+		t.Errorf("the account has %q (%t, %v), want %s", p.Email, p.EmailVerified, err, h.at(who))
+	}
+}
+
+// permutations are the orders in which links can be used.
+func permutations(links []string) (all [][]string) {
+	if len(links) == 0 {
+		return [][]string{nil}
+	}
+	for i, first := range links {
+		for _, rest := range permutations(slices.Delete(slices.Clone(links), i, i+1)) {
+			all = append(all, append([]string{first}, rest...))
+		}
+	}
+	return all
+}
+
+// TestWithinItsLifeTheOldestUndoLinkWins goes from a to d and back by every order of the three links: one that is used makes
+// the younger ones void, and none that is older.
+func TestWithinItsLifeTheOldestUndoLinkWins(t *testing.T) {
+	for _, resets := range []bool{false, true} {
+		t.Run(fmt.Sprintf("resets=%t", resets), func(t *testing.T) {
+			each(t, byMail, func(t *testing.T, w *accounttest.World) {
+				for i, order := range permutations([]string{"a", "b", "c"}) {
+					h := newHeist(t, w, fmt.Sprintf("h%d", i), resets)
+					h.moves(t, "a", "b")
+					h.moves(t, "b", "c")
+					h.moves(t, "c", "d")
+					oldest := "d"
+					for _, who := range order {
+						err := h.UndoEmail(t.Context(), h.undo[who])
+						if who > oldest {
+							is(t, err, account.InvalidToken)
+						} else if oldest = who; err != nil {
+							t.Errorf("%v: undo by %s: %v", order, who, err)
+						}
+						h.has(t, oldest)
+						if resets && err == nil {
+							h.reset(t, who)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestAnUndoEndsWhatWasBegunSinceTheChange is the takeover that a review found: whoever had the password is out for good
+// once the owner took the address back and chose a new password.
+func TestAnUndoEndsWhatWasBegunSinceTheChange(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		h := newHeist(t, w, "h", false)
+		h.moves(t, "a", "b")
+		h.moves(t, "b", "c")
+		_, key := makeKey(t, w, h.in.Who)
+		if err := h.ChangeEmail(t.Context(), h.in.Who, h.at("d")); err != nil {
+			t.Fatal(err)
+		}
+		change := mailed(t, w, h.at("d"))
+		if err := h.Forgot(accounttest.From(t), h.at("c")); err != nil {
+			t.Fatal(err)
+		}
+		reset := mailed(t, w, h.at("c"))
+		intruder := h.in
+		if err := h.UndoEmail(t.Context(), h.undo["a"]); err != nil {
+			t.Fatal(err)
+		}
+		h.has(t, "a")
+		if m := w.Inbox.Next(t, h.at("c")); !strings.Contains(m.Subject, "taken back") || m.Token() != "" {
+			t.Errorf("the address that was replaced is told %q", m.Subject)
+		}
+		is(t, h.UndoEmail(t.Context(), h.undo["b"]), account.InvalidToken)
+		is(t, h.Verify(t.Context(), change, nil), account.InvalidToken)
+		is(t, h.Reset(accounttest.From(t), reset, other), account.InvalidToken)
+		is(t, errOf(h.Bearer(t.Context(), key)), account.InvalidAPIKey)
+		if signedIn(t, w, intruder.Token) {
+			t.Error("the intruder's session lives")
+		}
+		h.reset(t, "a")
+		is(t, h.UndoEmail(t.Context(), h.undo["b"]), account.InvalidToken)
+		h.has(t, "a")
+		// What comes afterwards has links of its own.
+		h.moves(t, "a", "e")
+		if err := h.UndoEmail(t.Context(), h.undo["a"]); err != nil {
+			t.Errorf("undo of a later change: %v", err)
+		}
+	})
+}
+
+func TestOfTwoUndoLinksAtOnceTheOlderWins(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		for i := range 6 {
+			h := newHeist(t, w, fmt.Sprintf("h%d", i), false)
+			h.moves(t, "a", "b")
+			h.moves(t, "b", "c")
+			h.moves(t, "c", "d")
+			var wg sync.WaitGroup
+			for _, who := range []string{"c", "a", "b", "a"} {
+				wg.Go(func() {
+					if err := h.UndoEmail(t.Context(), h.undo[who]); err != nil && !fault.Is(err, account.InvalidToken) {
+						t.Errorf("undo by %s: %v", who, err)
+					}
+				})
+			}
+			wg.Wait()
+			h.has(t, "a")
+		}
+	})
+}
+
+func TestAnAddressThatWasChangedBackIsStillTheOldest(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		h := newHeist(t, w, "h", false)
+		h.moves(t, "a", "b")
+		undo := h.undo["a"]
+		h.moves(t, "b", "a")
+		if err := h.UndoEmail(t.Context(), undo); err != nil {
+			t.Errorf("undo to the address that the account has: %v", err)
+		}
+		is(t, h.UndoEmail(t.Context(), h.undo["b"]), account.InvalidToken)
+		h.has(t, "a")
+	})
+}
+
+// TestAnIntruderCannotBarTheWayBack by deleting the account, or by giving the address to another one that never proved it.
+func TestAnIntruderCannotBarTheWayBack(t *testing.T) {
+	lenient := byMail
+	lenient.Edit = func(c *account.Config) { c.Strict = false }
+	t.Run("deletion", func(t *testing.T) {
+		each(t, byMail, func(t *testing.T, w *accounttest.World) {
+			h := newHeist(t, w, "h", false)
+			h.moves(t, "a", "b")
+			if _, err := h.Delete(t.Context(), h.in.Who, h.in.Account.Username); err != nil {
+				t.Fatal(err)
+			}
+			theirs := mailed(t, w, h.at("b"))
+			if err := h.UndoEmail(t.Context(), h.undo["a"]); err != nil {
+				t.Fatalf("undo of a deleted account: %v", err)
+			}
+			is(t, h.Undelete(t.Context(), theirs), account.InvalidToken)
+			if err := h.Undelete(t.Context(), mailed(t, w, h.at("a"))); err != nil {
+				t.Errorf("undelete by the owner: %v", err)
+			}
+			h.has(t, "a")
+			h.login(t, "a")
+		})
+	})
+	t.Run("squatter", func(t *testing.T) {
+		each(t, lenient, func(t *testing.T, w *accounttest.World) {
+			h := &heist{World: w, name: "h", secret: password, undo: map[string]string{}}
+			h.in = join(t, w, h.at("a")).SignedIn
+			execute(t, w, "UPDATE accounts SET email_verified = 1")
+			h.moves(t, "a", "b")
+			squatter := join(t, w, h.at("a"))
+			if err := h.UndoEmail(t.Context(), h.undo["a"]); err != nil {
+				t.Fatalf("undo over an unproven holder: %v", err)
+			}
+			h.has(t, "a")
+			if p, _ := h.Account(t.Context(), squatter.Account.ID); p.Email != "" || signedIn(t, w, squatter.Token) {
+				t.Errorf("the squatter keeps %q", p.Email)
+			}
+		})
+	})
+	t.Run("proven", func(t *testing.T) {
+		each(t, byMail, func(t *testing.T, w *accounttest.World) {
+			h := newHeist(t, w, "h", false)
+			h.moves(t, "a", "b")
+			joinByMail(t, w, h.at("a"))
+			is(t, h.UndoEmail(t.Context(), h.undo["a"]), account.InvalidToken)
+			h.has(t, "b")
+		})
+	})
+}
+
+func TestAnUndoEndsTheIdentitiesLinkedSinceTheChange(t *testing.T) {
+	eachHub(t, accounttest.Options{Mail: true}, func(t *testing.T, h *hub) {
+		theft := newHeist(t, h.World, "h", false)
+		before, since := &browser{h: h, as: "octocat"}, &browser{h: h, as: "hubot"}
+		before.token = theft.in.Token
+		if _, err := before.visit(t, account.IntentLink); err != nil {
+			t.Fatal(err)
+		}
+		theft.login(t, "a")
+		h.Clock.Pass(time.Second)
+		theft.moves(t, "a", "b")
+		h.Clock.Pass(time.Second)
+		since.token = theft.in.Token
+		if _, err := since.visit(t, account.IntentLink); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.UndoEmail(t.Context(), theft.undo["a"]); err != nil {
+			t.Fatal(err)
+		}
+		left, err := h.Identities(t.Context(), theft.in.Who)
+		if err != nil || len(left) != 1 || left[0].Login != "octocat" {
+			t.Errorf("identities: %+v, %v", left, err)
+		}
+		since.token = ""
+		if back := since.signIn(t); back.Account.ID == theft.in.Account.ID {
+			t.Error("the identity of the intruder opens the account")
+		}
+	})
+}
