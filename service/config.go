@@ -107,6 +107,14 @@ type Config struct {
 	LimitBody, LimitBuffered int64
 	// LimitChannelBody is the longest body of a webhook. Defaults to 1 MiB.
 	LimitChannelBody int64
+	// LimitMemory is how many bytes a process holds for those it serves; a quarter of them for one account at most. Defaults
+	// to a quarter of the memory that the process may have.
+	LimitMemory int64
+	// LimitInput is the longest input of a workflow. Defaults to 8 MiB.
+	LimitInput int64
+	// LimitConnections and LimitConnectionsPerAddress bound the connections to the public address, at one time. Default to
+	// 10,000 and 512.
+	LimitConnections, LimitConnectionsPerAddress int
 	// LogLevel is the least level that is logged: debug, info, warn or error. Defaults to "info".
 	LogLevel string
 	// LogFormat is text or json. Defaults to text on a terminal, else json.
@@ -179,6 +187,10 @@ func (c *Config) Settings() []Setting {
 		{"limits.channel_body", "SVC_LIMIT_CHANNEL_BODY", "", "1MiB", "", "longest body of a webhook", (*size)(&c.LimitChannelBody)},
 		{"limits.upload", "SVC_LIMIT_UPLOAD", "", "1GiB", "", "size of one file", (*size)(&c.LimitUpload)},
 		{"limits.storage", "SVC_LIMIT_STORAGE", "", "10GiB", "", "what a workspace may store that has no limit of its own", (*size)(&c.LimitStorage)},
+		{"limits.memory", "SVC_LIMIT_MEMORY", "", "", "a quarter of the machine's, or of its control group's", "memory for bodies, running work, images and what is kept for later; a quarter of it for one account", (*size)(&c.LimitMemory)},
+		{"limits.input", "SVC_LIMIT_INPUT", "", "8MiB", "", "longest input of a workflow", (*size)(&c.LimitInput)},
+		{"limits.connections", "SVC_LIMIT_CONNECTIONS", "", "10000", "", "connections to the public address at one time", (*count)(&c.LimitConnections)},
+		{"limits.connections_per_address", "SVC_LIMIT_CONNECTIONS_PER_ADDRESS", "", "512", "", "of them from one address; trusted proxies are not counted", (*count)(&c.LimitConnectionsPerAddress)},
 		{"log.level", "SVC_LOG_LEVEL", "log-level", "info", "", "debug, info, warn or error", choice{&c.LogLevel, []string{"debug", "info", "warn", "error"}}},
 		{"log.format", "SVC_LOG_FORMAT", "log-format", "", "text on a terminal, else json", "text or json", choice{&c.LogFormat, []string{"text", "json"}}},
 	}

@@ -24,7 +24,8 @@ func TestZeroConfigTakesEveryDefault(t *testing.T) {
 		RuntimeListen: "127.0.0.1:8081", RuntimeURL: "http://127.0.0.1:8081",
 		ModelDefault: "scripted/words", LimitRate: 600, LimitBurst: 100, LimitStreams: 100, LimitChannelRate: 600, LimitWrongKeys: 100, LimitVerification: 10,
 		FilesDir: ".svc/root-sandbox", LimitStorage: 10 << 30, LimitUpload: 1 << 30,
-		LimitBody: 64 << 20, LimitBuffered: 256 << 20, LimitChannelBody: 1 << 20,
+		LimitBody: 64 << 20, LimitBuffered: 256 << 20, LimitChannelBody: 1 << 20, LimitInput: 8 << 20,
+		LimitConnections: 10_000, LimitConnectionsPerAddress: 512,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)

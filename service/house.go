@@ -77,7 +77,7 @@ func (c Config) mailConfig(all []surface) mail.Config {
 	}
 }
 
-func (h *house) openAccounts(context.Context) (err error) {
+func (h *house) openAccounts(ctx context.Context) (err error) {
 	c := h.config
 	h.accounts, err = account.New(account.Config{
 		DB: h.db, Secrets: h.secrets, Audit: h.audit, Mail: h.outbox,
@@ -87,7 +87,10 @@ func (h *house) openAccounts(context.Context) (err error) {
 		AdminIdle: c.SessionAdminIdle, AdminAbsolute: c.SessionAdminAbsolute,
 		Hold: c.RetentionHold, Keep: c.RetentionSessions, Log: h.log,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return h.accounts.SealProviders(ctx)
 }
 
 func (h *house) openWorkspaces(context.Context) (err error) {

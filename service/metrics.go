@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"svc.dev/svc/memory"
 )
 
 // Metric describes one metric of ours on /metrics. Labels come from small fixed sets, never from a scope, an account or
@@ -25,10 +27,19 @@ var (
 	httpSeconds    = Metric{"svc_http_request_seconds", "histogram", []string{"surface", "route"}, "Time from a request on the public address to the end of its answer."}
 	spoofedHeaders = Metric{"svc_spoofed_headers_total", "counter", nil, "Headers from outside that only the gateway may set; they were dropped."}
 	streamsWorking = Metric{"svc_streams_working", "gauge", nil, "Streams that this node works on now."}
+	memoryLimit    = Metric{"svc_memory_limit_bytes", "gauge", nil, "Memory that this process may hold for those it serves."}
+	memoryHeld     = Metric{"svc_memory_held_bytes", "gauge", []string{"use"}, "What of it is held, by what for."}
+	memoryWaiting  = Metric{"svc_memory_waiting", "gauge", nil, "Answers and work that wait for memory now."}
+	memoryRefused  = Metric{"svc_memory_refused_total", "counter", []string{"use"}, "How often there was no memory, by what for."}
+	connections    = Metric{"svc_connections", "gauge", nil, "Connections to the public address."}
+	refusedConns   = Metric{"svc_connections_refused_total", "counter", nil, "Connections to the public address that were beyond its limits."}
 )
 
 // Metrics is every metric of ours. Those of the Go runtime and of the process stand beside them.
-var Metrics = []Metric{buildInfo, httpRequests, httpSeconds, spoofedHeaders, streamsWorking}
+var Metrics = []Metric{
+	buildInfo, httpRequests, httpSeconds, spoofedHeaders, streamsWorking, memoryLimit, memoryHeld, memoryWaiting, memoryRefused,
+	connections, refusedConns,
+}
 
 // metrics counts what one server does.
 type metrics struct {
@@ -36,6 +47,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	spoofs   prometheus.Counter
+	refused  prometheus.Counter // connections
 }
 
 func newMetrics() *metrics {
@@ -46,14 +58,15 @@ func newMetrics() *metrics {
 			Name: httpSeconds.Name, Help: httpSeconds.About,
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, httpSeconds.Labels),
-		spoofs: prometheus.NewCounter(prometheus.CounterOpts{Name: spoofedHeaders.Name, Help: spoofedHeaders.About}),
+		spoofs:  prometheus.NewCounter(prometheus.CounterOpts{Name: spoofedHeaders.Name, Help: spoofedHeaders.About}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: refusedConns.Name, Help: refusedConns.About}),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildInfo.Name, Help: buildInfo.About}, buildInfo.Labels)
 	b := ThisBuild()
 	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		build, m.requests, m.seconds, m.spoofs,
+		build, m.requests, m.seconds, m.spoofs, m.refused,
 	)
 	return m
 }
@@ -65,6 +78,34 @@ func (m *metrics) watchWorking(working func() int) {
 		func() float64 { return float64(working()) },
 	))
 }
+
+// watchConnections reports how many connections the public address has, from now on.
+func (m *metrics) watchConnections(count func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: connections.Name, Help: connections.About}, func() float64 { return float64(count()) },
+	))
+}
+
+// memoryGauges tells what a budget holds when it is asked.
+type memoryGauges struct{ budget *memory.Budget }
+
+func (m memoryGauges) Describe(into chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, into) }
+
+func (m memoryGauges) Collect(into chan<- prometheus.Metric) {
+	s := m.budget.Stats()
+	tell := func(of Metric, kind prometheus.ValueType, n int64, labels ...string) {
+		into <- prometheus.MustNewConstMetric(prometheus.NewDesc(of.Name, of.About, of.Labels, nil), kind, float64(n), labels...)
+	}
+	tell(memoryLimit, prometheus.GaugeValue, s.Limit)
+	tell(memoryWaiting, prometheus.GaugeValue, s.Waiting)
+	for _, use := range memory.Uses {
+		tell(memoryHeld, prometheus.GaugeValue, s.Uses[use], string(use))
+		tell(memoryRefused, prometheus.CounterValue, s.Refused[use], string(use))
+	}
+}
+
+// watchMemory reports what a budget holds, from now on.
+func (m *metrics) watchMemory(b *memory.Budget) { m.registry.MustRegister(memoryGauges{b}) }
 
 // spoofed counts a header that only we may set.
 func (m *metrics) spoofed() { m.spoofs.Inc() }

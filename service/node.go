@@ -10,6 +10,7 @@ import (
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/sqlstore"
 )
 
@@ -67,12 +68,22 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	n.gauge = project.NewGauge(db, s.config.LimitStorage, n.measure)
 	n.rt, err = svc.New(svc.Config{
 		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: n.model, Log: n.log,
+		Memory: s.memory, Holder: holder,
 	})
 	if err != nil {
 		return nil, err
 	}
 	engine.Declare(n.rt, s.config.ModelDefault)
 	return n, nil
+}
+
+// holder is on whose share of the memory the streams of a scope draw: all workspaces of an account on one.
+func holder(address string) string {
+	parsed, err := scope.Parse(address)
+	if err != nil {
+		return address
+	}
+	return parsed.Username
 }
 
 // model finds the provider of a model for one turn, unless the workspace is so far past its storage that work must end. The

@@ -40,9 +40,10 @@ type readiness struct {
 }
 
 type check struct {
-	Name  string `json:"name"`
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"`
+	Error  string `json:"error,omitempty"`
 }
 
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
@@ -67,6 +68,9 @@ func (s *server) readiness(ctx context.Context) readiness {
 			err = c.ask(s, n, ctx)
 		}
 		answer := check{Name: c.name, OK: err == nil}
+		if n != nil && c.tell != nil {
+			answer.Detail = c.tell(n)
+		}
 		if err != nil {
 			r.Ready, answer.Error = false, err.Error()
 		}

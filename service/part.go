@@ -174,26 +174,51 @@ func (s *server) state(n *node) string {
 type readinessCheck struct {
 	name string
 	ask  func(*server, *node, context.Context) error
+	tell func(*node) string // what is known of it; nil: nothing
 }
 
 // checks are those of a part.
 func (p part) checks() []readinessCheck {
 	all := []readinessCheck{
-		{"database", func(_ *server, n *node, ctx context.Context) error { return n.db.Ping(ctx) }},
-		{"migrations", func(_ *server, n *node, ctx context.Context) error { return n.migrated(ctx) }},
+		{name: "database", ask: func(_ *server, n *node, ctx context.Context) error { return n.db.Ping(ctx) }},
+		{name: "migrations", ask: func(_ *server, n *node, ctx context.Context) error { return n.migrated(ctx) }},
+	}
+	if p.works {
+		all = append(all, readinessCheck{name: "clock", ask: (*server).agreesOnTime, tell: (*node).skew})
 	}
 	if p.faces {
-		all = append(all, readinessCheck{"keys", func(_ *server, n *node, ctx context.Context) error { return n.keysOpen(ctx) }})
+		all = append(all, readinessCheck{name: "keys", ask: func(_ *server, n *node, ctx context.Context) error { return n.keysOpen(ctx) }})
 	}
 	name := "workers"
 	if !p.works {
-		all = append(all, readinessCheck{"runtime", (*server).reachRuntime})
+		all = append(all, readinessCheck{name: "runtime", ask: (*server).reachRuntime})
 		name = "gateway"
 	}
-	return append(all, readinessCheck{name, func(s *server, n *node, _ context.Context) error {
+	return append(all, readinessCheck{name: name, ask: func(s *server, n *node, _ context.Context) error {
 		if state := s.state(n); state != string(svc.Serving) {
 			return errors.New(state)
 		}
 		return nil
 	}})
+}
+
+// agreesOnTime refuses a node whose clock is so far from the database's that other nodes refuse what it signs. Streams do not
+// mind: their times are the database's.
+func (s *server) agreesOnTime(n *node, _ context.Context) error {
+	if n.rt.Skew().Abs() > clockWrong {
+		return errors.New("let this machine keep time by NTP: " + n.skew())
+	}
+	return nil
+}
+
+// skew says how far this machine's clock is from the database's.
+func (n *node) skew() string {
+	apart := n.rt.Skew().Round(time.Millisecond)
+	switch {
+	case apart > 0:
+		return apart.String() + " behind the database"
+	case apart < 0:
+		return (-apart).String() + " ahead of the database"
+	}
+	return "as the database's"
 }

@@ -78,7 +78,7 @@ func (n *node) engine(g *scope.Guard) http.Handler {
 	at := facing(n.surfaces)
 	return engine.New(engine.Config{
 		Runtime: n.rt, Guard: g, PublicURL: engine.Public(at.Agents.String(), at.Admin.String()), Dev: n.develops(), Log: n.log,
-		MaxBody: n.config.LimitBody, MaxBuffered: n.config.LimitBuffered,
+		MaxBody: n.config.LimitBody, MaxInput: n.config.LimitInput, MaxBuffered: n.config.LimitBuffered,
 		Admit: func(ctx context.Context, c scope.Claims) error { return n.gauge.Admit(ctx, c.Scope) },
 	})
 }

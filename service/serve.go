@@ -10,12 +10,15 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"svc.dev/svc/internal/front"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/secret"
 )
@@ -65,6 +68,7 @@ func (p part) serve(ctx context.Context, c Config, log *slog.Logger, caller Call
 		return err
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
+	limitHeap(c.LimitMemory)
 	s := newServer(c, log, folder, caller)
 	s.part = p
 	if err := s.bind(ctx); err != nil {
@@ -80,6 +84,7 @@ type server struct {
 	log      *slog.Logger
 	scrubber *secret.Scrubber // of the log
 	metrics  *metrics
+	memory   *memory.Budget
 	folder   *sqldb.Folder
 	caller   Caller
 
@@ -94,7 +99,19 @@ type server struct {
 func newServer(c Config, log *slog.Logger, folder *sqldb.Folder, caller Caller) *server {
 	s := &server{part: whole, config: c, metrics: newMetrics(), folder: folder, caller: caller, stopping: make(chan struct{}), started: time.Now()}
 	s.log, s.scrubber = scrubbed(log)
+	s.memory = memory.New(c.LimitMemory)
+	s.metrics.watchMemory(s.memory)
 	return s
+}
+
+// heapRoom is what the heap holds beside what is counted.
+const heapRoom = 32 << 20
+
+// limitHeap lets the collector work harder near a limit that was asked for. One that the environment gives is left alone.
+func limitHeap(limit int64) {
+	if limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit + heapRoom)
+	}
 }
 
 // bind takes all addresses before anything else is touched, so that a taken one is noticed early.
@@ -102,6 +119,7 @@ func (s *server) bind(ctx context.Context) (err error) {
 	if s.front, err = s.listen(ctx); err != nil {
 		return err
 	}
+	s.front = s.limited(s.front)
 	if s.back, err = new(net.ListenConfig).Listen(ctx, "tcp", s.config.OpsListen); err != nil {
 		s.front.Close()
 		return fmt.Errorf("ops_listen: %w", err)
@@ -115,6 +133,18 @@ func (s *server) bind(ctx context.Context) (err error) {
 		return fmt.Errorf("admin_socket: %w", err)
 	}
 	return nil
+}
+
+// limited bounds the connections that strangers may have. Those of a gateway to its runtime come from few addresses.
+func (s *server) limited(l net.Listener) net.Listener {
+	limits := front.Limits{Write: writeTimeout}
+	if s.part.faces {
+		limits.Connections, limits.PerAddress = s.config.LimitConnections, s.config.LimitConnectionsPerAddress
+		limits.Trusted, limits.Refused = s.config.TrustedProxies, s.metrics.refused.Inc
+	}
+	bounded := front.Listen(l, limits)
+	s.metrics.watchConnections(bounded.Count)
+	return bounded
 }
 
 // run answers operators from the first moment to the last, and the public while the node stands.
@@ -209,9 +239,15 @@ func cause(ctx context.Context) error {
 	return nil
 }
 
+// maxHeader is how long the head of a request may be. What it is taken apart into takes several times as much.
+const maxHeader = 64 << 10
+
+// writeTimeout is how long a client may take to accept what it is sent, whatever the answer.
+const writeTimeout = 30 * time.Second
+
 func (s *server) newHTTP(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		// "OPTIONS *" is a request like any other.
 		DisableGeneralOptionsHandler: true,

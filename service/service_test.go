@@ -151,7 +151,7 @@ func TestReadinessNamesEveryCheck(t *testing.T) {
 		c.Database = address
 		s := start(t, c)
 		got := ask(t, "GET", s.Operations+"/readyz")
-		want := `{"ready":true,"state":"serving","checks":[{"name":"database","ok":true},{"name":"migrations","ok":true},{"name":"keys","ok":true},{"name":"workers","ok":true}]}`
+		want := `{"ready":true,"state":"serving","checks":[{"name":"database","ok":true},{"name":"migrations","ok":true},{"name":"clock","ok":true,"detail":"as the database's"},{"name":"keys","ok":true},{"name":"workers","ok":true}]}`
 		if got.status != 200 || strings.TrimSpace(got.body) != want {
 			t.Errorf("%d %s", got.status, got.body)
 		}

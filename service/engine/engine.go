@@ -24,8 +24,8 @@ type Config struct {
 	PublicURL func(scope.Claims) string
 	// Admit is asked before work is admitted to a scope: a full storage refuses it. Defaults to no such question.
 	Admit func(ctx context.Context, claims scope.Claims) error
-	// MaxBody and MaxBuffered bound bodies, as in httpapi. They default as there.
-	MaxBody, MaxBuffered int64
+	// MaxBody, MaxInput and MaxBuffered bound bodies, as in httpapi. They default as there.
+	MaxBody, MaxInput, MaxBuffered int64
 	// Dev shows what faults tell developers. Defaults to false.
 	Dev bool
 	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
@@ -49,7 +49,7 @@ func New(c Config) *Engine {
 		Scope:     func(r *http.Request) (string, error) { return claims(r).Scope, nil },
 		PublicURL: func(r *http.Request) string { return c.PublicURL(claims(r)) },
 		RequestID: func(r *http.Request) string { return claims(r).RequestID },
-		MaxBody:   c.MaxBody, MaxBuffered: c.MaxBuffered, Dev: c.Dev, Log: c.Log,
+		MaxBody:   c.MaxBody, MaxInput: c.MaxInput, MaxBuffered: c.MaxBuffered, Dev: c.Dev, Log: c.Log,
 	})
 	return e
 }

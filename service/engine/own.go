@@ -210,7 +210,7 @@ func (e *Engine) cancel(w http.ResponseWriter, r *http.Request) error {
 		return noRoute(r)
 	}
 	in, id := e.Runtime.In(claims(r).Scope), r.URL.Query().Get("run")
-	if _, err := in.FindRun(r.Context(), id); err != nil {
+	if _, _, err := in.FindRun(r.Context(), id); err != nil {
 		return err
 	}
 	active, err := in.CancelRun(r.Context(), id)

@@ -103,11 +103,15 @@ func (x *exchange) listIdentities() error {
 	if err != nil {
 		return err
 	}
+	return x.json(http.StatusOK, viewIdentities(all))
+}
+
+func viewIdentities(all []account.Identity) list[identityView] {
 	items := make([]identityView, 0, len(all))
 	for _, i := range all {
 		items = append(items, identityView{i.ID, i.Provider, i.Issuer, i.Login, i.Status, i.LinkedAt.UTC()})
 	}
-	return x.json(http.StatusOK, list[identityView]{Items: items})
+	return list[identityView]{Items: items}
 }
 
 func (x *exchange) unlink() error {

@@ -323,12 +323,12 @@ func (x *exchange) bearer() (account.Bearer, error) {
 	if len(given) > 1 {
 		return account.Bearer{}, fault.New(invalidHeader, "Authorization stands there twice.", "")
 	}
-	if wait := x.g.wrongKeys.wait(x.clientIP()); wait > 0 {
+	if wait := x.g.wrongKeys.wait(x.source()); wait > 0 {
 		return account.Bearer{}, tooMany("wrong_keys", wait)
 	}
 	b, err := x.g.Accounts.Bearer(x.ctx(), bearer(given[0]))
 	if fault.Is(err, account.InvalidAPIKey) {
-		x.g.wrongKeys.count(x.clientIP())
+		x.g.wrongKeys.count(x.source())
 	}
 	if err == nil {
 		x.acting(&account.Who{Account: b.Account})

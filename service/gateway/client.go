@@ -3,6 +3,8 @@ package gateway
 import (
 	"net/netip"
 	"strings"
+
+	"svc.dev/svc/service/throttle"
 )
 
 // clientIP is the address of whoever asks: the peer of the socket, or what a trusted proxy says of it.
@@ -17,13 +19,16 @@ func (x *exchange) clientIP() string {
 		if err != nil {
 			break
 		}
-		peer = hop.Unmap()
+		peer = hop.Unmap().WithZone("")
 		if !x.g.trusts(peer) {
 			break
 		}
 	}
 	return peer.String()
 }
+
+// source is the party that asks, as limits on addresses count it.
+func (x *exchange) source() string { return throttle.Network(x.clientIP()) }
 
 func addressOf(remote string) netip.Addr {
 	if at, err := netip.ParseAddrPort(remote); err == nil {

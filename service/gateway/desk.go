@@ -96,8 +96,8 @@ func (x *exchange) securityPage() error { return x.show(http.StatusOK, x.securit
 
 func (x *exchange) changePasswordForm() error {
 	var f struct {
-		Current string `json:"currentPassword"`
-		New     string `json:"newPassword"`
+		Current string `json:"currentPassword" text:"any"`
+		New     string `json:"newPassword" text:"any"`
 	}
 	if err := x.form(&f); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (x *exchange) changePasswordForm() error {
 
 func (x *exchange) setPasswordForm() error {
 	var f struct {
-		New string `json:"newPassword"`
+		New string `json:"newPassword" text:"any"`
 	}
 	if err := x.form(&f); err != nil {
 		return err
@@ -358,7 +358,7 @@ func (x *exchange) reauthPage() error {
 
 func (x *exchange) reauthForm() error {
 	var f struct {
-		Password string `json:"password"`
+		Password string `json:"password" text:"any"`
 		ReturnTo string `json:"returnTo"`
 	}
 	if err := x.form(&f); err != nil {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
 
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/page"
@@ -39,7 +40,7 @@ func (x *exchange) signedInQuietly() (*account.Who, error) {
 func (x *exchange) signInForm() error {
 	var f struct {
 		Email    string `json:"email"`
-		Password string `json:"password"`
+		Password string `json:"password" text:"any"`
 		ReturnTo string `json:"returnTo"`
 	}
 	if err := x.form(&f, x.admitLogin); err != nil {
@@ -69,7 +70,7 @@ func (x *exchange) signUpPage() error {
 func (x *exchange) signUpForm() error {
 	var f struct {
 		Email       string `json:"email"`
-		Password    string `json:"password"`
+		Password    string `json:"password" text:"any"`
 		Username    string `json:"username"`
 		DisplayName string `json:"displayName"`
 		ReturnTo    string `json:"returnTo"`
@@ -124,16 +125,40 @@ func (x *exchange) resetPage() error { return x.show(http.StatusOK, page.Reset{}
 
 func (x *exchange) resetForm() error {
 	var f struct {
-		Token string `json:"token"`
-		New   string `json:"newPassword"`
+		Token  string   `json:"token"`
+		New    string   `json:"newPassword" text:"any"`
+		Unlink []string `json:"unlink"`
+		Shown  bool     `json:"shown"`
 	}
 	if err := x.form(&f); err != nil {
 		return err
 	}
-	if err := x.g.Accounts.Reset(x.ctx(), page.TokenOf(f.Token), f.New); err != nil {
-		return x.again(err, func(form page.Form) page.View { return page.Reset{Form: form, Token: kept(form, f.Token)} })
+	token := page.TokenOf(f.Token)
+	linked, err := x.g.Accounts.ResetIdentities(x.ctx(), token)
+	view := page.Reset{Token: f.Token, Items: showIdentities(linked, f.Unlink)}
+	if err == nil && len(linked) > 0 && !f.Shown {
+		return x.show(http.StatusOK, view)
+	}
+	if err == nil {
+		err = x.g.Accounts.Reset(x.ctx(), token, f.New, f.Unlink...)
+	}
+	if err != nil {
+		return x.again(err, func(form page.Form) page.View {
+			view.Form, view.Token = form, kept(form, f.Token)
+			return view
+		})
 	}
 	return x.toSignIn(page.NoticePasswordReset)
+}
+
+// showIdentities are identities as a page shows them, those that were ticked ticked again.
+func showIdentities(all []account.Identity, ticked []string) (shown []page.Identity) {
+	for _, i := range all {
+		shown = append(shown, page.Identity{
+			ID: i.ID, Provider: i.Provider, Login: i.Login, Issuer: i.Issuer, LinkedAt: i.LinkedAt, Ticked: slices.Contains(ticked, i.ID),
+		})
+	}
+	return shown
 }
 
 // kept is the token of a link that a refusal of a field did not use up.
@@ -214,7 +239,7 @@ func (x *exchange) setupForm() error {
 	var f struct {
 		Token    string `json:"token"`
 		Email    string `json:"email"`
-		Password string `json:"password"`
+		Password string `json:"password" text:"any"`
 		Username string `json:"username"`
 	}
 	if err := x.form(&f); err != nil {

@@ -12,7 +12,7 @@ import (
 // elevate gives a session of staff their authority on this surface.
 func (x *exchange) elevate() error {
 	var body struct {
-		Password string `json:"password,omitzero"`
+		Password string `json:"password,omitzero" text:"any"`
 	}
 	if err := x.decode(&body); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (x *exchange) elevatePage() error {
 
 func (x *exchange) elevateForm() error {
 	var f struct {
-		Password string `json:"password"`
+		Password string `json:"password" text:"any"`
 		ReturnTo string `json:"returnTo"`
 	}
 	if err := x.form(&f); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 )
@@ -99,10 +100,13 @@ func (x *exchange) serve() {
 	x.dispatch()
 }
 
-// sourced tells the audit log where the request comes from.
+// maxAgent is how much of a User-Agent is kept, in bytes.
+const maxAgent = 256
+
+// sourced tells the audit log where the request comes from. Headers hold any bytes: here they become text.
 func (x *exchange) sourced(ctx context.Context) context.Context {
 	return audit.With(ctx, audit.Source{
-		RequestID: x.id, IP: x.clientIP(), UserAgent: x.r.UserAgent(), Surface: string(x.surface), Authority: "customer",
+		RequestID: x.id, IP: x.clientIP(), UserAgent: sqldb.Text(x.r.UserAgent(), maxAgent), Surface: string(x.surface), Authority: "customer",
 		Actor: audit.Actor{Kind: "anonymous"},
 	})
 }

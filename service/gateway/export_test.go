@@ -20,3 +20,12 @@ func Lines() []Line {
 
 // StatusOf is the status of a type of refusal; zero is none.
 func StatusOf(typ string) int { return statuses[typ] }
+
+// Shapes are the paths below {base_url}.
+func Shapes() []string {
+	var all []string
+	for _, s := range shapes {
+		all = append(all, s.pattern)
+	}
+	return all
+}

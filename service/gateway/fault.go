@@ -122,10 +122,7 @@ func (x *exchange) retryAfter(d time.Duration) {
 
 // judge is the fault of an error and its status.
 func (x *exchange) judge(err error) (*fault.Error, int) {
-	if errors.Is(err, sqldb.ErrBusy) {
-		err = fault.NotAvailable("busy").After(time.Second).Because(err)
-	}
-	f := fault.From(err)
+	f := fault.From(unwritable(unanswered(err)))
 	status, known := statuses[f.Type]
 	if !known {
 		status = http.StatusInternalServerError
@@ -135,6 +132,26 @@ func (x *exchange) judge(err error) (*fault.Error, int) {
 		x.g.Log.ErrorContext(x.r.Context(), "request failed", "request_id", x.id, "method", x.r.Method, "route", x.route, "error", err)
 	}
 	return f, status
+}
+
+// unwritable is the refusal of a request with a text that no check of a field has refused, and that cannot be stored.
+func unwritable(err error) error {
+	if !errors.Is(err, sqldb.ErrText) {
+		return err
+	}
+	return fault.Invalid("The request holds text that cannot be stored: it is not UTF-8, or has a zero byte.").Because(err)
+}
+
+// unanswered is the refusal of a request that the database did not answer: it may come again.
+func unanswered(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Type != fault.Internal || !sqldb.Unavailable(err) {
+		return err
+	}
+	state := "failed"
+	if errors.Is(err, sqldb.ErrBusy) {
+		state = "busy"
+	}
+	return fault.NotAvailable(state).After(time.Second).Because(err)
 }
 
 func (x *exchange) envelope(status int, f *fault.Error) {

@@ -10,12 +10,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"svc.dev/svc/service/strictjson"
 )
 
 // Bounds of a list.
 const (
 	defaultLimit = 50
 	maxLimit     = 200
+	maxQuery     = 200 // characters of a text that is searched for
 )
 
 // asking is which part of a list is wanted.
@@ -32,6 +35,9 @@ func (x *exchange) asks() (asking, error) {
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 			return a, refusedField(name)
 		}
+	}
+	if utf8.RuneCountInString(a.q) > maxQuery {
+		return a, strictjson.Refuse(strictjson.Field{Field: "q", Type: strictjson.TooLong})
 	}
 	if text := v.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)

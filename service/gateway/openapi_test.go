@@ -327,7 +327,9 @@ func (w *way) throughPasswords(t *testing.T) {
 	w.posts(t, 204, "/api/auth/reauth", "password", password)
 	w.posts(t, 204, "/api/auth/password/change", "currentPassword", password, "newPassword", "another calm password")
 	w.posts(t, 202, "/api/auth/password/forgot", "email", "ada@example.com")
-	w.posts(t, 204, "/api/auth/password/reset", "token", w.token(t, "ada@example.com"), "newPassword", password)
+	link := w.token(t, "ada@example.com")
+	w.posts(t, 200, "/api/auth/password/reset/identities", "token", link)
+	w.posts(t, 204, "/api/auth/password/reset", "token", link, "newPassword", password)
 	w.posts(t, 200, loginPath, "email", "ada@example.com", "password", password)
 }
 

@@ -10,7 +10,7 @@ import (
 // registration is the body of a sign-up.
 type registration struct {
 	Email       string `json:"email"`
-	Password    string `json:"password"`
+	Password    string `json:"password" text:"any"`
 	Username    string `json:"username,omitzero"`
 	DisplayName string `json:"displayName,omitzero"`
 }
@@ -51,7 +51,7 @@ func (x *exchange) welcome(made account.Registered) error {
 // credentials is the body of a sign-in.
 type credentials struct {
 	Email    string `json:"email"`
-	Password string `json:"password"`
+	Password string `json:"password" text:"any"`
 }
 
 func (x *exchange) login() error {
@@ -88,8 +88,8 @@ func (x *exchange) signIn(c credentials) (account.SignedIn, error) {
 
 func (x *exchange) changePassword() error {
 	var body struct {
-		Current string `json:"currentPassword"`
-		New     string `json:"newPassword"`
+		Current string `json:"currentPassword" text:"any"`
+		New     string `json:"newPassword" text:"any"`
 	}
 	if err := x.decode(&body); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (x *exchange) changePassword() error {
 
 func (x *exchange) setPassword() error {
 	var body struct {
-		New string `json:"newPassword"`
+		New string `json:"newPassword" text:"any"`
 	}
 	if err := x.decode(&body); err != nil {
 		return err
@@ -132,16 +132,30 @@ func (x *exchange) forgot() error {
 
 func (x *exchange) reset() error {
 	var body struct {
-		Token string `json:"token"`
-		New   string `json:"newPassword"`
+		Token  string   `json:"token"`
+		New    string   `json:"newPassword" text:"any"`
+		Unlink []string `json:"unlink,omitzero"`
 	}
 	if err := x.decode(&body); err != nil {
 		return err
 	}
-	if err := x.g.Accounts.Reset(x.ctx(), body.Token, body.New); err != nil {
+	if err := x.g.Accounts.Reset(x.ctx(), body.Token, body.New, body.Unlink...); err != nil {
 		return err
 	}
 	return x.none()
+}
+
+// resetIdentities shows what leads into the account of a reset link, so that the reset can end some of it.
+func (x *exchange) resetIdentities() error {
+	var body tokenBody
+	if err := x.decode(&body); err != nil {
+		return err
+	}
+	all, err := x.g.Accounts.ResetIdentities(x.ctx(), body.Token)
+	if err != nil {
+		return err
+	}
+	return x.json(http.StatusOK, viewIdentities(all))
 }
 
 // tokenBody is the body of what a link in a mail is for.
@@ -196,7 +210,7 @@ func (x *exchange) setup() error {
 	var body struct {
 		Token    string `json:"token"`
 		Email    string `json:"email,omitzero"`
-		Password string `json:"password,omitzero"`
+		Password string `json:"password,omitzero" text:"any"`
 		Username string `json:"username,omitzero"`
 	}
 	if err := x.decode(&body); err != nil {

@@ -42,7 +42,7 @@ type Probe struct {
 
 // probe answers in two parts, as a stream does, and ends.
 func (x *exchange) probe() error {
-	if err := x.g.probes.take(x.clientIP()); err != nil {
+	if err := x.g.probes.take(x.source()); err != nil {
 		return err
 	}
 	release, err := x.g.probing.take("")

@@ -39,7 +39,7 @@ func (x *exchange) linkForm() error {
 	var f struct {
 		Ticket   string `json:"ticket"`
 		Email    string `json:"email"`
-		Password string `json:"password"`
+		Password string `json:"password" text:"any"`
 		ReturnTo string `json:"returnTo"`
 	}
 	if err := x.form(&f, x.admitLogin); err != nil {

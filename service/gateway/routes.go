@@ -34,6 +34,7 @@ var passwordRoutes = []route{
 	{on: platform, method: "POST", path: "/api/auth/password/set", do: (*exchange).setPassword, needs: signedIn},
 	{on: platform, method: "POST", path: "/api/auth/password/forgot", do: (*exchange).forgot},
 	{on: platform, method: "POST", path: "/api/auth/password/reset", do: (*exchange).reset},
+	{on: platform, method: "POST", path: "/api/auth/password/reset/identities", do: (*exchange).resetIdentities},
 	{on: platform, method: "POST", path: "/api/auth/email/verify", do: (*exchange).verify},
 	{on: platform, method: "POST", path: "/api/auth/email/verification", do: (*exchange).sendVerification, needs: signedIn},
 	{on: platform, method: "POST", path: "/api/auth/email/undo", do: (*exchange).undoEmail},

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"svc.dev/svc/fault"
@@ -39,13 +40,19 @@ func (x *exchange) listSecrets() error {
 	if _, err := x.manager(workspace.Review); err != nil {
 		return err
 	}
+	asked, err := x.asks()
+	if err != nil {
+		return err
+	}
 	all, err := x.g.Vault.List(x.ctx(), x.address())
 	if err != nil {
 		return err
 	}
 	items := make([]secretView, 0, len(all))
 	for _, e := range all {
-		items = append(items, viewSecret(e))
+		if strings.Contains(e.Name, strings.ToUpper(asked.q)) { // names have no lower case
+			items = append(items, viewSecret(e))
+		}
 	}
 	return x.list(list[secretView]{Items: items})
 }
@@ -82,7 +89,7 @@ func (x *exchange) putSecret() error {
 		return err
 	}
 	var body struct {
-		Value string `json:"value"`
+		Value string `json:"value" text:"any"`
 	}
 	x.most = maxSecretBody
 	if err := x.decode(&body); err != nil {

@@ -99,7 +99,7 @@ func (x *exchange) signOut() error {
 // reauth proves again who is signed in.
 func (x *exchange) reauth() error {
 	var body struct {
-		Password string `json:"password"`
+		Password string `json:"password" text:"any"`
 	}
 	if err := x.decode(&body); err != nil {
 		return err

@@ -56,6 +56,8 @@ type Identity struct {
 	LinkedAt            time.Time
 	// Last is true when it is the last way in, and cannot be removed.
 	Last bool
+	// Ticked is true when its box on the reset page is.
+	Ticked bool
 }
 
 func (Connections) sheet() sheet {

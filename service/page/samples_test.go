@@ -82,8 +82,12 @@ func entrySamples() map[string]page.View {
 func tokenSamples() map[string]page.View {
 	spent := page.Form{Error: "This link is not valid any more.", Fields: []page.FieldError{{Field: "token", Type: "invalid"}}}
 	return map[string]page.View{
-		"reset":           page.Reset{},
-		"reset-refused":   page.Reset{Token: "abc", Form: page.Form{Error: "Some fields are not valid.", Fields: []page.FieldError{{Field: "newPassword", Type: "too_common"}}}},
+		"reset":         page.Reset{},
+		"reset-refused": page.Reset{Token: "abc", Form: page.Form{Error: "Some fields are not valid.", Fields: []page.FieldError{{Field: "newPassword", Type: "too_common"}}}},
+		"reset-linked": page.Reset{Token: "abc", Items: []page.Identity{
+			{ID: "idn_1", Provider: "github", Issuer: "github.com", Login: "ada-m", LinkedAt: noon.AddDate(0, -3, 0)},
+			{ID: "idn_2", Provider: "github", Issuer: "github.com", Login: "hubot", LinkedAt: noon, Ticked: true},
+		}},
 		"verify":          page.Verify{},
 		"verify-spent":    page.Verify{Form: spent},
 		"undo":            page.Undo{},

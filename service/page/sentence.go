@@ -19,7 +19,8 @@ var sentences = map[string]map[string]string{
 		"":         "Enter a name without line breaks.",
 		"too_long": "A name has at most 80 characters.",
 	},
-	"token": {"": "This token is not valid. Open the link again, or paste all of it."},
+	"unlink": {"": "One of these is no longer linked. Send the form again."},
+	"token":  {"": "This token is not valid. Open the link again, or paste all of it."},
 	"name": {
 		"":          "Give the key a name.",
 		"too_short": "Give the key a name.",

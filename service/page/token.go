@@ -5,14 +5,21 @@ package page
 //
 // Token is set when a refusal did not spend it, so that it need not be found again.
 
-// Reset is the page at ResetPath. Its form posts token and newPassword.
+// Reset is the page at ResetPath. Its form posts token and newPassword and, once it has shown the identities of the account,
+// unlink for each that is ticked, and shown.
 type Reset struct {
 	Form
 	Token string
+	// Items are the identities that lead into the account. They are known only with a token that is good.
+	Items []Identity
 }
 
-func (Reset) sheet() sheet {
-	return sheet{name: "reset", title: "Choose a new password", shell: door, token: true, fields: []string{"token", "newPassword"}}
+func (r Reset) sheet() sheet {
+	s := sheet{name: "reset", title: "Choose a new password", shell: door, token: true, fields: []string{"token", "newPassword"}}
+	if len(r.Items) > 0 {
+		s.fields = append(s.fields, "unlink")
+	}
+	return s
 }
 
 // Verify is the page at VerifyPath. Its form posts token.

@@ -64,7 +64,7 @@ func (p *Projects) list(ctx context.Context, which string, args []any, q Query) 
 		return page, err
 	}
 	limit := q.limit()
-	args = append(args, after.At, after.ID, pattern(q.Q), limit+1)
+	args = append(args, after.At, after.ID, sqldb.Contains(strings.ToLower(q.Q)), limit+1)
 	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
 		rows, err := tx.Query("SELECT "+recordColumns+" FROM "+recordTables+" WHERE "+which+` AND p.deleted_at IS NULL
 			AND (p.created_at, p.id) < ($3, $4) AND p.folded LIKE $5 ESCAPE '\' ORDER BY p.created_at DESC, p.id DESC LIMIT $6`, args...)
@@ -103,11 +103,6 @@ func parseCursor[T any](cursor string, into *T) error {
 func notGiven() error {
 	return fault.Invalid("The cursor was not given by this list.").
 		With("fields", []strictjson.Field{{Field: "cursor", Type: strictjson.Invalid}})
-}
-
-// pattern finds a text anywhere, in lower case; \ is the escape.
-func pattern(text string) string {
-	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.ToLower(text)) + "%"
 }
 
 // cut makes a page of items of which there may be one more than it holds.

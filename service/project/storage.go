@@ -3,7 +3,9 @@ package project
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
@@ -118,10 +120,13 @@ func (p *Projects) AllStorage(ctx context.Context, query Query) (page Page[Stora
 			return page, err
 		}
 	}
+	if err := checkText("q", query.Q, 0, maxQuery, unicode.IsPrint); err != nil {
+		return page, err
+	}
 	limit := query.limit()
 	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
 		rows, err := tx.Query(`SELECT scope, COALESCE(limit_bytes, $1), used, reserved, attachments, streams, measured_at FROM storage_quotas
-			WHERE scope > $2 AND scope LIKE $3 ESCAPE '\' ORDER BY scope LIMIT $4`, p.Limit, after, pattern(query.Q), limit+1)
+			WHERE scope > $2 AND scope LIKE $3 ESCAPE '\' ORDER BY scope LIMIT $4`, p.Limit, after, sqldb.Contains(strings.ToLower(query.Q)), limit+1)
 		all, err := collect(rows, err, scanStorage)
 		if err != nil {
 			return fmt.Errorf("list storage: %w", err)
