@@ -32,24 +32,32 @@ type product struct{ A, B float64 }
 func multiply(_ context.Context, p product) (float64, error) { return p.A * p.B, nil }
 func clock(_ context.Context, _ struct{}) (string, error)    { return time.Now().Format("15:04:05"), nil }
 
-// think is the model: it has two tricks, and says how much it remembers.
+// think is the model: it has two tricks, and says how much it remembers. What was broken off within a reply goes on there.
 func think(r model.Request) scripted.Turn {
-	last := r.Messages[len(r.Messages)-1]
+	before, told := scripted.Unbroken(r.Messages)
+	last := before[len(before)-1]
 	if last.Role == model.RoleTool {
-		return say("That makes " + *last.Parts[0].Result.Content[0].Text + ".")
+		return say("That makes "+*last.Parts[0].Result.Content[0].Text+".", told)
 	}
 	text, p := *last.Parts[0].Text, product{}
 	if n, _ := fmt.Sscanf(text, "%f * %f", &p.A, &p.B); n == 2 {
-		return append(say("Let me see."), scripted.Call("multiply", p))
+		return append(say("Let me see.", told), scripted.Call("multiply", p))
 	}
 	if strings.Contains(text, "time") {
-		return append(say("I look at the clock."), scripted.Call("clock", struct{}{}))
+		return append(say("I look at the clock.", told), scripted.Call("clock", struct{}{}))
 	}
-	return say(fmt.Sprintf("I remember %d messages before this one. Ask me for the time, or: 6 * 7", len(r.Messages)-1))
+	return say(fmt.Sprintf("I remember %d messages before this one. Ask me for the time, or: 6 * 7", len(before)-1), told)
 }
 
-func say(text string) (turn scripted.Turn) {
-	for word := range strings.SplitAfterSeq(text, " ") {
+// say speaks the words of a text that were not told yet.
+func say(text string, told []model.Part) (turn scripted.Turn) {
+	words := strings.SplitAfter(text, " ")
+	for _, part := range told {
+		if part.Text != nil {
+			words = words[min(len(words), len(strings.Fields(*part.Text))):]
+		}
+	}
+	for _, word := range words {
 		turn = append(turn, scripted.Wait(60*time.Millisecond), scripted.Say(word))
 	}
 	return turn

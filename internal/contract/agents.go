@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"strings"
 
 	"svc.dev/svc"
 	"svc.dev/svc/model"
@@ -64,17 +63,14 @@ func finish(yield func(model.Event, error) bool, reason model.StopReason, events
 
 // answered reports whether the tool has been called since the last prompt. What the runtime says of an interruption is none.
 func answered(messages []model.Message) bool {
-	for _, m := range slices.Backward(messages) {
-		switch {
-		case m.Role == model.RoleTool:
+	before, _ := scripted.Unbroken(messages)
+	for _, m := range slices.Backward(before) {
+		switch m.Role {
+		case model.RoleTool:
 			return true
-		case m.Role == model.RoleUser && !isRecovery(m):
+		case model.RoleUser:
 			return false
 		}
 	}
 	return false
-}
-
-func isRecovery(m model.Message) bool {
-	return len(m.Parts) == 1 && m.Parts[0].Text != nil && strings.HasPrefix(*m.Parts[0].Text, `<signal type="stream_`)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,6 +52,45 @@ func TestWordsThinkFirst(t *testing.T) {
 	h := modeltest.Hear(t, scripted.Words(), ask("think n=2"))
 	if h.Reasoning == "" || h.Text != "word0 word1 " || h.Finish.Usage.Output != h.Deltas {
 		t.Errorf("%+v", h)
+	}
+}
+
+func TestWordsGoOnWhereTheyBrokeOff(t *testing.T) {
+	signal := func(kind string) model.Message {
+		return ask(`<signal type="` + kind + `">` + "\nx\n</signal>").Messages[0]
+	}
+	broken := func(parts ...model.Part) []model.Message {
+		return []model.Message{{Role: model.RoleAssistant, Parts: parts}, signal("stream_interrupted"), signal("stream_continued")}
+	}
+	said, thought := model.Text, func(text string) model.Part { return model.Part{Reasoning: &model.Reasoning{Text: text}} }
+	for name, c := range map[string]struct {
+		asked           string
+		told            []model.Message
+		words, thoughts string
+	}{
+		"in the middle":         {"n=4", broken(said("word0 word1 ")), "word2 word3 ", ""},
+		"twice":                 {"n=4", slices.Concat(broken(said("word0 ")), broken(said("word1 word2 "))), "word3 ", ""},
+		"twice at one place":    {"n=2", slices.Concat(broken(said("word0 ")), broken(thought(""))), "word1 ", ""},
+		"after the last word":   {"n=2", broken(said("word0 word1 ")), "", ""},
+		"by default":            {"hello", broken(said("word0 word1 word2 word3 word4 word5 word6 word7 word8 word9 word10 word11 word12 word13 word14 word15 word16 word17 ")), "word18 word19 ", ""},
+		"padded":                {"n=3 size=8", broken(said("word0 xxword1 xx")), "word2 xx", ""},
+		"while it thought":      {"think n=2", broken(thought("thought0 ")), "word0 word1 ", "thought1 thought2 "},
+		"after it had thought":  {"think n=2", broken(thought("thought0 thought1 thought2 ")), "word0 word1 ", ""},
+		"after a word":          {"think n=2", broken(thought("thought0 thought1 thought2 "), said("word0 ")), "word1 ", ""},
+		"in an older one":       {"n=2", slices.Concat(broken(said("word0 ")), []model.Message{{Role: model.RoleAssistant, Parts: []model.Part{said("word1 ")}}, ask("n=2").Messages[0]}), "word0 word1 ", ""},
+		"and nothing was told":  {"n=2", nil, "word0 word1 ", ""},
+		"with more than wished": {"n=1", broken(said("word0 word1 ")), "", ""},
+	} {
+		r := ask(c.asked)
+		r.Messages = append(r.Messages, c.told...)
+		h := modeltest.Hear(t, scripted.Words(), r)
+		if h.Err != nil || h.Text != c.words || h.Reasoning != c.thoughts || h.Finish.Usage.Output != h.Deltas {
+			t.Errorf("%s: %+v", name, h)
+		}
+	}
+	h := modeltest.Hear(t, scripted.Words(), model.Request{Messages: append(ask("n=3 ts=1").Messages, broken(said("t1700000000000000 t1700000000000001 "))...)})
+	if !regexp.MustCompile(`^t\d{16} $`).MatchString(h.Text) {
+		t.Errorf("times: %+v", h)
 	}
 }
 

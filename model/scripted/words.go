@@ -26,7 +26,8 @@ const (
 
 // Words answers with words that the user's text steers: n=20 of them, delay=0 milliseconds apart, each padded to size=0
 // characters; ts=1 makes each the time at which it was said, think adds reasoning before them, and a text that starts with
-// fail fails. It needs no key and no network, and costs nothing.
+// fail fails. A reply that an interruption broke off goes on at its next word. It needs no key and no network, and costs
+// nothing.
 func Words() model.Provider { return words{} }
 
 type words struct{}
@@ -37,12 +38,13 @@ func (words) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Event, e
 			yield(model.Event{}, &model.Error{Class: model.Rejected, Message: fmt.Sprintf("there is no scripted model %q", name)})
 			return
 		}
-		w := read(lastText(r))
+		before, told := Unbroken(r.Messages)
+		w := read(lastText(before))
 		if w.fail {
 			yield(model.Event{}, &model.Error{Class: model.Rejected, Message: "failed on purpose"})
 			return
 		}
-		w.play(ctx, yield)
+		w.play(ctx, w.told(told), yield)
 	}
 }
 
@@ -87,10 +89,33 @@ func number(text, name string, otherwise, most int) int {
 	return otherwise
 }
 
-func (w wish) play(ctx context.Context, yield func(model.Event, error) bool) {
+var (
+	aThought = regexp.MustCompile(`thought\d+ `)
+	aWord    = regexp.MustCompile(`word\d+ |t\d{16} `)
+)
+
+// told is how many deltas of a wish stand in a reply that broke off. Who had begun to speak had thought enough.
+func (w wish) told(parts []model.Part) int {
+	var thought, said int
+	for _, p := range parts {
+		switch {
+		case p.Reasoning != nil:
+			thought += len(aThought.FindAllString(p.Reasoning.Text, -1))
+		case p.Text != nil:
+			said += len(aWord.FindAllString(*p.Text, -1))
+		}
+	}
+	if said > 0 {
+		return w.thoughts + min(said, w.words)
+	}
+	return min(thought, w.thoughts)
+}
+
+// play tells what comes after the first so many deltas.
+func (w wish) play(ctx context.Context, first int, yield func(model.Event, error) bool) {
 	all := w.thoughts + w.words
-	for i := range all {
-		if err := rest(ctx, w.before(i)); err != nil {
+	for i := first; i < all; i++ {
+		if err := rest(ctx, w.before(i, first)); err != nil {
 			yield(model.Event{}, err)
 			return
 		}
@@ -101,13 +126,13 @@ func (w wish) play(ctx context.Context, yield func(model.Event, error) bool) {
 			return
 		}
 	}
-	usage := model.Usage{Input: 1, Output: all, TotalTokens: 1 + all}
+	usage := model.Usage{Input: 1, Output: all - first, TotalTokens: 1 + all - first}
 	yield(model.Event{Type: model.Finished, Finish: &model.Finish{Reason: model.Stop, Usage: usage, Model: "words"}}, nil)
 }
 
 // before is the rest before a delta: between two there is one, before the first none.
-func (w wish) before(i int) time.Duration {
-	if i == 0 {
+func (w wish) before(i, first int) time.Duration {
+	if i == first {
 		return 0
 	}
 	return w.delay
@@ -144,8 +169,8 @@ func rest(ctx context.Context, d time.Duration) error {
 }
 
 // lastText is what the user said last.
-func lastText(r model.Request) string {
-	for _, m := range slices.Backward(r.Messages) {
+func lastText(messages []model.Message) string {
+	for _, m := range slices.Backward(messages) {
 		if m.Role != model.RoleUser {
 			continue
 		}
