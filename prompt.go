@@ -112,6 +112,9 @@ func (s Scoped) keep(ctx context.Context, m conversation.Message, kind Submissio
 	}
 	var attachments []Attachment
 	for i, a := range m.Attachments {
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
 		blob, err := s.rt.store.Put(ctx, s.scope, bytes.NewReader(a.Data))
 		if err != nil {
 			return nil, nil, fmt.Errorf("keep attachment: %w", err)

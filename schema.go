@@ -1,8 +1,10 @@
 package svc
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,20 +45,30 @@ func schemaOf[T any]() *schema {
 }
 
 // check refuses a value that does not fit, naming the places.
-func (s *schema) check(raw json.RawMessage) error {
+func (s *schema) check(raw json.RawMessage) error { return s.checkFor(context.Background(), raw) }
+
+// checkFor is check for somebody who may leave.
+func (s *schema) checkFor(ctx context.Context, raw json.RawMessage) error {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return invalidInput(issue{Message: err.Error()})
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	err := s.resolved.Validate(value)
 	if err == nil {
 		return nil
 	}
-	issues := locate(s.root, value, nil)
-	if len(issues) == 0 {
-		issues = []issue{{Message: reason(err)}}
+	misfits := finder{ctx: ctx, resolved: map[*jsonschema.Schema]*jsonschema.Resolved{}}
+	misfits.locate(s.root, value, nil)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return invalidInput(issues...)
+	if len(misfits.issues) == 0 {
+		misfits.issues = []issue{{Message: reason(err)}}
+	}
+	return invalidInput(misfits.sorted()...)
 }
 
 func invalidInput(issues ...issue) *fault.Error {
@@ -64,40 +76,61 @@ func invalidInput(issues ...issue) *fault.Error {
 		With("action", "workflow").With("issues", issues)
 }
 
-// locate descends to the innermost values that do not fit.
-func locate(s *jsonschema.Schema, value any, path []any) []issue {
-	err := fits(s, value)
-	if err == nil {
-		return nil
+// maxIssues is how many places are named: who sent more of them learns enough from these.
+const maxIssues = 100
+
+// finder looks for the innermost values that do not fit.
+type finder struct {
+	ctx      context.Context
+	resolved map[*jsonschema.Schema]*jsonschema.Resolved
+	issues   []issue
+}
+
+// locate descends to the places in one value.
+func (f *finder) locate(s *jsonschema.Schema, value any, path []any) {
+	if len(f.issues) == maxIssues || f.ctx.Err() != nil {
+		return
 	}
-	var issues []issue
+	err := f.fits(s, value)
+	if err == nil {
+		return
+	}
+	found := len(f.issues)
+	f.descend(s, value, path)
+	if len(f.issues) == found && f.ctx.Err() == nil {
+		f.issues = append(f.issues, issue{Message: reason(err), Path: slices.Clone(path)})
+	}
+}
+
+func (f *finder) descend(s *jsonschema.Schema, value any, path []any) {
 	switch v := value.(type) {
 	case map[string]any:
-		for name, property := range s.Properties {
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			if member, ok := v[name]; ok {
-				issues = append(issues, locate(property, member, append(slices.Clone(path), name))...)
+				f.locate(s.Properties[name], member, append(path, name))
 			}
 		}
 	case []any:
-		for i, item := range v {
-			if s.Items != nil {
-				issues = append(issues, locate(s.Items, item, append(slices.Clone(path), i))...)
-			}
+		for i := 0; s.Items != nil && i < len(v) && len(f.issues) < maxIssues; i++ {
+			f.locate(s.Items, v[i], append(path, i))
 		}
 	}
-	if len(issues) == 0 {
-		return []issue{{Message: reason(err), Path: path}}
-	}
-	slices.SortFunc(issues, func(a, b issue) int { return strings.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path)) })
-	return issues
 }
 
-func fits(s *jsonschema.Schema, value any) error {
-	resolved, err := s.CloneSchemas().Resolve(nil)
-	if err != nil {
-		return err
+func (f *finder) sorted() []issue {
+	slices.SortFunc(f.issues, func(a, b issue) int { return strings.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path)) })
+	return f.issues
+}
+
+func (f *finder) fits(s *jsonschema.Schema, value any) error {
+	if f.resolved[s] == nil {
+		resolved, err := s.CloneSchemas().Resolve(nil)
+		if err != nil {
+			return err
+		}
+		f.resolved[s] = resolved
 	}
-	return resolved.Validate(value)
+	return f.resolved[s].Validate(value)
 }
 
 // reason is the innermost part of a validator's message, without the schema's own path. The validator prints the value

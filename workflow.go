@@ -44,7 +44,8 @@ func NewWorkflow[In, Out any](name string, fn func(ctx context.Context, w *Work,
 	}
 	wf.call = func(ctx context.Context, w *Work, raw json.RawMessage) (json.RawMessage, error) {
 		var in In
-		if err := wf.CheckInput(raw); err != nil {
+		// A run that must stop does so at its next step, not here: that its work is taken away is no outcome.
+		if err := wf.CheckInput(context.WithoutCancel(ctx), raw); err != nil {
 			return nil, err
 		}
 		if wf.input != nil && len(raw) > 0 {
@@ -72,8 +73,8 @@ func (wf *Workflow) InputSchema() json.RawMessage {
 	return wf.input.source
 }
 
-// CheckInput refuses an input that the workflow would not take; nil is no input.
-func (wf *Workflow) CheckInput(input json.RawMessage) error {
+// CheckInput refuses an input that the workflow would not take; nil is no input. It ends when ctx does, with its error.
+func (wf *Workflow) CheckInput(ctx context.Context, input json.RawMessage) error {
 	if wf.input == nil {
 		if len(input) > 0 {
 			return fault.New(fault.InputUnexpected, "This workflow takes no input.", "")
@@ -86,7 +87,7 @@ func (wf *Workflow) CheckInput(input json.RawMessage) error {
 	if err := checkShape(input); err != nil {
 		return err
 	}
-	return wf.input.check(input)
+	return wf.input.checkFor(ctx, input)
 }
 
 // Bounds of an input, beside its length: what it is taken apart into takes many times as much.

@@ -5,18 +5,25 @@ package conversation
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/stream"
 )
 
-// MaxImage is the longest base64 text of one image.
-const MaxImage = 14 << 20
+// Bounds of a message.
+const (
+	MaxImage          = 14 << 20 // characters of the base64 text of one image
+	MaxAttachments    = 1024
+	MaxAttributes     = 256
+	MaxAttributeBytes = 64 << 10 // of all names and values
+)
 
 // Message is what is delivered to an agent: a chat turn of a user, or a structured signal.
 type Message struct {
@@ -70,23 +77,23 @@ func (a Attributes) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads an object of strings in its order; of a repeated name the last value counts.
 func (a *Attributes) UnmarshalJSON(data []byte) error {
 	*a = nil
-	return eachMember(data, func(name string, raw json.RawMessage) error {
-		var value string
-		if err := stringOf(raw, &value); err != nil {
-			return err
+	places := map[string]int{}
+	return eachMember(context.Background(), data, func(name []byte, value json.RawMessage) error {
+		text, err := textOf(value)
+		if err == nil {
+			a.set(places, string(name), string(text))
 		}
-		a.set(name, value)
-		return nil
+		return err
 	})
 }
 
-func (a *Attributes) set(name, value string) {
-	for i := range *a {
-		if (*a)[i].Name == name {
-			(*a)[i].Value = value
-			return
-		}
+// set adds a pair, or changes the value of a name whose place is known.
+func (a *Attributes) set(places map[string]int, name, value string) {
+	if i, ok := places[name]; ok {
+		(*a)[i].Value = value
+		return
 	}
+	places[name] = len(*a)
 	*a = append(*a, Attribute{name, value})
 }
 
@@ -96,23 +103,14 @@ var dropped = map[string]bool{"__proto__": true, "prototype": true, "constructor
 var tagName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // ParseMessage reads a DeliveredMessage. Keys are matched exactly, unknown ones are dropped, and a null is no value. Image
-// data are decoded here, so that nothing half-read is ever stored. The error is an invalid_request fault.
-func ParseMessage(body json.RawMessage) (Message, error) {
-	fields, err := members(body)
-	if err != nil {
-		return Message{}, fault.Invalid("The body is not a message.")
+// data are decoded here, so that nothing half-read is ever stored. The error is an invalid_request fault, or that ctx is over.
+func ParseMessage(ctx context.Context, body json.RawMessage) (Message, error) {
+	if !json.Valid(body) {
+		return Message{}, noMessage()
 	}
-	m := Message{}
-	if stringOf(fields["kind"], &m.Kind) != nil || stringOf(fields["body"], &m.Body) != nil {
-		return Message{}, fault.Invalid("The body is not a message.")
-	}
-	switch m.Kind {
-	case KindUser:
-		err = m.parseUser(fields)
-	case KindSignal:
-		err = m.parseSignal(fields)
-	default:
-		err = fault.Invalid("The body is not a message.")
+	m, err := parseMessage(ctx, body)
+	if ctx.Err() != nil {
+		err = ctx.Err()
 	}
 	if err != nil {
 		return Message{}, err
@@ -120,43 +118,63 @@ func ParseMessage(body json.RawMessage) (Message, error) {
 	return m, nil
 }
 
-func (m *Message) parseUser(fields map[string]json.RawMessage) error {
+func noMessage() error { return fault.Invalid("The body is not a message.") }
+
+func parseMessage(ctx context.Context, body json.RawMessage) (m Message, err error) {
+	fields, err := members(ctx, body, "kind", "body", "attachments", "type", "tagName", "attributes")
+	if err != nil || stringOf(fields["kind"], &m.Kind) != nil || stringOf(fields["body"], &m.Body) != nil {
+		return m, noMessage()
+	}
+	switch m.Kind {
+	case KindUser:
+		return m, m.parseUser(ctx, fields)
+	case KindSignal:
+		return m, m.parseSignal(ctx, fields)
+	}
+	return m, noMessage()
+}
+
+func (m *Message) parseUser(ctx context.Context, fields map[string]json.RawMessage) error {
 	raw, ok := fields["attachments"]
 	if !ok {
 		return nil
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
+	err := eachItem(ctx, raw, func(item json.RawMessage) error {
+		if len(m.Attachments) == MaxAttachments {
+			return tooManyAttachments()
+		}
+		a, err := parseAttachment(ctx, item)
+		m.Attachments = append(m.Attachments, a)
+		return err
+	})
+	if errors.Is(err, errNoList) {
 		return fault.Invalid("attachments is not a list.")
 	}
-	for _, item := range list {
-		a, err := parseAttachment(item)
-		if err != nil {
-			return err
-		}
-		m.Attachments = append(m.Attachments, a)
-	}
-	return nil
+	return err
 }
 
-func parseAttachment(raw json.RawMessage) (Attachment, error) {
-	fields, err := members(raw)
+func tooManyAttachments() error {
+	return fault.Invalid("A message has at most %d attachments.", MaxAttachments)
+}
+
+func parseAttachment(ctx context.Context, raw json.RawMessage) (a Attachment, err error) {
+	fields, err := members(ctx, raw, "type", "data", "mimeType", "filename")
 	if err != nil {
-		return Attachment{}, fault.Invalid("An attachment is not an object.")
+		return a, fault.Invalid("An attachment is not an object.")
 	}
-	var kind, data string
-	var a Attachment
+	var kind string
 	if stringOf(fields["type"], &kind) != nil || kind != "image" {
 		return a, fault.Invalid("An attachment is not of type image.")
 	}
-	if stringOf(fields["data"], &data) != nil || stringOf(fields["mimeType"], &a.MimeType) != nil {
+	data, err := textOf(fields["data"])
+	if err != nil || stringOf(fields["mimeType"], &a.MimeType) != nil {
 		return a, fault.Invalid("An attachment lacks data or mimeType.")
 	}
 	if name, ok := fields["filename"]; ok && stringOf(name, &a.Filename) != nil {
 		return a, fault.Invalid("filename is not a string.")
 	}
 	if len(data) > MaxImage {
-		return a, fault.Invalid("Image data is longer than %d characters.", MaxImage)
+		return a, tooLongImage()
 	}
 	if a.Data, err = decodeBase64(data); err != nil {
 		return a, fault.Invalid("Image data is not base64.")
@@ -164,22 +182,30 @@ func parseAttachment(raw json.RawMessage) (Attachment, error) {
 	return a, nil
 }
 
+func tooLongImage() error { return fault.Invalid("Image data is longer than %d characters.", MaxImage) }
+
 // decodeBase64 takes the standard alphabet, with white space anywhere and padding or none; unused bits are ignored.
-func decodeBase64(text string) ([]byte, error) {
-	text = strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" \t\n\f\r", r) {
-			return -1
-		}
-		return r
-	}, text)
-	bare := strings.TrimRight(text, "=")
+func decodeBase64(text []byte) ([]byte, error) {
+	text = withoutSpace(text)
+	bare := bytes.TrimRight(text, "=")
 	if padding := len(text) - len(bare); padding > 0 && (padding > 2 || len(text)%4 != 0) {
 		return nil, base64.CorruptInputError(len(bare))
 	}
-	return base64.RawStdEncoding.DecodeString(bare)
+	data := make([]byte, base64.RawStdEncoding.DecodedLen(len(bare)))
+	n, err := base64.RawStdEncoding.Decode(data, bare)
+	return data[:n], err
 }
 
-func (m *Message) parseSignal(fields map[string]json.RawMessage) error {
+// withoutSpace is the text itself where there is no white space in it, as nearly always.
+func withoutSpace(text []byte) []byte {
+	const white = " \t\n\f\r"
+	if !bytes.ContainsAny(text, white) {
+		return text
+	}
+	return slices.DeleteFunc(bytes.Clone(text), func(c byte) bool { return strings.IndexByte(white, c) >= 0 })
+}
+
+func (m *Message) parseSignal(ctx context.Context, fields map[string]json.RawMessage) (err error) {
 	if stringOf(fields["type"], &m.Type) != nil || m.Type == "" {
 		return fault.Invalid("A signal needs a type.")
 	}
@@ -188,23 +214,43 @@ func (m *Message) parseSignal(fields map[string]json.RawMessage) error {
 			return badTagName()
 		}
 	}
-	raw, ok := fields["attributes"]
-	if !ok {
-		return nil
+	if raw, ok := fields["attributes"]; ok {
+		m.Attributes, err = parseAttributes(ctx, raw)
 	}
-	m.Attributes = Attributes{}
-	err := eachMember(raw, func(name string, value json.RawMessage) error {
-		var text string
-		if err := stringOf(value, &text); err != nil {
+	return err
+}
+
+// parseAttributes counts all that was sent, also what is dropped or said again.
+func parseAttributes(ctx context.Context, raw json.RawMessage) (Attributes, error) {
+	a, places := Attributes{}, map[string]int{}
+	var sent attributeSize
+	err := eachMember(ctx, raw, func(name []byte, value json.RawMessage) error {
+		text, err := textOf(value)
+		if err != nil {
 			return err
 		}
-		if !dropped[name] {
-			m.Attributes.set(name, text)
+		if !dropped[string(name)] {
+			a.set(places, string(name), string(text))
 		}
-		return nil
+		return sent.add(len(name) + len(text))
 	})
-	if err != nil {
-		return fault.Invalid("attributes must be an object of strings.")
+	if errors.Is(err, errNoObject) || errors.Is(err, errNoText) {
+		err = fault.Invalid("attributes must be an object of strings.")
+	}
+	return a, err
+}
+
+// attributeSize holds attributes to their bounds.
+type attributeSize struct{ keys, bytes int }
+
+func (s *attributeSize) add(n int) error {
+	s.keys++
+	s.bytes += n
+	switch {
+	case s.keys > MaxAttributes:
+		return fault.Invalid("A signal has at most %d attributes.", MaxAttributes)
+	case s.bytes > MaxAttributeBytes:
+		return fault.Invalid("The attributes of a signal are longer than %d bytes.", MaxAttributeBytes)
 	}
 	return nil
 }
@@ -213,57 +259,35 @@ func (m *Message) parseSignal(fields map[string]json.RawMessage) error {
 func (m Message) Check() error {
 	switch {
 	case m.Kind == KindUser:
-		return nil
+		return m.checkAttachments()
 	case m.Kind != KindSignal:
-		return fault.Invalid("The body is not a message.")
+		return noMessage()
 	case m.Type == "":
 		return fault.Invalid("A signal needs a type.")
 	case m.TagName != "" && !tagName.MatchString(m.TagName):
 		return badTagName()
+	}
+	var size attributeSize
+	for _, a := range m.Attributes {
+		if err := size.add(len(a.Name) + len(a.Value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m Message) checkAttachments() error {
+	if len(m.Attachments) > MaxAttachments {
+		return tooManyAttachments()
+	}
+	for _, a := range m.Attachments {
+		if base64.RawStdEncoding.EncodedLen(len(a.Data)) > MaxImage {
+			return tooLongImage()
+		}
 	}
 	return nil
 }
 
 func badTagName() error {
 	return fault.Invalid("tagName must be a name: a letter or underscore, then letters, digits, dots, hyphens or underscores.")
-}
-
-// members reads an object by exact keys; of a repeated one the last counts.
-func members(raw json.RawMessage) (map[string]json.RawMessage, error) {
-	fields := map[string]json.RawMessage{}
-	err := eachMember(raw, func(name string, value json.RawMessage) error {
-		fields[name] = value
-		return nil
-	})
-	return fields, err
-}
-
-// eachMember calls fn for the members of an object in their order.
-func eachMember(raw json.RawMessage, fn func(name string, value json.RawMessage) error) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return fmt.Errorf("not an object")
-	}
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return err
-		}
-		if err := fn(t.(string), value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stringOf reads a JSON string; anything else, null and absence too, is an error.
-func stringOf(raw json.RawMessage, s *string) error {
-	if len(raw) == 0 || raw[0] != '"' {
-		return fmt.Errorf("not a string")
-	}
-	return json.Unmarshal(raw, s)
 }

@@ -49,7 +49,7 @@ func FuzzParseMessage(f *testing.F) {
 		if !json.Valid(body) || !utf8.Valid(body) {
 			return // refused before
 		}
-		m, err := ParseMessage(body)
+		m, err := ParseMessage(t.Context(), body)
 		if err != nil {
 			if !fault.Is(err, fault.InvalidRequest) || !reflect.DeepEqual(m, Message{}) {
 				t.Fatalf("%+v, %v", m, err)
@@ -68,7 +68,7 @@ func FuzzParseMessage(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := ParseMessage(again)
+		back, err := ParseMessage(t.Context(), again)
 		if err != nil || !same(m, back) {
 			t.Fatalf("%+v became %+v, %v", m, back, err)
 		}

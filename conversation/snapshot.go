@@ -75,6 +75,7 @@ type reply struct {
 	view    View
 	started Record
 	grown   []byte // the text of the last part, while it grows
+	done    int    // so many parts grow no more
 }
 
 // Apply folds public records in order and returns the rows that they finish. The log from its beginning, or from where
@@ -158,12 +159,12 @@ func (o *reply) grow(r Record) {
 		o.view.Parts, o.grown = append(parts, textPart(partReasoning, "", stateStreaming)), nil
 	case TextDelta, ReasoningDelta:
 		if n := len(parts); n > 0 && parts[n-1].Text != nil {
-			done(parts[:n-1])
+			o.end(n - 1)
 			o.grown = append(o.grown, r.Text...)
 		}
 	case ToolCalled:
 		o.ripen()
-		done(parts)
+		o.end(len(parts))
 		o.view.Parts = append(o.view.Parts, Part{
 			Type: partTool, ToolName: r.Call.Name, ToolCallID: r.Call.ID, Input: r.Call.Input, State: stateInputAvailable,
 		})
@@ -178,10 +179,11 @@ func (o *reply) ripen() {
 	}
 }
 
-func done(parts []Part) {
-	for i := range parts {
-		if parts[i].State == stateStreaming {
-			parts[i].State = stateDone
+// end says of the first n parts that they are done.
+func (o *reply) end(n int) {
+	for ; o.done < n; o.done++ {
+		if p := &o.view.Parts[o.done]; p.State == stateStreaming {
+			p.State = stateDone
 		}
 	}
 }
@@ -193,7 +195,7 @@ func (t *Tail) complete(r Record) ([]Row, error) {
 	}
 	o := t.open
 	o.ripen()
-	done(o.view.Parts)
+	o.end(len(o.view.Parts))
 	calls := slices.ContainsFunc(o.view.Parts, func(p Part) bool { return p.Type == partTool })
 	o.view.Metadata.Usage, o.view.Metadata.Model = r.Usage, o.started.Model
 	if calls {
@@ -208,12 +210,15 @@ func (t *Tail) results(r Record) ([]Row, error) {
 		return nil, nil
 	}
 	o := t.open
+	of := make(map[string]Outcome, len(r.Outcomes))
 	for _, outcome := range r.Outcomes {
-		for i := range o.view.Parts {
-			if p := &o.view.Parts[i]; p.ToolCallID == outcome.Call {
-				if err := p.answer(outcome); err != nil {
-					return nil, err
-				}
+		of[outcome.Call] = outcome
+	}
+	for i := range o.view.Parts {
+		p := &o.view.Parts[i]
+		if outcome, ok := of[p.ToolCallID]; ok {
+			if err := p.answer(outcome); err != nil {
+				return nil, err
 			}
 		}
 	}

@@ -264,34 +264,37 @@ func (t *Thread) Len() int { return len(t.entries) }
 
 // Final is the text of the last reply; of one that was interrupted and gone on with, all of its pieces.
 func (t *Thread) Final() string {
-	text := ""
-	for i := len(t.entries) - 1; i >= 0; i-- {
-		switch e := t.entries[i]; e.Role {
-		case roleAssistant:
-			text = e.text() + text
-			// The advisories on an interruption stand between two pieces of one reply.
-			if i < 3 || t.entries[i-3].Role != roleAssistant || !t.entries[i-1].recovers() || !t.entries[i-2].recovers() {
-				return text
-			}
-		case roleSignal:
-		default:
-			return text
+	var pieces []string // the last first
+	for i := len(t.entries) - 1; i >= 0 && t.entries[i].Role != roleUser; i-- {
+		e := t.entries[i]
+		if e.Role != roleAssistant && e.Role != roleSignal {
+			break
+		}
+		if e.Role != roleAssistant {
+			continue
+		}
+		pieces = append(pieces, e.text())
+		// The advisories on an interruption stand between two pieces of one reply.
+		if i < 3 || t.entries[i-3].Role != roleAssistant || !t.entries[i-1].recovers() || !t.entries[i-2].recovers() {
+			break
 		}
 	}
-	return text
+	slices.Reverse(pieces)
+	return strings.Join(pieces, "")
 }
 
 func (e entry) recovers() bool {
 	return e.Role == roleSignal && strings.HasPrefix(e.Message, recoveryPrefix)
 }
 
-func (e entry) text() (text string) {
+func (e entry) text() string {
+	var b strings.Builder
 	for _, p := range e.Parts {
 		if p.Kind == partText {
-			text += p.Text
+			b.WriteString(p.Text)
 		}
 	}
-	return text
+	return b.String()
 }
 
 // entryBytes is what an entry takes beside its texts.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -124,7 +125,7 @@ func (in *instance) prompt(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer sent.release()
-	message, err := in.parse(sent)
+	message, err := in.parse(r.Context(), sent)
 	if err != nil {
 		in.fail(w, r, err)
 		return
@@ -137,18 +138,19 @@ func (in *instance) prompt(w http.ResponseWriter, r *http.Request) {
 	in.accepted(w, r, prompted)
 }
 
-// What a message takes beside its body: taken apart, and its text once more on its way into the store.
+// What a message takes beside its body: the copy that is kept of it (conversation holds that to once), and its text once
+// more on its way into the store.
 const (
 	parseTimes  = 1
 	admitsTimes = 3
 )
 
 // parse reads the message when there is memory for it, and for what admits it.
-func (in *instance) parse(sent *body) (conversation.Message, error) {
+func (in *instance) parse(ctx context.Context, sent *body) (conversation.Message, error) {
 	if err := sent.room.Grow(parseTimes * int64(len(sent.value))); err != nil {
 		return conversation.Message{}, noRoom(err, in.MaxBody)
 	}
-	message, err := conversation.ParseMessage(sent.value)
+	message, err := conversation.ParseMessage(ctx, sent.value)
 	if err != nil {
 		return message, err
 	}

@@ -750,6 +750,15 @@ func many(images int) string {
 	return `{"kind":"user","body":"n=1","attachments":[` + strings.TrimSuffix(strings.Repeat(image+",", images), ",") + `]}`
 }
 
+// attributes is a signal with so many of them.
+func attributes(n int) string {
+	var pairs []string
+	for i := range n {
+		pairs = append(pairs, fmt.Sprintf(`"%d":""`, i))
+	}
+	return `{"kind":"signal","type":"t","body":"","attributes":{` + strings.Join(pairs, ",") + `}}`
+}
+
 func TestQueueGoesOnWhateverWasSent(t *testing.T) {
 	patience(t)
 	const longest = 1 << 20
@@ -757,7 +766,13 @@ func TestQueueGoesOnWhateverWasSent(t *testing.T) {
 	for i, sent := range []struct{ name, body, fault string }{
 		{"base64 of the other alphabet", `{"kind":"user","body":"x","attachments":[{"type":"image","mimeType":"a","data":"ab-_"}]}`, "invalid_request"},
 		{"the second of two images", `{"kind":"user","body":"x","attachments":[{"type":"image","mimeType":"a","data":"aGk="},{"type":"image","mimeType":"a","data":"%"}]}`, "invalid_request"},
-		{"1,000 images", many(1000), ""},
+		{"1,024 images", many(1024), ""},
+		{"1,025 images", many(1025), "invalid_request"},
+		{"10,000 images", many(10_000), "invalid_request"},
+		{"256 attributes", attributes(256), ""},
+		{"257 attributes", attributes(257), "invalid_request"},
+		{"80,000 attributes", attributes(80_000), "invalid_request"},
+		{"attributes that are long", `{"kind":"signal","type":"t","body":"","attributes":{"a":"` + strings.Repeat("x", 64<<10) + `"}}`, "invalid_request"},
 		{"attributes that are markup", `{"kind":"signal","type":"\"><x","body":"</signal>","attributes":{"a=\"1\" b":"\"/>","</signal>":"<","":"","__proto__":"x"},"tagName":"x"}`, ""},
 		{"an attribute that is no string", `{"kind":"signal","type":"t","body":"","attributes":{"a":{"b":1}}}`, "invalid_request"},
 		{"a tag name that is markup", `{"kind":"signal","type":"t","body":"","tagName":"x><y"}`, "invalid_request"},

@@ -66,7 +66,7 @@ func (b *body) release() {
 	}
 }
 
-// bodyTimes is what a body takes while it is read: as it was sent, and as it is kept.
+// bodyTimes is what a body may take while it is read: as it was sent, and as it is kept.
 const bodyTimes = 2
 
 // readBody reads the body of a request to a scope, of so many bytes at most.
@@ -88,12 +88,22 @@ func (a *api) readBody(w http.ResponseWriter, r *http.Request, scope string, mos
 	err = read.gather(r.Body, newPatience(w), r.ContentLength, most)
 	if err == nil {
 		read.value, err = parseJSON(read.raw)
+		read.settle()
 	}
 	if err != nil {
 		read.release()
 		return nil, err
 	}
 	return read, nil
+}
+
+// settle keeps of the memory what is held: a text that was sent as it is kept is there once.
+func (b *body) settle() {
+	held := int64(len(b.raw))
+	if len(b.value) > 0 && &b.value[0] != &b.raw[0] {
+		held += int64(len(b.value))
+	}
+	b.room.Resize(held)
 }
 
 // hasNoBody reports what the head says of the body. Without a length and a type there is none, even if bytes follow.

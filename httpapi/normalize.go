@@ -10,16 +10,43 @@ import (
 // normalize is a JSON text as it is kept: on one line, without the space between its parts, in valid UTF-8. What cannot be
 // a character, bytes and lone surrogates alike, becomes U+FFFD. Everything else stays as it was sent, to the digits of its
 // numbers and the order and repetition of its keys.
+//
+// A text that is kept as it was sent, as most are, is returned itself.
 func normalize(text []byte) (json.RawMessage, error) {
-	var b bytes.Buffer
-	b.Grow(len(text))
-	if err := json.Compact(&b, text); err != nil {
+	compact, err := compacted(text)
+	if err != nil {
 		return nil, err
 	}
-	if utf8.Valid(b.Bytes()) && !bytes.Contains(b.Bytes(), []byte(`\u`)) {
-		return b.Bytes(), nil
+	if utf8.Valid(compact) && !bytes.Contains(compact, []byte(`\u`)) {
+		return compact, nil
 	}
-	return repair(b.Bytes()), nil
+	return repair(compact), nil
+}
+
+// compacted copies a text only where there is space between its parts.
+func compacted(text []byte) ([]byte, error) {
+	if isCompact(text) && json.Valid(text) {
+		return text, nil
+	}
+	var b bytes.Buffer
+	b.Grow(len(text))
+	err := json.Compact(&b, text)
+	return b.Bytes(), err
+}
+
+// isCompact reports whether there is no white space outside strings. What is no JSON may be called either.
+func isCompact(text []byte) bool {
+	for i, quoted := 0, false; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\':
+			i++
+		case !quoted && c <= ' ':
+			return false
+		}
+	}
+	return true
 }
 
 // repair replaces what is not a character. The text is valid JSON otherwise, so what is not ASCII and what is escaped

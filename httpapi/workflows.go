@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -75,7 +76,7 @@ func (a *api) invoke(w http.ResponseWriter, r *http.Request, wf *svc.Workflow, s
 		return
 	}
 	defer sent.release()
-	if err := a.checkInput(wf, sent); err != nil {
+	if err := a.checkInput(r.Context(), wf, sent); err != nil {
 		a.fail(w, r, err)
 		return
 	}
@@ -91,16 +92,16 @@ func (a *api) invoke(w http.ResponseWriter, r *http.Request, wf *svc.Workflow, s
 
 // checkInput refuses an input that is more than could be taken apart, or that the workflow would not take. What it is taken
 // apart into is let go again.
-func (a *api) checkInput(wf *svc.Workflow, sent *body) error {
+func (a *api) checkInput(ctx context.Context, wf *svc.Workflow, sent *body) error {
 	if sent.value == nil {
-		return wf.CheckInput(nil)
+		return wf.CheckInput(ctx, nil)
 	}
 	n := memory.Decoded(sent.value)
 	if err := sent.room.Grow(n); err != nil {
 		return noRoom(err, a.MaxInput)
 	}
 	defer sent.room.Resize(sent.room.Size() - n)
-	return wf.CheckInput(sent.value)
+	return wf.CheckInput(ctx, sent.value)
 }
 
 const headerKey, headerReplayed = "Idempotency-Key", "Idempotency-Replayed"
