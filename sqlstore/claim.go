@@ -19,7 +19,8 @@ func (s *Store) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, err
 	if err != nil || n <= 0 {
 		return svc.Claimed{}, err
 	}
-	if err := s.unpark(ctx, w); err != nil {
+	more, err := s.unpark(ctx, w)
+	if err != nil {
 		return svc.Claimed{}, err
 	}
 	claim := s.claimSQLite
@@ -30,7 +31,7 @@ func (s *Store) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, err
 	if err != nil {
 		return svc.Claimed{}, wrap("claim", err)
 	}
-	if len(c.Leases) < n && s.parkUnknown(ctx) || !w.unparked.Load() {
+	if len(c.Leases) < n && s.parkUnknown(ctx) || more {
 		c.Next = time.Millisecond
 	}
 	return c, nil

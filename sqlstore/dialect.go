@@ -18,20 +18,22 @@ type statements struct {
 	now  string // the database's clock, where no other is given
 	lock string // after a SELECT whose row must not change before the transaction ends
 	skip string // the same for rows of which those that others hold are passed over
-	ours string // whether an owner can work a stream: its workflows are $2, whether it knows agents $3
+	// Whether an owner can work a stream: its workflows are $2, whether it knows agents $3.
+	ours string
+	// The two parts of it that need a definition, each with its own $2.
+	named, agents string
 }
 
 // anyones is work that needs no definition: the end of a run that was cancelled.
 const anyones = "kind = 'run' AND abort_seq = done_seq"
 
 func statementsFor(d sqldb.Dialect) statements {
+	q := statements{now: "0", named: "kind = 'run' AND name IN (SELECT value FROM json_each($2))", agents: "kind = 'agent' AND $2"}
 	if d == sqldb.Postgres {
-		return statements{
-			now: postgresNow, lock: " FOR UPDATE", skip: " FOR UPDATE SKIP LOCKED",
-			ours: "(kind = 'run' AND name = ANY($2) OR kind = 'agent' AND $3 OR " + anyones + ")",
-		}
+		q.now, q.lock, q.skip, q.named = postgresNow, " FOR UPDATE", " FOR UPDATE SKIP LOCKED", "kind = 'run' AND name = ANY($2)"
 	}
-	return statements{now: "0", ours: "(kind = 'run' AND name IN (SELECT value FROM json_each($2)) OR kind = 'agent' AND $3 OR " + anyones + ")"}
+	q.ours = "(" + q.named + " OR kind = 'agent' AND $3 OR " + anyones + ")"
+	return q
 }
 
 // at is the time in a statement: parameter n, or the database's clock when that is null.

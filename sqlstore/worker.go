@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -23,8 +22,8 @@ const (
 
 // worker is an owner that claims here.
 type worker struct {
-	owner    svc.Owner
-	unparked atomic.Bool // what waited for an owner like this is ready
+	owner  svc.Owner
+	looked time.Time // when what waits for an owner like this was last made ready; under the store's lock
 }
 
 // register makes an owner known, once: what its node held before is void.
@@ -75,43 +74,59 @@ WHERE next_seq > done_seq AND owner IS NOT NULL AND substr(owner, 1, $1) = $2 AN
 	return err
 }
 
-// unpark makes some of the work ready that waited for an owner like this, until there is none.
-func (s *Store) unpark(ctx context.Context, w *worker) error {
-	if w.unparked.Load() {
-		return nil
+// unpark makes some of the work ready that waits for an owner like this, and reports whether there may be more. Not only
+// when it registers: others take an owner for gone that could not be heard of for a while.
+func (s *Store) unpark(ctx context.Context, w *worker) (more bool, err error) {
+	if !s.due(&w.looked) {
+		return false, nil
 	}
 	names, err := s.names(w.owner.Workflows)
 	if err != nil {
-		return err
+		return false, err
 	}
-	var n int64
 	err = s.write(ctx, "unpark work", func(tx *sqldb.Tx) error {
 		now, err := s.now(tx)
 		if err != nil {
 			return err
 		}
-		n, err = tx.Exec(`UPDATE streams SET ready_at = $1, reason = '' WHERE id IN (
-SELECT id FROM streams WHERE reason = '`+svc.ReasonNotRegistered+`' AND `+s.sql.ours+` LIMIT $4`+s.sql.skip+`)`,
-			now, names, w.owner.Agents, parkRows)
-		return err
+		for known, arg := range map[string]any{s.sql.named: names, s.sql.agents: w.owner.Agents} {
+			n, err := tx.Exec(`UPDATE streams SET ready_at = $1, reason = '' WHERE id IN (
+SELECT id FROM streams WHERE reason = '`+svc.ReasonNotRegistered+`' AND `+known+` LIMIT $3`+s.sql.skip+`)`, now, arg, parkRows)
+			if err != nil {
+				return err
+			}
+			more = more || n >= parkRows
+		}
+		return nil
 	})
-	if err == nil && n < parkRows {
-		w.unparked.Store(true)
+	if more || err != nil {
+		s.again(&w.looked)
 	}
-	return err
+	return more, err
+}
+
+// due reports whether it is time to look, which is twice in the time of a poll, and takes it for looked.
+func (s *Store) due(looked *time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(*looked) < s.config.Poll/2 {
+		return false
+	}
+	*looked = time.Now()
+	return true
+}
+
+// again makes it time to look.
+func (s *Store) again(looked *time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*looked = time.Time{}
 }
 
 // parkUnknown parks some of what is ready and no owner that works can do, so that no claim looks at it again: the next owner
-// that registers for it makes it ready. It reports whether there may be more. It looks twice in the time of a poll, and at
-// once where there was more.
+// that registers for it makes it ready. It reports whether there may be more.
 func (s *Store) parkUnknown(ctx context.Context) (more bool) {
-	s.mu.Lock()
-	due := time.Since(s.looked) >= s.config.Poll/2
-	if due {
-		s.looked = time.Now()
-	}
-	s.mu.Unlock()
-	if !due {
+	if !s.due(&s.looked) {
 		return false
 	}
 	var parked int64
@@ -126,9 +141,7 @@ func (s *Store) parkUnknown(ctx context.Context) (more bool) {
 		return false
 	}
 	if more = parked >= parkRows; more {
-		s.mu.Lock()
-		s.looked = time.Time{}
-		s.mu.Unlock()
+		s.again(&s.looked)
 	}
 	return more
 }

@@ -32,6 +32,7 @@ var queueLaw = []sentence{
 	onlyNamedWorkflowsAreClaimed,
 	unregisteredWorkWaitsForAnOwner,
 	workOfAnotherOwnerIsNotParked,
+	workOfAnOwnerThatWasAwayIsItsAgain,
 	cancelledRunIsEveryOwnersWork,
 	inputIsFetchedWhenItIsWanted,
 	epochGrowsWithEveryClaim,
@@ -394,6 +395,21 @@ func workOfAnotherOwnerIsNotParked(s *scene) {
 	s.claimNothing("one")
 	equal(s, "reason", s.submissions(st)[0].Reason, "")
 	equal(s, "claimed", streams(s.claimAs(auditor("two"), 10).Leases), []svc.Stream{st})
+}
+
+func workOfAnOwnerThatWasAwayIsItsAgain(s *scene) {
+	s.claimAs(auditor("two"), 10)
+	st := unregistered(s, 1)
+	s.db.Advance(time.Hour)
+	s.claimNothing("one")
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		l := s.claimAs(auditor("two"), 10).Leases
+		if len(l) == 0 && time.Now().Before(deadline) {
+			continue
+		}
+		equal(s, "claimed", streams(l), []svc.Stream{st})
+		return
+	}
 }
 
 func cancelledRunIsEveryOwnersWork(s *scene) {
