@@ -375,10 +375,10 @@ func (x *exchange) channel(at place) error {
 	})
 }
 
-// streamHeaders are what the scripts of the three surfaces may read of an answer.
+// streamHeaders are what scripts may read of an answer.
 const streamHeaders = "Stream-Next-Offset, Stream-Up-To-Date, Stream-Closed, Stream-Cursor, ETag, Retry-After, X-Request-Id, Idempotency-Replayed, Location"
 
-// expose lets the pages of the three surfaces read answers below {base_url}.
+// expose lets the pages that may read answers below {base_url}.
 func (x *exchange) expose() {
 	x.share()
 	if x.out.Header().Get("Access-Control-Allow-Origin") != "" {
@@ -386,9 +386,9 @@ func (x *exchange) expose() {
 	}
 }
 
-// preflight answers a browser that asks before it sends. Only pages of the three surfaces hear that they may.
+// preflight answers a browser that asks before it sends. Only pages that may read the answer hear that they may.
 func (x *exchange) preflight() error {
-	if !slices.Contains(x.g.Surfaces.origins(), x.r.Header.Get("Origin")) {
+	if !slices.Contains(x.readers(), x.r.Header.Get("Origin")) {
 		return errCrossOrigin()
 	}
 	h := x.out.Header()

@@ -43,12 +43,21 @@ func errCrossOrigin() error {
 	return fault.New(crossOrigin, "This request did not come from this site.", "Send it from a page of this surface, or with its Origin header.")
 }
 
-// share lets the pages of the three surfaces read an answer that is about the person who is signed in.
+// readers are the origins whose pages may read what this surface shares: those of all three, and of Admin its own alone. A
+// page of the customers must never see with the eyes of the staff.
+func (x *exchange) readers() []string {
+	if x.surface == Admin {
+		return []string{x.g.Surfaces.origin(Admin)}
+	}
+	return x.g.Surfaces.origins()
+}
+
+// share lets the pages of the surfaces that may read an answer that is about the person who is signed in.
 func (x *exchange) share() {
 	h := x.out.Header()
 	h.Add("Vary", "Origin")
 	origin := x.r.Header.Get("Origin")
-	if slices.Contains(x.g.Surfaces.origins(), origin) {
+	if slices.Contains(x.readers(), origin) {
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Allow-Credentials", "true")
 		h.Set("Access-Control-Expose-Headers", "X-Request-Id")

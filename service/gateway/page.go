@@ -59,7 +59,7 @@ func (x *exchange) onward() int {
 
 // back is where a person was: the page they asked for, or that of the form they sent.
 func (x *exchange) back() string {
-	path := x.r.URL.RequestURI()
+	path := x.target()
 	if !safe(x.r.Method) {
 		path = formPage(x.r.URL.Path)
 	}

@@ -10,7 +10,7 @@ import (
 const maxReturnTo = 512
 
 // returnTo is where a browser goes after a sign-in: a path of this surface, or an address on one of the three. Empty is the
-// customer's surface; everything else is refused.
+// customer's surface; everything else is refused. What was checked is what is sent, byte for byte.
 func (g *Gateway) returnTo(text string) (string, error) {
 	if text == "" {
 		return g.Surfaces.origin(Agents) + "/", nil
@@ -30,21 +30,34 @@ func validReturnTo(text string, origins []string) bool {
 		return false
 	}
 	if strings.HasPrefix(text, "/") {
-		return !strings.HasPrefix(text, "//") && u.Host == ""
+		return !strings.HasPrefix(text, "//") && u.Host == "" && !hidesHost(u.Path)
 	}
 	origin := u.Scheme + "://" + u.Host
 	return u.User == nil && slices.Contains(origins, origin) &&
 		(text == origin || strings.HasPrefix(text, origin+"/") || strings.HasPrefix(text, origin+"?"))
 }
 
-// withNotice adds what happened on the way to an address.
+// hidesHost reports whether a path, once decoded, is one that browsers take for another host. Nobody decodes it here, but
+// something between us and a browser may.
+func hidesHost(path string) bool {
+	return strings.HasPrefix(path, "//") || strings.HasPrefix(path, `/\`)
+}
+
+// withNotice adds what happened on the way to an address. It takes the text as it is: one that was taken apart and written
+// anew could lead elsewhere than the one that was checked.
 func withNotice(address, notice string) string {
-	u, err := url.Parse(address)
-	if err != nil || notice == "" {
+	if notice == "" {
 		return address
 	}
-	q := u.Query()
-	q.Set("notice", notice)
-	u.RawQuery = q.Encode()
-	return u.String()
+	address, fragment, marked := strings.Cut(address, "#")
+	path, query, _ := strings.Cut(address, "?")
+	parts := slices.DeleteFunc(strings.Split(query, "&"), func(part string) bool {
+		name, _, _ := strings.Cut(part, "=")
+		return part == "" || name == "notice"
+	})
+	address = path + "?" + strings.Join(append(parts, "notice="+url.QueryEscape(notice)), "&")
+	if marked {
+		address += "#" + fragment
+	}
+	return address
 }

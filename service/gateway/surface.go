@@ -63,10 +63,18 @@ func withPort(host, scheme string) string {
 // misdirect refuses a host that is none of ours. In development a person who typed the machine's own name is shown the way.
 func (x *exchange) misdirect() error {
 	if x.g.Development && x.navigation() && isLoopback(x.r.Host) {
-		http.Redirect(x.out, x.r, x.g.Surfaces.origin(Platform)+x.r.URL.RequestURI(), http.StatusFound)
-		return nil
+		return x.see(http.StatusFound, x.g.Surfaces.origin(Platform)+x.target())
 	}
 	return fault.New(misdirected, "This host is not served here.", "Use the address of a surface.")
+}
+
+// target is the path and the query that were asked for. A target without a path, such as "x:@host", would make another host of
+// whatever it is put behind.
+func (x *exchange) target() string {
+	if target := x.r.URL.RequestURI(); strings.HasPrefix(target, "/") {
+		return target
+	}
+	return "/"
 }
 
 func isLoopback(host string) bool {
