@@ -7,6 +7,8 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/httpapi"
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/sqlstore"
 )
 
@@ -22,14 +24,24 @@ func (o Order) findCharge(context.Context) (Charge, error) { return Charge("ch_"
 
 func (c Charge) refund(context.Context) (string, error) { return "refunded " + string(c), nil }
 
-// A program of your own that serves a durable workflow. It is examples/embed, and the README shows it.
+// Customer is who is asked about.
+type Customer struct {
+	Email string `json:"email"`
+}
+
+func searchOrders(_ context.Context, c Customer) ([]Order, error) {
+	return []Order{{ID: "of " + c.Email}}, nil
+}
+
+// A program of your own that serves a durable workflow and agent. It is examples/embed, and the README shows it.
 func Example() {
 	ctx := context.Background()
 	store, err := sqlstore.Open(ctx, "sqlite:svc.db", sqlstore.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	rt, err := svc.New(svc.Config{Store: store})
+	models := model.Providers{"scripted": scripted.Words()}
+	rt, err := svc.New(svc.Config{Store: store, Model: models.Find})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,6 +54,11 @@ func Example() {
 	})
 	refund.Route, refund.Runs = svc.Open, svc.Open
 	rt.AddWorkflow(refund)
+	rt.AddAgent(&svc.Agent{
+		Name: "support", Instructions: "Help the customer.", Model: "scripted/words",
+		Tools: []svc.Tool{svc.NewTool("search_orders", "Find orders by e-mail.", searchOrders)},
+		Route: svc.Open,
+	})
 	http.Handle("/api/", http.StripPrefix("/api", httpapi.New(rt, httpapi.Config{})))
 	go http.ListenAndServe("127.0.0.1:8080", nil)
 	log.Fatal(rt.Run(ctx))

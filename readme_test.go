@@ -6,16 +6,20 @@ import (
 	"testing"
 )
 
-// TestReadmeShowsWhatCompiles keeps the README's program the one of the Example and of examples/embed.
+// TestReadmeShowsWhatCompiles keeps the README's program, in its pieces, the one of the Example and of examples/embed.
 func TestReadmeShowsWhatCompiles(t *testing.T) {
-	_, after, _ := strings.Cut(read(t, "README.md"), "```go\n")
-	shown, _, found := strings.Cut(after, "```")
-	if !found {
-		t.Fatal("the README shows no program")
+	blocks := strings.Split(read(t, "README.md"), "```go\n")[1:]
+	if len(blocks) < 2 {
+		t.Fatal("the README does not show a workflow and an agent")
 	}
-	program := "\t" + strings.ReplaceAll(strings.TrimSpace(shown), "\n", "\n\t")
+	var program strings.Builder
+	for _, block := range blocks {
+		shown, _, _ := strings.Cut(block, "```")
+		program.WriteString(shown)
+	}
+	want := "\t" + strings.ReplaceAll(strings.TrimSpace(program.String()), "\n", "\n\t")
 	for _, file := range []string{"example_test.go", "examples/embed/main.go"} {
-		if !strings.Contains(read(t, file), program) {
+		if !strings.Contains(read(t, file), want) {
 			t.Errorf("%s is not what the README shows", file)
 		}
 	}

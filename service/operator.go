@@ -34,9 +34,11 @@ type NewAdmin struct {
 	Password string `json:"password"`
 }
 
-// Grant is a role for an account.
+// Grant is a role for an account, named by one of three.
 type Grant struct {
-	AccountID string `json:"accountId"`
+	AccountID string `json:"accountId,omitempty"`
+	Username  string `json:"username,omitempty"`
+	Email     string `json:"email,omitempty"` // that was proven
 	Role      string `json:"role"`
 }
 
@@ -142,6 +144,13 @@ func (h *house) CreateAdmin(ctx context.Context, n NewAdmin) (Person, error) {
 
 // Grant gives an account a role over the whole service.
 func (h *house) Grant(ctx context.Context, g Grant) (Person, error) {
+	if g.AccountID == "" {
+		p, err := h.accounts.Named(ctx, g.Username, g.Email)
+		if err != nil {
+			return Person{}, plain(err)
+		}
+		g.AccountID = p.ID
+	}
 	p, err := h.accounts.Grant(asOperator(ctx), g.AccountID, g.Role)
 	return personOf(p), plain(err)
 }

@@ -58,6 +58,15 @@ func TestAdministratorIsMadeOnTheMachine(t *testing.T) {
 					t.Errorf("%s: %+v %v", role, p, err)
 				}
 			}
+			for _, g := range []service.Grant{{Username: "ada"}, {Email: ada.Email}} {
+				g.Role = "admin"
+				if p, err := o.Grant(t.Context(), g); err != nil || p.Username != "ada" {
+					t.Errorf("%+v: %+v %v", g, p, err)
+				}
+			}
+			if _, err := o.Grant(t.Context(), service.Grant{Username: "bob", Role: "admin"}); err == nil || err.Error() != "No account is called bob." {
+				t.Errorf("unknown name: %v", err)
+			}
 			if _, err := o.Grant(t.Context(), service.Grant{AccountID: "acc_none", Role: "admin"}); err == nil || strings.Contains(err.Error(), "item_not_found") {
 				t.Errorf("unknown account: %v", err)
 			}

@@ -43,21 +43,22 @@ terminal, twice and unseen, or read from standard input; it is never an argument
 
 func newAdminGrant() *cobra.Command {
 	cmd := newVerb("grant", "Give an account a role over the service", `Give an account a role over the whole service: admin, support, which reads what admin reads and changes nothing, or none.
-The id of an account stands in the answer of GET /api/auth/session, and of svc admin create.`,
-		`  svc admin grant --account-id acc_01J9Z3NDEKTSV4RRFFQ69G5FAV
+Name the account by its username, its id, or an e-mail address that it has proven to be its own.`,
+		`  svc admin grant --username ada
+  svc admin grant --email ada@example.com --role support
   svc admin grant --account-id acc_01J9Z3NDEKTSV4RRFFQ69G5FAV --role none`)
-	id := cmd.Flags().String("account-id", "", "id of the account")
-	role := cmd.Flags().String("role", "admin", "admin, support or none")
+	var g service.Grant
+	cmd.Flags().StringVar(&g.AccountID, "account-id", "", "id of the account")
+	cmd.Flags().StringVar(&g.Username, "username", "", "username of the account")
+	cmd.Flags().StringVar(&g.Email, "email", "", "e-mail address that the account has proven")
+	cmd.Flags().StringVar(&g.Role, "role", "admin", "admin, support or none")
 	asJSON := addJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *id == "" {
-			return usageError{errors.New("--account-id is missing")}
-		}
-		if *role != "admin" && *role != "support" && *role != "none" {
-			return usageError{fmt.Errorf("--role %q is not one of admin, support, none", *role)}
+		if err := checkGrant(g); err != nil {
+			return usageError{err}
 		}
 		return operate(cmd, func(o service.Operator) error {
-			p, err := o.Grant(cmd.Context(), service.Grant{AccountID: *id, Role: *role})
+			p, err := o.Grant(cmd.Context(), g)
 			if err != nil {
 				return err
 			}
@@ -65,6 +66,24 @@ The id of an account stands in the answer of GET /api/auth/session, and of svc a
 		})
 	}
 	return cmd
+}
+
+func checkGrant(g service.Grant) error {
+	named := 0
+	for _, name := range []string{g.AccountID, g.Username, g.Email} {
+		if name != "" {
+			named++
+		}
+	}
+	switch {
+	case named == 0:
+		return errors.New("whose role it is is missing: name the account with --username, --email or --account-id")
+	case named > 1:
+		return errors.New("the account is named more than once: use one of --username, --email and --account-id")
+	case g.Role != "admin" && g.Role != "support" && g.Role != "none":
+		return fmt.Errorf("--role %q is not one of admin, support, none", g.Role)
+	}
+	return nil
 }
 
 func printPerson(cmd *cobra.Command, asJSON bool, p service.Person, line string) error {

@@ -22,7 +22,7 @@ import (
 	"svc.dev/svc/service"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"svc": main}) }
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"svc": main, "svc-alone": beAlone}) }
 
 func TestCommands(t *testing.T) {
 	testscript.Run(t, testscript.Params{

@@ -1,4 +1,4 @@
-// Command embed is svc inside a program of your own: one workflow whose steps survive a crash, served below /api/.
+// Command embed is svc inside a program of your own: a workflow and an agent that survive a crash, served below /api/.
 package main
 
 import (
@@ -8,6 +8,8 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/httpapi"
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/sqlstore"
 )
 
@@ -23,13 +25,23 @@ func (o Order) findCharge(context.Context) (Charge, error) { return Charge("ch_"
 
 func (c Charge) refund(context.Context) (string, error) { return "refunded " + string(c), nil }
 
+// Customer is who is asked about.
+type Customer struct {
+	Email string `json:"email"`
+}
+
+func searchOrders(_ context.Context, c Customer) ([]Order, error) {
+	return []Order{{ID: "of " + c.Email}}, nil
+}
+
 func main() {
 	ctx := context.Background()
 	store, err := sqlstore.Open(ctx, "sqlite:svc.db", sqlstore.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	rt, err := svc.New(svc.Config{Store: store})
+	models := model.Providers{"scripted": scripted.Words()}
+	rt, err := svc.New(svc.Config{Store: store, Model: models.Find})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,6 +54,11 @@ func main() {
 	})
 	refund.Route, refund.Runs = svc.Open, svc.Open
 	rt.AddWorkflow(refund)
+	rt.AddAgent(&svc.Agent{
+		Name: "support", Instructions: "Help the customer.", Model: "scripted/words",
+		Tools: []svc.Tool{svc.NewTool("search_orders", "Find orders by e-mail.", searchOrders)},
+		Route: svc.Open,
+	})
 	http.Handle("/api/", http.StripPrefix("/api", httpapi.New(rt, httpapi.Config{})))
 	go http.ListenAndServe("127.0.0.1:8080", nil)
 	log.Fatal(rt.Run(ctx))

@@ -81,13 +81,25 @@ func TestOfTwoWhoComeWithTheSetupLinkOneBecomesAdministrator(t *testing.T) {
 
 func TestAnOperatorMakesAndGrantsAdministrators(t *testing.T) {
 	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		p, err := w.CreateAdmin(t.Context(), account.Registration{Email: "root@example.com", Password: password})
-		if err != nil || p.Role != account.RoleAdmin {
-			t.Fatalf("create: %+v, %v", p, err)
+		root, err := w.CreateAdmin(t.Context(), account.Registration{Email: "root@example.com", Password: password})
+		if err != nil || root.Role != account.RoleAdmin {
+			t.Fatalf("create: %+v, %v", root, err)
 		}
 		ada := join(t, w, "ada@example.com")
-		if p, err = w.Grant(t.Context(), ada.Account.ID, account.RoleSupport); err != nil || p.Role != account.RoleSupport {
+		if p, err := w.Grant(t.Context(), ada.Account.ID, account.RoleSupport); err != nil || p.Role != account.RoleSupport {
 			t.Errorf("grant: %+v, %v", p, err)
+		}
+		for _, c := range []struct{ username, email, want string }{
+			{"ada", "", ada.Account.ID}, {"ADA", "", ada.Account.ID}, {"", "Root@example.com", root.ID},
+			{"", "ada@example.com", fault.InvalidRequest}, // which nobody has proven
+			{"nobody", "", account.ItemNotFound}, {"", "nobody@example.com", account.ItemNotFound}, {"", "nobody", fault.InvalidRequest},
+		} {
+			p, err := w.Named(t.Context(), c.username, c.email)
+			if err != nil {
+				is(t, err, c.want)
+			} else if p.ID != c.want {
+				t.Errorf("%+v: %s", c, p.ID)
+			}
 		}
 		is(t, errOf(w.Grant(t.Context(), "acc_unknown", account.RoleAdmin)), account.ItemNotFound)
 		is(t, errOf(w.Grant(t.Context(), ada.Account.ID, "root")), fault.InvalidRequest)

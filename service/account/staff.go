@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,33 @@ func (a *Accounts) createAdmin(ctx context.Context, tx *sqldb.Tx, r Registration
 		return p, w, fmt.Errorf("drop set-up link: %w", err)
 	}
 	return p, w, a.Audit.Append(ctx, tx, audit.Event{Actor: operator, Action: "admin.created", Target: p.target(), Scope: p.scope(), Changes: []string{"serviceRole"}})
+}
+
+// Named is the account of a username or of an e-mail address, for the operator. An address that nobody has proven names
+// nobody: whoever signed up with it first may be anyone.
+func (a *Accounts) Named(ctx context.Context, username, email string) (p Account, err error) {
+	var found bool
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		if username != "" {
+			p, found, err = oneAccount(tx, "a.username = $1", lowerASCII(username))
+			return err
+		}
+		normal, err := NormalEmail(email)
+		if err != nil {
+			return fields{{Field: "email", Type: err.Error()}}.refusal()
+		}
+		p, found, err = byEmail(tx, normal)
+		return err
+	})
+	switch {
+	case err != nil:
+		return Account{}, err
+	case !found || p.deletedAt != 0:
+		return Account{}, fault.New(ItemNotFound, fmt.Sprintf("No account is called %s.", cmp.Or(username, email)), "")
+	case username == "" && !p.EmailVerified:
+		return Account{}, fault.Invalid("Nobody has proven that this e-mail address is theirs: name the account by its username or id.")
+	}
+	return p, nil
 }
 
 // Grant gives an account a role over the whole service, on the word of the operator.
