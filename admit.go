@@ -110,12 +110,12 @@ func (rt *Runtime) admit(ctx context.Context, a Admission, leased func(Lease)) (
 // replay gives the first answer of a key again while nothing new is admitted.
 func (rt *Runtime) replay(ctx context.Context, a Admission, state State) (Receipt, error) {
 	if a.Key == nil || state == Failed {
-		return Receipt{}, fault.NotAvailable(string(state))
+		return Receipt{}, fault.NotAvailable(string(state)).Because(ErrUnavailable)
 	}
 	a.Replay = true
 	receipt, err := rt.store.Admit(ctx, a)
 	if err != nil && !errors.Is(err, ErrConflict) {
-		return Receipt{}, fault.NotAvailable(string(state)).Because(err)
+		return Receipt{}, fault.NotAvailable(string(state)).Because(fmt.Errorf("%w: %w", ErrUnavailable, err))
 	}
 	return receipt, admissionFault(err)
 }
@@ -165,7 +165,7 @@ func (s Scoped) Await(ctx context.Context, name, runID string) (workflow.Run, er
 		select {
 		case <-wake:
 		case <-s.rt.stopping:
-			return workflow.Run{}, fault.NotAvailable(string(Draining))
+			return workflow.Run{}, fault.NotAvailable(string(Draining)).Because(ErrUnavailable)
 		case <-ctx.Done():
 			return workflow.Run{}, ctx.Err()
 		}

@@ -75,7 +75,7 @@ func (a *asking) request() (model.Provider, model.Request, error) {
 	}
 	provider, err := o.w.rt.config.Model(o.w.ctx, o.w.job.lease.Stream.Scope, o.agent.Model)
 	if err != nil {
-		return nil, model.Request{}, noProvider(err)
+		return nil, model.Request{}, err
 	}
 	o.name.Provider, o.name.ID = name, id
 	request := model.Request{

@@ -27,7 +27,7 @@ func (th *thread) compactIfLong(ctx context.Context) error {
 func (th *thread) compact(ctx context.Context) error {
 	summary, err := th.summary(ctx)
 	if err != nil {
-		return fmt.Errorf("compact: %w", err)
+		return modelFault(err)
 	}
 	record, err := th.t.Compacted(summary, keptEntries)
 	if err != nil {

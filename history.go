@@ -129,8 +129,8 @@ func (rt *Runtime) eachBatch(ctx context.Context, s Stream, after Position, head
 			return fmt.Errorf("read log: %w", err)
 		}
 		for _, b := range page.Batches {
-			if err := apply(b); err != nil {
-				return fmt.Errorf("%w: at %s: %w", errUnreadable, b.Last, err)
+			if err := rt.readable(b, apply); err != nil {
+				return err
 			}
 			r.After = b.Position()
 		}
@@ -138,4 +138,13 @@ func (rt *Runtime) eachBatch(ctx context.Context, s Stream, after Position, head
 			return nil
 		}
 	}
+}
+
+// readable applies a batch. One that means nothing to this program poisons the work on it.
+func (rt *Runtime) readable(b Batch, apply func(Batch) error) (err error) {
+	defer rt.survive("read log", &err)
+	if err := apply(b); err != nil {
+		return fmt.Errorf("read log at %s: %w: %w", b.Last, errPoisoned, err)
+	}
+	return nil
 }

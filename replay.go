@@ -282,7 +282,7 @@ func (w *Work) value(fresh, kept any) {
 		}
 	}
 	if err := json.Unmarshal(raw, kept); err != nil {
-		w.cancel(fmt.Errorf("%w: value %d: %w", workflow.ErrCorrupt, nth, err))
+		w.cancel(fmt.Errorf("%w: value %d: %w", errPoisoned, nth, err))
 		w.leave()
 	}
 }

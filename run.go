@@ -51,12 +51,20 @@ func (j *job) workRun() {
 	run = ended
 }
 
-// errUnreadable says that what the log holds means nothing to this program.
-var errUnreadable = errors.New("the log cannot be read")
+// errPoisoned says that this program cannot do the work: a log that it cannot read, a panic. That counts as an attempt.
+var errPoisoned = errors.New("the work cannot be done")
 
-// poisoned reports whether work cannot begin for a reason of its own, and has used up its attempts.
+// poisoned reports whether work cannot be done for a reason of its own, and has used up its attempts.
 func (j *job) poisoned(err error) bool {
-	return errors.Is(err, errUnreadable) && j.lease.Attempts+1 >= j.crew.rt.config.MaxAttempts
+	return errors.Is(err, errPoisoned) && j.lease.Attempts+1 >= j.crew.rt.config.MaxAttempts
+}
+
+// survive makes a panic the error of whoever defers it.
+func (rt *Runtime) survive(doing string, err *error) {
+	if p := recover(); p != nil {
+		rt.config.Log.Error("panic", "doing", doing, "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("%s: %w: panic: %v", doing, errPoisoned, p)
+	}
 }
 
 // cannotBegin gives a stream back whose log could not be folded. A store that does not answer is no fault of the work; a log
@@ -66,7 +74,7 @@ func (j *job) cannotBegin(err error) {
 		return
 	}
 	j.crew.rt.config.Log.Error("resume work", "stream", j.lease.Stream, "attempts", j.lease.Attempts, "error", err)
-	j.giveBack(Release{After: failurePause, Reason: releasedError, Failed: errors.Is(err, errUnreadable)})
+	j.giveBack(Release{After: failurePause, Reason: releasedError, Failed: errors.Is(err, errPoisoned)})
 }
 
 // newWork folds what the run has done before. What cannot be read leaves work that can only be ended.
@@ -143,10 +151,16 @@ func (w *Work) judge(out outcome) (ended workflow.Run, ok bool) {
 	if w.parked() {
 		_ = w.writer.commit(Commit{}) // what was told stays told; a failure, or a mark found, is the cause below
 	}
+	if passes(out.err) {
+		w.cancel(out.err)
+	}
 	cause := context.Cause(w.ctx)
 	switch {
 	case errors.Is(cause, errAborted):
 		return w.failed(cancelled()), true
+	case w.job.poisoned(cause):
+		w.rt.config.Log.Error("run given up", "run_id", w.started.ID, "error", cause)
+		return w.failed(fault.Unexpected(cause)), true
 	case cause != nil || w.parked():
 		return ended, false
 	}
@@ -212,7 +226,7 @@ func (j *job) leave(w *Work) {
 // would take it.
 func (j *job) interrupted(cause error) {
 	j.crew.rt.config.Log.Error("work interrupted", "stream", j.lease.Stream, "error", cause)
-	j.giveBack(Release{After: failurePause, Reason: releasedError})
+	j.giveBack(Release{After: failurePause, Reason: releasedError, Failed: errors.Is(cause, errPoisoned)})
 }
 
 // recordedError is an error as a run or a step keeps it.

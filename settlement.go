@@ -19,7 +19,7 @@ type interruptedTool struct {
 
 // settled writes records and the submission's end in one append, and gives the lease back if nothing waits behind it.
 func (th *thread) settled(records []conversation.Record, s conversation.Settlement) error {
-	s.Submission, s.Private = th.submission.ID, th.submission.Kind == Dispatched
+	s.Submission, s.Private = th.submission.ID, th.submission.Kind == Dispatched && s.Outcome != string(OutcomeAborted)
 	r := th.record(conversation.Settled)
 	r.Settlement = &s
 	return th.w.leaveWith(Commit{Settle: Outcome(s.Outcome), Release: true}, append(records, r)...)
@@ -106,8 +106,7 @@ func (th *thread) exhausted(attempts int) error {
 
 // fail settles a submission as failed.
 func (w *agentWork) fail(th *thread, err error) error {
-	why := "The call was ended with its submission."
-	records, tools := th.unresolved(why)
+	records, tools := th.unresolved("The call was ended with its submission.")
 	f, reason := failure(err)
 	if reason != "" {
 		if len(tools) > 0 && reason == "exhausted_retry_budget" {
@@ -115,10 +114,22 @@ func (w *agentWork) fail(th *thread, err error) error {
 		}
 		records = append(records, th.notice(conversation.InterruptedID(th.submission.ID), "submission_interrupted", "The submission was interrupted.", reason, tools))
 	}
-	if f.Type == fault.Internal {
-		w.rt.config.Log.Error("submission failed", "submission_id", th.submission.ID, "error", err)
+	if f.Cause != nil {
+		w.rt.config.Log.Error("submission failed", "submission_id", th.submission.ID, "stream", w.job.lease.Stream, "error", f.Cause)
 	}
 	return th.settled(records, conversation.Settlement{Outcome: string(OutcomeFailed), Error: publicFailure(f)})
+}
+
+// giveUp settles the submission whose log cannot be read, and lets the conversation begin anew behind it: those that wait go
+// on, without what was said before.
+func (w *agentWork) giveUp(b Submission, unreadable error) error {
+	th := &thread{w: w, t: w.state.Root(), submission: b}
+	forgotten := th.record(conversation.Compaction)
+	forgotten.Submission, forgotten.Text, forgotten.Kept = "", "What was said before can no longer be read.", []byte("{}")
+	w.rt.config.Log.Error("submission given up", "submission_id", b.ID, "stream", w.job.lease.Stream, "error", unreadable)
+	return th.settled([]conversation.Record{forgotten}, conversation.Settlement{
+		Outcome: string(OutcomeFailed), Error: publicFailure(fault.Unexpected(unreadable)),
+	})
 }
 
 // failure is the fault of an error, and the reason to give in an advisory where recovery gave up.

@@ -264,6 +264,10 @@ func (w *Work) attempt(ctx context.Context, s *workflow.Step, c stepCall) (ended
 	}
 	began := w.rt.now()
 	result, err := w.perform(ctx, c)
+	if passes(err) {
+		// What the step asked did not answer: it did not fail, and is attempted again.
+		w.cancel(err)
+	}
 	if w.isOurs(err) {
 		w.leave()
 	}

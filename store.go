@@ -3,6 +3,7 @@ package svc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -34,6 +35,14 @@ var (
 // ErrUnavailable is in the chain of an error that says nothing of what was asked for: the store, or whatever else must be
 // asked, does not answer now. Work that meets it waits and goes on.
 var ErrUnavailable = errors.New("not available now")
+
+// passes reports whether an error will pass: it is no outcome of whatever met it.
+func passes(err error) bool { return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBusy) }
+
+// notAnswered marks an error of the store, or of whatever else must be asked, which is no answer.
+func notAnswered(doing string, err error) error {
+	return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
+}
 
 // Kind says what a stream is: an agent's conversation, which stays open, or a run, which closes.
 type Kind string

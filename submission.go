@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +32,8 @@ type agentWork struct {
 	log   *writer[conversation.Record]
 	state *conversation.State
 	form  *agentForm
+
+	unreadable error // why the log could not be folded; the submission at hand ends with it
 
 	mu     sync.Mutex
 	mine   map[string]bool // tool calls that were made under this lease
@@ -91,31 +93,21 @@ func (j *job) leaveAgent(w *agentWork, left error) {
 	}
 }
 
-// newAgentWork folds the log, or takes the state that this node kept of it.
+// newAgentWork takes the state that this node kept of the log, or folds it. Of a log that cannot be read, ever, it begins a
+// new one.
 func (j *job) newAgentWork() (*agentWork, error) {
 	rt, l := j.crew.rt, j.lease
 	w := &agentWork{rt: rt, job: j, mine: map[string]bool{}}
 	state, tail, ok := rt.states.take(j.ctx, l.Stream, l.Tail.Head)
 	if !ok {
-		state, tail = conversation.NewState(), &conversation.Tail{}
-		err := rt.eachBatch(j.ctx, l.Stream, Position{Offset: l.Tail.ContextFrom, Part: maxPart}, stream.Tail, func(b Batch) error {
-			records, err := conversation.DecodeBatch(b.Data)
-			if err != nil {
-				return err
-			}
-			if b.Last > l.Tail.OpenFrom {
-				if _, err := tail.Apply(records); err != nil {
-					return err
-				}
-			}
-			return state.Apply(records)
-		})
+		var err error
+		if state, tail, err = j.foldLog(); j.poisoned(err) {
+			w.unreadable = err
+			state, tail, err = j.newLog()
+		}
 		if err != nil {
 			return nil, err
 		}
-	}
-	if state.Root() == nil {
-		return nil, fmt.Errorf("no conversation: %w", conversation.ErrCorrupt)
 	}
 	w.state, w.form = state, &agentForm{tail: tail}
 	w.log = newWriter[conversation.Record](j, w.form)
@@ -123,6 +115,38 @@ func (j *job) newAgentWork() (*agentWork, error) {
 	w.log.lost = w.end
 	w.log.mark = func() { w.end(errAborted) }
 	return w, nil
+}
+
+func (j *job) foldLog() (*conversation.State, *conversation.Tail, error) {
+	l := j.lease
+	state, tail := conversation.NewState(), &conversation.Tail{}
+	err := j.crew.rt.eachBatch(j.ctx, l.Stream, Position{Offset: l.Tail.ContextFrom, Part: maxPart}, stream.Tail, func(b Batch) error {
+		records, err := conversation.DecodeBatch(b.Data)
+		if err != nil {
+			return err
+		}
+		if b.Last > l.Tail.OpenFrom {
+			if _, err := tail.Apply(records); err != nil {
+				return err
+			}
+		}
+		return state.Apply(records)
+	})
+	if err == nil && state.Root() == nil {
+		err = fmt.Errorf("no conversation: %w: %w", errPoisoned, conversation.ErrCorrupt)
+	}
+	return state, tail, err
+}
+
+// newLog is the state of a conversation of which nothing is known but its id, if even that.
+func (j *job) newLog() (*conversation.State, *conversation.Tail, error) {
+	rt, s := j.crew.rt, j.lease.Stream
+	id, err := rt.In(s.Scope).conversationID(j.ctx, s)
+	if errors.Is(err, conversation.ErrCorrupt) {
+		id, err = rt.ids.next("conv_", rt.now()), nil
+	}
+	state := conversation.NewState()
+	return state, &conversation.Tail{}, errors.Join(err, state.Apply([]conversation.Record{{Type: conversation.Created, Conversation: id}}))
 }
 
 // end ends the context of the submission that is worked on.
@@ -190,31 +214,30 @@ func (w *agentWork) commitWith(c Commit, records ...conversation.Record) error {
 	return w.log.commit(c, records...)
 }
 
-// rest waits without holding a slot.
-func (w *agentWork) rest(ctx context.Context, d time.Duration) error {
-	var err error
-	w.job.rest(func() {
+// rest waits, without holding a slot unless others may be at work in it.
+func (th *thread) rest(ctx context.Context, d time.Duration) (err error) {
+	wait := func() {
 		t := time.NewTimer(d)
 		defer t.Stop()
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 			err = context.Cause(ctx)
-		case <-w.rt.stopping:
+		case <-th.w.rt.stopping:
 			err = errDraining
 		}
-	})
+	}
+	if th.session != "" {
+		wait()
+	} else {
+		th.w.job.rest(wait)
+	}
 	return err
 }
 
 // drain settles submissions until the queue is empty, the node stops, or the stream is lost.
 func (w *agentWork) drain() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.rt.config.Log.Error("agent panicked", "stream", w.job.lease.Stream, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer w.rt.survive("settle", &err)
 	attempts := w.job.lease.Attempts // of the first: those behind it have not begun
 	for next := &w.job.lease.Submission; next != nil; next = w.log.next {
 		if w.job.crew.stopping() {
@@ -238,13 +261,18 @@ func (w *agentWork) settle(b Submission, attempts int) error {
 	if err != nil {
 		return err
 	}
-	th, err := w.newThread(b)
-	if err != nil {
-		return w.fail(&thread{w: w, t: w.state.Root(), submission: b}, err)
+	if cause := w.unreadable; cause != nil {
+		w.unreadable = nil
+		return w.giveUp(b, cause)
 	}
-	ctx, done := w.begin(th)
-	defer done()
-	err = th.answerWithin(ctx, attempts)
+	th, err := w.newThread(b)
+	if err == nil {
+		ctx, done := w.begin(th)
+		defer done()
+		err = th.answerWithin(ctx, attempts)
+	} else if b.Aborted {
+		err = errAborted
+	}
 	switch cause := w.lostTo(); {
 	case cause != nil:
 		return cause
@@ -252,6 +280,7 @@ func (w *agentWork) settle(b Submission, attempts int) error {
 		return th.settled(nil, conversation.Settlement{Outcome: string(OutcomeCompleted)})
 	case errors.Is(err, errAborted):
 		return th.aborted()
+	case errors.Is(err, errPoisoned) && attempts+1 >= th.agent.maxAttempts(w.rt):
 	case leaves(err):
 		return err
 	}
@@ -261,8 +290,11 @@ func (w *agentWork) settle(b Submission, attempts int) error {
 // leaves reports whether an error says that a submission goes on elsewhere or later, and nothing of what became of it.
 func leaves(err error) bool {
 	_, waits := errors.AsType[*parked](err)
-	return waits || errors.Is(err, errDraining) || errors.Is(err, errStopped) || errors.Is(err, ErrFenced) || errors.Is(err, errLapsed)
+	return waits || passes(err) || slices.ContainsFunc(left, func(why error) bool { return errors.Is(err, why) })
 }
+
+// left are the reasons for which work is left as it is.
+var left = []error{errDraining, errStopped, ErrFenced, errLapsed, errFailed, errPoisoned}
 
 func (w *agentWork) lostTo() error {
 	w.mu.Lock()
@@ -270,20 +302,24 @@ func (w *agentWork) lostTo() error {
 	return w.lost
 }
 
+// newThread is the instance's conversation with its agent. A thread for which there is none can only be settled.
 func (w *agentWork) newThread(b Submission) (*thread, error) {
 	l := w.job.lease.Stream
 	root := w.state.Root()
 	th := &thread{w: w, t: root, submission: b}
 	if err := json.Unmarshal(b.Input, &th.input); err != nil {
-		return nil, fmt.Errorf("read input: %w", err)
+		return th, fmt.Errorf("read input: %w", err)
 	}
 	version, deadline := root.Terms(b.ID)
 	agent, err := w.rt.agent(w.job.ctx, l.Scope, l.Name, version)
+	if err != nil && asFault(err) == nil {
+		err = notAnswered("find agent", err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("find agent: %w", err)
+		return th, err
 	}
 	if agent == nil {
-		return nil, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", l.Name), "Check the name.")
+		return th, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", l.Name), "Check the name.")
 	}
 	if deadline == 0 {
 		deadline = millis(w.now().Add(agent.timeout()))
@@ -325,7 +361,8 @@ func (th *thread) answerWithin(ctx context.Context, attempts int) error {
 }
 
 // answer goes on until nothing but the settlement is owed.
-func (th *thread) answer(ctx context.Context) error {
+func (th *thread) answer(ctx context.Context) (err error) {
+	defer th.w.rt.survive("answer", &err)
 	for {
 		owed := th.t.Resume(th.submission.ID)
 		switch {
@@ -339,7 +376,6 @@ func (th *thread) answer(ctx context.Context) error {
 			// Calls that are recorded are made before we leave: nobody else may make them.
 			return errDraining
 		}
-		var err error
 		switch owed {
 		case conversation.OwedInput:
 			err = th.w.write(th.heard())

@@ -54,6 +54,13 @@ func (th *thread) callTools(ctx context.Context) error {
 	if err := th.w.commit(); err != nil {
 		return err
 	}
+	// That took time: no tool is called by whoever may no longer have the stream.
+	if th.w.job.lapsed() {
+		return errLapsed
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	calls, caller := th.t.Calls()
 	outcomes := make([]conversation.Outcome, len(calls))
 	attachments := make([][]Attachment, len(calls))
@@ -68,6 +75,7 @@ func (th *thread) callTools(ctx context.Context) error {
 			continue
 		}
 		group.Go(func() {
+			defer th.w.rt.survive("call tool", &left[i])
 			outcomes[i], attachments[i], left[i] = th.call(ctx, caller, call)
 			if left[i] == nil && ctx.Err() == nil && len(calls) > 1 {
 				_ = th.record1(conversation.ToolOutcome, func(r *conversation.Record) { r.Outcome = &outcomes[i] }, attachments[i])
@@ -121,17 +129,21 @@ func (th *thread) call(ctx context.Context, caller string, call conversation.Cal
 	}
 	outcome.IsError, outcome.Output = result.IsError, result.Output
 	blobs, err := th.content(ctx, caller, call, result, &outcome)
-	if err != nil || tooMuch(outcome) {
-		text := "The output is too large to be recorded."
-		if err != nil {
-			text = "The output could not be kept."
-		}
-		return conversation.Outcome{Call: call.ID, Name: call.Name, DurationMs: &ms, IsError: true, Content: []conversation.Block{conversation.TextBlock(text)}}, nil, nil
+	if err != nil {
+		return outcome, nil, err
+	}
+	if tooMuch(outcome) {
+		outcome.IsError, outcome.Output = true, nil
+		outcome.Content, blobs = []conversation.Block{conversation.TextBlock("The output is too large to be recorded.")}, nil
 	}
 	return outcome, blobs, nil
 }
 
+// toolError is what the model, and whoever reads, is told of a tool's failure.
 func toolError(err error) string {
+	if passes(err) {
+		return "What the tool needs is not available now."
+	}
 	if f := asFault(err); f != nil {
 		if f.Details != "" {
 			return f.Message + " " + f.Details
@@ -189,7 +201,7 @@ func (th *thread) content(ctx context.Context, caller string, call conversation.
 			o.Content = append(o.Content, conversation.TextBlock(c.Text))
 			continue
 		}
-		blob, err := th.w.rt.store.Put(ctx, th.w.job.lease.Stream.Scope, bytes.NewReader(c.Data))
+		blob, err := th.keep(ctx, c.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -199,6 +211,18 @@ func (th *thread) content(ctx context.Context, caller string, call conversation.
 		o.Content = append(o.Content, conversation.Block{Type: "attachment", Attachment: &file})
 	}
 	return blobs, nil
+}
+
+// keep stores what a tool gave. The tool is not called again, so a store that does not answer is waited for.
+func (th *thread) keep(ctx context.Context, data []byte) (Blob, error) {
+	for {
+		blob, err := th.w.rt.store.Put(ctx, th.w.job.lease.Stream.Scope, bytes.NewReader(data))
+		if err == nil || ctx.Err() != nil {
+			return blob, err
+		}
+		th.w.rt.config.Log.Warn("keep image", "stream", th.w.job.lease.Stream, "error", err)
+		_ = pause(ctx, failurePause)
+	}
 }
 
 // task hands a prompt to a sub-agent and waits for its answer. The sub-agent's conversation is part of the same stream: what

@@ -3,7 +3,6 @@ package svc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -60,7 +59,7 @@ const parkedBackoff = "model_backoff"
 // record. A sub-agent waits in memory: its caller's other tools may be at work.
 func (th *thread) backOff(ctx context.Context, d time.Duration) error {
 	if d <= th.w.rt.config.Park || th.session != "" {
-		return th.w.rest(ctx, d)
+		return th.rest(ctx, d)
 	}
 	if err := th.w.commitWith(Commit{}, th.record(conversation.Retried)); err != nil {
 		return err
@@ -74,23 +73,17 @@ func (rt *Runtime) backoff(retry int, asked time.Duration) time.Duration {
 	return max(time.Duration(float64(d)*(0.75+rand.Float64()/4)), asked)
 }
 
+// modelFault is what a prompt fails with. A fault stays what it is, and so does what is no outcome; of another error only what
+// a model said is told.
 func modelFault(err error) error {
-	if fault.From(err).Type != fault.Internal {
+	if asFault(err) != nil || leaves(err) {
 		return err
 	}
-	message := err.Error()
+	message := "the model could not be asked"
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		message = e.Message
 	}
 	return fault.New("operation_failed", "prompt failed: "+message, "").Because(err)
-}
-
-// noProvider is why there is no model to ask. A fault of its own stays what it is: it says why the work must end here.
-func noProvider(err error) error {
-	if f := asFault(err); f != nil {
-		return f
-	}
-	return fault.New("operation_failed", "prompt failed: "+err.Error(), "").Because(err)
 }
 
 // reply runs one model call. A reply that broke after something of it was told is ended as errored; one of which nothing was
@@ -127,7 +120,7 @@ func (th *thread) request(ctx context.Context) (model.Provider, model.Request, *
 	}
 	provider, err := rt.config.Model(ctx, scope, th.agent.Model)
 	if err != nil {
-		return nil, model.Request{}, nil, noProvider(err)
+		return nil, model.Request{}, nil, err
 	}
 	messages := th.t.Messages()
 	if err := th.fetchImages(ctx, messages); err != nil {
@@ -183,11 +176,18 @@ func (th *thread) withImages(ctx context.Context, parts []model.Part) ([]model.P
 
 func (th *thread) image(ctx context.Context, attachment string) ([]byte, error) {
 	_, body, err := th.w.rt.store.Get(ctx, th.w.job.lease.Stream, attachment)
+	if errors.Is(err, ErrNotFound) {
+		return nil, fault.New("attachment_not_available", "An image of the conversation is gone.", "").With("attachmentId", attachment)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("fetch image: %w", err)
+		return nil, notAnswered("fetch image", err)
 	}
 	defer body.Close()
-	return io.ReadAll(body)
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, notAnswered("read image", err)
+	}
+	return data, nil
 }
 
 // recording is a reply on its way into the log.

@@ -188,9 +188,11 @@ func (w *writer[R]) append(batch []R, c Commit) error {
 	c.Blobs, w.blobs = w.blobs, nil
 	c.Progress, w.progress = w.progress, false
 	w.mu.Unlock()
-	err := w.form.lay(&c, before, batch)
 	var appended Appended
-	if err == nil {
+	err := w.form.lay(&c, before, batch)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errPoisoned, err)
+	} else {
 		appended, err = w.put(c)
 	}
 	w.mu.Lock()

@@ -142,7 +142,7 @@ type Settlement struct {
 	Submission string `json:"submissionId"`
 	Outcome    string `json:"outcome"` // completed, failed or aborted
 	Error      *Error `json:"error,omitempty"`
-	Private    bool   `json:"private,omitempty"` // of a dispatched submission: not shown
+	Private    bool   `json:"private,omitempty"` // of a dispatched submission that was not aborted: not shown
 }
 
 // Error is why a submission did not complete.

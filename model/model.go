@@ -157,7 +157,7 @@ type Cost struct {
 func Name(name string) (provider, model string, err error) {
 	provider, model, ok := strings.Cut(name, "/")
 	if !ok || provider == "" || model == "" {
-		return "", "", fmt.Errorf("model %q is not written provider/model", name)
+		return "", "", &Error{Class: Rejected, Message: fmt.Sprintf("model %q is not written provider/model", name)}
 	}
 	return provider, model, nil
 }
@@ -174,5 +174,5 @@ func (p Providers) Find(_ context.Context, _, name string) (Provider, error) {
 	if found := p[provider]; found != nil {
 		return found, nil
 	}
-	return nil, fmt.Errorf("no model provider %q", provider)
+	return nil, &Error{Class: Rejected, Message: fmt.Sprintf("no model provider %q", provider)}
 }
