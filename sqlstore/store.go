@@ -177,9 +177,20 @@ func (s *Store) now(tx *sqldb.Tx) (int64, error) {
 	return ms, err
 }
 
-// write runs a transaction.
+// write runs a transaction. One that is committed after its caller has left wakes everybody in the caller's stead.
 func (s *Store) write(ctx context.Context, doing string, fn func(tx *sqldb.Tx) error) error {
-	return wrap(doing, s.db.Write(ctx, fn))
+	return wrap(doing, s.writeLeases(ctx, fn, nil))
+}
+
+// writeLeases runs a transaction that leases streams. When it is committed after its caller has left, nobody works on them,
+// and on SQLite none lapses: they are given back.
+func (s *Store) writeLeases(ctx context.Context, fn func(tx *sqldb.Tx) error, leased func() []svc.Lease) error {
+	return s.db.Write(sqldb.Late(ctx, func() {
+		if leased != nil {
+			s.giveBack(leased())
+		}
+		s.hub.wakeAll()
+	}), fn)
 }
 
 func (s *Store) read(ctx context.Context, doing string, fn func(tx *sqldb.Tx) error) error {

@@ -76,7 +76,7 @@ WHERE next_seq > done_seq AND owner IS NOT NULL AND substr(owner, 1, $1) = $2 AN
 
 // unpark makes some of the work ready that waits for an owner like this, and reports whether there may be more. Not only
 // when it registers: others take an owner for gone that could not be heard of for a while.
-func (s *Store) unpark(ctx context.Context, w *worker) (more bool, err error) {
+func (s *Store) unpark(ctx context.Context, w *worker) (bool, error) {
 	if !s.due(&w.looked) {
 		return false, nil
 	}
@@ -84,7 +84,9 @@ func (s *Store) unpark(ctx context.Context, w *worker) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	more := false
 	err = s.write(ctx, "unpark work", func(tx *sqldb.Tx) error {
+		more = false
 		now, err := s.now(tx)
 		if err != nil {
 			return err
@@ -99,10 +101,10 @@ SELECT id FROM streams WHERE reason = '`+svc.ReasonNotRegistered+`' AND `+known+
 		}
 		return nil
 	})
-	if more || err != nil {
+	if err != nil || more {
 		s.again(&w.looked)
 	}
-	return more, err
+	return err == nil && more, err
 }
 
 // due reports whether it is time to look, which is twice in the time of a poll, and takes it for looked.

@@ -27,6 +27,20 @@ func patienceOf(ctx context.Context) time.Duration {
 	return d
 }
 
+type lateness struct{}
+
+// Late calls fn when a write below ctx is committed after its caller has left with ErrOverdue: what that caller did not do
+// is then left to fn, which is called once, on a goroutine of its own. Only on SQLite, where a caller cannot take a write with
+// it; on PostgreSQL the outcome of such a write is not known to anybody.
+func Late(ctx context.Context, fn func()) context.Context {
+	return context.WithValue(ctx, lateness{}, fn)
+}
+
+func latenessOf(ctx context.Context) func() {
+	fn, _ := ctx.Value(lateness{}).(func())
+	return fn
+}
+
 // allowed is how long a call below ctx may take.
 func allowed(ctx context.Context, timeout time.Duration) time.Duration {
 	return max(timeout, patienceOf(ctx))

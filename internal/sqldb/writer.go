@@ -42,6 +42,8 @@ type write struct {
 	fn       func(*Tx) error
 	taken    atomic.Bool // by the writer, or by a caller that left
 	left     atomic.Bool // its caller waits no longer: what has not run yet must not
+	over     atomic.Bool // between the caller and the writer: its caller has left, or is answered
+	late     func()      // what to do when it is committed after its caller has left
 	answered bool
 	answer   chan error
 }
@@ -63,7 +65,7 @@ func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
 	if err := w.failed.err(); err != nil {
 		return err
 	}
-	j := &write{fn: fn, answer: make(chan error, 1)}
+	j := &write{fn: fn, late: latenessOf(ctx), answer: make(chan error, 1)}
 	select {
 	case w.queue <- j:
 	default:
@@ -277,15 +279,24 @@ func (j *write) take() bool { return j.taken.CompareAndSwap(false, true) }
 
 // leave gives up waiting. A closure that has begun may still be committed; what of it has not run yet does not.
 func (j *write) leave() error {
+	if !j.over.CompareAndSwap(false, true) {
+		return <-j.answer
+	}
 	j.taken.Store(true)
 	j.left.Store(true)
 	return ErrOverdue
 }
 
 func (j *write) reply(err error) {
-	if !j.answered {
-		j.answered = true
+	if j.answered {
+		return
+	}
+	j.answered = true
+	switch {
+	case j.over.CompareAndSwap(false, true):
 		j.answer <- err
+	case err == nil && j.late != nil:
+		go j.late()
 	}
 }
 
