@@ -72,7 +72,7 @@ func TestNothingLooksAtAllThereIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		o := svc.Owner{Node: "one", Boot: "boot", Workflows: []string{"refund"}, Agents: true}
+		o := svc.Owner{Node: "one", Boot: "boot", Workflows: []string{"refund"}, Agents: true, Lease: time.Hour}
 		settle(t, s, o)
 		h.begin()
 		everyVerb(t, s, o)
