@@ -3,6 +3,7 @@ package svc
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"svc.dev/svc/memory"
@@ -43,6 +44,18 @@ func (s Scoped) Holder() string { return s.rt.holder(s.scope) }
 // AwaitRoom takes memory from the share of a scope when there is some.
 func (s Scoped) AwaitRoom(ctx context.Context, use memory.Use, n int64) (*memory.Grant, error) {
 	return s.rt.config.Memory.Wait(ctx, s.rt.holder(s.scope), use, n)
+}
+
+// Counted is a request whose body takes from the share of a scope as it is read, so many times what there is of it. Who has
+// answered it gives that back.
+func (s Scoped) Counted(r *http.Request, times int64) (_ *http.Request, done func()) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r, func() {}
+	}
+	room, _ := s.Room(memory.Bodies, 0) // nothing is always there
+	r = r.WithContext(r.Context())      // the server looks at its own
+	r.Body = memory.Count(r.Context(), r.Body, room, times)
+	return r, room.Release
 }
 
 // needed is what work on a stream takes that stores so much, with an input of so many bytes.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
@@ -123,15 +122,13 @@ func checkMediaType(r *http.Request) error {
 	return fault.New(fault.UnsupportedMediaType, "The body must be JSON.", fmt.Sprintf("Received %q.", sent))
 }
 
-const firstRead = 4 << 10
-
 // gather reads to the end. Memory and limits are taken as bytes arrive, not as they are announced: a client that announces
 // much and sends nothing holds nothing.
 func (b *body) gather(r io.Reader, p *patience, announced, most int64) error {
 	defer p.end()
 	for {
 		if len(b.raw) == cap(b.raw) {
-			b.raw = grow(b.raw, announced)
+			b.raw = memory.Enlarge(b.raw, announced)
 		}
 		p.allow(int64(len(b.raw)))
 		n, err := r.Read(b.raw[len(b.raw):cap(b.raw)])
@@ -163,15 +160,6 @@ func noRoom(err error, most int64) error {
 		return tooLarge(most)
 	}
 	return fault.NotAvailable("busy").Because(err)
-}
-
-// grow doubles, but not beyond what was announced and the byte that finds its end.
-func grow(raw []byte, announced int64) []byte {
-	more := max(firstRead, len(raw))
-	if rest := announced + 1 - int64(len(raw)); rest > 0 {
-		more = int(min(int64(more), rest))
-	}
-	return slices.Grow(raw, more)
 }
 
 // parseJSON reads the one value of a body; only whitespace is none.

@@ -7,7 +7,11 @@ import (
 	"svc.dev/svc"
 )
 
-// channel hands a request, untouched, to the handler that its channel declares for exactly this method and path.
+// channelTimes is what the body of a webhook takes: as it was sent, and as its channel takes it apart.
+const channelTimes = 3
+
+// channel hands a request, untouched, to the handler that its channel declares for exactly this method and path. What is read
+// of its body counts in the memory of the scope.
 func (a *api) channel(x *exchange, r *http.Request, params []string) {
 	routes := a.channelRoutes(params[0], params[1])
 	if len(routes) == 0 {
@@ -17,12 +21,19 @@ func (a *api) channel(x *exchange, r *http.Request, params []string) {
 	var allowed []string
 	for _, route := range routes {
 		if route.Method == r.Method {
-			a.answerBy(route.Handler, x, r)
+			a.answerChannel(route.Handler, x, r)
 			return
 		}
 		allowed = append(allowed, route.Method)
 	}
 	a.wrongMethod(x, r, allowed...)
+}
+
+func (a *api) answerChannel(h http.Handler, x *exchange, r *http.Request) {
+	scope, _ := a.Scope(r) // a webhook may come without what tells whose it is
+	r, done := a.rt.In(scope).Counted(r, channelTimes)
+	defer done()
+	a.answerBy(h, x, r)
 }
 
 // channelRoutes finds what a channel declares for a path, in the order of its declaration.

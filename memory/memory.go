@@ -25,19 +25,28 @@ const (
 	Images   Use = "images"   // of a model's context, for one turn
 	Reads    Use = "reads"    // answers that are on their way to readers
 	Kept     Use = "kept"     // what may be let go at any time
+
+	Strangers Use = "strangers" // what is sent by who has not said who they are
+	Hashing   Use = "hashing"   // passwords that are derived
 )
 
 // Uses are all there are.
-var Uses = []Use{Bodies, Decoding, Work, Images, Reads, Kept}
+var Uses = []Use{Bodies, Decoding, Work, Images, Reads, Kept, Strangers, Hashing}
 
-// shareOf is the part of the budget that one holder may have: a quarter.
-const shareOf = 4
+// The parts of the budget. One holder may have a quarter of it, and all strangers together no more; one network of them has
+// half of that. The last eighth is for who holds little: those who hold much cannot shut everybody out.
+const (
+	shareOf   = 4
+	networkOf = 2
+	reserveOf = 8
+	littleOf  = 64
+)
 
 // Budget is how many bytes a process may hold. What it counts is an estimate of its callers; what is kept for later is let go
-// before anybody is refused, and counts in nobody's share. The empty holder, which is all there is where scopes are not used,
-// may have everything.
+// before anybody is refused, and counts in nobody's share. The empty holder, which is the process itself and all there is
+// where scopes are not used, may have everything.
 type Budget struct {
-	limit, share int64
+	limit, share, reserve, little int64
 
 	mu      sync.Mutex
 	shed    []func(n int64) // let go of what is kept
@@ -60,7 +69,10 @@ func New(limit int64) *Budget {
 	if limit <= 0 {
 		limit = Quarter()
 	}
-	return &Budget{limit: limit, share: max(1, limit/shareOf), holders: map[string]int64{}, uses: map[Use]int64{}, refused: map[Use]int64{}}
+	return &Budget{
+		limit: limit, share: max(1, limit/shareOf), reserve: limit / reserveOf, little: limit / littleOf,
+		holders: map[string]int64{}, uses: map[Use]int64{}, refused: map[Use]int64{},
+	}
 }
 
 // OnFull names what lets go of kept memory when there is no room: about so many bytes, by releasing grants.
@@ -94,22 +106,28 @@ func (b *Budget) Try(holder string, use Use, n int64) (*Grant, error) {
 // refused at once.
 func (b *Budget) Wait(ctx context.Context, holder string, use Use, n int64) (*Grant, error) {
 	g := &Grant{b: b, holder: holder, use: use}
-	if n > b.most(g) {
-		return g, b.refuse(use, ErrTooLarge)
+	return g, g.Await(ctx, n)
+}
+
+// Await takes more bytes when there is room for them. What one may never have is refused at once.
+func (g *Grant) Await(ctx context.Context, n int64) error {
+	b := g.b
+	if g.Size()+n > b.most(g) {
+		return b.refuse(g.use, ErrTooLarge)
 	}
 	if g.Grow(n) == nil {
-		return g, nil
+		return nil
 	}
 	w := b.line(g, n)
 	select {
 	case <-w.given:
-		return g, nil
+		return nil
 	case <-ctx.Done():
 	}
 	if b.leave(w) {
-		return g, ctx.Err()
+		return ctx.Err()
 	}
-	return g, nil // it was given in the same moment
+	return nil // it was given in the same moment
 }
 
 // Size is how many bytes the grant holds.
@@ -194,8 +212,11 @@ func (g *Grant) As(use Use) {
 
 // most is what a grant could ever hold.
 func (b *Budget) most(g *Grant) int64 {
-	if g.holder == "" || g.use == Kept {
+	switch {
+	case g.holder == "" || g.use == Kept:
 		return b.limit
+	case g.use == Strangers:
+		return b.share / networkOf
 	}
 	return b.share
 }
@@ -229,7 +250,24 @@ func (b *Budget) take(g *Grant, n int64) bool {
 
 // fits reports whether there is room; the lock is held.
 func (b *Budget) fits(g *Grant, n int64) bool {
-	return b.held+n <= b.limit && (g.use == Kept || b.holders[g.holder]+n <= b.most(g))
+	switch {
+	case b.held+n > b.reach(g, n):
+		return false
+	case g.use == Kept:
+		return true
+	case g.use == Strangers && b.uses[Strangers]+n > b.share:
+		return false
+	}
+	return b.holders[g.holder]+n <= b.most(g)
+}
+
+// reach is how far the budget may be filled with that; the lock is held.
+func (b *Budget) reach(g *Grant, n int64) int64 {
+	known := g.use != Kept && g.use != Strangers
+	if known && (g.holder == "" || b.holders[g.holder]+n <= b.little) {
+		return b.limit
+	}
+	return b.limit - b.reserve
 }
 
 func (b *Budget) refuse(use Use, err error) error {

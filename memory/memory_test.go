@@ -3,9 +3,11 @@ package memory_test
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,17 +34,89 @@ func TestAHolderHasAQuarterAtMost(t *testing.T) {
 		t.Errorf("a second grant beyond the share: %v", err)
 	}
 	take(t, b, "ada", memory.Bodies, 40)
-	for _, holder := range []string{"bob", "eve", "joe"} {
+	for _, holder := range []string{"bob", "eve"} {
 		take(t, b, holder, memory.Work, 100)
 	}
+	take(t, b, "", memory.Work, 100)
 	if _, err := b.Try("zoe", memory.Work, 1); !errors.Is(err, memory.ErrFull) {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	g.Release()
 	g.Release()
-	take(t, b, "zoe", memory.Work, 60)
-	if s := b.Stats(); s.Held != 400 || s.Uses[memory.Work] != 360 || s.Uses[memory.Bodies] != 40 || s.Refused[memory.Work] != 2 || s.Refused[memory.Bodies] != 1 {
+	take(t, b, "zoe", memory.Work, 6)
+	if s := b.Stats(); s.Held != 346 || s.Uses[memory.Work] != 306 || s.Uses[memory.Bodies] != 40 || s.Refused[memory.Work] != 2 || s.Refused[memory.Bodies] != 1 {
 		t.Errorf("stats %+v", s)
+	}
+}
+
+// TestTheLastEighthIsForWhoHoldsLittle lets some take all they can, and others little.
+func TestTheLastEighthIsForWhoHoldsLittle(t *testing.T) {
+	b := memory.New(6400)
+	for _, holder := range []string{"bob", "eve", "joe"} {
+		take(t, b, holder, memory.Bodies, 1600)
+	}
+	take(t, b, "max", memory.Bodies, 800)
+	for _, greedy := range []string{"max", "bob"} {
+		if _, err := b.Try(greedy, memory.Work, 1); !errors.Is(err, memory.ErrFull) {
+			t.Errorf("%s has more: %v", greedy, err)
+		}
+	}
+	if _, err := b.Try("", memory.Kept, 1); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("kept in the reserve: %v", err)
+	}
+	if _, err := b.Try("net 192.0.2.1", memory.Strangers, 1); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("a stranger in the reserve: %v", err)
+	}
+	small := take(t, b, "ada", memory.Work, 60)
+	if _, err := b.Try("ada", memory.Work, 41); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("ada has much of the reserve: %v", err)
+	}
+	take(t, b, "ada", memory.Work, 40)
+	take(t, b, "", memory.Hashing, 700)
+	small.Release()
+	take(t, b, "zoe", memory.Work, 60)
+}
+
+// TestStrangersHaveOneShareTogether counts by network, and all of them.
+func TestStrangersHaveOneShareTogether(t *testing.T) {
+	b := memory.New(800)
+	take(t, b, "net a", memory.Strangers, 100)
+	if _, err := b.Try("net a", memory.Strangers, 1); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("more of one network: %v", err)
+	}
+	if _, err := b.Try("net b", memory.Strangers, 101); !errors.Is(err, memory.ErrTooLarge) {
+		t.Errorf("more than one network may have: %v", err)
+	}
+	g := take(t, b, "net b", memory.Strangers, 100)
+	if _, err := b.Try("net c", memory.Strangers, 1); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("more of strangers: %v", err)
+	}
+	g.Release()
+	take(t, b, "net c", memory.Strangers, 100)
+	take(t, b, "ada", memory.Work, 200)
+}
+
+// TestReadingTakesWhatArrives reads with a grant, to the end and until there is no room.
+func TestReadingTakesWhatArrives(t *testing.T) {
+	b := memory.New(1 << 20)
+	for _, announced := range []int64{-1, 3, 5000, 1 << 40} {
+		g := take(t, b, "ada", memory.Bodies, 0)
+		text := strings.Repeat("x", 5000)
+		all, err := memory.ReadAll(memory.Count(t.Context(), io.NopCloser(strings.NewReader(text)), g, 2), announced)
+		if err != nil || string(all) != text || g.Size() != 10000 {
+			t.Errorf("announced %d: %d bytes, %v, %d held", announced, len(all), err, g.Size())
+		}
+		g.Release()
+	}
+	held := take(t, b, "ada", memory.Work, 1<<18-1000)
+	g := take(t, b, "ada", memory.Bodies, 0)
+	_, err := memory.ReadAll(memory.Count(t.Context(), io.NopCloser(strings.NewReader(strings.Repeat("x", 5000))), g, 2), -1)
+	if !errors.Is(err, memory.ErrFull) || g.Size() > 1000 {
+		t.Errorf("without room: %v, %d held", err, g.Size())
+	}
+	time.AfterFunc(50*time.Millisecond, held.Release)
+	if all, err := memory.ReadAll(memory.Count(t.Context(), io.NopCloser(strings.NewReader("later")), g, 500), -1); err != nil || string(all) != "later" {
+		t.Errorf("with room a moment later: %q, %v", all, err)
 	}
 }
 
@@ -65,9 +139,9 @@ func TestWhatIsKeptMakesRoom(t *testing.T) {
 		}
 	})
 	for range 4 {
-		kept = append(kept, take(t, b, "ada", memory.Kept, 90))
+		kept = append(kept, take(t, b, "ada", memory.Kept, 85))
 	}
-	if _, err := b.Try("ada", memory.Kept, 90); !errors.Is(err, memory.ErrFull) {
+	if _, err := b.Try("ada", memory.Kept, 85); !errors.Is(err, memory.ErrFull) {
 		t.Errorf("keeping more: %v", err)
 	}
 	take(t, b, "ada", memory.Work, 100)

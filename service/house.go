@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/audit"
@@ -31,6 +32,7 @@ type house struct {
 	outbox   *mail.Outbox
 	accounts *account.Accounts
 	spaces   *workspace.Workspaces
+	memory   *memory.Budget    // nil: rooms have their own
 	projects *project.Projects // nil for who only looks after accounts and keys
 
 	keys sync.Mutex                  // held while the key ring changes
@@ -85,7 +87,7 @@ func (h *house) openAccounts(ctx context.Context) (err error) {
 		Platform: h.surfaces[0].url.String(), Printed: h.develops(), Strict: h.strict(), Scrypt: c.Scrypt,
 		Idle: c.SessionIdle, Absolute: c.SessionAbsolute, Fresh: c.SessionReauth, MaxSessions: c.SessionMax,
 		AdminIdle: c.SessionAdminIdle, AdminAbsolute: c.SessionAdminAbsolute,
-		Hold: c.RetentionHold, Keep: c.RetentionSessions, Log: h.log,
+		Hold: c.RetentionHold, Keep: c.RetentionSessions, Memory: h.memory, Log: h.log,
 	})
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	n := &node{failed: db.Failed(), house: &house{
-		config: s.config, surfaces: s.config.surfaces(s.port()), log: s.log, scrubber: s.scrubber, db: db,
+		config: s.config, surfaces: s.config.surfaces(s.port()), log: s.log, scrubber: s.scrubber, db: db, memory: s.memory,
 	}}
 	defer func() {
 		if err != nil {

@@ -21,7 +21,7 @@ func (s *server) public(n *node) http.Handler {
 		}),
 		CookieDomain: s.config.CookieDomain, Trusted: s.config.TrustedProxies, Development: n.develops(),
 		MailOff: !n.outbox.Enabled(), Absolute: s.config.SessionAbsolute, Observe: s.metrics.answered, Log: n.log,
-		Health: s.health, Rotate: n.rotateAside,
+		Memory: s.memory, Health: s.health, Rotate: n.rotateAside,
 		Node: publicNode(nodeIn(s.config.DataDir)),
 	})
 	return n.gateway

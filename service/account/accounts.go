@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
@@ -56,6 +57,8 @@ type Config struct {
 	Hold time.Duration
 	// Keep is how long ended sessions and used tokens stay. Defaults to 30 days.
 	Keep time.Duration
+	// Memory is what deriving passwords and passing deliveries on takes from. Defaults to a budget of its own.
+	Memory *memory.Budget
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 	// Log is told what no caller can be told. Defaults to slog.Default().
@@ -79,6 +82,9 @@ func (c *Config) setDefaults() {
 		if *d.to == 0 {
 			*d.to = d.is
 		}
+	}
+	if c.Memory == nil {
+		c.Memory = memory.New(0)
 	}
 	if c.MaxSessions == 0 {
 		c.MaxSessions = 50
@@ -119,7 +125,7 @@ func New(c Config) (*Accounts, error) {
 		return nil, err
 	}
 	return &Accounts{
-		Config: c, db: c.DB, hasher: newHasher(c.Scrypt, c.Log), github: client,
+		Config: c, db: c.DB, hasher: newHasher(c.Scrypt, c.Memory, c.Log), github: client,
 		emails: c.Secrets.Derive("throttle e-mail"), box: c.Secrets.Box("account token"), courier: newCourier(c.Secrets.Box("provider delivery")),
 	}, nil
 }

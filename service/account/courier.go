@@ -187,6 +187,11 @@ func (r *round) try(ctx context.Context, d dispatch) error {
 	if d.kind == forApproval {
 		return r.approve(ctx, d)
 	}
+	room, err := r.deliveryRoom(ctx, d.bytes)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	defer room.Release()
 	p, err := r.unpack(ctx, d)
 	if err != nil {
 		return err

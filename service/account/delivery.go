@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/audit"
 )
@@ -29,6 +31,11 @@ func (a *Accounts) Delivery(ctx context.Context, provider string, h http.Header,
 	if !deliveryID.MatchString(id) {
 		return false, fault.Invalid("X-GitHub-Delivery is not an id.")
 	}
+	room, err := a.deliveryRoom(ctx, int64(len(body)))
+	if err != nil {
+		return false, err
+	}
+	defer room.Release()
 	e, err := github.ParseEvent(h.Get("X-GitHub-Event"), body)
 	if err != nil {
 		return false, err
@@ -54,6 +61,20 @@ func (a *Accounts) Delivery(ctx context.Context, provider string, h http.Header,
 		a.wakeCourier()
 	}
 	return duplicate, err
+}
+
+// deliveryTimes is what a delivery takes beside its body: parsed, sealed, and as text on its way to the database or back.
+const deliveryTimes = 5
+
+// deliveryRoom takes memory for a delivery that was believed. It is the service's own: whoever sent it is known.
+func (a *Accounts) deliveryRoom(ctx context.Context, n int64) (*memory.Grant, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	room, err := a.Memory.Wait(ctx, "", memory.Bodies, min(deliveryTimes*n, a.Memory.Limit()))
+	if err != nil {
+		return nil, fault.New(Busy, "Too many deliveries at this moment.", "Try again shortly.").After(time.Second)
+	}
+	return room, nil
 }
 
 // believe refuses a delivery that the provider did not sign. It says nothing of why, whether or not there is an app.

@@ -35,6 +35,7 @@ type dispatch struct {
 	account      string // that waits for an approval
 	event        string
 	installation int64
+	bytes        int64 // of its body
 	attempt      int64 // the fence: the next claim raises it
 	created      time.Time
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/crypto/scrypt"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 )
 
 // Bounds of deriving: what runs at once is memory, what waits is time.
@@ -25,6 +26,7 @@ const (
 // derivation.
 type hasher struct {
 	cost    Scrypt
+	memory  *memory.Budget
 	dummy   phc // of a password nobody has
 	turns   turns
 	count   atomic.Int64
@@ -32,9 +34,13 @@ type hasher struct {
 	log     *slog.Logger
 }
 
-func newHasher(cost Scrypt, log *slog.Logger) *hasher {
-	h := &hasher{cost: cost, dummy: phc{cost: cost}, derived: func(Scrypt) {}, log: log}
-	h.turns = turns{slots: min(max(1, runtime.GOMAXPROCS(0)-1), maxSlots), waiters: maxWaiters, patience: maxWait}
+// hashingOf is the part of the memory that deriving may take.
+const hashingOf = 8
+
+func newHasher(cost Scrypt, m *memory.Budget, log *slog.Logger) *hasher {
+	h := &hasher{cost: cost, memory: m, dummy: phc{cost: cost}, derived: func(Scrypt) {}, log: log}
+	slots := max(1, min(int64(runtime.GOMAXPROCS(0)-1), maxSlots, m.Limit()/hashingOf/cost.bytes()))
+	h.turns = turns{slots: int(slots), waiters: maxWaiters, patience: maxWait}
 	// Chance instead of a derivation: nobody has a password of this hash, and comparing with it costs what every other
 	// comparison costs. A start that derived one would take the memory of one.
 	_, _ = rand.Read(h.dummy.salt[:])
@@ -48,7 +54,7 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	defer h.turns.leave()
-	p, err := h.derive(password)
+	p, err := h.derive(ctx, password)
 	return p.String(), err
 }
 
@@ -67,7 +73,7 @@ func (h *hasher) verify(ctx context.Context, stored, password string) (right, st
 		return false, false, err
 	}
 	defer h.turns.leave()
-	got, err := h.run(password, p.salt[:], p.cost)
+	got, err := h.run(ctx, password, p.salt[:], p.cost)
 	if err != nil {
 		return false, false, err
 	}
@@ -75,15 +81,23 @@ func (h *hasher) verify(ctx context.Context, stored, password string) (right, st
 	return same && known, p.cost != h.cost, nil
 }
 
-func (h *hasher) derive(password string) (phc, error) {
+func (h *hasher) derive(ctx context.Context, password string) (phc, error) {
 	p := phc{cost: h.cost}
 	_, _ = rand.Read(p.salt[:]) // never fails
-	hash, err := h.run(password, p.salt[:], p.cost)
+	hash, err := h.run(ctx, password, p.salt[:], p.cost)
 	copy(p.hash[:], hash)
 	return p, err
 }
 
-func (h *hasher) run(password string, salt []byte, cost Scrypt) ([]byte, error) {
+// run derives when there is memory for it. What others hold does not keep people out: it takes what is kept for small needs.
+func (h *hasher) run(ctx context.Context, password string, salt []byte, cost Scrypt) ([]byte, error) {
+	waiting, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	room, err := h.memory.Wait(waiting, "", memory.Hashing, min(cost.bytes(), h.memory.Limit()))
+	if err != nil {
+		return nil, errBusy()
+	}
+	defer room.Release()
 	h.count.Add(1)
 	h.derived(cost)
 	return scrypt.Key([]byte(password), salt, 1<<cost.LogN, cost.R, cost.P, hashSize)

@@ -13,6 +13,9 @@ type Scrypt struct {
 	LogN, R, P int
 }
 
+// bytes is the memory that deriving takes.
+func (s Scrypt) bytes() int64 { return int64(128*s.R) * int64(1<<s.LogN+s.P) }
+
 // DefaultScrypt is one of five settings that are equally strong, with the memory that a small machine has.
 var DefaultScrypt = Scrypt{LogN: 15, R: 8, P: 3}
 

@@ -3,11 +3,12 @@ package account
 import (
 	"log/slog"
 	"strings"
+	"svc.dev/svc/memory"
 	"testing"
 )
 
 func TestADerivedPasswordIsReadExactlyAsItIsWritten(t *testing.T) {
-	h := newHasher(Scrypt{10, 1, 1}, slog.Default())
+	h := newHasher(Scrypt{10, 1, 1}, memory.New(0), slog.Default())
 	stored, err := h.hash(t.Context(), "correct horse")
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +27,7 @@ func TestADerivedPasswordIsReadExactlyAsItIsWritten(t *testing.T) {
 // A planted record must neither panic nor choose how much is allocated, and opens for nobody.
 func TestAPlantedRecordIsNoPassword(t *testing.T) {
 	salt, hash := strings.Repeat("A", 22), strings.Repeat("A", 43)
-	h := newHasher(Scrypt{10, 1, 1}, slog.New(slog.DiscardHandler))
+	h := newHasher(Scrypt{10, 1, 1}, memory.New(0), slog.New(slog.DiscardHandler))
 	for name, stored := range map[string]string{
 		"ln=40": "$scrypt$ln=40,r=8,p=1$" + salt + "$" + hash, "ln=9": "$scrypt$ln=9,r=8,p=1$" + salt + "$" + hash,
 		"r=0": "$scrypt$ln=10,r=0,p=1$" + salt + "$" + hash, "p=17": "$scrypt$ln=10,r=1,p=17$" + salt + "$" + hash,

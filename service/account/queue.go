@@ -38,7 +38,7 @@ func (a *Accounts) claim(ctx context.Context, n int) (all []dispatch, err error)
 			ORDER BY next_at, created_at LIMIT $3`+skip+`)
 			UPDATE dispatches SET attempts = attempts + 1, next_at = $2
 			WHERE (provider, delivery, workspace) IN (SELECT provider, delivery, workspace FROM due)
-			RETURNING provider, delivery, workspace, kind, scope, account, event, installation, attempts, created_at`,
+			RETURNING provider, delivery, workspace, kind, scope, account, event, installation, bytes, attempts, created_at`,
 			now.UnixMilli(), now.Add(passLease).UnixMilli(), n)
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ func (a *Accounts) claim(ctx context.Context, n int) (all []dispatch, err error)
 		for rows.Next() {
 			var d dispatch
 			var created int64
-			err := rows.Scan(&d.provider, &d.delivery, &d.workspace, &d.kind, &d.scope, &d.account, &d.event, &d.installation, &d.attempt, &created)
+			err := rows.Scan(&d.provider, &d.delivery, &d.workspace, &d.kind, &d.scope, &d.account, &d.event, &d.installation, &d.bytes, &d.attempt, &created)
 			if err != nil {
 				return err
 			}

@@ -52,12 +52,18 @@ func subject(e github.Event) string {
 	return GitHub + ":" + strings.ToLower(strings.Replace(e.Repository, "/", ":", 1)) + ":" + strconv.FormatInt(e.Number, 10)
 }
 
+// deliveryTimes is what a delivery takes beside its body, which the gateway may hold in this process: read again, and taken
+// apart.
+const deliveryTimes = 3
+
 // deliver takes what the gateway passes on of the service's own webhook. The path is none that anybody outside can ask for,
 // and the actor tells that it was the gateway's own doing.
 func (e *Engine) deliver(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodPost || claims(r).Actor != scope.Channel(GitHub) {
 		return fault.New(fault.RouteNotFound, "No route for "+r.Method+" "+r.URL.Path+".", "")
 	}
+	r, done := e.Runtime.In(claims(r).Scope).Counted(r, deliveryTimes)
+	defer done()
 	e.gitHub.ServeHTTP(w, r)
 	return nil
 }

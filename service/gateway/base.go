@@ -364,6 +364,7 @@ func (x *exchange) channel(at place) error {
 	if err != nil {
 		return err
 	}
+	x.count(x.stranger())
 	x.r.Body = http.MaxBytesReader(nil, x.r.Body, most)
 	parsed, _ := scope.Parse(at.scope) // it was parsed before
 	return x.forward(errand{

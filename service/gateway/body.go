@@ -2,13 +2,11 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"io"
 	"mime"
-	"net/http"
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/strictjson"
 )
 
@@ -32,6 +30,9 @@ func (x *exchange) decode(into any, limits ...limit) error {
 	if err != nil {
 		return err
 	}
+	if err := x.afford(memory.Decoded(body)); err != nil {
+		return err
+	}
 	return strictjson.Decode(body, into)
 }
 
@@ -49,20 +50,14 @@ func (x *exchange) body(want string, limits ...limit) ([]byte, error) {
 	if err := x.checkType(want); err != nil {
 		return nil, err
 	}
-	most := max(x.most, maxBody)
-	if x.r.ContentLength > int64(most) {
+	most := int64(max(x.most, maxBody))
+	if x.r.ContentLength > most {
 		return nil, tooLarge(most)
 	}
-	// Who dribbles a body keeps no worker for long.
-	patience := http.NewResponseController(x.out)
-	_ = patience.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(nil, x.r.Body, int64(most)))
-	_ = patience.SetReadDeadline(time.Time{})
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return nil, tooLarge(most)
-	}
+	x.count(x.party())
+	body, err := x.whole(most)
 	if err != nil {
-		return nil, fault.Invalid("The body could not be read.").Because(err)
+		return nil, err
 	}
 	for _, count := range limits {
 		if err := count(x.ctx()); err != nil {
@@ -92,6 +87,6 @@ func plainText(params map[string]string) bool {
 	return true
 }
 
-func tooLarge(most int) error {
+func tooLarge(most int64) error {
 	return fault.New(fault.BodyTooLarge, "The body is too large.", "").With("limit", most)
 }

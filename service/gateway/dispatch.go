@@ -3,9 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -51,15 +49,9 @@ func (x *exchange) delivery() (body []byte, release func(), err error) {
 	if release, err = x.slot(); err != nil {
 		return nil, release, err
 	}
-	patience := http.NewResponseController(x.out)
-	_ = patience.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, err = io.ReadAll(http.MaxBytesReader(nil, x.r.Body, maxDelivery))
-	_ = patience.SetReadDeadline(time.Time{})
-	if _, long := errors.AsType[*http.MaxBytesError](err); long {
-		return nil, release, tooLarge(maxDelivery)
-	}
-	if err != nil {
-		return nil, release, fault.Invalid("The body could not be read.").Because(err)
+	x.count(x.stranger())
+	if body, err = x.whole(maxDelivery); err != nil {
+		return nil, release, err
 	}
 	return body, release, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 )
@@ -34,6 +35,7 @@ type exchange struct {
 	who    *account.Who
 
 	elevated bool          // who is signed in has the authority of the staff here
+	room     *memory.Grant // of what the request brings; nil: it takes none
 	view     *account.View // the staff look as the customer that who is; nil: who is who they are
 }
 
@@ -72,6 +74,7 @@ func (g *Gateway) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 
 // serve finds the surface and what is asked of it. A panic is an answer too.
 func (x *exchange) serve() {
+	defer func() { x.room.Release() }()
 	defer func() {
 		if v := recover(); v == http.ErrAbortHandler {
 			panic(v) // half an answer is broken off, so that the client knows

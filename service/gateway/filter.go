@@ -41,7 +41,7 @@ func (f *filter) WriteHeader(status int) {
 		f.refuseEnded()
 		return
 	}
-	if because := f.in.tooLarge(); because != nil {
+	if because := f.in.beyond(); because != nil {
 		f.refuse(because)
 		return
 	}

@@ -66,6 +66,7 @@ func (x *exchange) forward(e errand) error {
 		defer release()
 		go x.g.attend(ctx, end, e.watch)
 	}
+	x.countSigned(e.claims.Account)
 	in := x.take(e.hook)
 	defer in.leave()
 	r := x.r.Clone(ctx)

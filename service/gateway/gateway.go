@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/page"
@@ -59,6 +60,8 @@ type Config struct {
 	// within Farewell, each at a time of its own. Default to never and 10 seconds.
 	Stopping <-chan struct{}
 	Farewell time.Duration
+	// Memory is what bodies take from, and each party a share of it. Defaults to a budget of its own.
+	Memory *memory.Budget
 	// Node is what a probe is told of which process answers. Defaults to nothing.
 	Node string
 	// ProbePause is what lies between the two parts of a probe. Defaults to DefaultProbePause.
@@ -105,6 +108,9 @@ func New(c Config) *Gateway {
 func (c *Config) setDefaults() {
 	if c.Log == nil {
 		c.Log = slog.Default()
+	}
+	if c.Memory == nil {
+		c.Memory = memory.New(0)
 	}
 	if c.Observe == nil {
 		c.Observe = func(string, string, int, time.Duration) {}

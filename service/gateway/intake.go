@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 )
 
 // intake is the body of a request on its way to the runtime. It remembers why it could not be read: the runtime, and the way
@@ -73,22 +74,25 @@ func (in *intake) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fault is what the client did wrong; nil is nothing.
+// fault is why a body was not read; nil is nothing.
 func (in *intake) fault() *fault.Error {
-	if f := in.tooLarge(); f != nil || in.failed.Load() == nil {
+	if f := in.beyond(); f != nil || in.failed.Load() == nil {
 		return f
 	}
 	return fault.Invalid("The body cannot be read.")
 }
 
-// tooLarge is the refusal of a body that was longer than it may be, and nil for any other.
-func (in *intake) tooLarge() *fault.Error {
+// beyond is the refusal of a body that was longer than it may be, or that there is no memory for, and nil for any other.
+func (in *intake) beyond() *fault.Error {
 	err := in.failed.Load()
 	if err == nil {
 		return nil
 	}
 	if most, ok := errors.AsType[*http.MaxBytesError](*err); ok {
-		return fault.New(fault.BodyTooLarge, "The body is too large.", "").With("limit", most.Limit)
+		return fault.From(tooLarge(most.Limit))
+	}
+	if errors.Is(*err, memory.ErrFull) || errors.Is(*err, memory.ErrTooLarge) {
+		return fault.From(errFull(*err))
 	}
 	return nil
 }

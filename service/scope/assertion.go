@@ -24,7 +24,7 @@ const (
 	audience = "svc-runtime"
 	life     = 60 * time.Second
 	skew     = 30 * time.Second
-	maxHash  = 1 << 20 // of a body that is hashed in
+	MaxHash  = 1 << 20 // of a body that is hashed in, and held for that
 )
 
 // assertion is claims as they are signed, bound to one request.
@@ -111,7 +111,7 @@ func keyID(key ed25519.PublicKey) string {
 
 // hashBody is the hash of a body whose length is known and small, which is then whole again; else it is empty.
 func hashBody(r *http.Request) (string, error) {
-	if r.Body == nil || r.ContentLength <= 0 || r.ContentLength > maxHash {
+	if r.Body == nil || r.ContentLength <= 0 || r.ContentLength > MaxHash {
 		return "", nil
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, r.ContentLength+1))

@@ -192,7 +192,7 @@ func swap(s string, text []byte) string {
 // TestALargeBodyIsNotHeld passes a body on that is too long to be hashed, without reading it.
 func TestALargeBodyIsNotHeld(t *testing.T) {
 	p := newPair(t)
-	r := ask(strings.Repeat("x", maxHash+1))
+	r := ask(strings.Repeat("x", MaxHash+1))
 	before := r.Body
 	if err := p.Sign(r, ada); err != nil || r.Body != before {
 		t.Fatalf("the body was read: %v", err)

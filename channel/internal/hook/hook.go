@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"mime"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 )
 
 // Inbox is where a message goes. The context is that of the request.
@@ -173,11 +173,16 @@ func (h *hook) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > h.MaxBody {
 		return nil, tooLarge(h.MaxBody)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.MaxBody))
+	body, err := memory.ReadAll(http.MaxBytesReader(w, r.Body, h.MaxBody), r.ContentLength)
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge(e.Limit)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, memory.ErrTooLarge):
+		return nil, tooLarge(h.MaxBody)
+	case errors.Is(err, memory.ErrFull):
+		return nil, fault.NotAvailable("busy").Because(err)
+	case err != nil:
 		return nil, NotJSON(errors.New("the body ended early")).Because(err)
 	}
 	return body, nil

@@ -20,7 +20,9 @@ import (
 	"svc.dev/svc/channel/internal/hooktest"
 	"svc.dev/svc/channel/slack"
 	"svc.dev/svc/channel/webhook"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/httpapi"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/sqlstore"
@@ -330,4 +332,32 @@ func TestOnlyJSONIsRead(t *testing.T) {
 			t.Errorf("answered %d %s", w.Code, w.Body)
 		}
 	})
+}
+
+// TestABodyWithoutMemoryIsRefusedShortly holds all the memory there is: nothing is read, nothing is dispatched.
+func TestABodyWithoutMemoryIsRefusedShortly(t *testing.T) {
+	s := start(t, hooktest.Secrets)
+	held, err := s.Memory().Try("", memory.Work, s.Memory().Limit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	each(t, func(t *testing.T, from sender) {
+		w := s.send(t, from)
+		refused(t, w, http.StatusServiceUnavailable, fault.Unavailable)
+		if w.Header().Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+	})
+	held.Release()
+	each(t, func(t *testing.T, from sender) {
+		if w := s.send(t, from); w.Code != http.StatusAccepted {
+			t.Errorf("answered %d %s", w.Code, w.Body)
+		}
+		s.settled(t, from.instance)
+	})
+	for end := time.Now().Add(5 * time.Second); s.Memory().Used(memory.Bodies) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d bytes are held", s.Memory().Used(memory.Bodies))
+		}
+	}
 }
