@@ -744,6 +744,27 @@ func TestLongestImagePassesAndOneLongerIsRefused(t *testing.T) {
 	s.settles(t, path, 2)
 }
 
+// TestOnlyImagesAreShownInTheirPlace sends what says that it is an image, and what says that it is something else.
+func TestOnlyImagesAreShownInTheirPlace(t *testing.T) {
+	s := newServer(t, settings{})
+	const path = "/agents/tooluser/shown"
+	types := map[string]string{
+		"image/png": "inline", "image/jpeg": "inline", "image/gif": "inline", "image/webp": "inline", "image/avif": "inline", "Image/PNG": "inline", "image/png; x=y": "inline",
+		"image/svg+xml": "attachment", "text/html": "attachment", "application/pdf": "attachment", "": "attachment", "image/*": "attachment", "image/png, text/html": "attachment",
+		"image/png;": "inline", "text/html; image/png": "attachment", "application/xhtml+xml": "attachment", "x\ny": "attachment", "é": "attachment", "image/pngx": "attachment",
+	}
+	for sent, want := range types {
+		image, _ := json.Marshal(map[string]string{"type": "image", "data": "aGVsbG8=", "mimeType": sent})
+		got := s.do(t, "POST", path, strings.NewReader(`{"kind":"user","body":"","attachments":[`+string(image)+`]}`), "Content-Type", jsonType)
+		loaded := s.get(t, path+"/attachments/att_direct_"+decode[receipt](t, got.body).SubmissionID+"_0")
+		h := loaded.header
+		if loaded.status != 200 || loaded.body != "hello" || h.Get("Content-Disposition") != want || h.Get("X-Content-Type-Options") != "nosniff" ||
+			h.Get("Content-Security-Policy") != "sandbox" || h.Get("Cache-Control") != "private, max-age=31536000, immutable" {
+			t.Errorf("%q: %d %v", sent, loaded.status, h)
+		}
+	}
+}
+
 // many is a user's message with so many small images.
 func many(images int) string {
 	const image = `{"type":"image","mimeType":"image/png","data":"aGVsbG8="}`

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"svc.dev/svc"
@@ -64,7 +66,7 @@ func (in *instance) download(w http.ResponseWriter, r *http.Request, id string) 
 	h := w.Header()
 	h.Set("Content-Type", headerValue(found.MimeType))
 	h.Set("Content-Length", strconv.FormatInt(found.Blob.Size, 10))
-	h.Set("Content-Disposition", "inline")
+	h.Set("Content-Disposition", disposition(found.MimeType))
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	h.Set("Content-Security-Policy", "sandbox")
 	setSecure(h)
@@ -82,4 +84,14 @@ func headerValue(mimeType string) string {
 		}
 	}
 	return mimeType
+}
+
+// shown are the types that a browser shows in their place; all others it saves, whatever they say that they are.
+var shown = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
+
+func disposition(mimeType string) string {
+	if kind, _, err := mime.ParseMediaType(mimeType); err == nil && slices.Contains(shown, kind) {
+		return "inline"
+	}
+	return "attachment"
 }

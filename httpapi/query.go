@@ -97,7 +97,7 @@ func checkLive(q query) error {
 
 // parseUpdatesQuery refuses in the order of the contract. An agent's offset is one that it was given, to the letter.
 func parseUpdatesQuery(q query) (readQuery, error) {
-	asked := readQuery{live: q.first(live)}
+	asked := readQuery{live: q.first(live), cursor: q.first("cursor")}
 	if q.has("tail") {
 		return asked, fault.Invalid("updates take no tail.")
 	}

@@ -25,7 +25,7 @@ type reader struct {
 type manner struct {
 	missing func(svc.Stream) error                // there is no such stream
 	tag     func(svc.Stream, stream.Frame) string // of a page; nil: pages have none
-	cursor  bool                                  // live answers carry one
+	cursor  bool                                  // control frames carry one; a long-poll always does
 	mute    bool                                  // a long-poll in vain has no body; else it has an empty page
 	strict  bool                                  // an offset that the stream never gave out is refused
 }
@@ -122,9 +122,7 @@ func (rd *reader) longPoll(w http.ResponseWriter, r *http.Request, asked readQue
 		rd.failRead(w, r, err)
 		return
 	}
-	if rd.cursor {
-		w.Header().Set(stream.HeaderCursor, stream.Cursor(time.Now(), asked.cursor, rand.Int64N))
-	}
+	w.Header().Set(stream.HeaderCursor, stream.Cursor(time.Now(), asked.cursor, rand.Int64N))
 	if page.Next > asked.after || !rd.mute {
 		rd.writePage(w, asked, page)
 		return

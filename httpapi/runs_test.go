@@ -101,13 +101,23 @@ func TestRunOfAWorkflowThatIsGoneIsNotFound(t *testing.T) {
 }
 
 func TestCursorIsAheadOfTheOneSent(t *testing.T) {
-	s := newServer(t, settings{})
-	id := s.invoke(t, "trivial", "")
-	for _, sent := range []int64{0, 1 << 40} {
-		got := s.get(t, fmt.Sprintf("/runs/%s?offset=0_9&live=long-poll&cursor=%d", id, sent))
-		cursor, err := strconv.ParseInt(got.header.Get(stream.HeaderCursor), 10, 64)
-		if err != nil || cursor <= sent || sent > 0 && cursor > sent+180 {
-			t.Errorf("cursor %d sent, %d received, %v", sent, cursor, err)
+	s := newServer(t, settings{Config: httpapi.Config{LongPoll: 50 * time.Millisecond}})
+	s.prompt(t, "/agents/assistant/cursor", "n=1")
+	at := s.settles(t, "/agents/assistant/cursor", 1).Offset
+	for name, path := range map[string]string{
+		"a run":                 "/runs/" + s.invoke(t, "trivial", "") + "?offset=0_9",
+		"an agent, with news":   "/agents/assistant/cursor?view=updates&offset=-1",
+		"an agent, without any": "/agents/assistant/cursor?view=updates&offset=" + at,
+	} {
+		for _, sent := range []int64{0, 1 << 40} {
+			got := s.get(t, fmt.Sprintf("%s&live=long-poll&cursor=%d", path, sent))
+			cursor, err := strconv.ParseInt(got.header.Get(stream.HeaderCursor), 10, 64)
+			if err != nil || cursor <= sent || sent > 0 && cursor > sent+180 {
+				t.Errorf("%s: cursor %d sent, %d received, %v", name, sent, cursor, err)
+			}
+		}
+		if got := s.get(t, path); got.header.Get(stream.HeaderCursor) != "" {
+			t.Errorf("%s: a page that nobody waits for has a cursor", name)
 		}
 	}
 }
