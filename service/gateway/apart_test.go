@@ -89,7 +89,7 @@ func runApart(address string) (err error) {
 	if err != nil {
 		return err
 	}
-	engine.Declare(rt, "scripted/words")
+	declare(rt)
 	ended := make(chan error, 1)
 	go func() { ended <- rt.Run(ctx) }()
 	for rt.State() != svc.Serving {

@@ -62,6 +62,9 @@ func (f *filter) passes(name string) bool {
 	if f.hook {
 		return name != "Set-Cookie" && !ours(name) && (!banned(name) || name == "X-Accel-Buffering")
 	}
+	if name == resourcePolicy {
+		return f.x.isBase() // what the runtime shares is shared there alone
+	}
 	return slices.Contains(returned, name) || strings.HasPrefix(name, "Stream-")
 }
 

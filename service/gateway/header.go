@@ -11,13 +11,19 @@ var tokenPages = map[string]bool{
 	page.InvitationPath: true,
 }
 
+// resourcePolicy says whose pages may load an answer: below {base_url} everybody's, as far as they are let in, elsewhere our own.
+const resourcePolicy = "Cross-Origin-Resource-Policy"
+
 // secure sets what keeps a browser from doing more with an answer than is meant.
 func (x *exchange) secure() {
 	h := x.out.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", bare)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-site")
+	h.Set(resourcePolicy, "same-site")
+	if x.isBase() {
+		h.Set(resourcePolicy, "cross-origin")
+	}
 	// Not "no-referrer": a form would then send "Origin: null", which browsers without Sec-Fetch-Site are refused for.
 	h.Set("Referrer-Policy", "same-origin")
 	if tokenPages[x.r.URL.Path] {

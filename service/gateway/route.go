@@ -50,7 +50,7 @@ func (x *exchange) dispatch() {
 		x.fail(err)
 		return
 	}
-	if x.surface != Platform && strings.HasPrefix(x.r.URL.Path, "/v1/") {
+	if x.isBase() {
 		if err := x.base(); err != nil {
 			x.fail(err)
 		}
@@ -69,6 +69,11 @@ func (x *exchange) dispatch() {
 	if err := x.run(found); err != nil {
 		x.fail(err)
 	}
+}
+
+// isBase reports whether a request is one below {base_url}.
+func (x *exchange) isBase() bool {
+	return x.surface != Platform && strings.HasPrefix(x.r.URL.Path, "/v1/")
 }
 
 // find matches the path, and the method or else which methods there are.

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/ed25519"
 	"encoding/json"
 	"net/http"
@@ -62,11 +63,26 @@ func (s *scene) start(t testing.TB, apart bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine.Declare(rt, "scripted/words")
+	declare(rt)
 	accounttest.Run(t, rt.Run)
 	s.runtime = behind(t, rt, apart, s)
 	for rt.State() != svc.Serving {
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// declare gives a runtime what the product declares, and two workflows: one that ends at once, and one that does not by itself.
+func declare(rt *svc.Runtime) {
+	engine.Declare(rt, "scripted/words")
+	quick := svc.NewWorkflow("quick", func(context.Context, *svc.Work, struct{}) (map[string]bool, error) {
+		return map[string]bool{"ok": true}, nil
+	})
+	endless := svc.NewWorkflow("endless", func(ctx context.Context, w *svc.Work, _ struct{}) (struct{}, error) {
+		return struct{}{}, w.Sleep(ctx, 24*time.Hour)
+	})
+	for _, wf := range []*svc.Workflow{quick, endless} {
+		wf.Route, wf.Runs = svc.Open, svc.Open
+		rt.AddWorkflow(wf)
 	}
 }
 
