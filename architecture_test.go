@@ -46,7 +46,7 @@ var rooms = map[string][]string{
 	"service/page":       {},
 	"service/secret":     {"internal/sqldb", "fault"},
 	"service/audit":      {"internal/sqldb", "fault"},
-	"service/throttle":   {"internal/sqldb"},
+	"service/throttle":   {"internal/sqldb", "internal/front"},
 	"service/mail":       {"internal/sqldb"},
 	"service/workspace":  {"internal/sqldb", "service/scope", "service/strictjson", "service/audit", "service/mail", "service/throttle", "fault"},
 	"service/account": {"internal/sqldb", "service/scope", "service/strictjson", "service/secret", "service/audit", "service/throttle",

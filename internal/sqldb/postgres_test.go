@@ -3,6 +3,7 @@ package sqldb_test
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,10 +15,16 @@ import (
 )
 
 func TestEveryPostgresConnectionIsDurable(t *testing.T) {
-	address := sqldbtest.Postgres(t) + "&synchronous_commit=off"
-	db := open(t, address)
+	at, err := url.Parse(sqldbtest.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := at.Query()
+	q.Set("synchronous_commit", "off")
+	at.RawQuery = q.Encode()
+	db := open(t, at.String())
 	var durable, name string
-	err := db.Write(t.Context(), func(tx *sqldb.Tx) error {
+	err = db.Write(t.Context(), func(tx *sqldb.Tx) error {
 		return errors.Join(tx.QueryRow("SHOW synchronous_commit").Scan(&durable), tx.QueryRow("SHOW application_name").Scan(&name))
 	})
 	if err != nil || durable != "on" || name != "svc" {

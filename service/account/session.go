@@ -299,12 +299,3 @@ func (a *Accounts) Membership(ctx context.Context, account, address string) (m w
 	})
 	return m, found, err
 }
-
-// OwnerOf is the account that owns the workspace of a scope, which is neither suspended nor deleted.
-func (a *Accounts) OwnerOf(ctx context.Context, address string) (owner string, found bool, err error) {
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		owner, found, err = workspace.OwnerOf(tx, address)
-		return err
-	})
-	return owner, found, err
-}

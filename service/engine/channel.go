@@ -29,13 +29,16 @@ func gitHub(rt *svc.Runtime, log *slog.Logger) github.Config {
 // noSecret holds for nobody: no workspace can set a secret of its own yet.
 func noSecret(context.Context) ([][]byte, error) { return nil, nil }
 
-// inbox dispatches to the workspace of the claims that were let in.
+// inbox dispatches to the workspace of the claims that were let in, if there is room for more.
 type inbox struct{ rt *svc.Runtime }
 
 func (b inbox) Dispatch(ctx context.Context, agent, id string, p svc.Prompt) (svc.Prompted, error) {
 	c, ok := scope.From(ctx)
 	if !ok {
 		return svc.Prompted{}, fault.New(scope.InvalidScope, "The scope is not well formed.", "")
+	}
+	if err := admit(ctx); err != nil {
+		return svc.Prompted{}, err
 	}
 	return b.rt.In(c.Scope).Dispatch(ctx, agent, id, p)
 }

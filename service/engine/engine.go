@@ -67,9 +67,9 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	r = r.WithContext(scope.With(r.Context(), c))
-	if e.Admit != nil && admits(r) {
-		if err := e.Admit(r.Context(), c); err != nil {
+	r = r.WithContext(withAdmit(scope.With(r.Context(), c), e.Admit))
+	if admits(r) {
+		if err := admit(r.Context()); err != nil {
 			refuse(w, err)
 			return
 		}
@@ -87,11 +87,29 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.api.ServeHTTP(w, r)
 }
 
-// admits reports whether a request asks for work that would grow the workspace. To end work is none.
+// admits reports whether a request asks for work that would grow the workspace. To end work is none, and a webhook is asked
+// when its signature holds: before, strangers would learn how full a workspace is.
 func admits(r *http.Request) bool {
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	aborts := len(segments) == 5 && segments[1] == "agents" && segments[4] == "abort"
-	return r.Method == http.MethodPost && !aborts && r.URL.Path != CancelPath
+	return r.Method == http.MethodPost && !aborts && segments[1] != "channels" && r.URL.Path != GitHubPath && r.URL.Path != CancelPath
+}
+
+type admitKey struct{}
+
+// withAdmit carries the question whether work is admitted to where it is asked.
+func withAdmit(ctx context.Context, ask func(context.Context, scope.Claims) error) context.Context {
+	return context.WithValue(ctx, admitKey{}, ask)
+}
+
+// admit asks whether work is admitted for the claims that were let in.
+func admit(ctx context.Context) error {
+	ask, _ := ctx.Value(admitKey{}).(func(context.Context, scope.Claims) error)
+	if ask == nil {
+		return nil
+	}
+	c, _ := scope.From(ctx)
+	return ask(ctx, c)
 }
 
 // statuses are those of the refusals that are raised here.

@@ -79,7 +79,7 @@ func parseBase(path string) (place, error) {
 	if len(segments) == 0 || at.scope == "" {
 		return at, noPath(path)
 	}
-	if segments[0] == "channels" {
+	if segments[0] == channels {
 		return at.asChannel(segments[1:])
 	}
 	for _, shape := range shapes {
@@ -94,11 +94,21 @@ func parseBase(path string) (place, error) {
 
 // notThere is the answer for a scope that cannot be: that of a workspace which is not there, unless the path is no path.
 func notThere(segments []string, path string) error {
-	if strings.ContainsAny(path, "%;") && len(segments) > 0 {
+	switch {
+	case len(segments) > 0 && segments[0] == channels:
+		return noChannel()
+	case strings.ContainsAny(path, "%;") && len(segments) > 0:
 		return errPath()
 	}
 	return noWorkspace()
 }
+
+// channels is the segment below which webhooks come.
+const channels = "channels"
+
+// noChannel is the one answer for a webhook that nobody waits for, whatever of it is not there: the workspace, its account,
+// the channel, the path below it, or the method. Strangers learn nothing by asking.
+func noChannel() error { return fault.New(fault.RouteNotFound, "No such channel.", "") }
 
 func noWorkspace() error { return fault.New(workspaceNotFound, "There is no such workspace.", "") }
 
@@ -156,7 +166,7 @@ func decoded(segment string) (string, error) {
 
 func (at place) asChannel(segments []string) (place, error) {
 	if len(segments) < 2 || strings.ContainsAny(segments[0], "%;") {
-		return at, fault.New(fault.RouteNotFound, "No such channel.", "")
+		return at, noChannel()
 	}
 	at.channel, at.pattern, at.path = segments[0], "channels/{name}/…", "/channels/"+segments[0]
 	for _, segment := range segments[1:] {
@@ -336,18 +346,11 @@ func (x *exchange) bearer() (account.Bearer, error) {
 	return b, err
 }
 
-// channel lets a webhook through to its workspace: the channel's own check of the signature is the authentication.
+// channel lets a webhook through to its workspace: the channel's own check of the signature is the authentication. What is
+// refused before it is refused alike for a workspace that is there and one that is not.
 func (x *exchange) channel(at place) error {
-	gone := fault.New(fault.RouteNotFound, "No such channel.", "")
 	if at.scope == scope.Admin || x.surface != Agents {
-		return gone
-	}
-	owner, found, err := x.g.Accounts.OwnerOf(x.ctx(), at.scope)
-	if err != nil {
-		return err
-	}
-	if !found {
-		return gone
+		return noChannel()
 	}
 	if err := x.g.hooks.take(at.scope); err != nil {
 		return err
@@ -363,6 +366,13 @@ func (x *exchange) channel(at place) error {
 	defer release()
 	if err != nil {
 		return err
+	}
+	owner, found, err := x.g.Accounts.OwnerOf(x.ctx(), at.scope)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return noChannel()
 	}
 	x.count(x.stranger())
 	x.r.Body = http.MaxBytesReader(nil, x.r.Body, most)

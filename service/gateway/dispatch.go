@@ -26,8 +26,8 @@ const (
 
 // longDeliveries and commonDeliveries are those that are being read and stored in this process.
 var (
-	longDeliveries   = make(chan struct{}, 8)
-	commonDeliveries = make(chan struct{}, 128)
+	longDeliveries   = newSlots(8, 2)
+	commonDeliveries = newSlots(128, 16)
 )
 
 // slot lets a delivery into memory: nobody has proven anything yet, so all of them must not take much.
@@ -36,12 +36,12 @@ func (x *exchange) slot() (release func(), err error) {
 	if n := x.r.ContentLength; n < 0 || n > commonDelivery {
 		slots = longDeliveries
 	}
-	select {
-	case slots <- struct{}{}:
-		return func() { <-slots }, nil
-	case <-time.After(bodyTimeout / 2):
-		return func() {}, fault.New(account.Busy, "Too many deliveries at this moment.", "Try again shortly.").After(time.Second)
+	ctx, cancel := context.WithTimeout(x.ctx(), bodyTimeout/2)
+	defer cancel()
+	if release, ok := slots.take(ctx, x.source()); ok {
+		return release, nil
 	}
+	return func() {}, fault.New(account.Busy, "Too many deliveries at this moment.", "Try again shortly.").After(time.Second)
 }
 
 // delivery reads what the provider sends, and does not wait for it long.

@@ -171,7 +171,9 @@ func (x *exchange) envelope(status int, f *fault.Error) {
 		c.Meta = nil
 		body, _ = json.Marshal(map[string]content{"error": c})
 	}
-	x.out.Header().Set("Content-Type", "application/json")
+	h := x.out.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body))) // by whichever way the answer goes
 	x.out.WriteHeader(status)
 	if x.r.Method != http.MethodHead {
 		_, _ = x.out.Write(body) // who has gone needs no answer

@@ -45,6 +45,10 @@ func (f *filter) WriteHeader(status int) {
 		f.refuse(because)
 		return
 	}
+	if f.hook && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
+		f.refuse(fault.From(noChannel()))
+		return
+	}
 	f.sent = true
 	out := f.answer.Header()
 	for name, values := range f.head {

@@ -40,6 +40,7 @@ func (x *exchange) keepRest() {
 	patience := http.NewResponseController(x.out)
 	_ = patience.SetReadDeadline(time.Now().Add(restTimeout))
 	_, _ = io.CopyN(io.Discard, rest, maxBody)
+	x.r.Body, x.r.ContentLength, x.r.TransferEncoding = http.NoBody, 0, nil // nobody waits for what is gone
 	if rest.ended.Load() {
 		_ = patience.SetReadDeadline(time.Time{})
 	}

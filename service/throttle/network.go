@@ -1,6 +1,10 @@
 package throttle
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"svc.dev/svc/internal/front"
+)
 
 // Network is the part of an address that one party holds, by which every limit on addresses counts: an IPv6 /64, or the whole
 // of an IPv4. What is no address is a party of its own.
@@ -9,13 +13,5 @@ func Network(ip string) string {
 	if err != nil {
 		return ip
 	}
-	addr = addr.Unmap().WithZone("")
-	if addr.Is4() {
-		return addr.String()
-	}
-	prefix, err := addr.Prefix(64)
-	if err != nil {
-		return addr.String()
-	}
-	return prefix.String()
+	return front.Network(addr).String()
 }

@@ -470,13 +470,9 @@ func TestAnOwnerIsFoundOfWhatCanBeUsed(t *testing.T) {
 		expect := func(there, usable bool) {
 			t.Helper()
 			must(t, w.db.Read(t.Context(), func(tx *sqldb.Tx) error {
-				owner, found, err := workspace.OwnerOf(tx, s.in.Scope)
-				if err != nil || found != usable || usable && owner != s.owner.ID {
-					t.Errorf("owner %q, %v, %v", owner, found, err)
-				}
-				_, found, err = workspace.At(tx, s.in.Scope)
-				if err != nil || found != there {
-					t.Errorf("it is there: %v, %v", found, err)
+				at, found, err := workspace.At(tx, s.in.Scope)
+				if err != nil || found != there || (found && !at.Suspended) != usable || found && at.Owner != s.owner.ID {
+					t.Errorf("it is %+v, %v, %v", at, found, err)
 				}
 				_, found, err = workspace.Find(tx, s.owner.ID, s.in.Scope)
 				if err != nil || found != there {

@@ -20,6 +20,7 @@ var statuses = map[string]int{
 	fault.BodyTooLarge:         http.StatusRequestEntityTooLarge,
 	fault.UnsupportedMediaType: http.StatusUnsupportedMediaType,
 	fault.Unavailable:          http.StatusServiceUnavailable,
+	"storage_quota_exceeded":   http.StatusInsufficientStorage, // an inbox that is full
 }
 
 // NotJSON is a body that is no JSON.
