@@ -37,7 +37,10 @@ func (j *job) attend(ctx context.Context, cancel context.CancelCauseFunc, w gath
 		w.steady(func() {
 			ctx, done := rt.within(ctx)
 			defer done()
-			if tail, err := rt.store.Tail(ctx, j.lease.Stream); err == nil && tail.Aborted {
+			switch tail, err := rt.store.Tail(ctx, j.lease.Stream); {
+			case errors.Is(err, ErrNoStream):
+				j.end(ErrFenced) // it was erased
+			case err == nil && tail.Aborted:
 				cancel(errAborted)
 			}
 		})

@@ -243,6 +243,21 @@ func (fs *followers) shed(n int64) {
 	}
 }
 
+// forget lets go of what is kept of a stream that is no more. Its readers ask the store, and hear of it.
+func (fs *followers) forget(s Stream) {
+	fs.mu.Lock()
+	f := fs.rings[s]
+	fs.mu.Unlock()
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.forget()
+	f.closed = false
+	f.broadcast()
+}
+
 // trim drops the oldest. With readers one piece stays, whatever its size.
 func (f *followed) trim() {
 	most, least := idleBytes, 0

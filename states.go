@@ -92,6 +92,13 @@ func (s *states) remove(of Stream) *keptState {
 	return k
 }
 
+// forget lets go of what is kept of a stream that is no more.
+func (s *states) forget(of Stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(of)
+}
+
 // put keeps a state while there is room for it. Half of all memory may be kept.
 func (s *states) put(of Stream, head stream.Offset, state *conversation.State, tail *conversation.Tail) {
 	n := stateTimes*state.Bytes() + stateBytes

@@ -144,7 +144,8 @@ type Log interface {
 	// at most one signal; stop ends the watch and may be called twice.
 	Watch(t Topic) (wake <-chan struct{}, stop func())
 	// Drop erases all of a stream but its head, so that no offset is ever given out twice. Its work is gone with it, its
-	// holder is fenced, and its run is not found any more. Dropping what is not there is no error.
+	// holder is fenced, and its run is not found any more; who watches its head or its mark is told. Dropping what is not
+	// there is no error.
 	Drop(ctx context.Context, s Stream) error
 }
 

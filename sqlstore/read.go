@@ -164,6 +164,7 @@ reason = '', part = 0, messages = 0, open_from = -1, context_from = -1, bytes = 
 	})
 	if err == nil {
 		s.hub.signal(svc.Topic{Stream: a, Of: svc.Head})
+		s.hub.signal(svc.Topic{Stream: a, Of: svc.Mark})
 	}
 	return err
 }

@@ -55,6 +55,7 @@ var logLaw = []sentence{
 	recreatedConversationGoesOnBehindTheOldHead,
 	recreatedRunGoesOnBehindTheOldHead,
 	leaseOfADroppedStreamStaysStale,
+	dropWakesWhoReadsAndWhoWorks,
 }
 
 func unknownStreamIsNoStream(s *scene) {
@@ -613,6 +614,20 @@ func leaseOfADroppedStreamStaysStale(s *scene) {
 	s.fenced(old)
 	s.append(l, batch(1, "new"))
 	equal(s, "log", s.log(run(1)), []string{"new"})
+}
+
+func dropWakesWhoReadsAndWhoWorks(s *scene) {
+	for _, st := range []svc.Stream{run(1), conversation("42")} {
+		a := invocation(st)
+		if st.Kind == svc.KindAgent {
+			a = prompt(st, "s1")
+		}
+		s.hold(a)
+		head, mark := s.watch(st, svc.Head), s.watch(st, svc.Mark)
+		s.drop(st)
+		s.woken(head)
+		s.woken(mark)
+	}
 }
 
 func streams(leases []svc.Lease) []svc.Stream {
