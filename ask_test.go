@@ -2,14 +2,17 @@ package svc_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
+	"svc.dev/svc/workflow"
 )
 
 func types(events []map[string]any) string {
@@ -118,4 +121,92 @@ func TestFailedPromptIsAnErrorOfTheWorkflow(t *testing.T) {
 	run := n.await(t, "failing", n.invoke(t, "failing", nil))
 	expect(t, "type", run.Error.Type, "operation_failed")
 	expect(t, "message", run.Error.Message, "prompt failed: no")
+}
+
+// TestAToolInsideAPromptIsOnRecordBeforeItIsCalled looks at the run's events from inside the tool.
+func TestAToolInsideAPromptIsOnRecordBeforeItIsCalled(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		var n *node
+		var run atomic.Value
+		look := svc.NewTool("look", "", func(context.Context, struct{}) (string, error) {
+			return types(n.events(t, "looking", run.Load().(string))), nil
+		})
+		agent := &svc.Agent{Name: "t", Model: "scripted/test", Tools: []svc.Tool{look}}
+		n = start(t, address, declared("looking", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+			run.Store(w.RunID())
+			answer, err := svc.Ask(ctx, w, agent, "look")
+			return answer.Text, err
+		}), on(scripted.Choose(func(r model.Request) scripted.Turn {
+			if last := r.Messages[len(r.Messages)-1]; last.Role == model.RoleTool {
+				return scripted.Turn{scripted.Say(*last.Parts[0].Result.Content[0].Text)}
+			}
+			return scripted.Turn{scripted.Call("look", struct{}{})}
+		})))
+		ended := n.await(t, "looking", n.invoke(t, "looking", nil))
+		if seen := string(ended.Result); !strings.HasSuffix(seen, `message_end(assistant), tool_start\""`) {
+			t.Errorf("when the tool was called, the record was %s", seen)
+		}
+	})
+}
+
+// TestPromptInsideAWorkflowHeedsItsContext ends the context of prompts whose model, or tool, does not end: they fail, and fail
+// alike when the function runs again.
+func TestPromptInsideAWorkflowHeedsItsContext(t *testing.T) {
+	hang := svc.NewTool("hang", "", func(ctx context.Context, _ struct{}) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	agent := &svc.Agent{Name: "t", Model: "scripted/test", Tools: []svc.Tool{hang}}
+	var begun atomic.Int32
+	n := start(t, sqlite(t), declared("hasty", func(ctx context.Context, w *svc.Work, _ struct{}) ([]string, error) {
+		begun.Add(1)
+		var all []string
+		within := func(ask func(context.Context) error) {
+			ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			defer cancel()
+			all = append(all, fmt.Sprint(ask(ctx)))
+		}
+		within(func(ctx context.Context) error { _, err := svc.Ask(ctx, w, agent, "model"); return err })
+		within(func(ctx context.Context) error { _, err := svc.AskFor[sumOut](ctx, w, agent, "tool"); return err })
+		_ = w.Sleep(ctx, 20*time.Millisecond)
+		answer, err := svc.Ask(ctx, w, agent, "go on")
+		return append(all, answer.Text), err
+	}), func(c *svc.Config) { c.Park = time.Millisecond }, on(scripted.Choose(func(r model.Request) scripted.Turn {
+		switch *r.Messages[len(r.Messages)-1].Parts[0].Text {
+		case "model":
+			return scripted.Turn{scripted.Say("well "), scripted.Hang()}
+		case "tool":
+			return scripted.Turn{scripted.Call("hang", struct{}{})}
+		}
+		return scripted.Turn{scripted.Say("fine")}
+	})))
+	run := n.await(t, "hasty", n.invoke(t, "hasty", nil))
+	expect(t, "result", string(run.Result), `["context deadline exceeded","context deadline exceeded","fine"]`)
+	expect(t, "begun", begun.Load(), 2)
+}
+
+// TestPicturesOfToolsInsideAWorkflow are given to the model, and their bytes are not told.
+func TestPicturesOfToolsInsideAWorkflow(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		var calls atomic.Int32
+		agent := &svc.Agent{Name: "t", Model: "scripted/test", Tools: []svc.Tool{painter(&calls)}}
+		n := start(t, address, declared("painting", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+			answer, err := svc.Ask(ctx, w, agent, "paint")
+			return answer.Text, err
+		}), on(scripted.Choose(func(r model.Request) scripted.Turn {
+			if last := r.Messages[len(r.Messages)-1]; last.Role == model.RoleTool {
+				return scripted.Turn{scripted.Say(string(last.Parts[0].Result.Content[0].Image.Data))}
+			}
+			return scripted.Turn{scripted.Call("paint", struct{}{})}
+		})))
+		id := n.invoke(t, "painting", nil)
+		run := n.await(t, "painting", id)
+		expect(t, "status", run.Status, workflow.Completed)
+		if !strings.Contains(string(run.Result), "PNG painted") {
+			t.Errorf("the model was given %s", run.Result)
+		}
+		if told := fmt.Sprint(n.events(t, "painting", id)); !strings.Contains(told, "[image data omitted from event]") {
+			t.Errorf("told %s", told)
+		}
+	})
 }

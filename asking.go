@@ -1,279 +1,237 @@
 package svc
 
 import (
-	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
 
-	"svc.dev/svc/fault"
+	"svc.dev/svc/conversation"
 	"svc.dev/svc/model"
 	"svc.dev/svc/stream"
+	"svc.dev/svc/workflow"
 )
 
 // imageOmitted stands in events where a picture's bytes would.
 const imageOmitted = "[image data omitted from event]"
 
-// asking is one turn of a workflow's prompt.
-type asking struct {
-	o     *operation
+// operation is one prompt of a workflow on its way. It keeps the records of the run's dialogue as memories of the run, and
+// tells them as events.
+type operation struct {
+	w     *Work
+	th    *thread
+	id    string
 	began int64
+	model conversation.ModelName
 
-	reply   spoken
-	shown   json.RawMessage
-	started bool
-	block   model.EventType // of the part that grows
+	mu      sync.Mutex
+	turn    string // the one that is open, empty if none
+	turned  int64  // when it began
+	replies bool   // a reply is being told
+	thought strings.Builder
+	reply   json.RawMessage   // of the turn
+	told    []json.RawMessage // all messages
 }
 
-// listen plays a turn into the run's events. Errors that may pass are waited out; what a failed try told stays told.
-func (a *asking) listen() error {
-	for retries := 0; ; {
-		err := a.try()
-		switch {
-		case err == nil:
-			return nil
-		case a.o.w.ctx.Err() != nil:
-			return context.Cause(a.o.w.ctx)
-		case model.Retryable(err) && retries < maxModelRetries:
-			retries++
-			pauseErr := pause(a.o.w.ctx, a.o.w.rt.backoff(retries, model.RetryAfter(err)))
-			if pauseErr != nil {
-				return context.Cause(a.o.w.ctx)
-			}
-		default:
-			return modelFault(err)
-		}
+// add tells and keeps records.
+func (o *operation) add(records ...conversation.Record) error {
+	return o.record(records, func(all []workflow.Record) error { return o.w.writer.add(all...) })
+}
+
+// commit tells and keeps records, and makes all that was told durable.
+func (o *operation) commit(c Commit, records ...conversation.Record) error {
+	return o.record(records, func(all []workflow.Record) error { return o.w.writer.commit(c, all...) })
+}
+
+func (o *operation) record(records []conversation.Record, put func([]workflow.Record) error) error {
+	if len(records) == 0 {
+		return put(nil)
 	}
-}
-
-func (a *asking) try() error {
-	a.reply, a.started, a.block = spoken{Role: model.RoleAssistant}, false, ""
-	provider, request, err := a.request()
+	said, err := conversation.EncodeBatch(records)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errPoisoned, err)
 	}
-	for event, err := range provider.Turn(a.o.w.ctx, request) {
-		if err != nil {
-			return err
-		}
-		if err := a.hear(event, request); err != nil {
-			return err
-		}
-		if event.Type == model.Finished {
-			return nil
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.w.spend(records)
+	var events []workflow.Event
+	for _, r := range records {
+		if r.Public() {
+			events = append(events, o.tell(r)...)
 		}
 	}
-	return &model.Error{Class: model.Network, Message: "the reply ended without its end"}
+	return o.w.writer.all(workflow.KindEvent, events, []workflow.Memory{workflow.Said(said)}, put)
 }
 
-func (a *asking) request() (model.Provider, model.Request, error) {
-	o := a.o
-	name, id, err := model.Name(o.agent.Model)
-	if err != nil {
-		return nil, model.Request{}, err
-	}
-	if o.w.rt.config.Model == nil {
-		return nil, model.Request{}, fault.New("operation_failed", "prompt failed: no model provider is configured", "")
-	}
-	provider, err := o.w.rt.config.Model(o.w.ctx, o.w.job.lease.Stream.Scope, o.agent.Model)
-	if err != nil {
-		return nil, model.Request{}, err
-	}
-	o.name.Provider, o.name.ID = name, id
-	request := model.Request{
-		Model: id, System: o.agent.Instructions, MaxTokens: o.agent.MaxTokens, Reasoning: o.agent.Reasoning, Affinity: o.w.conversation(),
-	}
-	for _, m := range append(o.w.messages[:len(o.w.messages):len(o.w.messages)], o.messages...) {
-		request.Messages = append(request.Messages, model.Message(m))
-	}
-	for _, t := range o.agent.Tools {
-		request.Tools = append(request.Tools, model.Tool{Name: t.Name, Description: t.Description, Input: t.schema})
-	}
-	if o.form != nil {
-		request.Tools = append(request.Tools, model.Tool{Name: resultTool, Description: "Give your final result.", Input: o.form.source})
-	}
-	return provider, request, nil
+// event is an event of the operation, within its turn if one is open.
+func (o *operation) event(kind string, body any) workflow.Event {
+	return workflow.Event{Type: kind, Body: body, Within: &workflow.Within{
+		Conversation: o.w.conversation(), Session: "default", Operation: o.id, Turn: o.turn, Harness: "default",
+	}}
 }
 
-// hear adds an event to the reply and tells it.
-func (a *asking) hear(e model.Event, r model.Request) error {
-	if !a.started {
-		a.started = true
-		if err := a.o.tell("message_start", map[string]any{"message": a.message(nil, "stop")}); err != nil {
-			return err
-		}
+// write writes events of the operation itself.
+func (o *operation) write(memories []workflow.Memory, events ...workflow.Event) error {
+	return o.w.writer.all(workflow.KindEvent, events, memories, func(all []workflow.Record) error { return o.w.writer.add(all...) })
+}
+
+func (o *operation) begin() error {
+	return o.write(nil, o.event("operation_start", map[string]string{"operationKind": "prompt"}), o.event("agent_start", struct{}{}))
+}
+
+// end tells how the operation ended, with the memory of it.
+func (o *operation) end(m workflow.Memory) error {
+	o.turn = ""
+	body := map[string]any{"operationKind": "prompt", "durationMs": millis(o.w.rt.now()) - o.began, "isError": m.Error != nil}
+	var events []workflow.Event
+	if m.Error != nil {
+		body["error"] = map[string]string{"name": m.Error.Name, "message": m.Error.Message}
+	} else {
+		answer := o.answer()
+		body["result"], body["usage"] = answer, answer.Usage
+		events = append(events, o.event("agent_end", map[string]any{"messages": o.told}))
 	}
-	switch e.Type {
-	case model.TextDelta:
-		a.grow(e.Type, e.Text)
-		return a.o.tell("text_delta", map[string]string{"text": e.Text})
-	case model.ReasoningDelta:
-		return a.think(e)
-	case model.BlockEnd:
-		return a.endBlock(e.Signature)
-	case model.Called:
-		if err := a.endBlock(""); err != nil {
-			return err
-		}
-		call := *e.Call
-		if len(call.Input) == 0 {
-			call.Input = json.RawMessage("{}")
-		}
-		a.reply.Parts = append(a.reply.Parts, model.Part{Call: &call})
-	case model.Finished:
-		if err := a.endBlock(""); err != nil {
-			return err
-		}
-		return a.finish(*e.Finish, r)
+	return o.write([]workflow.Memory{m}, append(events, o.event("operation", body), o.event("idle", struct{}{}))...)
+}
+
+// tell is what readers are told of a record.
+func (o *operation) tell(r conversation.Record) []workflow.Event {
+	switch r.Type {
+	case conversation.UserMessage:
+		shown := encoded(map[string]any{"role": "user", "content": shownParts([]model.Part{model.Text(r.Text)}), "timestamp": r.At})
+		return append(o.openTurn(), o.whole(shown)...)
+	case conversation.AssistantStarted:
+		o.replies = true
+		return append(o.openTurn(), o.event("message_start", map[string]any{"message": o.said(nil, model.Usage{}, conversation.StopEnd)}))
+	case conversation.TextDelta:
+		return []workflow.Event{o.event("text_delta", map[string]string{"text": r.Text})}
+	case conversation.ReasoningStarted:
+		o.thought.Reset()
+		return []workflow.Event{o.event("thinking_start", struct{}{})}
+	case conversation.ReasoningDelta:
+		o.thought.WriteString(r.Text)
+		return []workflow.Event{o.event("thinking_delta", map[string]string{"delta": r.Text})}
+	case conversation.ReasoningCompleted:
+		return []workflow.Event{o.event("thinking_end", map[string]string{"content": o.thought.String()})}
+	case conversation.AssistantCompleted:
+		return o.completed(r)
+	case conversation.ResultsCommitted:
+		return o.results(r.Outcomes, r.At)
 	}
 	return nil
 }
 
-func (a *asking) grow(kind model.EventType, text string) {
-	n := len(a.reply.Parts)
-	if a.block != kind {
-		a.block = kind
-		if kind == model.TextDelta {
-			a.reply.Parts = append(a.reply.Parts, model.Text(text))
-		} else {
-			a.reply.Parts = append(a.reply.Parts, model.Part{Reasoning: &model.Reasoning{Text: text, Provider: a.o.name.Provider, Model: a.o.name.ID}})
-		}
-		return
-	}
-	if p := &a.reply.Parts[n-1]; p.Text != nil {
-		*p.Text += text
-	} else {
-		p.Reasoning.Text += text
-	}
-}
-
-func (a *asking) think(e model.Event) error {
-	if a.block != model.ReasoningDelta {
-		if err := a.o.tell("thinking_start", struct{}{}); err != nil {
-			return err
-		}
-	}
-	a.grow(e.Type, e.Text)
-	return a.o.tell("thinking_delta", map[string]string{"delta": e.Text})
-}
-
-func (a *asking) endBlock(signature string) error {
-	block := a.block
-	a.block = ""
-	if block != model.ReasoningDelta {
+// openTurn begins a turn unless one is open.
+func (o *operation) openTurn() []workflow.Event {
+	if o.turn != "" {
 		return nil
 	}
-	thought := a.reply.Parts[len(a.reply.Parts)-1].Reasoning
-	thought.Signature = signature
-	return a.o.tell("thinking_end", map[string]string{"content": thought.Text})
+	now := o.w.rt.now()
+	o.turn, o.turned, o.reply = o.w.rt.ids.next("turn_", now), millis(now), nil
+	return []workflow.Event{o.event("turn_start", map[string]string{"purpose": "agent"})}
 }
 
-func (a *asking) finish(f model.Finish, r model.Request) error {
-	addUsage(&a.o.usage, f.Usage)
-	a.shown = a.message(&f.Usage, string(f.Reason))
-	a.o.told = append(a.o.told, a.shown)
-	turn := map[string]any{
-		"purpose": "agent", "durationMs": millis(a.o.w.rt.now()) - a.began, "isError": false,
-		"request": map[string]any{
-			"providerId": a.o.name.Provider, "providerName": a.o.name.Provider, "requestedModel": r.Model, "api": a.o.name.Provider,
-		},
-		"response": map[string]any{
-			"output": map[string]any{"role": "assistant", "content": a.content()}, "usage": f.Usage, "finishReason": f.Reason,
-		},
-	}
-	if err := a.o.tell("turn", turn); err != nil {
-		return err
-	}
-	return a.o.tell("message_end", map[string]any{"message": a.shown})
+// whole tells the beginning and the end of a message that is whole at once.
+func (o *operation) whole(message json.RawMessage) []workflow.Event {
+	o.told = append(o.told, message)
+	body := map[string]any{"message": message}
+	return []workflow.Event{o.event("message_start", body), o.event("message_end", body)}
 }
 
-func (a *asking) calls() []model.ToolCall {
-	var calls []model.ToolCall
-	for _, p := range a.reply.Parts {
-		if p.Call != nil {
-			calls = append(calls, *p.Call)
+// completed tells the end of a reply, and of the tools that are called now. Of a reply that an earlier holder of the run began
+// nothing is told: its operation has ended.
+func (o *operation) completed(r conversation.Record) []workflow.Event {
+	if !o.replies {
+		return nil
+	}
+	o.replies = false
+	broken := r.Stop == conversation.StopError || r.Stop == conversation.StopAborted
+	parts := o.th.t.Last().Parts
+	o.reply = o.said(parts, *r.Usage, r.Stop)
+	o.told = append(o.told, o.reply)
+	events := []workflow.Event{
+		o.event("turn", map[string]any{
+			"purpose": "agent", "durationMs": millis(o.w.rt.now()) - o.turned, "isError": broken,
+			"request": map[string]any{
+				"providerId": o.model.Provider, "providerName": o.model.Provider, "requestedModel": o.model.ID, "api": o.model.Provider,
+			},
+			"response": map[string]any{
+				"output": map[string]any{"role": "assistant", "content": shownParts(parts)}, "usage": r.Usage, "finishReason": r.Stop,
+			},
+		}),
+		o.event("message_end", map[string]any{"message": o.reply}),
+	}
+	calls := 0
+	for _, p := range parts {
+		if p.Call == nil {
+			continue
+		}
+		if calls++; !broken {
+			events = append(events, o.event("tool_start", map[string]string{"toolName": p.Call.Name, "toolCallId": p.Call.ID}))
 		}
 	}
-	return calls
+	if calls == 0 {
+		events = append(events, o.endTurn([]json.RawMessage{}))
+	}
+	return events
 }
 
-// message is the reply as events show it.
-func (a *asking) message(usage *model.Usage, stop string) json.RawMessage {
-	if usage == nil {
-		usage = &model.Usage{}
+// results tells what the calls of a reply came to, and the end of its turn.
+func (o *operation) results(outcomes []conversation.Outcome, at int64) []workflow.Event {
+	events := o.openTurn()
+	var tools []workflow.Event
+	shown := []json.RawMessage{}
+	for _, out := range outcomes {
+		content := shownParts(out.Given())
+		message := encoded(map[string]any{
+			"role": "toolResult", "toolCallId": out.Call, "toolName": out.Name, "content": content, "isError": out.IsError, "timestamp": at,
+		})
+		shown = append(shown, message)
+		events = append(events, o.whole(message)...)
+		body := map[string]any{
+			"toolName": out.Name, "toolCallId": out.Call, "isError": out.IsError, "durationMs": 0, "result": map[string]any{"content": content},
+		}
+		if out.DurationMs != nil {
+			body["durationMs"] = *out.DurationMs
+		}
+		tools = append(tools, o.event("tool", body))
 	}
-	data, _ := stream.Encode(map[string]any{
-		"role": "assistant", "content": a.content(), "api": a.o.name.Provider, "provider": a.o.name.Provider, "model": a.o.name.ID,
-		"usage": usage, "stopReason": stop, "timestamp": a.began,
+	return append(append(events, tools...), o.endTurn(shown))
+}
+
+func (o *operation) endTurn(results []json.RawMessage) workflow.Event {
+	ended := o.event("turn_messages", map[string]any{"purpose": "agent", "message": o.reply, "toolResults": results})
+	o.turn = ""
+	return ended
+}
+
+// said is a reply as events show it.
+func (o *operation) said(parts []model.Part, usage model.Usage, stop conversation.StopReason) json.RawMessage {
+	return encoded(map[string]any{
+		"role": "assistant", "content": shownParts(parts), "api": o.model.Provider, "provider": o.model.Provider, "model": o.model.ID,
+		"usage": usage, "stopReason": stop, "timestamp": o.turned,
 	})
-	return data
 }
 
-func (a *asking) content() []map[string]any {
-	content := []map[string]any{}
-	for _, p := range a.reply.Parts {
-		switch {
-		case p.Text != nil:
-			content = append(content, map[string]any{"type": "text", "text": *p.Text})
-		case p.Reasoning != nil:
-			content = append(content, map[string]any{"type": "thinking", "thinking": p.Reasoning.Text})
-		case p.Call != nil:
-			content = append(content, map[string]any{"type": "toolCall", "id": p.Call.ID, "name": p.Call.Name, "arguments": p.Call.Input})
-		}
-	}
-	return content
-}
-
-func addUsage(sum *model.Usage, u model.Usage) {
-	sum.Input += u.Input
-	sum.Output += u.Output
-	sum.CacheRead += u.CacheRead
-	sum.CacheWrite += u.CacheWrite
-	sum.TotalTokens += u.TotalTokens
-	sum.Cost.Input += u.Cost.Input
-	sum.Cost.Output += u.Cost.Output
-	sum.Cost.CacheRead += u.Cost.CacheRead
-	sum.Cost.CacheWrite += u.Cost.CacheWrite
-	sum.Cost.Total += u.Cost.Total
-}
-
-// userEvent is a user's message as events show it.
-func userEvent(m spoken, at int64) json.RawMessage {
-	data, _ := stream.Encode(map[string]any{"role": "user", "content": blocksOf(m.Parts), "timestamp": at})
-	return data
-}
-
-// blocksOf are parts as events show them: the bytes of images are left out.
-func blocksOf(parts []model.Part) []map[string]any {
-	blocks := []map[string]any{}
+// shownParts are the parts of a message as events show them: the bytes of images are left out.
+func shownParts(parts []model.Part) []map[string]any {
+	shown := []map[string]any{}
 	for _, p := range parts {
 		switch {
 		case p.Text != nil:
-			blocks = append(blocks, map[string]any{"type": "text", "text": *p.Text})
+			shown = append(shown, map[string]any{"type": "text", "text": *p.Text})
 		case p.Image != nil:
-			blocks = append(blocks, map[string]any{"type": "image", "mimeType": p.Image.MimeType, "data": imageOmitted})
+			shown = append(shown, map[string]any{"type": "image", "mimeType": p.Image.MimeType, "data": imageOmitted})
+		case p.Reasoning != nil:
+			shown = append(shown, map[string]any{"type": "thinking", "thinking": p.Reasoning.Text})
+		case p.Call != nil:
+			shown = append(shown, map[string]any{"type": "toolCall", "id": p.Call.ID, "name": p.Call.Name, "arguments": p.Call.Input})
 		}
 	}
-	return blocks
+	return shown
 }
 
-// resultOf is a tool's answer, or its failure, for the model and for readers.
-func resultOf(c model.ToolCall, r ToolResult, err error, at int64) resulted {
-	result := &model.ToolResult{ID: c.ID, Name: c.Name, IsError: r.IsError || err != nil}
-	switch {
-	case err != nil:
-		result.Content = []model.Part{model.Text(toolError(err))}
-	case len(r.Content) > 0:
-		for _, b := range r.Content {
-			if b.Data != nil {
-				result.Content = append(result.Content, model.Part{Image: &model.Image{MimeType: b.MimeType, Data: b.Data}})
-			} else {
-				result.Content = append(result.Content, model.Text(b.Text))
-			}
-		}
-	default:
-		result.Content = []model.Part{model.Text(string(r.Output))}
-	}
-	shown, _ := stream.Encode(map[string]any{
-		"role": "toolResult", "toolCallId": c.ID, "toolName": c.Name, "content": blocksOf(result.Content), "isError": result.IsError, "timestamp": at,
-	})
-	return resulted{part: model.Part{Result: result}, shown: shown}
+func encoded(v any) json.RawMessage {
+	data, _ := stream.Encode(v) // texts and what the log has held before
+	return data
 }

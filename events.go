@@ -21,37 +21,32 @@ func newEvents(j *job) *events {
 
 // event adds an event and memories that belong to it.
 func (e *events) event(kind workflow.Kind, event workflow.Event, memories ...workflow.Memory) error {
+	return e.all(kind, []workflow.Event{event}, memories, func(records []workflow.Record) error { return e.add(records...) })
+}
+
+// all hands events, and memories that belong to them, to put.
+func (e *events) all(kind workflow.Kind, told []workflow.Event, memories []workflow.Memory, put func([]workflow.Record) error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	records, err := e.next(kind, event, memories)
+	var records []workflow.Record
+	for i, event := range told {
+		data, err := event.Encode(e.lease.Stream.ID, e.index+int64(i), e.rt.now())
+		if err != nil {
+			return fmt.Errorf("encode %s: %w: %w", event.Type, errPoisoned, err)
+		}
+		records = append(records, workflow.Record{Kind: kind, Data: data})
+	}
+	private, err := remembered(memories)
 	if err != nil {
 		return err
 	}
-	return e.add(records...)
+	e.index += int64(len(told))
+	return put(append(records, private...))
 }
 
 // last writes an event in the append that carries the Commit.
 func (e *events) last(event workflow.Event, c Commit) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	records, err := e.next(workflow.KindEvent, event, nil)
-	if err != nil {
-		return err
-	}
-	return e.commit(c, records...)
-}
-
-func (e *events) next(kind workflow.Kind, event workflow.Event, memories []workflow.Memory) ([]workflow.Record, error) {
-	data, err := event.Encode(e.lease.Stream.ID, e.index, e.rt.now())
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", event.Type, err)
-	}
-	records, err := remembered(memories)
-	if err != nil {
-		return nil, err
-	}
-	e.index++
-	return append([]workflow.Record{{Kind: kind, Data: data}}, records...), nil
+	return e.all(workflow.KindEvent, []workflow.Event{event}, nil, func(records []workflow.Record) error { return e.commit(c, records...) })
 }
 
 // memory adds private records.

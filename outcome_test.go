@@ -110,7 +110,7 @@ func picture(text string) svc.Prompt {
 }
 
 // TestWhatDoesNotAnswerIsNoOutcome lets everything fail for a while that work asks, one thing at a time: a prompt with a
-// picture, whose tool gives another, and a run whose step prompts end as if nothing had been.
+// picture, whose tool gives another, and a run that prompts in a step and asks end as if nothing had been.
 func TestWhatDoesNotAnswerIsNoOutcome(t *testing.T) {
 	for _, verb := range []string{"Read", "Input", "Append", "Put", "Get", "Get and read", "Admit", "Resolve", "Model"} {
 		t.Run(verb, func(t *testing.T) {
@@ -125,11 +125,15 @@ func TestWhatDoesNotAnswerIsNoOutcome(t *testing.T) {
 			})
 			store := &faulty{verb: verb}
 			var n *node
-			n = start(t, sqlite(t), declared("asking", func(ctx context.Context, w *svc.Work, _ struct{}) (bool, error) {
-				return svc.Step(ctx, w, "prompt", func(ctx context.Context) (bool, error) {
+			n = start(t, sqlite(t), declared("asking", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+				if _, err := svc.Step(ctx, w, "prompt", func(ctx context.Context) (bool, error) {
 					_, err := n.Prompt(ctx, "a", "inner", svc.Prompt{Message: conversation.Message{Kind: "user", Body: "x"}})
 					return err == nil, err
-				})
+				}); err != nil {
+					return "", err
+				}
+				answer, err := svc.Ask(ctx, w, agent, "paint")
+				return answer.Text, err
 			}), func(c *svc.Config) {
 				store.Store = c.Store
 				c.Store = store
@@ -156,11 +160,12 @@ func TestWhatDoesNotAnswerIsNoOutcome(t *testing.T) {
 				t.Errorf("updates: %s", got)
 			}
 			expect(t, "calls", calls.Load(), 1)
-			run := n.await(t, "asking", n.invoke(t, "asking", nil))
-			expect(t, "run", run.Status, workflow.Completed)
-			if left := store.left.Load(); left > 0 {
+			if left := store.left.Load(); left > 0 && verb != "Admit" {
 				t.Errorf("%s was not asked: %d failures are left", verb, left)
 			}
+			store.left.Store(2)
+			run := n.await(t, "asking", n.invoke(t, "asking", nil))
+			expect(t, "run", string(run.Result), `"seen"`)
 			if shown, err := json.Marshal(told); err != nil || bytes.Contains(shown, []byte("10.1.2.3")) {
 				t.Errorf("shown: %s %v", shown, err)
 			}
@@ -197,7 +202,7 @@ func (l *logged) has(text string) bool {
 	return strings.Contains(l.text.String(), text)
 }
 
-// TestPoisonedWorkIsGivenUp lets a model panic, at an agent's own turn and at a sub-agent's: it is tried as often
+// TestPoisonedWorkIsGivenUp lets a model panic, at an agent's own turn, a sub-agent's, and a workflow's: it is tried as often
 // as is allowed, ends as an internal error that the log names, and what waits behind it goes on.
 func TestPoisonedWorkIsGivenUp(t *testing.T) {
 	var panics atomic.Int32
@@ -217,7 +222,13 @@ func TestPoisonedWorkIsGivenUp(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		log := &logged{}
 		declare, configure := talking(provider, func(a *svc.Agent) { a.Agents = []*svc.Agent{sub} })
-		n := start(t, address, declare, configure, func(c *svc.Config) { c.MaxAttempts, c.Log = 2, slog.New(slog.NewTextHandler(log, nil)) })
+		n := start(t, address, func(rt *svc.Runtime) {
+			declare(rt)
+			declared("asking", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+				answer, err := svc.Ask(ctx, w, sub, "please panic")
+				return answer.Text, err
+			})(rt)
+		}, configure, func(c *svc.Config) { c.MaxAttempts, c.Log = 2, slog.New(slog.NewTextHandler(log, nil)) })
 		for id, prompt := range map[string]string{"own": "please panic", "task": "please delegate"} {
 			panics.Store(0)
 			poisoned := n.prompt(t, id, prompt)
@@ -238,6 +249,13 @@ func TestPoisonedWorkIsGivenUp(t *testing.T) {
 				t.Error("the log does not name the submission")
 			}
 		}
+		panics.Store(0)
+		id := n.invoke(t, "asking", nil)
+		run := n.await(t, "asking", id)
+		expect(t, "run", run.Status, workflow.Errored)
+		expect(t, "message", run.Error.Message, "Internal error.")
+		expect(t, "attempts", panics.Load(), 2)
+		expect(t, "named", log.has(id), true)
 	})
 }
 

@@ -38,7 +38,7 @@ func (s Scoped) Prompt(ctx context.Context, agent, id string, p Prompt) (Prompte
 }
 
 // Dispatch admits a message that a channel or a program sends. It shares the instance's queue with prompts, but its
-// settlement is not shown.
+// settlement is shown only if it was aborted.
 func (s Scoped) Dispatch(ctx context.Context, agent, id string, p Prompt) (Prompted, error) {
 	return s.deliver(ctx, agent, id, p, Dispatched)
 }
@@ -52,7 +52,7 @@ func (s Scoped) deliver(ctx context.Context, agent, id string, p Prompt, kind Su
 	}
 	found, err := s.Agent(ctx, agent)
 	if err != nil {
-		return Prompted{}, fmt.Errorf("find agent: %w", err)
+		return Prompted{}, err
 	}
 	if found == nil {
 		return Prompted{}, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", agent), "Check the name.")

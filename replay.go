@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/model"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
 )
@@ -37,8 +38,9 @@ type Work struct {
 	sleeps   int
 	values   int
 	asks     int
-	messages []spoken // of the run\'s own conversation
-	left     bool     // the function left: parked, or the node stops
+	dialogue *dialogue              // of the run's own conversation; nil until it is needed
+	usage    map[string]model.Usage // of each prompt
+	left     bool                   // the function left: parked, or the node stops
 	until    time.Time
 	broken   error // the definition does not fit
 }

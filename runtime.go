@@ -219,7 +219,11 @@ func (rt *Runtime) agent(ctx context.Context, scope, name, version string) (*Age
 	if rt.config.Resolve == nil {
 		return nil, nil
 	}
-	return rt.config.Resolve(ctx, scope, name, version)
+	a, err := rt.config.Resolve(ctx, scope, name, version)
+	if err != nil && asFault(err) == nil {
+		return nil, notAnswered("find agent", err)
+	}
+	return a, err
 }
 
 // Declares reports whether an agent is one that was declared in code, and lives as long as the Runtime.

@@ -18,11 +18,11 @@ type interruptedTool struct {
 }
 
 // settled writes records and the submission's end in one append, and gives the lease back if nothing waits behind it.
-func (th *thread) settled(records []conversation.Record, s conversation.Settlement) error {
+func (w *agentWork) settled(th *thread, records []conversation.Record, s conversation.Settlement) error {
 	s.Submission, s.Private = th.submission.ID, th.submission.Kind == Dispatched && s.Outcome != string(OutcomeAborted)
 	r := th.record(conversation.Settled)
 	r.Settlement = &s
-	return th.w.leaveWith(Commit{Settle: Outcome(s.Outcome), Release: true}, append(records, r)...)
+	return w.leaveWith(Commit{Settle: Outcome(s.Outcome), Release: true}, append(records, r)...)
 }
 
 // leaveWith commits what may give the lease back. Whoever is given it next may be told so before we are, and waits for the
@@ -31,8 +31,8 @@ func (w *agentWork) leaveWith(c Commit, records ...conversation.Record) error {
 	left := w.rt.states.leaving(w.job.lease.Stream)
 	defer left()
 	err := w.commitWith(c, records...)
-	if err == nil && w.log.next == nil {
-		w.rt.states.put(w.job.lease.Stream, w.log.head, w.state, w.form.tail)
+	if err == nil && w.writer.next == nil {
+		w.rt.states.put(w.job.lease.Stream, w.writer.head, w.state, w.form.tail)
 	}
 	return err
 }
@@ -57,11 +57,11 @@ func refusedCall(call conversation.Call, why string) conversation.Outcome {
 }
 
 // aborted settles a submission that was asked to stop.
-func (th *thread) aborted() error {
+func (w *agentWork) aborted(th *thread) error {
 	records, tools := th.unresolved("The call was aborted.")
 	const message = "The submission was aborted."
 	notice := th.notice(conversation.AbortedID(th.submission.ID), "submission_aborted", message, "aborted", tools)
-	return th.settled(append(records, notice), conversation.Settlement{
+	return w.settled(th, append(records, notice), conversation.Settlement{
 		Outcome: string(OutcomeAborted),
 		Error: &conversation.Error{
 			Name: "SvcError", Message: message, Type: "submission_aborted", Details: "It was stopped before a complete answer existed.",
@@ -117,17 +117,17 @@ func (w *agentWork) fail(th *thread, err error) error {
 	if f.Cause != nil {
 		w.rt.config.Log.Error("submission failed", "submission_id", th.submission.ID, "stream", w.job.lease.Stream, "error", f.Cause)
 	}
-	return th.settled(records, conversation.Settlement{Outcome: string(OutcomeFailed), Error: publicFailure(f)})
+	return w.settled(th, records, conversation.Settlement{Outcome: string(OutcomeFailed), Error: publicFailure(f)})
 }
 
 // giveUp settles the submission whose log cannot be read, and lets the conversation begin anew behind it: those that wait go
 // on, without what was said before.
 func (w *agentWork) giveUp(b Submission, unreadable error) error {
-	th := &thread{w: w, t: w.state.Root(), submission: b}
+	th := &thread{w: w.dialogue, t: w.state.Root(), submission: b}
 	forgotten := th.record(conversation.Compaction)
 	forgotten.Submission, forgotten.Text, forgotten.Kept = "", "What was said before can no longer be read.", []byte("{}")
 	w.rt.config.Log.Error("submission given up", "submission_id", b.ID, "stream", w.job.lease.Stream, "error", unreadable)
-	return th.settled([]conversation.Record{forgotten}, conversation.Settlement{
+	return w.settled(th, []conversation.Record{forgotten}, conversation.Settlement{
 		Outcome: string(OutcomeFailed), Error: publicFailure(fault.Unexpected(unreadable)),
 	})
 }

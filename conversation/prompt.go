@@ -116,13 +116,13 @@ func (e entry) said() model.Message {
 func (e entry) results() model.Message {
 	m := model.Message{Role: model.RoleTool}
 	for _, o := range e.Results {
-		m.Parts = append(m.Parts, model.Part{Result: &model.ToolResult{ID: o.Call, Name: o.Name, Content: o.given(), IsError: o.IsError}})
+		m.Parts = append(m.Parts, model.Part{Result: &model.ToolResult{ID: o.Call, Name: o.Name, Content: o.Given(), IsError: o.IsError}})
 	}
 	return m
 }
 
-// given is what the model gets of a result: its blocks, else its structured output as text.
-func (o Outcome) given() []model.Part {
+// Given is what the model gets of a result: its blocks, else its structured output as text.
+func (o Outcome) Given() []model.Part {
 	var parts []model.Part
 	for _, b := range o.Content {
 		if b.Attachment != nil {

@@ -1,5 +1,11 @@
 package conversation
 
+import (
+	"encoding/json"
+
+	"svc.dev/svc/model"
+)
+
 // Owed is what a thread needs next to answer its input.
 type Owed int
 
@@ -51,6 +57,26 @@ func (t *Thread) OpenBlock() string {
 		return ""
 	}
 	return t.reply.Parts[len(t.reply.Parts)-1].Kind
+}
+
+// Last is the last message as the model is given it.
+func (t *Thread) Last() (m model.Message) {
+	if n := len(t.entries); n > 0 {
+		m = t.entries[n-1].message()
+	}
+	return m
+}
+
+// Output is what a tool gave whose results are the last that was said; nil if it was not called there, or failed.
+func (t *Thread) Output(tool string) json.RawMessage {
+	if n := len(t.entries); n > 0 {
+		for _, o := range t.entries[n-1].Results {
+			if o.Name == tool && !o.IsError {
+				return o.Output
+			}
+		}
+	}
+	return nil
 }
 
 // Calls are the tool calls of the last reply whose results are not committed, and the reply that made them.

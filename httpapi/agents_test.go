@@ -699,8 +699,8 @@ func TestResolvedAgentIsServedLikeADeclaredOne(t *testing.T) {
 	}
 	s.get(t, "/agents/unserved/x").wants(t, 404, "agent_not_found")
 	s.get(t, "/agents/nobody/x").wants(t, 404, "agent_not_found")
-	s.get(t, "/agents/broken/x").wants(t, 500, "internal_error")
-	s.get(t, "/agents/broken/x/attachments/a").wants(t, 500, "internal_error")
+	s.get(t, "/agents/broken/x").wants(t, 503, "runtime_unavailable")
+	s.get(t, "/agents/broken/x/attachments/a").wants(t, 503, "runtime_unavailable")
 }
 
 func TestAgentGuardIsBuiltOnce(t *testing.T) {

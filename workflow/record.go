@@ -81,6 +81,7 @@ const (
 	memoryEnded   = "ended"   // the step has its result or its final error
 	memorySleep   = "sleep"   // a sleep lasts until Until
 	memoryValue   = "value"   // a recorded value: the time, a random number
+	memorySaid    = "said"    // records of the run's own conversation
 	memoryAsked   = "asked"   // a prompt has its answer or its final error
 )
 
@@ -130,6 +131,9 @@ func StepEnded(s Step) Memory {
 func Slept(nth int, until int64) Memory {
 	return Memory{Type: memorySleep, StepID: StepID{Nth: nth}, Until: until}
 }
+
+// Said remembers records of the run's own conversation, a list in JSON.
+func Said(records json.RawMessage) Memory { return Memory{Type: memorySaid, Value: records} }
 
 // Asked remembers the answer to the nth prompt of the run.
 func Asked(nth int, answer json.RawMessage) Memory {

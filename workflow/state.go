@@ -29,6 +29,7 @@ type State struct {
 	lines  int     // log events outside steps
 	sleeps []int64
 	values []json.RawMessage
+	said   []json.RawMessage
 	asked  []Memory
 }
 
@@ -61,6 +62,8 @@ func (s *State) remember(m Memory) {
 		s.sleeps = append(s.sleeps, m.Until)
 	case memoryValue:
 		s.values = append(s.values, m.Value)
+	case memorySaid:
+		s.said = append(s.said, m.Value)
 	case memoryAsked:
 		s.asked = append(s.asked, m)
 	case memoryStarted:
@@ -151,6 +154,9 @@ func (s *State) Value(nth int) (json.RawMessage, bool) {
 	}
 	return s.values[nth], true
 }
+
+// Said are the records of the run's own conversation, as they were gathered.
+func (s *State) Said() []json.RawMessage { return s.said }
 
 // Asked is how the nth prompt ended, if it did.
 func (s *State) Asked(nth int) (Memory, bool) {

@@ -25,7 +25,7 @@ type stage struct {
 	node   *process
 	refs   map[string]*tale
 	writes map[string]stats // of an uninterrupted run
-	calls  map[string]bool  // that conversations have on record
+	calls  map[string]bool  // that conversations and runs have on record
 	plays  int
 	deaths int
 }
@@ -63,6 +63,7 @@ func (st *stage) rehearse(s script) {
 	after := st.node.must(request{Op: "stats"}).Stats
 	ref := read(told)
 	ref.checkEffects(effectsOf(st.setup.Effects, ref.Record.RunID), 0)
+	ref.checkTools(allEffects(st.setup.Effects)["tool"], st.calls, 0)
 	if ref.Resumes > 0 || strings.Contains(strings.Join(ref.lines, ""), "went on") {
 		ref.Problem("an uninterrupted run was resumed, or a cancelled one went on")
 	}
@@ -120,6 +121,7 @@ func (st *stage) play(s script, traps ...trap) (deaths int, t *tale) {
 		t = read(told)
 		t.compare(st.refs[s.name], s.parallel)
 		t.checkEffects(effectsOf(st.setup.Effects, t.Record.RunID), deaths)
+		t.checkTools(allEffects(st.setup.Effects)["tool"], st.calls, deaths)
 		for _, p := range found {
 			t.CheckPrefix(told, p.active[t.Record.RunID])
 		}
@@ -203,7 +205,7 @@ func played(fast ...string) []string {
 func TestRunEndsAlikeWhereverItsProcessDies(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		st := newStage(t, sqldbtest.SQLite(t))
-		st.playEvery(played("steps", "sleepy", "branches", "cancelled-asleep")...)
+		st.playEvery(played("steps", "sleepy", "branches", "cancelled-asleep", "asks")...)
 		st.close()
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -212,6 +214,7 @@ func TestRunEndsAlikeWhereverItsProcessDies(t *testing.T) {
 			st.playEvery(played()...)
 		} else {
 			st.playSome(1)
+			st.playEvery("asks")
 		}
 		st.close()
 	})

@@ -38,6 +38,8 @@ var scripts = []script{
 	{name: "failing", ends: `errored  {"message":"failed on purpose","name":"Error"}`},
 	{name: "cancelled", ends: `errored  {"message":"The run was cancelled.","name":"RunCancelled"}`},
 	{name: "cancelled-asleep", cancel: "asleep", ends: `errored  {"message":"The run was cancelled.","name":"RunCancelled"}`},
+	{name: "asks", ends: `completed {"after":1,"tools-twice":4,"word":3} null`},
+	{name: "asks-a-team", ends: `completed {"delegate":11} null`},
 	{name: "echo", input: echoed, ends: `completed ` + echoed + ` null`},
 }
 
@@ -133,6 +135,7 @@ func (n *node) declare() {
 		svc.NewWorkflow("retry", n.retry), svc.NewWorkflow("refused", n.refused), svc.NewWorkflow("sleepy", n.sleepy),
 		svc.NewWorkflow("drawn", n.drawn), svc.NewWorkflow("failing", n.failing), svc.NewWorkflow("cancelled", n.cancelled),
 		svc.NewWorkflow("cancelled-asleep", n.cancelledAsleep), svc.NewWorkflow("echo", n.echo),
+		svc.NewWorkflow("asks", n.asks), svc.NewWorkflow("asks-a-team", n.asksATeam),
 		svc.NewWorkflow("march", n.march), svc.NewWorkflow("held", n.held),
 		svc.NewWorkflow("deadly", n.deadly), svc.NewWorkflow("dangerous", n.dangerous), svc.NewWorkflow("gated", n.gated),
 	)
@@ -303,6 +306,34 @@ func (n *node) drawn(ctx context.Context, w *svc.Work, _ nothing) (outcome, erro
 	o.Tokens["use"] = used[2]
 	o.Drawn["first"], o.Drawn["second"], o.Drawn["at"] = first, second, at
 	return o, nil
+}
+
+// asks prompts an agent that calls tools, and once more.
+func (n *node) asks(ctx context.Context, w *svc.Work, _ nothing) (outcome, error) {
+	o := newOutcome()
+	for _, play := range []string{"tools-twice", "word"} {
+		if err := n.ask(ctx, w, o, play); err != nil {
+			return o, err
+		}
+	}
+	_, err := n.step(ctx, w, o, "after", always(1))
+	return o, err
+}
+
+// asksATeam prompts an agent that hands on what it is asked.
+func (n *node) asksATeam(ctx context.Context, w *svc.Work, _ nothing) (outcome, error) {
+	o := newOutcome()
+	return o, n.ask(ctx, w, o, "delegate")
+}
+
+func (n *node) ask(ctx context.Context, w *svc.Work, o outcome, play string) error {
+	agent, err := n.rt.Agent(ctx, "talker")
+	if err != nil {
+		return err
+	}
+	answer, err := svc.Ask(ctx, w, agent, "play "+play)
+	o.Values[play] = len(answer.Text)
+	return err
 }
 
 // failing returns an error after it has done something.

@@ -62,6 +62,9 @@ func (t *tale) normalize() {
 		if e.Kind() == "run_resume" || s != nil && (s.State == "started" || s.State == "kept") {
 			continue
 		}
+		if e["operationId"] != nil && e.Kind() != "operation" {
+			continue // of a prompt that may have been repeated; checkTools looks at them
+		}
 		if e.Attribute("in") != "" && !whole[e.Attribute("token")] {
 			continue
 		}
@@ -93,11 +96,14 @@ func (t *tale) wholeAttempts() map[string]bool {
 // essence is the event without what may differ.
 func essence(e critic.Event, result string) critic.Event {
 	e = maps.Clone(e)
-	for _, name := range []string{"timestamp", "startedAt", "durationMs", "eventIndex", "runId"} {
+	for _, name := range []string{"timestamp", "startedAt", "durationMs", "eventIndex", "runId", "operationId", "conversationId", "usage"} {
 		delete(e, name)
 	}
 	if e.Kind() == "run_end" && e["result"] != nil {
 		e["result"] = result
+	}
+	if answer, ok := e["result"].(map[string]any); ok && e.Kind() == "operation" {
+		e["result"] = answer["text"]
 	}
 	if a, ok := e["attributes"].(map[string]any); ok {
 		a = maps.Clone(a)
@@ -229,4 +235,53 @@ func (t *tale) failures(label string) (n int) {
 		}
 	}
 	return n
+}
+
+// checkTools demands that a call inside a prompt was on record before it was made, was made once, and came to one result: its
+// own, or that it was interrupted.
+func (t *tale) checkTools(ran map[string][]effect, known map[string]bool, deaths int) {
+	started, ended := map[string]bool{}, map[string]bool{}
+	for _, e := range t.Events {
+		id, _ := e["toolCallId"].(string)
+		switch e.Kind() {
+		case "tool_start":
+			if started[id] {
+				t.Problem("%s was begun twice", id)
+			}
+			started[id], known[id] = true, true
+		case "tool":
+			if ended[id] {
+				t.Problem("two results of %s", id)
+			}
+			ended[id] = true
+			t.checkResult(id, e, ran[id], deaths)
+		}
+	}
+	for id := range started {
+		if !ended[id] {
+			t.Problem("%s has no result", id)
+		}
+	}
+	for id, times := range ran {
+		if len(times) > 1 {
+			t.Problem("%s ran %d times", id, len(times))
+		}
+		if !known[id] && t.Record.WorkflowName == "asks" {
+			t.Problem("%s ran, and nothing tells that it was asked for", id)
+		}
+		known[id] = true
+	}
+}
+
+func (t *tale) checkResult(id string, e critic.Event, ran []effect, deaths int) {
+	text := critic.Print(e["result"])
+	switch {
+	case strings.Contains(text, "was interrupted"):
+		if deaths == 0 {
+			t.Problem("%s was interrupted, and nothing died", id)
+		}
+	case e["toolName"] == "task" || e["isError"] == true:
+	case len(ran) != 1 || !strings.Contains(text, ran[0].token):
+		t.Problem("%s gave %s, but ran as %v", id, text, ran)
+	}
 }
