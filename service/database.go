@@ -73,6 +73,13 @@ func holdFolder(path string) (*sqldb.Folder, error) {
 	return folder, err
 }
 
+// warnOfOthers says that others may look into a folder. One that they may change was refused.
+func warnOfOthers(log *slog.Logger, path string) {
+	if stat, err := os.Stat(path); err == nil && stat.Mode().Perm()&0o077 != 0 {
+		log.Warn("others can look into the data folder", "mode", fmt.Sprintf("%04o", stat.Mode().Perm()), "mend", "chmod 700 "+path)
+	}
+}
+
 // openDatabase opens the database as the configuration names it.
 func openDatabase(ctx context.Context, c Config, folder *sqldb.Folder, log *slog.Logger) (*sqldb.DB, error) {
 	// The lock of the data folder does not guard a file that lies elsewhere: that one gets a lock of its own.

@@ -143,6 +143,10 @@ func (d *doctor) lookAtFolder() {
 	case !stat.IsDir():
 		d.add("data folder", Fail, path+" is not a folder", "choose another with --data")
 		return
+	case stat.Mode().Perm()&0o022 != 0:
+		loose := sqldb.LooseError{Path: path, Mode: stat.Mode()}
+		d.add("data folder", Fail, fmt.Sprintf("%s can be changed by others (mode %04o), and is not served from", path, stat.Mode().Perm()), loose.Mend())
+		return
 	case stat.Mode().Perm()&0o077 != 0:
 		d.add("data folder", Warn, fmt.Sprintf("%s can be entered by others (mode %04o)", path, stat.Mode().Perm()), "chmod 700 "+path)
 	default:

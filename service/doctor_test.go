@@ -62,8 +62,13 @@ func TestDoctorWarnsOfAnOpenFolder(t *testing.T) {
 	if err := os.Mkdir(c.DataDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if f := find(t, c, "data folder"); f.Verdict != service.Warn || f.Mend != "chmod 700 "+c.DataDir {
-		t.Errorf("%+v", f)
+	for mode, verdict := range map[os.FileMode]string{0o755: service.Warn, 0o777: service.Fail, 0o770: service.Fail} {
+		if err := os.Chmod(c.DataDir, mode); err != nil {
+			t.Fatal(err)
+		}
+		if f := find(t, c, "data folder"); f.Verdict != verdict || f.Mend != "chmod 700 "+c.DataDir {
+			t.Errorf("%+v", f)
+		}
 	}
 }
 

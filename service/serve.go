@@ -68,6 +68,7 @@ func (p part) serve(ctx context.Context, c Config, log *slog.Logger, caller Call
 		return err
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
+	warnOfOthers(log, folder.Path())
 	limitHeap(c.LimitMemory)
 	s := newServer(c, log, folder, caller)
 	s.part = p

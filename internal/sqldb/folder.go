@@ -32,8 +32,26 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is held by process %d", e.Path, e.PID)
 }
 
+// LooseError says that others may change what lies in a folder: take its lock away, or put a database in its place.
+type LooseError struct {
+	Path string
+	Mode fs.FileMode
+}
+
+func (e *LooseError) Error() string {
+	return fmt.Sprintf("others may change %s (mode %04o): %s", e.Path, e.Mode.Perm(), e.Mend())
+}
+
+// Mend is what helps. A folder that everybody shares by intent is left to them.
+func (e *LooseError) Mend() string {
+	if e.Mode&fs.ModeSticky != 0 {
+		return "choose a folder of its own"
+	}
+	return "chmod 700 " + e.Path
+}
+
 // OpenFolder makes the folder for its owner alone if there is none, and holds it. When it is held already, the
-// error is a *HeldError with the pid of the holder.
+// error is a *HeldError with the pid of the holder; when others may change it, a *LooseError.
 func OpenFolder(path string) (*Folder, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -42,11 +60,25 @@ func OpenFolder(path string) (*Folder, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("open folder: %w", err)
 	}
+	if err := refuseLoose(path); err != nil {
+		return nil, fmt.Errorf("open folder: %w", err)
+	}
 	lock, err := takeLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("open folder: %w", err)
 	}
 	return &Folder{path: path, lock: lock}, nil
+}
+
+func refuseLoose(folder string) error {
+	stat, err := os.Stat(folder)
+	if err != nil {
+		return err
+	}
+	if stat.Mode().Perm()&0o022 != 0 {
+		return &LooseError{Path: folder, Mode: stat.Mode()}
+	}
+	return nil
 }
 
 func takeLock(folder string) (*os.File, error) {

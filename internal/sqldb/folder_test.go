@@ -61,7 +61,7 @@ func TestASecondHandleIsRefusedUnderAnyName(t *testing.T) {
 }
 
 func TestASecondHandleInAGivenFolderIsRefused(t *testing.T) {
-	folder, err := sqldb.OpenFolder(t.TempDir())
+	folder, err := sqldb.OpenFolder(filepath.Join(t.TempDir(), "data"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,4 +119,49 @@ func TestAFolderThatWasGivenStaysOpen(t *testing.T) {
 			t.Error("the folder was let go")
 		}
 	})
+}
+
+func TestAFolderThatOthersMayChangeIsRefused(t *testing.T) {
+	for mode, want := range map[os.FileMode]string{
+		0o700: "", 0o750: "", 0o755: "", 0o500: "",
+		0o777: "chmod 700 ", 0o770: "chmod 700 ", 0o775: "chmod 700 ", 0o702: "chmod 700 ", 0o777 | os.ModeSticky: "choose a folder of its own",
+	} {
+		path := filepath.Join(t.TempDir(), "data")
+		if err := errors.Join(os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "lock"), nil, 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		folder, err := sqldb.OpenFolder(path)
+		if err == nil {
+			err = folder.Close()
+		}
+		var loose *sqldb.LooseError
+		if errors.As(err, &loose) != (want != "") || want != "" && !strings.Contains(err.Error(), want) || want == "" && err != nil {
+			t.Errorf("%v: %v", mode, err)
+		}
+	}
+}
+
+// A file that is reached by a second name takes a second lock.
+func TestADatabaseOfTwoNamesIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	held := open(t, "sqlite:"+folder+"/svc.db")
+	if err := os.Link(folder+"/svc.db", folder+"/link.db"); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(name string) {
+		t.Helper()
+		if db, err := sqldb.Open(t.Context(), "sqlite:"+folder+"/"+name, sqldb.Options{}); err == nil || !strings.Contains(err.Error(), "has 2 names") {
+			t.Errorf("%s: %v, %v", name, db, err)
+		}
+	}
+	refused("link.db")
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused("svc.db")
+	refused("link.db")
+	if err := os.Remove(folder + "/link.db"); err != nil {
+		t.Fatal(err)
+	}
+	open(t, "sqlite:"+folder+"/svc.db")
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -107,12 +108,24 @@ func (e *sqliteEngine) close() error {
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil
+		return refuseLinked(path)
 	}
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Close(), syncFolder(filepath.Dir(path)))
+}
+
+// refuseLinked refuses a file that has another name: whoever opens it by that one takes another lock, and writes another WAL.
+func refuseLinked(path string) error {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if s, ok := stat.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
+		return fmt.Errorf("%s has %d names: a database that is opened by two is lost; find the others with find / -xdev -samefile %s, and remove them", path, s.Nlink, path)
+	}
+	return nil
 }
 
 // syncFolder makes the names in a folder durable.
