@@ -6,6 +6,7 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"svc.dev/svc"
@@ -92,6 +93,8 @@ type api struct {
 	rt     *svc.Runtime
 	bodies bodies
 	guards guards
+
+	readers atomic.Int64 // that wait or follow
 }
 
 // New serves what rt declares at the paths below "/"; mount it elsewhere with http.StripPrefix and a prefix that has no

@@ -135,6 +135,7 @@ func (rd *reader) longPoll(w http.ResponseWriter, r *http.Request, asked readQue
 // nextPage waits until there is something to tell, for as long as a long-poll may take.
 func (rd *reader) nextPage(ctx context.Context, f *svc.Follower, after stream.Offset) (stream.Frame, error) {
 	over, leave := time.Now().Add(rd.LongPoll), rd.newFarewell()
+	defer leave.gone()
 	timer := time.NewTimer(rd.LongPoll)
 	defer timer.Stop()
 	for {

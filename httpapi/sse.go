@@ -100,6 +100,7 @@ func (c *connection) open() {
 
 func (c *connection) close() {
 	c.timer.Stop()
+	c.farewell.gone()
 	c.follower.Close()
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,7 +18,8 @@ func (a *api) stopping() bool {
 
 const (
 	maxSpread = 10 * time.Second
-	minStay   = time.Second // clients give SSE up after a few connections that are shorter
+	perReader = 20 * time.Millisecond // fifty that come back in a second are no crowd
+	minStay   = time.Second           // clients give SSE up after a few connections that are shorter
 )
 
 // farewell is when a reader is let go because the runtime stops. Readers go spread over time, so that they do not all come
@@ -27,19 +29,26 @@ type farewell struct {
 	at       time.Time       // zero: the runtime does not stop
 	earliest time.Time
 	spread   time.Duration
+	readers  *atomic.Int64 // that are to go
 }
 
+// newFarewell counts a reader until it is gone.
 func (a *api) newFarewell() farewell {
+	a.readers.Add(1)
 	return farewell{
 		stopping: a.rt.Stopping(), earliest: time.Now().Add(minStay),
-		spread: max(1, min(maxSpread, a.rt.StopTimeout()/3)),
+		spread: min(maxSpread, a.rt.StopTimeout()/3), readers: &a.readers,
 	}
 }
+
+// gone says that the reader is.
+func (f *farewell) gone() { f.readers.Add(-1) }
 
 // hear sets the time to go; it is called when stopping is closed.
 func (f *farewell) hear() {
 	f.stopping = nil
-	f.at = time.Now().Add(rand.N(f.spread))
+	spread := min(f.spread, time.Duration(f.readers.Load())*perReader)
+	f.at = time.Now().Add(rand.N(max(1, spread)))
 	if f.at.Before(f.earliest) {
 		f.at = f.earliest
 	}

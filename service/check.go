@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -8,6 +9,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/secret"
 )
@@ -17,7 +19,7 @@ import (
 func (c Config) Check() error {
 	c = c.withDefaults()
 	all := c.surfaces(portOf(c.Listen))
-	wrong := []error{checkDistinct(all), c.checkMail(all), c.checkGitHub(), c.checkLimits()}
+	wrong := []error{checkDistinct(all), c.checkMail(all), c.checkGitHub(), c.checkLimits(), c.checkModel()}
 	if modeOf(all) == production {
 		wrong = append(wrong, checkSecure(all), checkCookieDomain(c.CookieDomain, all))
 	}
@@ -82,6 +84,14 @@ func (c Config) checkMail(all []surface) error {
 func (c Config) checkLimits() error {
 	if c.LimitBody > c.LimitBuffered {
 		return fmt.Errorf("limits.body: %s is more than limits.buffered, %s, so that such a body would always be refused: raise limits.buffered", (*size)(&c.LimitBody), (*size)(&c.LimitBuffered))
+	}
+	return nil
+}
+
+// checkModel refuses a model that nobody could ask: every prompt would fail.
+func (c Config) checkModel() error {
+	if _, err := engine.Models.Find(context.Background(), "", c.ModelDefault); err != nil {
+		return fmt.Errorf("model.default: %w: write provider/model, such as scripted/words", err)
 	}
 	return nil
 }

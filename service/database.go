@@ -70,7 +70,13 @@ func holdFolder(path string) (*sqldb.Folder, error) {
 	if held, ok := errors.AsType[*sqldb.HeldError](err); ok {
 		return nil, fmt.Errorf("data folder %s is held by process %d: stop it, or choose another folder with --data", path, held.PID)
 	}
-	return folder, err
+	if loose, ok := errors.AsType[*sqldb.LooseError](err); ok {
+		return nil, fmt.Errorf("data folder: %w, or choose another with --data", loose)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("data folder %s: %w: let this user write there, or choose another with --data", path, err)
+	}
+	return folder, nil
 }
 
 // warnOfOthers says that others may look into a folder. One that they may change was refused.
@@ -86,7 +92,15 @@ func openDatabase(ctx context.Context, c Config, folder *sqldb.Folder, log *slog
 	if !isPostgres(c.Database) && !liesIn(sqlitePath(c.Database), c.DataDir) {
 		folder = nil
 	}
-	return sqldb.Open(ctx, c.Database, sqldb.Options{Synchronous: c.Synchronous, Folder: folder, Log: log})
+	db, err := sqldb.Open(ctx, c.Database, sqldb.Options{Synchronous: c.Synchronous, Folder: folder, Log: log})
+	if err == nil {
+		return db, nil
+	}
+	mend := "see that the file is svc's own and whole, restore it from a backup, or choose another with --database"
+	if isPostgres(c.Database) {
+		mend = "see that PostgreSQL listens there and lets this user in, or choose another with --database"
+	}
+	return nil, fmt.Errorf("%w: %s", err, mend)
 }
 
 // version is how far a room's tables are.

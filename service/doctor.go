@@ -105,9 +105,19 @@ func (d *doctor) examine(ctx context.Context) []Finding {
 	d.lookAtFiles()
 	d.lookAtMail(ctx)
 	d.lookAtLimits()
-	d.lookAtAddresses()
+	d.lookAtAddresses(ctx)
 	d.lookAtHalves(ctx)
 	d.lookFromOutside(ctx)
+	d.leave()
+	return d.findings
+}
+
+// DoctorOfMistake looks at what can be looked at although the configuration could not be read: that, and the data folder as
+// far as it is known.
+func DoctorOfMistake(c Config, mistake error) []Finding {
+	d := newDoctor(c, Exam{})
+	d.add("configuration", Fail, mistake.Error(), "svc serve --help shows every setting, and how it is written")
+	d.lookAtFolder()
 	d.leave()
 	return d.findings
 }
@@ -150,6 +160,10 @@ func (d *doctor) lookAtFolder() {
 	case stat.Mode().Perm()&0o077 != 0:
 		d.add("data folder", Warn, fmt.Sprintf("%s can be entered by others (mode %04o)", path, stat.Mode().Perm()), "chmod 700 "+path)
 	default:
+		if _, err := os.ReadDir(path); err != nil {
+			d.add("data folder", Fail, err.Error(), "run doctor as the user that runs svc, or give the folder to this one: chown -R")
+			return
+		}
 		d.add("data folder", OK, path+" is this user's alone", "")
 	}
 	d.lookAtLock(path)

@@ -86,14 +86,24 @@ func dialPublic(ctx context.Context, network, address string) (net.Conn, error) 
 
 // probe asks once.
 func (d *doctor) probe(ctx context.Context, s surface, header http.Header) echo {
+	return d.ask(ctx, s, s.url.String(), header)
+}
+
+// probeAt asks for a surface at an address of this machine, whatever its name leads to.
+func (d *doctor) probeAt(ctx context.Context, s surface, address string) echo {
+	return d.ask(ctx, s, "http://"+address, nil)
+}
+
+func (d *doctor) ask(ctx context.Context, s surface, at string, header http.Header) echo {
 	ctx, cancel := context.WithTimeout(ctx, askingPublic)
 	defer cancel()
 	e := echo{surface: s}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.String()+gateway.ProbePath, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at+gateway.ProbePath, nil)
 	if err != nil {
 		e.err = err
 		return e
 	}
+	r.Host = s.url.Host
 	r.Header = header.Clone()
 	if r.Header == nil {
 		r.Header = http.Header{}

@@ -72,10 +72,10 @@ func (d *doctor) judgeEcho(e echo) {
 // passHost is how proxies are told to.
 const passHost = "nginx: proxy_set_header Host $http_host; Apache: ProxyPreserveHost On"
 
-// isOurs reports whether a node is this one, or works on the same database. Where nobody can know, it is.
+// isOurs reports whether a node is this one, or works on the same database. Where nobody can know, it is; a folder on SQLite
+// that has no node yet has never been served from.
 func (d *doctor) isOurs(node string) bool {
-	mine := nodeIn(d.config.DataDir)
-	if mine == "" || publicNode(mine) == node {
+	if mine := nodeIn(d.config.DataDir); mine != "" && publicNode(mine) == node {
 		return true
 	}
 	if isPostgres(d.config.Database) {

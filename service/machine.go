@@ -112,27 +112,46 @@ func (d *doctor) lookAtLimits() {
 }
 
 // lookAtAddresses tries those that the parts listen on.
-func (d *doctor) lookAtAddresses() {
+func (d *doctor) lookAtAddresses(ctx context.Context) {
 	if d.faces() {
-		d.lookAtAddress("listen", d.config.Listen)
+		d.lookAtAddress(ctx, "listen", d.config.Listen)
 	}
-	d.lookAtAddress("ops_listen", d.config.OpsListen)
+	d.lookAtAddress(ctx, "ops_listen", d.config.OpsListen)
 }
 
 // lookAtAddress tries to listen, unless a server of this folder may be the one that does.
-func (d *doctor) lookAtAddress(key, address string) {
+func (d *doctor) lookAtAddress(ctx context.Context, key, address string) {
 	l, err := net.Listen("tcp", address)
 	switch {
 	case err == nil:
 		l.Close()
 		d.add(key, OK, address+" is free", "")
 	case errors.Is(err, syscall.EADDRINUSE) && d.holder != nil:
-		d.add(key, OK, fmt.Sprintf("%s is in use while process %d serves", address, d.holder.PID), "")
+		d.judgeAnswer(ctx, key, address)
 	case errors.Is(err, syscall.EADDRINUSE):
 		d.add(key, Fail, address+" is in use, and no server runs on the data folder "+d.config.DataDir, "stop what listens there, set "+key+" to another address, or name the folder of the server with --data")
 	default:
 		d.add(key, Fail, err.Error(), "set "+key+" to an address of this machine, as HOST:PORT")
 	}
+}
+
+// judgeAnswer says whether it is the server of this folder that listens at an address, by what is answered there.
+func (d *doctor) judgeAnswer(ctx context.Context, key, address string) {
+	ctx, cancel := context.WithTimeout(ctx, askingServer)
+	defer cancel()
+	var node string
+	if key == "listen" {
+		platform := d.config.surfaces(portOf(d.config.Listen))[0]
+		node = d.probeAt(ctx, platform, address).probe.Node
+	} else if answer, err := readReadiness(ctx, "http://"+address+"/readyz"); err == nil {
+		node = answer.Node
+	}
+	if node != publicNode(nodeIn(d.config.DataDir)) {
+		d.add(key, Fail, fmt.Sprintf("%s answers, but it is not process %d, which serves from %s", address, d.holder.PID, d.config.DataDir),
+			"give doctor the address that the server was started with, or stop what listens there and start the server again")
+		return
+	}
+	d.add(key, OK, fmt.Sprintf("%s is in use by process %d, which serves", address, d.holder.PID), "")
 }
 
 // askServer asks the server that holds the folder how it is.
@@ -143,6 +162,10 @@ func (d *doctor) askServer(ctx context.Context) {
 	answer, err := readReadiness(ctx, url)
 	if err != nil {
 		d.add("server", Warn, "does not answer: "+err.Error(), "give doctor the server's own ops_listen")
+		return
+	}
+	if answer.Node != publicNode(nodeIn(d.config.DataDir)) {
+		d.add("server", Warn, url+" is answered by another server than that of "+d.config.DataDir, "give doctor the server's own ops_listen")
 		return
 	}
 	if answer.Ready {

@@ -37,6 +37,7 @@ type readiness struct {
 	Ready  bool    `json:"ready"`
 	State  string  `json:"state"` // loading, serving, draining or failed
 	Checks []check `json:"checks"`
+	Node   string  `json:"node"` // as strangers may hear it
 }
 
 type check struct {
@@ -61,7 +62,7 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 // readiness asks everything that must hold before requests should come here.
 func (s *server) readiness(ctx context.Context) readiness {
 	n := s.node.Load()
-	r := readiness{Ready: true, State: "loading"}
+	r := readiness{Node: publicNode(nodeIn(s.config.DataDir)), Ready: true, State: "loading"}
 	for _, c := range s.part.checks() {
 		err := errors.New("loading")
 		if n != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"syscall"
 	"time"
 
 	"svc.dev/svc"
@@ -100,9 +101,28 @@ func (s *server) listen(ctx context.Context) (net.Listener, error) {
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return nil, addressError("listen", s.config.Listen, err)
 	}
 	return l, nil
+}
+
+// addressError says why there is no listening at an address, and what to do about it.
+func addressError(key, address string, err error) error {
+	how := "choose another with " + key
+	for _, s := range new(Config).Settings() {
+		if s.Key == key {
+			how = fmt.Sprintf("choose another address with --%s or %s", s.Flag, s.Env)
+		}
+	}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s: %s is taken: stop what listens there, or %s", key, address, how)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%s: %s is no address of this machine: %s", key, address, how)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%s: this user may not listen on %s: %s", key, address, how)
+	}
+	return fmt.Errorf("%s: %w: %s", key, err, how)
 }
 
 // port is that of the public address, which a runtime alone only knows from its configuration.
@@ -152,6 +172,14 @@ func (n *node) working() int {
 		return 0
 	}
 	return n.rt.Working()
+}
+
+// streams is how many streams are open to the public.
+func (n *node) streams() int {
+	if n.gateway == nil {
+		return 0
+	}
+	return n.gateway.Streams()
 }
 
 // farewell is how long open streams may take to end.

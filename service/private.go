@@ -44,7 +44,7 @@ func listenPrivate(ctx context.Context, address string) (l net.Listener, err err
 		l, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("runtime.listen: %w", err)
+		return nil, addressError("runtime.listen", address, err)
 	}
 	return l, nil
 }

@@ -123,7 +123,7 @@ func (s *server) bind(ctx context.Context) (err error) {
 	s.front = s.limited(s.front)
 	if s.back, err = new(net.ListenConfig).Listen(ctx, "tcp", s.config.OpsListen); err != nil {
 		s.front.Close()
-		return fmt.Errorf("ops_listen: %w", err)
+		return addressError("ops_listen", s.config.OpsListen, err)
 	}
 	if !s.part.faces {
 		return nil
@@ -220,7 +220,7 @@ func (s *server) work(ctx context.Context, n *node, public, desk *http.Server) e
 		return fmt.Errorf("stopped at once, start again to recover: %w", n.db.Err())
 	}
 	deadline := time.Now().Add(s.config.StopTimeout)
-	s.log.Info("stopping", "working", n.working(), "timeout", s.config.StopTimeout.String())
+	s.log.Info("stopping; a second signal stops at once", "working", n.working(), "streams", n.streams(), "timeout", s.config.StopTimeout.String())
 	err := errors.Join(cause(ctx), workers.Wait())
 	shut(public, deadline)
 	if desk != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/BurntSushi/toml"
@@ -55,6 +56,22 @@ func settingsTable() string {
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Key, s.Env, flag, shownDefault(s))
 	}
 	w.Flush()
+	return withMeanings(b.String())
+}
+
+// withMeanings writes below each row of the table what its setting means.
+func withMeanings(table string) string {
+	meanings := []string{"", "configuration file, TOML"}
+	for _, s := range new(service.Config).Settings() {
+		meanings = append(meanings, s.About)
+	}
+	var b strings.Builder
+	for i, line := range strings.Split(strings.TrimSuffix(table, "\n"), "\n") {
+		b.WriteString(line + "\n")
+		if meanings[i] != "" {
+			b.WriteString("      " + meanings[i] + "\n")
+		}
+	}
 	return b.String()
 }
 
@@ -146,6 +163,12 @@ func readFile(c *service.Config, cmd *cobra.Command, env func(string) string) er
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return nil
 	}
+	if errors.Is(err, fs.ErrPermission) && !named {
+		return fmt.Errorf("data folder %s: this user may not read it: run svc as the user whose it is, or choose another with --data", c.Folder())
+	}
+	if errors.Is(err, syscall.ENOTDIR) && !named {
+		return fmt.Errorf("data folder %s: it is no folder: choose another with --data", c.Folder())
+	}
 	if err != nil {
 		return fmt.Errorf("configuration file: %s: %w", path, discreet(err))
 	}
@@ -162,9 +185,16 @@ func readFile(c *service.Config, cmd *cobra.Command, env func(string) string) er
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		return fmt.Errorf("configuration file: %s: key %q is not known", path, key)
+		return fmt.Errorf("configuration file: %s: key %q is not known%s", path, key, meant(key, keys()))
 	}
 	return nil
+}
+
+func keys() (all []string) {
+	for _, s := range new(service.Config).Settings() {
+		all = append(all, s.Key)
+	}
+	return all
 }
 
 // discreet says where a file is wrong without what the parser quotes of it, which may be a secret.

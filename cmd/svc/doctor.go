@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -31,23 +33,39 @@ folder of that half; a configuration that has a key of one of them says it witho
 	cmd.Flags().BoolVar(&exam.Gateway, "gateway", false, "look at the public half of the service")
 	cmd.Flags().BoolVar(&exam.Runtime, "runtime", false, "look at the private half of the service")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := configOf(cmd)
-		if err != nil {
-			return err
-		}
-		exam.Log = service.NewLog(cmd.ErrOrStderr(), c)
-		findings := service.Doctor(cmd.Context(), c, exam)
-		if *asJSON {
-			err = printJSON(cmd.OutOrStdout(), map[string]any{"checks": findings})
+		c, mistake := configOf(cmd)
+		var findings []service.Finding
+		if mistake != nil {
+			findings = service.DoctorOfMistake(c, mistake)
 		} else {
-			for _, f := range findings {
-				fmt.Fprintln(cmd.OutOrStdout(), f)
-			}
+			exam.Log = service.NewLog(cmd.ErrOrStderr(), c)
+			findings = append(doubtVariables(os.Environ()), service.Doctor(cmd.Context(), c, exam)...)
 		}
-		if err == nil && !service.Healthy(findings) {
-			err = errors.New("something must be mended")
+		if err := printFindings(cmd.OutOrStdout(), findings, *asJSON); err != nil || mistake != nil {
+			return errors.Join(mistake, err)
 		}
-		return err
+		if !service.Healthy(findings) {
+			return errors.New("something must be mended")
+		}
+		return nil
 	}
 	return cmd
+}
+
+func printFindings(w io.Writer, findings []service.Finding, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, map[string]any{"checks": findings})
+	}
+	for _, f := range findings {
+		fmt.Fprintln(w, f)
+	}
+	return nil
+}
+
+// doubtVariables warns of variables that look like settings and are none.
+func doubtVariables(environ []string) (findings []service.Finding) {
+	for _, text := range unknownVariables(environ) {
+		findings = append(findings, service.Finding{Name: "environment", Verdict: service.Warn, Text: text, Mend: "svc serve --help shows every variable"})
+	}
+	return findings
 }

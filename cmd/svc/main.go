@@ -64,7 +64,7 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{withMeantFlag(cmd, err)} })
 	root.AddCommand(newServe(), newGateway(), newRuntime(), newKeys(), newMigrate(), newDoctor(), newAdmin(), newAudit(), newSecrets(), newVersion())
 	return root
 }
@@ -76,7 +76,14 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if cmd.HasParent() {
 		return usageError{fmt.Errorf("%q is not expected after %q", args[0], cmd.CommandPath())}
 	}
-	return usageError{fmt.Errorf("there is no command %q", args[0])}
+	return usageError{fmt.Errorf("there is no command %q%s", args[0], meant(args[0], commands(cmd)))}
+}
+
+func commands(cmd *cobra.Command) (all []string) {
+	for _, below := range cmd.Commands() {
+		all = append(all, below.Name())
+	}
+	return all
 }
 
 // doubled is how soon a signal comes again that a terminal and a wrapper both passed on.

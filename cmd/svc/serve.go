@@ -29,8 +29,9 @@ It runs in development while its three addresses are http on loopback or *.local
 needs https and a cookie_domain that all three lie below.
 
 A flag goes before the environment, that before the file, and that before the default. The file is TOML, and a key that
-is not known is an error. Durations are written 30s, 15m or 14d. A secret may also be given as a file, whose name stands in
-its variable with _FILE appended: ` + secretFiles() + `.
+is not known is an error; a variable SVC_… that is not known is told in the log. Durations are written 30s, 15m or 14d, sizes
+64KiB, 64MiB or 1GiB, lists with commas. A secret may also be given as a file, whose name stands in its variable with _FILE
+appended: ` + secretFiles() + `.
 
 ` + settingsTable(),
 		Example: `  svc serve
@@ -54,6 +55,9 @@ func serve(cmd *cobra.Command, check func(service.Config) error, run func(contex
 	ctx, reload, release := untilHangup(cmd.Context(), cmd.OutOrStdout())
 	defer release()
 	log := service.NewLog(cmd.ErrOrStderr(), c)
+	for _, text := range unknownVariables(os.Environ()) {
+		log.Warn("environment: " + text)
+	}
 	err = run(ctx, c, log, service.Caller{
 		Announce: func(s service.Serving) { announce(cmd.OutOrStdout(), log, s) }, Reload: reload,
 		Configure: func() (service.Config, error) { return configOf(cmd) },

@@ -74,7 +74,7 @@ type engine interface {
 	read(ctx context.Context, fn func(*Tx) error) error
 	snapshot(ctx context.Context, fn func(*Tx) error) error
 	urgent(ctx context.Context, fn func(*Tx) error) error
-	migrate(ctx context.Context, rooms []Room) error
+	migrate(ctx context.Context, rooms []Room, log *slog.Logger) error
 	notify(keys []string)
 	listen(fn func(keys []string))
 	pool() *pgxpool.Pool

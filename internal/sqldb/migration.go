@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"regexp"
 	"time"
 
@@ -54,14 +55,14 @@ func (db *DB) Migrate(ctx context.Context, rooms ...Room) error {
 		return ErrClosed
 	}
 	defer db.gate.leave()
-	if err := db.engine.migrate(ctx, rooms); err != nil {
+	if err := db.engine.migrate(ctx, rooms, db.log); err != nil {
 		return fmt.Errorf("migrate database: %w", err)
 	}
 	return nil
 }
 
 // migrate stops the writer and uses a connection of its own, as durable as the writer's.
-func (e *sqliteEngine) migrate(ctx context.Context, rooms []Room) error {
+func (e *sqliteEngine) migrate(ctx context.Context, rooms []Room, log *slog.Logger) error {
 	e.writer.mu.Lock()
 	defer e.writer.mu.Unlock()
 	if err := e.writer.failed.err(); err != nil {
@@ -69,12 +70,12 @@ func (e *sqliteEngine) migrate(ctx context.Context, rooms []Room) error {
 	}
 	source := sql.OpenDB(e.connect)
 	source.SetMaxOpenConns(1)
-	return errors.Join(migrateRooms(ctx, source, SQLite, rooms), source.Close())
+	return errors.Join(migrateRooms(ctx, source, SQLite, rooms, log), source.Close())
 }
 
 // migrate holds an advisory lock while it works, on a read connection: the work needs a write connection, and there
 // may be only one.
-func (e *postgresEngine) migrate(ctx context.Context, rooms []Room) error {
+func (e *postgresEngine) migrate(ctx context.Context, rooms []Room, log *slog.Logger) error {
 	conn, err := e.readPool.Acquire(ctx)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (e *postgresEngine) migrate(ctx context.Context, rooms []Room) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(migrateRooms(ctx, source.DB, Postgres, rooms), source.Close())
+	return errors.Join(migrateRooms(ctx, source.DB, Postgres, rooms, log), source.Close())
 }
 
 // unhurried opens connections without a limit on their statements: an index over much that is stored takes its time.
@@ -145,20 +146,23 @@ func unlockMigrations(conn *pgxpool.Conn) {
 	}
 }
 
-// migrateRooms looks at every room before it changes one.
-func migrateRooms(ctx context.Context, source *sql.DB, d Dialect, rooms []Room) error {
-	providers := make([]*goose.Provider, len(rooms))
+// migrateRooms looks at every room before it changes one, and tells of tables that are brought forward.
+func migrateRooms(ctx context.Context, source *sql.DB, d Dialect, rooms []Room, log *slog.Logger) error {
+	providers, from := make([]*goose.Provider, len(rooms)), make([]int64, len(rooms))
 	for i, room := range rooms {
 		p, err := room.provider(source, d)
 		if err != nil {
 			return fmt.Errorf("room %s: %w", room.Name, err)
 		}
-		if err := room.check(ctx, p); err != nil {
+		if from[i], err = room.check(ctx, p); err != nil {
 			return err
 		}
 		providers[i] = p
 	}
 	for i, p := range providers {
+		if to := newest(p); from[i] > 0 && to > from[i] {
+			log.Info("bringing the database forward", "room", rooms[i].Name, "from", from[i], "to", to)
+		}
 		if _, err := p.Up(ctx); err != nil {
 			return fmt.Errorf("room %s: %w", rooms[i].Name, err)
 		}
@@ -186,18 +190,22 @@ func (r Room) provider(source *sql.DB, d Dialect) (*goose.Provider, error) {
 		goose.WithTableName(r.Name+"_schema"), goose.WithDisableGlobalRegistry(true))
 }
 
-// check refuses a room that is newer in the database than here.
-func (r Room) check(ctx context.Context, p *goose.Provider) error {
+// check refuses a room that is newer in the database than here. It returns the version that the database is at.
+func (r Room) check(ctx context.Context, p *goose.Provider) (int64, error) {
 	have, err := p.GetDBVersion(ctx)
 	if err != nil {
-		return fmt.Errorf("room %s: %w", r.Name, err)
+		return 0, fmt.Errorf("room %s: %w", r.Name, err)
 	}
-	var known int64
+	if known := newest(p); have > known {
+		return 0, &NewerError{Room: r.Name, Database: have, Binary: known}
+	}
+	return have, nil
+}
+
+// newest is the version that this binary knows.
+func newest(p *goose.Provider) (version int64) {
 	for _, s := range p.ListSources() {
-		known = max(known, s.Version)
+		version = max(version, s.Version)
 	}
-	if have > known {
-		return &NewerError{Room: r.Name, Database: have, Binary: known}
-	}
-	return nil
+	return version
 }

@@ -1,8 +1,10 @@
 package sqldb_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +46,31 @@ func TestMigrationsRunOnceAndInOrder(t *testing.T) {
 		} {
 			if got := number(t, db, query); got != want {
 				t.Errorf("%s: got %d, want %d", query, got, want)
+			}
+		}
+	})
+}
+
+func TestTablesThatAreBroughtForwardAreTold(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		var said bytes.Buffer
+		db, err := sqldb.Open(t.Context(), address, sqldb.Options{Log: slog.New(slog.NewTextHandler(&said, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		spaces := room("workspace", "CREATE TABLE spaces (i INTEGER)")
+		for i, want := range []string{"", "", `msg="bringing the database forward" room=account from=1 to=3`, ""} {
+			accounts := room("account", "CREATE TABLE people (i INTEGER)")
+			if i >= 2 {
+				accounts = room("account", "", "INSERT INTO people VALUES (1)", "INSERT INTO people VALUES (2)")
+			}
+			said.Reset()
+			if err := db.Migrate(t.Context(), accounts, spaces); err != nil {
+				t.Fatal(err)
+			}
+			if got := said.String(); want == "" && got != "" || !strings.Contains(got, want) || strings.Count(got, "\n") > 1 {
+				t.Errorf("%d: %q", i, got)
 			}
 		}
 	})

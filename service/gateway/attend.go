@@ -10,6 +10,10 @@ import (
 // errEnded is why a stream ends that neither the client nor the runtime has ended.
 var errEnded = errors.New("the gateway ended the stream")
 
+// perStream is what each open stream adds to the time over which all of them end: fifty that come back in a second are no
+// crowd.
+const perStream = 20 * time.Millisecond
+
 // attend ends a stream whose credential no longer counts, or when this process stops. A database that cannot say whether it
 // counts ends nothing.
 func (g *Gateway) attend(ctx context.Context, end context.CancelCauseFunc, valid func(context.Context) bool) {
@@ -22,7 +26,8 @@ func (g *Gateway) attend(ctx context.Context, end context.CancelCauseFunc, valid
 			return
 		case <-stopping:
 			// Streams go spread over time, so that clients do not all come back at once.
-			stopping, leave = nil, time.After(rand.N(g.Farewell))
+			spread := min(g.Farewell, time.Duration(g.streams.count())*perStream)
+			stopping, leave = nil, time.After(rand.N(max(1, spread)))
 		case <-leave:
 			end(errEnded)
 			return
@@ -34,6 +39,9 @@ func (g *Gateway) attend(ctx context.Context, end context.CancelCauseFunc, valid
 		}
 	}
 }
+
+// Streams is how many streams are open.
+func (g *Gateway) Streams() int { return g.streams.count() }
 
 // stopping reports whether this process takes nothing new.
 func (g *Gateway) stopping() bool {

@@ -46,7 +46,7 @@ func private(info fs.FileInfo, uid int) error {
 		return errors.New("is not a file")
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("has mode %04o, it must be for its owner alone (0600)", mode)
+		return fmt.Errorf("has mode %04o, it must be for its owner alone (0600): chmod 600 mends it", mode)
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != uid {
 		return errors.New("belongs to another user")
