@@ -240,7 +240,7 @@ func TestDoctorKnowsAnothersAnswerOnOurPorts(t *testing.T) {
 	stranger, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"ready":true,"state":"serving"}`) })} //nolint:gosec // of a test
-	go web.Serve(stranger)                                                                                                                           //nolint:errcheck // until it is closed
+	go web.Serve(stranger)                                                                                                                             //nolint:errcheck // until it is closed
 	defer web.Close()
 	at := t.TempDir()
 	own := launch(t, []string{"SVC_DATA_DIR=" + filepath.Join(at, ".svc")}, "serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0")
