@@ -8,7 +8,7 @@ export SVC_KILLS
 
 # Tests of these packages run without the race detector, but for the soak: SQLite is ten times slower under it, and every
 # process waits a second at its end. They wait for disks and other processes more than they work, so three run at a time.
-PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|gateway|mail|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/outside|examples/.*)
+PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|gateway|mail|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/tally|internal/outside|examples/.*)
 
 # What measures how long work takes to stop and to move runs with nothing beside it.
 ALONE := svc.dev/svc/internal/outage
@@ -39,16 +39,20 @@ check: ## Build, and look at the code without running it.
 
 .PHONY: test
 test: setup check ## Run every check and every fast test.
-	go test -race -timeout 10m $$(go list ./... | grep -vxE '$(PLAIN)|$(ALONE)')
-	go test -p 3 -timeout 10m $(LONGEST) ./httpapi $$(go list ./... | grep -xE '$(PLAIN)')
-	go test -timeout 10m $(ALONE)
-	cd internal/peers && go test ./...
+	@go build -o bin/tally ./internal/tally
+	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
+	bin/tally \
+		-race -timeout 10m $$(go list ./... | grep -vxE '$(PLAIN)|$(ALONE)') -- \
+		-p 3 -timeout 10m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
+		-run Megabytes ./httpapi -- \
+		-timeout 10m $(ALONE) $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.
 	SVC_SOAK=1 SVC_KILLS=200 go test -count=1 -timeout 60m $$(go list ./... | grep -vx '$(ALONE)')
 	SVC_SOAK=1 go test -count=1 -timeout 30m $(ALONE)
 	go test -race -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood|bench)$$')
+	cd internal/peers && go test -count=1 ./...
 	scripts/fuzz 60s
 
 .PHONY: fuzz

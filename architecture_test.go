@@ -32,6 +32,7 @@ var rooms = map[string][]string{
 	"internal/sqldb":     {},
 	"internal/front":     {},
 	"internal/bench":     {"*"},
+	"internal/tally":     {},
 	"internal/child":     {},
 	"internal/critic":    {"", "conversation", "workflow", "stream"},
 	"internal/crash":     {"*"},

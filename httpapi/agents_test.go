@@ -717,7 +717,7 @@ func TestAgentGuardIsBuiltOnce(t *testing.T) {
 	}
 }
 
-func TestLongestImagePassesAndOneLongerIsRefused(t *testing.T) {
+func TestMegabytesOfAnImagePassAndOneByteMoreIsRefused(t *testing.T) {
 	patience(t)
 	s := newServer(t, settings{})
 	const path, longest = "/agents/tooluser/image", 14 << 20
@@ -780,7 +780,7 @@ func attributes(n int) string {
 	return `{"kind":"signal","type":"t","body":"","attributes":{` + strings.Join(pairs, ",") + `}}`
 }
 
-func TestQueueGoesOnWhateverWasSent(t *testing.T) {
+func TestMegabytesDoNotStopTheQueue(t *testing.T) {
 	patience(t)
 	const longest = 1 << 20
 	s := newServer(t, settings{Config: httpapi.Config{MaxBody: longest}})

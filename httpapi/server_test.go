@@ -27,9 +27,13 @@ import (
 // raced says that the race detector watches.
 var raced bool
 
-// patience skips what handles many megabytes where that takes half a minute; it runs without the race detector too.
+// patience skips what handles many megabytes where that takes half a minute. By their name such tests are run without the race
+// detector.
 func patience(t *testing.T) {
 	t.Helper()
+	if !strings.HasPrefix(t.Name(), "TestMegabytes") {
+		t.Fatal("nobody runs this test: call it TestMegabytes…")
+	}
 	if raced {
 		t.Skip("the race detector takes half a minute for it")
 	}

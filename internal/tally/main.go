@@ -1,0 +1,215 @@
+// Command tally runs go test, once or in stages, and ends with how many tests ran, which were skipped and why. A package is
+// one line; what a failed test printed is shown whole, and nothing of the others.
+//
+//	tally ./a ./b -- -race ./c     is two stages: go test ./a ./b, then go test -race ./c
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	t := newTally(os.Stdout)
+	began := time.Now()
+	err := t.runAll(stages(os.Args[1:]))
+	t.close(time.Since(began))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tally:", err)
+		os.Exit(1)
+	}
+}
+
+// stages are the arguments between the dashes.
+func stages(args []string) (all [][]string) {
+	for len(args) > 0 {
+		end := slices.Index(args, "--")
+		if end < 0 {
+			end = len(args)
+		}
+		if end > 0 {
+			all = append(all, args[:end])
+		}
+		args = args[min(len(args), end+1):]
+	}
+	return all
+}
+
+// event is a line of go test -json.
+type event struct {
+	Action  string
+	Package string
+	Test    string
+	Output  string
+	Elapsed float64
+}
+
+// tally counts what tests say.
+type tally struct {
+	out            io.Writer
+	passed, failed int
+	skips          map[string][]string // tests by the reason
+	printed        map[string]*bytes.Buffer
+}
+
+func newTally(out io.Writer) *tally {
+	return &tally{out: out, skips: map[string][]string{}, printed: map[string]*bytes.Buffer{}}
+}
+
+// runAll runs stage after stage until one fails.
+func (t *tally) runAll(all [][]string) error {
+	for _, args := range all {
+		if err := t.run(args); err != nil {
+			return fmt.Errorf("go test %s: %w", strings.Join(args, " "), err)
+		}
+	}
+	return nil
+}
+
+// run is one go test. Its folder, -C, has to stand first.
+func (t *tally) run(args []string) error {
+	line := []string{"test"}
+	if len(args) > 1 && args[0] == "-C" {
+		line, args = append(line, args[:2]...), args[2:]
+	}
+	cmd := exec.Command("go", append(append(line, "-json"), args...)...)
+	cmd.Stderr = os.Stderr
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := t.listen(said); err != nil {
+		return errors.Join(err, cmd.Wait())
+	}
+	return cmd.Wait()
+}
+
+// listen reads to the end what go test says. A line that is not one of its events is shown as it is.
+func (t *tally) listen(said io.Reader) error {
+	for lines := bufio.NewReader(said); ; {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) != nil || e.Action == "" {
+				fmt.Fprintf(t.out, "%s", line)
+			} else {
+				t.hear(e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (t *tally) hear(e event) {
+	key := e.Package + " " + e.Test
+	switch e.Action {
+	case "output", "build-output":
+		if e.Package == "" { // of a build
+			fmt.Fprint(t.out, e.Output)
+			return
+		}
+		if t.printed[key] == nil {
+			t.printed[key] = new(bytes.Buffer)
+		}
+		t.printed[key].WriteString(e.Output)
+		return
+	case "pass", "fail", "skip":
+	default:
+		return
+	}
+	printed := t.printed[key]
+	delete(t.printed, key)
+	if e.Test == "" {
+		t.hearPackage(e, printed)
+		return
+	}
+	switch e.Action {
+	case "pass":
+		t.passed++
+	case "skip":
+		why := reason(printed)
+		t.skips[why] = append(t.skips[why], strings.TrimPrefix(e.Package, "svc.dev/svc/")+"."+e.Test)
+	case "fail":
+		t.failed++
+		fmt.Fprintf(t.out, "\n%s\n%s\n", e.Package, printed)
+	}
+}
+
+// hearPackage shows the line of a package, and all that it said outside of its tests when it failed.
+func (t *tally) hearPackage(e event, printed *bytes.Buffer) {
+	switch {
+	case e.Action == "fail":
+		fmt.Fprintf(t.out, "FAIL  %s  %.1fs\n%s", e.Package, e.Elapsed, text(printed))
+	case e.Action == "skip": // it has no tests
+	default:
+		line := fmt.Sprintf("ok    %s  %.1fs", e.Package, e.Elapsed)
+		if strings.Contains(text(printed), "(cached)") {
+			line += "  (cached)"
+		}
+		fmt.Fprintln(t.out, line)
+	}
+}
+
+func text(b *bytes.Buffer) string {
+	if b == nil {
+		return ""
+	}
+	return b.String()
+}
+
+// reason is what a test said when it skipped itself: the last line that is not go test's own.
+func reason(printed *bytes.Buffer) string {
+	why := "no reason given"
+	for line := range strings.Lines(text(printed)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") {
+			continue
+		}
+		why = line
+		if file, said, found := strings.Cut(line, ": "); found && strings.Contains(file, "_test.go:") {
+			why = said
+		}
+	}
+	return why
+}
+
+// close says what came of it.
+func (t *tally) close(took time.Duration) {
+	skipped := 0
+	for _, tests := range t.skips {
+		skipped += len(tests)
+	}
+	fmt.Fprintf(t.out, "\n%d tests passed, %d failed, %d skipped, in %s\n", t.passed, t.failed, skipped, took.Round(time.Second))
+	for _, why := range slices.Sorted(maps.Keys(t.skips)) {
+		tests := t.skips[why]
+		slices.Sort(tests)
+		fmt.Fprintf(t.out, "  skipped %d: %s\n          %s\n", len(tests), why, few(tests))
+	}
+}
+
+// few names some of many.
+func few(tests []string) string {
+	const most = 4
+	if len(tests) <= most {
+		return strings.Join(tests, " ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(tests[:most], " "), len(tests)-most)
+}
