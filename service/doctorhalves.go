@@ -112,17 +112,39 @@ func (d *doctor) callRuntime(ctx context.Context) {
 		return
 	}
 	forward.Now = d.now
-	customer := scope.Claims{Account: "doctor", AccountID: "doctor", Scope: scope.Of("doctor", "personal").String(), Actor: "doctor", Authority: scope.Customer, RequestID: "req_doctor"}
-	staff := scope.Claims{Account: "doctor", AccountID: "doctor", Scope: scope.Admin, Actor: "doctor", Authority: scope.StaffAuth, RequestID: "req_doctor"}
-	if d.judgeCall(d.call(ctx, forward, customer), true, "runtime.token") && d.judgeCall(d.call(ctx, forward, staff), true, "runtime.admin_token") {
+	customer := scope.Claims{Account: "doctor", AccountID: "doctor", Scope: scope.Of("doctor", "personal").String(), Actor: "doctor", Authority: scope.Customer, Base: "doctor", RequestID: "req_doctor"}
+	staff := scope.Claims{Account: "doctor", AccountID: "doctor", Scope: scope.Admin, Actor: "doctor", Authority: scope.StaffAuth, Base: "doctor", RequestID: "req_doctor"}
+	about := d.call(ctx, forward, staff)
+	if d.judgeCall(d.call(ctx, forward, customer), true, "runtime.token") && d.judgeCall(about, true, "runtime.admin_token") {
 		d.add("runtime", OK, d.config.RuntimeURL+" accepts this gateway, for customers and for staff", "")
+		d.judgeAbout(about.about)
+	}
+}
+
+// judgeAbout compares where the two halves think that the service is. Links are the gateway's; that a runtime which was told
+// nothing takes itself for one in development, and tells clients what developers see, nobody would notice.
+func (d *doctor) judgeAbout(theirs engine.About) {
+	all := d.config.surfaces(portOf(d.config.Listen))
+	at := facing(all)
+	ours := engine.About{Agents: at.Agents.String(), Admin: at.Admin.String(), Development: modeOf(all) == development}
+	const mend = "set url.platform, url.agents and url.admin alike on both sides, and start the runtime again"
+	switch {
+	case theirs == engine.About{}:
+		d.add("addresses", Warn, "the runtime does not say where it takes the service to be", "run the same version of svc on both sides")
+	case theirs.Development != ours.Development:
+		d.add("addresses", Fail, "one of gateway and runtime is in development, the other in production: the runtime was told "+theirs.Agents, mend)
+	case theirs != ours:
+		d.add("addresses", Warn, fmt.Sprintf("the gateway is reached at %s and %s, and the runtime was told %s and %s", ours.Agents, ours.Admin, theirs.Agents, theirs.Admin), mend)
+	default:
+		d.add("addresses", OK, "gateway and runtime were told the same", "")
 	}
 }
 
 // callback is what came of a call.
 type callback struct {
 	status int
-	typ    string        // of the refusal
+	typ    string // of the refusal
+	about  engine.About
 	apart  time.Duration // this clock from the runtime's
 	err    error
 }
@@ -132,7 +154,7 @@ func (d *doctor) call(ctx context.Context, as *scope.Forward, claims scope.Claim
 	defer cancel()
 	target, dial := d.config.runtimeTarget()
 	transport := &http.Transport{DialContext: dial, DisableKeepAlives: true}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String()+engine.AgentsPath, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String()+engine.AboutPath, nil)
 	if err == nil && as != nil {
 		err = as.Sign(r, claims)
 	}
@@ -149,9 +171,10 @@ func (d *doctor) call(ctx context.Context, as *scope.Forward, claims scope.Claim
 	}
 	var envelope struct {
 		Error struct{ Type string }
+		engine.About
 	}
 	_ = json.NewDecoder(answer.Body).Decode(&envelope) // what is no JSON has no type
-	back.status, back.typ = answer.StatusCode, envelope.Error.Type
+	back.status, back.typ, back.about = answer.StatusCode, envelope.Error.Type, envelope.About
 	return back
 }
 

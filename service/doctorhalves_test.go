@@ -68,7 +68,12 @@ func TestDoctorAsksTheRuntimeAsItsGatewayDoes(t *testing.T) {
 		verdict string
 		text    string
 	}{
-		"all is well":         {func(*service.Config) {}, service.Exam{}, 0, "runtime", service.OK, "accepts this gateway, for customers and for staff"},
+		"all is well":    {func(*service.Config) {}, service.Exam{}, 0, "runtime", service.OK, "accepts this gateway, for customers and for staff"},
+		"told the same":  {func(*service.Config) {}, service.Exam{}, 0, "addresses", service.OK, "were told the same"},
+		"told otherwise": {func(c *service.Config) { c.AgentsURL = "http://work.localhost:8080" }, service.Exam{Gateway: true}, 0, "addresses", service.Warn, "the runtime was told http://agents.svc.localhost"},
+		"told nothing": {func(c *service.Config) {
+			c.PlatformURL, c.AgentsURL, c.AdminURL, c.CookieDomain = "https://example.com", "https://agents.example.com", "https://admin.example.com", "example.com"
+		}, service.Exam{Gateway: true}, 0, "addresses", service.Fail, "one of gateway and runtime is in development"},
 		"they are a pair":     {func(*service.Config) {}, service.Exam{}, 0, "tokens", service.OK, "are a pair"},
 		"one half is here":    {func(c *service.Config) { c.AssertionPublic = "" }, service.Exam{Gateway: true}, 0, "tokens", service.OK, "are there"},
 		"another token":       {func(c *service.Config) { c.RuntimeToken = secret.Hide(strings.Repeat("x", 32)) }, service.Exam{Gateway: true}, 0, "runtime", service.Fail, "does not accept the runtime.token"},

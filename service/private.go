@@ -10,6 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"svc.dev/svc"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/scope"
@@ -75,12 +79,26 @@ func given(values ...string) (all []string) {
 
 // engine is the runtime of this process behind a guard.
 func (n *node) engine(g *scope.Guard) http.Handler {
+	g.Standing = n.standing
 	at := facing(n.surfaces)
 	return engine.New(engine.Config{
-		Runtime: n.rt, Guard: g, PublicURL: engine.Public(at.Agents.String(), at.Admin.String()), Dev: n.develops(), Log: n.log,
+		Runtime: n.rt, Guard: g, Dev: n.develops(), Log: n.log, About: engine.About{Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops()},
 		MaxBody: n.config.LimitBody, MaxInput: n.config.LimitInput, MaxBuffered: n.config.LimitBuffered,
-		Admit: func(ctx context.Context, c scope.Claims) error { return n.gauge.Admit(ctx, c.Scope) },
+		Admit: func(ctx context.Context, c scope.Claims) error { return unanswered(n.gauge.Admit(ctx, c.Scope)) },
 	})
+}
+
+// standing refuses work in a workspace that is not there, or is suspended, whatever the gateway says.
+func (n *node) standing(ctx context.Context, c scope.Claims) error {
+	return unanswered(account.CheckStanding(ctx, n.db, c))
+}
+
+// unanswered is the refusal of a request that the database did not answer: it may come again.
+func unanswered(err error) error {
+	if !sqldb.Unavailable(err) {
+		return err
+	}
+	return fault.NotAvailable(string(svc.Failed)).Because(err)
 }
 
 // private answers a gateway in another process.
@@ -97,7 +115,8 @@ func (s *server) private(n *node) http.Handler {
 // runtime is the runtime as the gateway of this process reaches it.
 func (s *server) runtime(n *node) http.Handler {
 	if s.part.works {
-		return n.engine(&scope.Guard{})
+		forward, guard := scope.NewPair()
+		return forward.Within(n.engine(guard))
 	}
 	forward, err := s.config.forward()
 	if err != nil {

@@ -76,7 +76,7 @@ func (h *house) talk(t *testing.T, scopes ...string) {
 		for rt.State() != svc.Serving {
 			time.Sleep(time.Millisecond)
 		}
-		if _, err := rt.In(scope).Invoke(t.Context(), engine.Verification, svc.Invocation{Input: []byte(`{"account":"a","accountId":"b","actor":"c","scope":"d","authority":"e"}`), Wait: true}); err != nil {
+		if _, err := rt.In(scope).Invoke(t.Context(), engine.Verification, svc.Invocation{Wait: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/throttle"
+	"svc.dev/svc/sqlstore"
 )
 
 const (
@@ -13,6 +15,8 @@ const (
 	sweepEvery = 5 * time.Minute
 	// sweepRounds bounds what one sweep does of one kind; the rest waits for the next.
 	sweepRounds = 100
+	// keepVerifications is how long the service's own runs are kept.
+	keepVerifications = 24 * time.Hour
 )
 
 // sweepOften deletes what nobody needs any more, every few minutes until ctx ends.
@@ -41,6 +45,9 @@ func (h *house) sweep(ctx context.Context) {
 		{"deleted workspaces", func(ctx context.Context) (int64, error) { return counted(h.spaces.Erase(ctx)) }},
 		{"leftovers of projects", func(ctx context.Context) (int64, error) { return counted(h.projects.Sweep(ctx, time.Now())) }},
 		{"warnings of storage", func(ctx context.Context) (int64, error) { return counted(h.projects.Watch(ctx)) }},
+		{"verifications", func(ctx context.Context) (int64, error) {
+			return sqlstore.EraseRuns(ctx, h.db, scope.Service, time.Now().Add(-keepVerifications))
+		}},
 		{"sent mails", func(ctx context.Context) (int64, error) { return counted(h.outbox.Sweep(ctx, time.Now())) }},
 		{"throttles", func(ctx context.Context) (int64, error) { return counted(throttle.Sweep(ctx, h.db, time.Now())) }},
 	} {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
+
+	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/internal/sqldb"
 )
@@ -114,4 +117,45 @@ func eraseBlobs(ctx context.Context, db *sqldb.DB, scope string) error {
 		return nil
 	}
 	return os.RemoveAll(blobFolder(db, scope))
+}
+
+// EraseRuns destroys some runs of a scope that began before a time and have ended, and says how many. Unlike a stream of which
+// somebody may still hold a lease, one that closed long ago leaves no row behind.
+func EraseRuns(ctx context.Context, db *sqldb.DB, scope string, before time.Time) (n int64, err error) {
+	err = db.Write(sqldb.Patient(ctx, eraseTime), func(tx *sqldb.Tx) error {
+		rows, err := tx.Query(`SELECT r.stream, r.id FROM runs r JOIN streams s ON s.id = r.stream
+WHERE r.scope = $1 AND r.id < $2 AND r.ended_at IS NOT NULL AND s.next_seq <= s.done_seq ORDER BY r.id LIMIT $3`, scope, firstRun(before), eraseBatch)
+		if err != nil {
+			return err
+		}
+		type one struct {
+			row int64
+			id  string
+		}
+		all, err := collect(rows, func(o *one) []any { return []any{&o.row, &o.id} })
+		if err != nil {
+			return err
+		}
+		for _, o := range all {
+			if err := eraseStream(tx, scope, o.id, o.row); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(`DELETE FROM streams WHERE id = $1`, o.row); err != nil {
+				return err
+			}
+		}
+		n = int64(len(all))
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("erase runs: %w", err)
+	}
+	return n, nil
+}
+
+// firstRun is the id of the first run that could begin at a time: ids begin with it.
+func firstRun(at time.Time) string {
+	var id ulid.ULID
+	_ = id.SetTime(ulid.Timestamp(at)) // it fails in the year 10889
+	return "run_" + id.String()
 }

@@ -1,9 +1,12 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
@@ -92,4 +95,57 @@ func fill(t *testing.T, s *sqlstore.Store, scope string) *svc.Lease {
 		t.Fatal(err)
 	}
 	return held
+}
+
+// TestRunsThatEndedLongAgoLeaveNothing erases those of a scope, and neither what still runs nor what is another's.
+func TestRunsThatEndedLongAgoLeaveNothing(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		db, s := opened(t, address)
+		rt, err := svc.New(svc.Config{Store: s, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt.AddWorkflow(
+			svc.NewWorkflow("quick", func(context.Context, *svc.Work, struct{}) (bool, error) { return true, nil }),
+			svc.NewWorkflow("endless", func(ctx context.Context, w *svc.Work, _ struct{}) (bool, error) { return true, w.Sleep(ctx, time.Hour) }),
+		)
+		ended := make(chan error, 1)
+		go func() { ended <- rt.Run(ctx) }()
+		for rt.State() != svc.Serving {
+			time.Sleep(time.Millisecond)
+		}
+		for n := range 61 {
+			scope := "service"
+			if n == 60 {
+				scope = "users/ada/shop"
+			}
+			if _, err := rt.In(scope).Invoke(ctx, "quick", svc.Invocation{Wait: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := rt.In("service").Invoke(ctx, "endless", svc.Invocation{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			before time.Duration
+			want   int64
+		}{{-time.Hour, 0}, {time.Hour, 50}, {time.Hour, 10}, {time.Hour, 0}} {
+			if n, err := sqlstore.EraseRuns(ctx, db, "service", time.Now().Add(c.before)); n != c.want || err != nil {
+				t.Errorf("%d erased, want %d, %v", n, c.want, err)
+			}
+		}
+		for table, want := range map[string]int{"streams": 2, "runs": 2, "submissions": 2} {
+			var n int
+			err := db.Read(ctx, func(tx *sqldb.Tx) error { return tx.QueryRow("SELECT count(*) FROM " + table).Scan(&n) })
+			if n != want || err != nil {
+				t.Errorf("%d %s, want %d, %v", n, table, want, err)
+			}
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }

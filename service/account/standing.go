@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -36,6 +38,21 @@ func StandingOf(ctx context.Context, db *sqldb.DB, address string) (s Standing, 
 		return Standing{}, fmt.Errorf("standing of workspace: %w", err)
 	}
 	return s, nil
+}
+
+// CheckStanding refuses claims on a workspace that is not there, or that is suspended: staff may still look into one. A
+// webhook has no place in that of an account which is suspended or deleted either.
+func CheckStanding(ctx context.Context, db *sqldb.DB, c scope.Claims) error {
+	s, err := StandingOf(ctx, db, c.Scope)
+	switch {
+	case err != nil:
+		return err
+	case s.Owner == "" || s.Orphaned && !scope.Person(c.Actor):
+		return fault.New("workspace_not_found", "There is no such workspace.", "")
+	case s.Suspended && c.Authority != scope.StaffAuth:
+		return fault.New(WorkspaceSuspended, "This workspace is suspended.", "Ask the people who run this service.")
+	}
+	return nil
 }
 
 // OwnerOf is the account that owns the workspace of a scope; found is false for one that is suspended, deleted or not there,

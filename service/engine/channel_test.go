@@ -18,7 +18,7 @@ import (
 )
 
 // start is an engine in this process on a database of its own.
-func start(t *testing.T) (*svc.Runtime, *engine.Engine) {
+func start(t *testing.T) (*svc.Runtime, http.Handler) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), sqlstore.Config{Log: log})
@@ -41,7 +41,8 @@ func start(t *testing.T) (*svc.Runtime, *engine.Engine) {
 		<-ended
 		_ = store.Close()
 	})
-	return rt, engine.New(engine.Config{Runtime: rt, Guard: &scope.Guard{}, PublicURL: func(scope.Claims) string { return "http://x" }, Log: log})
+	forward, guard := scope.NewPair()
+	return rt, forward.Within(engine.New(engine.Config{Runtime: rt, Guard: guard, Log: log}))
 }
 
 // claims are those of ada's workspace with some actor.

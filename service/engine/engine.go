@@ -16,16 +16,16 @@ import (
 	"svc.dev/svc/service/scope"
 )
 
-// Config is what the private runtime needs. Runtime, Guard and PublicURL are required.
+// Config is what the private runtime needs. Runtime and Guard are required.
 type Config struct {
 	Runtime *svc.Runtime
 	Guard   *scope.Guard
-	// PublicURL is where clients find the work of claims, for links in answers.
-	PublicURL func(scope.Claims) string
 	// Admit is asked before work is admitted to a scope: a full storage refuses it. Defaults to no such question.
 	Admit func(ctx context.Context, claims scope.Claims) error
 	// MaxBody, MaxInput and MaxBuffered bound bodies, as in httpapi. They default as there.
 	MaxBody, MaxInput, MaxBuffered int64
+	// About is what the gateway's operator may know of this process's settings. Defaults to nothing.
+	About About
 	// Dev shows what faults tell developers. Defaults to false.
 	Dev bool
 	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
@@ -47,7 +47,7 @@ func New(c Config) *Engine {
 	e := &Engine{Config: c, gitHub: github.Handler(gitHub(c.Runtime, c.Log))}
 	e.api = httpapi.New(c.Runtime, httpapi.Config{
 		Scope:     func(r *http.Request) (string, error) { return claims(r).Scope, nil },
-		PublicURL: func(r *http.Request) string { return c.PublicURL(claims(r)) },
+		PublicURL: func(r *http.Request) string { return claims(r).Base },
 		RequestID: func(r *http.Request) string { return claims(r).RequestID },
 		MaxBody:   c.MaxBody, MaxInput: c.MaxInput, MaxBuffered: c.MaxBuffered, Dev: c.Dev, Log: c.Log,
 	})
@@ -64,13 +64,13 @@ func claims(r *http.Request) scope.Claims {
 func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, err := e.Guard.Check(r)
 	if err != nil {
-		refuse(w, err)
+		e.fail(w, r, err)
 		return
 	}
 	r = r.WithContext(withAdmit(scope.With(r.Context(), c), e.Admit))
 	if admits(r) {
 		if err := admit(r.Context()); err != nil {
-			refuse(w, err)
+			e.fail(w, r, err)
 			return
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
-	"svc.dev/svc/service/scope"
 	"svc.dev/svc/workflow"
 )
 
@@ -26,6 +25,7 @@ const (
 	CancelPath        = Prefix + "/runs/cancel"
 	ConversationsPath = Prefix + "/conversations"
 	GitHubPath        = Prefix + "/deliveries/github"
+	AboutPath         = Prefix + "/about"
 
 	// What staff see of all workspaces.
 	AllAgentsPath    = Prefix + "/all/agents"
@@ -43,6 +43,7 @@ var answers = map[string]func(*Engine, http.ResponseWriter, *http.Request) error
 	CancelPath:        (*Engine).cancel,
 	ConversationsPath: (*Engine).conversations,
 	GitHubPath:        (*Engine).deliver,
+	AboutPath:         staffOnly((*Engine).about),
 	AllAgentsPath:     staffOnly((*Engine).allAgents),
 	AllWorkflowsPath:  staffOnly((*Engine).allWorkflows),
 	AllRunsPath:       staffOnly((*Engine).allRuns),
@@ -56,6 +57,18 @@ func own(path string) func(*Engine, http.ResponseWriter, *http.Request) error {
 	if strings.HasPrefix(path, Prefix+"/") {
 		return func(_ *Engine, _ http.ResponseWriter, r *http.Request) error { return noRoute(r) }
 	}
+	return nil
+}
+
+// About is how a runtime is set up, for doctor to compare with its gateway.
+type About struct {
+	Agents      string `json:"agents"` // addresses of surfaces
+	Admin       string `json:"admin"`
+	Development bool   `json:"development"`
+}
+
+func (e *Engine) about(w http.ResponseWriter, _ *http.Request) error {
+	write(w, http.StatusOK, e.About)
 	return nil
 }
 
@@ -74,24 +87,6 @@ func checkQuery(r *http.Request) error {
 }
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
-
-// verification runs the workflow over the claims that were let in.
-func (e *Engine) verification(w http.ResponseWriter, r *http.Request) error {
-	c := claims(r)
-	input, err := json.Marshal(accepted{c.Account, c.AccountID, c.Actor, c.Scope, c.Authority})
-	if err != nil {
-		return err
-	}
-	done, err := e.Runtime.In(c.Scope).Invoke(r.Context(), Verification, svc.Invocation{Input: input, Wait: true})
-	if err != nil {
-		return err
-	}
-	if done.Run == nil || done.Run.Status != workflow.Completed {
-		return fault.NotAvailable("failed")
-	}
-	write(w, http.StatusOK, map[string]any{"runId": done.RunID, "result": done.Run.Result})
-	return nil
-}
 
 // page is how lists answer.
 type page struct {
@@ -219,15 +214,4 @@ func (e *Engine) cancel(w http.ResponseWriter, r *http.Request) error {
 	}
 	write(w, http.StatusAccepted, map[string]any{"runId": id, "cancelled": active})
 	return nil
-}
-
-// Public is where clients find the work of claims, on the surface of its authority.
-func Public(agents, admin string) func(scope.Claims) string {
-	return func(c scope.Claims) string {
-		base := agents
-		if c.Authority == scope.StaffAuth {
-			base = admin
-		}
-		return base + "/v1/" + strings.TrimPrefix(c.Scope, "users/")
-	}
 }

@@ -113,12 +113,13 @@ func listenApart(rt *svc.Runtime, db *sqldb.DB, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	guard.Standing = standing(db)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	go func() {
-		_ = http.Serve(l, engine.New(engine.Config{Runtime: rt, Guard: guard, PublicURL: engine.Public(agentsURL, adminURL), Log: log, Admit: admission(db)}))
+		_ = http.Serve(l, engine.New(engine.Config{Runtime: rt, Guard: guard, Log: log, Admit: admission(db)}))
 	}()
 	_, err = fmt.Println("http://" + l.Addr().String())
 	return err

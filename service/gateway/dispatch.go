@@ -106,7 +106,7 @@ func (g *Gateway) pass(ctx context.Context, p account.Passing) (err error) {
 		Account: at.Username, AccountID: p.Owner, Scope: p.Scope, Actor: scope.Channel(p.Provider), Authority: scope.Customer,
 		Delegated: true, RequestID: "req_" + ulid.Make().String(),
 	}
-	r, err := http.NewRequestWithContext(scope.With(ctx, claims), http.MethodPost, passedPath(p.Provider), bytes.NewReader(p.Body))
+	r, err := http.NewRequestWithContext(g.with(ctx, claims), http.MethodPost, passedPath(p.Provider), bytes.NewReader(p.Body))
 	if err != nil {
 		return err
 	}

@@ -140,8 +140,9 @@ func (c *tapped) Read(p []byte) (int, error) {
 func (s *scene) echoes(t *testing.T, apart bool) *echo {
 	t.Helper()
 	if !apart {
-		e := &echo{guard: &scope.Guard{}}
-		s.runtime = e
+		forward, guard := scope.NewPair()
+		e := &echo{guard: guard}
+		s.runtime = forward.Within(e)
 		return e
 	}
 	public, private, err := ed25519.GenerateKey(nil)

@@ -156,10 +156,10 @@ func TestAFullWorkspaceCancelsItsRuns(t *testing.T) {
 	at := func(path string, body any) call {
 		return call{on: gateway.Agents, method: "POST", path: "/api/workspaces/ada/personal" + path, cookie: cookie, body: body}
 	}
-	s.do(t, at("/workflows/workspace-verification/run", map[string]any{"account": "", "accountId": "", "actor": "", "scope": "", "authority": ""})).wants(t, 202, "").read(t, &run)
+	s.do(t, at("/workflows/sample/run", map[string]any{"account": "", "accountId": "", "actor": "", "scope": "", "authority": ""})).wants(t, 202, "").read(t, &run)
 	s.limit(t, "users/ada/personal", 1)
 	time.Sleep(1100 * time.Millisecond) // until it is measured again
-	s.do(t, at("/workflows/workspace-verification/run", map[string]any{})).wants(t, 507, "storage_quota_exceeded")
+	s.do(t, at("/workflows/sample/run", map[string]any{})).wants(t, 507, "storage_quota_exceeded")
 	s.do(t, at("/runs/"+run.RunID+"/cancel", nil)).wants(t, 202, "")
 }
 

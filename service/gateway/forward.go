@@ -48,6 +48,17 @@ type errand struct {
 	watch  func(context.Context) bool // whether the credential still counts; nil: it has none
 }
 
+// with carries claims to the runtime, and where clients find the work that they are about: on the surface of their authority,
+// as we are reached.
+func (g *Gateway) with(ctx context.Context, c scope.Claims) context.Context {
+	on := Agents
+	if c.Authority == scope.StaffAuth {
+		on = Admin
+	}
+	c.Base = g.Surfaces.origin(on) + "/v1/" + strings.TrimPrefix(c.Scope, "users/")
+	return scope.With(ctx, c)
+}
+
 // forward lets the runtime answer.
 func (x *exchange) forward(e errand) error {
 	if x.g.Runtime == nil {
@@ -56,7 +67,7 @@ func (x *exchange) forward(e errand) error {
 	if x.g.stopping() && (!safe(x.r.Method) || isStream(x.r)) {
 		return fault.NotAvailable("draining").After(time.Second)
 	}
-	ctx, end := context.WithCancelCause(scope.With(x.ctx(), e.claims))
+	ctx, end := context.WithCancelCause(x.g.with(x.ctx(), e.claims))
 	defer end(nil)
 	if e.watch != nil && isStream(x.r) {
 		release, err := x.g.streams.take(e.claims.Actor)

@@ -177,7 +177,7 @@ func TestWhoLooksAsACustomerOnlyReads(t *testing.T) {
 			refused++
 		}
 	}
-	for _, path := range []string{"agents/central/x", "agents/central/x/abort", "agents/central/x/submissions", "workflows/workspace-verification", "runs", "runs/run_x", "channels/mail/in", "nothing"} {
+	for _, path := range []string{"agents/central/x", "agents/central/x/abort", "agents/central/x/submissions", "workflows/sample", "runs", "runs/run_x", "channels/mail/in", "nothing"} {
 		forbids(call{method: "POST", path: "/v1/ada/personal/" + path, body: `{"kind":"user","body":"hi"}`})
 		forbids(call{method: "DELETE", path: "/v1/ada/personal/" + path})
 		refused += 2

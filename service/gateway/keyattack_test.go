@@ -26,7 +26,7 @@ var probes = []struct{ scope, method, path string }{
 	{"agents:read", "GET", "/api/workspaces/kaya/acme/agents/central/conversations"},
 	{"agents:write", "POST", "/v1/kaya/acme/agents/central/x"},
 	{"agents:write", "POST", "/v1/kaya/acme/agents/central/x/abort"},
-	{"workflows:run", "POST", "/v1/kaya/acme/workflows/workspace-verification"},
+	{"workflows:run", "POST", "/v1/kaya/acme/workflows/sample"},
 	{"runs:read", "GET", "/v1/kaya/acme/runs"},
 	{"runs:read", "GET", "/v1/kaya/acme/runs/run_x"},
 	{"runs:read", "GET", "/api/workspaces/kaya/acme/runs"},

@@ -334,14 +334,14 @@ func (w *way) throughPasswords(t *testing.T) {
 }
 
 func (w *way) throughRuntime(t *testing.T) {
-	var report struct{ RunID string }
-	w.goes(t, 200, call{on: gateway.Agents, path: "/api/orchestration/workspace-verification"}).read(t, &report)
+	w.goes(t, 200, call{on: gateway.Agents, path: "/api/orchestration/workspace-verification"})
 	const workspace = "/api/workspaces/ada/personal/"
-	for _, path := range []string{"agents", "agents/central/conversations", "workflows", "workflows/workspace-verification", "runs", "runs/" + report.RunID, "runs/" + report.RunID + "/events"} {
+	var run struct{ RunID string }
+	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "workflows/sample/run", body: verificationInput}).read(t, &run)
+	for _, path := range []string{"agents", "agents/central/conversations", "workflows", "workflows/sample", "runs", "runs/" + run.RunID, "runs/" + run.RunID + "/events"} {
 		w.goes(t, 200, call{on: gateway.Agents, path: workspace + path})
 	}
-	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "workflows/workspace-verification/run", body: verificationInput})
-	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "runs/" + report.RunID + "/cancel"})
+	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "runs/" + run.RunID + "/cancel"})
 }
 
 func (w *way) throughWorkspaces(t *testing.T) {

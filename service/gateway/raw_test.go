@@ -309,7 +309,7 @@ func typeOf(body string) string {
 // judge fails unless the runtime heard our word and what may pass, and nothing else.
 func (s *stage) judge(t *testing.T, r row, h *heard, id string) {
 	t.Helper()
-	want := scope.Claims{Account: "ada", AccountID: s.account, Scope: "users/ada/personal", Actor: "ada", Authority: "customer", RequestID: id}
+	want := scope.Claims{Account: "ada", AccountID: s.account, Scope: "users/ada/personal", Actor: "ada", Authority: "customer", Base: agentsURL + "/v1/ada/personal", RequestID: id, Proven: true}
 	target := "/agents/central/x"
 	if r.hook {
 		want.Actor, want.Delegated, target = "channel:hook", true, "/channels/hook/in"

@@ -14,6 +14,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
@@ -71,27 +72,45 @@ func (s *scene) start(t testing.TB, apart bool) {
 	}
 }
 
-// declare gives a runtime what the product declares, and two workflows: one that ends at once, and one that does not by itself.
+// content is what the workflow sample is given, and returns.
+type content struct {
+	Account   string `json:"account"`
+	AccountID string `json:"accountId"`
+	Actor     string `json:"actor"`
+	Scope     string `json:"scope"`
+	Authority string `json:"authority"`
+}
+
+// declare gives a runtime what the product declares, and three workflows that customers can run: one that returns what it is
+// given, one that ends at once, and one that does not by itself.
 func declare(rt *svc.Runtime) {
 	engine.Declare(rt, "scripted/words")
+	sample := svc.NewWorkflow("sample", func(_ context.Context, _ *svc.Work, in content) (content, error) { return in, nil })
 	quick := svc.NewWorkflow("quick", func(context.Context, *svc.Work, struct{}) (map[string]bool, error) {
 		return map[string]bool{"ok": true}, nil
 	})
 	endless := svc.NewWorkflow("endless", func(ctx context.Context, w *svc.Work, _ struct{}) (struct{}, error) {
 		return struct{}{}, w.Sleep(ctx, 24*time.Hour)
 	})
-	for _, wf := range []*svc.Workflow{quick, endless} {
+	for _, wf := range []*svc.Workflow{sample, quick, endless} {
 		wf.Route, wf.Runs = svc.Open, svc.Open
 		rt.AddWorkflow(wf)
 	}
 }
 
+// standing is how the service judges workspaces, on a database of its own.
+func standing(db *sqldb.DB) func(context.Context, scope.Claims) error {
+	return func(ctx context.Context, c scope.Claims) error { return account.CheckStanding(ctx, db, c) }
+}
+
 // behind is the runtime as the gateway reaches it: in process, or as a server of its own that believes signatures alone.
 func behind(t testing.TB, rt *svc.Runtime, apart bool, s *scene) http.Handler {
 	t.Helper()
-	c := engine.Config{Runtime: rt, Guard: &scope.Guard{}, PublicURL: engine.Public(agentsURL, adminURL), Log: s.Accounts.Log, Admit: admission(s.DB)}
+	c := engine.Config{Runtime: rt, Log: s.Accounts.Log, Admit: admission(s.DB)}
 	if !apart {
-		return engine.New(c)
+		forward, guard := scope.NewPair()
+		c.Guard, guard.Standing = guard, standing(s.DB)
+		return forward.Within(engine.New(c))
 	}
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -100,6 +119,7 @@ func behind(t testing.TB, rt *svc.Runtime, apart bool, s *scene) http.Handler {
 	if c.Guard, err = scope.NewGuard([]string{runtimeToken}, []string{adminToken}, []ed25519.PublicKey{public}); err != nil {
 		t.Fatal(err)
 	}
+	c.Guard.Standing = standing(s.DB)
 	server := httptest.NewServer(engine.New(c))
 	t.Cleanup(server.Close)
 	s.private = server.URL
@@ -180,7 +200,7 @@ func TestTwoWorkspacesOfEqualNamesNeverMeet(t *testing.T) {
 		adas, eves := s.key(t, ada, "ada", "agents:read", "agents:write", "runs:read", "workflows:run"), s.key(t, eve, "eve", "agents:read", "agents:write", "runs:read", "workflows:run")
 		s.do(t, call{on: gateway.Agents, method: "POST", path: "/v1/ada/personal/agents/central/x", header: by(adas), body: `{"kind":"user","body":"n=1 secret of ada"}`}).wants(t, 202, "")
 		var run struct{ RunID string }
-		s.do(t, call{on: gateway.Agents, method: "POST", path: "/v1/ada/personal/workflows/workspace-verification?wait=result", header: by(adas),
+		s.do(t, call{on: gateway.Agents, method: "POST", path: "/v1/ada/personal/workflows/sample?wait=result", header: by(adas),
 			body: `{"account":"a","accountId":"b","actor":"c","scope":"d","authority":"e"}`}).wants(t, 200, "").read(t, &run)
 		none := s.do(t, call{on: gateway.Agents, path: "/v1/nobody/personal/agents/central/x", header: by(eves)}).wants(t, 404, "workspace_not_found")
 		for _, path := range []string{"/agents/central/x", "/agents/central/x?view=updates&offset=-1", "/agents/central/x/submissions", "/runs/" + run.RunID, "/runs", "/agents/central/x/attachments/y"} {

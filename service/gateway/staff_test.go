@@ -78,7 +78,7 @@ func TestEverythingOnAdminNeedsASessionARoleAndItsElevation(t *testing.T) {
 	support, _ := s.hire(t, "helper", account.RoleSupport)
 	lines := []gateway.Line{
 		{Method: "GET", Path: "/v1/ada/personal/agents/central/x"}, {Method: "POST", Path: "/v1/ada/personal/agents/central/x"}, {Method: "GET", Path: "/v1/admin/runs"},
-		{Method: "POST", Path: "/v1/admin/agents/central/x/abort"}, {Method: "POST", Path: "/v1/ada/personal/workflows/workspace-verification"}, {Method: "GET", Path: "/v1/nobody/none/runs"},
+		{Method: "POST", Path: "/v1/admin/agents/central/x/abort"}, {Method: "POST", Path: "/v1/ada/personal/workflows/sample"}, {Method: "GET", Path: "/v1/nobody/none/runs"},
 	}
 	for _, l := range gateway.Lines() {
 		if slices.Contains(l.Surfaces, gateway.Admin) && strings.HasPrefix(l.Path, "/api/") && !slices.Contains(ungated, l.Path) {
@@ -254,7 +254,7 @@ func TestSupportReadsEverythingAndChangesNothing(t *testing.T) {
 	for path, body := range map[string]string{
 		"/api/admin/people/" + ada.Account.ID + "/suspend": `{"reason":"x"}`, "/api/admin/people/" + ada.Account.ID + "/restore": "", "/api/admin/people/" + ada.Account.ID + "/revoke-sessions": "",
 		"/api/admin/people/" + ada.Account.ID + "/send-reset": "", "/api/admin/people/" + ada.Account.ID + "/grant": `{"role":"admin"}`,
-		"/v1/ada/personal/agents/central/x": `{"kind":"user","body":"hi"}`, "/v1/ada/personal/agents/central/x/abort": "", "/v1/ada/personal/workflows/workspace-verification": "{}",
+		"/v1/ada/personal/agents/central/x": `{"kind":"user","body":"hi"}`, "/v1/ada/personal/agents/central/x/abort": "", "/v1/ada/personal/workflows/sample": "{}",
 		"/v1/admin/agents/central/x": `{"kind":"user","body":"hi"}`,
 	} {
 		got := s.on(t, up, "POST", path, body).wants(t, 403, "forbidden")

@@ -18,8 +18,8 @@ func supportChangesNothing(t *testing.T, s *scene) {
 	g := &siege{scene: s}
 	_, up := g.staffer(t, "tess-helper", account.RoleSupport)
 	lines := []gateway.Line{
-		{Method: "POST", Path: baseOf(in) + "/agents/central/x"}, {Method: "POST", Path: baseOf(in) + "/agents/central/x/abort"}, {Method: "POST", Path: baseOf(in) + "/workflows/workspace-verification"},
-		{Method: "POST", Path: "/v1/admin/agents/central/x"}, {Method: "POST", Path: "/v1/admin/workflows/workspace-verification"}, {Method: "DELETE", Path: baseOf(in) + "/runs/run_x"}, {Method: "PUT", Path: baseOf(in) + "/runs"},
+		{Method: "POST", Path: baseOf(in) + "/agents/central/x"}, {Method: "POST", Path: baseOf(in) + "/agents/central/x/abort"}, {Method: "POST", Path: baseOf(in) + "/workflows/sample"},
+		{Method: "POST", Path: "/v1/admin/agents/central/x"}, {Method: "POST", Path: "/v1/admin/workflows/sample"}, {Method: "DELETE", Path: baseOf(in) + "/runs/run_x"}, {Method: "PUT", Path: baseOf(in) + "/runs"},
 	}
 	for _, l := range gateway.Lines() {
 		if slices.Contains(l.Surfaces, gateway.Admin) && strings.HasPrefix(l.Path, "/api/") && l.Method != "GET" && !slices.Contains(ungated, l.Path) && !strings.HasPrefix(l.Path, viewsPath) {

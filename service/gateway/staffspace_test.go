@@ -51,8 +51,8 @@ func (w *way) throughCases(t *testing.T, on func(method, path string, body any) 
 func (w *way) throughOwn(t *testing.T, on func(method, path string, body any) call) {
 	const own = "/api/workspaces/admin"
 	var run struct{ RunID string }
-	w.goes(t, 202, on("POST", own+"/workflows/workspace-verification/run", verificationInput)).read(t, &run)
-	for _, path := range []string{"", "/agents", "/agents/central/conversations", "/workflows", "/workflows/workspace-verification", "/runs", "/runs/" + run.RunID,
+	w.goes(t, 202, on("POST", own+"/workflows/sample/run", verificationInput)).read(t, &run)
+	for _, path := range []string{"", "/agents", "/agents/central/conversations", "/workflows", "/workflows/sample", "/runs", "/runs/" + run.RunID,
 		"/runs/" + run.RunID + "/events", "/audit", "/audit/export"} {
 		w.goes(t, 200, on("GET", own+path, nil))
 	}
@@ -81,7 +81,7 @@ func TestStaffManageACustomersWorkspaceAndItsPeopleSeeIt(t *testing.T) {
 		s.on(t, up, "PATCH", space, map[string]string{"name": "North"}).wants(t, 200, "")
 		s.on(t, up, "PUT", space+"/secrets/TOKEN", map[string]string{"value": "a secret value"}).wants(t, 201, "")
 		s.on(t, up, "POST", space+"/invitations", map[string]string{"email": "lin@example.com", "role": "builder"}).wants(t, 201, "")
-		s.on(t, up, "POST", space+"/workflows/workspace-verification/run", verificationInput).wants(t, 202, "")
+		s.on(t, up, "POST", space+"/workflows/sample/run", verificationInput).wants(t, 202, "")
 		for _, path := range []string{"/people", "/people/" + boss.Account.ID, "/teams/" + team.ID, "/secrets", "/secrets/TOKEN", "/keys", "/agents", "/runs", "/audit", "/audit/export"} {
 			s.on(t, up, "GET", space+path, nil).wants(t, 200, "")
 		}
@@ -156,7 +156,7 @@ func TestTheWorkspaceOfTheStaffIsOnAdminAlone(t *testing.T) {
 			t.Errorf("workspace: %+v", view)
 		}
 		var run struct{ RunID string }
-		s.on(t, up, "POST", own+"/workflows/workspace-verification/run", verificationInput).wants(t, 202, "").read(t, &run)
+		s.on(t, up, "POST", own+"/workflows/sample/run", verificationInput).wants(t, 202, "").read(t, &run)
 		if list := s.on(t, up, "GET", own+"/runs", nil).wants(t, 200, ""); !strings.Contains(list.body, run.RunID) {
 			t.Errorf("runs: %s", list.body)
 		}

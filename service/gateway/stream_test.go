@@ -236,7 +236,7 @@ var aWord = regexp.MustCompile(`word\d+ `)
 // straight asks the runtime itself for a path, as ada: in this process by a server in front of it, else by a signed request.
 func (s *scene) straight(t *testing.T, owner, path string) *http.Response {
 	t.Helper()
-	c := scope.Claims{Account: "ada", AccountID: owner, Scope: "users/ada/personal", Actor: "ada", Authority: scope.Customer, RequestID: "req_x"}
+	c := scope.Claims{Account: "ada", AccountID: owner, Scope: "users/ada/personal", Actor: "ada", Authority: scope.Customer, Base: agentsURL + "/v1/ada/personal", RequestID: "req_x"}
 	to := s.private
 	if to == "" {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -68,7 +68,7 @@ func (s *scene) talk(t *testing.T, p *tenant) {
 	id, _, _ := strings.Cut(rest, `"`)
 	p.ids["attachment"] = "att_" + id
 	var run struct{ RunID string }
-	s.do(t, call{on: gateway.Agents, method: "POST", path: base + "/workflows/workspace-verification?wait=result", header: by(p.key),
+	s.do(t, call{on: gateway.Agents, method: "POST", path: base + "/workflows/sample?wait=result", header: by(p.key),
 		body: fmt.Sprintf(`{"account":%q,"accountId":"b","actor":"c","scope":"d","authority":"e"}`, p.mark())}).wants(t, 200, "").read(t, &run)
 	p.ids["run"] = run.RunID
 }
@@ -85,13 +85,13 @@ func (p tenant) fill(path string) string {
 func tenantRoutes() (all [][2]string) {
 	for _, line := range gateway.Lines() {
 		if rest, found := strings.CutPrefix(line.Path, "/api/workspaces/{username}/{business}"); found && slices.Contains(line.Surfaces, gateway.Agents) {
-			all = append(all, [2]string{line.Method, "W" + strings.Replace(rest, "workflows/{name}", "workflows/workspace-verification", 1)})
+			all = append(all, [2]string{line.Method, "W" + strings.Replace(rest, "workflows/{name}", "workflows/sample", 1)})
 		}
 	}
 	for _, line := range []string{
 		"GET /agents/central/first", "HEAD /agents/central/first", "GET /agents/central/first?view=updates&offset=-1", "GET /agents/central/first?view=updates&offset=-1&live=sse",
 		"GET /agents/central/first?view=updates&offset=-1&live=long-poll", "POST /agents/central/first", "POST /agents/central/first/abort",
-		"GET /agents/central/first/submissions", "GET /agents/central/first/attachments/{attachment}", "POST /workflows/workspace-verification", "GET /runs/{run}",
+		"GET /agents/central/first/submissions", "GET /agents/central/first/attachments/{attachment}", "POST /workflows/sample", "GET /runs/{run}",
 		"GET /runs/{run}?meta", "GET /runs/{run}?offset=-1&live=sse", "GET /runs",
 	} {
 		method, path, _ := strings.Cut(line, " ")

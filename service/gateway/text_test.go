@@ -366,7 +366,7 @@ func (s *onslaught) filled(path string) string {
 		case key == "id" && strings.Contains(path, "/api/admin/workspaces"):
 			key = "business id"
 		case key == "name" && strings.Contains(path, "/workflows"):
-			return "workspace-verification"
+			return "sample"
 		}
 		return url.PathEscape(s.params[key])
 	})

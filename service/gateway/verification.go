@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"svc.dev/svc/fault"
@@ -65,13 +66,16 @@ func (x *exchange) verifyWorkspace() error {
 // report asks the runtime whom it accepted.
 func (x *exchange) report(c scope.Claims, actorID string) error {
 	var answer struct {
-		RunID  string `json:"runId"`
+		RunID    string        `json:"runId"`
+		Checks   []scope.Check `json:"checks"`
+		Accepted struct {
+			Account   string `json:"account"`
+			AccountID string `json:"accountId"`
+			Actor     string `json:"actor"`
+			Scope     string `json:"scope"`
+			Authority string `json:"authority"`
+		} `json:"accepted"`
 		Result struct {
-			Account   string    `json:"account"`
-			AccountID string    `json:"accountId"`
-			Actor     string    `json:"actor"`
-			Scope     string    `json:"scope"`
-			Authority string    `json:"authority"`
 			FilesRead int       `json:"filesRead"`
 			Mutated   bool      `json:"mutated"`
 			CheckedAt time.Time `json:"checkedAt"`
@@ -80,16 +84,13 @@ func (x *exchange) report(c scope.Claims, actorID string) error {
 	if err := x.ask(c, verificationPath, &answer); err != nil {
 		return err
 	}
-	got := answer.Result
-	checks := []map[string]any{
-		{"name": "runtime_token", "ok": true},
-		{"name": "scope_matches_account", "ok": got.Scope == c.Scope && got.Account == c.Account},
-	}
+	got, done := answer.Accepted, answer.Result
+	failed := slices.ContainsFunc(answer.Checks, func(check scope.Check) bool { return !check.OK })
 	report := map[string]any{
-		"ok": got.Scope == c.Scope && got.Account == c.Account, "surface": x.surface, "authority": got.Authority,
+		"ok": !failed && got.Scope == c.Scope && got.Account == c.Account && got.Actor == c.Actor, "surface": x.surface, "authority": got.Authority,
 		"account": map[string]string{"id": got.AccountID, "username": got.Account}, "actor": map[string]string{"username": got.Actor},
-		"scope": got.Scope, "workflow": "workspace-verification", "runId": answer.RunID, "checks": checks,
-		"filesRead": got.FilesRead, "mutated": got.Mutated, "checkedAt": got.CheckedAt,
+		"scope": got.Scope, "workflow": "workspace-verification", "runId": answer.RunID, "checks": answer.Checks,
+		"filesRead": done.FilesRead, "mutated": done.Mutated, "checkedAt": done.CheckedAt,
 	}
 	if c.Authority == scope.StaffAuth {
 		report["root"] = adminRoot
@@ -102,7 +103,7 @@ func (x *exchange) ask(c scope.Claims, path string, into any) error {
 	if x.g.Runtime == nil {
 		return fault.NotAvailable("loading").After(time.Second)
 	}
-	r, err := http.NewRequestWithContext(scope.With(x.ctx(), c), http.MethodGet, path, nil)
+	r, err := http.NewRequestWithContext(x.g.with(x.ctx(), c), http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func viewsMisused(t *testing.T, s *scene) {
 	}
 	prompt := `{"kind":"user","body":"in her name"}`
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "CONNECTED", "PROPFIND", "post", "get", "Get", "QUERY", "LINK"} {
-		for _, at := range []string{path, path + "/abort", baseOf(in) + "/workflows/workspace-verification", spaceOf(in), spaceOf(in) + "/people", spaceOf(in) + "/invitations", "/api/auth/reauth", "/api/nothing"} {
+		for _, at := range []string{path, path + "/abort", baseOf(in) + "/workflows/sample", spaceOf(in), spaceOf(in) + "/people", spaceOf(in) + "/invitations", "/api/auth/reauth", "/api/nothing"} {
 			forbids("unsafe", call{method: method, path: at, body: prompt})
 		}
 	}

@@ -37,6 +37,7 @@ type assertion struct {
 	Authority string `json:"auth"`
 	Actor     string `json:"act"`
 	Delegated bool   `json:"dlg,omitempty"`
+	Base      string `json:"bas"` // the public {base_url}
 	IssuedAt  int64  `json:"iat"`
 	ExpiresAt int64  `json:"exp"`
 	ID        string `json:"jti"`
@@ -66,7 +67,7 @@ func (f *Forward) Sign(r *http.Request, c Claims) error {
 	}
 	a := assertion{
 		Issuer: issuer, Audience: audience, Subject: c.AccountID, Account: c.Account, Scope: c.Scope, Authority: c.Authority, Actor: c.Actor,
-		Delegated: c.Delegated, IssuedAt: now.Unix(), ExpiresAt: now.Add(life).Unix(), ID: ulid.Make().String(), Method: r.Method, Path: r.URL.EscapedPath(),
+		Delegated: c.Delegated, Base: c.Base, IssuedAt: now.Unix(), ExpiresAt: now.Add(life).Unix(), ID: ulid.Make().String(), Method: r.Method, Path: r.URL.EscapedPath(),
 	}
 	var err error
 	if a.Body, err = hashBody(r); err != nil {
@@ -79,10 +80,7 @@ func (f *Forward) Sign(r *http.Request, c Claims) error {
 	}
 	c.set(r.Header)
 	r.Header.Set(HeaderAssertion, signed)
-	r.Header.Set(HeaderToken, with.Token)
-	if c.Authority == StaffAuth {
-		r.Header.Set(HeaderToken, with.AdminToken)
-	}
+	r.Header.Set(HeaderToken, with.token(c.Authority))
 	return nil
 }
 

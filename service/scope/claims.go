@@ -35,7 +35,23 @@ type Claims struct {
 	Actor     string // who acts: a username, channel:<name> or automation:<id>
 	Authority string // Customer or StaffAuth
 	Delegated bool   // the actor is another than the account, and may be: the gateway has seen to it
+	Base      string // where clients find the work of the scope: {base_url}, as the gateway is reached
 	RequestID string
+
+	Proven bool // a guard has seen the token of their authority; what others say of it counts for nothing
+}
+
+// Check is something that was looked at before claims were accepted.
+type Check struct {
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+}
+
+// Checks are what the guard has seen of claims that it accepted. On others nothing was seen.
+func (c Claims) Checks() []Check {
+	at, err := Parse(c.Scope)
+	own := err == nil && at.Username == c.Account || c.Scope == Admin && c.checkAdmin() == nil
+	return []Check{{"runtime_token", c.Proven}, {"scope_matches_account", own}}
 }
 
 type claimsKey struct{}
@@ -45,13 +61,28 @@ func With(ctx context.Context, c Claims) context.Context {
 	return context.WithValue(ctx, claimsKey{}, c)
 }
 
-// From is what With carried; ok is false where nobody made a claim.
+// From is what With carried; ok is false where nobody made a claim. Behind a guard it is what the guard has accepted.
 func From(ctx context.Context) (c Claims, ok bool) {
 	c, ok = ctx.Value(claimsKey{}).(Claims)
 	return c, ok
 }
 
-// check is the part of the guard that does not depend on how claims travelled. The refusals never name what would do.
+// checkToken holds the scope and the authority to the token that came with them: whether it was that of the staff.
+func (c Claims) checkToken(staff bool) error {
+	if c.Scope != Admin {
+		if at, err := Parse(c.Scope); err != nil {
+			return fault.New(InvalidScope, "The scope is not well formed.", "")
+		} else if at.Username != c.Account {
+			return fault.New(ScopeMismatch, "The scope is not the account's.", "")
+		}
+	}
+	if (c.Authority == StaffAuth) != staff || c.Scope == Admin && !staff {
+		return fault.New(AdminRequired, "Only staff may do this.", "")
+	}
+	return nil
+}
+
+// check is what remains, however claims travelled. The refusals never name what would do.
 func (c Claims) check() error {
 	switch c.Authority {
 	case Customer, StaffAuth:
@@ -60,13 +91,6 @@ func (c Claims) check() error {
 	}
 	if c.Scope == Admin {
 		return c.checkAdmin()
-	}
-	at, err := Parse(c.Scope)
-	if err != nil {
-		return fault.New(InvalidScope, "The scope is not well formed.", "")
-	}
-	if at.Username != c.Account {
-		return fault.New(ScopeMismatch, "The scope is not the account's.", "")
 	}
 	if c.Actor == "" || c.Actor != c.Account && !c.Delegated && c.Authority != StaffAuth {
 		return fault.New(ScopeMismatch, "The actor may not act for the account.", "")

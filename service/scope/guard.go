@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -20,12 +21,14 @@ import (
 const MinToken = 32
 
 // Guard is the runtime's side: it believes whoever proves to be our gateway, and only that the claims agree with each
-// other. Within one process there is nothing to prove, and the same checks hold.
+// other. Within one process claims travel as a value and need no signature; all else is checked alike.
 type Guard struct {
 	// Tokens and AdminTokens are accepted for each authority, at most two each.
 	Tokens, AdminTokens []string
 	// Keys verify assertions, at most two.
 	Keys []ed25519.PublicKey
+	// Standing refuses claims on a workspace that is not there or is suspended. It is asked last. Defaults to no such question.
+	Standing func(context.Context, Claims) error
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 
@@ -62,42 +65,64 @@ func NewGuard(tokens, adminTokens []string, keys []ed25519.PublicKey) (*Guard, e
 	return &Guard{Tokens: tokens, AdminTokens: adminTokens, Keys: keys}, nil
 }
 
-// Check is who asks for whose work. In-process claims win over headers, which are then not looked at.
+// Check is who asks for whose work. Claims of this process win over headers, which are then not looked at.
 func (g *Guard) Check(r *http.Request) (Claims, error) {
-	if c, ok := From(r.Context()); ok {
-		return c, c.check()
+	c, err := g.believe(r)
+	if err == nil {
+		err = c.check()
 	}
-	return g.checkWire(r)
+	if err == nil && g.Standing != nil && c.Scope != Admin {
+		err = g.Standing(r.Context(), c)
+	}
+	if err != nil {
+		return Claims{}, err
+	}
+	c.Proven = true
+	return c, nil
 }
 
-// checkWire goes through the checks in the order of the contract.
-func (g *Guard) checkWire(r *http.Request) (Claims, error) {
-	token, now := r.Header.Get(HeaderToken), g.present()
-	customer, staff := accepted(token, now.Tokens), accepted(token, now.AdminTokens)
-	if !customer && !staff || len(r.Header.Values(HeaderToken)) != 1 {
-		return Claims{}, fault.New(RuntimeUnauthorized, "This runtime is private.", "")
+// believe goes through the checks in the order of the contract, as far as the claims hold.
+func (g *Guard) believe(r *http.Request) (Claims, error) {
+	now := g.present()
+	if v, inside := r.Context().Value(voucherKey{}).(voucher); inside {
+		staff, err := now.checkToken(v.token)
+		if err != nil {
+			return Claims{}, err
+		}
+		return v.claims, v.claims.checkToken(staff)
+	}
+	if len(r.Header.Values(HeaderToken)) != 1 {
+		return Claims{}, errUnauthorized()
+	}
+	staff, err := now.checkToken(r.Header.Get(HeaderToken))
+	if err != nil {
+		return Claims{}, err
 	}
 	if err := checkHeaders(r.Header); err != nil {
 		return Claims{}, err
 	}
 	c := claimsOf(r.Header)
-	if c.Scope != Admin {
-		if at, err := Parse(c.Scope); err != nil {
-			return Claims{}, fault.New(InvalidScope, "The scope is not well formed.", "")
-		} else if at.Username != c.Account {
-			return Claims{}, fault.New(ScopeMismatch, "The scope is not the account's.", "")
-		}
-	}
-	if (c.Authority == StaffAuth) != staff || c.Scope == Admin && !staff {
-		return Claims{}, fault.New(AdminRequired, "Only staff may do this.", "")
+	if err := c.checkToken(staff); err != nil {
+		return Claims{}, err
 	}
 	a, err := g.verify(r, now.Keys)
 	if err != nil || !a.agrees(c) {
 		return Claims{}, fault.New(AssertionInvalid, "The assertion is not valid.", "").Because(err)
 	}
-	c.Delegated = a.Delegated
-	return c, c.check()
+	c.Delegated, c.Base = a.Delegated, a.Base
+	return c, nil
 }
+
+// checkToken reports whether a token is that of the staff, or else refuses one that is nobody's.
+func (g *Guard) checkToken(token string) (staff bool, err error) {
+	customer, staff := accepted(token, g.Tokens), accepted(token, g.AdminTokens)
+	if !customer && !staff {
+		return false, errUnauthorized()
+	}
+	return staff, nil
+}
+
+func errUnauthorized() error { return fault.New(RuntimeUnauthorized, "This runtime is private.", "") }
 
 // accepted compares in constant time, whatever the lengths.
 func accepted(token string, all []string) bool {
@@ -149,6 +174,8 @@ func (g *Guard) judge(a assertion, r *http.Request) error {
 		return errors.New("time")
 	case a.Method != r.Method || a.Path != r.URL.EscapedPath():
 		return errors.New("method or path")
+	case a.Base == "":
+		return errors.New("no public address")
 	}
 	body, err := hashBody(r)
 	if err != nil {

@@ -2,6 +2,7 @@ package scope
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"io"
 	mathrand "math/rand/v2"
@@ -46,7 +47,21 @@ func newPair(t testing.TB) *pair {
 }
 
 // ada asks for her own work.
-var ada = Claims{Account: "ada", AccountID: "acc_1", Scope: "users/ada/personal", Actor: "ada", Authority: Customer, RequestID: "req_1"}
+var ada = Claims{Account: "ada", AccountID: "acc_1", Scope: "users/ada/personal", Actor: "ada", Authority: Customer, Base: "https://agents.example.com/v1/ada/personal", RequestID: "req_1"}
+
+// accept is the claims as a guard that accepts them gives them on.
+func accept(c Claims) Claims {
+	c.Proven = true
+	return c
+}
+
+// inside is a request of this process that brings claims along with a token of their authority.
+func (p *pair) inside(c Claims) *http.Request {
+	r := ask("{}")
+	var sent *http.Request
+	p.Within(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sent = r })).ServeHTTP(nil, r.WithContext(With(r.Context(), c)))
+	return sent
+}
 
 func ask(body string) *http.Request {
 	return httptest.NewRequest(http.MethodPost, "/agents/central/a%20b?wait=result", strings.NewReader(body))
@@ -188,12 +203,12 @@ func TestWhoMayActForWhom(t *testing.T) {
 		"a scope that is none":       {Claims{Account: "ada", Scope: "users/ada", Actor: "ada", Authority: Customer}, InvalidScope},
 	} {
 		p := newPair(t)
-		if _, err := p.Check(p.signed(t, c.claims, "{}")); refusal(err) != c.want {
-			t.Errorf("%s over the wire: %q, want %q", name, refusal(err), c.want)
-		}
-		r := ask("{}")
-		if _, err := new(Guard).Check(r.WithContext(With(r.Context(), c.claims))); refusal(err) != c.want {
-			t.Errorf("%s in process: %q, want %q", name, refusal(err), c.want)
+		c.claims.Base = ada.Base
+		for way, r := range map[string]*http.Request{"over the wire": p.signed(t, c.claims, "{}"), "in process": p.inside(c.claims)} {
+			got, err := p.Check(r)
+			if refusal(err) != c.want || err == nil && got != accept(c.claims) || err != nil && got != (Claims{}) {
+				t.Errorf("%s %s: %q, want %q; %+v", name, way, refusal(err), c.want, got)
+			}
 		}
 	}
 }
@@ -201,9 +216,71 @@ func TestWhoMayActForWhom(t *testing.T) {
 func TestAnUnknownAuthorityIsRefusedInProcess(t *testing.T) {
 	c := ada
 	c.Authority = "owner"
-	r := ask("{}")
-	if _, err := new(Guard).Check(r.WithContext(With(r.Context(), c))); refusal(err) != InvalidHeader {
+	p := newPair(t)
+	if _, err := p.Check(p.inside(c)); refusal(err) != InvalidHeader {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestATokenIsAskedForInProcessToo has claims of this process without it, with another's, and with that of another authority.
+func TestATokenIsAskedForInProcessToo(t *testing.T) {
+	p, other := newPair(t), newPair(t)
+	other.Token, other.AdminToken = adminToken, goodToken
+	strangers, _ := NewPair()
+	staff := Claims{Account: "root2", Scope: Admin, Actor: "root2", Authority: StaffAuth}
+	bare := ask("{}")
+	forged := ada
+	forged.Proven = true
+	for name, c := range map[string]struct {
+		r    *http.Request
+		want string
+	}{
+		"the right one":              {p.inside(ada), ""},
+		"the right one of the staff": {p.inside(staff), ""},
+		"none":                       {bare.WithContext(With(bare.Context(), forged)), RuntimeUnauthorized},
+		"a stranger's":               {(&pair{Forward: strangers}).inside(ada), RuntimeUnauthorized},
+		"the staff's":                {other.inside(ada), AdminRequired},
+		"a customer's":               {other.inside(staff), AdminRequired},
+	} {
+		if got, err := p.Check(c.r); refusal(err) != c.want || got.Proven != (c.want == "") {
+			t.Errorf("%s: %q, want %q; %+v", name, refusal(err), c.want, got)
+		}
+	}
+	f, g := NewPair()
+	if len(f.Token) < MinToken || len(f.AdminToken) < MinToken || f.Token == f.AdminToken || f.Token == strangers.Token {
+		t.Error("tokens that can be guessed")
+	}
+	if _, err := g.Check((&pair{Forward: f}).inside(ada)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAWorkspaceIsAskedForLast holds in both ways: what the gateway says of a workspace is not taken for it.
+func TestAWorkspaceIsAskedForLast(t *testing.T) {
+	p := newPair(t)
+	var asked []string
+	gone := fault.New("workspace_not_found", "There is no such workspace.", "")
+	p.Standing = func(_ context.Context, c Claims) error {
+		if asked = append(asked, c.Scope); c.Scope == "users/ada/gone" {
+			return gone
+		}
+		return nil
+	}
+	lost, wrong := ada, ada
+	lost.Scope, wrong.Account = "users/ada/gone", "eve"
+	staff := Claims{Account: "root2", Scope: Admin, Actor: "root2", Authority: StaffAuth, Base: "https://admin.example.com/v1/admin"}
+	for _, c := range []struct {
+		claims Claims
+		want   string
+	}{{ada, ""}, {lost, "workspace_not_found"}, {wrong, ScopeMismatch}, {staff, ""}} {
+		for _, r := range []*http.Request{p.signed(t, c.claims, "{}"), p.inside(c.claims)} {
+			if _, err := p.Check(r); refusal(err) != c.want {
+				t.Errorf("%s: %q, want %q", c.claims.Scope, refusal(err), c.want)
+			}
+		}
+	}
+	if len(asked) != 4 {
+		t.Errorf("asked for %v", asked)
 	}
 }
 
@@ -223,7 +300,7 @@ func TestClaimsInProcessWinOverHeaders(t *testing.T) {
 	p := newPair(t)
 	r := p.signed(t, ada, "{}")
 	eve := Claims{Account: "eve", Scope: "users/eve/personal", Actor: "eve", Authority: Customer}
-	if got, err := p.Check(r.WithContext(With(r.Context(), eve))); err != nil || got != eve {
+	if got, err := p.Check(r.WithContext(p.inside(eve).Context())); err != nil || got != accept(eve) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -248,7 +325,7 @@ func TestWhatTheGatewaySaysTheRuntimeHears(t *testing.T) {
 		return string(b)
 	}
 	for range 500 {
-		c := Claims{Account: word(30), AccountID: "acc_" + word(20), Authority: Customer, RequestID: "req_" + word(20)}
+		c := Claims{Account: word(30), AccountID: "acc_" + word(20), Authority: Customer, Base: "https://" + word(40), RequestID: "req_" + word(20)}
 		c.Scope = Of(c.Account, word(40)).String()
 		c.Actor = c.Account
 		switch mathrand.IntN(4) {
@@ -281,7 +358,7 @@ func TestWhatTheGatewaySaysTheRuntimeHears(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer.Body.Close()
-		if refused != nil || got != c || !bytes.Equal(body, sent) {
+		if refused != nil || got != accept(c) || !bytes.Equal(body, sent) {
 			t.Fatalf("%q: heard %+v of %+v: %v", string(id), got, c, refused)
 		}
 	}
@@ -296,7 +373,7 @@ func TestSignTakesTheClientsWordAway(t *testing.T) {
 	if err := p.Sign(r, ada); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.Check(r); err != nil || got != ada {
+	if got, err := p.Check(r); err != nil || got != accept(ada) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -11,6 +11,9 @@ import (
 // Personal is the business that every person has from sign-up on.
 const Personal = "personal"
 
+// Service is the scope of what the service does for itself. No claims are made on it.
+const Service = "service"
+
 // Lengths of the segments, in bytes, which are characters.
 const (
 	minUsername = 2
