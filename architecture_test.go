@@ -30,7 +30,7 @@ var rooms = map[string][]string{
 	"storetest":          {"", "workflow", "stream", "fault"},
 	"httpapi":            {"", "conversation", "workflow", "memory", "stream", "fault"},
 	"internal/sqldb":     {},
-	"internal/front":     {},
+	"internal/front":     {"memory"},
 	"internal/bench":     {"*"},
 	"internal/tally":     {},
 	"internal/child":     {},

@@ -26,12 +26,13 @@ const (
 	Reads    Use = "reads"    // answers that are on their way to readers
 	Kept     Use = "kept"     // what may be let go at any time
 
-	Strangers Use = "strangers" // what is sent by who has not said who they are
-	Hashing   Use = "hashing"   // passwords that are derived
+	Strangers   Use = "strangers"   // what is sent by who has not said who they are, and heads of requests
+	Connections Use = "connections" // what each takes
+	Hashing     Use = "hashing"     // passwords that are derived
 )
 
 // Uses are all there are.
-var Uses = []Use{Bodies, Decoding, Work, Images, Reads, Kept, Strangers, Hashing}
+var Uses = []Use{Bodies, Decoding, Work, Images, Reads, Kept, Strangers, Connections, Hashing}
 
 // The parts of the budget. One holder may have a quarter of it, and all strangers together no more; one network of them has
 // half of that. The last eighth is for who holds little: those who hold much cannot shut everybody out.

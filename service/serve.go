@@ -136,11 +136,16 @@ func (s *server) bind(ctx context.Context) (err error) {
 	return nil
 }
 
+// leastConnections are allowed however little memory there is.
+const leastConnections = 256
+
 // limited bounds the connections that strangers may have. Those of a gateway to its runtime come from few addresses.
 func (s *server) limited(l net.Listener) net.Listener {
 	limits := front.Limits{Write: writeTimeout}
 	if s.part.faces {
-		limits.Connections, limits.PerAddress = s.config.LimitConnections, s.config.LimitConnectionsPerAddress
+		// No more than a quarter of the memory is for connections alone.
+		limits.Connections = min(s.config.LimitConnections, max(leastConnections, int(s.memory.Share()/front.ConnectionBytes)))
+		limits.PerAddress, limits.Memory = s.config.LimitConnectionsPerAddress, s.memory
 		limits.Trusted, limits.Refused = s.config.TrustedProxies, s.metrics.refused.Inc
 	}
 	bounded := front.Listen(l, limits)
@@ -247,12 +252,14 @@ const maxHeader = 64 << 10
 const writeTimeout = 30 * time.Second
 
 func (s *server) newHTTP(h http.Handler) *http.Server {
-	return &http.Server{
+	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		// "OPTIONS *" is a request like any other.
 		DisableGeneralOptionsHandler: true,
 	}
+	front.Guard(srv)
+	return srv
 }
 
 // shut lets requests in flight finish, and cuts them off at the deadline.

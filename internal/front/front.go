@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"svc.dev/svc/memory"
 )
 
 // Limits are what a listener allows. Zero values allow everything.
@@ -20,9 +22,14 @@ type Limits struct {
 	Trusted []netip.Prefix
 	// Write is how long the other side may take to accept what is written.
 	Write time.Duration
+	// Memory is what connections and the heads of their requests take from. Defaults to nothing that counts.
+	Memory *memory.Budget
 	// Refused hears of connections that were closed at once. Defaults to nobody.
 	Refused func()
 }
+
+// ConnectionBytes is what a connection takes: its buffers, and the stacks of who serves it.
+const ConnectionBytes = 32 << 10
 
 // Listener takes connections within its limits.
 type Listener struct {
@@ -58,8 +65,28 @@ func (l *Listener) Accept() (net.Conn, error) {
 			}
 			continue
 		}
-		return &served{Conn: conn, write: l.limits.Write, leave: sync.OnceFunc(func() { l.leave(at) })}, nil
+		c := &served{Conn: conn, write: l.limits.Write}
+		c.heads.begin()
+		if m := l.limits.Memory; m != nil {
+			c.room, _ = m.Try("", memory.Connections, 0) // nothing is always there
+			c.room.Resize(ConnectionBytes)               // how many there are is bounded
+			c.heads.room, _ = m.Try(holder(at), memory.Strangers, 0)
+		}
+		c.leave = sync.OnceFunc(func() {
+			l.leave(at)
+			c.room.Release()
+			c.heads.end()
+		})
+		return c, nil
 	}
+}
+
+// holder is on whose share of the memory the heads of requests draw: on that of their network, while nobody knows who asks.
+func holder(at netip.Addr) string {
+	if !at.IsValid() {
+		return "" // a proxy, that stands for many
+	}
+	return "network " + at.String()
 }
 
 // Count is how many connections there are.
@@ -128,7 +155,19 @@ type served struct {
 	net.Conn
 	write time.Duration
 	until atomic.Int64 // the deadline that was last set by us, in nanoseconds
+	room  *memory.Grant
+	heads heads
 	leave func()
+}
+
+// Read counts what is the head of a request, and ends a connection whose head there is no memory for.
+func (c *served) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if full := c.heads.take(p[:n]); full != nil {
+		_ = c.Close()
+		return 0, full
+	}
+	return n, err
 }
 
 // Write gives the other side its time, whatever a handler has said. A deadline that still leaves it is not set anew: that

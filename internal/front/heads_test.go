@@ -1,0 +1,128 @@
+package front_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.dev/svc/internal/front"
+	"svc.dev/svc/memory"
+)
+
+// guarded serves with a budget; what is asked waits until it is let go.
+func guarded(t *testing.T, budget *memory.Budget) (l *front.Listener, arrived chan struct{}, letGo chan struct{}) {
+	t.Helper()
+	l = listen(t, front.Limits{Memory: budget})
+	arrived, letGo = make(chan struct{}, 100), make(chan struct{})
+	srv := &http.Server{MaxHeaderBytes: 64 << 10, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		if r.URL.Path == "/wait" {
+			<-letGo
+		}
+	})}
+	front.Guard(srv)
+	go func() { _ = srv.Serve(l) }()
+	t.Cleanup(func() { _ = srv.Close() })
+	return l, arrived, letGo
+}
+
+// fields is a head of as many fields as fit into so many bytes.
+func fields(n int) string {
+	var text strings.Builder
+	for i := 0; text.Len() < n; i++ {
+		fmt.Fprintf(&text, "%x:\r\n", i)
+	}
+	return text.String()
+}
+
+// until waits for something to hold.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
+
+// TestAHeadIsCountedUntilItsAnswer counts what the heads of one connection take, one after the other, and no body.
+func TestAHeadIsCountedUntilItsAnswer(t *testing.T) {
+	budget := memory.New(64 << 20)
+	l, arrived, letGo := guarded(t, budget)
+	conn := dial(t, l, "127.0.0.9")
+	answers := bufio.NewReader(conn)
+	for range 3 {
+		fmt.Fprintf(conn, "POST /wait HTTP/1.1\r\nHost: x\r\n%sContent-Length: 100000\r\n\r\n%s", fields(40<<10), strings.Repeat("\n", 100_000))
+		<-arrived
+		if n := budget.Used(memory.Strangers); n < 1<<20 || n > 4<<20 {
+			t.Errorf("%d bytes are counted", n)
+		}
+		letGo <- struct{}{}
+		answer, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		until(t, "the head is still counted", func() bool { return budget.Used(memory.Strangers) == 0 })
+	}
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nCookie: a=b\r\n\r\n")
+	<-arrived
+	if n := budget.Used(memory.Strangers); n != 0 {
+		t.Errorf("%d bytes of a usual head are counted", n)
+	}
+	if n := budget.Used(memory.Connections); n != front.ConnectionBytes {
+		t.Errorf("%d bytes for a connection", n)
+	}
+	conn.Close()
+	until(t, "the connection is still counted", func() bool { return budget.Stats().Held == 0 })
+}
+
+// TestHeadsHaveNoMoreThanTheirShare begins heads that are never finished, and lets others ask as usual meanwhile.
+func TestHeadsHaveNoMoreThanTheirShare(t *testing.T) {
+	budget := memory.New(64 << 20)
+	l, arrived, _ := guarded(t, budget)
+	for n := range 60 {
+		fmt.Fprint(dial(t, l, fmt.Sprintf("127.0.1.%d", 1+n/20)), "GET / HTTP/1.1\r\nHost: x\r\n"+fields(60<<10))
+	}
+	until(t, "no head was refused", func() bool { return l.Count() < 60 })
+	if n := budget.Used(memory.Strangers); n > budget.Share() || n == 0 {
+		t.Errorf("heads hold %d of %d", n, budget.Share())
+	}
+	fmt.Fprint(dial(t, l, "127.0.1.1"), "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	select {
+	case <-arrived:
+	case <-time.After(5 * time.Second):
+		t.Fatal("a usual request is not served")
+	}
+}
+
+// TestAHeadTakesNoMoreThanIsCounted measures what heads of tiny fields take.
+func TestAHeadTakesNoMoreThanIsCounted(t *testing.T) {
+	budget := memory.New(1 << 30)
+	l, arrived, letGo := guarded(t, budget)
+	heap := func() int64 {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return int64(s.HeapAlloc)
+	}
+	before := heap()
+	const n = 20
+	for i := range n {
+		fmt.Fprintf(dial(t, l, "127.0.0.9"), "GET /wait HTTP/1.1\r\nHost: x%d\r\n%s\r\n", i, fields(60<<10))
+	}
+	for range n {
+		<-arrived
+	}
+	took, said := heap()-before, budget.Stats().Held
+	close(letGo)
+	t.Logf("%d heads take %d bytes, %d are counted", n, took, said)
+	if took > said || said > 6*took {
+		t.Errorf("%d heads take %d bytes, %d are counted", n, took, said)
+	}
+}
