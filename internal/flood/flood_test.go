@@ -1,43 +1,20 @@
 package flood
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 )
 
-const floodEnv = "SVC_FLOOD"
-
-// TestMain is the generator where a test has asked for one.
-func TestMain(m *testing.M) {
-	if text := os.Getenv(floodEnv); text != "" {
-		os.Exit(generate(text))
-	}
-	os.Exit(m.Run())
-}
-
-// order is what a generator is asked to do.
-type order struct {
-	Address, Origin string
-	Attempts        int
-	Parallel        int
-}
-
-// generate tries to sign in as many people from many addresses, and prints how often it got which status.
-func generate(text string) int {
-	var o order
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return 2
-	}
+// signIns tries to sign in as many people from many addresses.
+func signIns(o order) seen {
 	var mu sync.Mutex
-	seen := map[int]int{}
+	all := seen{}
 	work := make(chan int)
 	var wg sync.WaitGroup
 	for range o.Parallel {
@@ -52,59 +29,34 @@ func generate(text string) int {
 					status = answer.StatusCode
 				}
 				mu.Lock()
-				seen[status]++
+				all[strconv.Itoa(status)]++
 				mu.Unlock()
 			}
 		})
 	}
-	for n := range o.Attempts {
+	for n := range o.Count {
 		work <- n
 	}
 	close(work)
 	wg.Wait()
-	_ = json.NewEncoder(os.Stdout).Encode(seen)
-	return 0
+	return all
 }
 
 // attempts is how large a flood is: that of the contract in the soak.
-func attempts() int {
-	if os.Getenv("SVC_SOAK") != "" {
-		return 10_000
-	}
-	return 400
-}
+func attempts() int { return count(10_000, 400) }
 
 func TestAFloodOfSignInsExhaustsNothingAndLocksNobodyOut(t *testing.T) {
 	s := start(t)
 	email, device := s.join(t, 0)
-	order, err := json.Marshal(order{Address: s.address, Origin: s.origin, Attempts: attempts(), Parallel: 256})
-	if err != nil {
-		t.Fatal(err)
-	}
-	generator := exec.Command(os.Args[0])
-	generator.Env = append(os.Environ(), floodEnv+"="+string(order))
-	out, err := generator.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := generator.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = generator.Process.Kill(); _ = generator.Wait() })
-	done := make(chan map[int]int, 1)
-	go func() {
-		var seen map[int]int
-		_ = json.NewDecoder(out).Decode(&seen)
-		done <- seen
-	}()
-	took, owner, seen := s.watch(t, done, email, device)
+	done := s.send(t, order{Arm: "sign-ins", Count: attempts(), Parallel: 256})
+	took, owner, all := s.watch(t, done, email, device)
 	slices.Sort(took)
 	p99 := took[len(took)*99/100]
-	t.Logf("%d attempts: %v; other routes p50 %v, p99 %v of %d; owner %v; %d MiB at most", attempts(), seen, took[len(took)/2], p99, len(took), owner, s.memory(t))
-	if seen[http.StatusServiceUnavailable] == 0 || seen[0] > 0 {
-		t.Errorf("statuses: %v", seen)
+	t.Logf("%d attempts: %v; other routes p50 %v, p99 %v of %d; owner %v; %d MiB at most", attempts(), all, took[len(took)/2], p99, len(took), owner, s.memory(t))
+	if all["503"] == 0 || all["0"] > 0 {
+		t.Errorf("statuses: %v", all)
 	}
-	if os.Getenv("SVC_SOAK") != "" && p99 > 250*time.Millisecond {
+	if full() && p99 > 250*time.Millisecond {
 		t.Errorf("other routes took %v (p99)", p99)
 	}
 	if s.memory(t) >= 512 {
@@ -119,14 +71,14 @@ func TestAFloodOfSignInsExhaustsNothingAndLocksNobodyOut(t *testing.T) {
 }
 
 // watch asks another route again and again, and lets the owner sign in now and then, until the flood is over.
-func (s *server) watch(t *testing.T, done <-chan map[int]int, email, device string) (took []time.Duration, owner, seen map[int]int) {
+func (s *server) watch(t *testing.T, done <-chan seen, email, device string) (took []time.Duration, owner map[int]int, all seen) {
 	t.Helper()
 	owner = map[int]int{}
 	v := visit(s.address, s.origin, "127.0.0.1")
 	for n := 0; ; n++ {
 		select {
-		case seen = <-done:
-			return took, owner, seen
+		case all = <-done:
+			return took, owner, all
 		case <-time.After(10 * time.Millisecond):
 		}
 		began := time.Now()
@@ -147,7 +99,7 @@ func (s *server) watch(t *testing.T, done <-chan map[int]int, email, device stri
 
 // TestTheTimeOfASignInTellsNothing measures pairs of an address that somebody has and one that nobody has.
 func TestTheTimeOfASignInTellsNothing(t *testing.T) {
-	if os.Getenv("SVC_SOAK") == "" {
+	if !full() {
 		t.Skip("SVC_SOAK is not set: the medians of 200 pairs take a while")
 	}
 	s := start(t)

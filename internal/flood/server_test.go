@@ -1,4 +1,4 @@
-// Package flood besieges the sign-in of a running service, from processes of its own.
+// Package flood besieges a running service, from processes of its own: its sign-in, and all that takes memory.
 package flood
 
 import (
@@ -24,23 +24,26 @@ type server struct {
 	cmd     *exec.Cmd
 	address string // host:port of the public listener
 	origin  string
+	agents  string // origin of the agents
+	ops     string // host:port of operations
 }
 
-// start builds the binary and runs it on an empty folder until the test ends.
-func start(t *testing.T) *server {
+// start builds the binary and runs it on an empty folder until the test ends, with settings as NAME=value.
+func start(t *testing.T, settings ...string) *server {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "svc")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "svc.dev/svc/cmd/svc").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	s := &server{address: free(t)}
+	s := &server{address: free(t), ops: free(t)}
 	_, port, err := net.SplitHostPort(s.address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.origin = "http://svc.localhost:" + port
-	s.cmd = exec.Command(binary, "serve", "--data", filepath.Join(dir, "data"), "--listen", s.address, "--ops-listen", free(t), "--log-format", "json")
+	s.origin, s.agents = "http://svc.localhost:"+port, "http://agents.svc.localhost:"+port
+	s.cmd = exec.Command(binary, "serve", "--data", filepath.Join(dir, "data"), "--listen", s.address, "--ops-listen", s.ops, "--log-format", "json")
+	s.cmd.Env = append(os.Environ(), settings...)
 	out, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -53,13 +56,15 @@ func start(t *testing.T) *server {
 		_ = s.cmd.Wait()
 	})
 	lines := bufio.NewScanner(out)
+	var told strings.Builder
 	for lines.Scan() {
+		told.WriteString(lines.Text() + "\n")
 		if strings.Contains(lines.Text(), `"msg":"serving"`) {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return s
 		}
 	}
-	t.Fatal("the service did not start")
+	t.Fatal("the service did not start: " + told.String())
 	return nil
 }
 
@@ -74,15 +79,18 @@ func free(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// memory is what the service holds, in MiB.
-func (s *server) memory(t *testing.T) int {
+// memory is the most that the service has held, in MiB.
+func (s *server) memory(t *testing.T) int { return s.status(t, "VmHWM:") }
+
+// status is a line of what the kernel tells of the service, in MiB.
+func (s *server) status(t *testing.T, line string) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
-		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
+	for told := range strings.Lines(string(text)) {
+		if rest, found := strings.CutPrefix(told, line); found {
 			kib, _ := strconv.Atoi(strings.Fields(rest)[0])
 			return kib >> 10
 		}
