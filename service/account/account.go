@@ -245,12 +245,8 @@ func (a *Accounts) Rename(ctx context.Context, who Who, displayName string, vers
 		return p, fields{{Field: "displayName", Type: problem}}.refusal()
 	}
 	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		var found bool
-		if p, found, err = locked(tx, who.Account.ID); err != nil {
+		if p, err = acting(tx, who); err != nil {
 			return err
-		}
-		if !found {
-			return notFound()
 		}
 		if version != 0 && version != p.Version {
 			return versionConflict(p.Version)

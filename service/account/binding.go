@@ -26,7 +26,12 @@ func (i Installation) Pending() bool { return i.ID == 0 }
 
 // bind lets a workspace work with an installation, or with none yet.
 func (a *Accounts) bind(ctx context.Context, who Who, j journey, i *github.Installation) error {
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error { return a.bindIn(ctx, tx, who, j, i) })
+	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if _, err := acting(tx, who); err != nil {
+			return err
+		}
+		return a.bindIn(ctx, tx, who, j, i)
+	})
 }
 
 func (a *Accounts) bindIn(ctx context.Context, tx *sqldb.Tx, who Who, j journey, i *github.Installation) error {

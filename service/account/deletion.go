@@ -24,12 +24,9 @@ func (a *Accounts) Delete(ctx context.Context, who Who, confirm string) (eraseAt
 		return eraseAt, err
 	}
 	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		p, found, err := locked(tx, who.Account.ID)
+		p, err := acting(tx, who)
 		if err != nil {
 			return err
-		}
-		if !found || !p.alive() {
-			return unauthenticated()
 		}
 		if err := refuseLastOwner(tx, p.ID); err != nil {
 			return err

@@ -68,7 +68,7 @@ func (a *Accounts) beginExchange(ctx context.Context, who Who, at arrival) (x ex
 			return nil
 		}
 		x.journey = j
-		if refusal, err = mayExchange(tx, who, j); err != nil || refusal != nil {
+		if _, refusal, err = mayExchange(tx, who, j); err != nil || refusal != nil {
 			return err
 		}
 		return a.noteExchange(ctx, tx, who, x)
@@ -76,20 +76,19 @@ func (a *Accounts) beginExchange(ctx context.Context, who Who, at arrival) (x ex
 	return x, cmpErr(err, refusal)
 }
 
-// mayExchange says why an administrator who was allowed to ask is not allowed to finish.
-func mayExchange(tx *sqldb.Tx, who Who, j journey) (refusal, err error) {
-	p, found, err := locked(tx, who.Account.ID)
-	if err != nil {
-		return nil, err
+// mayExchange says why an administrator who was allowed to ask is not allowed to finish, and else what is to be replaced.
+func mayExchange(tx *sqldb.Tx, who Who, j journey) (s setting, refusal, err error) {
+	p, err := acting(tx, who)
+	switch {
+	case err != nil && !fault.Is(err, Unauthenticated):
+		return s, nil, err
+	case err != nil || p.Role != RoleAdmin:
+		return s, adminRequired(), nil
 	}
-	if !found || !p.alive() || p.Role != RoleAdmin {
-		return adminRequired(), nil
+	if s, err = lockSetting(tx, j.Provider); err != nil {
+		return s, nil, err
 	}
-	s, err := lockSetting(tx, j.Provider)
-	if err != nil {
-		return nil, err
-	}
-	return s.replaceable(j), nil
+	return s, s.replaceable(j), nil
 }
 
 // replaceable refuses to put an app over one that the journey did not set out to replace.
@@ -131,14 +130,12 @@ func (a *Accounts) failExchange(ctx context.Context, x exchange, got string, cau
 	return cause
 }
 
-// keepApp stores the app with all its secrets, or nothing of it.
+// keepApp stores the app with all its secrets, or nothing of it. Who is no administrator by now brings none: every sign-in
+// would be theirs to answer.
 func (a *Accounts) keepApp(ctx context.Context, who Who, x exchange, app github.App) error {
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		s, err := lockSetting(tx, x.Provider)
-		if err != nil {
-			return err
-		}
-		if err := s.replaceable(x.journey); err != nil {
+		s, refusal, err := mayExchange(tx, who, x.journey)
+		if err := cmpErr(err, refusal); err != nil {
 			return err
 		}
 		if err := a.sealApp(tx, who, x.Provider, s.version+1, app); err != nil {

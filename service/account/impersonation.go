@@ -71,6 +71,9 @@ func (a *Accounts) viewable(tx *sqldb.Tx, by Who, subject string) (Account, erro
 	if !staff.IsStaff() {
 		return Account{}, staffOnly()
 	}
+	if err := stillSignedIn(tx, by); err != nil {
+		return Account{}, err
+	}
 	p, found, err := locked(tx, subject)
 	switch {
 	case err != nil:

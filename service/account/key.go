@@ -174,6 +174,9 @@ func (a *Accounts) CreateKey(ctx context.Context, who Who, in workspace.Membersh
 		k.ExpiresAt = time.Time{}
 	}
 	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if _, err := acting(tx, who); err != nil {
+			return err
+		}
 		if err := refuseTooManyKeys(tx, in.ID); err != nil {
 			return err
 		}
@@ -309,6 +312,9 @@ func (a *Accounts) RotateKey(ctx context.Context, who Who, in workspace.Membersh
 		return k, "", err
 	}
 	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if _, err := acting(tx, who); err != nil {
+			return err
+		}
 		n, err := tx.Exec(`UPDATE api_keys SET revoked_at = $3 WHERE id = $1 AND workspace = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $4)`,
 			id, in.ID, a.Now().Add(grace).UnixMilli(), a.Now().UnixMilli())
 		if err != nil {
@@ -340,6 +346,9 @@ func (a *Accounts) RotateKey(ctx context.Context, who Who, in workspace.Membersh
 // RevokeKey ends a key of a workspace at once.
 func (a *Accounts) RevokeKey(ctx context.Context, who Who, in workspace.Membership, id string) error {
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if _, err := acting(tx, who); err != nil {
+			return err
+		}
 		n, err := tx.Exec("UPDATE api_keys SET revoked_at = $3 WHERE id = $1 AND workspace = $2 AND (revoked_at IS NULL OR revoked_at > $3)",
 			id, in.ID, a.Now().UnixMilli())
 		if err != nil {

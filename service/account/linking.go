@@ -156,12 +156,9 @@ func (a *Accounts) evict(tx *sqldb.Tx, held Account) (released audit.Event, err 
 
 // linkVisitor adds a visitor's identity to the account of who is signed in. One that another account has stays there.
 func (a *Accounts) linkVisitor(tx *sqldb.Tx, out *letters, v visitor, who Who, s *settled) error {
-	p, found, err := locked(tx, who.Account.ID)
+	p, err := acting(tx, who)
 	if err != nil {
 		return err
-	}
-	if !found || !p.alive() {
-		return unauthenticated()
 	}
 	if err := a.attach(tx, out, v, p, s); err != nil {
 		return err

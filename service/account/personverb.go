@@ -40,7 +40,7 @@ func (a *Accounts) onPerson(ctx context.Context, by Who, id string, verb func(tx
 	return a.Person(ctx, id)
 }
 
-// stillAdministers reads the role of whoever acts in the transaction of the act.
+// stillAdministers reads the role and the session of whoever acts in the transaction of the act.
 func stillAdministers(tx *sqldb.Tx, by Who) error {
 	p, found, err := oneAccount(tx, "a.id = $1", by.Account.ID)
 	switch {
@@ -53,7 +53,7 @@ func stillAdministers(tx *sqldb.Tx, by Who) error {
 	case p.Role != RoleAdmin:
 		return readsOnly()
 	}
-	return nil
+	return stillSignedIn(tx, by)
 }
 
 func readsOnly() error {

@@ -263,6 +263,9 @@ func (a *Accounts) Sessions(ctx context.Context, who Who) (all []Session, err er
 // EndSession ends one session of a person.
 func (a *Accounts) EndSession(ctx context.Context, who Who, id string) error {
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		if _, err := acting(tx, who); err != nil {
+			return err
+		}
 		n, err := a.endCounted(tx, "ended by its person", "id = $3 AND account = $4", id, who.Account.ID)
 		if err != nil {
 			return err
@@ -282,6 +285,9 @@ func (a *Accounts) EndOthers(ctx context.Context, who Who) (ended int64, err err
 		return 0, err
 	}
 	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if _, err := acting(tx, who); err != nil {
+			return err
+		}
 		ended, err = a.endCounted(tx, "ended by its person", "account = $3 AND id <> $4", who.Account.ID, who.Session.ID)
 		if err != nil {
 			return err

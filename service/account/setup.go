@@ -96,12 +96,9 @@ func (a *Accounts) SetupExisting(ctx context.Context, value string, who Who) err
 		if err := a.openSetup(tx, value); err != nil {
 			return err
 		}
-		p, found, err := locked(tx, who.Account.ID)
+		p, err := acting(tx, who)
 		if err != nil {
 			return err
-		}
-		if !found || !p.alive() {
-			return unauthenticated()
 		}
 		return a.setRole(ctx, tx, p, RoleAdmin, p.Actor())
 	})

@@ -19,12 +19,9 @@ func (a *Accounts) Unlink(ctx context.Context, who Who, id string) error {
 	}
 	var g grant
 	err := a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		p, found, err := locked(tx, who.Account.ID)
+		p, err := acting(tx, who)
 		if err != nil {
 			return err
-		}
-		if !found || !p.alive() {
-			return unauthenticated()
 		}
 		i, err := unlinkable(tx, p, id)
 		if err != nil {

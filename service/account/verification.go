@@ -113,8 +113,8 @@ func (a *Accounts) SendVerification(ctx context.Context, who Who) error {
 		return mailNotConfigured()
 	}
 	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		p, found, err := locked(tx, who.Account.ID)
-		if err != nil || !found || p.Email == "" || p.EmailVerified {
+		p, err := acting(tx, who)
+		if err != nil || p.Email == "" || p.EmailVerified {
 			return err
 		}
 		wait, err := throttle.Take(tx, a.Now(), "verify-mail:"+p.ID, mailsPerEmail)
@@ -146,7 +146,11 @@ func (a *Accounts) ChangeEmail(ctx context.Context, who Who, address string) err
 		return mailNotConfigured()
 	}
 	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		wait, err := throttle.Take(tx, a.Now(), "change-mail:"+who.Account.ID, throttle.Rate{Limit: 10, Per: time.Hour})
+		p, err := acting(tx, who)
+		if err != nil {
+			return err
+		}
+		wait, err := throttle.Take(tx, a.Now(), "change-mail:"+p.ID, throttle.Rate{Limit: 10, Per: time.Hour})
 		if err != nil {
 			return err
 		}
@@ -157,11 +161,11 @@ func (a *Accounts) ChangeEmail(ctx context.Context, who Who, address string) err
 		if err != nil {
 			return err
 		}
-		if err := a.void(tx, who.Account.ID, forEmailChange); err != nil {
+		if err := a.void(tx, p.ID, forEmailChange); err != nil {
 			return err
 		}
 		value, err := a.issue(tx, token{
-			purpose: forEmailChange, account: who.Account.ID, email: email, binding: who.Account.passwordVersion, life: verifyLife,
+			purpose: forEmailChange, account: p.ID, email: email, binding: p.passwordVersion, life: verifyLife,
 		})
 		if err != nil {
 			return err
