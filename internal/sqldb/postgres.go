@@ -218,6 +218,13 @@ func repeatable(err error) bool {
 	return false
 }
 
+// IsTaken reports whether err says that another row has a value which may be there once. On SQLite, where nobody else writes
+// meanwhile, a look before the statement is as good.
+func IsTaken(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "23505"
+}
+
 func (e *postgresEngine) notify(keys []string)     { e.notifier.add(keys) }
 func (e *postgresEngine) listen(fn func([]string)) { e.listener.add(fn) }
 func (e *postgresEngine) pool() *pgxpool.Pool      { return e.writePool }

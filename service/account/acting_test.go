@@ -16,7 +16,9 @@ func TestWhoWasPutOutDoesNothingMore(t *testing.T) {
 		"email": func(t *testing.T, h *hub, who account.Who, _ account.Key) error {
 			return h.ChangeEmail(t.Context(), who, "eve@example.com")
 		},
-		"verification": func(t *testing.T, h *hub, who account.Who, _ account.Key) error { return h.SendVerification(t.Context(), who) },
+		"verification": func(t *testing.T, h *hub, who account.Who, _ account.Key) error {
+			return h.SendVerification(t.Context(), who)
+		},
 		"name": func(t *testing.T, h *hub, who account.Who, _ account.Key) error {
 			return errOf(h.Rename(t.Context(), who, "Eve", 0))
 		},
@@ -35,7 +37,9 @@ func TestWhoWasPutOutDoesNothingMore(t *testing.T) {
 		"session": func(t *testing.T, h *hub, who account.Who, _ account.Key) error {
 			return h.EndSession(t.Context(), who, who.Session.ID)
 		},
-		"sessions": func(t *testing.T, h *hub, who account.Who, _ account.Key) error { return errOf(h.EndOthers(t.Context(), who)) },
+		"sessions": func(t *testing.T, h *hub, who account.Who, _ account.Key) error {
+			return errOf(h.EndOthers(t.Context(), who))
+		},
 		"unlink": func(t *testing.T, h *hub, who account.Who, _ account.Key) error {
 			linked, err := h.Identities(t.Context(), who)
 			check(t, err)

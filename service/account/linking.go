@@ -133,14 +133,14 @@ func (a *Accounts) welcome(ctx context.Context, tx *sqldb.Tx, v visitor, b birth
 	return nil
 }
 
-// evict takes an address from an account that never proved it, and returns what the log is to be told. The account keeps what
-// is in it; the account that gets the address gets nothing of it.
+// evict takes an address from the account that has it, and returns what the log is to be told. The account keeps what is in it,
+// and its undo links; the account that gets the address gets nothing of it.
 func (a *Accounts) evict(tx *sqldb.Tx, held Account) (released audit.Event, err error) {
 	p, found, err := locked(tx, held.ID)
 	if err != nil {
 		return released, err
 	}
-	if !found || p.Email != held.Email || p.EmailVerified {
+	if !found || p.Email != held.Email || p.EmailVerified != held.EmailVerified {
 		return released, errTaken
 	}
 	if err := a.setEmail(tx, p.ID, "", false); err != nil {
@@ -151,7 +151,7 @@ func (a *Accounts) evict(tx *sqldb.Tx, held Account) (released audit.Event, err 
 	}
 	return audit.Event{
 		Actor: audit.Actor{Kind: audit.System}, Action: "email.released", Target: p.target(), Scope: p.scope(), Changes: []string{"email"},
-	}, a.void(tx, p.ID, forEmailUndo, forManifest)
+	}, a.void(tx, p.ID, forManifest)
 }
 
 // linkVisitor adds a visitor's identity to the account of who is signed in. One that another account has stays there.

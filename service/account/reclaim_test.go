@@ -29,13 +29,7 @@ func as(who account.Account) workspace.Caller { return workspace.Caller{Actor: w
 
 func newNest(t *testing.T, w *accounttest.World) *nest {
 	t.Helper()
-	n := &nest{World: w}
-	var err error
-	n.spaces, err = workspace.New(workspace.Config{
-		DB: w.DB, Audit: w.Log, Mail: w.Box, Platform: accounttest.Platform, Normal: account.NormalEmail, Lookup: w.Colleagues, Now: w.Clock.Now,
-		HasProject: func(*sqldb.Tx, string, string) (bool, error) { return true, nil },
-	})
-	check(t, err)
+	n := &nest{World: w, spaces: spacesOf(t, w)}
 	n.squatter, n.accomplice = join(t, w, victim), join(t, w, "mallory@example.com")
 	execute(t, w, "UPDATE accounts SET email_verified = 1 WHERE id = $1", n.accomplice.Account.ID)
 	for _, business := range []string{"shop", "gone"} {
@@ -53,6 +47,17 @@ func newNest(t *testing.T, w *accounttest.World) *nest {
 	execute(t, w, "INSERT INTO installation_bindings (workspace, provider, installation, scope, account, created_at) VALUES ($1, 'github', 7, $2, $3, 1)",
 		m.ID, m.Scope, n.accomplice.Account.ID)
 	return n
+}
+
+// spacesOf is the workspaces of a world.
+func spacesOf(t *testing.T, w *accounttest.World) *workspace.Workspaces {
+	t.Helper()
+	spaces, err := workspace.New(workspace.Config{
+		DB: w.DB, Audit: w.Log, Mail: w.Box, Platform: accounttest.Platform, Normal: account.NormalEmail, Lookup: w.Colleagues, Now: w.Clock.Now,
+		HasProject: func(*sqldb.Tx, string, string) (bool, error) { return true, nil },
+	})
+	check(t, err)
+	return spaces
 }
 
 func (n *nest) at(business string) string {

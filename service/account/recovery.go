@@ -164,6 +164,9 @@ func (a *Accounts) resetPassword(ctx context.Context, tx *sqldb.Tx, out *letters
 	if err := a.expel(tx, p.ID, "password reset", ""); err != nil {
 		return err
 	}
+	if err := a.void(tx, p.ID, forHold); err != nil {
+		return err
+	}
 	if err := throttle.Succeed(tx, "login:"+a.emailKey(p.Email)); err != nil {
 		return err
 	}

@@ -1,8 +1,10 @@
 package account_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -308,6 +310,41 @@ func TestMailsLinkToTheConfiguredAddressAlone(t *testing.T) {
 				if !strings.HasPrefix(link, accounttest.Platform+"/") && link != accounttest.Platform {
 					t.Errorf("%s links to %s", m.Subject, link)
 				}
+			}
+		}
+	})
+}
+
+// TestOfTwoWhoProveOneAddressAtOnceOneGetsIt and the other is told what whoever comes later is told.
+func TestOfTwoWhoProveOneAddressAtOnceOneGetsIt(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		a, b := joinByMail(t, w, "a@example.com"), joinByMail(t, w, "b@example.com")
+		for i := range 8 {
+			email := fmt.Sprintf("same%d@example.com", i)
+			var links []string
+			for _, in := range []account.SignedIn{a, b} {
+				check(t, w.ChangeEmail(t.Context(), in.Who, email))
+				links = append(links, mailed(t, w, email))
+			}
+			if _, err := w.Register(accounttest.From(t), account.Registration{Email: email, Password: password}); err != nil {
+				t.Fatal(err)
+			}
+			links = append(links, mailed(t, w, email))
+			var wg sync.WaitGroup
+			var won atomic.Int64
+			for _, link := range links {
+				wg.Go(func() {
+					switch err := w.Verify(t.Context(), link, nil); {
+					case err == nil:
+						won.Add(1)
+					case !fault.Is(err, account.InvalidToken):
+						t.Errorf("verify: %v", err)
+					}
+				})
+			}
+			wg.Wait()
+			if won.Load() != 1 {
+				t.Errorf("%d have the address", won.Load())
 			}
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/workspace"
 )
 
 // heist is an account whose address somebody with its password changes again and again: from a to b, to c, to d.
@@ -201,7 +202,8 @@ func TestAnAddressThatWasChangedBackIsStillTheOldest(t *testing.T) {
 	})
 }
 
-// TestAnIntruderCannotBarTheWayBack by deleting the account, or by giving the address to another one that never proved it.
+// TestAnIntruderCannotBarTheWayBack by deleting the account, by giving the address to another one that never proved it, or by
+// leading the owner to sign up anew with it.
 func TestAnIntruderCannotBarTheWayBack(t *testing.T) {
 	lenient := byMail
 	lenient.Edit = func(c *account.Config) { c.Strict = false }
@@ -244,9 +246,50 @@ func TestAnIntruderCannotBarTheWayBack(t *testing.T) {
 		each(t, byMail, func(t *testing.T, w *accounttest.World) {
 			h := newHeist(t, w, "h", false)
 			h.moves(t, "a", "b")
-			joinByMail(t, w, h.at("a"))
-			is(t, h.UndoEmail(t.Context(), h.undo["a"]), account.InvalidToken)
-			h.has(t, "b")
+			anew := joinByMail(t, w, h.at("a"))
+			check(t, h.UndoEmail(t.Context(), h.undo["a"]))
+			h.has(t, "a")
+			if p, _ := h.Account(t.Context(), anew.Account.ID); p.Email != "" || p.EmailVerified || signedIn(t, w, anew.Token) {
+				t.Errorf("the account that was made meanwhile keeps %q", p.Email)
+			}
+		})
+	})
+	t.Run("moved there", func(t *testing.T) {
+		each(t, byMail, func(t *testing.T, w *accounttest.World) {
+			h, second := newHeist(t, w, "h", false), newHeist(t, w, "second", false)
+			h.moves(t, "a", "b")
+			check(t, second.ChangeEmail(t.Context(), second.in.Who, h.at("a")))
+			check(t, second.Verify(t.Context(), mailed(t, w, h.at("a")), nil))
+			second.undo["a"] = mailed(t, w, second.at("a"))
+			check(t, h.UndoEmail(t.Context(), h.undo["a"]))
+			h.has(t, "a")
+			check(t, second.UndoEmail(t.Context(), second.undo["a"]))
+			second.has(t, "a")
+		})
+	})
+	t.Run("provider", func(t *testing.T) {
+		eachHub(t, byMail, func(t *testing.T, h *hub) {
+			theft := newHeist(t, h.World, "h", false)
+			h.person(t, "ada-l", theft.at("a"))
+			owner := &browser{h: h, as: "ada-l", token: theft.in.Token}
+			if _, err := owner.visit(t, account.IntentLink); err != nil {
+				t.Fatal(err)
+			}
+			theft.login(t, "a")
+			linked, err := h.Identities(t.Context(), theft.in.Who)
+			check(t, err)
+			check(t, h.Unlink(t.Context(), theft.in.Who, linked[0].ID))
+			theft.moves(t, "a", "b")
+			owner.token = ""
+			if anew := owner.signIn(t); anew.Account.ID == theft.in.Account.ID || anew.Account.Email != theft.at("a") {
+				t.Fatalf("the owner came to %+v", anew.Account)
+			}
+			check(t, h.UndoEmail(t.Context(), theft.undo["a"]))
+			theft.has(t, "a")
+			owner.token = ""
+			if back := owner.signIn(t); back.Account.Email != "" {
+				t.Errorf("the account that was made meanwhile keeps %q", back.Account.Email)
+			}
 		})
 	})
 }
@@ -277,6 +320,79 @@ func TestAnUndoEndsTheIdentitiesLinkedSinceTheChange(t *testing.T) {
 		since.token = ""
 		if back := since.signIn(t); back.Account.ID == theft.in.Account.ID {
 			t.Error("the identity of the intruder opens the account")
+		}
+	})
+}
+
+// TestAnAddressThatWasTakenBackStaysUntilAReset is an intruder who knows the password, and is faster than the owner with
+// everything: the address that was taken back is not theirs again.
+func TestAnAddressThatWasTakenBackStaysUntilAReset(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		h := newHeist(t, w, "h", false)
+		h.moves(t, "a", "b")
+		check(t, h.UndoEmail(t.Context(), h.undo["a"]))
+		h.login(t, "a")
+		is(t, h.ChangeEmail(t.Context(), h.in.Who, h.at("c")), account.Forbidden)
+		changed, err := h.ChangePassword(accounttest.From(t), h.in.Who, password, other)
+		check(t, err)
+		is(t, h.ChangeEmail(t.Context(), changed.Who, h.at("c")), account.Forbidden)
+		w.Clock.Pass(72*time.Hour - time.Second)
+		fresh, err := h.Reauth(accounttest.From(t), changed.Who, other)
+		check(t, err)
+		is(t, h.ChangeEmail(t.Context(), fresh.Who, h.at("c")), account.Forbidden)
+		h.reset(t, "a")
+		h.moves(t, "a", "e")
+		h.has(t, "e")
+	})
+}
+
+// TestAnUndoEndsWhoWasLetInSinceTheChange leaves the owner's people and takes the intruder's: those who came, those who are
+// invited, and what they made.
+func TestAnUndoEndsWhoWasLetInSinceTheChange(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		h := newHeist(t, w, "h", false)
+		n := &nest{World: w, spaces: spacesOf(t, w)}
+		n.squatter.Account = h.in.Account
+		scope := n.at("personal")
+		in := func(email, role string) account.SignedIn {
+			t.Helper()
+			who := joinByMail(t, w, email)
+			n.invite(t, as(h.in.Account), scope, email, role)
+			guest := workspace.Guest{Actor: who.Account.Actor(), Email: email, Verified: true}
+			check(t, errOf(n.spaces.Accept(t.Context(), guest, n.invited[len(n.invited)-1])))
+			return who
+		}
+		key := func(who account.SignedIn) string {
+			t.Helper()
+			m, _, err := w.Membership(t.Context(), who.Account.ID, scope)
+			check(t, err)
+			_, value, err := w.CreateKey(t.Context(), who.Who, m, account.NewKey{Name: "k", Scopes: []string{"agents:read"}})
+			check(t, err)
+			return value
+		}
+		friend := in("friend@example.com", workspace.Admin)
+		friendly := key(friend)
+		n.invite(t, as(h.in.Account), scope, "guest@example.com", workspace.Viewer)
+		w.Clock.Pass(time.Second)
+		h.moves(t, "a", "b")
+		w.Clock.Pass(time.Second)
+		accomplice := in("mallory@example.com", workspace.Owner)
+		hostile := key(accomplice)
+		n.invite(t, as(accomplice.Account), scope, "third@example.com", workspace.Owner)
+		check(t, h.UndoEmail(t.Context(), h.undo["a"]))
+
+		for who, want := range map[string]bool{friend.Account.ID: true, h.in.Account.ID: true, accomplice.Account.ID: false} {
+			if _, found, err := w.Membership(t.Context(), who, scope); err != nil || found != want {
+				t.Errorf("%s is a member: %t, %v", who, found, err)
+			}
+		}
+		check(t, errOf(w.Bearer(t.Context(), friendly)))
+		is(t, errOf(w.Bearer(t.Context(), hostile)), account.InvalidAPIKey)
+		if got := count(t, w, "SELECT count(*) FROM invitations"); got != 1 {
+			t.Errorf("%d invitations are left", got)
+		}
+		if got := count(t, w, "SELECT count(*) FROM api_keys WHERE creator = $1 AND revoked_at IS NULL", accomplice.Account.ID); got != 0 {
+			t.Errorf("%d keys of the accomplice are listed", got)
 		}
 	})
 }

@@ -20,6 +20,7 @@ const (
 	forReset       = "reset_password"
 	forEmailChange = "change_email"
 	forEmailUndo   = "undo_email"
+	forHold        = "hold_email"
 	forUndelete    = "undelete"
 	forSetup       = "setup"
 	forLink        = "link"

@@ -3,15 +3,18 @@ package account
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
 )
 
 // UndoEmail gives an account its former address back: somebody else had changed it. What was begun since that change ends,
-// whoever began it: younger undo links, pending changes, links of mails, sessions, keys, devices, and identities. Older
-// undo links stay good, so the oldest address wins as long as its link lives.
+// whoever began it: younger undo links, pending changes, links of mails, sessions, keys, devices, identities, and who was let
+// into its workspaces. Older undo links stay good, so the oldest address wins as long as its link lives. Until a password is
+// set by mail the address stays: who knows the one there is would else be faster than its owner.
 //
 // The link also works on an account that was deleted since; the way back from the deletion is then mailed to the address.
 func (a *Accounts) UndoEmail(ctx context.Context, value string) error {
@@ -30,21 +33,23 @@ func (a *Accounts) UndoEmail(ctx context.Context, value string) error {
 		if err := a.undoEmail(tx, out, p, t); err != nil {
 			return err
 		}
+		ended, err := a.reclaim(tx, p, time.UnixMilli(t.issuedAt), audit.Actor{Kind: audit.Anonymous})
+		if err != nil {
+			return err
+		}
+		events = append(events, ended...)
 		return a.Audit.Append(ctx, tx, append(events, audit.Event{
 			Actor: audit.Actor{Kind: audit.Anonymous}, Action: "email.restored", Target: p.target(), Scope: p.scope(), Changes: []string{"email"},
 		})...)
 	})
 }
 
-// vacate takes the address that an undo link restores from an account that never proved it. One that did keeps it, and the
-// link is of no use.
+// vacate takes the address that an undo link restores from the account that got it since. Even where that one proved it: the
+// owner may have signed up anew, or come in by a provider that the intruder had unlinked, before they saw the link.
 func (a *Accounts) vacate(tx *sqldb.Tx, p Account, email string) ([]audit.Event, error) {
 	held, taken, err := byEmail(tx, email)
 	if err != nil || !taken || held.ID == p.ID {
 		return nil, err
-	}
-	if held.EmailVerified {
-		return nil, invalidToken()
 	}
 	event, err := a.evict(tx, held)
 	return []audit.Event{event}, err
@@ -60,6 +65,9 @@ func (a *Accounts) undoEmail(tx *sqldb.Tx, out *letters, p Account, t token) err
 	if err := a.voidYounger(tx, t); err != nil {
 		return err
 	}
+	if _, err := a.issue(tx, token{purpose: forHold, account: p.ID, life: undoLife}); err != nil {
+		return err
+	}
 	since := func(i Identity) bool { return i.LinkedAt.UnixMilli() >= t.issuedAt }
 	if err := a.dropIdentities(tx, p.ID, since); err != nil {
 		return err
@@ -73,6 +81,21 @@ func (a *Accounts) undoEmail(tx *sqldb.Tx, out *letters, p Account, t token) err
 		return nil
 	}
 	return a.offerReturn(tx, out, p, t.email)
+}
+
+// refuseHeld keeps the address of an account that was taken back, as long as an undo link would live, until a reset proves who
+// has it. Of the token that says so nobody has the value.
+func (a *Accounts) refuseHeld(tx *sqldb.Tx, account string) error {
+	var n int
+	err := tx.QueryRow("SELECT count(*) FROM tokens WHERE account = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
+		account, forHold, a.Now().UnixMilli()).Scan(&n)
+	if err != nil {
+		return fmt.Errorf("find hold: %w", err)
+	}
+	if n > 0 {
+		return fault.New(Forbidden, "The e-mail address was taken back a short while ago.", "Ask for a new password by mail first.")
+	}
+	return nil
 }
 
 // voidYounger makes the undo links void that were issued after this one. They are told apart by the version that the account

@@ -15,7 +15,7 @@ import (
 // Verify answers the mail of a sign-up, of an address to be proven, or of one to be changed to. It signs nobody in.
 // Current is the session of whoever asks, if there is one: it survives when the others must not.
 func (a *Accounts) Verify(ctx context.Context, value string, current *Who) error {
-	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+	return a.insist(ctx, func(tx *sqldb.Tx, out *letters) error {
 		t, p, found, err := a.redeem(tx, value, forSignUp, forVerifying, forEmailChange)
 		if err != nil {
 			return err
@@ -64,29 +64,30 @@ func (a *Accounts) putOut(tx *sqldb.Tx, p Account, current *Who) ([]audit.Event,
 	if err := a.dropIdentities(tx, p.ID, func(i Identity) bool { return i.ID != identity }); err != nil || inside {
 		return nil, err
 	}
-	return a.reclaim(tx, p)
+	return a.reclaim(tx, p, time.Time{}, p.Actor())
 }
 
-// reclaim leaves an account's workspaces to it alone: their people, invitations, keys and installations end, whoever they
-// came by.
-func (a *Accounts) reclaim(tx *sqldb.Tx, p Account) (events []audit.Event, err error) {
-	all, err := workspace.Reclaim(tx, p.ID)
+// reclaim takes from an account's workspaces what came to them since a time: people, invitations, keys and installations end,
+// whoever they came by. The zero time leaves the workspaces to the account alone.
+func (a *Accounts) reclaim(tx *sqldb.Tx, p Account, since time.Time, by audit.Actor) (events []audit.Event, err error) {
+	all, err := workspace.Reclaim(tx, p.ID, since)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range all {
-		keys, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE workspace = $1 AND (revoked_at IS NULL OR revoked_at > $2)", w.ID, a.Now().UnixMilli())
+		keys, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE workspace = $1 AND created_at >= $3 AND (revoked_at IS NULL OR revoked_at > $2)",
+			w.ID, a.Now().UnixMilli(), since.UnixMilli())
 		if err != nil {
 			return nil, fmt.Errorf("revoke keys: %w", err)
 		}
 		// What still waits for an installation that is bound no more is dropped when its turn comes.
-		bound, err := tx.Exec("DELETE FROM installation_bindings WHERE workspace = $1", w.ID)
+		bound, err := tx.Exec("DELETE FROM installation_bindings WHERE workspace = $1 AND created_at >= $2", w.ID, since.UnixMilli())
 		if err != nil {
 			return nil, fmt.Errorf("unbind installations: %w", err)
 		}
 		if w.Ended+keys+bound > 0 {
 			target := audit.Target{Kind: "workspace", ID: w.ID}
-			events = append(events, audit.Event{Actor: p.Actor(), Action: "workspace.reclaimed", Target: target, Scope: w.Scope})
+			events = append(events, audit.Event{Actor: by, Action: "workspace.reclaimed", Target: target, Scope: w.Scope})
 		}
 	}
 	return events, nil
@@ -148,6 +149,9 @@ func (a *Accounts) ChangeEmail(ctx context.Context, who Who, address string) err
 	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
 		p, err := acting(tx, who)
 		if err != nil {
+			return err
+		}
+		if err := a.refuseHeld(tx, p.ID); err != nil {
 			return err
 		}
 		wait, err := throttle.Take(tx, a.Now(), "change-mail:"+p.ID, throttle.Rate{Limit: 10, Per: time.Hour})
@@ -216,11 +220,14 @@ func (a *Accounts) offerUndo(tx *sqldb.Tx, out *letters, p Account) error {
 	return out.emailChanged(tx, p.Email, value)
 }
 
-// setEmail gives an account an address that is free. On PostgreSQL somebody may take it at this moment; then the
-// transaction fails, and so does what it was for.
+// setEmail gives an account an address that is free. On PostgreSQL somebody may take it at this moment; then the transaction
+// fails with errTaken, and whoever insists looks again.
 func (a *Accounts) setEmail(tx *sqldb.Tx, account, email string, verified bool) error {
 	_, err := tx.Exec(`UPDATE accounts SET email = NULLIF($2, ''), email_verified = $3, email_in_use = 0, version = version + 1, updated_at = $4
 		WHERE id = $1`, account, email, bit(verified), a.Now().UnixMilli())
+	if sqldb.IsTaken(err) {
+		return errTaken
+	}
 	if err != nil {
 		return fmt.Errorf("set e-mail: %w", err)
 	}

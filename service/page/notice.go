@@ -45,7 +45,7 @@ var notices = map[Notice]banner{
 	NoticePasswordChanged:    {"ok", "Your password is changed. Other sessions are ended."},
 	NoticePasswordSet:        {"ok", "Your password is set. You can sign in with it from now on."},
 	NoticeEmailVerified:      {"ok", "Your e-mail address is verified. Sign in to go on."},
-	NoticeEmailRestored:      {"ok", "Your earlier e-mail address is back and every session is ended. Sign in, and change your password."},
+	NoticeEmailRestored:      {"ok", "Your earlier e-mail address is back and every session is ended. Choose a new password before you sign in."},
 	NoticeEmailChangeSent:    {"ok", "A mail is on its way to the new address. It takes effect when you open the link in it."},
 	NoticeVerificationSent:   {"ok", "A mail is on its way to your address. Its link works for 24 hours."},
 	NoticeAccountRestored:    {"ok", "Your account is restored. Sign in to go on."},
