@@ -32,14 +32,27 @@ func NewTurns(slots, waiters int, patience time.Duration) *Turns {
 }
 
 // Enter waits for a slot on behalf of a party.
-func (t *Turns) Enter(ctx context.Context, party string) error { return t.enter(ctx, party) }
+func (t *Turns) Enter(ctx context.Context, party string) error { return t.enter(ctx, stranger, party) }
+
+// EnterKnown waits for a slot on behalf of somebody who is known.
+func (t *Turns) EnterKnown(ctx context.Context, party string) error {
+	return t.enter(ctx, known, party)
+}
 
 // Leave hands the slot on.
 func (t *Turns) Leave() { t.leave() }
 
 // Load is how many work, wait, and are parties of a wait.
-func (t *Turns) Load() (working, waiting, parties int) {
+func (t *Turns) Load() (working, waiting, parties int) { return t.load() }
+
+func (t *turns) load() (working, waiting, parties int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.working, t.waiting, len(t.parties)
+	return t.working, t.waiting(), len(t.lines[stranger].parties) + len(t.lines[known].parties)
+}
+
+// Waiting is how many wait for the hasher.
+func (a *Accounts) Waiting() int {
+	_, waiting, _ := a.hasher.turns.load()
+	return waiting
 }

@@ -22,7 +22,7 @@ const (
 	maxWait    = 5 * time.Second
 )
 
-// hasher derives passwords, few at once, for the sources of requests in turn. Whatever is asked of it, an attempt costs one
+// hasher derives passwords, few at once, for the sources of requests in turn, and for who is known beside them. Whatever is asked of it, an attempt costs one
 // derivation.
 type hasher struct {
 	cost    Scrypt
@@ -49,8 +49,8 @@ func newHasher(cost Scrypt, m *memory.Budget, log *slog.Logger) *hasher {
 }
 
 // hash derives a new password.
-func (h *hasher) hash(ctx context.Context, password string) (string, error) {
-	if err := h.turns.enter(ctx, source(ctx)); err != nil {
+func (h *hasher) hash(ctx context.Context, as standing, password string) (string, error) {
+	if err := h.turns.enter(ctx, as, site(ctx)); err != nil {
 		return "", err
 	}
 	defer h.turns.leave()
@@ -60,7 +60,7 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 
 // verify compares a password with what is stored, in constant time. Where nothing or nonsense is stored it works as long
 // and says no. Stale says that the right password is stored at another cost than now.
-func (h *hasher) verify(ctx context.Context, stored, password string) (right, stale bool, err error) {
+func (h *hasher) verify(ctx context.Context, as standing, stored, password string) (right, stale bool, err error) {
 	p, err := parsePHC(stored)
 	known := err == nil
 	if !known {
@@ -69,7 +69,7 @@ func (h *hasher) verify(ctx context.Context, stored, password string) (right, st
 		}
 		p = h.dummy
 	}
-	if err := h.turns.enter(ctx, source(ctx)); err != nil {
+	if err := h.turns.enter(ctx, as, site(ctx)); err != nil {
 		return false, false, err
 	}
 	defer h.turns.leave()

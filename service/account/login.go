@@ -30,7 +30,7 @@ func (a *Accounts) Login(ctx context.Context, address, password, device string) 
 	if err != nil {
 		return SignedIn{}, err
 	}
-	p, stale, err := a.prove(ctx, attempt.account, normalPassword(password))
+	p, stale, err := a.prove(ctx, attempt.standing(), attempt.account, normalPassword(password))
 	if err != nil {
 		a.refused(ctx, "login.refused")
 		return SignedIn{}, err
@@ -74,6 +74,14 @@ type attempt struct {
 	account Account // zero: nobody has the address
 	key     string  // by which the attempt was counted
 	device  string  // the browser's mark, if it is one of the account's
+}
+
+// standing is known for a browser that the account knows.
+func (t attempt) standing() standing {
+	if t.device != "" {
+		return known
+	}
+	return stranger
 }
 
 // attempt counts a try before it is known whether it will do, so that many at once cannot slip through.
@@ -127,12 +135,12 @@ func (t attempt) succeed(tx *sqldb.Tx) error {
 }
 
 // prove derives the password once, whoever it is for. A suspended person hears of it only with the right password.
-func (a *Accounts) prove(ctx context.Context, p Account, password string) (_ Account, stale bool, err error) {
+func (a *Accounts) prove(ctx context.Context, as standing, p Account, password string) (_ Account, stale bool, err error) {
 	stored := p.password
 	if p.deletedAt != 0 {
 		stored = ""
 	}
-	right, stale, err := a.hasher.verify(ctx, stored, password)
+	right, stale, err := a.hasher.verify(ctx, as, stored, password)
 	switch {
 	case err != nil:
 		return p, false, err
@@ -172,7 +180,7 @@ func (a *Accounts) enter(ctx context.Context, proven Account, t attempt) (in Sig
 
 // rederive stores a password at the present cost. A change that came first wins.
 func (a *Accounts) rederive(ctx context.Context, p Account, password string) error {
-	derived, err := a.hasher.hash(ctx, password)
+	derived, err := a.hasher.hash(ctx, known, password)
 	if err != nil {
 		return nil // the person is signed in; the next time will do
 	}
@@ -214,7 +222,7 @@ func (a *Accounts) confirm(ctx context.Context, who Who, password string) error 
 	if wait > 0 {
 		return limited("login", wait)
 	}
-	right, _, err := a.hasher.verify(ctx, who.Account.password, normalPassword(password))
+	right, _, err := a.hasher.verify(ctx, known, who.Account.password, normalPassword(password))
 	if err != nil {
 		return err
 	}
@@ -273,6 +281,9 @@ func (a *Accounts) emailKey(email string) string {
 
 // source is where a request comes from, as limits count it.
 func source(ctx context.Context) string { return throttle.Network(audit.From(ctx).IP) }
+
+// site is where a request comes from, as those do who wait for their turn.
+func site(ctx context.Context) string { return throttle.Site(audit.From(ctx).IP) }
 
 // refused counts a refusal; many of them make one line of the audit log.
 func (a *Accounts) refused(ctx context.Context, action string) {

@@ -9,7 +9,7 @@ import (
 
 func TestADerivedPasswordIsReadExactlyAsItIsWritten(t *testing.T) {
 	h := newHasher(Scrypt{10, 1, 1}, memory.New(0), slog.Default())
-	stored, err := h.hash(t.Context(), "correct horse")
+	stored, err := h.hash(t.Context(), stranger, "correct horse")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,7 +18,7 @@ func TestADerivedPasswordIsReadExactlyAsItIsWritten(t *testing.T) {
 		t.Fatalf("parsePHC(%q) = %v, %v", stored, p, err)
 	}
 	for password, want := range map[string]bool{"correct horse": true, "correct horse ": false, "Correct horse": false, "": false} {
-		if right, _, err := h.verify(t.Context(), stored, password); err != nil || right != want {
+		if right, _, err := h.verify(t.Context(), stranger, stored, password); err != nil || right != want {
 			t.Errorf("verify(%q) = %v, %v", password, right, err)
 		}
 	}
@@ -39,7 +39,7 @@ func TestAPlantedRecordIsNoPassword(t *testing.T) {
 		"other": "$argon2id$v=19$m=65536,t=2,p=1$" + salt + "$" + hash, "empty": "", "more": "$scrypt$ln=10,r=1,p=1$" + salt + "$" + hash + "$x",
 	} {
 		before := h.count.Load()
-		right, _, err := h.verify(t.Context(), stored, "")
+		right, _, err := h.verify(t.Context(), stranger, stored, "")
 		if right || err != nil || h.count.Load() != before+1 {
 			t.Errorf("%s: right %v, err %v, %d derivations", name, right, err, h.count.Load()-before)
 		}

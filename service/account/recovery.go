@@ -58,7 +58,7 @@ func (a *Accounts) Reset(ctx context.Context, value, password string, unlink ...
 	if err := a.checkReset(ctx, value, password, unlink); err != nil {
 		return err
 	}
-	derived, err := a.hasher.hash(ctx, password)
+	derived, err := a.hasher.hash(ctx, known, password)
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (a *Accounts) SetPassword(ctx context.Context, who Who, password string) (S
 }
 
 func (a *Accounts) replacePassword(ctx context.Context, who Who, password, method string) (in SignedIn, err error) {
-	derived, err := a.hasher.hash(ctx, password)
+	derived, err := a.hasher.hash(ctx, known, password)
 	if err != nil {
 		return in, err
 	}

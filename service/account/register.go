@@ -90,7 +90,7 @@ func (a *Accounts) Register(ctx context.Context, r Registration) (Registered, er
 	if held.ID != "" {
 		return a.resume(ctx, held, r.Password)
 	}
-	derived, err := a.hasher.hash(ctx, r.Password)
+	derived, err := a.hasher.hash(ctx, stranger, r.Password)
 	if err != nil {
 		return Registered{}, err
 	}
@@ -143,7 +143,7 @@ func (a *Accounts) resume(ctx context.Context, held Account, password string) (R
 	if err != nil {
 		return Registered{}, err
 	}
-	p, _, err := a.prove(ctx, held, password)
+	p, _, err := a.prove(ctx, stranger, held, password)
 	if err != nil {
 		a.refused(ctx, "register.refused")
 		return Registered{}, err
@@ -190,13 +190,13 @@ func (a *Accounts) registerByMail(ctx context.Context, r Registration) (Register
 		return Registered{}, err
 	}
 	if t.account.ID == "" {
-		derived, err := a.hasher.hash(ctx, r.Password)
+		derived, err := a.hasher.hash(ctx, stranger, r.Password)
 		if err != nil {
 			return Registered{}, err
 		}
 		return a.sendSignUp(ctx, r, t.account, derived)
 	}
-	p, _, err := a.prove(ctx, t.account, r.Password)
+	p, _, err := a.prove(ctx, stranger, t.account, r.Password)
 	if err == nil {
 		return a.goOnAs(ctx, p, t)
 	}

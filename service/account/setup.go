@@ -65,7 +65,7 @@ func (a *Accounts) Setup(ctx context.Context, value string, r Registration) (mad
 	if r, err = a.check(r); err != nil {
 		return made, err
 	}
-	derived, err := a.hasher.hash(ctx, r.Password)
+	derived, err := a.hasher.hash(ctx, known, r.Password)
 	if err != nil {
 		return made, err
 	}

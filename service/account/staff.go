@@ -20,7 +20,7 @@ func (a *Accounts) CreateAdmin(ctx context.Context, r Registration) (p Account, 
 	if r, err = a.check(r); err != nil {
 		return p, err
 	}
-	derived, err := a.hasher.hash(ctx, r.Password)
+	derived, err := a.hasher.hash(ctx, known, r.Password)
 	if err != nil {
 		return p, err
 	}

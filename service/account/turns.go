@@ -10,14 +10,33 @@ import (
 // turns lets few work at once while others wait, each party in its turn, so that no party can keep the others out: of two
 // that always wait each is let in every other time, however many come from one of them. When all places to wait are taken,
 // whoever has the most of them gives one up to a party that has fewer.
+//
+// Those who are known wait in a line of their own, which is let in every other time and has half of the places if it wants
+// them: strangers can come from as many parties as they like, and keep nobody out but strangers.
 type turns struct {
 	slots, waiters int           // how many work, and how many wait, at most
 	patience       time.Duration // how long somebody waits at most
 
 	mu      sync.Mutex
 	working int
+	lines   [2]waitingLine // of strangers, and of those who are known
+	last    standing       // whose line was let in last
+}
+
+// standing is whether whoever waits is known: they are signed in, or hold what only their mailbox or their browser has.
+type standing int
+
+const (
+	stranger standing = iota
+	known
+)
+
+func (s standing) other() standing { return known - s }
+
+// waitingLine is the parties that have somebody waiting, the one whose turn it is first.
+type waitingLine struct {
+	parties []*party
 	waiting int
-	parties []*party // that have somebody waiting, the one whose turn it is first
 }
 
 // party is the places of one source, the longest waiting first.
@@ -34,8 +53,8 @@ type turn struct {
 
 // enter waits for a slot on behalf of a party. It is errBusy when there is none in time, and the context's error once that has
 // ended: nobody works for a client that is gone.
-func (t *turns) enter(ctx context.Context, name string) error {
-	place, err := t.queue(name)
+func (t *turns) enter(ctx context.Context, as standing, name string) error {
+	place, err := t.queue(as, name)
 	if err != nil || place == nil {
 		return err
 	}
@@ -44,9 +63,9 @@ func (t *turns) enter(ctx context.Context, name string) error {
 	select {
 	case <-place.decided:
 	case <-timeout.C:
-		t.giveUp(name, place)
+		t.giveUp(as, name, place)
 	case <-ctx.Done():
-		t.giveUp(name, place)
+		t.giveUp(as, name, place)
 		if place.given {
 			t.leave()
 		}
@@ -59,85 +78,114 @@ func (t *turns) enter(ctx context.Context, name string) error {
 }
 
 // queue takes a slot and returns nil, or takes a place to wait for one.
-func (t *turns) queue(name string) (*turn, error) {
+func (t *turns) queue(as standing, name string) (*turn, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.working < t.slots {
 		t.working++
 		return nil, nil
 	}
-	if t.waiting >= t.waiters && !t.makeRoom(name) {
+	if t.waiting() >= t.waiters && !t.makeRoom(as, name) {
 		return nil, errBusy()
 	}
-	p := t.party(name)
-	if p == nil {
-		p = &party{name: name}
-		t.parties = append(t.parties, p)
-	}
-	place := &turn{decided: make(chan struct{})}
-	p.queue = append(p.queue, place)
-	t.waiting++
-	return place, nil
+	return t.lines[as].add(name), nil
 }
 
-func (t *turns) party(name string) *party {
-	i := slices.IndexFunc(t.parties, func(p *party) bool { return p.name == name })
-	if i < 0 {
-		return nil
-	}
-	return t.parties[i]
-}
+func (t *turns) waiting() int { return t.lines[stranger].waiting + t.lines[known].waiting }
 
-// makeRoom takes the youngest place of the party that has the most, if the newcomer's has at least two fewer: a place must
-// not go to and fro.
-func (t *turns) makeRoom(name string) bool {
-	most := slices.MaxFunc(t.parties, func(a, b *party) int { return len(a.queue) - len(b.queue) })
-	own := 0
-	if p := t.party(name); p != nil {
-		own = len(p.queue)
+// makeRoom takes a place from the other line if that has more than its half. Else it takes one of the own line's party that
+// has the most, if the newcomer's has at least two fewer: a place must not go to and fro.
+func (t *turns) makeRoom(as standing, name string) bool {
+	own := &t.lines[as]
+	if own.waiting < t.waiters/2 {
+		t.lines[as.other()].dropYoungest()
+		return true
 	}
-	if len(most.queue) < own+2 {
+	if own.waiting == 0 || len(own.most().queue) < own.places(name)+2 {
 		return false
 	}
-	last := most.queue[len(most.queue)-1]
-	t.drop(most, last)
-	close(last.decided)
+	own.dropYoungest()
 	return true
 }
 
-// drop takes a place out of the queue. A party that has none left loses its turn.
-func (t *turns) drop(p *party, place *turn) {
+func (l *waitingLine) add(name string) *turn {
+	p := l.party(name)
+	if p == nil {
+		p = &party{name: name}
+		l.parties = append(l.parties, p)
+	}
+	place := &turn{decided: make(chan struct{})}
+	p.queue = append(p.queue, place)
+	l.waiting++
+	return place
+}
+
+func (l *waitingLine) party(name string) *party {
+	i := slices.IndexFunc(l.parties, func(p *party) bool { return p.name == name })
+	if i < 0 {
+		return nil
+	}
+	return l.parties[i]
+}
+
+func (l *waitingLine) places(name string) int {
+	if p := l.party(name); p != nil {
+		return len(p.queue)
+	}
+	return 0
+}
+
+func (l *waitingLine) most() *party {
+	return slices.MaxFunc(l.parties, func(a, b *party) int { return len(a.queue) - len(b.queue) })
+}
+
+// dropYoungest takes the youngest place of the party that has the most.
+func (l *waitingLine) dropYoungest() {
+	p := l.most()
+	place := p.queue[len(p.queue)-1]
+	l.drop(p, place)
+	close(place.decided)
+}
+
+// drop takes a place out of the line. A party that has none left loses its turn.
+func (l *waitingLine) drop(p *party, place *turn) {
 	p.queue = slices.DeleteFunc(p.queue, func(other *turn) bool { return other == place })
-	t.waiting--
+	l.waiting--
 	if len(p.queue) == 0 {
-		t.parties = slices.DeleteFunc(t.parties, func(other *party) bool { return other == p })
+		l.parties = slices.DeleteFunc(l.parties, func(other *party) bool { return other == p })
 	}
 }
 
 // giveUp ends a wait that nobody decided; afterwards the place says whether it was.
-func (t *turns) giveUp(name string, place *turn) {
+func (t *turns) giveUp(as standing, name string, place *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	select {
 	case <-place.decided:
 	default:
-		t.drop(t.party(name), place)
+		l := &t.lines[as]
+		l.drop(l.party(name), place)
 		close(place.decided)
 	}
 }
 
-// leave hands the slot on to the party whose turn it is, which then waits for all others to have theirs.
+// leave hands the slot on to the other line than the last time, if somebody waits there, and within a line to the party whose
+// turn it is, which then waits for all others to have theirs.
 func (t *turns) leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.parties) == 0 {
+	if t.waiting() == 0 {
 		t.working--
 		return
 	}
-	p := t.parties[0]
+	if next := t.last.other(); t.lines[next].waiting > 0 {
+		t.last = next
+	}
+	l := &t.lines[t.last]
+	p := l.parties[0]
 	place := p.queue[0]
-	t.parties = append(t.parties[1:], p)
-	t.drop(p, place)
+	l.parties = append(l.parties[1:], p)
+	l.drop(p, place)
 	place.given = true
 	close(place.decided)
 }

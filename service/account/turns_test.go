@@ -33,9 +33,14 @@ func newLine(t *testing.T, slots int) *line {
 }
 
 // comes lets somebody wait, and waits until they do.
-func (l *line) comes(ctx context.Context, party string) {
+func (l *line) comes(ctx context.Context, party string) { l.come(ctx, party, l.Enter) }
+
+// isKnown is comes for somebody who is known.
+func (l *line) isKnown(ctx context.Context, party string) { l.come(ctx, party, l.EnterKnown) }
+
+func (l *line) come(ctx context.Context, party string, enter func(context.Context, string) error) {
 	go func() {
-		err := l.Enter(ctx, party)
+		err := enter(ctx, party)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		switch {
@@ -117,6 +122,42 @@ func TestOnePartyCannotTakeAllPlaces(t *testing.T) {
 	}
 }
 
+// TestStrangersFromManyPlacesKeepNobodyOutWhoIsKnown and neither do those who are known keep out all strangers.
+func TestStrangersFromManyPlacesKeepNobodyOutWhoIsKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		flood, guest func(*line, context.Context, string)
+	}{
+		"strangers": {(*line).comes, (*line).isKnown},
+		"known":     {(*line).isKnown, (*line).comes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLine(t, 1)
+				for i := range 200 {
+					c.flood(l, t.Context(), fmt.Sprint("flood ", i))
+				}
+				for i := range 8 {
+					c.guest(l, t.Context(), fmt.Sprint("guest ", i))
+				}
+				c.guest(l, t.Context(), "guest 8") // half of the places, and no more
+				if _, waiting, _ := l.Load(); waiting != 16 || len(l.busy) != 184+8+1 || l.busy[192] != "guest 8" {
+					t.Fatalf("%d wait, sent away %v", waiting, l.busy)
+				}
+				l.turns(16)
+				for i := range 8 {
+					if at := slices.Index(l.let, fmt.Sprint("guest ", i)); at < 2*i || at > 2*i+1 {
+						t.Errorf("guest %d was let in as number %d of %v", i, at, l.let)
+					}
+				}
+				l.turns(1)
+				if working, waiting, parties := l.Load(); working+waiting+parties != 0 {
+					t.Errorf("%d work, %d wait for %d parties", working, waiting, parties)
+				}
+			})
+		})
+	}
+}
+
 func TestAPlaceDoesNotGoToAndFro(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t, 1)
@@ -175,7 +216,11 @@ func TestNoSlotIsLost(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, uint64(i)))
 			for range 300 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(3000))*time.Microsecond)
-				if turns.Enter(ctx, fmt.Sprint(random.IntN(6))) == nil {
+				enter := turns.Enter
+				if random.IntN(2) == 0 {
+					enter = turns.EnterKnown
+				}
+				if enter(ctx, fmt.Sprint(random.IntN(6))) == nil {
 					if working, waiting, _ := turns.Load(); working > 3 || waiting > 16 {
 						t.Errorf("%d work, %d wait", working, waiting)
 					}

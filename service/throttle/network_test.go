@@ -28,3 +28,20 @@ func TestAPartyIsWhatOneOwnerOfAddressesHolds(t *testing.T) {
 		}
 	}
 }
+
+func TestASiteIsWhatOneMayHoldManyNetworksOf(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"2001:db8:1:1::1", "2001:db8:1:ffff::1", true},
+		{"2001:db8:1::1", "2001:db8:2::1", false},
+		{"192.0.2.1", "::ffff:192.0.2.1", true},
+		{"::ffff:192.0.2.1", "::ffff:192.0.2.2", false},
+		{"not an address", "another", false},
+	} {
+		if same := throttle.Site(c.a) == throttle.Site(c.b); same != c.same {
+			t.Errorf("%s is %s, %s is %s", c.a, throttle.Site(c.a), c.b, throttle.Site(c.b))
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package account_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/accounttest"
+)
+
+// TestStrangersWithManyAddressesKeepNobodyOut fills the hasher from more addresses than there are places to wait: of people
+// whose browser is known, who are signed in, or who hold a link of ours, none is told that it is busy.
+func TestStrangersWithManyAddressesKeepNobodyOut(t *testing.T) {
+	for name, try := range map[string]func(t *testing.T, w *accounttest.World, in account.SignedIn, link string) error{
+		"login": func(t *testing.T, w *accounttest.World, in account.SignedIn, _ string) error {
+			return errOf(w.Login(accounttest.From(t), "ada@example.com", password, in.Device))
+		},
+		"reauth": func(t *testing.T, w *accounttest.World, in account.SignedIn, _ string) error {
+			return errOf(w.Reauth(accounttest.From(t), in.Who, password))
+		},
+		"change": func(t *testing.T, w *accounttest.World, in account.SignedIn, _ string) error {
+			return errOf(w.ChangePassword(accounttest.From(t), in.Who, password, other))
+		},
+		"reset": func(t *testing.T, w *accounttest.World, _ account.SignedIn, link string) error {
+			return w.Reset(accounttest.From(t), link, other)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, byMail, func(t *testing.T, w *accounttest.World) {
+				in := joinByMail(t, w, "ada@example.com")
+				check(t, w.Forgot(accounttest.From(t), "ada@example.com"))
+				link := mailed(t, w, "ada@example.com")
+				open := make(chan struct{})
+				w.OnDerive(func(account.Scrypt) { <-open })
+				var strangers sync.WaitGroup
+				for i := range 40 {
+					strangers.Go(func() {
+						_ = errOf(w.Login(accounttest.From(t), fmt.Sprintf("nobody%d@example.com", i), password, ""))
+					})
+				}
+				for w.Waiting() < 16 {
+					time.Sleep(time.Millisecond)
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- try(t, w, in, link) }()
+				time.Sleep(100 * time.Millisecond)
+				close(open)
+				err := <-ended
+				strangers.Wait()
+				check(t, err)
+			})
+		})
+	}
+}
