@@ -194,7 +194,7 @@ func TestATicketEndsByTimeByLogoutAndByAReset(t *testing.T) {
 		if err := h.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.Reset(accounttest.From(t), mailed(t, h.World, "ada@example.com"), password+"!"); err != nil {
+		if err := errOf(h.Reset(accounttest.From(t), mailed(t, h.World, "ada@example.com"), password+"!")); err != nil {
 			t.Fatal(err)
 		}
 		in, err := h.Login(accounttest.From(t), "ada@example.com", password+"!", "")

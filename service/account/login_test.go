@@ -371,3 +371,27 @@ func TestAUsernameIsNeverGivenTwice(t *testing.T) {
 		}
 	})
 }
+
+// TestAResetLetsItsBrowserInWhateverOthersFail is a stranger who fails to sign in once in a while, for ever: whoever sets a new
+// password by mail is not kept out by that, though every device that there was is forgotten.
+func TestAResetLetsItsBrowserInWhateverOthersFail(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		joinByMail(t, w, "ada@example.com")
+		try := func(secret, device string) error {
+			return errOf(w.Login(accounttest.From(t), "ada@example.com", secret, device))
+		}
+		for failed := 0; failed < 20; {
+			if fault.Is(try("not the right password", ""), account.RateLimited) {
+				w.Clock.Pass(time.Minute)
+			} else {
+				failed++
+			}
+		}
+		is(t, try(password, ""), account.RateLimited)
+		check(t, w.Forgot(accounttest.From(t), "ada@example.com"))
+		device, err := w.Reset(accounttest.From(t), mailed(t, w, "ada@example.com"), other)
+		check(t, err)
+		is(t, try(other, ""), account.RateLimited)
+		check(t, try(other, device))
+	})
+}

@@ -87,7 +87,7 @@ func TestNoTrojanSurvivesTheFirstProofOfAnAddress(t *testing.T) {
 		if err := h.Forgot(accounttest.From(t), "victim@example.com"); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.Reset(accounttest.From(t), mailed(t, h.World, "victim@example.com"), password+"!"); err != nil {
+		if err := errOf(h.Reset(accounttest.From(t), mailed(t, h.World, "victim@example.com"), password+"!")); err != nil {
 			t.Fatal(err)
 		}
 		if signedIn(t, h.World, eve.token) {

@@ -131,7 +131,7 @@ func TestTheFirstProofLeavesTheWorkspacesToTheHolder(t *testing.T) {
 		}, true},
 		"reset": {func(t *testing.T, n *nest, _ *account.Who) error {
 			check(t, n.Forgot(accounttest.From(t), victim))
-			return n.Reset(accounttest.From(t), mailed(t, n.World, victim), other)
+			return errOf(n.Reset(accounttest.From(t), mailed(t, n.World, victim), other))
 		}, false},
 		"another address": {func(t *testing.T, n *nest, from *account.Who) error {
 			check(t, n.ChangeEmail(t.Context(), n.squatter.Who, "holder@example.com"))

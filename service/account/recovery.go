@@ -52,15 +52,16 @@ func (a *Accounts) Forgot(ctx context.Context, address string) error {
 }
 
 // Reset sets a password by a link. It proves the address, ends everything that acted in the account's name, and signs
-// nobody in. Identities that are named in unlink are no way into the account any more; the others stay.
-func (a *Accounts) Reset(ctx context.Context, value, password string, unlink ...string) error {
+// nobody in. Identities that are named in unlink are no way into the account any more; the others stay. Device marks the
+// browser as one that the account knows: whoever fails to sign in on purpose does not keep its person from doing so.
+func (a *Accounts) Reset(ctx context.Context, value, password string, unlink ...string) (device string, err error) {
 	password = normalPassword(password)
 	if err := a.checkReset(ctx, value, password, unlink); err != nil {
-		return err
+		return "", err
 	}
 	derived, err := a.hasher.hash(ctx, known, password)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var given []grant
 	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
@@ -75,15 +76,19 @@ func (a *Accounts) Reset(ctx context.Context, value, password string, unlink ...
 		if given, events, err = a.unlinkAll(tx, out, p, unlink); err != nil {
 			return err
 		}
-		return a.resetPassword(ctx, tx, out, p, derived, events)
+		if err := a.resetPassword(ctx, tx, out, p, derived, events); err != nil {
+			return err
+		}
+		device, err = a.markDevice(tx, p.ID)
+		return err
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, g := range given {
 		a.giveBack(ctx, g)
 	}
-	return nil
+	return device, nil
 }
 
 // ResetIdentities lists the ways into the account of a reset link that providers vouch for, so that whoever resets can say

@@ -105,12 +105,12 @@ func TestAResetEndsEverythingThatActedForTheAccount(t *testing.T) {
 			}
 		}
 		token, unused := mailed(t, w, "ada@example.com"), mailed(t, w, "ada@example.com")
-		is(t, w.Reset(t.Context(), token, "short"), fault.InvalidRequest) // and the link is not used up
-		if err := w.Reset(t.Context(), token, other); err != nil {
+		is(t, errOf(w.Reset(t.Context(), token, "short")), fault.InvalidRequest) // and the link is not used up
+		if err := errOf(w.Reset(t.Context(), token, other)); err != nil {
 			t.Fatal(err)
 		}
-		is(t, w.Reset(t.Context(), token, other), account.InvalidToken)
-		is(t, w.Reset(t.Context(), unused, other), account.InvalidToken)
+		is(t, errOf(w.Reset(t.Context(), token, other)), account.InvalidToken)
+		is(t, errOf(w.Reset(t.Context(), unused, other)), account.InvalidToken)
 		is(t, w.Verify(t.Context(), change, nil), account.InvalidToken)
 		if _, err := w.Bearer(t.Context(), key); !fault.Is(err, account.InvalidAPIKey) {
 			t.Errorf("the key lives: %v", err)
@@ -146,7 +146,7 @@ func TestOfTwoResetsWithOneLinkOneWins(t *testing.T) {
 		var wg sync.WaitGroup
 		errs := make([]error, 4)
 		for i := range errs {
-			wg.Go(func() { errs[i] = w.Reset(t.Context(), token, other) })
+			wg.Go(func() { errs[i] = errOf(w.Reset(t.Context(), token, other)) })
 		}
 		wg.Wait()
 		won := 0
@@ -193,7 +193,7 @@ func TestAResetLinkIsOfNoUseAfterTheAddressOrPasswordChanged(t *testing.T) {
 		if err != nil || signedIn(t, w, in.Token) || !signedIn(t, w, changed.Token) {
 			t.Fatalf("change: %v", err)
 		}
-		is(t, w.Reset(t.Context(), token, password), account.InvalidToken)
+		is(t, errOf(w.Reset(t.Context(), token, password)), account.InvalidToken)
 		if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestAResetLinkIsOfNoUseAfterTheAddressOrPasswordChanged(t *testing.T) {
 		if err := w.Verify(t.Context(), mailed(t, w, "ada@example.org"), nil); err != nil {
 			t.Fatal(err)
 		}
-		is(t, w.Reset(t.Context(), token, password), account.InvalidToken)
+		is(t, errOf(w.Reset(t.Context(), token, password)), account.InvalidToken)
 	})
 }
 

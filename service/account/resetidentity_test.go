@@ -39,9 +39,9 @@ func TestAResetEndsTheIdentitiesThatItNames(t *testing.T) {
 		theirs, err := h.Identities(t.Context(), other.Who)
 		check(t, err)
 		for _, wrong := range []string{theirs[0].ID, "", "idn_x", "\xff\x00"} {
-			is(t, h.Reset(accounttest.From(t), link, password+"!", ids["hubot"], wrong), fault.InvalidRequest)
+			is(t, errOf(h.Reset(accounttest.From(t), link, password+"!", ids["hubot"], wrong)), fault.InvalidRequest)
 		}
-		check(t, h.Reset(accounttest.From(t), link, password+"!", ids["hubot"], ids["hubot"]))
+		check(t, errOf(h.Reset(accounttest.From(t), link, password+"!", ids["hubot"], ids["hubot"])))
 		left, err := h.Identities(t.Context(), ada.Who)
 		if err != nil || len(left) != 1 || left[0].Login != "ada-l" {
 			t.Errorf("left: %+v, %v", left, err)

@@ -38,7 +38,9 @@ func TestNoVerbEndsWhatAnotherBegan(t *testing.T) {
 		"grant": {func(t *testing.T, h *heist, _ links) error {
 			return errOf(h.Grant(t.Context(), h.in.Account.ID, account.RoleSupport))
 		}, standing{true, true}, account.ItemNotFound},
-		"reset":  {func(t *testing.T, h *heist, l links) error { return h.Reset(accounttest.From(t), l.reset, other) }, standing{true, true}, account.InvalidToken},
+		"reset": {func(t *testing.T, h *heist, l links) error {
+			return errOf(h.Reset(accounttest.From(t), l.reset, other))
+		}, standing{true, true}, account.InvalidToken},
 		"verify": {func(t *testing.T, h *heist, l links) error { return h.Verify(t.Context(), l.undelete, nil) }, standing{true, true}, account.InvalidToken},
 		"login": {func(t *testing.T, h *heist, _ links) error {
 			return errOf(h.Login(accounttest.From(t), h.at("b"), password, ""))

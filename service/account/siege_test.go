@@ -24,7 +24,7 @@ func TestStrangersWithManyAddressesKeepNobodyOut(t *testing.T) {
 			return errOf(w.ChangePassword(accounttest.From(t), in.Who, password, other))
 		},
 		"reset": func(t *testing.T, w *accounttest.World, _ account.SignedIn, link string) error {
-			return w.Reset(accounttest.From(t), link, other)
+			return errOf(w.Reset(accounttest.From(t), link, other))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (h *heist) reset(t *testing.T, who string) {
 	if err := h.Forgot(accounttest.From(t), h.at(who)); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Reset(accounttest.From(t), mailed(t, h.World, h.at(who)), h.secret); err != nil {
+	if err := errOf(h.Reset(accounttest.From(t), mailed(t, h.World, h.at(who)), h.secret)); err != nil {
 		t.Fatalf("reset by %s: %v", who, err)
 	}
 	h.login(t, who)
@@ -151,7 +151,7 @@ func TestAnUndoEndsWhatWasBegunSinceTheChange(t *testing.T) {
 		}
 		is(t, h.UndoEmail(t.Context(), h.undo["b"]), account.InvalidToken)
 		is(t, h.Verify(t.Context(), change, nil), account.InvalidToken)
-		is(t, h.Reset(accounttest.From(t), reset, other), account.InvalidToken)
+		is(t, errOf(h.Reset(accounttest.From(t), reset, other)), account.InvalidToken)
 		is(t, errOf(h.Bearer(t.Context(), key)), account.InvalidAPIKey)
 		if signedIn(t, w, intruder.Token) {
 			t.Error("the intruder's session lives")

@@ -48,8 +48,13 @@ func (k cookies) cookie(name, value, domain string, life time.Duration) *http.Co
 func (x *exchange) setSession(in account.SignedIn) {
 	k := x.g.cookies
 	http.SetCookie(x.out, k.cookie(sessionCookie, in.Token, k.domain, x.g.Absolute))
-	if in.Device != "" {
-		x.setHost("svc_device", in.Device, deviceLife)
+	x.knowDevice(in.Device)
+}
+
+// knowDevice lets an account recognise the browser from now on; an empty mark changes nothing.
+func (x *exchange) knowDevice(mark string) {
+	if mark != "" {
+		x.setHost("svc_device", mark, deviceLife)
 	}
 }
 

@@ -92,7 +92,9 @@ func (x *exchange) signUpForm() error {
 	if made.Pending {
 		return x.show(http.StatusOK, page.SignUpSent{Email: f.Email})
 	}
-	x.setSession(made.SignedIn)
+	if err := x.newSession(made.SignedIn); err != nil {
+		return err
+	}
 	return x.see(http.StatusSeeOther, to)
 }
 
@@ -139,8 +141,9 @@ func (x *exchange) resetForm() error {
 	if err == nil && len(linked) > 0 && !f.Shown {
 		return x.show(http.StatusOK, view)
 	}
+	device := ""
 	if err == nil {
-		err = x.g.Accounts.Reset(x.ctx(), token, f.New, f.Unlink...)
+		device, err = x.g.Accounts.Reset(x.ctx(), token, f.New, f.Unlink...)
 	}
 	if err != nil {
 		return x.again(err, func(form page.Form) page.View {
@@ -148,6 +151,7 @@ func (x *exchange) resetForm() error {
 			return view
 		})
 	}
+	x.knowDevice(device)
 	return x.toSignIn(page.NoticePasswordReset)
 }
 
@@ -266,8 +270,8 @@ func (x *exchange) setUp(token string, r account.Registration) error {
 		return x.g.Accounts.SetupExisting(x.ctx(), token, *who)
 	}
 	made, err := x.g.Accounts.Setup(x.ctx(), token, r)
-	if err == nil {
-		x.setSession(made.SignedIn)
+	if err != nil {
+		return err
 	}
-	return err
+	return x.newSession(made.SignedIn)
 }

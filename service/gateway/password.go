@@ -36,7 +36,9 @@ func (x *exchange) register() error {
 
 // welcome answers with a new account, or one that was resumed, and its session.
 func (x *exchange) welcome(made account.Registered) error {
-	x.setSession(made.SignedIn)
+	if err := x.newSession(made.SignedIn); err != nil {
+		return err
+	}
 	status := http.StatusOK
 	if made.Created {
 		status = http.StatusCreated
@@ -71,19 +73,24 @@ func (x *exchange) admitLogin(ctx context.Context) error {
 	return x.g.Accounts.AdmitLogin(ctx, x.host("svc_device"))
 }
 
-// signIn opens a session by password and gives it to the browser; the one it had before ends.
+// signIn opens a session by password and gives it to the browser.
 func (x *exchange) signIn(c credentials) (account.SignedIn, error) {
 	in, err := x.g.Accounts.Login(x.ctx(), c.Email, c.Password, x.host("svc_device"))
 	if err != nil {
 		return in, err
 	}
+	return in, x.newSession(in)
+}
+
+// newSession gives a session to the browser that was just opened; the one it had before ends.
+func (x *exchange) newSession(in account.SignedIn) error {
 	if before, err := x.sessionValue(); err == nil {
 		if err := x.g.Accounts.Logout(x.ctx(), before); err != nil {
-			return in, err
+			return err
 		}
 	}
 	x.setSession(in)
-	return in, nil
+	return nil
 }
 
 func (x *exchange) changePassword() error {
@@ -139,9 +146,11 @@ func (x *exchange) reset() error {
 	if err := x.decode(&body); err != nil {
 		return err
 	}
-	if err := x.g.Accounts.Reset(x.ctx(), body.Token, body.New, body.Unlink...); err != nil {
+	device, err := x.g.Accounts.Reset(x.ctx(), body.Token, body.New, body.Unlink...)
+	if err != nil {
 		return err
 	}
+	x.knowDevice(device)
 	return x.none()
 }
 
