@@ -150,6 +150,8 @@ func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 	}{
 		{`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE COALESCE(revoked_at, last_seen_at) < $1 LIMIT 500)`, old - max(a.Idle, a.Absolute).Milliseconds()},
 		{`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE expires_at < $1 LIMIT 500)`, old},
+		// What strangers began and left says nothing to anybody.
+		{`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE account = '' AND used_at IS NULL AND expires_at < $1 LIMIT 500)`, now.UnixMilli()},
 		{`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE received_at < $1 LIMIT 500)`, old},
 		{`DELETE FROM dispatches WHERE delivery IN (SELECT delivery FROM dispatches WHERE created_at < $1 LIMIT 500) AND created_at < $1`, old},
 		{`DELETE FROM delivery_bodies WHERE delivery IN (SELECT delivery FROM delivery_bodies WHERE received_at < $1 LIMIT 500) AND received_at < $1`, old},

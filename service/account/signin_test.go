@@ -473,12 +473,16 @@ func TestStatesAreNotStoredWithoutEnd(t *testing.T) {
 	if refused != 20 {
 		t.Errorf("%d were refused", refused)
 	}
-	h.Clock.Pass(31 * 24 * time.Hour)
-	if _, err := h.Sweep(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := h.query(t, "SELECT count(*) FROM tokens"); n != 0 {
-		t.Errorf("%d tokens are left", n)
+	check(t, h.Forgot(ctx, "nobody@example.com"))
+	for _, c := range []struct {
+		pass  time.Duration
+		count string
+	}{{31 * time.Minute, "SELECT count(*) FROM tokens WHERE account = ''"}, {31 * 24 * time.Hour, "SELECT count(*) FROM tokens"}} {
+		h.Clock.Pass(c.pass)
+		check(t, errOf(h.Sweep(t.Context())))
+		if n := h.query(t, c.count); n != 0 {
+			t.Errorf("%d tokens are left after %s", n, c.pass)
+		}
 	}
 }
 
