@@ -208,11 +208,14 @@ func (a *Accounts) Reauth(ctx context.Context, who Who, password string) (in Sig
 	return in, err
 }
 
-// confirm checks the password of somebody signed in, under the limits of signing in.
+// confirm checks the password of somebody signed in, under the limits of signing in: the right one can be shown too often too.
 func (a *Accounts) confirm(ctx context.Context, who Who, password string) error {
 	key := "reauth:" + who.Account.ID
 	var wait time.Duration
 	err := a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if wait, err = throttle.Take(tx, a.Now(), "confirm:"+who.Account.ID, perSource); err != nil || wait > 0 {
+			return err
+		}
 		wait, err = throttle.Attempt(tx, a.Now(), key, perEmail)
 		return err
 	})

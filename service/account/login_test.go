@@ -395,3 +395,23 @@ func TestAResetLetsItsBrowserInWhateverOthersFail(t *testing.T) {
 		check(t, try(other, device))
 	})
 }
+
+// TestTheRightPasswordIsNotShownWithoutEnd is somebody signed in who wants all turns at the hasher.
+func TestTheRightPasswordIsNotShownWithoutEnd(t *testing.T) {
+	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		in := join(t, w, "ada@example.com").SignedIn
+		for range 30 {
+			var err error
+			in, err = w.Reauth(accounttest.From(t), in.Who, password)
+			check(t, err)
+		}
+		before := w.Derivations()
+		is(t, errOf(w.Reauth(accounttest.From(t), in.Who, password)), account.RateLimited)
+		is(t, errOf(w.ChangePassword(accounttest.From(t), in.Who, password, other)), account.RateLimited)
+		if w.Derivations() != before {
+			t.Error("it was derived all the same")
+		}
+		w.Clock.Pass(5 * time.Minute)
+		check(t, errOf(w.Reauth(accounttest.From(t), in.Who, password)))
+	})
+}

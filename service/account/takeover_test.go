@@ -396,3 +396,50 @@ func TestAnUndoEndsWhoWasLetInSinceTheChange(t *testing.T) {
 		}
 	})
 }
+
+// TestWithAllLinksAtOnceTheOldestWin crosses two accounts that want addresses of each other, and uses everything that was ever
+// mailed for them at the same moment. Nobody waits for somebody who waits for them.
+func TestWithAllLinksAtOnceTheOldestWin(t *testing.T) {
+	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		for i := range 6 {
+			v, x := newHeist(t, w, fmt.Sprintf("v%d", i), false), newHeist(t, w, fmt.Sprintf("x%d", i), false)
+			v.moves(t, "a", "b")
+			check(t, x.ChangeEmail(t.Context(), x.in.Who, v.at("a")))
+			check(t, x.Verify(t.Context(), mailed(t, w, v.at("a")), nil))
+			x.undo["a"] = mailed(t, w, x.at("a"))
+			v.moves(t, "b", "c")
+			check(t, v.ChangeEmail(t.Context(), v.in.Who, x.at("a")))
+			vc := mailed(t, w, x.at("a"))
+			check(t, x.ChangeEmail(t.Context(), x.in.Who, v.at("b")))
+			xc := mailed(t, w, v.at("b"))
+			check(t, v.Forgot(accounttest.From(t), v.at("c")))
+			vr := mailed(t, w, v.at("c"))
+			check(t, x.Forgot(accounttest.From(t), v.at("a")))
+			xr := mailed(t, w, v.at("a"))
+			var wg sync.WaitGroup
+			for name, f := range map[string]func() error{
+				"v undo a": func() error { return w.UndoEmail(t.Context(), v.undo["a"]) },
+				"v undo b": func() error { return w.UndoEmail(t.Context(), v.undo["b"]) },
+				"x undo a": func() error { return w.UndoEmail(t.Context(), x.undo["a"]) },
+				"v change": func() error { return w.Verify(t.Context(), vc, nil) },
+				"x change": func() error { return w.Verify(t.Context(), xc, nil) },
+				"v reset":  func() error { return errOf(w.Reset(accounttest.From(t), vr, other)) },
+				"x reset":  func() error { return errOf(w.Reset(accounttest.From(t), xr, other)) },
+				"v delete": func() error { return errOf(w.Delete(t.Context(), v.in.Who, v.in.Account.Username)) },
+				"x key":    func() error { return errOf(w.Rename(t.Context(), x.in.Who, "x", 0)) },
+			} {
+				wg.Go(func() {
+					if err := f(); err != nil && !fault.Is(err, account.InvalidToken) && !fault.Is(err, account.Unauthenticated) {
+						t.Errorf("%s: %v", name, err)
+					}
+				})
+			}
+			wg.Wait()
+			p, _ := w.Account(t.Context(), v.in.Account.ID)
+			q, _ := w.Account(t.Context(), x.in.Account.ID)
+			if p.Email != v.at("a") || q.Email != x.at("a") {
+				t.Errorf("v has %s, x has %s", p.Email, q.Email)
+			}
+		}
+	})
+}
