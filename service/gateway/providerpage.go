@@ -72,7 +72,9 @@ func (x *exchange) signInAndLink(c credentials, ticket string) error {
 		if err != nil {
 			return err
 		}
-		x.setSession(in)
+		if err := x.newSession(in); err != nil {
+			return err
+		}
 		who = &in.Who
 	}
 	in, err := x.g.Accounts.Link(x.ctx(), *who, ticket, x.host("svc_oauth"))
@@ -100,7 +102,9 @@ func (x *exchange) separateForm() error {
 	if err != nil {
 		return err
 	}
-	x.setSession(in)
+	if err := x.newSession(in); err != nil {
+		return err
+	}
 	return x.see(http.StatusSeeOther, withNotice(to, string(page.NoticeEmailInUse)))
 }
 
