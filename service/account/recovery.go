@@ -16,6 +16,8 @@ import (
 var (
 	forgotPerEmail  = throttle.Rate{Limit: 3, Per: time.Hour}
 	forgotPerSource = throttle.Rate{Limit: 20, Per: time.Hour}
+	// A change voids the links by which a password is set anew: who knows it must not do so for ever.
+	changesPerAccount = throttle.Rate{Limit: 5, Per: day}
 )
 
 // AdmitForgot counts a request for a link by where it comes from, before its body is looked at.
@@ -234,6 +236,9 @@ func (a *Accounts) replacePassword(ctx context.Context, who Who, password, metho
 		}
 		if !found || !p.alive() || p.password != who.Account.password {
 			return invalidCredentials()
+		}
+		if wait, err := throttle.Take(tx, a.Now(), "change-password:"+p.ID, changesPerAccount); err != nil || wait > 0 {
+			return cmpErr(err, limited("password", wait))
 		}
 		if err := a.storePassword(tx, p.ID, derived); err != nil {
 			return err

@@ -443,3 +443,59 @@ func TestWithAllLinksAtOnceTheOldestWin(t *testing.T) {
 		}
 	})
 }
+
+// TestAnIntruderWithThePasswordIsOutInTheEnd does whatever voids the link that the owner asks for, as fast as can be and again
+// and again: changes the password, deletes the account, moves it to another address. In the end the owner has it.
+func TestAnIntruderWithThePasswordIsOutInTheEnd(t *testing.T) {
+	for name, hinder := range map[string]func(t *testing.T, h *heist) error{
+		"password": func(t *testing.T, h *heist) error {
+			next := h.secret + "!"
+			in, err := h.ChangePassword(accounttest.From(t), h.in.Who, h.secret, next)
+			if err == nil {
+				h.in, h.secret = in, next
+			}
+			return err
+		},
+		"deletion": func(t *testing.T, h *heist) error {
+			_, err := h.Delete(t.Context(), h.in.Who, h.in.Account.Username)
+			if err == nil {
+				check(t, h.Undelete(t.Context(), mailed(t, h.World, h.at("a"))))
+				h.login(t, "a")
+			}
+			return err
+		},
+		"address": func(t *testing.T, h *heist) error {
+			err := h.ChangeEmail(t.Context(), h.in.Who, h.at("b"))
+			if err == nil {
+				check(t, h.Verify(t.Context(), mailed(t, h.World, h.at("b")), nil))
+				check(t, h.UndoEmail(t.Context(), mailed(t, h.World, h.at("a"))))
+				h.login(t, "a")
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, byMail, func(t *testing.T, w *accounttest.World) {
+				h := newHeist(t, w, "h", false)
+				for try := 1; ; try++ {
+					if try > 10 {
+						t.Fatal("the owner gave up")
+					}
+					check(t, h.Forgot(accounttest.From(t), h.at("a")))
+					link := mailed(t, w, h.at("a"))
+					refused := hinder(t, h)
+					err := errOf(h.Reset(accounttest.From(t), link, other))
+					if err == nil {
+						if !fault.Is(refused, account.RateLimited) && !fault.Is(refused, account.Forbidden) {
+							t.Errorf("the intruder was told %v", refused)
+						}
+						return
+					}
+					is(t, err, account.InvalidToken)
+					w.Clock.Pass(20 * time.Minute)
+					h.login(t, "a") // the intruder comes back
+				}
+			})
+		})
+	}
+}

@@ -14,7 +14,7 @@ import (
 // UndoEmail gives an account its former address back: somebody else had changed it. What was begun since that change ends,
 // whoever began it: younger undo links, pending changes, links of mails, sessions, keys, devices, identities, and who was let
 // into its workspaces. Older undo links stay good, so the oldest address wins as long as its link lives. Until a password is
-// set by mail the address stays: who knows the one there is would else be faster than its owner.
+// set by mail the address stays.
 //
 // The link also works on an account that was deleted since; the way back from the deletion is then mailed to the address.
 func (a *Accounts) UndoEmail(ctx context.Context, value string) error {
@@ -65,7 +65,7 @@ func (a *Accounts) undoEmail(tx *sqldb.Tx, out *letters, p Account, t token) err
 	if err := a.voidYounger(tx, t); err != nil {
 		return err
 	}
-	if _, err := a.issue(tx, token{purpose: forHold, account: p.ID, life: undoLife}); err != nil {
+	if err := a.hold(tx, p.ID); err != nil {
 		return err
 	}
 	since := func(i Identity) bool { return i.LinkedAt.UnixMilli() >= t.issuedAt }
@@ -83,8 +83,15 @@ func (a *Accounts) undoEmail(tx *sqldb.Tx, out *letters, p Account, t token) err
 	return a.offerReturn(tx, out, p, t.email)
 }
 
-// refuseHeld keeps the address of an account that was taken back, as long as an undo link would live, until a reset proves who
-// has it. Of the token that says so nobody has the value.
+// hold keeps an account that somebody took back by mail as it is, for as long as an undo link would live or until a reset: it
+// neither changes its address nor is deleted. Who knows the password would else do it again before its owner has a new one.
+// Of the token that says so nobody has the value.
+func (a *Accounts) hold(tx *sqldb.Tx, account string) error {
+	_, err := a.issue(tx, token{purpose: forHold, account: account, life: undoLife})
+	return err
+}
+
+// refuseHeld refuses to change what is held.
 func (a *Accounts) refuseHeld(tx *sqldb.Tx, account string) error {
 	var n int
 	err := tx.QueryRow("SELECT count(*) FROM tokens WHERE account = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
@@ -93,7 +100,7 @@ func (a *Accounts) refuseHeld(tx *sqldb.Tx, account string) error {
 		return fmt.Errorf("find hold: %w", err)
 	}
 	if n > 0 {
-		return fault.New(Forbidden, "The e-mail address was taken back a short while ago.", "Ask for a new password by mail first.")
+		return fault.New(Forbidden, "This account was taken back by mail a short while ago.", "Ask for a new password by mail first.")
 	}
 	return nil
 }
