@@ -266,11 +266,19 @@ func (a *Accounts) someDevice(tx *sqldb.Tx, device string) (bool, error) {
 	return n > 0, nil
 }
 
+// maxDevices is how many browsers an account knows; the oldest gives way. Whoever keeps no cookies is a new one each time.
+const maxDevices = 100
+
 func (a *Accounts) markDevice(tx *sqldb.Tx, account string) (string, error) {
 	value := random()
 	_, err := tx.Exec("INSERT INTO devices (token, account, created_at) VALUES ($1, $2, $3)", fingerprint(value), account, a.Now().UnixMilli())
 	if err != nil {
 		return "", fmt.Errorf("mark device: %w", err)
+	}
+	_, err = tx.Exec(`DELETE FROM devices WHERE token IN (SELECT token FROM devices WHERE account = $1 ORDER BY created_at DESC LIMIT 1000 OFFSET $2)
+		AND token <> $3`, account, maxDevices, fingerprint(value))
+	if err != nil {
+		return "", fmt.Errorf("forget devices: %w", err)
 	}
 	return value, nil
 }

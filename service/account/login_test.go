@@ -415,3 +415,23 @@ func TestTheRightPasswordIsNotShownWithoutEnd(t *testing.T) {
 		check(t, errOf(w.Reauth(accounttest.From(t), in.Who, password)))
 	})
 }
+
+// TestAnAccountKnowsSoManyBrowsersAndNoMore signs in without cookies again and again.
+func TestAnAccountKnowsSoManyBrowsersAndNoMore(t *testing.T) {
+	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		ada := join(t, w, "ada@example.com")
+		last := ""
+		for range 120 {
+			w.Clock.Pass(time.Second)
+			in, err := w.Login(accounttest.From(t), "ada@example.com", password, "")
+			check(t, err)
+			last = in.Device
+		}
+		if n := count(t, w, "SELECT count(*) FROM devices WHERE account = $1", ada.Account.ID); n != 100 {
+			t.Errorf("%d devices are known", n)
+		}
+		if again, err := w.Login(accounttest.From(t), "ada@example.com", password, last); err != nil || again.Device != "" {
+			t.Errorf("the last one is not known: %v", err)
+		}
+	})
+}
