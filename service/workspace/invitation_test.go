@@ -432,6 +432,27 @@ func TestOnePersonInvitesSoOftenAndNoMore(t *testing.T) {
 	})
 }
 
+// TestNobodyFillsAStrangersMailbox invites, sends again, revokes and invites again, from one workspace and from another.
+func TestNobodyFillsAStrangersMailbox(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ada := w.person(t, "ada")
+		in, other := w.business(t, ada, "acme"), w.business(t, ada, "other")
+		for range 2 {
+			sent, err := w.Invite(t.Context(), ada, in.Scope, "guest@example.com", workspace.Viewer)
+			must(t, err)
+			must(t, err2(w.Resend(t.Context(), ada, in.Scope, sent.ID)))
+			must(t, w.Revoke(t.Context(), ada, in.Scope, sent.ID))
+		}
+		sent, err := w.Invite(t.Context(), ada, other.Scope, "guest@example.com", workspace.Viewer)
+		must(t, err)
+		_, err = w.Resend(t.Context(), ada, other.Scope, sent.ID)
+		refused(t, err, workspace.RateLimited)
+		_, err = w.Invite(t.Context(), ada, in.Scope, "Guest@Example.com", workspace.Viewer)
+		refused(t, err, workspace.RateLimited)
+		must(t, err2(w.Invite(t.Context(), ada, in.Scope, "another@example.com", workspace.Viewer)))
+	})
+}
+
 func TestAWorkspaceHasSoManyPeopleAndNoMore(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ada := w.person(t, "ada")

@@ -107,12 +107,8 @@ func (w *Workspaces) send(ctx context.Context, by Caller, address, action string
 		if err != nil {
 			return err
 		}
-		wait, err := throttle.Take(tx, w.Now(), "invite:"+by.ID, w.Invites)
-		if err != nil {
+		if err := w.count(tx, by, i.Email); err != nil {
 			return err
-		}
-		if wait > 0 {
-			return limited("invitations", wait)
 		}
 		if sent, err = w.issue(tx, s, i); err != nil {
 			return err
@@ -124,6 +120,26 @@ func (w *Workspaces) send(ctx context.Context, by Caller, address, action string
 	}
 	w.Mail.Wake()
 	return sent, nil
+}
+
+// invitesPerAddress keeps a stranger's mailbox from being filled by one person who invites, revokes and invites again.
+var invitesPerAddress = throttle.Rate{Limit: 5, Per: day}
+
+// count refuses who invites too often, or the same address too often.
+func (w *Workspaces) count(tx *sqldb.Tx, by Caller, email string) error {
+	for _, limit := range []struct {
+		key  string
+		rate throttle.Rate
+	}{{"invite:" + by.ID, w.Invites}, {"invite:" + by.ID + ":" + email, invitesPerAddress}} {
+		wait, err := throttle.Take(tx, w.Now(), limit.key, limit.rate)
+		if err != nil {
+			return err
+		}
+		if wait > 0 {
+			return limited("invitations", wait)
+		}
+	}
+	return nil
 }
 
 // issue gives an invitation its token, and mails it where that can be.
