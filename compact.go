@@ -43,10 +43,11 @@ func (th *thread) compact(ctx context.Context) error {
 }
 
 func (th *thread) summary(ctx context.Context) (string, error) {
-	provider, request, _, err := th.request(ctx)
+	provider, request, room, err := th.request(ctx)
 	if err != nil {
 		return "", err
 	}
+	defer room.Release()
 	request.Tools, request.Reasoning = nil, ""
 	// The last messages stay: what is summed up ends before them, and fits where the whole did not.
 	if n := len(request.Messages) - keptEntries; n > 0 {

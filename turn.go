@@ -3,13 +3,12 @@ package svc
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/model"
 )
 
@@ -89,10 +88,12 @@ func modelFault(err error) error {
 // reply runs one model call. A reply that broke after something of it was told is ended as errored; one of which nothing was
 // told leaves no message.
 func (th *thread) reply(ctx context.Context) error {
-	provider, request, name, err := th.request(ctx)
+	provider, request, room, err := th.request(ctx)
 	if err != nil {
 		return err
 	}
+	defer room.Release()
+	name, _ := th.model() // it was asked for by this name
 	r := &recording{th: th, turn: th.w.rt.ids.next("turn_", th.w.now()), at: th.w.now(), model: name}
 	for event, err := range provider.Turn(ctx, request) {
 		if err != nil {
@@ -108,86 +109,30 @@ func (th *thread) reply(ctx context.Context) error {
 	return nil
 }
 
-// request is all that the model is given.
-func (th *thread) request(ctx context.Context) (model.Provider, model.Request, *conversation.ModelName, error) {
-	rt, scope := th.w.rt, th.w.job.lease.Stream.Scope
-	providerName, id, err := model.Name(th.agent.Model)
+// request is all that the model is given, and the memory that its images take.
+func (th *thread) request(ctx context.Context) (provider model.Provider, r model.Request, room *memory.Grant, err error) {
+	rt := th.w.rt
+	name, err := th.model()
 	if err != nil {
-		return nil, model.Request{}, nil, err
+		return nil, r, nil, err
 	}
 	if rt.config.Model == nil {
-		return nil, model.Request{}, nil, fault.New("operation_failed", "prompt failed: no model provider is configured", "")
+		return nil, r, nil, fault.New("operation_failed", "prompt failed: no model provider is configured", "")
 	}
-	provider, err := rt.config.Model(ctx, scope, th.agent.Model)
-	if err != nil {
-		return nil, model.Request{}, nil, err
+	if provider, err = rt.config.Model(ctx, th.w.job.lease.Stream.Scope, th.agent.Model); err != nil {
+		return nil, r, nil, err
 	}
-	messages := th.t.Messages()
-	if err := th.fetchImages(ctx, messages); err != nil {
-		return nil, model.Request{}, nil, err
-	}
-	request := model.Request{
-		Model: id, System: th.agent.Instructions, Messages: messages, Tools: th.tools(),
+	r = model.Request{
+		Model: name.ID, System: th.agent.Instructions, Messages: th.t.Messages(), Tools: th.tools(),
 		MaxTokens: th.agent.MaxTokens, Reasoning: th.agent.Reasoning, Affinity: th.t.ID,
 	}
-	return provider, request, &conversation.ModelName{Provider: providerName, ID: id}, nil
+	room, err = th.fetchImages(ctx, r.Messages)
+	return provider, r, room, err
 }
 
-// fetchImages reads the bytes of the images that messages name. The messages themselves are shared and stay as they are.
-func (th *thread) fetchImages(ctx context.Context, messages []model.Message) error {
-	for i, m := range messages {
-		if !slices.ContainsFunc(m.Parts, hasImage) {
-			continue
-		}
-		parts, err := th.withImages(ctx, m.Parts)
-		if err != nil {
-			return err
-		}
-		messages[i].Parts = parts
-	}
-	return nil
-}
-
-func hasImage(p model.Part) bool {
-	return p.Image != nil || p.Result != nil && slices.ContainsFunc(p.Result.Content, hasImage)
-}
-
-func (th *thread) withImages(ctx context.Context, parts []model.Part) ([]model.Part, error) {
-	filled := slices.Clone(parts)
-	for i, p := range filled {
-		switch {
-		case p.Image != nil:
-			data, err := th.image(ctx, p.Image.Attachment)
-			if err != nil {
-				return nil, err
-			}
-			filled[i].Image = &model.Image{MimeType: p.Image.MimeType, Data: data}
-		case p.Result != nil:
-			result := *p.Result
-			var err error
-			if result.Content, err = th.withImages(ctx, result.Content); err != nil {
-				return nil, err
-			}
-			filled[i].Result = &result
-		}
-	}
-	return filled, nil
-}
-
-func (th *thread) image(ctx context.Context, attachment string) ([]byte, error) {
-	_, body, err := th.w.rt.store.Get(ctx, th.w.job.lease.Stream, attachment)
-	if errors.Is(err, ErrNotFound) {
-		return nil, fault.New("attachment_not_available", "An image of the conversation is gone.", "").With("attachmentId", attachment)
-	}
-	if err != nil {
-		return nil, notAnswered("fetch image", err)
-	}
-	defer body.Close()
-	data, err := io.ReadAll(body)
-	if err != nil {
-		return nil, notAnswered("read image", err)
-	}
-	return data, nil
+func (th *thread) model() (*conversation.ModelName, error) {
+	provider, id, err := model.Name(th.agent.Model)
+	return &conversation.ModelName{Provider: provider, ID: id}, err
 }
 
 // recording is a reply on its way into the log.

@@ -59,7 +59,7 @@ func (e entry) user() model.Message {
 }
 
 func imagePart(f File) model.Part {
-	return model.Part{Image: &model.Image{MimeType: f.MimeType, Attachment: f.ID}}
+	return model.Part{Image: &model.Image{MimeType: f.MimeType, Attachment: f.ID, Size: f.Size}}
 }
 
 func (e entry) signal() string {

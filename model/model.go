@@ -69,6 +69,7 @@ type Image struct {
 	MimeType   string
 	Data       []byte
 	Attachment string // where the bytes lie, while Data is not filled in
+	Size       int64  // how many they are then
 }
 
 // Tool is something the model may call.

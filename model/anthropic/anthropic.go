@@ -60,7 +60,7 @@ func (p *Provider) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Ev
 	return p.wire.Turn(ctx, exchange.Request{
 		URL:    p.config.URL + "/v1/messages",
 		Header: http.Header{"X-Api-Key": {p.config.Key}, "Anthropic-Version": {"2023-06-01"}},
-		Body:   p.request(r),
+		Body:   p.request(r), Messages: r.Messages,
 	}, p.parser(r))
 }
 

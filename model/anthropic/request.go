@@ -45,9 +45,9 @@ type block struct {
 }
 
 type source struct {
-	Type      string `json:"type"`
-	MediaType string `json:"media_type"`
-	Data      []byte `json:"data"`
+	Type      string           `json:"type"`
+	MediaType string           `json:"media_type"`
+	Data      exchange.Picture `json:"data"`
 }
 
 type cache struct {
@@ -160,7 +160,7 @@ func blockOf(p model.Part) block {
 	case p.Text != nil:
 		return block{Type: "text", Text: *p.Text}
 	case p.Image != nil:
-		return block{Type: "image", Source: &source{"base64", p.Image.MimeType, p.Image.Data}}
+		return block{Type: "image", Source: &source{"base64", p.Image.MimeType, exchange.Picture{Image: p.Image}}}
 	case p.Reasoning != nil:
 		return thought(p.Reasoning)
 	case p.Call != nil:

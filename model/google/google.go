@@ -60,7 +60,7 @@ func (p *Provider) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Ev
 		URL: p.config.URL + "/v1beta/" + path(r.Model) + ":streamGenerateContent?alt=sse",
 		// The key goes in a header: an address ends up in logs.
 		Header: http.Header{"X-Goog-Api-Key": {p.config.Key}},
-		Body:   p.request(r),
+		Body:   p.request(r), Messages: r.Messages,
 	}, p.parser(r))
 }
 

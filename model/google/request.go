@@ -33,8 +33,8 @@ type part struct {
 }
 
 type blob struct {
-	MimeType string `json:"mimeType"`
-	Data     []byte `json:"data"`
+	MimeType string           `json:"mimeType"`
+	Data     exchange.Picture `json:"data"`
 }
 
 type functionCall struct {
@@ -183,7 +183,9 @@ func partOf(p model.Part, older bool) (part, []part) {
 	}
 }
 
-func image(i *model.Image) part { return part{InlineData: &blob{i.MimeType, i.Data}} }
+func image(i *model.Image) part {
+	return part{InlineData: &blob{i.MimeType, exchange.Picture{Image: i}}}
+}
 
 func result(r *model.ToolResult, older bool) (part, []part) {
 	key := "output"

@@ -43,7 +43,7 @@ type chatContent struct {
 }
 
 type imageURL struct {
-	URL string `json:"url"`
+	URL *exchange.Picture `json:"url"`
 }
 
 type chatCall struct {

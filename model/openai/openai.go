@@ -91,11 +91,11 @@ func (p *Provider) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Ev
 	}
 	if p.config.API == Responses {
 		return p.wire.Turn(ctx, exchange.Request{
-			URL: p.config.URL + "/responses", Header: header, Body: p.responsesRequest(r),
+			URL: p.config.URL + "/responses", Header: header, Body: p.responsesRequest(r), Messages: r.Messages,
 		}, p.responsesParser(r))
 	}
 	return p.wire.Turn(ctx, exchange.Request{
-		URL: p.config.URL + "/chat/completions", Header: header, Body: p.chatRequest(r),
+		URL: p.config.URL + "/chat/completions", Header: header, Body: p.chatRequest(r), Messages: r.Messages,
 	}, p.chatParser(r))
 }
 
@@ -207,6 +207,6 @@ func counted(whole, read, written int) model.Usage {
 	return model.Usage{Input: max(0, whole-read-written), CacheRead: max(0, read), CacheWrite: max(0, written)}
 }
 
-func dataURL(i *model.Image) string {
-	return "data:" + i.MimeType + ";base64," + base64Of(i.Data)
+func dataURL(i *model.Image) *exchange.Picture {
+	return &exchange.Picture{Prefix: "data:" + i.MimeType + ";base64,", Image: i}
 }

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -46,10 +45,10 @@ type item struct {
 }
 
 type content struct {
-	Type     string `json:"type"`
-	Text     string `json:"text,omitempty"`
-	ImageURL string `json:"image_url,omitempty"`
-	Detail   string `json:"detail,omitempty"`
+	Type     string            `json:"type"`
+	Text     string            `json:"text,omitempty"`
+	ImageURL *exchange.Picture `json:"image_url,omitempty"`
+	Detail   string            `json:"detail,omitempty"`
 }
 
 type responsesTool struct {
@@ -180,8 +179,6 @@ func resultText(r *model.ToolResult) string {
 	}
 	return text
 }
-
-func base64Of(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
 // responsesEvent is any event of a stream; its type says which of its fields count.
 type responsesEvent struct {

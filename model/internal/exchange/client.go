@@ -4,10 +4,8 @@
 package exchange
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -48,6 +46,8 @@ type Request struct {
 	URL    string
 	Header http.Header
 	Body   any // encoded as JSON
+
+	Messages []model.Message // that hold the pictures of the body
 }
 
 // Parser reads the events of one answer. What it returns is read before its next call.
@@ -144,13 +144,17 @@ func (c *Client) open(ctx context.Context, r Request, idle *watch) (io.ReadClose
 }
 
 func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
-	body, err := json.Marshal(r.Body)
+	body, err := bodyOf(r.Body, r.Messages)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, nil)
 	if err != nil {
 		return nil, errors.New("its address is malformed")
+	}
+	req.GetBody, req.ContentLength = body.open, body.size()
+	if req.Body, err = body.open(); err != nil {
+		return nil, err
 	}
 	for name, values := range r.Header {
 		req.Header[name] = values
