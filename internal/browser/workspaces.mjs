@@ -13,11 +13,13 @@ await perform(async (enter) => {
   await guest.follow("Create an account");
   await guest.fill({ "E-mail": bob.email, Password: bob.password, "Username optional": bob.username });
   await guest.press("Create account");
-  await guest.look("join", { at: "/invitations", see: ["You are signed in as bob (bob@example.com)"], miss: ["Token"] });
+  await guest.look("open", { at: "/invitations", see: ["You are signed in as bob (bob@example.com)"], miss: ["Token"] });
+  await guest.press("Open the invitation");
+  await guest.look("join", { at: "/invitations", see: ["ada invites you to Acme Labs (ada/acme-labs) as viewer."], miss: ["Token"] });
   await guest.press("Join");
   await guest.look("joined", { at: "/workspaces?notice=joined", see: ["You are in.", "Acme Labs", "ada/acme-labs · viewer"] });
   await owner.open(link);
-  await owner.press("Join");
+  await owner.press("Open the invitation");
   await owner.look("spent", { at: "/invitations", status: 410, see: ["Token"] });
 });
 

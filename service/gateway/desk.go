@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ func (x *exchange) desk(form page.Form) page.Desk {
 	p := x.who.Account
 	person := page.Person{
 		Username: p.Username, DisplayName: p.DisplayName, Email: p.Email, EmailVerified: p.EmailVerified,
-		Staff: p.Role != account.RoleNone, Stale: x.g.Accounts.NeedFresh(*x.who) != nil, MailOff: x.g.MailOff,
+		Staff: p.Role != account.RoleNone, Stale: x.g.Accounts.NeedFresh(*x.who) != nil, MailOff: !x.g.Accounts.CanMail(), Printed: x.g.MailOff && x.g.Accounts.CanMail(),
 	}
 	for _, w := range p.Warnings() {
 		person.Warnings = append(person.Warnings, page.Warning{Type: w.Type, Message: w.Message})
@@ -198,13 +199,35 @@ func (x *exchange) named(address string) (workspace.Membership, error) {
 	return x.membership(*x.who, username, business, workspace.Admin)
 }
 
-func (x *exchange) keys(form page.Form) (page.Keys, error) {
+// keeper is the workspace that is named, or the one that every person has.
+func (x *exchange) keeper(address string) (workspace.Membership, error) {
+	if address == "" {
+		return x.personal()
+	}
+	return x.named(address)
+}
+
+// keepsAlso are the other workspaces whose keys a person may make.
+func (x *exchange) keepsAlso(m workspace.Membership) (others []page.Workspace, err error) {
+	all, err := x.g.Accounts.Workspaces(x.ctx(), x.who.Account.ID)
+	for _, other := range all {
+		if other.ID != m.ID && (other.Role == workspace.Owner || other.Role == workspace.Admin) {
+			others = append(others, x.viewWorkspace(other))
+		}
+	}
+	return others, err
+}
+
+func (x *exchange) keys(form page.Form, address string) (page.Keys, error) {
 	view := page.Keys{Desk: x.desk(form)}
-	m, err := x.personal()
+	m, err := x.keeper(address)
 	if err != nil {
 		return view, err
 	}
 	view.Workspace = x.viewWorkspace(m)
+	if view.Others, err = x.keepsAlso(m); err != nil {
+		return view, err
+	}
 	all, _, err := x.g.Accounts.Keys(x.ctx(), account.KeyQuery{Workspace: m.ID})
 	for _, k := range all {
 		view.Items = append(view.Items, page.Key{
@@ -224,7 +247,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 func (x *exchange) keysPage() error {
-	view, err := x.keys(page.Form{})
+	view, err := x.keys(page.Form{}, x.r.URL.Query().Get("workspace"))
 	if err != nil {
 		return err
 	}
@@ -244,7 +267,7 @@ func (x *exchange) keyForm() error {
 	k, value, err := x.makeKey(f.Workspace, newKey{Name: f.Name, Scopes: f.Scopes, ExpiresAt: quoted(f.ExpiresAt)})
 	if err != nil {
 		return x.again(err, func(form page.Form) page.View {
-			view, _ := x.keys(form)
+			view, _ := x.keys(form, f.Workspace)
 			view.Name, view.Scopes, view.ExpiresAt = f.Name, f.Scopes, f.ExpiresAt
 			return view
 		})
@@ -277,7 +300,8 @@ func quoted(text string) json.RawMessage {
 func (x *exchange) showKey(k account.Key, value string, oldEnds time.Time) error {
 	address := strings.TrimPrefix(k.Scope, "users/")
 	return x.show(http.StatusCreated, page.KeyShown{
-		Desk: x.desk(page.Form{}), Name: k.Name, Key: value, ExpiresAt: k.ExpiresAt, BaseURL: x.g.Surfaces.origin(Agents) + "/v1/" + address, OldEndsAt: oldEnds,
+		Desk: x.desk(page.Form{}), Name: k.Name, Key: value, ExpiresAt: k.ExpiresAt, OldEndsAt: oldEnds,
+		Workspace: address, Scopes: k.Scopes, Agents: x.g.Surfaces.origin(Agents),
 	})
 }
 
@@ -319,7 +343,10 @@ func (x *exchange) revokeKeyForm() error {
 	if err := x.g.Accounts.RevokeKey(x.ctx(), *x.who, m, x.params["id"]); err != nil {
 		return err
 	}
-	return x.done(page.KeysPath, page.NoticeKeyRevoked)
+	if m.Business == scope.Personal {
+		return x.done(page.KeysPath, page.NoticeKeyRevoked)
+	}
+	return x.done(page.KeysPath+"?workspace="+url.QueryEscape(f.Workspace), page.NoticeKeyRevoked)
 }
 
 func (x *exchange) dangerPage() error {

@@ -25,7 +25,7 @@ func (x *exchange) signInPage() error {
 		}
 		return x.see(http.StatusFound, to)
 	}
-	return x.show(http.StatusOK, page.SignIn{Form: form, GitHub: x.github(), MailOff: x.g.MailOff})
+	return x.show(http.StatusOK, page.SignIn{Form: form, GitHub: x.github(), MailOff: x.g.MailOff, Unclaimed: x.unclaimed()})
 }
 
 // signedInQuietly is who is signed in, for a page that a person needs most when their session is broken.
@@ -53,7 +53,7 @@ func (x *exchange) signInForm() error {
 	if _, err := x.signIn(credentials{f.Email, f.Password}); err != nil {
 		return x.again(err, func(form page.Form) page.View {
 			form.ReturnTo = f.ReturnTo
-			return page.SignIn{Form: form, Email: f.Email, GitHub: x.github(), MailOff: x.g.MailOff}
+			return page.SignIn{Form: form, Email: f.Email, GitHub: x.github(), MailOff: x.g.MailOff, Unclaimed: x.unclaimed()}
 		})
 	}
 	return x.see(http.StatusSeeOther, to)
@@ -274,4 +274,11 @@ func (x *exchange) setUp(token string, r account.Registration) error {
 		return err
 	}
 	return x.newSession(made.SignedIn)
+}
+
+// unclaimed reports whether the first administrator is still to come. A database that cannot say so is no reason to have no
+// page.
+func (x *exchange) unclaimed() bool {
+	open, err := x.g.Accounts.SetupOpen(x.ctx())
+	return err == nil && open
 }

@@ -213,6 +213,11 @@ func (x *exchange) acceptInvitation() error {
 
 // accept brings whoever is signed in into the workspace of an invitation.
 func (x *exchange) accept(token string) (workspace.Membership, error) {
+	return x.g.Workspaces.Accept(x.ctx(), x.guest(), token)
+}
+
+// guest is whoever is signed in, as somebody who comes with an invitation.
+func (x *exchange) guest() workspace.Guest {
 	p := x.who.Account
-	return x.g.Workspaces.Accept(x.ctx(), workspace.Guest{Actor: p.Actor(), Email: p.Email, Verified: p.EmailVerified}, token)
+	return workspace.Guest{Actor: p.Actor(), Email: p.Email, Verified: p.EmailVerified}
 }

@@ -43,7 +43,11 @@ func (x *exchange) failPage(status int, f *fault.Error) {
 		_ = x.see(x.onward(), x.g.Surfaces.origin(Platform)+page.ReauthPath+"?returnTo="+url.QueryEscape(x.back()))
 		return
 	}
-	err := x.show(status, page.Failure{Status: status, Message: f.Message, Details: f.Details, RequestID: x.id, RetryAfter: f.RetryAfter})
+	message, details := f.Message, f.Details
+	if f.Type == fault.RouteNotFound {
+		message, details = "There is no page at this address.", "It may have been mistyped, or moved."
+	}
+	err := x.show(status, page.Failure{Status: status, Message: message, Details: details, RequestID: x.id, RetryAfter: f.RetryAfter})
 	if err != nil {
 		x.envelope(status, f)
 	}

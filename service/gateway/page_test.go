@@ -196,7 +196,8 @@ func TestAWorkspaceIsMadeAndJoinedByForms(t *testing.T) {
 		if got := s.browse(t, link.Path, bob).shows(t, 200, `name="token"`, "bob@example.com"); got.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("Referrer-Policy %q", got.Header.Get("Referrer-Policy"))
 		}
-		s.fields(t, link.Path, bob, "token", sent.AcceptURL).leads(t, 303, "/workspaces?notice=joined")
+		s.fields(t, link.Path, bob, "token", sent.AcceptURL).shows(t, 200, "invites you to", "ada/acme", "as viewer")
+		s.fields(t, link.Path, bob, "token", sent.AcceptURL, "join", "yes").leads(t, 303, "/workspaces?notice=joined")
 		s.browse(t, "/workspaces", bob).shows(t, 200, "ada/acme", "viewer")
 		s.fields(t, link.Path, bob, "token", sent.AcceptURL).shows(t, 410)
 	})

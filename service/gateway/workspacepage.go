@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 
 	"svc.dev/svc/fault"
@@ -78,15 +79,29 @@ func (x *exchange) invitationPage() error {
 }
 
 func (x *exchange) invitationForm() error {
-	var f tokenBody
+	var f struct {
+		Token string `json:"token"`
+		Join  string `json:"join"`
+	}
 	if err := x.form(&f); err != nil {
 		return err
 	}
-	if _, err := x.accept(page.TokenOf(f.Token)); err != nil {
-		return x.again(err, func(form page.Form) page.View {
-			p := x.who.Account
-			return page.Invitation{Form: form, SignedInAs: p.Username, Email: p.Email}
-		})
+	token, view := page.TokenOf(f.Token), page.Invitation{SignedInAs: x.who.Account.Username, Email: x.who.Account.Email}
+	refused := func(form page.Form) page.View {
+		view.Form = form
+		return view
+	}
+	if f.Join == "" {
+		i, w, err := x.g.Workspaces.Look(x.ctx(), x.guest(), token)
+		if err != nil {
+			return x.again(err, refused)
+		}
+		view.Token, view.Role, view.Inviter = token, i.Role, cmp.Or(i.InvitedBy.DisplayName, i.InvitedBy.Username, "Somebody")
+		view.Workspace = x.viewWorkspace(workspace.Membership{Workspace: w})
+		return x.show(http.StatusOK, view)
+	}
+	if _, err := x.accept(token); err != nil {
+		return x.again(err, refused)
 	}
 	return x.done(page.WorkspacesPath, page.NoticeJoined)
 }

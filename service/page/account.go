@@ -36,7 +36,7 @@ func (s Security) sheet() sheet {
 	case s.Settable():
 		fields = []string{"newPassword"}
 	}
-	return sheet{name: "security", title: "Password", shell: desk, here: SecurityPath, fields: fields}
+	return sheet{name: "security", title: "Password", shell: desk, aid: true, here: SecurityPath, fields: fields}
 }
 
 // Settable reports whether a first password can be set now: it needs a verified address and a fresh proof.

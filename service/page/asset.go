@@ -14,8 +14,8 @@ var files embed.FS
 // assets are the files that pages refer to, by the address that holds a hash of what is in them: a changed file is
 // another address, so each may be cached for ever.
 type assets struct {
-	style, token, icon string
-	byPath             map[string]asset
+	style, token, aid, icon string
+	byPath                  map[string]asset
 }
 
 type asset struct {
@@ -27,6 +27,7 @@ func newAssets() assets {
 	a := assets{byPath: map[string]asset{}}
 	a.style = a.add("style.css", "text/css; charset=utf-8")
 	a.token = a.add("token.js", "text/javascript; charset=utf-8")
+	a.aid = a.add("aid.js", "text/javascript; charset=utf-8")
 	a.icon = a.add("icon.svg", "image/svg+xml")
 	return a
 }

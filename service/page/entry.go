@@ -14,10 +14,12 @@ type SignIn struct {
 	Email   string
 	GitHub  Provider
 	MailOff bool
+	// Unclaimed is true while the service has no administrator.
+	Unclaimed bool
 }
 
 func (SignIn) sheet() sheet {
-	return sheet{name: "login", title: "Sign in", shell: door, fields: []string{"email", "password"}}
+	return sheet{name: "login", title: "Sign in", shell: door, aid: true, fields: []string{"email", "password"}}
 }
 
 // SignUp is the page at SignUpPath. Its form posts email, password, username, displayName and returnTo.
@@ -29,7 +31,7 @@ type SignUp struct {
 }
 
 func (SignUp) sheet() sheet {
-	return sheet{name: "signup", title: "Create an account", shell: door, fields: []string{"email", "password", "username", "displayName"}}
+	return sheet{name: "signup", title: "Create an account", shell: door, aid: true, fields: []string{"email", "password", "username", "displayName"}}
 }
 
 // SignUpSent says that a mail was sent, the same whether or not the address was free.
@@ -76,7 +78,7 @@ type Link struct {
 }
 
 func (l Link) sheet() sheet {
-	s := sheet{name: "link", title: "Link GitHub", shell: door}
+	s := sheet{name: "link", title: "Link GitHub", shell: door, aid: true}
 	if l.SignedInAs == "" {
 		s.fields = []string{"email", "password"}
 	}
@@ -103,5 +105,5 @@ func (s Setup) sheet() sheet {
 	if s.SignedInAs == "" {
 		fields = append(fields, "email", "password", "username")
 	}
-	return sheet{name: "setup", title: "Set up", shell: door, token: true, fields: fields}
+	return sheet{name: "setup", title: "Set up", shell: door, aid: true, token: true, fields: fields}
 }

@@ -11,7 +11,9 @@ import (
 type Keys struct {
 	Desk
 	Workspace Workspace
-	Items     []Key
+	// Others are the workspaces whose keys this person keeps too.
+	Others []Workspace
+	Items  []Key
 	// Name, Scopes and ExpiresAt are what was typed and chosen.
 	Name      string
 	Scopes    []string
@@ -101,12 +103,31 @@ type KeyShown struct {
 	Desk
 	Name, Key string
 	ExpiresAt time.Time
-	// BaseURL is where the key works, for the example.
-	BaseURL string
+	// Workspace is the address of the workspace, Scopes what the key may do there, and Agents the surface where it works, for
+	// the example.
+	Workspace string
+	Scopes    []string
+	Agents    string
 	// OldEndsAt is when the key that this one replaces stops working. Zero: it replaces none.
 	OldEndsAt time.Time
 }
 
+// Example is a request that this key may make, as the end of a command line; empty where there is none that needs no names.
+func (k KeyShown) Example() string {
+	base, space := k.Agents+"/v1/"+k.Workspace, k.Agents+"/api/workspaces/"+k.Workspace
+	for _, try := range []struct{ scope, request string }{
+		{"runs:read", base + "/runs"},
+		{"agents:read", space + "/agents"},
+		{"projects:read", space + "/projects"},
+		{"agents:write", base + `/agents/central/hello -H "Content-Type: application/json" -d '{"kind":"user","body":"Hello"}'`},
+	} {
+		if slices.Contains(k.Scopes, try.scope) {
+			return try.request
+		}
+	}
+	return ""
+}
+
 func (KeyShown) sheet() sheet {
-	return sheet{name: "key_shown", title: "Your new key", shell: desk, here: KeysPath}
+	return sheet{name: "key_shown", title: "Your new key", shell: desk, aid: true, here: KeysPath}
 }

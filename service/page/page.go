@@ -3,7 +3,7 @@
 //
 // The package is pure: a view goes in, a document comes out. It knows no request, no session and no database, so what a
 // page shows is exactly what its view holds. No view has room for a password, so none can be sent back. Pages work
-// without scripts; the two that exist save a person from pasting a token and from pressing a button.
+// without scripts; the three that exist save a person from pasting a token, from pressing a button, and from typing blindly.
 package page
 
 import (
@@ -53,6 +53,7 @@ type sheet struct {
 	fields []string // of its forms, in the order in which they stand
 	here   string   // path of the entry in the navigation that is current
 	token  bool     // a token stands in the fragment of the address
+	aid    bool     // a password can be shown, or something copied
 	admin  bool     // belongs to the Admin surface
 }
 
@@ -119,7 +120,8 @@ func (p *Pages) Render(w io.Writer, view View) error {
 // frame is what a template sees.
 type frame struct {
 	Brand, Title            string
-	Style, Script, Icon     string // addresses; no script: empty
+	Style, Icon             string   // addresses
+	Scripts                 []string // addresses
 	Platform, Agents, Admin string
 	Development             bool
 	OnAdmin                 bool
@@ -143,7 +145,10 @@ func (p *Pages) frame(view View) frame {
 		f.Title = s.title + " · Admin"
 	}
 	if s.token {
-		f.Script = p.assets.token
+		f.Scripts = append(f.Scripts, p.assets.token)
+	}
+	if s.aid {
+		f.Scripts = append(f.Scripts, p.assets.aid)
 	}
 	if v, ok := view.(interface{ form() Form }); ok {
 		f.Form = v.form()

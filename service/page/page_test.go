@@ -121,9 +121,11 @@ func TestOnlyInputsKeepWhatRearrangesText(t *testing.T) {
 	})
 }
 
-func TestScriptsAreTheTwoThatExist(t *testing.T) {
+func TestScriptsAreTheThreeThatExist(t *testing.T) {
 	each(t, func(t *testing.T, view page.View, _ string, doc *html.Node) {
+		aided, wanted := false, false
 		for n := range elements(doc) {
+			wanted = wanted || n.Data == "input" && attr(n, "type") == "password" || has(n, "data-copy")
 			if n.Data == "style" {
 				t.Error("the page has a style of its own")
 			}
@@ -138,9 +140,14 @@ func TestScriptsAreTheTwoThatExist(t *testing.T) {
 					t.Errorf("nonce is %q", attr(n, "nonce"))
 				}
 			case strings.HasPrefix(src, "/assets/token-") && content(n) == "":
+			case strings.HasPrefix(src, "/assets/aid-") && content(n) == "":
+				aided = true
 			default:
 				t.Errorf("a script that should not be here: %q %q", src, content(n))
 			}
+		}
+		if wanted && !aided {
+			t.Error("a password cannot be shown, or a key not copied")
 		}
 	})
 }

@@ -15,6 +15,8 @@ type Person struct {
 	Stale bool
 	// MailOff is true on a server that sends no mail, where no address can be verified.
 	MailOff bool
+	// Printed is true on a server that prints its mails to the log, for development.
+	Printed bool
 	// Warnings stay until they are solved.
 	Warnings []Warning
 }

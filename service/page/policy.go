@@ -11,7 +11,7 @@ func (p *Pages) Policy(view View) string {
 		return own.policy()
 	}
 	rules := []string{"default-src 'none'", "style-src 'self'", "img-src 'self' data:"}
-	if view.sheet().token {
+	if s := view.sheet(); s.token || s.aid {
 		rules = append(rules, "script-src 'self'")
 	}
 	rules = append(rules, "form-action "+strings.Join(p.formTargets(), " "), "frame-ancestors 'none'", "base-uri 'none'")

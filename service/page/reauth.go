@@ -12,7 +12,7 @@ type Reauth struct {
 }
 
 func (r Reauth) sheet() sheet {
-	s := sheet{name: "reauth", title: "Confirm it is you", shell: slip, admin: r.Elevate}
+	s := sheet{name: "reauth", title: "Confirm it is you", shell: slip, aid: true, admin: r.Elevate}
 	if r.Password && !r.Fresh {
 		s.fields = []string{"password"}
 	}

@@ -63,6 +63,7 @@ func entrySamples() map[string]page.View {
 	invalid := page.Form{Error: "Some fields are not valid.", Fields: []page.FieldError{{Field: "username", Type: "taken"}, {Field: "password", Type: "too_short"}}}
 	return map[string]page.View{
 		"login":              page.SignIn{Form: page.Form{ReturnTo: "/workspaces"}, GitHub: ready},
+		"login-unclaimed":    page.SignIn{GitHub: ready, Unclaimed: true},
 		"login-refused":      page.SignIn{Form: refused, Email: "ada@northwind.example", GitHub: ready},
 		"login-unconfigured": page.SignIn{Form: page.Form{Notice: page.NoticeSignedOut}, GitHub: page.Provider{SetupURL: "https://admin.svc.example/settings/providers"}},
 		"login-limited":      page.SignIn{Form: page.Form{Error: "Too many attempts.", RetryAfter: 42 * time.Second}, Email: "ada@northwind.example", GitHub: ready},
@@ -98,6 +99,7 @@ func tokenSamples() map[string]page.View {
 		"setup-closed":    page.Setup{Closed: true},
 
 		"invitation":        page.Invitation{SignedInAs: "ada", Email: "ada@northwind.example"},
+		"invitation-looked": page.Invitation{SignedInAs: "ada", Email: "ada@northwind.example", Token: "t", Inviter: "Grace Hopper", Role: "builder", Workspace: page.Workspace{Username: "grace", Business: "labs", Name: "Grace’s Labs"}},
 		"invitation-spent":  page.Invitation{SignedInAs: "ada", Email: "ada@northwind.example", Form: spent},
 		"invitation-nobody": page.Invitation{},
 	}
@@ -167,7 +169,8 @@ func keySamples() map[string]page.View {
 		"keys-none":    page.Keys{Desk: stale, Workspace: personal},
 		"keys-refused": page.Keys{Desk: at(adas, func(d *page.Desk) { d.Form = form }), Workspace: personal, Name: "ci", Scopes: []string{"runs:read"}, ExpiresAt: "2025-12-14T11:59:00Z"},
 		"key-shown": page.KeyShown{Desk: adas, Name: "ci", Key: "svck_4fQ8sLw2Zp0a_" + strings.Repeat("k", 38), ExpiresAt: noon.AddDate(0, 0, 90),
-			BaseURL: "https://agents.svc.example/v1/ada/personal", OldEndsAt: noon.Add(time.Hour)},
+			Workspace: "ada/personal", Scopes: []string{"runs:read"}, Agents: "https://agents.svc.example", OldEndsAt: noon.Add(time.Hour)},
+		"keys-elsewhere": page.Keys{Desk: adas, Workspace: personal, Others: []page.Workspace{{Username: "ada", Business: "labs"}, {Username: "grace", Business: "northwind-trading-company"}}},
 	}
 }
 

@@ -15,7 +15,7 @@ type Reset struct {
 }
 
 func (r Reset) sheet() sheet {
-	s := sheet{name: "reset", title: "Choose a new password", shell: door, token: true, fields: []string{"token", "newPassword"}}
+	s := sheet{name: "reset", title: "Choose a new password", shell: door, aid: true, token: true, fields: []string{"token", "newPassword"}}
 	if len(r.Items) > 0 {
 		s.fields = append(s.fields, "unlink")
 	}
@@ -61,6 +61,9 @@ type Invitation struct {
 	SignedInAs string
 	// Email is the address of their account.
 	Email string
+	// Workspace, Inviter and Role are what the token is for, once it was looked at. Empty: it was not yet.
+	Workspace     Workspace
+	Inviter, Role string
 }
 
 func (i Invitation) sheet() sheet {

@@ -44,6 +44,33 @@ func (w *Workspaces) Accept(ctx context.Context, g Guest, token string) (m Membe
 	return m, nil
 }
 
+// Look is what Accept would do: the invitation, with who stands for it, and the workspace where it leads. Nothing is changed, and
+// what Accept refuses is refused alike.
+func (w *Workspaces) Look(ctx context.Context, g Guest, token string) (i Invitation, one Workspace, err error) {
+	if g.Kind != audit.Account {
+		return i, one, noPerson()
+	}
+	if len(token) > maxToken {
+		return i, one, invitationInvalid()
+	}
+	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		found, s, err := w.redeem(tx, g, fingerprint(token))
+		if err != nil {
+			return err
+		}
+		all := []Invitation{found}
+		if err := w.nameInviters(tx, all); err != nil {
+			return err
+		}
+		i, one = all[0], s.Workspace
+		return nil
+	})
+	if err != nil {
+		return Invitation{}, Workspace{}, err
+	}
+	return i, one, nil
+}
+
 // redeem is the invitation of a token that is good for the guest, and the place in the workspace where it is to lead.
 func (w *Workspaces) redeem(tx *sqldb.Tx, g Guest, hash string) (i Invitation, s seat, err error) {
 	i, found, err := oneInvitation(tx, "i.token = $1", hash)

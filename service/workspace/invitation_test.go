@@ -110,7 +110,11 @@ func TestAnInvitationIsForOneAddress(t *testing.T) {
 			guestOf(bob, "bob@example.com\x00", true), guestOf(bob, " bob@example.com", true), guestOf(bob, "bob@example.com,eve@example.com", true),
 			guestOf(bob, "bоb@example.com", true), guestOf(bob, "bob@exаmple.com", true), guestOf(bob, "bob@examрle.com", true),
 		} {
+			_, _, looked := w.Look(t.Context(), guest, token)
 			_, err := w.Accept(t.Context(), guest, token)
+			if looked == nil || err == nil || looked.Error() != err.Error() {
+				t.Errorf("looking: %v, coming in: %v", looked, err)
+			}
 			if f := refused(t, err, workspace.InvitationEmailMismatch); strings.Contains(f.Error(), "bob@") || f.Meta != nil {
 				t.Errorf("the refusal tells the address: %v", f)
 			}

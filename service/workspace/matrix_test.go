@@ -152,7 +152,7 @@ var verbs = []verb{
 var elsewhere = map[string]string{
 	"Create": "TestABusinessIsMadeUnderItsOwner", "List": "TestAListHoldsOnesOwn", "Deleted": "TestADeletedWorkspaceComesBackWithinItsHold",
 	"All": "TestOnlyStaffSeeAllWorkspaces", "Suspend": "TestOnlyAdministratorsSuspend", "Reinstate": "TestOnlyAdministratorsSuspend",
-	"Leave": "TestEverybodyMayLeave", "Accept": "TestAnInvitationIsForOneAddress", "Erase": "TestAnErasedWorkspaceLeavesATombstone",
+	"Leave": "TestEverybodyMayLeave", "Accept": "TestAnInvitationIsForOneAddress", "Look": "TestAnInvitationIsForOneAddress", "Erase": "TestAnErasedWorkspaceLeavesATombstone",
 	"Sweep": "TestInvitationsThatExpiredLongAgoAreForgotten", "ProjectRole": "TestAProjectsRoleIsTheGreaterOne",
 }
 
