@@ -26,7 +26,7 @@ setup: ## Get the Go modules and a PostgreSQL for the tests.
 
 .PHONY: run
 run: ## Run the service on its embedded database.
-	@go build -o bin/svc ./cmd/svc
+	@scripts/build
 	@exec bin/svc serve
 
 .PHONY: check

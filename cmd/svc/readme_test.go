@@ -122,7 +122,8 @@ func newClone(t *testing.T) clone {
 	}
 	tools := t.TempDir()
 	goTool, _ := exec.LookPath("go")
-	wrapper := fmt.Sprintf("#!/usr/bin/env bash\nroot=%q; go=%q\n%s", root, goTool, `if [ "$1 $2" = "build -o" ] && [ "$4" != . ]; then exec "$go" build -C "$root" -o "$PWD/$3" "$4"; fi
+	wrapper := fmt.Sprintf("#!/usr/bin/env bash\nroot=%q; go=%q\n%s", root, goTool, `if [ "$1 $2" = "build -o" ] && [ "$4" != . ]; then exec "$go" build -C "$root" -o "$PWD/$3" "${@:4}"; fi
+if [ "$1" = list ]; then exec "$go" list -C "$root" "${@:2}"; fi
 exec "$go" "${@/#..\/svc/$root}"
 `)
 	for _, err := range []error{os.Mkdir(c.folder, 0o700), os.WriteFile(filepath.Join(tools, "go"), []byte(wrapper), 0o700)} { //nolint:gosec // a program
