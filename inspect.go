@@ -31,40 +31,38 @@ const defaultRuns, maxRuns = 100, 1000
 
 // ListRuns lists the runs of the scope, newest first.
 func (s Scoped) ListRuns(ctx context.Context, f RunFilter) (RunList, error) {
-	if f.Limit <= 0 {
-		f.Limit = defaultRuns
-	}
-	page, err := s.rt.store.ListRuns(ctx, RunQuery{
-		Scope: s.scope, Status: f.Status, Workflow: f.Workflow,
-		Before: parseRunCursor(f.Cursor), Limit: min(f.Limit, maxRuns),
-	})
-	if err != nil {
-		return RunList{}, fmt.Errorf("list runs: %w", err)
-	}
-	list := RunList{Runs: make([]workflow.Pointer, 0, len(page.Runs))}
-	for _, run := range page.Runs {
+	found, err := s.FindRuns(ctx, f)
+	list := RunList{Runs: make([]workflow.Pointer, 0, len(found.Runs)), NextCursor: found.NextCursor}
+	for _, run := range found.Runs {
 		list.Runs = append(list.Runs, run.Pointer())
 	}
-	if page.More {
-		list.NextCursor = runCursor(page.Runs[len(page.Runs)-1])
-	}
-	return list, nil
+	return list, err
 }
 
-// AllRuns is a page of the runs of every scope, newest first; each says whose it is.
+// AllRuns is a page of runs, newest first; each says whose it is and who started it.
 type AllRuns struct {
 	Runs       []workflow.Run // without input and outcome
 	NextCursor string
 }
 
+// FindRuns is ListRuns with all that is known of a run without looking it up.
+func (s Scoped) FindRuns(ctx context.Context, f RunFilter) (AllRuns, error) {
+	return s.rt.findRuns(ctx, RunQuery{Scope: s.scope, Workflow: f.Workflow}, f)
+}
+
 // ListAllRuns lists the runs of all scopes, newest first. Of the filter, Workflow is not looked at.
 func (rt *Runtime) ListAllRuns(ctx context.Context, f RunFilter) (AllRuns, error) {
+	return rt.findRuns(ctx, RunQuery{All: true}, f)
+}
+
+func (rt *Runtime) findRuns(ctx context.Context, q RunQuery, f RunFilter) (AllRuns, error) {
 	if f.Limit <= 0 {
 		f.Limit = defaultRuns
 	}
-	page, err := rt.store.ListRuns(ctx, RunQuery{All: true, Status: f.Status, Before: parseRunCursor(f.Cursor), Limit: min(f.Limit, maxRuns)})
+	q.Status, q.Before, q.Limit = f.Status, parseRunCursor(f.Cursor), min(f.Limit, maxRuns)
+	page, err := rt.store.ListRuns(ctx, q)
 	if err != nil {
-		return AllRuns{}, fmt.Errorf("list all runs: %w", err)
+		return AllRuns{}, fmt.Errorf("list runs: %w", err)
 	}
 	list := AllRuns{Runs: page.Runs}
 	if page.More {

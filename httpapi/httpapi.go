@@ -22,6 +22,8 @@ type Config struct {
 	PublicURL func(*http.Request) string
 	// RequestID names a request that something in front of us has named already. Defaults to a new req_<ULID>.
 	RequestID func(*http.Request) string
+	// StartedBy names who asks, in the records of the runs that they start. Defaults to nobody.
+	StartedBy func(*http.Request) string
 	// MaxBody is the longest body that is read, in bytes. Defaults to 64 MiB.
 	MaxBody int64
 	// MaxInput is the longest input of a workflow, in bytes. Defaults to 8 MiB.
@@ -45,6 +47,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Scope == nil {
 		c.Scope = func(*http.Request) (string, error) { return "", nil }
+	}
+	if c.StartedBy == nil {
+		c.StartedBy = func(*http.Request) string { return "" }
 	}
 	if c.MaxBody <= 0 {
 		c.MaxBody = 64 << 20

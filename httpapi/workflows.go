@@ -81,7 +81,7 @@ func (a *api) invoke(w http.ResponseWriter, r *http.Request, wf *svc.Workflow, s
 		return
 	}
 	invoked, err := a.rt.In(scope).Invoke(r.Context(), wf.Name, svc.Invocation{
-		Input: sent.value, Key: key, Body: sent.raw, Wait: wait,
+		Input: sent.value, Key: key, Body: sent.raw, Wait: wait, StartedBy: a.StartedBy(r),
 	})
 	if err != nil {
 		a.fail(w, r, err)

@@ -25,6 +25,11 @@ func (a *Accounts) WorkspaceAt(ctx context.Context, address string) (w workspace
 // Nothing is to be done when it fails.
 func (a *Accounts) NoteStaff(ctx context.Context, e audit.Event) error {
 	e.Service = true
+	return a.Note(ctx, e)
+}
+
+// Note tells of something that another half of the service is about to do. Nothing is to be done when it fails.
+func (a *Accounts) Note(ctx context.Context, e audit.Event) error {
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error { return a.Audit.Append(ctx, tx, e) })
 }
 

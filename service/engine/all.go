@@ -3,9 +3,7 @@ package engine
 import (
 	"net/http"
 
-	"svc.dev/svc"
 	"svc.dev/svc/service/scope"
-	"svc.dev/svc/workflow"
 )
 
 // staffOnly answers claims of the staff in their own workspace, which the guard has let pass; for all others there is no
@@ -32,7 +30,7 @@ func (e *Engine) allAgents(w http.ResponseWriter, r *http.Request) error {
 	for _, a := range e.agentsOf(r) {
 		items = append(items, item{a, shared})
 	}
-	write(w, http.StatusOK, page{Items: items})
+	list(w, r, page{Items: items})
 	return nil
 }
 
@@ -46,29 +44,20 @@ func (e *Engine) allWorkflows(w http.ResponseWriter, r *http.Request) error {
 	for _, f := range e.flowsOf(r) {
 		items = append(items, item{f, shared})
 	}
-	write(w, http.StatusOK, page{Items: items})
+	list(w, r, page{Items: items})
 	return nil
 }
 
 // allRuns is the runs of all workspaces, newest first.
 func (e *Engine) allRuns(w http.ResponseWriter, r *http.Request) error {
-	n, err := limit(r)
+	asked, err := runFilter(r)
 	if err != nil {
 		return err
 	}
-	q := r.URL.Query()
-	list, err := e.Runtime.ListAllRuns(r.Context(), svc.RunFilter{Status: workflow.Status(q.Get("status")), Limit: n, Cursor: q.Get("cursor")})
+	found, err := e.Runtime.ListAllRuns(r.Context(), asked)
 	if err != nil {
 		return err
 	}
-	type item struct {
-		workflow.Pointer
-		Scope string `json:"scope"`
-	}
-	items := make([]item, 0, len(list.Runs))
-	for _, run := range list.Runs {
-		items = append(items, item{run.Pointer(), run.Scope})
-	}
-	write(w, http.StatusOK, page{Items: items, Next: list.NextCursor})
+	list(w, r, runsPage(found))
 	return nil
 }

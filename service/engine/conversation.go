@@ -3,10 +3,12 @@ package engine
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/fault"
 )
 
 // conversations are those of an agent, last used first.
@@ -16,7 +18,7 @@ func (e *Engine) conversations(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	list, err := e.Runtime.In(claims(r).Scope).Conversations(r.Context(), q.Get("agent"), parseCursor(q.Get("cursor")), n)
+	found, err := e.Runtime.In(claims(r).Scope).Conversations(r.Context(), q.Get("agent"), parseCursor(q.Get("cursor")), n)
 	if err != nil {
 		return err
 	}
@@ -26,14 +28,42 @@ func (e *Engine) conversations(w http.ResponseWriter, r *http.Request) error {
 		UsedAt time.Time `json:"usedAt"`
 	}
 	items := []conversation{}
-	for _, c := range list.Conversations {
+	for _, c := range found.Conversations {
 		items = append(items, conversation{c.Agent, c.ID, c.UsedAt.UTC()})
 	}
 	answer := page{Items: items}
-	if list.More {
-		answer.Next = cursor(list.Conversations[len(list.Conversations)-1])
+	if found.More {
+		answer.Next = cursor(found.Conversations[len(found.Conversations)-1])
 	}
-	write(w, http.StatusOK, answer)
+	list(w, r, answer)
+	return nil
+}
+
+const itemNotFound = "item_not_found"
+
+// conversation tells that there is a conversation, or erases it. One whose agent is no more is there all the same.
+func (e *Engine) conversation(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	in, agent, id := e.Runtime.In(claims(r).Scope), q.Get("agent"), q.Get("id")
+	var err error
+	switch {
+	case isThere(r):
+		_, err = e.Runtime.Tail(r.Context(), in.AgentStream(agent, id))
+	case r.Method == http.MethodDelete:
+		err = in.EraseConversation(r.Context(), agent, id)
+	default:
+		return noRoute(r)
+	}
+	switch {
+	case errors.Is(err, svc.ErrNoStream):
+		return fault.New(itemNotFound, "There is no such conversation.", "")
+	case err != nil:
+		return err
+	case isThere(r):
+		write(w, http.StatusOK, struct{}{})
+	default:
+		write(w, http.StatusAccepted, map[string]string{"agent": agent, "instance": id, "status": "erased"})
+	}
 	return nil
 }
 

@@ -49,6 +49,7 @@ func New(c Config) *Engine {
 		Scope:     func(r *http.Request) (string, error) { return claims(r).Scope, nil },
 		PublicURL: func(r *http.Request) string { return claims(r).Base },
 		RequestID: func(r *http.Request) string { return claims(r).RequestID },
+		StartedBy: func(r *http.Request) string { return claims(r).Actor },
 		MaxBody:   c.MaxBody, MaxInput: c.MaxInput, MaxBuffered: c.MaxBuffered, Dev: c.Dev, Log: c.Log,
 	})
 	return e
@@ -118,6 +119,7 @@ var statuses = map[string]int{
 	scope.InvalidHeader: http.StatusBadRequest, scope.InvalidScope: http.StatusBadRequest,
 	scope.ScopeMismatch: http.StatusForbidden, scope.AdminRequired: http.StatusForbidden,
 	fault.InvalidRequest: http.StatusBadRequest, fault.RunNotFound: http.StatusNotFound, fault.WorkflowNotFound: http.StatusNotFound, fault.RouteNotFound: http.StatusNotFound,
+	itemNotFound:      http.StatusNotFound,
 	fault.Unavailable: http.StatusServiceUnavailable, "workspace_suspended": http.StatusForbidden, "workspace_not_found": http.StatusNotFound,
 	"storage_quota_exceeded": http.StatusInsufficientStorage,
 }
@@ -153,6 +155,10 @@ func write(w http.ResponseWriter, status int, v any) {
 	if err != nil {
 		status, body = http.StatusInternalServerError, []byte(`{"error":{"type":"internal_error","message":"Internal error.","details":""}}`)
 	}
+	writeBody(w, status, body)
+}
+
+func writeBody(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")

@@ -1,15 +1,17 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
-	"svc.dev/svc/workflow"
 )
 
 // Prefix begins the paths that only the gateway asks, beside the contract's API.
@@ -22,8 +24,10 @@ const (
 	WorkflowsPath     = Prefix + "/workflows"
 	WorkflowPath      = Prefix + "/workflow"
 	RunsPath          = Prefix + "/runs"
+	RunPath           = Prefix + "/run"
 	CancelPath        = Prefix + "/runs/cancel"
 	ConversationsPath = Prefix + "/conversations"
+	ConversationPath  = Prefix + "/conversation"
 	GitHubPath        = Prefix + "/deliveries/github"
 	AboutPath         = Prefix + "/about"
 
@@ -40,8 +44,10 @@ var answers = map[string]func(*Engine, http.ResponseWriter, *http.Request) error
 	WorkflowsPath:     (*Engine).workflows,
 	WorkflowPath:      (*Engine).workflow,
 	RunsPath:          (*Engine).runs,
+	RunPath:           (*Engine).run,
 	CancelPath:        (*Engine).cancel,
 	ConversationsPath: (*Engine).conversations,
+	ConversationPath:  (*Engine).conversation,
 	GitHubPath:        (*Engine).deliver,
 	AboutPath:         staffOnly((*Engine).about),
 	AllAgentsPath:     staffOnly((*Engine).allAgents),
@@ -94,6 +100,25 @@ type page struct {
 	Next  string `json:"nextCursor,omitempty"`
 }
 
+// list answers with a list, unless who asks has it as it is.
+func list(w http.ResponseWriter, r *http.Request, p page) {
+	body, err := json.Marshal(p)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	sum := sha256.Sum256(body)
+	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	w.Header().Set("ETag", tag)
+	has := strings.Split(strings.ReplaceAll(strings.Join(r.Header.Values("If-None-Match"), ","), " ", ""), ",")
+	if slices.Contains(has, tag) || slices.Contains(has, "*") {
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	writeBody(w, http.StatusOK, body)
+}
+
 // agent is an agent as listed.
 type agent struct {
 	Name        string `json:"name"`
@@ -104,7 +129,7 @@ type agent struct {
 }
 
 func (e *Engine) agents(w http.ResponseWriter, r *http.Request) error {
-	write(w, http.StatusOK, page{Items: e.agentsOf(r)})
+	list(w, r, page{Items: e.agentsOf(r)})
 	return nil
 }
 
@@ -142,7 +167,7 @@ func flowOf(f *svc.Workflow) flow {
 }
 
 func (e *Engine) workflows(w http.ResponseWriter, r *http.Request) error {
-	write(w, http.StatusOK, page{Items: e.flowsOf(r)})
+	list(w, r, page{Items: e.flowsOf(r)})
 	return nil
 }
 
@@ -181,37 +206,4 @@ func limit(r *http.Request) (int, error) {
 		return 0, fault.Invalid("limit must be a number from 1 to %d.", maxLimit)
 	}
 	return n, nil
-}
-
-func (e *Engine) runs(w http.ResponseWriter, r *http.Request) error {
-	n, err := limit(r)
-	if err != nil {
-		return err
-	}
-	q := r.URL.Query()
-	list, err := e.Runtime.In(claims(r).Scope).ListRuns(r.Context(), svc.RunFilter{
-		Status: workflow.Status(q.Get("status")), Workflow: q.Get("workflow"), Limit: n, Cursor: q.Get("cursor"),
-	})
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, page{Items: list.Runs, Next: list.NextCursor})
-	return nil
-}
-
-// cancel marks a run for cancelling. One that has ended stays as it is.
-func (e *Engine) cancel(w http.ResponseWriter, r *http.Request) error {
-	if r.Method != http.MethodPost {
-		return noRoute(r)
-	}
-	in, id := e.Runtime.In(claims(r).Scope), r.URL.Query().Get("run")
-	if _, _, err := in.FindRun(r.Context(), id); err != nil {
-		return err
-	}
-	active, err := in.CancelRun(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusAccepted, map[string]any{"runId": id, "cancelled": active})
-	return nil
 }

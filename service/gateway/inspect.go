@@ -48,7 +48,7 @@ func (x *exchange) listConversations() error {
 }
 
 func (x *exchange) getRun() error {
-	return x.inspect("/runs/"+x.params["run"], "runs:read", url.Values{"meta": {""}})
+	return x.inspect(runPath, "runs:read", url.Values{"run": {x.params["run"]}})
 }
 
 func (x *exchange) runEvents() error { return x.inspect("/runs/"+x.params["run"], "runs:read", nil) }

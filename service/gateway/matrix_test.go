@@ -40,6 +40,7 @@ var rights = map[string]workspace.Right{
 	"GET /keys": workspace.Review, "POST /keys": workspace.Manage, "POST /keys/{key}/rotate": workspace.Manage, "DELETE /keys/{key}": workspace.Manage,
 	"GET /agents": workspace.Read, "GET /agents/{name}/conversations": workspace.Read, "GET /workflows": workspace.Read, "GET /runs": workspace.Read,
 	"GET /runs/{run}": workspace.Read, "GET /runs/{run}/events": workspace.Read, "POST /runs/{run}/cancel": workspace.Work,
+	"DELETE /runs/{run}": workspace.Manage, "DELETE /agents/{name}/conversations/{instance}": workspace.Manage,
 	"GET /projects": workspace.Read, "POST /projects": workspace.Work, "GET /projects/{slug}": workspace.Read, "PATCH /projects/{slug}": workspace.Work,
 	"DELETE /projects/{slug}": workspace.Work, "GET /projects/{slug}/files": workspace.Read, "GET /projects/{slug}/files/{path}": workspace.Read,
 	"PUT /projects/{slug}/files/{path}": workspace.Work, "DELETE /projects/{slug}/files/{path}": workspace.Work, "POST /projects/{slug}/move": workspace.Work,
@@ -105,7 +106,7 @@ func (s *scene) tryRole(t *testing.T, role, root, name string, right workspace.R
 	t.Helper()
 	business, cookie := s.staff(t, role)
 	method, rest, _ := strings.Cut(name, " ")
-	path := strings.NewReplacer("{account}", "acc_x", "{invitation}", "inv_x", "{team}", "tem_x", "{secret}", "NAME", "{key}", "key_x", "{name}", "central", "{run}", "run_x", "{slug}", "site", "{path}", "a/b.md").Replace(rest)
+	path := strings.NewReplacer("{account}", "acc_x", "{invitation}", "inv_x", "{team}", "tem_x", "{secret}", "NAME", "{key}", "key_x", "{name}", "central", "{run}", "run_x", "{slug}", "site", "{path}", "a/b.md", "{instance}", "x").Replace(rest)
 	if name == "DELETE " {
 		path += "?confirm=" + business
 	}

@@ -251,12 +251,37 @@ func (w *way) goes(t *testing.T, status int, c call) reply {
 		t.Fatalf("%s %s: %d %s, want %d", c.method, c.path, got.StatusCode, got.body, status)
 	}
 	w.seen[fmt.Sprint(o.ID, " ", status)] = true
+	if tag := got.Header.Get("ETag"); status == 200 && tag != "" && slices.Contains(o.Statuses, 304) {
+		w.seen[o.ID+" 304"] = w.again(t, c, tag) == 304
+	}
 	for _, cookie := range got.Cookies() {
 		if w.jar[cookie.Name] = cookie.Value; cookie.MaxAge < 0 {
 			delete(w.jar, cookie.Name)
 		}
 	}
 	return got
+}
+
+// speaks begins a conversation, which is described elsewhere.
+func (w *way) speaks(t *testing.T, c call) {
+	t.Helper()
+	c.method, c.body, c.from = "POST", `{"kind":"user","body":"n=1"}`, fresh()
+	for name, value := range w.jar {
+		c.cookie += "; " + name + "=" + value
+	}
+	c.cookie = strings.TrimPrefix(c.cookie, "; ")
+	w.do(t, c).wants(t, 202, "")
+}
+
+// again asks for what a client has already.
+func (w *way) again(t *testing.T, c call, tag string) int {
+	t.Helper()
+	c.header = c.header.Clone()
+	if c.header == nil {
+		c.header = http.Header{}
+	}
+	c.header.Set("If-None-Match", tag)
+	return w.do(t, c).StatusCode
 }
 
 // another is somebody else's way, with a browser of their own.
@@ -342,6 +367,9 @@ func (w *way) throughRuntime(t *testing.T) {
 		w.goes(t, 200, call{on: gateway.Agents, path: workspace + path})
 	}
 	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "runs/" + run.RunID + "/cancel"})
+	w.goes(t, 202, call{on: gateway.Agents, method: "DELETE", path: workspace + "runs/" + run.RunID})
+	w.speaks(t, call{on: gateway.Agents, path: "/v1/ada/personal/agents/central/erased"})
+	w.goes(t, 202, call{on: gateway.Agents, method: "DELETE", path: workspace + "agents/central/conversations/erased"})
 }
 
 func (w *way) throughWorkspaces(t *testing.T) {

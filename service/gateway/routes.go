@@ -88,6 +88,8 @@ var runtimeRoutes = []route{
 	{on: spaces, method: "GET", path: "/api/workspaces/{username}/{business}/runs/{run}", do: (*exchange).getRun, needs: anyOrigin},
 	{on: spaces, method: "GET", path: "/api/workspaces/{username}/{business}/runs/{run}/events", do: (*exchange).runEvents, needs: anyOrigin},
 	{on: spaces, method: "POST", path: below + "/runs/{run}/cancel", do: (*exchange).cancelRun, needs: anyOrigin},
+	{on: spaces, method: "DELETE", path: below + "/runs/{run}", do: (*exchange).eraseRun, needs: anyOrigin},
+	{on: spaces, method: "DELETE", path: below + "/agents/{name}/conversations/{instance...}", do: (*exchange).eraseConversation, needs: anyOrigin},
 }
 
 // pageRoutes are what a person can use without scripts. A form calls the verb of its JSON route, under the same checks.

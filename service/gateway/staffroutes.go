@@ -49,6 +49,8 @@ var ownRoutes = []route{
 	{on: admin, method: "GET", path: ownPath + "/runs/{run}", do: (*exchange).getRun},
 	{on: admin, method: "GET", path: ownPath + "/runs/{run}/events", do: (*exchange).runEvents},
 	{on: admin, method: "POST", path: ownPath + "/runs/{run}/cancel", do: (*exchange).cancelRun},
+	{on: admin, method: "DELETE", path: ownPath + "/runs/{run}", do: (*exchange).eraseRun},
+	{on: admin, method: "DELETE", path: ownPath + "/agents/{name}/conversations/{instance...}", do: (*exchange).eraseConversation},
 	{on: admin, method: "GET", path: ownPath + "/secrets", do: (*exchange).listSecrets},
 	{on: admin, method: "GET", path: ownPath + "/secrets/{secret}", do: (*exchange).getSecret},
 	{on: admin, method: "PUT", path: ownPath + "/secrets/{secret}", do: (*exchange).putSecret},

@@ -20,7 +20,9 @@ const (
 	workflowsPath     = "/own/workflows"
 	workflowPath      = "/own/workflow"
 	runsPath          = "/own/runs"
+	runPath           = "/own/run"
 	cancelPath        = "/own/runs/cancel"
+	conversationPath  = "/own/conversation"
 	conversationsPath = "/own/conversations"
 	allAgentsPath     = "/own/all/agents"
 	allWorkflowsPath  = "/own/all/workflows"
@@ -100,23 +102,32 @@ func (x *exchange) report(c scope.Claims, actorID string) error {
 
 // ask puts a question of ours to the runtime and reads its answer.
 func (x *exchange) ask(c scope.Claims, path string, into any) error {
-	if x.g.Runtime == nil {
-		return fault.NotAvailable("loading").After(time.Second)
-	}
-	r, err := http.NewRequestWithContext(x.g.with(x.ctx(), c), http.MethodGet, path, nil)
+	told, err := x.tell(c, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
-	r.URL = &url.URL{Path: path}
+	return json.Unmarshal(told.body.Bytes(), into)
+}
+
+// tell puts a request of ours to the runtime. Its refusals are errors.
+func (x *exchange) tell(c scope.Claims, method, path string, query url.Values) (*memo, error) {
+	if x.g.Runtime == nil {
+		return nil, fault.NotAvailable("loading").After(time.Second)
+	}
+	r, err := http.NewRequestWithContext(x.g.with(x.ctx(), c), method, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.URL = &url.URL{Path: path, RawQuery: query.Encode()}
 	var told memo
 	x.g.Runtime.ServeHTTP(&told, r)
-	if told.because != nil {
-		return told.because
+	switch {
+	case told.because != nil:
+		return nil, told.because
+	case told.status/100 != 2:
+		return nil, told.fault()
 	}
-	if told.status != http.StatusOK {
-		return told.fault()
-	}
-	return json.Unmarshal(told.body.Bytes(), into)
+	return &told, nil
 }
 
 // memo is an answer of the runtime that we read ourselves.

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"svc.dev/svc"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
+	"svc.dev/svc/workflow"
+)
+
+// runItem is a run as listed: as the contract has it, and whose it is.
+type runItem struct {
+	workflow.Pointer
+	owned
+}
+
+// owned is what the product adds to a run.
+type owned struct {
+	Scope     string `json:"scope"`
+	StartedBy string `json:"startedBy,omitempty"` // the actor of the claims that it was started with
+}
+
+func ownedOf(run workflow.Run) owned { return owned{run.Scope, run.StartedBy} }
+
+// runsPage is a list of runs.
+func runsPage(found svc.AllRuns) page {
+	items := make([]runItem, 0, len(found.Runs))
+	for _, run := range found.Runs {
+		items = append(items, runItem{run.Pointer(), ownedOf(run)})
+	}
+	return page{Items: items, Next: found.NextCursor}
+}
+
+// runFilter is which runs are asked for.
+func runFilter(r *http.Request) (svc.RunFilter, error) {
+	n, err := limit(r)
+	q := r.URL.Query()
+	return svc.RunFilter{Status: workflow.Status(q.Get("status")), Workflow: q.Get("workflow"), Limit: n, Cursor: q.Get("cursor")}, err
+}
+
+func (e *Engine) runs(w http.ResponseWriter, r *http.Request) error {
+	asked, err := runFilter(r)
+	if err != nil {
+		return err
+	}
+	found, err := e.Runtime.In(claims(r).Scope).FindRuns(r.Context(), asked)
+	if err != nil {
+		return err
+	}
+	list(w, r, runsPage(found))
+	return nil
+}
+
+// isThere reports whether a request only asks if something is there. A HEAD could not say why not.
+func isThere(r *http.Request) bool { return r.Method == http.MethodGet && r.URL.Query().Has("there") }
+
+// run tells that there is a run, or all that is known of it, or erases it.
+func (e *Engine) run(w http.ResponseWriter, r *http.Request) error {
+	in, id := e.Runtime.In(claims(r).Scope), r.URL.Query().Get("run")
+	_, size, err := in.FindRun(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case isThere(r):
+		write(w, http.StatusOK, struct{}{})
+		return nil
+	case r.Method == http.MethodGet:
+		return e.record(w, r, id, size)
+	case r.Method == http.MethodDelete:
+		if err := in.EraseRun(r.Context(), id); err != nil {
+			return err
+		}
+		write(w, http.StatusAccepted, map[string]string{"runId": id, "status": "erased"})
+		return nil
+	}
+	return noRoute(r)
+}
+
+// What a run's record takes while it is answered with, as in httpapi, and how long it waits for that.
+const (
+	recordTimes = 3
+	roomWait    = 10 * time.Second
+)
+
+// record is the contract's record of a run, and whose it is.
+func (e *Engine) record(w http.ResponseWriter, r *http.Request, id string, size int64) error {
+	in := e.Runtime.In(claims(r).Scope)
+	ctx, cancel := context.WithTimeout(r.Context(), roomWait)
+	defer cancel()
+	room, err := in.AwaitRoom(ctx, memory.Reads, min(recordTimes*size, e.Runtime.Memory().Share()))
+	if err != nil {
+		return fault.NotAvailable("busy").Because(err)
+	}
+	defer room.Release()
+	run, err := in.GetRun(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	record, err := run.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	more, err := json.Marshal(ownedOf(run))
+	if err != nil {
+		return err
+	}
+	// Both are objects that are not empty.
+	writeBody(w, http.StatusOK, fmt.Appendf(nil, "%s,%s", record[:len(record)-1], more[1:]))
+	return nil
+}
+
+// cancel marks a run for cancelling. One that has ended stays as it is.
+func (e *Engine) cancel(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodPost {
+		return noRoute(r)
+	}
+	in, id := e.Runtime.In(claims(r).Scope), r.URL.Query().Get("run")
+	if _, _, err := in.FindRun(r.Context(), id); err != nil {
+		return err
+	}
+	active, err := in.CancelRun(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusAccepted, map[string]any{"runId": id, "cancelled": active})
+	return nil
+}
