@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/model"
 	"svc.dev/svc/stream"
 )
@@ -159,7 +160,7 @@ func (r Record) Public() bool { return r.Session == "" }
 
 func (r Record) time() string { return formatTime(r.At) }
 
-func formatTime(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+func formatTime(ms int64) string { return iso.Format(time.UnixMilli(ms)) }
 
 // The ids of messages that follow from what they are about.
 

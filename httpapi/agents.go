@@ -10,6 +10,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/stream"
 )
 
@@ -231,8 +232,6 @@ type listedSubmission struct {
 	Reason       string             `json:"reason,omitempty"`
 }
 
-const isoTime = "2006-01-02T15:04:05.000Z"
-
 func (in *instance) submissions(w http.ResponseWriter, r *http.Request) {
 	found, err := in.scoped().Submissions(r.Context(), in.stream.Name, in.stream.ID)
 	if err != nil {
@@ -241,7 +240,7 @@ func (in *instance) submissions(w http.ResponseWriter, r *http.Request) {
 	}
 	list := make([]listedSubmission, len(found))
 	for i, s := range found {
-		list[i] = listedSubmission{s.ID, s.Kind, s.Preview, s.AdmittedAt.UTC().Format(isoTime), s.State, s.Reason}
+		list[i] = listedSubmission{s.ID, s.Kind, s.Preview, iso.Format(s.AdmittedAt), s.State, s.Reason}
 	}
 	body, err := stream.Encode(map[string]any{"submissions": list})
 	if err != nil {

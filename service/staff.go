@@ -6,6 +6,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/gateway"
 )
 
@@ -46,7 +47,7 @@ func (s *server) health(ctx context.Context) gateway.Health {
 	defer cancel()
 	r, build := s.readiness(ctx), ThisBuild()
 	h := gateway.Health{
-		Ready: r.Ready, State: r.State, Checks: []gateway.HealthCheck{}, StartedAt: s.started.UTC(),
+		Ready: r.Ready, State: r.State, Checks: []gateway.HealthCheck{}, StartedAt: iso.Time(s.started),
 		Build:    gateway.HealthBuild{Version: build.Version, Revision: build.Revision, Go: build.Go},
 		Database: gateway.HealthDatabase{Tables: []gateway.HealthRoom{}},
 	}

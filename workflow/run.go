@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/stream"
 )
 
@@ -112,28 +113,8 @@ func (e *Error) public() *publicError {
 	return &publicError{Name: e.Name, Message: e.Message}
 }
 
-// Time prints as the wire prints times: UTC, milliseconds, Z.
-type Time time.Time
-
-const timeFormat = "2006-01-02T15:04:05.000Z"
-
-func (t Time) String() string { return time.Time(t).UTC().Format(timeFormat) }
-
-// MarshalJSON prints the time as a JSON string.
-func (t Time) MarshalJSON() ([]byte, error) {
-	return append(time.Time(t).UTC().AppendFormat([]byte{'"'}, timeFormat), '"'), nil
-}
-
-// UnmarshalJSON reads what MarshalJSON prints.
-func (t *Time) UnmarshalJSON(data []byte) error {
-	var s string
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
-	}
-	parsed, err := time.Parse(time.RFC3339Nano, s)
-	*t = Time(parsed)
-	return err
-}
+// Time prints as the wire prints times.
+type Time = iso.Time
 
 func orNull(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"svc.dev/svc/iso"
 )
 
 // object writes one JSON object in the form of RFC 8785: no space, the shortest escapes, and keys in order, which is the
@@ -32,7 +34,7 @@ func (o *object) number(k string, n int64) {
 
 func (o *object) bytes(k string, v []byte) { o.text(k, hex.EncodeToString(v)) }
 
-func (o *object) time(k string, t time.Time) { o.text(k, t.UTC().Format("2006-01-02T15:04:05.000Z")) }
+func (o *object) time(k string, t time.Time) { o.text(k, iso.Format(t)) }
 
 func (o *object) raw(k string, v []byte) {
 	o.key(k)

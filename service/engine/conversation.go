@@ -9,6 +9,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 )
 
 // conversations are those of an agent, last used first.
@@ -23,13 +24,13 @@ func (e *Engine) conversations(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	type conversation struct {
-		Agent  string    `json:"agent"`
-		ID     string    `json:"id"`
-		UsedAt time.Time `json:"usedAt"`
+		Agent  string   `json:"agent"`
+		ID     string   `json:"id"`
+		UsedAt iso.Time `json:"usedAt"`
 	}
 	items := []conversation{}
 	for _, c := range found.Conversations {
-		items = append(items, conversation{c.Agent, c.ID, c.UsedAt.UTC()})
+		items = append(items, conversation{c.Agent, c.ID, iso.Time(c.UsedAt)})
 	}
 	answer := page{Items: items}
 	if found.More {

@@ -4,22 +4,22 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 )
 
 // accountRecord is a person's own account, with what an editor needs.
 type accountRecord struct {
 	accountView
-	Version   int64     `json:"version"`
-	CreatedAt time.Time `json:"createdAt"`
+	Version   int64    `json:"version"`
+	CreatedAt iso.Time `json:"createdAt"`
 }
 
 func (x *exchange) writeAccount(p account.Account) error {
 	x.out.Header().Set("ETag", etag(p.Version))
-	return x.json(http.StatusOK, accountRecord{viewAccount(p), p.Version, p.CreatedAt.UTC()})
+	return x.json(http.StatusOK, accountRecord{viewAccount(p), p.Version, iso.Time(p.CreatedAt)})
 }
 
 func (x *exchange) getAccount() error { return x.writeAccount(x.who.Account) }
@@ -66,7 +66,7 @@ func (x *exchange) deleteAccount() error {
 		return err
 	}
 	x.clearSession()
-	return x.json(http.StatusAccepted, map[string]any{"status": "deleting", "eraseAt": eraseAt.UTC()})
+	return x.json(http.StatusAccepted, map[string]any{"status": "deleting", "eraseAt": iso.Time(eraseAt)})
 }
 
 func (x *exchange) changeEmail() error {
@@ -90,12 +90,12 @@ type list[T any] struct {
 
 // identityView is a way in that another service vouches for.
 type identityView struct {
-	ID       string    `json:"id"`
-	Provider string    `json:"provider"`
-	Issuer   string    `json:"issuer"`
-	Login    string    `json:"login"`
-	Status   string    `json:"status"`
-	LinkedAt time.Time `json:"linkedAt"`
+	ID       string   `json:"id"`
+	Provider string   `json:"provider"`
+	Issuer   string   `json:"issuer"`
+	Login    string   `json:"login"`
+	Status   string   `json:"status"`
+	LinkedAt iso.Time `json:"linkedAt"`
 }
 
 func (x *exchange) listIdentities() error {
@@ -109,7 +109,7 @@ func (x *exchange) listIdentities() error {
 func viewIdentities(all []account.Identity) list[identityView] {
 	items := make([]identityView, 0, len(all))
 	for _, i := range all {
-		items = append(items, identityView{i.ID, i.Provider, i.Issuer, i.Login, i.Status, i.LinkedAt.UTC()})
+		items = append(items, identityView{i.ID, i.Provider, i.Issuer, i.Login, i.Status, iso.Time(i.LinkedAt)})
 	}
 	return list[identityView]{Items: items}
 }
@@ -123,13 +123,13 @@ func (x *exchange) unlink() error {
 
 // deviceView is one place where a person is signed in.
 type deviceView struct {
-	ID         string    `json:"id"`
-	CreatedAt  time.Time `json:"createdAt"`
-	LastSeenAt time.Time `json:"lastSeenAt"`
-	IP         string    `json:"ip"`
-	UserAgent  string    `json:"userAgent"`
-	Surface    string    `json:"surface"`
-	Current    bool      `json:"current"`
+	ID         string   `json:"id"`
+	CreatedAt  iso.Time `json:"createdAt"`
+	LastSeenAt iso.Time `json:"lastSeenAt"`
+	IP         string   `json:"ip"`
+	UserAgent  string   `json:"userAgent"`
+	Surface    string   `json:"surface"`
+	Current    bool     `json:"current"`
 }
 
 func (x *exchange) listSessions() error {
@@ -139,7 +139,7 @@ func (x *exchange) listSessions() error {
 	}
 	items := make([]deviceView, 0, len(all))
 	for _, s := range all {
-		items = append(items, deviceView{s.ID, s.CreatedAt.UTC(), s.LastSeenAt.UTC(), s.IP, s.UserAgent, s.Surface, s.ID == x.who.Session.ID})
+		items = append(items, deviceView{s.ID, iso.Time(s.CreatedAt), iso.Time(s.LastSeenAt), s.IP, s.UserAgent, s.Surface, s.ID == x.who.Session.ID})
 	}
 	return x.json(http.StatusOK, list[deviceView]{Items: items})
 }

@@ -2,29 +2,29 @@ package gateway
 
 import (
 	"net/http"
-	"time"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/workspace"
 )
 
 // workspaceView is a workspace as one of its people sees it.
 type workspaceView struct {
-	ID        string    `json:"id"`
-	Business  string    `json:"business"`
-	Name      string    `json:"name"`
-	Scope     string    `json:"scope"`
-	Archived  bool      `json:"archived"`
-	Suspended bool      `json:"suspended"`
-	Role      string    `json:"role"`
-	CreatedAt time.Time `json:"createdAt"`
-	UpdatedAt time.Time `json:"updatedAt"`
-	Version   int64     `json:"version"`
+	ID        string   `json:"id"`
+	Business  string   `json:"business"`
+	Name      string   `json:"name"`
+	Scope     string   `json:"scope"`
+	Archived  bool     `json:"archived"`
+	Suspended bool     `json:"suspended"`
+	Role      string   `json:"role"`
+	CreatedAt iso.Time `json:"createdAt"`
+	UpdatedAt iso.Time `json:"updatedAt"`
+	Version   int64    `json:"version"`
 }
 
 func viewMembership(m workspace.Membership) workspaceView {
 	return workspaceView{
-		m.ID, m.Business, m.Name, m.Scope, m.Archived, m.Suspended, m.Role, m.CreatedAt.UTC(), m.UpdatedAt.UTC(), m.Version,
+		m.ID, m.Business, m.Name, m.Scope, m.Archived, m.Suspended, m.Role, iso.Time(m.CreatedAt), iso.Time(m.UpdatedAt), m.Version,
 	}
 }
 
@@ -172,7 +172,7 @@ func (x *exchange) deleteWorkspace() error {
 	if err != nil {
 		return err
 	}
-	return x.json(http.StatusAccepted, map[string]any{"status": "deleting", "eraseAt": at.UTC()})
+	return x.json(http.StatusAccepted, map[string]any{"status": "deleting", "eraseAt": iso.Time(at)})
 }
 
 func (x *exchange) restoreWorkspace() error {

@@ -2,23 +2,23 @@ package gateway
 
 import (
 	"net/http"
-	"time"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 )
 
 // caseView is a workspace as the staff see it.
 type caseView struct {
-	ID            string     `json:"id"`
-	Scope         string     `json:"scope"`
-	Business      string     `json:"business"`
-	Name          string     `json:"name"`
-	Owner         ownerView  `json:"owner"`
-	Suspended     bool       `json:"suspended"`
-	SuspendReason string     `json:"suspendReason"`
-	EraseAt       *time.Time `json:"eraseAt"`
-	CreatedAt     time.Time  `json:"createdAt"`
+	ID            string    `json:"id"`
+	Scope         string    `json:"scope"`
+	Business      string    `json:"business"`
+	Name          string    `json:"name"`
+	Owner         ownerView `json:"owner"`
+	Suspended     bool      `json:"suspended"`
+	SuspendReason string    `json:"suspendReason"`
+	EraseAt       *iso.Time `json:"eraseAt"`
+	CreatedAt     iso.Time  `json:"createdAt"`
 }
 
 type ownerView struct {
@@ -30,7 +30,7 @@ func viewCase(c workspace.Case) caseView {
 	at, _ := scope.Parse(c.Scope) // it was made from one
 	return caseView{
 		ID: c.ID, Scope: c.Scope, Business: c.Business, Name: c.Name, Owner: ownerView{c.Owner, at.Username}, Suspended: c.Suspended,
-		SuspendReason: c.Reason, EraseAt: optional(c.EraseAt), CreatedAt: c.CreatedAt.UTC(),
+		SuspendReason: c.Reason, EraseAt: iso.Optional(c.EraseAt), CreatedAt: iso.Time(c.CreatedAt),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 )
 
 // Health is how the service does, as one process of it knows.
@@ -13,7 +14,7 @@ type Health struct {
 	State     string         `json:"state"` // loading, serving, draining or failed
 	Checks    []HealthCheck  `json:"checks"`
 	Build     HealthBuild    `json:"build"`
-	StartedAt time.Time      `json:"startedAt"`
+	StartedAt iso.Time       `json:"startedAt"`
 	Database  HealthDatabase `json:"database"`
 	Streams   int            `json:"streams"` // open here
 	Working   int            `json:"working"` // conversations and runs that are worked on here

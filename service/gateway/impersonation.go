@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/workspace"
@@ -36,7 +37,7 @@ func (x *exchange) startView() error {
 	}
 	x.out.Header().Set("Location", "/api/admin/impersonations/"+i.ID)
 	return x.json(http.StatusCreated, map[string]any{
-		"id": i.ID, "url": x.g.Surfaces.origin(Agents) + viewPath + "?" + url.Values{"ticket": {i.Ticket}}.Encode(), "expiresAt": i.ExpiresAt.UTC(),
+		"id": i.ID, "url": x.g.Surfaces.origin(Agents) + viewPath + "?" + url.Values{"ticket": {i.Ticket}}.Encode(), "expiresAt": iso.Time(i.ExpiresAt),
 	})
 }
 

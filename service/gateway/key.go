@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/strictjson"
@@ -15,26 +16,26 @@ import (
 
 // keyView is an API key without its value.
 type keyView struct {
-	ID         string     `json:"id"`
-	Name       string     `json:"name"`
-	Prefix     string     `json:"prefix"`
-	Last4      string     `json:"last4"`
-	Scopes     []string   `json:"scopes"`
-	CreatedAt  time.Time  `json:"createdAt"`
-	ExpiresAt  *time.Time `json:"expiresAt"`
-	LastUsedAt *time.Time `json:"lastUsedAt"`
-	LastUsedIP *string    `json:"lastUsedIp"`
-	RevokedAt  *time.Time `json:"revokedAt"`
-	Creator    string     `json:"creator"`
-	Workspace  string     `json:"workspace"`
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`
+	Prefix     string    `json:"prefix"`
+	Last4      string    `json:"last4"`
+	Scopes     []string  `json:"scopes"`
+	CreatedAt  iso.Time  `json:"createdAt"`
+	ExpiresAt  *iso.Time `json:"expiresAt"`
+	LastUsedAt *iso.Time `json:"lastUsedAt"`
+	LastUsedIP *string   `json:"lastUsedIp"`
+	RevokedAt  *iso.Time `json:"revokedAt"`
+	Creator    string    `json:"creator"`
+	Workspace  string    `json:"workspace"`
 	// RotatedFrom is the key that this one replaced, or null.
 	RotatedFrom *string `json:"rotatedFrom"`
 }
 
 func viewKey(k account.Key) keyView {
 	v := keyView{
-		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: k.Scopes, CreatedAt: k.CreatedAt.UTC(), Creator: k.Creator, Workspace: k.Workspace,
-		ExpiresAt: optional(k.ExpiresAt), LastUsedAt: optional(k.LastUsedAt), RevokedAt: optional(k.RevokedAt),
+		ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: k.Scopes, CreatedAt: iso.Time(k.CreatedAt), Creator: k.Creator, Workspace: k.Workspace,
+		ExpiresAt: iso.Optional(k.ExpiresAt), LastUsedAt: iso.Optional(k.LastUsedAt), RevokedAt: iso.Optional(k.RevokedAt),
 	}
 	if k.LastUsedIP != "" {
 		v.LastUsedIP = &k.LastUsedIP
@@ -43,15 +44,6 @@ func viewKey(k account.Key) keyView {
 		v.RotatedFrom = &k.RotatedFrom
 	}
 	return v
-}
-
-// optional is a time, or null.
-func optional(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }
 
 // inWorkspace is the place of who acts in the workspace of the path by a session. No key may do what these routes do, so a

@@ -2,8 +2,8 @@ package gateway
 
 import (
 	"net/http"
-	"time"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -29,16 +29,16 @@ type memberView struct {
 	colleagueView
 	Role       string         `json:"role"`
 	Teams      []teamNameView `json:"teams"`
-	LastSeenAt *time.Time     `json:"lastSeenAt"`
-	CreatedAt  time.Time      `json:"createdAt"`
-	UpdatedAt  time.Time      `json:"updatedAt"`
+	LastSeenAt *iso.Time      `json:"lastSeenAt"`
+	CreatedAt  iso.Time       `json:"createdAt"`
+	UpdatedAt  iso.Time       `json:"updatedAt"`
 	Version    int64          `json:"version"`
 }
 
 func viewMember(m workspace.Member) memberView {
 	v := memberView{
-		colleagueView: viewColleague(m.Colleague), Role: m.Role, Teams: []teamNameView{}, LastSeenAt: optional(m.LastSeenAt),
-		CreatedAt: m.CreatedAt.UTC(), UpdatedAt: m.UpdatedAt.UTC(), Version: m.Version,
+		colleagueView: viewColleague(m.Colleague), Role: m.Role, Teams: []teamNameView{}, LastSeenAt: iso.Optional(m.LastSeenAt),
+		CreatedAt: iso.Time(m.CreatedAt), UpdatedAt: iso.Time(m.UpdatedAt), Version: m.Version,
 	}
 	for _, t := range m.Teams {
 		v.Teams = append(v.Teams, teamNameView{t.ID, t.Name})
@@ -123,17 +123,17 @@ type invitationView struct {
 	Email     string        `json:"email"`
 	Role      string        `json:"role"`
 	InvitedBy colleagueView `json:"invitedBy"`
-	ExpiresAt time.Time     `json:"expiresAt"`
-	CreatedAt time.Time     `json:"createdAt"`
-	UpdatedAt time.Time     `json:"updatedAt"`
+	ExpiresAt iso.Time      `json:"expiresAt"`
+	CreatedAt iso.Time      `json:"createdAt"`
+	UpdatedAt iso.Time      `json:"updatedAt"`
 	Version   int64         `json:"version"`
 	AcceptURL string        `json:"acceptUrl,omitempty"` // once, where there is no mail
 }
 
 func viewInvitation(i workspace.Invitation) invitationView {
 	return invitationView{
-		ID: i.ID, Email: i.Email, Role: i.Role, InvitedBy: viewColleague(i.InvitedBy), ExpiresAt: i.ExpiresAt.UTC(), CreatedAt: i.CreatedAt.UTC(),
-		UpdatedAt: i.UpdatedAt.UTC(), Version: i.Version,
+		ID: i.ID, Email: i.Email, Role: i.Role, InvitedBy: viewColleague(i.InvitedBy), ExpiresAt: iso.Time(i.ExpiresAt), CreatedAt: iso.Time(i.CreatedAt),
+		UpdatedAt: iso.Time(i.UpdatedAt), Version: i.Version,
 	}
 }
 

@@ -2,8 +2,8 @@ package gateway
 
 import (
 	"net/http"
-	"time"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 )
@@ -11,20 +11,20 @@ import (
 // personView is somebody as the staff see them.
 type personView struct {
 	accountView
-	ServiceRole   string     `json:"serviceRole"`
-	Suspended     bool       `json:"suspended"`
-	SuspendReason string     `json:"suspendReason"`
-	EraseAt       *time.Time `json:"eraseAt"`
-	LastSeenAt    *time.Time `json:"lastSeenAt"`
-	Sessions      int64      `json:"sessions"`
-	Version       int64      `json:"version"`
-	CreatedAt     time.Time  `json:"createdAt"`
+	ServiceRole   string    `json:"serviceRole"`
+	Suspended     bool      `json:"suspended"`
+	SuspendReason string    `json:"suspendReason"`
+	EraseAt       *iso.Time `json:"eraseAt"`
+	LastSeenAt    *iso.Time `json:"lastSeenAt"`
+	Sessions      int64     `json:"sessions"`
+	Version       int64     `json:"version"`
+	CreatedAt     iso.Time  `json:"createdAt"`
 }
 
 func viewPerson(p account.Person) personView {
 	return personView{
-		accountView: viewAccount(p.Account), ServiceRole: p.Role, Suspended: p.Suspended, SuspendReason: p.Reason, EraseAt: optional(p.EraseAt),
-		LastSeenAt: optional(p.LastSeenAt), Sessions: p.Sessions, Version: p.Version, CreatedAt: p.CreatedAt.UTC(),
+		accountView: viewAccount(p.Account), ServiceRole: p.Role, Suspended: p.Suspended, SuspendReason: p.Reason, EraseAt: iso.Optional(p.EraseAt),
+		LastSeenAt: iso.Optional(p.LastSeenAt), Sessions: p.Sessions, Version: p.Version, CreatedAt: iso.Time(p.CreatedAt),
 	}
 }
 
@@ -151,6 +151,6 @@ func (x *exchange) listProviders() error {
 		return err
 	}
 	view := viewProvider(p)
-	view["appName"], view["owner"], view["configuredAt"], view["outcome"] = p.AppName, p.Owner, optional(p.ConfiguredAt), p.Attempt.Outcome
+	view["appName"], view["owner"], view["configuredAt"], view["outcome"] = p.AppName, p.Owner, iso.Optional(p.ConfiguredAt), p.Attempt.Outcome
 	return x.json(http.StatusOK, map[string]any{"items": []any{view}})
 }

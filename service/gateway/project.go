@@ -2,8 +2,8 @@ package gateway
 
 import (
 	"net/http"
-	"time"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/workspace"
 )
@@ -18,21 +18,21 @@ type projectView struct {
 	Pulled      *checkoutView   `json:"pulled,omitempty"`
 	Bytes       int64           `json:"bytes"`
 	FileCount   int64           `json:"fileCount"`
-	CreatedAt   time.Time       `json:"createdAt"`
-	UpdatedAt   time.Time       `json:"updatedAt"`
+	CreatedAt   iso.Time        `json:"createdAt"`
+	UpdatedAt   iso.Time        `json:"updatedAt"`
 	Version     int64           `json:"version"`
 }
 
 func viewProject(p project.Project) projectView {
 	v := projectView{
 		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Bytes: p.Bytes, FileCount: p.FileCount,
-		CreatedAt: p.CreatedAt.UTC(), UpdatedAt: p.UpdatedAt.UTC(), Version: p.Version,
+		CreatedAt: iso.Time(p.CreatedAt), UpdatedAt: iso.Time(p.UpdatedAt), Version: p.Version,
 	}
 	if r := p.Repository; r != nil {
 		v.Repository = &repositoryView{r.Provider, r.Owner, r.Name, r.Branch, r.InstallationID}
 	}
 	if c := p.Pulled; c != nil {
-		v.Pulled = &checkoutView{c.Commit, c.Conflicts, c.At.UTC()}
+		v.Pulled = &checkoutView{c.Commit, c.Conflicts, iso.Time(c.At)}
 	}
 	return v
 }

@@ -3,9 +3,9 @@ package gateway
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/workspace"
@@ -21,7 +21,7 @@ type fileView struct {
 type fileFacts struct {
 	Bytes     int64     `json:"bytes"`
 	ETag      string    `json:"etag"`
-	UpdatedAt time.Time `json:"updatedAt"`
+	UpdatedAt iso.Time  `json:"updatedAt"`
 	UpdatedBy actorView `json:"updatedBy"`
 }
 
@@ -35,7 +35,7 @@ type actorView struct {
 func viewFile(f project.File) fileView {
 	v := fileView{Path: f.Path, Kind: f.Kind}
 	if f.Kind == project.KindFile {
-		v.fileFacts = &fileFacts{f.Bytes, f.ETag, f.UpdatedAt.UTC(), viewActor(f.UpdatedBy)}
+		v.fileFacts = &fileFacts{f.Bytes, f.ETag, iso.Time(f.UpdatedAt), viewActor(f.UpdatedBy)}
 	}
 	return v
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/workspace"
@@ -21,9 +22,9 @@ type repositoryView struct {
 
 // checkoutView is how far a project has followed its repository.
 type checkoutView struct {
-	Commit    string    `json:"commit"`
-	Conflicts int       `json:"conflicts"`
-	At        time.Time `json:"at"`
+	Commit    string   `json:"commit"`
+	Conflicts int      `json:"conflicts"`
+	At        iso.Time `json:"at"`
 }
 
 // Bounds of what is fetched at one time, of one workspace and in this process: each is a program of its own.

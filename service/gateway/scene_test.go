@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -179,7 +180,26 @@ func (s *scene) do(t testing.TB, c call) reply {
 	}
 	got := reply{answer, string(text)}
 	s.hold(t, got)
+	got.tellsTime(t)
 	return got
+}
+
+var (
+	someTime = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[^"]*"`)
+	oneTime  = regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"$`)
+)
+
+// tellsTime fails if a time is written in another form than all others.
+func (r reply) tellsTime(t testing.TB) {
+	t.Helper()
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/") || strings.Contains(r.Request.URL.Path, "/files/") {
+		return
+	}
+	for _, text := range someTime.FindAllString(r.body, -1) {
+		if !oneTime.MatchString(text) {
+			t.Errorf("%s %s has the time %s", r.Request.Method, r.Request.URL.Path, text)
+		}
+	}
 }
 
 // wants fails unless the answer has the status and, if it is an error, the type.

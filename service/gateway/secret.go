@@ -3,9 +3,9 @@ package gateway
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 )
@@ -15,16 +15,16 @@ const maxSecretBody = 6*secret.MaxBytes + 1<<10
 
 // secretView is a secret without its value.
 type secretView struct {
-	Name       string     `json:"name"`
-	Version    int64      `json:"version"`
-	Bytes      int        `json:"bytes"`
-	UpdatedAt  time.Time  `json:"updatedAt"`
-	UpdatedBy  string     `json:"updatedBy"`
-	LastUsedAt *time.Time `json:"lastUsedAt"`
+	Name       string    `json:"name"`
+	Version    int64     `json:"version"`
+	Bytes      int       `json:"bytes"`
+	UpdatedAt  iso.Time  `json:"updatedAt"`
+	UpdatedBy  string    `json:"updatedBy"`
+	LastUsedAt *iso.Time `json:"lastUsedAt"`
 }
 
 func viewSecret(e secret.Entry) secretView {
-	return secretView{e.Name, e.Version, e.Bytes, e.UpdatedAt.UTC(), e.UpdatedBy, optional(e.LastUsedAt)}
+	return secretView{e.Name, e.Version, e.Bytes, iso.Time(e.UpdatedAt), e.UpdatedBy, iso.Optional(e.LastUsedAt)}
 }
 
 // manager is who may do that in the workspace of the path.

@@ -2,8 +2,8 @@ package gateway
 
 import (
 	"net/http"
-	"time"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 )
 
@@ -30,14 +30,14 @@ func viewAccount(p account.Account) accountView {
 
 // sessionView is a session as its own person sees it.
 type sessionView struct {
-	ID        string    `json:"id"`
-	CreatedAt time.Time `json:"createdAt"`
-	ExpiresAt time.Time `json:"expiresAt"`
-	AuthTime  time.Time `json:"authTime"`
+	ID        string   `json:"id"`
+	CreatedAt iso.Time `json:"createdAt"`
+	ExpiresAt iso.Time `json:"expiresAt"`
+	AuthTime  iso.Time `json:"authTime"`
 }
 
 func viewSession(s account.Session) sessionView {
-	return sessionView{ID: s.ID, CreatedAt: s.CreatedAt.UTC(), ExpiresAt: s.ExpiresAt.UTC(), AuthTime: s.AuthTime.UTC()}
+	return sessionView{ID: s.ID, CreatedAt: iso.Time(s.CreatedAt), ExpiresAt: iso.Time(s.ExpiresAt), AuthTime: iso.Time(s.AuthTime)}
 }
 
 // membershipView is a workspace in the list of a person.

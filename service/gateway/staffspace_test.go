@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/audit"
@@ -21,7 +22,7 @@ const verificationInput = `{"account":"a","accountId":"b","actor":"c","scope":"d
 // health is what a process says of itself.
 func (s *scene) health(context.Context) gateway.Health {
 	return gateway.Health{
-		Ready: true, State: "serving", Checks: []gateway.HealthCheck{{Name: "database", OK: true}}, StartedAt: s.Clock.Now().UTC(),
+		Ready: true, State: "serving", Checks: []gateway.HealthCheck{{Name: "database", OK: true}}, StartedAt: iso.Time(s.Clock.Now()),
 		Database: gateway.HealthDatabase{Kind: string(s.DB.Dialect()), Bytes: 1, Tables: []gateway.HealthRoom{{Room: "audit", Database: 1, Binary: 1}}},
 	}
 }

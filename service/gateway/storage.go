@@ -2,8 +2,8 @@ package gateway
 
 import (
 	"net/http"
-	"time"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/workspace"
 )
@@ -16,7 +16,7 @@ type storageView struct {
 	SoftLimitPercent int       `json:"softLimitPercent"`
 	State            string    `json:"state"`
 	ByKind           kindsView `json:"byKind"`
-	MeasuredAt       time.Time `json:"measuredAt"`
+	MeasuredAt       iso.Time  `json:"measuredAt"`
 }
 
 // kindsView is the bytes of each kind.
@@ -29,7 +29,7 @@ type kindsView struct {
 
 func viewStorage(s project.Storage) storageView {
 	return storageView{
-		s.LimitBytes, s.UsedBytes, s.ReservedBytes, s.SoftLimitPercent, s.State, kindsView(s.ByKind), s.MeasuredAt.UTC(),
+		s.LimitBytes, s.UsedBytes, s.ReservedBytes, s.SoftLimitPercent, s.State, kindsView(s.ByKind), iso.Time(s.MeasuredAt),
 	}
 }
 

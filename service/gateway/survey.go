@@ -1,8 +1,7 @@
 package gateway
 
 import (
-	"time"
-
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/scope"
@@ -18,16 +17,16 @@ func surveyed(path string) func(*exchange) error {
 
 // projectOfAll is a project among those of all workspaces.
 type projectOfAll struct {
-	ID        string    `json:"id"`
-	Scope     string    `json:"scope"`
-	Slug      string    `json:"slug"`
-	Name      string    `json:"name"`
-	Connected bool      `json:"connected"` // it follows a repository
-	Bytes     int64     `json:"bytes"`
-	FileCount int64     `json:"fileCount"`
-	Version   int64     `json:"version"`
-	CreatedAt time.Time `json:"createdAt"`
-	UpdatedAt time.Time `json:"updatedAt"`
+	ID        string   `json:"id"`
+	Scope     string   `json:"scope"`
+	Slug      string   `json:"slug"`
+	Name      string   `json:"name"`
+	Connected bool     `json:"connected"` // it follows a repository
+	Bytes     int64    `json:"bytes"`
+	FileCount int64    `json:"fileCount"`
+	Version   int64    `json:"version"`
+	CreatedAt iso.Time `json:"createdAt"`
+	UpdatedAt iso.Time `json:"updatedAt"`
 }
 
 func (x *exchange) listAllProjects() error {
@@ -42,7 +41,7 @@ func (x *exchange) listAllProjects() error {
 	answer := list[projectOfAll]{Items: make([]projectOfAll, 0, len(found.Items)), Next: found.Next}
 	for _, p := range found.Items {
 		answer.Items = append(answer.Items, projectOfAll{
-			p.ID, p.Scope, p.Slug, p.Name, p.Repository != nil, p.Bytes, p.FileCount, p.Version, p.CreatedAt.UTC(), p.UpdatedAt.UTC(),
+			p.ID, p.Scope, p.Slug, p.Name, p.Repository != nil, p.Bytes, p.FileCount, p.Version, iso.Time(p.CreatedAt), iso.Time(p.UpdatedAt),
 		})
 	}
 	return x.list(answer)
@@ -59,12 +58,12 @@ func (x *exchange) projectsOfAll() (project.Query, error) {
 
 // storageOfAll is what one of all workspaces stores.
 type storageOfAll struct {
-	Scope         string    `json:"scope"`
-	LimitBytes    int64     `json:"limitBytes"`
-	UsedBytes     int64     `json:"usedBytes"`
-	ReservedBytes int64     `json:"reservedBytes"`
-	State         string    `json:"state"`
-	MeasuredAt    time.Time `json:"measuredAt"`
+	Scope         string   `json:"scope"`
+	LimitBytes    int64    `json:"limitBytes"`
+	UsedBytes     int64    `json:"usedBytes"`
+	ReservedBytes int64    `json:"reservedBytes"`
+	State         string   `json:"state"`
+	MeasuredAt    iso.Time `json:"measuredAt"`
 }
 
 func (x *exchange) listAllStorage() error {
@@ -78,7 +77,7 @@ func (x *exchange) listAllStorage() error {
 	}
 	answer := list[storageOfAll]{Items: make([]storageOfAll, 0, len(found.Items)), Next: found.Next}
 	for _, s := range found.Items {
-		answer.Items = append(answer.Items, storageOfAll{s.Scope, s.LimitBytes, s.UsedBytes, s.ReservedBytes, s.State, s.MeasuredAt.UTC()})
+		answer.Items = append(answer.Items, storageOfAll{s.Scope, s.LimitBytes, s.UsedBytes, s.ReservedBytes, s.State, iso.Time(s.MeasuredAt)})
 	}
 	return x.list(answer)
 }

@@ -2,8 +2,8 @@ package gateway
 
 import (
 	"net/http"
-	"time"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -13,8 +13,8 @@ type teamView struct {
 	Name      string            `json:"name"`
 	Members   []colleagueView   `json:"members"`
 	Projects  []teamProjectView `json:"projects"`
-	CreatedAt time.Time         `json:"createdAt"`
-	UpdatedAt time.Time         `json:"updatedAt"`
+	CreatedAt iso.Time          `json:"createdAt"`
+	UpdatedAt iso.Time          `json:"updatedAt"`
 	Version   int64             `json:"version"`
 }
 
@@ -24,7 +24,7 @@ type teamProjectView struct {
 }
 
 func viewTeam(t workspace.Team) teamView {
-	v := teamView{ID: t.ID, Name: t.Name, Members: []colleagueView{}, Projects: []teamProjectView{}, CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), Version: t.Version}
+	v := teamView{ID: t.ID, Name: t.Name, Members: []colleagueView{}, Projects: []teamProjectView{}, CreatedAt: iso.Time(t.CreatedAt), UpdatedAt: iso.Time(t.UpdatedAt), Version: t.Version}
 	for _, m := range t.Members {
 		v.Members = append(v.Members, viewColleague(m))
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 )
@@ -78,9 +79,9 @@ func (x *exchange) report(c scope.Claims, actorID string) error {
 			Authority string `json:"authority"`
 		} `json:"accepted"`
 		Result struct {
-			FilesRead int       `json:"filesRead"`
-			Mutated   bool      `json:"mutated"`
-			CheckedAt time.Time `json:"checkedAt"`
+			FilesRead int      `json:"filesRead"`
+			Mutated   bool     `json:"mutated"`
+			CheckedAt iso.Time `json:"checkedAt"`
 		} `json:"result"`
 	}
 	if err := x.ask(c, verificationPath, &answer); err != nil {

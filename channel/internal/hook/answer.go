@@ -8,6 +8,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 )
 
 // statuses is the table from a fault's type to its status. A type that is not in it is a 500 under its own name.
@@ -65,7 +66,7 @@ func accepted(w http.ResponseWriter, p svc.Prompted) {
 		status = http.StatusOK
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
-	answer(w, status, receipt{p.SubmissionID, p.AdmittedAt.UTC().Format("2006-01-02T15:04:05.000Z")})
+	answer(w, status, receipt{p.SubmissionID, iso.Format(p.AdmittedAt)})
 }
 
 type receipt struct {
