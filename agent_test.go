@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
+	"svc.dev/svc/sqlstore"
 	"svc.dev/svc/stream"
 )
 
@@ -455,4 +457,43 @@ func TestHistoryInTheMiddleOfAReplyShowsEveryMessageOnce(t *testing.T) {
 	}
 	expect(t, "prompts", strings.Count(history, `"role":"user"`), 1)
 	expect(t, "replies", strings.Count(history, `"role":"assistant"`), 1)
+}
+
+// putting counts the blobs that are kept.
+type putting struct {
+	*sqlstore.Store
+	puts atomic.Int32
+}
+
+func (p *putting) Put(ctx context.Context, scope string, r io.Reader) (svc.Blob, error) {
+	p.puts.Add(1)
+	return p.Store.Put(ctx, scope, r)
+}
+
+// TestAKeyThatWasSeenBeforeKeepsNoAttachment sends a key again, with the same image and with another.
+func TestAKeyThatWasSeenBeforeKeepsNoAttachment(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		var kept *putting
+		declare, config := talking(scripted.New(scripted.Turn{scripted.Say("fine")}))
+		n := start(t, address, declare, config, func(c *svc.Config) {
+			kept = &putting{Store: c.Store.(*sqlstore.Store)}
+			c.Store = kept
+		})
+		send := func(key, data string) (svc.Prompted, error) {
+			m := conversation.Message{Kind: "user", Body: "x", Attachments: []conversation.Attachment{{MimeType: "image/png", Data: []byte(data)}}}
+			return n.Prompt(t.Context(), "a", "1", svc.Prompt{Message: m, Key: key, Body: []byte(data)})
+		}
+		first, err := send("k", "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := send("k", "one")
+		if err != nil || !again.Replayed || again.SubmissionID != first.SubmissionID || again.Offset != first.Offset {
+			t.Errorf("again: %+v, first %+v, %v", again, first, err)
+		}
+		if _, err := send("k", "another"); !fault.Is(err, fault.IdempotencyConflict) {
+			t.Errorf("another: %v", err)
+		}
+		expect(t, "kept", kept.puts.Load(), 1)
+	})
 }

@@ -57,6 +57,11 @@ func (s Scoped) deliver(ctx context.Context, agent, id string, p Prompt, kind Su
 	if found == nil {
 		return Prompted{}, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", agent), "Check the name.")
 	}
+	key := p.key(kind, agent, id)
+	// What would be refused or answered again must not leave bytes behind that nobody counts.
+	if receipt, err := s.recall(ctx, key, p.Message, s.AgentStream(agent, id)); !errors.Is(err, ErrNotFound) {
+		return prompted(receipt), admissionFault(err)
+	}
 	submission := newUUID()
 	input, attachments, err := s.keep(ctx, p.Message, kind, submission)
 	if err != nil {
@@ -69,11 +74,24 @@ func (s Scoped) deliver(ctx context.Context, agent, id string, p Prompt, kind Su
 	}
 	receipt, err := s.rt.admit(ctx, Admission{
 		Stream: s.AgentStream(agent, id), Submission: submission, Kind: kind, Input: input, Opening: opening,
-		Key: p.key(kind, agent, id), Blobs: attachments,
+		Key: key, Blobs: attachments,
 	}, func(l Lease) { s.rt.states.prime(l, created) })
-	return Prompted{
-		SubmissionID: receipt.Submission, Offset: receipt.Offset, AdmittedAt: receipt.AdmittedAt, Replayed: receipt.Replayed,
-	}, err
+	return prompted(receipt), err
+}
+
+func prompted(r Receipt) Prompted {
+	return Prompted{SubmissionID: r.Submission, Offset: r.Offset, AdmittedAt: r.AdmittedAt, Replayed: r.Replayed}
+}
+
+// recall is the receipt of a key that was seen before, for a message with attachments: they are kept before it is admitted.
+// Without either it is ErrNotFound.
+func (s Scoped) recall(ctx context.Context, key *Key, m conversation.Message, of Stream) (Receipt, error) {
+	if key == nil || len(m.Attachments) == 0 {
+		return Receipt{}, ErrNotFound
+	}
+	ctx, cancel := s.rt.within(ctx)
+	defer cancel()
+	return s.rt.store.Admit(ctx, Admission{Stream: of, Key: key, Replay: true})
 }
 
 // AgentStream is the address of an instance's stream.
