@@ -75,9 +75,9 @@ async function useAKey(visitor) {
   // No key may manage keys; that it is told so shows that it is known.
   await answered(visitor, key, 403, "forbidden");
   await visitor.follow("I have copied it");
-  await visitor.look("keys", { at: "/account/keys", see: ["ci", "runs:read", "svck_" + key.slice(5, 17) + "_…" + key.slice(-4)], miss: [key] });
+  await visitor.look("keys", { at: "/account/keys?workspace=bob%2Fpersonal", see: ["ci", "runs:read", "svck_" + key.slice(5, 17) + "_…" + key.slice(-4)], miss: [key] });
   await visitor.unfold("Revoke…", "ci");
-  await visitor.look("key-revoking", { at: "/account/keys", see: ["Programs that use ci stop working at once."] });
+  await visitor.look("key-revoking", { at: "/account/keys?workspace=bob%2Fpersonal", see: ["Programs that use ci stop working at once."] });
   await visitor.press("Revoke ci");
   await visitor.see("key-revoked", { at: "/account/keys?notice=key_revoked", see: ["The key is revoked. It stopped working."] });
   await answered(visitor, key, 401, "invalid_api_key");
