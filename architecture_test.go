@@ -40,7 +40,7 @@ var rooms = map[string][]string{
 	"internal/outage":    {"internal/child"},
 	"internal/contract":  {"", "conversation", "model", "fault"},
 	"internal/outside":   {"*"},
-	"internal/flood":     {},
+	"internal/flood":     {"internal/sqldb"},
 	"internal/browser":   {"*"},
 	"api":                {},
 	"service/scope":      {"fault"},

@@ -80,6 +80,10 @@ func (a *api) readBody(w http.ResponseWriter, r *http.Request, scope string, mos
 		return nil, tooLarge(most)
 	}
 	room, err := a.rt.In(scope).Room(memory.Bodies, 0)
+	if err == nil {
+		// What would not fit now is not read first: that costs everybody.
+		err = room.Fits(bodyTimes * r.ContentLength)
+	}
 	if err != nil {
 		return nil, noRoom(err, most)
 	}

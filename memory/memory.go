@@ -159,6 +159,15 @@ func (g *Grant) Grow(n int64) error {
 	return b.refuse(g.use, ErrFull)
 }
 
+// Fits says whether the grant could hold so much more at this moment, and takes nothing.
+func (g *Grant) Fits(n int64) error {
+	if err := g.Grow(n); err != nil {
+		return err
+	}
+	g.Resize(g.Size() - max(0, n))
+	return nil
+}
+
 // letGo asks for kept bytes, and reports whether anybody could be asked.
 func (b *Budget) letGo(n int64) bool {
 	b.mu.Lock()

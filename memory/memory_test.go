@@ -30,6 +30,9 @@ func TestAHolderHasAQuarterAtMost(t *testing.T) {
 	if err := g.Grow(41); !errors.Is(err, memory.ErrTooLarge) {
 		t.Errorf("more than a share: %v", err)
 	}
+	if err := g.Fits(40); err != nil || g.Size() != 60 {
+		t.Errorf("what is left: %v, %d held", err, g.Size())
+	}
 	if _, err := b.Try("ada", memory.Bodies, 41); !errors.Is(err, memory.ErrFull) {
 		t.Errorf("a second grant beyond the share: %v", err)
 	}

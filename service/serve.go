@@ -106,7 +106,7 @@ func newServer(c Config, log *slog.Logger, folder *sqldb.Folder, caller Caller) 
 }
 
 // heapRoom is what the heap holds beside what is counted.
-const heapRoom = 32 << 20
+const heapRoom = 16 << 20
 
 // limitHeap lets the collector work harder near a limit that was asked for. One that the environment gives is left alone.
 func limitHeap(limit int64) {

@@ -29,7 +29,7 @@ func (t *tally) add(what string) {
 	t.all[what]++
 }
 
-// crowd lets so many do something again and again until the attack is over.
+// crowd lets so many do something again and again until the attack is over, as fast as is no attack on the processor alone.
 func (o order) crowd(n int, do func(t *tally, who int, until time.Time)) seen {
 	t, until := newTally(), time.Now().Add(o.For)
 	var all sync.WaitGroup
@@ -37,7 +37,7 @@ func (o order) crowd(n int, do func(t *tally, who int, until time.Time)) seen {
 		all.Go(func() {
 			for time.Now().Before(until) {
 				do(t, who, until)
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(500 * time.Millisecond)
 			}
 		})
 	}
@@ -118,9 +118,6 @@ func slowBodies(o order) seen {
 		}
 		defer conn.Close()
 		path := fmt.Sprintf("%s/agents/central/slow%d", p.base(), who)
-		if who%3 == 2 {
-			path = p.base() + "/workflows/workspace-verification"
-		}
 		if _, err := io.WriteString(conn, head("POST", path, o.Agents, p.Cookie)+"Content-Length: 8000000\r\n\r\n"); err != nil {
 			t.add("closed")
 			return

@@ -52,8 +52,10 @@ func each(n, parallel int, do func(n int) error) error {
 
 // TestManyConversationsTakeNoMoreThanThereIs has conversations that are idle, others with large prompts that run, and prompts
 // that wait and are listed, while somebody else goes on working. All that was admitted is answered in the end.
-func TestManyConversationsTakeNoMoreThanThereIs(t *testing.T) {
-	s := start(t, budget, "SVC_LIMIT_RATE=1000000", "SVC_LIMIT_BURST=1000000")
+func TestManyConversationsTakeNoMoreThanThereIs(t *testing.T) { onEach(t, crowdAll) }
+
+func crowdAll(t *testing.T, database string) {
+	s := start(t, database, budget, "SVC_LIMIT_RATE=1000000", "SVC_LIMIT_BURST=1000000")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(count(20, 4))*time.Minute)
 	defer cancel()
 	idle, running, queued := count(270, 18), count(100, 8), count(60, 6)
