@@ -69,7 +69,7 @@ func (p part) serve(ctx context.Context, c Config, log *slog.Logger, caller Call
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	warnOfOthers(log, folder.Path())
-	limitHeap(c.LimitMemory)
+	limitHeap(c)
 	s := newServer(c, log, folder, caller)
 	s.part = p
 	if err := s.bind(ctx); err != nil {
@@ -105,14 +105,19 @@ func newServer(c Config, log *slog.Logger, folder *sqldb.Folder, caller Caller) 
 	return s
 }
 
-// heapRoom is what the heap holds beside what is counted.
-const heapRoom = 16 << 20
+// sqliteOf is the part of the memory that SQLite takes beside the heap: pages, and rows of many megabytes on their way.
+const sqliteOf = 8
 
 // limitHeap lets the collector work harder near a limit that was asked for. One that the environment gives is left alone.
-func limitHeap(limit int64) {
-	if limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(limit + heapRoom)
+func limitHeap(c Config) {
+	limit := c.LimitMemory
+	if limit <= 0 || os.Getenv("GOMEMLIMIT") != "" {
+		return
 	}
+	if !isPostgres(c.Database) {
+		limit -= limit / sqliteOf
+	}
+	debug.SetMemoryLimit(limit)
 }
 
 // bind takes all addresses before anything else is touched, so that a taken one is noticed early.

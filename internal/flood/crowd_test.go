@@ -117,7 +117,7 @@ func crowdAll(t *testing.T, database string) {
 	if answer, told, err := last.ask(ctx, http.MethodPost, last.base()+"/agents/central/queue/abort", ""); err != nil || answer.StatusCode != http.StatusOK {
 		t.Errorf("abort: %v %s %v", answer, told, err)
 	}
-	for last.unsettled(ctx, t) > 0 && ctx.Err() == nil {
+	for last.unsettled(ctx, t) != 0 && ctx.Err() == nil {
 		time.Sleep(100 * time.Millisecond)
 	}
 	done <- seen{"done": 1}
@@ -128,20 +128,34 @@ func crowdAll(t *testing.T, database string) {
 	s.returns(t, goroutines)
 }
 
-// list lists what waits until ctx ends; all of it must be there.
+// list lists what waits until ctx ends; all of it must be there. Where all want to know it may take several attempts.
 func (g *guest) list(ctx context.Context, t *testing.T, least int) {
+	listed, busy := 0, 0
 	for ctx.Err() == nil {
-		if n := g.unsettled(ctx, t); n < least && ctx.Err() == nil {
+		n := g.unsettled(ctx, t)
+		switch {
+		case n < 0:
+			busy++
+		case n < least && ctx.Err() == nil:
 			t.Errorf("%d are listed, want %d", n, least)
 			return
+		default:
+			listed++
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Logf("listed %d times, %d times busy", listed, busy)
+	if listed == 0 {
+		t.Error("they were never listed")
 	}
 }
 
-// unsettled is how much of the conversation "queue" waits or runs.
+// unsettled is how much of the conversation "queue" waits or runs; -1: there was no answer in time.
 func (g *guest) unsettled(ctx context.Context, t *testing.T) int {
 	answer, told, err := g.ask(ctx, http.MethodGet, g.base()+"/agents/central/queue/submissions", "")
+	if err == nil && answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != "" {
+		return -1
+	}
 	if err != nil || answer.StatusCode != http.StatusOK {
 		if ctx.Err() == nil {
 			t.Errorf("list: %v %.200s %v", answer, told, err)
