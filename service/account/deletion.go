@@ -11,6 +11,7 @@ import (
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/throttle"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -33,6 +34,9 @@ func (a *Accounts) Delete(ctx context.Context, who Who, confirm string) (eraseAt
 		}
 		if err := refuseLastOwner(tx, p.ID); err != nil {
 			return err
+		}
+		if wait, err := throttle.Take(tx, a.Now(), "delete-account:"+p.ID, deletionsPerAccount); err != nil || wait > 0 {
+			return cmpErr(err, limited("deletion", wait))
 		}
 		eraseAt = a.Now().Add(a.Hold)
 		return a.bury(ctx, tx, out, p)
@@ -82,8 +86,7 @@ func (a *Accounts) offerReturn(tx *sqldb.Tx, out *letters, p Account, email stri
 	return out.send(tx, email, mail.AccountDeleted{Token: value, Life: life})
 }
 
-// Undelete brings back an account within its hold, and keeps it from being deleted again until a reset. One that staff suspended
-// stays suspended.
+// Undelete brings back an account within its hold. One that staff suspended stays suspended.
 func (a *Accounts) Undelete(ctx context.Context, value string) error {
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
 		_, p, found, err := a.redeem(tx, value, forUndelete)
@@ -94,9 +97,6 @@ func (a *Accounts) Undelete(ctx context.Context, value string) error {
 			return invalidToken()
 		}
 		if err := a.bringBack(tx, p, "deleted_at = NULL"); err != nil {
-			return err
-		}
-		if err := a.hold(tx, p.ID); err != nil {
 			return err
 		}
 		return a.Audit.Append(ctx, tx, audit.Event{

@@ -16,8 +16,10 @@ import (
 var (
 	forgotPerEmail  = throttle.Rate{Limit: 3, Per: time.Hour}
 	forgotPerSource = throttle.Rate{Limit: 20, Per: time.Hour}
-	// A change voids the links by which a password is set anew: who knows it must not do so for ever.
-	changesPerAccount = throttle.Rate{Limit: 5, Per: day}
+	// A change voids the links by which a password is set anew, and so does a deletion: who knows the password must not do
+	// so for ever.
+	changesPerAccount   = throttle.Rate{Limit: 10, Per: day}
+	deletionsPerAccount = throttle.Rate{Limit: 5, Per: day}
 )
 
 // AdmitForgot counts a request for a link by where it comes from, before its body is looked at.

@@ -478,7 +478,7 @@ func TestAnIntruderWithThePasswordIsOutInTheEnd(t *testing.T) {
 			each(t, byMail, func(t *testing.T, w *accounttest.World) {
 				h := newHeist(t, w, "h", false)
 				for try := 1; ; try++ {
-					if try > 10 {
+					if try > 15 {
 						t.Fatal("the owner gave up")
 					}
 					check(t, h.Forgot(accounttest.From(t), h.at("a")))

@@ -100,7 +100,7 @@ func (a *Accounts) refuseHeld(tx *sqldb.Tx, account string) error {
 		return fmt.Errorf("find hold: %w", err)
 	}
 	if n > 0 {
-		return fault.New(Forbidden, "This account was taken back by mail a short while ago.", "Ask for a new password by mail first.")
+		return fault.New(Forbidden, "This account was taken back a short while ago.", "Ask for a new password by mail first.")
 	}
 	return nil
 }
