@@ -30,6 +30,13 @@ func TestATakeoverEndsWithTheUndoOfTheFirstAddress(t *testing.T) {
 		reset := w.token(t, c)
 
 		w.posts(t, 204, "/api/auth/email/undo", "token", undo[a])
+		eve.posts(t, 200, loginPath, "email", a, "password", password) // before the owner can do anything else
+		session := "svc_session=" + eve.jar["svc_session"]
+		w.do(t, call{method: "POST", path: "/api/account/email", body: map[string]string{"email": b}, cookie: session}).wants(t, 403, "forbidden")
+		w.do(t, call{method: "DELETE", path: "/api/account?confirm=a", cookie: session}).wants(t, 400, "invalid_request")
+		var who struct{ Username string }
+		w.do(t, call{path: "/api/account", cookie: session}).read(t, &who)
+		w.do(t, call{method: "DELETE", path: "/api/account?confirm=" + who.Username, cookie: session}).wants(t, 403, "forbidden")
 		w.posts(t, 202, "/api/auth/password/forgot", "email", a)
 		w.posts(t, 204, "/api/auth/password/reset", "token", w.token(t, a), "newPassword", "another calm password")
 		w.posts(t, 200, loginPath, "email", a, "password", "another calm password")
