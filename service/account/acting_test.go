@@ -50,7 +50,7 @@ func TestWhoWasPutOutDoesNothingMore(t *testing.T) {
 			return err
 		},
 		"rotate": func(t *testing.T, h *hub, who account.Who, k account.Key) error {
-			_, _, err := h.RotateKey(t.Context(), who, personal(t, h.World, who), k.ID, time.Minute)
+			_, _, err := h.RotateKey(t.Context(), who, personal(t, h.World, who), k.ID, time.Minute, false)
 			return err
 		},
 		"revoke": func(t *testing.T, h *hub, who account.Who, k account.Key) error {

@@ -36,6 +36,7 @@ const (
 	keySize       = len(keyPrefix) + keyIDSize + 1 + keySecretSize + keySumSize
 	keyLife       = 90 * day
 	maxKeyLife    = 366 * day
+	staffKeyLife  = 7 * day // of a key that staff make, at most
 	maxKeyName    = 64
 	maxGrace      = 24 * time.Hour
 	maxKeys       = 200 // of one workspace
@@ -57,6 +58,7 @@ type Key struct {
 	LastUsedIP  string
 	RevokedAt   time.Time // zero: not
 	RotatedFrom string    // id of the key that this one replaced
+	Staff       bool      // made by the authority of the service, which it needs as long as it lives
 }
 
 // NewKey is what a key is made of.
@@ -65,6 +67,7 @@ type NewKey struct {
 	Scopes    []string
 	ExpiresAt *time.Time // nil: after 90 days
 	Forever   bool       // never expires; for owners who confirm it
+	Staff     bool       // made by the authority of the service: for a week at most
 }
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -144,10 +147,18 @@ func (n *NewKey) check(now time.Time) error {
 	if len(n.Scopes) == 0 {
 		wrong.add("scopes", tooShort)
 	}
-	if n.ExpiresAt != nil && (!n.ExpiresAt.After(now) || n.ExpiresAt.After(now.Add(maxKeyLife))) {
+	if n.ExpiresAt != nil && (!n.ExpiresAt.After(now) || n.ExpiresAt.After(now.Add(n.longest()))) || n.Forever && n.Staff {
 		wrong.add("expiresAt", invalid)
 	}
 	return wrong.refusal()
+}
+
+// longest is how long such a key may live.
+func (n *NewKey) longest() time.Duration {
+	if n.Staff {
+		return staffKeyLife
+	}
+	return maxKeyLife
 }
 
 // CreateKey makes a key for a workspace and returns its value, which is shown once.
@@ -165,7 +176,7 @@ func (a *Accounts) CreateKey(ctx context.Context, who Who, in workspace.Membersh
 	slices.Sort(n.Scopes)
 	k = Key{
 		Name: strings.TrimSpace(n.Name), Scopes: slices.Compact(n.Scopes), Workspace: in.ID, Scope: in.Scope, Creator: who.Account.ID,
-		ExpiresAt: now.Add(keyLife),
+		ExpiresAt: now.Add(min(keyLife, n.longest())), Staff: n.Staff,
 	}
 	if n.ExpiresAt != nil {
 		k.ExpiresAt = *n.ExpiresAt
@@ -211,13 +222,21 @@ func (a *Accounts) insertKey(tx *sqldb.Tx, k *Key, from string) (value string, e
 	if err != nil {
 		return "", err
 	}
-	_, err = tx.Exec(`INSERT INTO api_keys (id, prefix, hash, last4, name, scopes, workspace, scope, creator, created_at, expires_at, rotated_from)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`, k.ID, k.Prefix, fingerprint(value), k.Last4, k.Name, string(scopes),
-		k.Workspace, k.Scope, k.Creator, k.CreatedAt.UnixMilli(), instant(k.ExpiresAt), from)
+	_, err = tx.Exec(`INSERT INTO api_keys (id, prefix, hash, last4, name, scopes, workspace, scope, creator, created_at, expires_at, rotated_from, staff)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, k.ID, k.Prefix, fingerprint(value), k.Last4, k.Name, string(scopes),
+		k.Workspace, k.Scope, k.Creator, k.CreatedAt.UnixMilli(), instant(k.ExpiresAt), from, flag(k.Staff))
 	if err != nil {
 		return "", fmt.Errorf("make key: %w", err)
 	}
 	return value, nil
+}
+
+// flag is a truth as it is stored.
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // instant is a time as it is stored; the zero time is none.
@@ -242,14 +261,14 @@ func (a *Accounts) tellKey(ctx context.Context, tx *sqldb.Tx, who Who, k Key, ac
 }
 
 const keyColumns = `k.id, k.prefix, k.last4, k.name, k.scopes, k.workspace, k.scope, k.creator, k.created_at, k.expires_at, k.last_used_at, k.last_used_ip,
-	k.revoked_at, k.rotated_from`
+	k.revoked_at, k.rotated_from, k.staff <> 0`
 
 func scanKey(row scanner, more ...any) (Key, error) {
 	var k Key
 	var scopes string
 	var created int64
 	var expires, used, revoked sql.NullInt64
-	to := []any{&k.ID, &k.Prefix, &k.Last4, &k.Name, &scopes, &k.Workspace, &k.Scope, &k.Creator, &created, &expires, &used, &k.LastUsedIP, &revoked, &k.RotatedFrom}
+	to := []any{&k.ID, &k.Prefix, &k.Last4, &k.Name, &scopes, &k.Workspace, &k.Scope, &k.Creator, &created, &expires, &used, &k.LastUsedIP, &revoked, &k.RotatedFrom, &k.Staff}
 	if err := row.Scan(append(to, more...)...); err != nil {
 		return k, err
 	}
@@ -303,8 +322,8 @@ func (a *Accounts) Keys(ctx context.Context, q KeyQuery) (all []Key, more bool, 
 }
 
 // RotateKey makes another key with the same rights. The old one dies after the grace; rotating it twice is refused. One that
-// never expires comes from an owner, as when it was made.
-func (a *Accounts) RotateKey(ctx context.Context, who Who, in workspace.Membership, id string, grace time.Duration) (k Key, value string, err error) {
+// never expires comes from an owner, as when it was made; one by the authority of the staff lives as long as those do.
+func (a *Accounts) RotateKey(ctx context.Context, who Who, in workspace.Membership, id string, grace time.Duration, staff bool) (k Key, value string, err error) {
 	if grace < 0 || grace > maxGrace {
 		return k, "", fields{{Field: "graceSeconds", Type: invalid}}.refusal()
 	}
@@ -327,20 +346,38 @@ func (a *Accounts) RotateKey(ctx context.Context, who Who, in workspace.Membersh
 		if err != nil {
 			return fmt.Errorf("find key: %w", err)
 		}
-		if old.ExpiresAt.IsZero() && in.Role != workspace.Owner {
+		if old.ExpiresAt.IsZero() && in.Role != workspace.Owner && !staff {
 			return ownersOnly()
 		}
-		k = old
-		k.Creator, k.RevokedAt, k.LastUsedAt, k.LastUsedIP, k.RotatedFrom = who.Account.ID, time.Time{}, time.Time{}, "", id
-		if !old.ExpiresAt.IsZero() {
-			k.ExpiresAt = a.Now().Add(min(maxKeyLife, old.ExpiresAt.Sub(old.CreatedAt)))
-		}
+		k = a.heir(old, who, staff)
 		if value, err = a.insertKey(tx, &k, id); err != nil {
 			return err
 		}
 		return a.tellKey(ctx, tx, who, k, "key.rotated")
 	})
 	return k, value, err
+}
+
+// heir is the key that takes the place of one.
+func (a *Accounts) heir(old Key, who Who, staff bool) Key {
+	k, longest := old, (&NewKey{Staff: staff}).longest()
+	k.Creator, k.RevokedAt, k.LastUsedAt, k.LastUsedIP, k.RotatedFrom, k.Staff = who.Account.ID, time.Time{}, time.Time{}, "", old.ID, staff
+	switch {
+	case !old.ExpiresAt.IsZero():
+		k.ExpiresAt = a.Now().Add(min(longest, old.ExpiresAt.Sub(old.CreatedAt)))
+	case staff:
+		k.ExpiresAt = a.Now().Add(longest)
+	}
+	return k
+}
+
+// endStaffKeys ends the keys that somebody made by an authority which they have no more. They stay dead if it comes back.
+func (a *Accounts) endStaffKeys(tx *sqldb.Tx, account string) error {
+	_, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE creator = $1 AND staff <> 0 AND (revoked_at IS NULL OR revoked_at > $2)", account, a.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("end keys of staff: %w", err)
+	}
+	return nil
 }
 
 // RevokeKey ends a key of a workspace at once.
@@ -419,7 +456,7 @@ type Bearer struct {
 }
 
 // Bearer is behind a key. Whatever is wrong with it, the refusal is the same. A key whose maker has left its workspace is
-// dead, and stays so when they come again.
+// dead, and stays so when they come again; so is one of staff whose maker is no administrator any more.
 func (a *Accounts) Bearer(ctx context.Context, value string) (b Bearer, err error) {
 	prefix, ok := parseKey(value)
 	if !ok {
@@ -439,6 +476,9 @@ func (a *Accounts) Bearer(ctx context.Context, value string) (b Bearer, err erro
 			return err
 		}
 		b.Account, _, err = oneAccount(tx, "a.id = $1", b.Key.Creator)
+		if b.Key.Staff {
+			member = b.Account.Role == RoleAdmin
+		}
 		return err
 	})
 	if err != nil {

@@ -101,7 +101,7 @@ func TestOfRacingRotationsOneMakesAKey(t *testing.T) {
 		var wg sync.WaitGroup
 		fresh := make([]string, 6)
 		for i := range fresh {
-			wg.Go(func() { _, fresh[i], _ = w.RotateKey(t.Context(), ada.Who, in, old.ID, time.Minute) })
+			wg.Go(func() { _, fresh[i], _ = w.RotateKey(t.Context(), ada.Who, in, old.ID, time.Minute, false) })
 		}
 		wg.Wait()
 		made := slices.DeleteFunc(slices.Clone(fresh), func(s string) bool { return s == "" })

@@ -28,11 +28,13 @@ type Person struct {
 	EraseAt    time.Time // zero: the account is not deleted
 	LastSeenAt time.Time // zero: never
 	Sessions   int64     // that are alive
+	UpdatedAt  time.Time
 }
 
 // PeopleQuery asks for some people, newest first.
 type PeopleQuery struct {
 	Q      string // part of a username, a display name or an address
+	Staff  bool   // only those with a role over the service, whose account is not deleted
 	Cursor string // the Next of the page before
 	Limit  int
 }
@@ -43,7 +45,7 @@ type People struct {
 	Next  string // the cursor of the page after; "" when there is none
 }
 
-const personColumns = accountColumns + `, a.suspend_reason,
+const personColumns = accountColumns + `, a.suspend_reason, a.updated_at,
 	COALESCE((SELECT MAX(s.last_seen_at) FROM sessions s WHERE s.account = a.id), 0),
 	(SELECT count(*) FROM sessions s WHERE s.account = a.id AND s.revoked_at IS NULL AND s.last_seen_at > $1 AND s.created_at > $2)`
 
@@ -54,10 +56,11 @@ func (a *Accounts) aliveSince() []any {
 }
 
 func (a *Accounts) scanPerson(row scanner) (p Person, err error) {
-	var seen int64
-	if p.Account, err = scanAccount(row, &p.Reason, &seen, &p.Sessions); err != nil {
+	var seen, updated int64
+	if p.Account, err = scanAccount(row, &p.Reason, &updated, &seen, &p.Sessions); err != nil {
 		return p, err
 	}
+	p.UpdatedAt = time.UnixMilli(updated)
 	if seen != 0 {
 		p.LastSeenAt = time.UnixMilli(seen)
 	}
@@ -78,7 +81,7 @@ func (a *Accounts) People(ctx context.Context, q PeopleQuery) (all People, err e
 	}
 	pattern := sqldb.Contains(strings.ToLower(q.Q))
 	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all.Items, err = a.people(tx, at, id, pattern, q.Limit+1)
+		all.Items, err = a.people(tx, at, id, pattern, q.Staff, q.Limit+1)
 		return err
 	})
 	if err != nil {
@@ -92,9 +95,13 @@ func (a *Accounts) People(ctx context.Context, q PeopleQuery) (all People, err e
 	return all, nil
 }
 
-func (a *Accounts) people(tx *sqldb.Tx, at int64, id, pattern string, limit int) (all []Person, err error) {
+func (a *Accounts) people(tx *sqldb.Tx, at int64, id, pattern string, staff bool, limit int) (all []Person, err error) {
+	which := ""
+	if staff {
+		which = " AND a.service_role <> 'none' AND a.deleted_at IS NULL"
+	}
 	rows, err := tx.Query(`SELECT `+personColumns+` FROM accounts a WHERE a.username <> a.id AND (a.created_at, a.id) < ($3, $4)
-		AND (a.username LIKE $5 ESCAPE '\' OR LOWER(a.display_name) LIKE $5 ESCAPE '\' OR a.email LIKE $5 ESCAPE '\')
+		AND (a.username LIKE $5 ESCAPE '\' OR LOWER(a.display_name) LIKE $5 ESCAPE '\' OR a.email LIKE $5 ESCAPE '\')`+which+`
 		ORDER BY a.created_at DESC, a.id DESC LIMIT $6`, append(a.aliveSince(), at, id, pattern, limit)...)
 	if err != nil {
 		return nil, err

@@ -108,7 +108,7 @@ func (a *Accounts) setRole(ctx context.Context, tx *sqldb.Tx, p Account, role st
 		return fmt.Errorf("set role: %w", err)
 	}
 	if role != p.Role {
-		if err := a.lowerAll(tx, p.ID); err != nil {
+		if err := errors.Join(a.lowerAll(tx, p.ID), a.endStaffKeys(tx, p.ID)); err != nil {
 			return err
 		}
 	}

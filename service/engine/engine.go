@@ -126,7 +126,8 @@ var statuses = map[string]int{
 
 func (e *Engine) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if _, known := statuses[fault.From(err).Type]; !known && r.Context().Err() == nil {
-		e.Log.ErrorContext(r.Context(), "request failed", "request_id", claims(r).RequestID, "method", r.Method, "path", r.URL.Path, "error", err)
+		c := claims(r)
+		e.Log.ErrorContext(r.Context(), "request failed", "request_id", c.RequestID, "scope", c.Scope, "account", c.Account, "actor", c.Actor, "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	refuse(w, err)
 }

@@ -28,7 +28,7 @@ func (x *exchange) base() error {
 	if err != nil {
 		return err
 	}
-	x.route = "/v1/{username}/{business}/" + at.pattern
+	x.at, x.route = at, "/v1/{username}/{business}/"+at.pattern
 	if at.channel != "" {
 		return x.channel(at)
 	}
@@ -228,13 +228,15 @@ func (x *exchange) authorize(address string, right workspace.Right, keyScope str
 
 // judged lets in who may. A key goes before a cookie.
 func (x *exchange) judged(address string, right workspace.Right, keyScope string) (guest, error) {
-	if x.surface == Admin {
+	keyed := len(x.r.Header.Values("Authorization")) > 0 && x.view == nil
+	switch {
+	case x.surface == Admin && keyed && address == scope.Admin && strings.HasPrefix(x.r.URL.Path, "/v1/"):
+		return x.authorizeOwnKey(right, keyScope)
+	case x.surface == Admin:
 		return x.authorizeStaff(address, right)
-	}
-	if address == scope.Admin {
+	case address == scope.Admin:
 		return guest{}, noWorkspace()
-	}
-	if len(x.r.Header.Values("Authorization")) > 0 && x.view == nil {
+	case keyed:
 		return x.authorizeKey(address, right, keyScope)
 	}
 	if err := x.checkFrom(); err != nil {
@@ -250,17 +252,39 @@ func (x *exchange) judged(address string, right workspace.Right, keyScope string
 	if err := x.g.rates.take("account:" + x.self().Account.ID); err != nil {
 		return guest{}, err
 	}
-	m, err := x.seat(who.Account.ID, address, right)
+	m, err := x.seat(x.member(who.Account.ID, address), right)
 	if err != nil {
 		return guest{}, err
 	}
 	return guest{username: who.Account.Username, owner: m.Owner, authority: scope.Customer, watch: x.watchSession(address, right)}, nil
 }
 
-// seat is a person's place in a workspace, if it gives the right. A stranger and a workspace that is not there get one
-// answer.
-func (x *exchange) seat(account, address string, right workspace.Right) (workspace.Membership, error) {
-	m, found, err := x.g.Accounts.Membership(x.ctx(), account, address)
+// standing finds the place that somebody has in a workspace, now.
+type standing func(context.Context) (m workspace.Membership, found bool, err error)
+
+// member is the place of a person.
+func (x *exchange) member(account, address string) standing {
+	accounts := x.g.Accounts
+	return func(ctx context.Context) (workspace.Membership, bool, error) {
+		return accounts.Membership(ctx, account, address)
+	}
+}
+
+// holder is the place of who brings a key: its maker's, or that of an administrator if the maker is of the staff.
+func (x *exchange) holder(b account.Bearer, address string) standing {
+	if !b.Key.Staff {
+		return x.member(b.Account.ID, address)
+	}
+	accounts := x.g.Accounts
+	return func(ctx context.Context) (workspace.Membership, bool, error) {
+		w, found, err := accounts.WorkspaceAt(ctx, address)
+		return workspace.Membership{Workspace: w, Role: workspace.Admin}, found, err
+	}
+}
+
+// seat is a place in a workspace, if it gives the right. A stranger and a workspace that is not there get one answer.
+func (x *exchange) seat(find standing, right workspace.Right) (workspace.Membership, error) {
+	m, found, err := find(x.ctx())
 	switch {
 	case err != nil:
 		return m, err
@@ -293,38 +317,56 @@ func (x *exchange) watchSession(address string, right workspace.Right) func(cont
 	}
 }
 
+// keyFor is a key that was made for this workspace and this.
+func (x *exchange) keyFor(address, need string) (account.Bearer, error) {
+	b, err := x.bearer()
+	if err != nil {
+		return b, err
+	}
+	if err := x.g.rates.take("key:" + b.Key.ID); err != nil {
+		return b, err
+	}
+	if b.Key.Scope != address {
+		return b, noWorkspace()
+	}
+	if need == "" || !workspace.KeyAllows(b.Key.Scopes, need) {
+		return b, fault.New(insufficientScope, "The API key was not made for this.", "").With("required", need)
+	}
+	return b, nil
+}
+
 // authorizeKey lets a key in that was made for this workspace and this, within the present role of its maker.
 func (x *exchange) authorizeKey(address string, right workspace.Right, need string) (guest, error) {
-	b, err := x.bearer()
+	b, err := x.keyFor(address, need)
 	if err != nil {
 		return guest{}, err
 	}
-	if err := x.g.rates.take("key:" + b.Key.ID); err != nil {
-		return guest{}, err
-	}
-	if b.Key.Scope != address {
-		return guest{}, noWorkspace()
-	}
-	if need == "" || !workspace.KeyAllows(b.Key.Scopes, need) {
-		return guest{}, fault.New(insufficientScope, "The API key was not made for this.", "").With("required", need)
-	}
-	m, err := x.seat(b.Account.ID, address, right)
+	place := x.holder(b, address)
+	m, err := x.seat(place, right)
 	if err != nil {
 		return guest{}, err
 	}
 	if !workspace.RoleAllowsKeyScope(m.Role, need) {
 		return guest{}, fault.New(forbidden, "The role of the key's maker does not allow this.", "").With("role", workspace.Least(right))
 	}
-	value, accounts := bearer(x.r.Header.Get("Authorization")), x.g.Accounts
+	alive := x.watchKey()
 	watch := func(ctx context.Context) bool {
-		b, err := accounts.Bearer(ctx, value)
-		if err != nil {
-			return !fault.Is(err, account.InvalidAPIKey)
+		if !alive(ctx) {
+			return false
 		}
-		m, found, err := accounts.Membership(ctx, b.Account.ID, address)
+		m, found, err := place(ctx)
 		return err != nil || found && !m.Suspended && workspace.RoleAllowsKeyScope(m.Role, need)
 	}
 	return guest{username: b.Account.Username, owner: m.Owner, authority: scope.Customer, watch: watch}, nil
+}
+
+// watchKey tells whether the key of the request still counts.
+func (x *exchange) watchKey() func(context.Context) bool {
+	value, accounts := bearer(x.r.Header.Get("Authorization")), x.g.Accounts
+	return func(ctx context.Context) bool {
+		_, err := accounts.Bearer(ctx, value)
+		return err == nil || !fault.Is(err, account.InvalidAPIKey)
+	}
 }
 
 // bearer is who brings a key. Those who try keys are slowed down.

@@ -232,7 +232,7 @@ func (x *exchange) keys(form page.Form, address string) (page.Keys, error) {
 	for _, k := range all {
 		view.Items = append(view.Items, page.Key{
 			ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: k.Scopes, CreatedAt: k.CreatedAt,
-			ExpiresAt: earlier(k.ExpiresAt, k.RevokedAt), LastUsedAt: k.LastUsedAt,
+			ExpiresAt: earlier(k.ExpiresAt, k.RevokedAt), LastUsedAt: k.LastUsedAt, Staff: k.Staff,
 		})
 	}
 	return view, err
@@ -322,7 +322,7 @@ func (x *exchange) rotateKeyForm() error {
 		return err
 	}
 	grace := time.Duration(seconds) * time.Second
-	k, value, err := x.g.Accounts.RotateKey(x.ctx(), *x.who, m, x.params["id"], grace)
+	k, value, err := x.g.Accounts.RotateKey(x.ctx(), *x.who, m, x.params["id"], grace, false)
 	if err != nil {
 		return err
 	}

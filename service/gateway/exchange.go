@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/scope"
 )
 
 // exchange is one request and its answer.
@@ -28,6 +30,9 @@ type exchange struct {
 	most    int    // longest body, where it is more than usual
 	page    bool   // a person reads the answer: refusals are pages
 	spoofed bool   // it came with headers that only we may set
+
+	told scope.Claims // what the runtime was told, if it was asked
+	at   place        // what a path below {base_url} means
 
 	params map[string]string
 	asked  bool // the session was looked up
@@ -79,7 +84,7 @@ func (x *exchange) serve() {
 		if v := recover(); v == http.ErrAbortHandler {
 			panic(v) // half an answer is broken off, so that the client knows
 		} else if v != nil {
-			x.g.Log.Error("request panicked", "request_id", x.id, "route", x.route, "error", v, "stack", string(debug.Stack()))
+			x.g.Log.LogAttrs(x.ctx(), slog.LevelError, "request panicked", append(x.known(), slog.String("route", x.route), slog.Any("error", v), slog.String("stack", string(debug.Stack())))...)
 			x.fail(fault.Unexpected(errors.New("panic")))
 		}
 	}()

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -129,7 +130,7 @@ func (x *exchange) judge(err error) (*fault.Error, int) {
 		f = fault.Unexpected(err)
 	}
 	if status == http.StatusInternalServerError && x.r.Context().Err() == nil {
-		x.g.Log.ErrorContext(x.r.Context(), "request failed", "request_id", x.id, "method", x.r.Method, "route", x.route, "error", err)
+		x.g.Log.LogAttrs(x.ctx(), slog.LevelError, "request failed", append(x.known(), slog.String("method", x.r.Method), slog.String("route", x.route), slog.Any("error", err))...)
 	}
 	return f, status
 }

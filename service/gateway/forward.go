@@ -64,6 +64,7 @@ func (x *exchange) forward(e errand) error {
 	if x.g.Runtime == nil {
 		return noRoute(x.r)
 	}
+	x.told = e.claims
 	if x.g.stopping() && (!safe(x.r.Method) || isStream(x.r)) {
 		return fault.NotAvailable("draining").After(time.Second)
 	}

@@ -153,7 +153,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.serve()
 	took := time.Since(began)
 	g.Observe(string(x.surface), x.route, x.out.status, took)
-	g.Log.LogAttrs(r.Context(), slog.LevelDebug, "request",
-		slog.String("request_id", x.id), slog.String("surface", string(x.surface)), slog.String("method", r.Method),
-		slog.String("route", x.route), slog.Int("status", x.out.status), slog.Float64("duration_ms", float64(took.Microseconds())/1000))
+	if g.Log.Enabled(r.Context(), slog.LevelDebug) {
+		g.Log.LogAttrs(r.Context(), slog.LevelDebug, "request", append(x.known(), slog.String("surface", string(x.surface)), slog.String("method", r.Method),
+			slog.String("route", x.route), slog.Int("status", x.out.status), slog.Float64("duration_ms", float64(took.Microseconds())/1000))...)
+	}
 }

@@ -60,8 +60,12 @@ func TestWhateverIsWrongWithAKeyIsAnsweredAlike(t *testing.T) {
 		return call{on: gateway.Agents, path: keysPath, cookie: cookie, header: http.Header{"Authorization": values}, from: "192.0.2.1"}
 	}
 	var first string
+	other := "0"
+	if strings.HasSuffix(made.Key, other) {
+		other = "1"
+	}
 	for _, value := range []string{"", "Bearer", "Bearer ", "Bearer  " + made.Key, "Basic " + made.Key, made.Key, "Bearer svck_x", "Bearer " + ada.Token,
-		"Bearer " + strings.ToLower(made.Key), "Bearer " + made.Key[:55] + "0", "Digest x", "Bearer\t" + made.Key} {
+		"Bearer " + strings.ToLower(made.Key), "Bearer " + made.Key[:55] + other, "Digest x", "Bearer\t" + made.Key} {
 		got := s.do(t, bearer(value)).wants(t, 401, "invalid_api_key")
 		if first == "" {
 			first = got.body

@@ -12,7 +12,7 @@ func (x *exchange) note(address, path string) error {
 	if x.surface != Admin {
 		return nil
 	}
-	e := audit.Event{Actor: x.who.Account.Actor(), Action: "staff.read", Target: noted(path), Scope: address}
+	e := audit.Event{Actor: audit.From(x.ctx()).Actor, Action: "staff.read", Target: noted(path), Scope: address}
 	if safe(x.r.Method) {
 		return x.g.Accounts.NoteReading(x.ctx(), e)
 	}

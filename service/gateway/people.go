@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
@@ -42,6 +43,49 @@ func (x *exchange) listEverybody() error {
 		answer.Items = append(answer.Items, viewPerson(p))
 	}
 	return x.list(answer)
+}
+
+// viewStaff is one of the staff as a member of their own workspace.
+func viewStaff(p account.Person) memberView {
+	return memberView{
+		colleagueView: colleagueView{p.ID, p.Username, p.DisplayName}, Role: p.Role, Teams: []teamNameView{}, LastSeenAt: iso.Optional(p.LastSeenAt),
+		CreatedAt: iso.Time(p.CreatedAt), UpdatedAt: iso.Time(p.UpdatedAt), Version: p.Version,
+	}
+}
+
+// listStaff are the people of the staff's own workspace.
+func (x *exchange) listStaff() error {
+	if _, err := x.caller(); err != nil {
+		return err
+	}
+	asked, err := x.asks()
+	if err != nil {
+		return err
+	}
+	all, err := x.g.Accounts.People(x.ctx(), account.PeopleQuery{Q: asked.q, Staff: true, Cursor: asked.cursor, Limit: asked.limit})
+	if err != nil {
+		return err
+	}
+	answer := list[memberView]{Items: make([]memberView, 0, len(all.Items)), Next: all.Next}
+	for _, p := range all.Items {
+		answer.Items = append(answer.Items, viewStaff(p))
+	}
+	return x.list(answer)
+}
+
+func (x *exchange) getStaff() error {
+	if _, err := x.caller(); err != nil {
+		return err
+	}
+	p, err := x.g.Accounts.Person(x.ctx(), x.params["account"])
+	if err != nil {
+		return err
+	}
+	if p.Role == account.RoleNone || !p.EraseAt.IsZero() {
+		return fault.New("item_not_found", "There is no such person.", "")
+	}
+	x.out.Header().Set("ETag", etag(p.Version))
+	return x.json(http.StatusOK, viewStaff(p))
 }
 
 // getPerson is somebody with the workspaces they work in.

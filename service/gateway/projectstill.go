@@ -9,12 +9,12 @@ import (
 )
 
 // still asks anew for a credential and for the right of its person in the project of the path.
-func (x *exchange) still(same func() error, account, address string, right workspace.Right) func() error {
+func (x *exchange) still(same func() error, place standing, account string, right workspace.Right) func() error {
 	return func() error {
 		if err := same(); err != nil {
 			return refusals(err)
 		}
-		_, err := x.projectSeat(account, address, right)
+		_, err := x.projectSeat(place, account, right)
 		return refusals(err)
 	}
 }

@@ -48,29 +48,22 @@ func (x *exchange) visit(right workspace.Right, keyScope string) (visitor, error
 	if err := x.g.rates.take("account:" + x.self().Account.ID); err != nil {
 		return visitor{}, err
 	}
-	m, err := x.projectSeat(who.Account.ID, address, right)
+	place := x.member(who.Account.ID, address)
+	m, err := x.projectSeat(place, who.Account.ID, right)
 	return visitor{
 		Actor: who.Account.Actor(), Owner: project.Owner{Workspace: m.ID, Scope: address}, account: x.self().Account.ID,
-		still: x.still(x.sameSession, who.Account.ID, address, right),
+		still: x.still(x.sameSession, place, who.Account.ID, right),
 	}, err
 }
 
 // visitByKey lets a key in that was made for this workspace and this, within the present role of its maker.
 func (x *exchange) visitByKey(address string, right workspace.Right, need string) (visitor, error) {
-	b, err := x.bearer()
+	b, err := x.keyFor(address, need)
 	if err != nil {
 		return visitor{}, err
 	}
-	if err := x.g.rates.take("key:" + b.Key.ID); err != nil {
-		return visitor{}, err
-	}
-	if b.Key.Scope != address {
-		return visitor{}, noWorkspace()
-	}
-	if !workspace.KeyAllows(b.Key.Scopes, need) {
-		return visitor{}, fault.New(insufficientScope, "The API key was not made for this.", "").With("required", need)
-	}
-	m, err := x.projectSeat(b.Account.ID, address, right)
+	place := x.holder(b, address)
+	m, err := x.projectSeat(place, b.Account.ID, right)
 	if err != nil {
 		return visitor{}, err
 	}
@@ -79,7 +72,7 @@ func (x *exchange) visitByKey(address string, right workspace.Right, need string
 	}
 	return visitor{
 		Actor: audit.Actor{Kind: audit.Key, ID: b.Key.ID, Username: b.Account.Username}, Owner: project.Owner{Workspace: m.ID, Scope: address},
-		account: b.Account.ID, still: x.still(x.sameKey, b.Account.ID, address, right),
+		account: b.Account.ID, still: x.still(x.sameKey, place, b.Account.ID, right),
 	}, nil
 }
 
@@ -107,8 +100,8 @@ func (x *exchange) visitAsStaff(address string, right workspace.Right) (visitor,
 
 // projectSeat is a person's place in a workspace, with the role they have in the project of the path. A stranger and a
 // workspace that is not there get one answer.
-func (x *exchange) projectSeat(account, address string, right workspace.Right) (workspace.Membership, error) {
-	m, err := x.seat(account, address, workspace.Enter)
+func (x *exchange) projectSeat(place standing, account string, right workspace.Right) (workspace.Membership, error) {
+	m, err := x.seat(place, workspace.Enter)
 	if err != nil {
 		return m, err
 	}

@@ -66,13 +66,13 @@ var providerRoutes = []route{
 	{on: platform, method: "POST", path: "/api/auth/link", do: (*exchange).link, needs: signedIn},
 }
 
-// keyRoutes are those of API keys. A key does what its maker may in the workspace, so nobody makes one by the authority of
-// the staff; to end one they may.
+// keyRoutes are those of API keys. A key does what its maker may in the workspace. One that staff make says so, and lives a
+// week at most.
 var keyRoutes = []route{
 	{on: everywhere, method: "POST", path: "/api/keys/revoke", do: (*exchange).revokeFound, needs: anyOrigin | unelevated},
 	{on: spaces, method: "GET", path: "/api/workspaces/{username}/{business}/keys", do: (*exchange).listKeys, needs: anyOrigin},
-	{on: agents, method: "POST", path: "/api/workspaces/{username}/{business}/keys", do: (*exchange).createKey, needs: anyOrigin},
-	{on: agents, method: "POST", path: "/api/workspaces/{username}/{business}/keys/{key}/rotate", do: (*exchange).rotateKey, needs: anyOrigin},
+	{on: spaces, method: "POST", path: "/api/workspaces/{username}/{business}/keys", do: (*exchange).createKey, needs: anyOrigin},
+	{on: spaces, method: "POST", path: "/api/workspaces/{username}/{business}/keys/{key}/rotate", do: (*exchange).rotateKey, needs: anyOrigin},
 	{on: spaces, method: "DELETE", path: "/api/workspaces/{username}/{business}/keys/{key}", do: (*exchange).revokeKey, needs: anyOrigin},
 }
 

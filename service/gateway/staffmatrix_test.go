@@ -36,7 +36,7 @@ var authorities = map[string]authority{
 }
 
 // proven are the routes below W that need a fresh proof, of staff as of customers.
-var proven = []string{"DELETE ", "DELETE /secrets/{secret}"}
+var proven = []string{"DELETE ", "DELETE /secrets/{secret}", "POST /keys", "POST /keys/{key}/rotate"}
 
 // authorityOf is what a route of Admin needs; below W that follows from what it needs of customers.
 func authorityOf(l gateway.Line) (authority, bool) {

@@ -34,12 +34,18 @@ var staffRoutes = []route{
 	{on: agents, method: "GET", path: viewPath, do: (*exchange).openView, needs: signedIn},
 }
 
-// ownPath is the workspace of the staff themselves, which has no people and no keys.
+// ownPath is the workspace of the staff themselves. Its people are the staff.
 const ownPath = "/api/workspaces/admin"
 
 // ownRoutes are those of that workspace.
 var ownRoutes = []route{
 	{on: admin, method: "GET", path: ownPath, do: (*exchange).getOwn},
+	{on: admin, method: "GET", path: ownPath + "/people", do: (*exchange).listStaff},
+	{on: admin, method: "GET", path: ownPath + "/people/{account}", do: (*exchange).getStaff},
+	{on: admin, method: "GET", path: ownPath + "/keys", do: (*exchange).listKeys},
+	{on: admin, method: "POST", path: ownPath + "/keys", do: (*exchange).createKey},
+	{on: admin, method: "POST", path: ownPath + "/keys/{key}/rotate", do: (*exchange).rotateKey},
+	{on: admin, method: "DELETE", path: ownPath + "/keys/{key}", do: (*exchange).revokeKey},
 	{on: admin, method: "GET", path: ownPath + "/agents", do: listed(agentsPath, "")},
 	{on: admin, method: "GET", path: ownPath + "/agents/{name}/conversations", do: (*exchange).listConversations},
 	{on: admin, method: "GET", path: ownPath + "/workflows", do: listed(workflowsPath, "")},

@@ -66,6 +66,14 @@ func (w *way) throughOwn(t *testing.T, on func(method, path string, body any) ca
 	w.goes(t, 200, on("GET", own+"/secrets", nil))
 	w.goes(t, 200, on("GET", own+"/secrets/API_KEY", nil))
 	w.goes(t, 204, on("DELETE", own+"/secrets/API_KEY", nil))
+	var people struct{ Items []struct{ Account string } }
+	w.goes(t, 200, on("GET", own+"/people", nil)).read(t, &people)
+	w.goes(t, 200, on("GET", own+"/people/"+people.Items[0].Account, nil))
+	var key struct{ ID string }
+	w.goes(t, 201, on("POST", own+"/keys", `{"name":"ci","scopes":["runs:read"]}`)).read(t, &key)
+	w.goes(t, 201, on("POST", own+"/keys/"+key.ID+"/rotate", `{"graceSeconds":60}`))
+	w.goes(t, 200, on("GET", own+"/keys", nil))
+	w.goes(t, 204, on("DELETE", own+"/keys/"+key.ID, nil))
 }
 
 func TestStaffManageACustomersWorkspaceAndItsPeopleSeeIt(t *testing.T) {

@@ -54,7 +54,7 @@ func (x *exchange) verifyWorkspace() error {
 	if _, err := scope.Parse(address); err != nil {
 		return noWorkspace()
 	}
-	m, err := x.seat(who.Account.ID, address, workspace.Read)
+	m, err := x.seat(x.member(who.Account.ID, address), workspace.Read)
 	if err != nil {
 		return err
 	}

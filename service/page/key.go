@@ -25,6 +25,7 @@ type Key struct {
 	ID, Name, Prefix, Last4          string
 	Scopes                           []string
 	CreatedAt, ExpiresAt, LastUsedAt time.Time // zero ExpiresAt: never; zero LastUsedAt: not yet
+	Staff                            bool      // made by the people who run the service
 }
 
 // Masked is the key with its secret left out.
