@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
+	"svc.dev/svc/model"
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/mail"
@@ -90,7 +91,11 @@ func (c Config) checkLimits() error {
 
 // checkModel refuses a model that nobody could ask: every prompt would fail.
 func (c Config) checkModel() error {
-	if _, err := engine.Models.Find(context.Background(), "", c.ModelDefault); err != nil {
+	_, err := engine.Models.Find(context.Background(), "", c.ModelDefault)
+	if e, ok := errors.AsType[*model.Error](err); ok {
+		err = errors.New(e.Message)
+	}
+	if err != nil {
 		return fmt.Errorf("model.default: %w: write provider/model, such as scripted/words", err)
 	}
 	return nil
