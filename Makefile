@@ -30,20 +30,34 @@ run: ## Run the service on its embedded database.
 	@exec bin/svc serve
 
 .PHONY: check
-check: ## Build, and look at the code without running it.
+check: compile lint ## Build, and look at the code without running it.
+
+.PHONY: compile
+compile:
 	go build ./...
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
 	go vet ./...
+
+.PHONY: lint
+lint:
 	go tool staticcheck ./...
 	go mod tidy -diff
 
+# Tests of these packages run with the race detector.
+RACE = $$(go list ./... | grep -vxE '$(PLAIN)|$(ALONE)')
+
+# What costs a processor is done beside the tests that wait.
+.PHONY: beside
+beside: lint
+	@go build -race $(RACE)
+
 .PHONY: test
-test: setup check ## Run every check and every fast test.
+test: setup compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
-	bin/tally \
-		-race -timeout 10m $$(go list ./... | grep -vxE '$(PLAIN)|$(ALONE)') -- \
+	bin/tally -beside '$(MAKE) --no-print-directory beside' \
 		-p 3 -timeout 10m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
+		-race -timeout 10m $(RACE) -- \
 		-run Megabytes ./httpapi -- \
 		-timeout 10m $(ALONE) $$peers
 

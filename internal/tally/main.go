@@ -1,7 +1,8 @@
 // Command tally runs go test, once or in stages, and ends with how many tests ran, which were skipped and why. A package is
 // one line; what a failed test printed is shown whole, and nothing of the others.
 //
-//	tally ./a ./b -- -race ./c     is two stages: go test ./a ./b, then go test -race ./c
+//	tally ./a ./b -- -race ./c              is two stages: go test ./a ./b, then go test -race ./c
+//	tally -beside 'make x' ./a -- ./b       runs make x while ./a waits for disks and clocks, and before ./b
 package main
 
 import (
@@ -22,7 +23,11 @@ import (
 func main() {
 	t := newTally(os.Stdout)
 	began := time.Now()
-	err := t.runAll(stages(os.Args[1:]))
+	args := os.Args[1:]
+	if len(args) > 1 && args[0] == "-beside" {
+		t.beside, args = args[1], args[2:]
+	}
+	err := t.runAll(stages(args))
 	t.close(time.Since(began))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tally:", err)
@@ -57,6 +62,7 @@ type event struct {
 // tally counts what tests say.
 type tally struct {
 	out            io.Writer
+	beside         string // a command that runs beside the first stage
 	passed, failed int
 	skips          map[string][]string // tests by the reason
 	printed        map[string]*bytes.Buffer
@@ -68,12 +74,39 @@ func newTally(out io.Writer) *tally {
 
 // runAll runs stage after stage until one fails.
 func (t *tally) runAll(all [][]string) error {
-	for _, args := range all {
-		if err := t.run(args); err != nil {
+	wait := t.startBeside()
+	for i, args := range all {
+		err := t.run(args)
+		if i == 0 {
+			err = errors.Join(err, wait())
+		}
+		if err != nil {
 			return fmt.Errorf("go test %s: %w", strings.Join(args, " "), err)
 		}
 	}
 	return nil
+}
+
+// startBeside begins the command that runs beside the first stage, of the lowest priority: it takes what the tests leave. What
+// it printed is shown when it has ended.
+func (t *tally) startBeside() (wait func() error) {
+	if t.beside == "" {
+		return func() error { return nil }
+	}
+	cmd := exec.Command("nice", "-n", "19", "sh", "-c", t.beside)
+	printed, err := new(bytes.Buffer), error(nil)
+	cmd.Stdout, cmd.Stderr = printed, printed
+	if err = cmd.Start(); err != nil {
+		return func() error { return err }
+	}
+	return func() error {
+		err := cmd.Wait()
+		_, _ = t.out.Write(printed.Bytes())
+		if err != nil {
+			err = fmt.Errorf("%s: %w", t.beside, err)
+		}
+		return err
+	}
 }
 
 // run is one go test. Its folder, -C, has to stand first.
