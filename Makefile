@@ -7,14 +7,14 @@ SVC_KILLS ?= 10
 export SVC_KILLS
 
 # Tests of these packages run without the race detector, but for the soak: SQLite is ten times slower under it, and every
-# process waits a second at its end. They wait for disks and other processes more than they work, so four run at a time.
+# process waits a second at its end. They wait for disks and other processes more than they work, so three run at a time.
 PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|gateway|mail|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/tally|internal/outside|examples/.*)
 
 # What measures how long work takes to stop and to move runs with nothing beside it.
 ALONE := svc.dev/svc/internal/outage
 
 # These take longest, so they begin first.
-LONGEST := ./service/gateway ./internal/crash ./internal/browser
+LONGEST := ./internal/crash ./internal/browser ./service/gateway
 
 .PHONY: help
 help: ## Say what there is.
@@ -56,7 +56,7 @@ test: setup compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
 	bin/tally -beside '$(MAKE) --no-print-directory beside' \
-		-p 4 -timeout 10m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
+		-p 3 -timeout 10m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
 		-race -timeout 10m $(RACE) -- \
 		-run Megabytes ./httpapi -- \
 		-timeout 10m $(ALONE) $$peers
