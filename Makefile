@@ -32,9 +32,9 @@ run: ## Run the service on its embedded database.
 .PHONY: check
 check: compile lint ## Build, and look at the code without running it.
 
+# Vet compiles everything, and the tests need not look again.
 .PHONY: compile
 compile:
-	go build ./...
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
 	go vet ./...
 
@@ -56,10 +56,10 @@ test: setup compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
 	bin/tally -beside '$(MAKE) --no-print-directory beside' \
-		-p 3 -timeout 10m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
-		-race -timeout 10m $(RACE) -- \
-		-run Megabytes ./httpapi -- \
-		-timeout 10m $(ALONE) $$peers
+		-vet=off -p 3 -timeout 10m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
+		-vet=off -race -timeout 10m $(RACE) -- \
+		-vet=off -run Megabytes ./httpapi -- \
+		-vet=off -timeout 10m $(ALONE) $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.
