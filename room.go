@@ -9,7 +9,8 @@ import (
 	"svc.dev/svc/memory"
 )
 
-// What work takes of memory, about. Measured with inputs, logs and replies of many shapes (room_test.go), and rounded up.
+// What work takes of memory, about, and rounded up. Whether the process stays below its limit with them is internal/flood's to
+// show.
 const (
 	workBytes  = 64 << 10 // of any: goroutines, buffers, a ring
 	inputTimes = 4        // an input as it came, as a record, as a message and on its way to the model

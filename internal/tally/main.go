@@ -94,9 +94,9 @@ func (t *tally) startBeside() (wait func() error) {
 		return func() error { return nil }
 	}
 	cmd := exec.Command("nice", "-n", "19", "sh", "-c", t.beside)
-	printed, err := new(bytes.Buffer), error(nil)
-	cmd.Stdout, cmd.Stderr = printed, printed
-	if err = cmd.Start(); err != nil {
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
+	if err := cmd.Start(); err != nil {
 		return func() error { return err }
 	}
 	return func() error {
