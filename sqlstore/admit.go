@@ -175,8 +175,10 @@ WHERE scope = $1 AND kind = $2 AND name = $3 AND instance = $4`
 UPDATE streams SET head = $2, next_seq = next_seq + 1, ready_at = CASE WHEN $3 THEN $4 ELSE ready_at END, epoch = $5, owner = $6,
   used_at = $7, dropped = FALSE, bytes = bytes + $8 WHERE id = $1`
 	insertSubmission = `
-INSERT INTO submissions (stream, seq, id, kind, input, tail, admitted_at, idem, body_hash)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (idem) WHERE idem IS NOT NULL DO NOTHING`
+INSERT INTO submissions (stream, seq, id, kind, input, size, tail, admitted_at, idem, body_hash)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (idem) WHERE idem IS NOT NULL DO NOTHING`
+	insertInput = `
+INSERT INTO inputs (stream, seq, data) VALUES ($1, $2, $3)`
 	insertRun = `
 INSERT INTO runs (scope, id, stream, workflow, status, started_at, started_by) VALUES ($1, $2, $3, $4, 'active', $5, $6)`
 	insertBatch = `
@@ -206,12 +208,17 @@ func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (r svc.Receipt
 	if a.Key != nil {
 		hash = a.Key.Hash
 	}
-	n, err := tx.Exec(insertSubmission, p.row, seq, a.Submission, string(a.Kind), a.Input, p.head, at, idem(a), hash)
+	n, err := tx.Exec(insertSubmission, p.row, seq, a.Submission, string(a.Kind), head(a.Input), len(a.Input), p.head, at, idem(a), hash)
 	if err != nil {
 		return r, false, err
 	}
 	if n == 0 {
 		return r, false, errRaced
+	}
+	if large(a.Input) {
+		if _, err := tx.Exec(insertInput, p.row, seq, a.Input); err != nil {
+			return r, false, err
+		}
 	}
 	if a.Run {
 		if _, err := tx.Exec(insertRun, a.Stream.Scope, a.Stream.ID, p.row, a.Stream.Name, at, textual(a.StartedBy)); err != nil {
@@ -227,6 +234,15 @@ func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (r svc.Receipt
 	}
 	return r, p.held, nil
 }
+
+// A large input stands in a row of its own, and its head in the submission's.
+const inputHead = "4096" // svc.InputHead
+
+const joinInput = `LEFT JOIN inputs i ON i.stream = b.stream AND i.seq = b.seq`
+
+func large(input []byte) bool { return len(input) > svc.InputHead }
+
+func head(input []byte) []byte { return input[:min(len(input), svc.InputHead)] }
 
 func insertBlobs(tx *sqldb.Tx, row int64, scope string, blobs []svc.Attachment) error {
 	for _, b := range blobs {

@@ -18,7 +18,7 @@ func (s *Store) admitPostgres(ctx context.Context, a svc.Admission) (svc.Receipt
 	}
 	var in admitted
 	err := s.committer.do(ctx, &statement{
-		query: admission(a.Run, a.Key != nil, len(a.Blobs) > 0), args: s.admissionArgs(a), stream: a.Stream, dest: in.fields(a.Key != nil),
+		query: admission(a), args: s.admissionArgs(a), stream: a.Stream, dest: in.fields(a.Key != nil),
 	})
 	switch {
 	case a.Key != nil && isDuplicate(err):
@@ -167,8 +167,11 @@ WITH t AS (SELECT c.now, COALESCE($12::bigint, c.now) AS at FROM (SELECT COALESC
   INSERT INTO batches (stream, last, part, n, at, data)
   SELECT s.id, s.head, 0, 1, t.now, $13 FROM s, t WHERE $13::bytea IS NOT NULL AND COALESCE((SELECT empty FROM o), TRUE)
 ), b AS (
-  INSERT INTO submissions (stream, seq, id, kind, input, tail, admitted_at, idem, body_hash)
-  SELECT s.id, s.next_seq - 1, $9, $10, $11, s.head, t.at, $14, $15 FROM s, t
+  INSERT INTO submissions (stream, seq, id, kind, input, size, tail, admitted_at, idem, body_hash)
+  SELECT s.id, s.next_seq - 1, $9, $10, substr($11::bytea, 1, ` + inputHead + `), COALESCE(length($11::bytea), 0), s.head, t.at, $14, $15 FROM s, t
+)`
+	admitLarge = `, i AS (
+  INSERT INTO inputs (stream, seq, data) SELECT s.id, s.next_seq - 1, $11 FROM s
 )`
 	admitRun = `, r AS (
   INSERT INTO runs (scope, id, stream, workflow, status, started_at, started_by)
@@ -189,9 +192,9 @@ SELECT COALESCE(s.id, 0), COALESCE(s.head, 0), COALESCE(s.next_seq, 0), COALESCE
 FROM t LEFT JOIN s ON TRUE LEFT JOIN k ON TRUE`
 )
 
-// admission is the statement of an admission that has these parts.
-func admission(run, keyed, blobs bool) string {
-	query := admitTime
+// admission is the statement of an admission that has what this one has.
+func admission(a svc.Admission) string {
+	query, keyed := admitTime, a.Key != nil
 	if keyed {
 		query += admitKey
 	}
@@ -200,10 +203,13 @@ func admission(run, keyed, blobs bool) string {
 		query += admitNew
 	}
 	query += admitStreams
-	if run {
+	if large(a.Input) {
+		query += admitLarge
+	}
+	if a.Run {
 		query += admitRun
 	}
-	if blobs {
+	if len(a.Blobs) > 0 {
 		query += admitBlobs
 	}
 	if !keyed {

@@ -186,7 +186,7 @@ SELECT t.now, COALESCE((` + nextReady(now, "$7") + `), 0), COALESCE(u.interrupte
   COALESCE(u.id, 0), COALESCE(u.epoch, 0), COALESCE(u.scope, ''), COALESCE(u.kind, ''), COALESCE(u.name, ''), COALESCE(u.instance, ''),
   COALESCE(u.head, 0), COALESCE(u.part, 0), COALESCE(u.done_seq, 0), COALESCE(u.open_from, 0), COALESCE(u.context_from, 0),
   COALESCE(u.messages, 0), COALESCE(u.attempts, 0), COALESCE(u.bytes, 0),
-  COALESCE(b.id, ''), COALESCE(b.kind, ''), COALESCE(length(b.input), 0), COALESCE(b.admitted_at, 0), b.abort_at IS NOT NULL
+  COALESCE(b.id, ''), COALESCE(b.kind, ''), COALESCE(b.size, 0), COALESCE(b.admitted_at, 0), b.abort_at IS NOT NULL
 FROM t LEFT JOIN u ON TRUE LEFT JOIN submissions b ON b.stream = u.id AND b.seq = u.done_seq ORDER BY u.since`
 }
 
@@ -239,7 +239,7 @@ func (s *Store) complete(ctx context.Context, leases []svc.Lease) error {
 	return nil
 }
 
-const submissionColumns = `b.id, b.kind, COALESCE(length(b.input), 0), b.admitted_at, b.abort_at IS NOT NULL`
+const submissionColumns = `b.id, b.kind, b.size, b.admitted_at, b.abort_at IS NOT NULL`
 
 const headSubmission = `SELECT ` + submissionColumns + ` FROM submissions b WHERE b.stream = $1 AND b.seq = $2`
 
@@ -250,7 +250,7 @@ func submissionFields(b *svc.Submission) []any {
 // Input is what a submission was given.
 func (s *Store) Input(ctx context.Context, l svc.Lease, b svc.Submission) (input []byte, err error) {
 	err = s.read(ctx, "read input", func(tx *sqldb.Tx) error {
-		return tx.QueryRow(`SELECT input FROM submissions WHERE stream = $1 AND seq = $2 AND id = $3`, l.Row, b.Seq, b.ID).Scan(&input)
+		return tx.QueryRow(`SELECT COALESCE(i.data, b.input) FROM submissions b `+joinInput+` WHERE b.stream = $1 AND b.seq = $2 AND b.id = $3`, l.Row, b.Seq, b.ID).Scan(&input)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, svc.ErrFenced // the stream was dropped

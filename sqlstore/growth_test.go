@@ -137,6 +137,7 @@ SELECT %d + g.i, 'acme', 'run', '%s', %s, 3, 1, %d, %d + g.i, '%s', %d`, overrid
 			continue
 		}
 		statements = append(statements,
+			fmt.Sprintf(`INSERT INTO inputs (stream, seq, data) SELECT %d + g.i, 0, 'text'`, first)+from,
 			fmt.Sprintf(`INSERT INTO messages (stream, ord, kind, id, data) SELECT %d + g.i, 0, 'message', 'm', 'text'`, first)+from,
 			fmt.Sprintf(`INSERT INTO blobs (stream, attachment, scope, sha256, size, mime, filename) SELECT %d + g.i, 'att', 'acme', %s, 1, '', ''`, first, lpad)+from)
 		if db.Dialect() == sqldb.Postgres {
@@ -337,7 +338,7 @@ func explain(t *testing.T, db *sqldb.DB, query string, args []any) string {
 }
 
 // grows are the tables that hold more the longer a service runs.
-const grows = `(streams|submissions|batches|messages|runs|blobs|blob_chunks)`
+const grows = `(streams|submissions|inputs|batches|messages|runs|blobs|blob_chunks)`
 
 var (
 	postgresReads = regexp.MustCompile(`Seq Scan on ` + grows + `\b`)

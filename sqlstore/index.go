@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
@@ -24,8 +23,8 @@ func (s *Store) GetRun(ctx context.Context, scope, id string) (workflow.Run, err
 	var input, result, failure []byte
 	err := s.read(ctx, "get run", func(tx *sqldb.Tx) error {
 		return tx.QueryRow(`
-SELECT r.workflow, r.status, r.started_at, r.started_by, r.ended_at, r.result, r.error, b.input
-FROM runs r JOIN submissions b ON b.stream = r.stream AND b.seq = 0 WHERE r.scope = $1 AND r.id = $2`, scope, id).
+SELECT r.workflow, r.status, r.started_at, r.started_by, r.ended_at, r.result, r.error, COALESCE(i.data, b.input)
+FROM runs r JOIN submissions b ON b.stream = r.stream AND b.seq = 0 `+joinInput+` WHERE r.scope = $1 AND r.id = $2`, scope, id).
 			Scan(&r.Workflow, (*string)(&r.Status), (*millisTime)(&r.StartedAt), &r.StartedBy, &ended, &result, &failure, &input)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -55,7 +54,7 @@ func (s *Store) FindRun(ctx context.Context, scope, id string) (svc.Stream, int6
 	var size int64
 	err := s.read(ctx, "find run", func(tx *sqldb.Tx) error {
 		return tx.QueryRow(`
-SELECT r.workflow, COALESCE(length(b.input), 0) + COALESCE(length(r.result), 0) + COALESCE(length(r.error), 0)
+SELECT r.workflow, b.size + COALESCE(length(r.result), 0) + COALESCE(length(r.error), 0)
 FROM runs r JOIN submissions b ON b.stream = r.stream AND b.seq = 0 WHERE r.scope = $1 AND r.id = $2`, scope, id).Scan(&found.Name, &size)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -144,8 +143,6 @@ func collectRuns(rows *sql.Rows) ([]workflow.Run, error) {
 
 const maxSubmissions = 1000
 
-var inputHead = strconv.Itoa(svc.InputHead)
-
 // Submissions lists unsettled work in order.
 func (s *Store) Submissions(ctx context.Context, a svc.Stream) (list []svc.Submission, err error) {
 	if !storableStream(a) {
@@ -154,7 +151,7 @@ func (s *Store) Submissions(ctx context.Context, a svc.Stream) (list []svc.Submi
 	err = s.read(ctx, "list submissions", func(tx *sqldb.Tx) error {
 		list = nil
 		rows, err := tx.Query(`
-SELECT t.owner IS NOT NULL, t.reason, t.done_seq, b.seq, substr(b.input, 1, `+inputHead+`), `+submissionColumns+`
+SELECT t.owner IS NOT NULL, t.reason, t.done_seq, b.seq, b.input, `+submissionColumns+`
 FROM streams t JOIN submissions b ON b.stream = t.id AND b.seq >= t.done_seq
 WHERE t.scope = $1 AND t.kind = $2 AND t.name = $3 AND t.instance = $4 AND NOT t.dropped ORDER BY b.seq LIMIT $5`,
 			a.Scope, string(a.Kind), a.Name, a.ID, maxSubmissions)

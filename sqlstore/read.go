@@ -135,6 +135,16 @@ func (s *Store) readMessages(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.M
 // dropRun deletes the run that a stream is, if it is one. No index has the streams of runs: it is found by its name.
 const dropRun = `DELETE FROM runs WHERE scope = $1 AND id = $2 AND stream = $3`
 
+// eraseRows deletes what a stream holds.
+func eraseRows(tx *sqldb.Tx, row int64) error {
+	for _, table := range []string{"batches", "messages", "submissions", "inputs", "blobs"} {
+		if _, err := tx.Exec(`DELETE FROM `+table+` WHERE stream = $1`, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // eraseTime is how long the erasure of a stream may take: it is as long as the stream.
 const eraseTime = time.Minute
 
@@ -154,10 +164,8 @@ reason = '', part = 0, messages = 0, open_from = -1, context_from = -1, bytes = 
 		if err != nil {
 			return err
 		}
-		for _, table := range []string{"batches", "messages", "submissions", "blobs"} {
-			if _, err := tx.Exec(`DELETE FROM `+table+` WHERE stream = $1`, row); err != nil {
-				return err
-			}
+		if err := eraseRows(tx, row); err != nil {
+			return err
 		}
 		_, err = tx.Exec(dropRun, a.Scope, a.ID, row)
 		return err

@@ -96,10 +96,8 @@ abort_seq = -1, attempts = 0, reason = '', part = 0, messages = 0, open_from = -
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{"batches", "messages", "submissions", "blobs"} {
-		if _, err := tx.Exec(`DELETE FROM `+table+` WHERE stream = $1`, row); err != nil {
-			return err
-		}
+	if err := eraseRows(tx, row); err != nil {
+		return err
 	}
 	_, err = tx.Exec(`DELETE FROM runs WHERE scope = $1 AND id = $2`, scope, instance)
 	return err
