@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -146,7 +147,7 @@ func (n *node) choose(r model.Request) scripted.Turn {
 	}
 	name, round, said := comeTo(r.Messages)
 	if strings.HasPrefix(textOf(r.Messages[len(r.Messages)-1]), "Sum up the conversation") {
-		return scripted.Turn{scripted.Say("It was ", "about plays.")}
+		return scripted.Turn{scripted.Say("It was ", fmt.Sprintf("about plays, now %s, round %d, behind %q.", name, round, said))}
 	}
 	p, ok := plays[name]
 	if !ok || round >= len(p) {
@@ -219,13 +220,23 @@ func textOf(m model.Message) (text string) {
 	return text
 }
 
+// summed is how far a play has come in the model's own summary of it.
+var summed = regexp.MustCompile(`about plays, now (\S*), round (\d+), behind ("(?:[^"\\]|\\.)*")\.`)
+
 // comeTo reads from a request how far a play has come: its name, the rounds of results, what was said since the last.
 func comeTo(messages []model.Message) (name string, round int, said string) {
 	for _, m := range messages {
 		switch m.Role {
 		case model.RoleUser:
-			if found := asked.FindStringSubmatch(textOf(m)); found != nil {
+			text := textOf(m)
+			if found := summed.FindStringSubmatch(text); found != nil {
+				name = found[1]
+				round, _ = strconv.Atoi(found[2])
+				said, _ = strconv.Unquote(found[3])
+			} else if found := asked.FindStringSubmatch(text); found != nil {
 				name, round, said = found[1], 0, ""
+			} else if strings.Contains(text, " answered] ") { // a result, in what is to be summed up
+				round, said = round+1, ""
 			}
 		case model.RoleTool:
 			round, said = round+1, ""
