@@ -100,10 +100,10 @@ func TestNoTextIsTooVileToAnswer(t *testing.T) {
 		s := newOnslaught(t, address)
 		results[string(s.DB.Dialect())] = s
 		asked := 0
-		for _, target := range s.targets(t) {
+		for n, target := range s.targets(t) {
 			s.Clock.Pass(time.Hour) // limits are for others to test
 			s.signIn(t)
-			for _, a := range s.attacks(target) {
+			for _, a := range s.attacks(n, target) {
 				s.send(t, a)
 				asked++
 			}
@@ -115,7 +115,7 @@ func TestNoTextIsTooVileToAnswer(t *testing.T) {
 			}
 		}
 		// A request that is refused for another reason says little about its texts.
-		if asked < 8000 || succeeded < 150 {
+		if asked < 5000 || succeeded < 150 {
 			t.Errorf("only %d requests, to %d routes that would do something", asked, succeeded)
 		}
 	})
@@ -372,8 +372,9 @@ func (s *onslaught) filled(path string) string {
 	})
 }
 
-// attacks are a route's requests, each with one text in one place.
-func (s *onslaught) attacks(t target) (all []assault) {
+// attacks are the requests to the n-th route, each with one text in one place. Outside the soak a route meets every fourth of what
+// can stand in a header, each its own.
+func (s *onslaught) attacks(n int, t target) (all []assault) {
 	whole := assault{target: t, what: asItShouldBe, at: s.filled(t.path), query: t.encoded("", ""), body: t.encode("", vile{})}
 	if t.method == http.MethodGet || t.fields != nil {
 		all = append(all, whole)
@@ -381,6 +382,9 @@ func (s *onslaught) attacks(t target) (all []assault) {
 	for _, v := range viles {
 		for _, names := range headers {
 			if !v.sendable() || names[0] != "User-Agent" && v.name != "no UTF-8" {
+				continue
+			}
+			if n++; !soak && n%4 != 0 {
 				continue
 			}
 			a := whole
