@@ -6,11 +6,11 @@ SHELL := bash
 SVC_KILLS ?= 10
 export SVC_KILLS
 
-# Tests of these packages run without the race detector, but for the soak: SQLite is ten times slower under it, and every
-# process waits a second at its end. They wait for disks and other processes more than they work, so three run at a time.
+# Tests of these packages run without the race detector, but for the soak: they are slower under it, and every process
+# waits a second at its end. They wait for disks and other processes more than they work, so three run at a time.
 PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|gateway|mail|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/tally|internal/outside|examples/.*)
 
-# What measures how long work takes to stop and to move runs with nothing beside it.
+# What measures how long work takes to stop and to move runs with no other test beside it.
 ALONE := svc.dev/svc/internal/outage
 
 # These take longest, so they begin first.
@@ -43,29 +43,30 @@ lint:
 	go tool staticcheck ./...
 	go mod tidy -diff
 
-# Tests of these packages run with the race detector.
+# Tests of these packages run with the race detector, which does not look into SQLite: that is C, and three times as slow then.
 RACE = $$(go list ./... | grep -vxE '$(PLAIN)|$(ALONE)')
+RACING := -race -gcflags=modernc.org/...=-race=false
 
-# What costs a processor is done beside the tests that wait.
-.PHONY: beside
-beside: lint
-	@go build -race $(RACE)
+.PHONY: racing
+racing:
+	@go build $(RACING) $(RACE)
 
 .PHONY: test
+# What costs a processor is done beside the tests that wait.
 test: setup compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
-	bin/tally -beside '$(MAKE) --no-print-directory beside' \
+	bin/tally -beside '$(MAKE) --no-print-directory racing' \
 		-vet=off -p 3 -timeout 10m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
-		-vet=off -race -timeout 10m $(RACE) -- \
+		-vet=off $(RACING) -timeout 10m $(RACE) -- \
 		-vet=off -run Megabytes ./httpapi -- \
-		-vet=off -timeout 10m $(ALONE) $$peers
+		-beside '$(MAKE) --no-print-directory lint' -vet=off -timeout 10m $(ALONE) $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.
 	SVC_SOAK=1 SVC_KILLS=200 go test -count=1 -timeout 60m $$(go list ./... | grep -vx '$(ALONE)')
 	SVC_SOAK=1 go test -count=1 -timeout 30m $(ALONE)
-	go test -race -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood|bench)$$')
+	go test $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood|bench)$$')
 	cd internal/peers && go test -count=1 ./...
 	scripts/fuzz 60s
 

@@ -58,7 +58,7 @@ func crowdAll(t *testing.T, database string) {
 	s := start(t, database, budget, "SVC_LIMIT_RATE=1000000", "SVC_LIMIT_BURST=1000000")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(count(20, 4))*time.Minute)
 	defer cancel()
-	idle, running, queued := count(270, 18), count(100, 8), count(60, 6)
+	idle, running, queued := count(270, 9), count(100, 8), count(60, 6)
 	tn := &tenant{guest: s.guest(s.enrol(t, 0))}
 	var people []*guest
 	for n := range count(9, 3) {

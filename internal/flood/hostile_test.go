@@ -291,7 +291,7 @@ func attackAll(t *testing.T, database string) {
 		{Arm: "slow bodies", Count: count(64, 16), People: attackers[:1], For: span},
 		{Arm: "slow bodies", Count: count(400, 60), People: attackers, For: span},
 		{Arm: "unread answers", Count: count(800, 120), People: attackers, For: span},
-		{Arm: "bombs", Count: count(12<<20, 2<<20), Parallel: 16, People: attackers},
+		{Arm: "bombs", Count: count(12<<20, 1<<20), Parallel: 16, People: attackers},
 		{Arm: "images", Count: count(100, 6), Parallel: 8, People: attackers, For: time.Duration(count(300, 60)) * time.Second},
 	} {
 		t.Run(fmt.Sprintf("%s of %d people", o.Arm, len(o.People)), func(t *testing.T) {

@@ -15,7 +15,9 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(floodEnv); text != "" {
 		os.Exit(attack(text))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.RemoveAll(workshop)
+	os.Exit(code)
 }
 
 // order is what an attacker is asked to do.

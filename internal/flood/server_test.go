@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -28,13 +29,28 @@ type server struct {
 	ops     string // host:port of operations
 }
 
-// start builds the binary and runs it on an empty folder until the test ends, with settings as NAME=value.
+// workshop is where the binary is built.
+var workshop string
+
+// built is the binary, which is built once.
+var built = sync.OnceValues(func() (binary string, err error) {
+	if workshop, err = os.MkdirTemp("", "flood"); err != nil {
+		return "", err
+	}
+	binary = filepath.Join(workshop, "svc")
+	if out, err := exec.Command("go", "build", "-o", binary, "svc.dev/svc/cmd/svc").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// start runs the binary on an empty folder until the test ends, with settings as NAME=value.
 func start(t *testing.T, settings ...string) *server {
 	t.Helper()
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "svc")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "svc.dev/svc/cmd/svc").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	s := &server{address: free(t), ops: free(t)}
 	_, port, err := net.SplitHostPort(s.address)

@@ -3,6 +3,8 @@
 //
 //	tally ./a ./b -- -race ./c              is two stages: go test ./a ./b, then go test -race ./c
 //	tally -beside 'make x' ./a -- ./b       runs make x while ./a waits for disks and clocks, and before ./b
+//
+// Each stage may have a command beside it.
 package main
 
 import (
@@ -23,11 +25,7 @@ import (
 func main() {
 	t := newTally(os.Stdout)
 	began := time.Now()
-	args := os.Args[1:]
-	if len(args) > 1 && args[0] == "-beside" {
-		t.beside, args = args[1], args[2:]
-	}
-	err := t.runAll(stages(args))
+	err := t.runAll(stages(os.Args[1:]))
 	t.close(time.Since(began))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tally:", err)
@@ -62,7 +60,6 @@ type event struct {
 // tally counts what tests say.
 type tally struct {
 	out            io.Writer
-	beside         string // a command that runs beside the first stage
 	passed, failed int
 	skips          map[string][]string // tests by the reason
 	printed        map[string]*bytes.Buffer
@@ -74,26 +71,22 @@ func newTally(out io.Writer) *tally {
 
 // runAll runs stage after stage until one fails.
 func (t *tally) runAll(all [][]string) error {
-	wait := t.startBeside()
-	for i, args := range all {
-		err := t.run(args)
-		if i == 0 {
-			err = errors.Join(err, wait())
+	for _, args := range all {
+		wait := func() error { return nil }
+		if len(args) > 1 && args[0] == "-beside" {
+			wait, args = t.startBeside(args[1]), args[2:]
 		}
-		if err != nil {
+		if err := errors.Join(t.run(args), wait()); err != nil {
 			return fmt.Errorf("go test %s: %w", strings.Join(args, " "), err)
 		}
 	}
 	return nil
 }
 
-// startBeside begins the command that runs beside the first stage, of the lowest priority: it takes what the tests leave. What
-// it printed is shown when it has ended.
-func (t *tally) startBeside() (wait func() error) {
-	if t.beside == "" {
-		return func() error { return nil }
-	}
-	cmd := exec.Command("nice", "-n", "19", "sh", "-c", t.beside)
+// startBeside begins a command that runs beside a stage, of the lowest priority: it takes what the tests leave. What it printed is
+// shown when it has ended.
+func (t *tally) startBeside(command string) (wait func() error) {
+	cmd := exec.Command("nice", "-n", "19", "sh", "-c", command)
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Start(); err != nil {
@@ -103,7 +96,7 @@ func (t *tally) startBeside() (wait func() error) {
 		err := cmd.Wait()
 		_, _ = t.out.Write(printed.Bytes())
 		if err != nil {
-			err = fmt.Errorf("%s: %w", t.beside, err)
+			err = fmt.Errorf("%s: %w", command, err)
 		}
 		return err
 	}

@@ -84,13 +84,12 @@ func TestAFailureIsShownWholeAndEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestACommandRunsBesideTheFirstStage(t *testing.T) {
+func TestACommandRunsBesideAStage(t *testing.T) {
 	folder := module(t, "func TestA(*testing.T) {}\n")
 	for command, fails := range map[string]bool{"echo looked": false, "echo looked; exit 3": true} {
 		var out bytes.Buffer
 		tl := newTally(&out)
-		tl.beside = command
-		err := tl.runAll([][]string{{"-C", folder, "./..."}})
+		err := tl.runAll([][]string{{"-C", folder, "./..."}, {"-beside", command, "-C", folder, "./..."}})
 		if (err != nil) != fails || !strings.Contains(out.String(), "looked\n") {
 			t.Errorf("%s: %v: %s", command, err, &out)
 		}
