@@ -23,6 +23,7 @@ type silent struct {
 
 	mu   sync.Mutex
 	hush chan struct{} // closed when it speaks again; nil: it speaks
+	deaf bool          // to releases alone
 }
 
 func quiet(stores chan<- *silent) func(*svc.Config) {
@@ -45,6 +46,12 @@ func (s *silent) silence() (speak func()) {
 		s.hush = nil
 		close(hush)
 	})
+}
+
+func (s *silent) setDeaf(deaf bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deaf = deaf
 }
 
 // wait hangs while the store is silent.
@@ -92,6 +99,13 @@ func (s *silent) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, er
 }
 
 func (s *silent) Release(ctx context.Context, l svc.Lease, r svc.Release) error {
+	s.mu.Lock()
+	deaf := s.deaf
+	s.mu.Unlock()
+	if deaf {
+		<-ctx.Done()
+		return fmt.Errorf("%w: %w", svc.ErrUnavailable, ctx.Err())
+	}
 	if err := s.wait(ctx); err != nil {
 		return err
 	}
@@ -163,6 +177,70 @@ func TestWorkStopsBeforeItsLeaseLapses(t *testing.T) {
 		t.Errorf("run %+v", run)
 	}
 	n.updates(t, "42", 0, 1)
+}
+
+// TestANodeStopsInTimeThoughItsStoreIsSilent stops a node that cannot give its work back: its leases lapse without it.
+func TestANodeStopsInTimeThoughItsStoreIsSilent(t *testing.T) {
+	inner, err := sqlstore.Open(t.Context(), sqlite(t), sqlstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Close()
+	store := &silent{Store: inner, failed: make(chan struct{})}
+	const limit = 3 * time.Second
+	rt, err := svc.New(svc.Config{Store: store, StopTimeout: limit, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan struct{})
+	declared("hold", func(ctx context.Context, w *svc.Work, _ struct{}) (struct{}, error) {
+		return svc.Step(ctx, w, "hold", func(ctx context.Context) (struct{}, error) {
+			close(begun)
+			<-ctx.Done()
+			return struct{}{}, ctx.Err()
+		})
+	})(rt)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- rt.Run(ctx) }()
+	if _, err := rt.Invoke(t.Context(), "hold", svc.Invocation{}); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	defer store.silence()()
+	stop()
+	stopped := time.Now()
+	select {
+	case <-ended:
+	case <-time.After(limit + 10*time.Second):
+		t.Fatal("the runtime does not stop")
+	}
+	if took := time.Since(stopped); took > limit+2*time.Second {
+		t.Errorf("the runtime took %s to stop, and may take %s", took, limit)
+	}
+}
+
+// TestASleepIsNotLongerForAStoreThatDoesNotTakeIt lets a sleep begin that the store hears of only later.
+func TestASleepIsNotLongerForAStoreThatDoesNotTakeIt(t *testing.T) {
+	const nap = 4 * time.Second
+	stores := make(chan *silent, 1)
+	n := start(t, sqlite(t), declared("nap", func(ctx context.Context, w *svc.Work, _ struct{}) (int64, error) {
+		before := w.Now()
+		if err := w.Sleep(ctx, nap); err != nil {
+			return 0, err
+		}
+		return w.Now().Sub(before).Milliseconds(), nil
+	}), quiet(stores), func(c *svc.Config) { c.Park, c.Lease = 100*time.Millisecond, 2*time.Second })
+	store := <-stores
+	store.setDeaf(true)
+	began := time.Now()
+	id := n.invoke(t, "nap", nil)
+	time.Sleep(nap - time.Second)
+	store.setDeaf(false)
+	n.await(t, "nap", id)
+	if took := time.Since(began); took > nap+1500*time.Millisecond {
+		t.Errorf("a sleep of %s took %s", nap, took)
+	}
 }
 
 // TestAFailedStoreEndsTheRuntimeAtOnce has work that does not heed its context.

@@ -125,9 +125,10 @@ type Runtime struct {
 	stopping chan struct{} // closed when Run begins to stop
 	failed   chan struct{} // closed when the store can no longer be trusted
 
-	mu    sync.Mutex
-	began bool
-	state State
+	mu     sync.Mutex
+	began  bool
+	state  State
+	stopBy time.Time // zero while it does not stop
 }
 
 // Scoped is every verb of a Runtime bound to one scope.
@@ -324,11 +325,19 @@ func (rt *Runtime) stop(state State) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if rt.state == Serving {
+		rt.stopBy = time.Now().Add(rt.config.StopTimeout)
 		close(rt.stopping)
 	}
 	if rt.state != Failed {
 		rt.state = state
 	}
+}
+
+// leftToStop is how long stopping may still take; stopping is false while the node does not.
+func (rt *Runtime) leftToStop() (left time.Duration, stopping bool) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return time.Until(rt.stopBy), !rt.stopBy.IsZero()
 }
 
 // owner is this node as the store's leases name it.

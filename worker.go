@@ -407,29 +407,40 @@ func (j *job) rest(wait func()) {
 }
 
 // giveBack releases the lease, and tries again while the store cannot answer: a lease that is neither held nor released
-// would wait for its lapse, or on SQLite for a restart. A store that failed is not asked again.
+// would wait for its lapse, or on SQLite for a restart. The tries are part of the pause that was asked for. A store that
+// failed is not asked again, and none is when the node should have stopped by now.
 func (j *job) giveBack(r Release) {
 	rt := j.crew.rt
-	began := time.Now()
+	began, after := time.Now(), r.After
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		r.After = max(0, after-time.Since(began))
 		err := j.release(r)
 		if err == nil || errors.Is(err, ErrFenced) || rt.State() == Failed {
 			return
 		}
 		rt.config.Log.Error("release lease", "stream", j.lease.Stream, "error", err)
-		if j.crew.stopping() && time.Since(began) > rt.config.StopTimeout {
+		left, stopping := rt.leftToStop()
+		if stopping && left <= 0 {
 			return
+		}
+		if stopping {
+			pause = min(pause, left)
 		}
 		select {
 		case <-rt.failed:
 		case <-time.After(pause):
 		}
-		r.After = max(0, r.After-pause)
 	}
 }
 
+// release asks once. While the node stops it takes no longer than that may take, or a moment.
 func (j *job) release(r Release) error {
-	ctx, cancel := j.crew.rt.within(context.WithoutCancel(j.ctx))
+	rt := j.crew.rt
+	ctx, cancel := rt.within(context.WithoutCancel(j.ctx))
 	defer cancel()
-	return j.crew.rt.store.Release(ctx, j.lease, r)
+	if left, stopping := rt.leftToStop(); stopping {
+		ctx, cancel = context.WithTimeout(ctx, max(left, leastWait))
+		defer cancel()
+	}
+	return rt.store.Release(ctx, j.lease, r)
 }
