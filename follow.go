@@ -19,6 +19,7 @@ type Follower struct {
 	followed  *followed
 	once      sync.Once
 	room      *memory.Grant // of the page that was read last
+	lent      *loan         // of the page that was taken from the ring last
 	take      func(ctx context.Context) (*memory.Grant, error)
 }
 
@@ -61,6 +62,10 @@ func (f *Follower) Close() {
 func (f *Follower) Free() {
 	f.room.Release()
 	f.room = nil
+	if f.lent != nil {
+		f.followed.takeBack(f.lent)
+		f.lent = nil
+	}
 }
 
 // Wake is closed when something may have been appended since this call. Take it before a Page: what is appended between
@@ -74,16 +79,24 @@ func (f *Follower) Wake() <-chan struct{} {
 // Page returns what stands strictly after an offset, as far as one page goes; nothing waits for more. Its Tail and Closed
 // say what was true at this moment.
 func (f *Follower) Page(ctx context.Context, after stream.Offset) (stream.Frame, error) {
-	if frame, ok := f.followed.cached(after); ok {
+	if frame, ok := f.cached(after); ok {
 		return frame, nil
 	}
 	if err := f.followed.confirm(ctx, f.followers.store, after); err != nil {
 		return stream.Frame{}, err
 	}
-	if frame, ok := f.followed.cached(after); ok {
+	if frame, ok := f.cached(after); ok {
 		return frame, nil
 	}
 	return f.read(ctx, after)
+}
+
+// cached takes a page from the ring, if that has it.
+func (f *Follower) cached(after stream.Offset) (stream.Frame, bool) {
+	frame, lent, ok := f.followed.cached(after)
+	f.Free()
+	f.lent = lent
+	return frame, ok
 }
 
 // read takes a page from the store when there is room for it. The page keeps its room until it is sent.
@@ -96,8 +109,12 @@ func (f *Follower) read(ctx context.Context, after stream.Offset) (stream.Frame,
 		return stream.Frame{}, fmt.Errorf("read page: %w: %w", ErrBusy, err)
 	}
 	f.room = room
-	frame, err := f.followed.read(ctx, f.followers.store, after)
-	room.Resize(int64(len(frame.SSE())))
+	frame, lent, err := f.followed.read(ctx, f.followers.store, after)
+	if f.lent = lent; lent == nil {
+		room.Resize(int64(len(frame.SSE())))
+	} else {
+		room.Release() // somebody else has read it meanwhile
+	}
 	return frame, err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
@@ -205,6 +206,55 @@ func (n *node) lateReads(t *testing.T, counted *countedReads, id string) int64 {
 		t.Errorf("page %s of %s", got, all)
 	}
 	return asked
+}
+
+// TestWhatReadersAreSentIsCountedUntilTheyHaveIt has readers who take their time with a page that the ring lets go of.
+func TestWhatReadersAreSentIsCountedUntilTheyHaveIt(t *testing.T) {
+	const size = 1 << 20
+	budget := memory.New(64 << 20)
+	declare, config := talking(scripted.New(scripted.Turn{scripted.Say("one")}, scripted.Turn{scripted.Say("two")}))
+	n := start(t, sqlite(t), declare, config, func(c *svc.Config) { c.Memory = budget })
+	p := n.prompt(t, "long", "x")
+	n.settle(t, "long")
+	before, err := n.Page(t.Context(), n.AgentStream("a", "long"), p.Offset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var readers []*svc.Follower
+	for range 3 {
+		f := n.Follow(n.AgentStream("a", "long"))
+		defer f.Close()
+		readers = append(readers, f)
+	}
+	n.prompt(t, "long", strings.Repeat("x", size))
+	for _, f := range readers {
+		for after := before.Next; ; {
+			wake := f.Wake()
+			page, err := f.Page(t.Context(), after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page.SSE()) > size {
+				break
+			}
+			if after = page.Next; page.Tail {
+				<-wake
+			}
+		}
+	}
+	n.settle(t, "long")
+	all, err := budget.Wait(t.Context(), "", memory.Work, 60<<20) // what is kept is let go
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Release()
+	for left := len(readers); left > 0; left-- {
+		if held := budget.Used(memory.Reads); held < size || held > 4*size {
+			t.Errorf("%d bytes are counted while %d readers are sent %d", held, left, size)
+		}
+		readers[left-1].Free()
+	}
+	expect(t, "bytes counted in the end", budget.Used(memory.Reads), 0)
 }
 
 func TestDroppedStreamIsNotReadFromMemory(t *testing.T) {

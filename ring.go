@@ -30,6 +30,7 @@ const lookAgain = 100 * time.Millisecond
 type followers struct {
 	store  Store
 	budget *memory.Budget
+	holder func(scope string) string
 
 	mu    sync.Mutex
 	rings map[Stream]*followed
@@ -54,9 +55,10 @@ type followed struct {
 	local  bool // this node appends, so every append is published here
 	fresh  bool // the ring's head is the stream's, as far as anyone told
 	pieces []piece
-	joined stream.Frame // what was last joined of them
+	joined piece // what was last joined of them
 	bytes  int
 	room   *memory.Grant // for them
+	loans  func() *memory.Grant
 	head   stream.Offset
 	closed bool
 	again  *time.Timer // nil: readers need not look again by themselves
@@ -67,6 +69,41 @@ type piece struct {
 	stream.Frame                          // encoded when a reader first asks for it
 	show         func() ([][]byte, error) // nil once it is
 	bytes        int
+	lent         *loan // nil: no reader has taken it, or it is small
+}
+
+// loan is the frame of a piece while readers are sent it. It is counted once, however many they are, and until the last of
+// them has it: the ring may have let go of the piece long before.
+type loan struct {
+	readers int // guarded by followed.mu
+	room    *memory.Grant
+}
+
+// smallFrame is the size of a frame that a reader's connection pays for.
+const smallFrame = 16 << 10
+
+// lend hands out the frame of a piece; the lock is held.
+func (f *followed) lend(p *piece) (stream.Frame, *loan) {
+	n := len(p.SSE())
+	if n <= smallFrame {
+		return p.Frame, nil
+	}
+	if p.lent == nil {
+		p.lent = &loan{room: f.loans()}
+	}
+	if p.lent.readers++; p.lent.readers == 1 {
+		p.lent.room.Resize(int64(n)) // it is there already
+	}
+	return p.Frame, p.lent
+}
+
+// takeBack ends the loan of one reader.
+func (f *followed) takeBack(l *loan) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l.readers--; l.readers == 0 {
+		l.room.Release()
+	}
 }
 
 // encode makes the frame. What cannot be shown, or is more than a page at once, the readers take from the store.
@@ -95,7 +132,10 @@ func (fs *followers) ring(s Stream) *followed {
 	f := fs.rings[s]
 	if f == nil {
 		room, _ := fs.budget.Try("", memory.Kept, 0)
-		f = &followed{stream: s, wake: make(chan struct{}), room: room}
+		f = &followed{stream: s, wake: make(chan struct{}), room: room, loans: func() *memory.Grant {
+			room, _ := fs.budget.Try(fs.holder(s.Scope), memory.Reads, 0) // nothing is always there
+			return room
+		}}
 		if fs.rings == nil {
 			fs.rings = map[Stream]*followed{}
 		}
@@ -272,7 +312,7 @@ func (f *followed) trim() {
 }
 
 func (f *followed) forget() {
-	f.pieces, f.joined, f.bytes, f.fresh = nil, stream.Frame{}, 0, false
+	f.pieces, f.joined, f.bytes, f.fresh = nil, piece{}, 0, false
 	f.room.Release()
 }
 
@@ -381,45 +421,48 @@ func (f *followed) heard() {
 	}
 }
 
-// cached answers from the ring: at its head, or with what it holds up to there, if that is a page.
-func (f *followed) cached(after stream.Offset) (stream.Frame, bool) {
+// cached answers from the ring: at its head, or with what it holds up to there, if that is a page. The loan is given back when
+// the page was sent; nil is none.
+func (f *followed) cached(after stream.Offset) (stream.Frame, *loan, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.fresh {
-		return stream.Frame{}, false
+		return stream.Frame{}, nil, false
 	}
 	if after == f.head {
-		return stream.Frame{After: after, Next: after}.At(f.head, f.closed), true
+		return stream.Frame{After: after, Next: after}.At(f.head, f.closed), nil, true
 	}
 	first := f.find(after)
 	if first < 0 {
-		return stream.Frame{}, false
+		return stream.Frame{}, nil, false
 	}
 	for i := range f.pieces[first:] {
 		if !f.pieces[first+i].encode() {
 			f.forget()
-			return stream.Frame{}, false
+			return stream.Frame{}, nil, false
 		}
 	}
-	return f.join(f.pieces[first:]).At(f.head, f.closed), true
+	frame, lent := f.lend(f.join(f.pieces[first:]))
+	return frame.At(f.head, f.closed), lent, true
 }
 
 // join is the page of pieces that end at the head, as the store would give it; where they are more than a page, the first.
 // Readers who are behind at the same place share it.
-func (f *followed) join(pieces []piece) stream.Frame {
-	page := pieces[0].Frame
+func (f *followed) join(pieces []piece) *piece {
+	page := &pieces[0]
 	switch {
 	case len(pieces) == 1:
 		return page
 	case f.joined.After == page.After && f.joined.Next == f.head:
-		return f.joined
+		return &f.joined
 	}
 	frames := make([]stream.Frame, len(pieces))
 	for i := range pieces {
 		frames[i] = pieces[i].Frame
 	}
 	if all, ok := stream.Join(frames); ok {
-		f.joined, page = all, all
+		f.joined = piece{Frame: all}
+		return &f.joined
 	}
 	return page
 }
@@ -465,13 +508,13 @@ func (f *followed) doubtful(after stream.Offset) bool {
 
 // read asks the store. A reader who stands at the ring's head asks for all who do; one behind it reads for itself. Where a
 // page ended in the middle of a piece, the next ends with the piece: from there the ring goes on.
-func (f *followed) read(ctx context.Context, store Store, after stream.Offset) (stream.Frame, error) {
+func (f *followed) read(ctx context.Context, store Store, after stream.Offset) (stream.Frame, *loan, error) {
 	through, shared := f.reach(after)
 	if shared {
 		f.filling.Lock()
 		defer f.filling.Unlock()
-		if frame, ok := f.cached(after); ok {
-			return frame, nil
+		if frame, lent, ok := f.cached(after); ok {
+			return frame, lent, nil
 		}
 	}
 	before := f.version()
@@ -479,7 +522,7 @@ func (f *followed) read(ctx context.Context, store Store, after stream.Offset) (
 	if err == nil && shared && frame.Next == frame.Head {
 		f.fill(frame, before)
 	}
-	return frame, err
+	return frame, nil, err
 }
 
 // reach says how far a read from the store may go, and whether its result is for everybody.

@@ -165,6 +165,7 @@ func New(c Config) (*Runtime, error) {
 	rt.ids.entropy = ulid.Monotonic(c.Random, 0)
 	rt.crew = newCrew(rt)
 	rt.follow.store, rt.follow.budget, rt.states.budget = c.Store, c.Memory, c.Memory
+	rt.follow.holder = rt.holder
 	c.Memory.OnFull(rt.states.shed)
 	c.Memory.OnFull(rt.follow.shed)
 	return rt, nil
