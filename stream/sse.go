@@ -2,10 +2,10 @@ package stream
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"iter"
-	"strings"
 )
 
 // Event is one server-sent event: its name and its data lines joined.
@@ -26,23 +26,23 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		lines := bufio.NewScanner(r)
 		lines.Buffer(make([]byte, 0, 4096), maxLine)
-		lines.Split(scanLine)
+		lines.Split(new(lineSplit).next)
 		var e Event
 		var seen bool
 		for lines.Scan() {
-			line := lines.Text()
-			if line == "" {
+			line := lines.Bytes()
+			if len(line) == 0 {
 				if seen && !yield(e, nil) {
 					return
 				}
 				e, seen = Event{}, false
 				continue
 			}
-			field, value, _ := strings.Cut(line, ":")
-			value = strings.TrimPrefix(value, " ")
-			switch field {
+			field, value, _ := bytes.Cut(line, colon)
+			value = bytes.TrimPrefix(value, space)
+			switch string(field) {
 			case "event":
-				e.Name = value
+				e.Name = string(value)
 			case "data":
 				if seen {
 					e.Data = append(e.Data, '\n')
@@ -59,25 +59,39 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// scanLine splits at LF, CR or CRLF, the three line ends of the format. A line that the end cuts off is dropped.
-func scanLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
-	for i, c := range data {
-		switch {
+var colon, space = []byte(":"), []byte(" ")
+
+// lineSplit splits at LF, CR or CRLF, the three line ends of the format. A line that the end cuts off is dropped. It is asked
+// again whenever more has come, and looks at no byte twice: a long line may come in many small parts.
+type lineSplit struct {
+	looked int // bytes of the line in which there is no end
+}
+
+func (s *lineSplit) next(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	for i := s.looked; i < len(data); i++ {
+		switch c := data[i]; {
 		case c == '\n':
-			return i + 1, data[:i], nil
+			return s.cut(data, i, 1)
 		case c == '\r' && i+1 < len(data):
 			if data[i+1] == '\n' {
-				return i + 2, data[:i], nil
+				return s.cut(data, i, 2)
 			}
-			return i + 1, data[:i], nil
+			return s.cut(data, i, 1)
 		case c == '\r' && atEOF:
-			return i + 1, data[:i], nil
+			return s.cut(data, i, 1)
 		case c == '\r':
+			s.looked = i
 			return 0, nil, nil
 		}
 	}
-	if atEOF {
+	if s.looked = len(data); atEOF {
 		return len(data), nil, nil
 	}
 	return 0, nil, nil
+}
+
+// cut ends the line at an index, where its end has so many bytes.
+func (s *lineSplit) cut(data []byte, at, end int) (advance int, token []byte, err error) {
+	s.looked = 0
+	return at + end, data[:at], nil
 }
