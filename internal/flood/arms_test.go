@@ -325,8 +325,7 @@ func (v visitor) throw(to route, p person, name, text string) string {
 // images prompts with large images, and tries again where there was no room.
 func images(o order) seen {
 	t := newTally()
-	data := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0x89, 'P', 'N', 'G'}, 14<<20/4*3/4)) // as long as one may be
-	text := `{"kind":"user","body":"n=1","attachments":[{"type":"image","mimeType":"image/png","data":"` + data + `"}]}`
+	data := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0x89, 'P', 'N', 'G'}, 14<<20/4*3/4-3)) // as long as one may be
 	until := time.Now().Add(o.For)
 	var all sync.WaitGroup
 	work := make(chan int)
@@ -335,6 +334,7 @@ func images(o order) seen {
 			for n := range work {
 				p := o.People[n%len(o.People)]
 				to := route{"POST", o.Agents, fmt.Sprintf("%s/agents/central/images%d", p.base(), n%(2*len(o.People)))}
+				text := fmt.Sprintf(`{"kind":"user","body":"n=1","attachments":[{"type":"image","mimeType":"image/png","data":"%012d%s"}]}`, n, data) // each its own
 				for status := "503"; status == "503"; {
 					if time.Now().After(until) {
 						t.add("given up")

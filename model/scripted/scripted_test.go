@@ -41,6 +41,17 @@ func TestWordsAreSteeredByTheText(t *testing.T) {
 	}
 }
 
+// TestALongTextIsNotReadThrough: all of it would take a second and more.
+func TestALongTextIsNotReadThrough(t *testing.T) {
+	began := time.Now()
+	if h := modeltest.Hear(t, scripted.Words(), ask("n=3 "+strings.Repeat("n=1 ", 4<<20))); h.Err != nil || h.Deltas != 3 {
+		t.Errorf("%d words, %v", h.Deltas, h.Err)
+	}
+	if took := time.Since(began); took > 500*time.Millisecond {
+		t.Errorf("took %v", took)
+	}
+}
+
 func TestWordsTellTheTime(t *testing.T) {
 	h := modeltest.Hear(t, scripted.Words(), ask("n=2 ts=1"))
 	if !regexp.MustCompile(`^t\d{16} t\d{16} $`).MatchString(h.Text) {

@@ -26,8 +26,8 @@ const (
 
 // Words answers with words that the user's text steers: n=20 of them, delay=0 milliseconds apart, each padded to size=0
 // characters; ts=1 makes each the time at which it was said, think adds reasoning before them, and a text that starts with
-// fail fails. A reply that an interruption broke off goes on at its next word. It needs no key and no network, and costs
-// nothing.
+// fail fails. What steers stands within the first 4 KiB. A reply that an interruption broke off goes on at its next word. It
+// needs no key and no network, and costs nothing.
 func Words() model.Provider { return words{} }
 
 type words struct{}
@@ -59,6 +59,7 @@ type wish struct {
 }
 
 func read(text string) wish {
+	text = text[:min(len(text), steering)]
 	w := wish{
 		fail:  strings.HasPrefix(text, "fail"),
 		words: number(text, "n", 20, maxWords),
@@ -71,6 +72,9 @@ func read(text string) wish {
 	}
 	return w
 }
+
+// steering is how far into a text is looked: who sends megabytes does not choose how long that takes.
+const steering = 4 << 10
 
 var settings = regexp.MustCompile(`\b(n|delay|size|ts)=(\d+)`)
 
