@@ -31,7 +31,14 @@ func (s *Store) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, err
 	if err != nil {
 		return svc.Claimed{}, wrap("claim", err)
 	}
-	if len(c.Leases) < n && s.parkUnknown(ctx) || more {
+	switch {
+	case len(c.Leases) == 0:
+		more = s.parkUnknown(ctx) || more
+	case len(c.Leases) < n:
+		// The next claim parks: nobody renews these leases before they are handed on.
+		more = s.mayPark() || more
+	}
+	if more {
 		c.Next = time.Millisecond
 	}
 	return c, nil

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -36,8 +35,7 @@ func (s *Store) register(ctx context.Context, o svc.Owner) (*worker, error) {
 		return w, nil
 	}
 	if s.db.Dialect() == sqldb.Postgres {
-		err := s.write(ctx, "register owner", func(tx *sqldb.Tx) error { return s.enrol(tx, o) })
-		if err != nil {
+		if err := s.enrol(ctx, o); err != nil {
 			return nil, err
 		}
 	}
@@ -48,30 +46,37 @@ func (s *Store) register(ctx context.Context, o svc.Owner) (*worker, error) {
 	return w, nil
 }
 
+// once runs one statement that is a transaction by itself and answers with a row: one way there and back, so that a node far
+// from its database comes to claim at all.
+func (s *Store) once(ctx context.Context, doing, query string, args, dest []any) error {
+	ctx, cancel := context.WithTimeout(ctx, s.db.Timeout())
+	defer cancel()
+	return wrap(doing, s.db.Pool().QueryRow(ctx, query, args...).Scan(dest...))
+}
+
+const enrolOwner = `
+WITH t AS (SELECT COALESCE($1::bigint, ` + postgresNow + `) AS now),
+d AS (DELETE FROM workers WHERE substr(owner, 1, $2::integer) = $3 AND owner <> $4),
+i AS (
+  INSERT INTO workers (owner, workflows, agents, seen_at) SELECT $4, $5, $6, now FROM t
+  ON CONFLICT (owner) DO UPDATE SET workflows = EXCLUDED.workflows, agents = EXCLUDED.agents, seen_at = EXCLUDED.seen_at
+), u AS (
+  UPDATE streams SET epoch = epoch + 1, ready_at = t.now FROM t WHERE id IN (SELECT id FROM streams
+  WHERE next_seq > done_seq AND owner IS NOT NULL AND substr(owner, 1, $2::integer) = $3 AND owner <> $4 ORDER BY id FOR UPDATE)
+)
+SELECT now FROM t`
+
 // enrol writes down what an owner can work, in place of the earlier boots of its node, whose leases are void. On SQLite the
 // process knows its owners, and opening the store has voided every lease.
-func (s *Store) enrol(tx *sqldb.Tx, o svc.Owner) error {
-	now, err := s.now(tx)
-	if err != nil {
-		return err
-	}
+func (s *Store) enrol(ctx context.Context, o svc.Owner) error {
 	names, err := json.Marshal(o.Workflows)
 	if err != nil {
 		return err
 	}
 	prefix := o.Node + "/"
-	earlier := []any{utf8.RuneCountInString(prefix), prefix, ownerName(o)}
-	if _, err := tx.Exec(`DELETE FROM workers WHERE substr(owner, 1, $1) = $2 AND owner <> $3`, earlier...); err != nil {
-		return err
-	}
-	if _, err := tx.Exec(`INSERT INTO workers (owner, workflows, agents, seen_at) VALUES ($1, $2, $3, $4)
-ON CONFLICT (owner) DO UPDATE SET workflows = EXCLUDED.workflows, agents = EXCLUDED.agents, seen_at = EXCLUDED.seen_at`,
-		ownerName(o), string(names), o.Agents, now); err != nil {
-		return err
-	}
-	_, err = tx.Exec(`UPDATE streams SET epoch = epoch + 1, ready_at = $4 WHERE id IN (SELECT id FROM streams
-WHERE next_seq > done_seq AND owner IS NOT NULL AND substr(owner, 1, $1) = $2 AND owner <> $3 ORDER BY id FOR UPDATE)`, append(earlier, now)...)
-	return err
+	var now int64
+	return s.once(ctx, "register owner", enrolOwner,
+		[]any{s.clock(), utf8.RuneCountInString(prefix), prefix, ownerName(o), string(names), o.Agents}, []any{&now})
 }
 
 // unpark makes some of the work ready that waits for an owner like this, and reports whether there may be more. Not only
@@ -80,43 +85,67 @@ func (s *Store) unpark(ctx context.Context, w *worker) (bool, error) {
 	if !s.due(&w.looked) {
 		return false, nil
 	}
-	names, err := s.names(w.owner.Workflows)
-	if err != nil {
-		return false, err
+	unpark := s.unparkSQLite
+	if s.db.Dialect() == sqldb.Postgres {
+		unpark = s.unparkPostgres
 	}
-	more := false
-	err = s.write(ctx, "unpark work", func(tx *sqldb.Tx) error {
-		more = false
-		now, err := s.now(tx)
-		if err != nil {
-			return err
-		}
-		for known, arg := range map[string]any{s.sql.named: names, s.sql.agents: w.owner.Agents} {
-			n, err := tx.Exec(`UPDATE streams SET ready_at = $1, reason = '' WHERE id IN (
-SELECT id FROM streams WHERE reason = '`+svc.ReasonNotRegistered+`' AND `+known+` LIMIT $3`+s.sql.skip+`)`, now, arg, parkRows)
-			if err != nil {
-				return err
-			}
-			more = more || n >= parkRows
-		}
-		return nil
-	})
+	n, err := unpark(ctx, w.owner)
+	more := err == nil && n >= parkRows
 	if err != nil || more {
 		s.again(&w.looked)
 	}
-	return err == nil && more, err
+	return more, err
+}
+
+// unparkSQLite says how many streams of a sort it made ready, at most.
+func (s *Store) unparkSQLite(ctx context.Context, o svc.Owner) (most int64, err error) {
+	names, err := s.names(o.Workflows)
+	if err != nil {
+		return 0, err
+	}
+	err = s.write(ctx, "unpark work", func(tx *sqldb.Tx) error {
+		most = 0
+		for known, arg := range map[string]any{s.sql.named: names, s.sql.agents: o.Agents} {
+			n, err := tx.Exec(`UPDATE streams SET ready_at = $1, reason = '' WHERE id IN (
+SELECT id FROM streams WHERE reason = '`+svc.ReasonNotRegistered+`' AND `+known+` LIMIT $3)`, s.config.Now().UnixMilli(), arg, parkRows)
+			if err != nil {
+				return err
+			}
+			most = max(most, n)
+		}
+		return nil
+	})
+	return most, err
+}
+
+const unparkStreams = `
+WITH t AS (SELECT COALESCE($1::bigint, ` + postgresNow + `) AS now),
+r AS (
+  UPDATE streams SET ready_at = t.now, reason = '' FROM t WHERE id IN (SELECT id FROM streams
+  WHERE reason = '` + svc.ReasonNotRegistered + `' AND kind = 'run' AND name = ANY($2) LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING 1
+), a AS (
+  UPDATE streams SET ready_at = t.now, reason = '' FROM t WHERE id IN (SELECT id FROM streams
+  WHERE reason = '` + svc.ReasonNotRegistered + `' AND kind = 'agent' AND $3 LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING 1
+)
+SELECT GREATEST((SELECT count(*) FROM r), (SELECT count(*) FROM a))`
+
+func (s *Store) unparkPostgres(ctx context.Context, o svc.Owner) (most int64, err error) {
+	err = s.once(ctx, "unpark work", unparkStreams, []any{s.clock(), o.Workflows, o.Agents, parkRows}, []any{&most})
+	return most, err
 }
 
 // due reports whether it is time to look, which is twice in the time of a poll, and takes it for looked.
 func (s *Store) due(looked *time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(*looked) < s.config.Poll/2 {
+	if !s.longAgo(*looked) {
 		return false
 	}
 	*looked = time.Now()
 	return true
 }
+
+func (s *Store) longAgo(looked time.Time) bool { return time.Since(looked) >= s.config.Poll/2 }
 
 // again makes it time to look.
 func (s *Store) again(looked *time.Time) {
@@ -131,11 +160,11 @@ func (s *Store) parkUnknown(ctx context.Context) (more bool) {
 	if !s.due(&s.looked) {
 		return false
 	}
-	var parked int64
-	err := s.write(ctx, "park unregistered work", func(tx *sqldb.Tx) (err error) {
-		parked, err = s.parkSome(tx)
-		return err
-	})
+	park := s.parkSQLite
+	if s.db.Dialect() == sqldb.Postgres {
+		park = s.parkPostgres
+	}
+	parked, err := park(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.config.Log.Warn("claim", "error", err)
@@ -148,76 +177,69 @@ func (s *Store) parkUnknown(ctx context.Context) (more bool) {
 	return more
 }
 
-func (s *Store) parkSome(tx *sqldb.Tx) (parked int64, err error) {
-	now, err := s.now(tx)
-	if err != nil {
-		return 0, err
-	}
-	can, err := s.known(tx, now)
-	if err != nil {
-		return 0, err
-	}
+// mayPark reports whether it is time to park what nobody can do.
+func (s *Store) mayPark() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.longAgo(s.looked)
+}
+
+func (s *Store) parkSQLite(ctx context.Context) (parked int64, err error) {
+	can := s.known()
 	names, err := s.names(can.Workflows)
 	if err != nil {
 		return 0, err
 	}
-	for _, owner := range []string{"owner IS NULL", "owner IS NOT NULL"} {
-		n, err := tx.Exec(`UPDATE streams SET ready_at = $4, reason = '`+svc.ReasonNotRegistered+`' WHERE id IN (
+	err = s.write(ctx, "park unregistered work", func(tx *sqldb.Tx) error {
+		parked = 0
+		for _, owner := range []string{"owner IS NULL", "owner IS NOT NULL"} {
+			n, err := tx.Exec(`UPDATE streams SET ready_at = $4, reason = '`+svc.ReasonNotRegistered+`' WHERE id IN (
 SELECT id FROM streams WHERE next_seq > done_seq AND `+owner+` AND ready_at <= $1 AND NOT `+s.sql.ours+`
-ORDER BY ready_at LIMIT $5`+s.sql.skip+`)`, now, names, can.Agents, unknown, parkRows)
-		if err != nil {
-			return 0, err
+ORDER BY ready_at LIMIT $5)`, s.config.Now().UnixMilli(), names, can.Agents, unknown, parkRows)
+			if err != nil {
+				return err
+			}
+			parked += n
 		}
-		parked += n
-	}
-	return parked, nil
+		return nil
+	})
+	return parked, err
 }
 
-// known is what the owners that work now can do between them, as one owner.
-func (s *Store) known(tx *sqldb.Tx, now int64) (svc.Owner, error) {
-	owners, err := s.listWorkers(tx, now)
-	if err != nil {
-		return svc.Owner{}, err
-	}
+// known is what the owners of this process can do between them, as one owner.
+func (s *Store) known() svc.Owner {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	all := svc.Owner{}
 	names := map[string]bool{}
-	for _, o := range owners {
-		all.Agents = all.Agents || o.Agents
-		for _, name := range o.Workflows {
+	for _, w := range s.workers {
+		all.Agents = all.Agents || w.owner.Agents
+		for _, name := range w.owner.Workflows {
 			names[name] = true
 		}
 	}
 	all.Workflows = slices.Sorted(maps.Keys(names))
-	return all, nil
+	return all
 }
 
-func (s *Store) listWorkers(tx *sqldb.Tx, now int64) (owners []svc.Owner, err error) {
-	if s.db.Dialect() == sqldb.SQLite {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for _, w := range s.workers {
-			owners = append(owners, w.owner)
-		}
-		return owners, nil
-	}
-	rows, err := tx.Query(`SELECT workflows, agents FROM workers WHERE seen_at > $1`, now-workerAge.Milliseconds())
-	if err != nil {
-		return nil, err
-	}
-	type listed struct {
-		names  string
-		agents bool
-	}
-	list, err := collect(rows, func(l *listed) []any { return []any{&l.names, &l.agents} })
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range list {
-		o := svc.Owner{Agents: l.agents}
-		if err := json.Unmarshal([]byte(l.names), &o.Workflows); err != nil {
-			return nil, fmt.Errorf("read workers: %w", err)
-		}
-		owners = append(owners, o)
-	}
-	return owners, nil
+// parkStreams knows the owners that were heard of lately.
+var parkStreams = `
+WITH t AS MATERIALIZED (SELECT COALESCE($1::bigint, ` + postgresNow + `) AS now),
+w AS MATERIALIZED (SELECT workflows::jsonb AS names, agents FROM workers WHERE seen_at > (SELECT now FROM t) - $2::bigint),
+k AS MATERIALIZED (
+  SELECT ARRAY(SELECT jsonb_array_elements_text(names) FROM w WHERE jsonb_typeof(names) = 'array') AS names,
+    COALESCE((SELECT bool_or(agents) FROM w), FALSE) AS agents
+), waiting AS (` + parkable("owner IS NULL") + `), lapsed AS (` + parkable("owner IS NOT NULL") + `)
+SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM lapsed)`
+
+func parkable(owner string) string {
+	return `UPDATE streams SET ready_at = $3, reason = '` + svc.ReasonNotRegistered + `' WHERE id IN (SELECT id FROM streams
+WHERE next_seq > done_seq AND ` + owner + ` AND ready_at <= (SELECT now FROM t) AND NOT (
+  kind = 'run' AND name = ANY((SELECT names FROM k)::text[]) OR kind = 'agent' AND (SELECT agents FROM k) OR ` + anyones + `)
+ORDER BY ready_at LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING 1`
+}
+
+func (s *Store) parkPostgres(ctx context.Context) (parked int64, err error) {
+	err = s.once(ctx, "park unregistered work", parkStreams, []any{s.clock(), workerAge.Milliseconds(), unknown, parkRows}, []any{&parked})
+	return parked, err
 }
