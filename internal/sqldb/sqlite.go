@@ -59,7 +59,12 @@ func openSQLite(ctx context.Context, path string, o Options, failed *failure) (_
 
 // start opens the writer first: it makes the file a WAL database.
 func (e *sqliteEngine) start(ctx context.Context, o Options, failed *failure) (err error) {
-	if e.writer, err = startWriter(ctx, e.writes, o, failed); err != nil {
+	file, err := os.Stat(e.path)
+	if err != nil {
+		return err
+	}
+	there := func() error { return isThere(e.path, file) }
+	if e.writer, err = startWriter(ctx, e.writes, there, o, failed); err != nil {
 		return fmt.Errorf("writer: %w", err)
 	}
 	if e.readers, err = startReaders(ctx, e.reads, o); err != nil {
@@ -114,6 +119,20 @@ func createFile(path string) error {
 		return err
 	}
 	return errors.Join(f.Close(), syncFolder(filepath.Dir(path)))
+}
+
+// isThere reports whether a database still is the file that was opened, and has its WAL beside it. SQLite goes on writing to
+// files that somebody has removed or replaced, and its commits are gone with the process.
+func isThere(path string, file fs.FileInfo) error {
+	now, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(now, file) {
+		return fmt.Errorf("%s is another file than the one that was opened", path)
+	}
+	_, err = os.Stat(path + "-wal")
+	return err
 }
 
 // refuseLinked refuses a file that has another name: whoever opens it by that one takes another lock, and writes another WAL.

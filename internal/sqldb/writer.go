@@ -35,6 +35,7 @@ type writer struct {
 	failed  *failure
 	done    chan struct{}
 	commit  func() error // replaced by tests
+	there   func() error // whether what was committed can be found again
 }
 
 // write is one closure that waits for its commit.
@@ -48,12 +49,12 @@ type write struct {
 	answer   chan error
 }
 
-func startWriter(ctx context.Context, source *sql.DB, o Options, failed *failure) (*writer, error) {
+func startWriter(ctx context.Context, source *sql.DB, there func() error, o Options, failed *failure) (*writer, error) {
 	s, err := openSession(ctx, source)
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{source: source, limit: o.Timeout, session: s, queue: make(chan *write, maxQueue), failed: failed, done: make(chan struct{})}
+	w := &writer{source: source, limit: o.Timeout, session: s, queue: make(chan *write, maxQueue), failed: failed, there: there, done: make(chan struct{})}
 	w.commit = func() error { return w.exec("COMMIT") }
 	go w.run()
 	return w, nil
@@ -203,9 +204,13 @@ func (w *writer) apply(j *write) (int, error) {
 }
 
 // finish commits. An error is fatal, for a failed fsync cannot be tried again, but for two that leave the transaction as it
-// was, to be undone: a constraint that was deferred to the commit, and a disk without room for it.
+// was, to be undone: a constraint that was deferred to the commit, and a disk without room for it. A commit to files that the
+// next start would not find is none: nobody is told that it took place.
 func (w *writer) finish() error {
 	err := w.commit()
+	if err == nil {
+		err = w.there()
+	}
 	if err == nil {
 		return nil
 	}
