@@ -27,7 +27,7 @@ var promised = []struct {
 	{begins: "go build -o bin/contract ./examples/contract", says: []string{`{"result":{"sum":3},"runId":"run_`, `"type":"run_resume"`, `"type":"run_end"`}},
 	{begins: "go build -o bin/embed ./examples/embed", says: []string{`{"result":"refunded ch_7","runId":"run_`, `"text":"word0 word1 word2 "`, `"outcome":"completed"`}},
 	{begins: "go build -o bin/agent ./examples/agent", says: []string{`Let me see\.\s+multiply {"A":6,"B":7}\s+= 42\s+That makes 42\.`}},
-	{begins: "mkdir ../mine && cd ../mine"},
+	{begins: "mkdir -p ../mine && cd ../mine"},
 	{begins: "go build -o bin/svc ./cmd/svc", says: []string{`listen +SVC_LISTEN`, `ok +configuration`}},
 	{begins: "bin/svc serve 2> svc.log & server=$!", says: []string{`grace \(acc_`, `"username":"ada"`, `"streamUrl"`, `(?m)^ *200$`}},
 	{begins: "bin/svc admin grant --username ada ", says: []string{`ada \(acc_.*\) has the role admin`, `\d chains, \d+ events`, `added key k`}},
@@ -157,10 +157,11 @@ func freeOrSkip(t *testing.T, ports ...string) {
 	}
 }
 
-// paste runs a block to its end, or until it has said something and is interrupted, and returns all that it said.
+// paste runs a block to its end, or until it has said something and is interrupted, and returns all that it said. It must end
+// in the folder where it began: the next block is pasted into the same terminal.
 func (c clone) paste(t *testing.T, block, until string) string {
 	t.Helper()
-	args := []string{"bash", "-euo", "pipefail", "-c", block}
+	args := []string{"bash", "-euo", "pipefail", "-c", "began=$PWD\n" + block + `[ "$PWD" = "$began" ] || { echo "the next block is pasted in $PWD" >&2; exit 1; }`}
 	cmd := exec.Command(args[0], args[1:]...)
 	if c.private {
 		cmd = alone(args)
