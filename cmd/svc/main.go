@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -73,10 +74,11 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if cmd.HasParent() {
+	if !cmd.HasSubCommands() {
 		return usageError{fmt.Errorf("%q is not expected after %q", args[0], cmd.CommandPath())}
 	}
-	return usageError{fmt.Errorf("there is no command %q%s", args[0], meant(args[0], commands(cmd)))}
+	name := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" ")
+	return usageError{fmt.Errorf("there is no command %q%s", name, meant(args[0], commands(cmd)))}
 }
 
 func commands(cmd *cobra.Command) (all []string) {

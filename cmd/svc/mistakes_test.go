@@ -34,6 +34,7 @@ type mistake struct {
 var mistakes = []mistake{
 	// What was typed.
 	{made: "a command that is not there", args: args("serv"), code: 2, says: []string{`there is no command "serv": is serve meant?`}},
+	{made: "a command that is not there, below another", args: args("admin creat"), code: 2, says: []string{`there is no command "admin creat": is create meant?`}},
 	{made: "a flag that is not there", args: args("serve --lisen :1"), code: 2, says: []string{"unknown flag: --lisen: is --listen meant?"}},
 	{made: "an argument too many", args: args("serve extra"), code: 2, says: []string{`"extra" is not expected after "svc serve"`}},
 	{made: "a number that is none", args: args("serve --workers many"), code: 2, says: []string{"flag --workers: workers: ", "is not a whole number above 0"}},
