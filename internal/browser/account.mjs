@@ -48,7 +48,7 @@ async function changePassword(visitor) {
   await visitor.look("password", { at: "/account/security", title: "Password · svc", see: ["Changing it ends every other session. This one stays."] });
   await visitor.fill({ "Password you have now": "not the password at all", "New password": next });
   await visitor.press("Change password");
-  await visitor.look("password-refused", { at: "/account/security/change", status: 401 });
+  await visitor.look("password-refused", { at: "/account/security/change", status: 401, see: ["The password is incorrect."] });
   await visitor.fill({ "Password you have now": bob.password, "New password": next });
   await visitor.press("Change password");
   await visitor.look("password-changed", { at: "/account/security?notice=password_changed", see: ["Your password is changed. Other sessions are ended."] });
@@ -64,7 +64,7 @@ async function useAKey(visitor) {
   await visitor.fill({ Name: "ci" });
   await visitor.page.getByLabel("runs:read").check();
   await visitor.press("Make key");
-  await visitor.look("key", { at: "/account/keys", title: "Your new key · svc", see: ["Copy it now. It is not shown again", "Try it"] });
+  await visitor.look("key", { at: "/account/keys?workspace=bob%2Fpersonal", title: "Your new key · svc", see: ["Copy it now. It is not shown again", "Try it"] });
   const key = await visitor.page.getByLabel("Key", { exact: true }).inputValue();
   if (!/^svck_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}$/.test(key)) visitor.blame("key", "has another form");
 
@@ -74,7 +74,11 @@ async function useAKey(visitor) {
   if (runs.status !== 200) visitor.blame("key", `is answered ${runs.status} ${runs.body} at ${example}`);
   // No key may manage keys; that it is told so shows that it is known.
   await answered(visitor, key, 403, "forbidden");
-  await visitor.follow("I have copied it");
+  const list = await visitor.page.getByRole("link", { name: "I have copied it" }).getAttribute("href");
+  await visitor.page.reload(); // makes no second key
+  const made = await visitor.page.getByText("svck_").count();
+  if (made !== 1) visitor.blame("key", `is one of ${made} after a reload`);
+  await visitor.open(list);
   await visitor.look("keys", { at: "/account/keys?workspace=bob%2Fpersonal", see: ["ci", "runs:read", "svck_" + key.slice(5, 17) + "_…" + key.slice(-4)], miss: [key] });
   await visitor.unfold("Revoke…", "ci");
   await visitor.look("key-revoking", { at: "/account/keys?workspace=bob%2Fpersonal", see: ["Programs that use ci stop working at once."] });

@@ -231,7 +231,7 @@ func (a *Accounts) confirm(ctx context.Context, who Who, password string) error 
 	}
 	if !right {
 		a.refused(ctx, "reauth.refused")
-		return invalidCredentials()
+		return wrongPassword()
 	}
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error { return throttle.Succeed(tx, key) })
 }

@@ -237,7 +237,7 @@ func (a *Accounts) replacePassword(ctx context.Context, who Who, password, metho
 			return err
 		}
 		if !found || !p.alive() || p.password != who.Account.password {
-			return invalidCredentials()
+			return wrongPassword()
 		}
 		if wait, err := throttle.Take(tx, a.Now(), "change-password:"+p.ID, changesPerAccount); err != nil || wait > 0 {
 			return cmpErr(err, limited("password", wait))

@@ -56,6 +56,11 @@ func invalidCredentials() error {
 	return fault.New(InvalidCredentials, "Email or password is incorrect.", "")
 }
 
+// wrongPassword refuses somebody who is signed in and gave no e-mail.
+func wrongPassword() error {
+	return fault.New(InvalidCredentials, "The password is incorrect.", "")
+}
+
 func invalidToken() error {
 	return fault.New(InvalidToken, "This link is not valid any more.", "It was used before, it has expired, or it was replaced. Ask for another one.")
 }

@@ -109,7 +109,7 @@ func TestAnAccountIsKeptOnItsPages(t *testing.T) {
 	s.fields(t, "/account/sessions/revoke-others", cookie).leads(t, 303, "/account/sessions?notice=sessions_ended")
 	s.Clock.Pass(11 * time.Minute)
 	s.fields(t, "/account/danger", cookie, "confirm", "ada").leads(t, 303, platformURL+"/account/reauth?returnTo=%2Faccount%2Fdanger")
-	s.fields(t, "/account/reauth", cookie, "password", "wrong", "returnTo", "/account/danger").shows(t, 401, "Email or password is incorrect.")
+	s.fields(t, "/account/reauth", cookie, "password", "wrong", "returnTo", "/account/danger").shows(t, 401, "The password is incorrect.")
 	again := s.fields(t, "/account/reauth", cookie, "password", "another calm password", "returnTo", "/account/danger").leads(t, 303, "/account/danger")
 	s.fields(t, "/account/danger", again.cookies(), "confirm", "eve").shows(t, 400)
 	s.fields(t, "/account/danger", again.cookies(), "confirm", ada.Account.Username).shows(t, 200)

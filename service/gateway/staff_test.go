@@ -510,7 +510,7 @@ func TestAdminOpensOnAPageWithoutScripts(t *testing.T) {
 	s.Clock.Pass(11 * time.Minute)
 	visit(cookie, "/elevate").shows(t, 200, "Confirm it is you", `type="password"`)
 	form(cookie, adminURL, "password=&returnTo=").shows(t, 403, "Confirm that it is you.")
-	form(cookie, adminURL, "password=wrong&returnTo=").shows(t, 401, "Email or password is incorrect.")
+	form(cookie, adminURL, "password=wrong&returnTo=").shows(t, 401, "The password is incorrect.")
 	form(customer, adminURL, "password=wrong&returnTo=").shows(t, 403)
 	up := form(cookie, adminURL, strings.ReplaceAll("password="+password+"&returnTo=", " ", "+")).leads(t, 303, "/settings/providers").cookies()
 	s.on(t, up, "GET", "/api/admin/people", nil).wants(t, 200, "")

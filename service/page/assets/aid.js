@@ -13,6 +13,7 @@ addEventListener("DOMContentLoaded", () => {
     if (focused) input.focus();
   }
   for (const shown of document.querySelectorAll("[data-copy]")) {
+    history.replaceState(null, "", shown.dataset.after); // whoever reloads the page sees the list, and makes no second one
     const button = beside(shown, "Copy");
     button.addEventListener("click", async () => {
       shown.select();
