@@ -20,6 +20,7 @@ func (h *house) openProjects() (err error) {
 	c := h.config
 	h.projects, err = project.New(project.Config{
 		DB: h.db, Audit: h.audit, Root: c.FilesDir, Limit: c.LimitStorage, MaxFile: c.LimitUpload, Measure: h.measure,
+		Memory: h.memory, Holder: holder,
 		Removed: workspace.ForgetProject, Warn: h.warn, Hosts: map[string]string{byGitHub: c.GitHubURL}, Log: h.log,
 		Connected: func(ctx context.Context, scope string) error {
 			return h.accounts.NeedInstallation(ctx, byGitHub, scope)

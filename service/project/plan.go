@@ -31,24 +31,39 @@ type plan struct {
 	bytes     int64 // stored more
 }
 
-// plan compares the tree with the last one and with the files as they are.
-func (p *Projects) plan(ctx context.Context, op *operation, t *tree, objects *contents) (todo plan, err error) {
-	was, err := p.bases(ctx, op)
-	if err != nil {
-		return todo, err
+// plan compares the tree with the last one and with the files as they are. Of these it holds no more than what has to be done.
+func (p *Projects) plan(ctx context.Context, op *operation, t *tree, objects *contents, room names) (todo plan, err error) {
+	decide := func(r row) error {
+		l, found := t.files[r.path]
+		switch {
+		case found && l.met:
+			return nil // it was deleted here since the first look
+		case found:
+			l.met = true
+			t.files[r.path] = l
+			r.entry.path = l.path // one text for both
+			return todo.compare(task{leaf: l, is: r.entry}, r.base, objects)
+		case r.object == "":
+			return nil // the repository never had it
+		}
+		if err := room.take(len(r.path)); err != nil {
+			return err
+		}
+		todo.compareDeleted(task{leaf: leaf{path: r.path}, is: r.entry}, r.base)
+		return nil
 	}
-	is, err := p.entries(ctx, op.record)
-	if err != nil {
-		return todo, err
-	}
-	for path, l := range t.files {
-		if err := todo.compare(task{leaf: l, is: is[path]}, was[path], objects); err != nil {
+	for _, query := range []string{filesAndBases, basesAlone} {
+		if err := p.eachRow(ctx, query, op.ID, decide); err != nil {
 			return todo, err
 		}
-		delete(was, path)
 	}
-	for path, b := range was {
-		todo.compareDeleted(task{leaf: leaf{path: path}, is: is[path]}, b)
+	for _, l := range t.files {
+		if !l.met {
+			err = cmp.Or(err, todo.compare(task{leaf: l}, base{}, objects))
+		}
+	}
+	if err != nil {
+		return todo, err
 	}
 	byPath := func(a, b task) int { return cmp.Compare(a.path, b.path) }
 	slices.SortFunc(todo.write, byPath)
@@ -92,20 +107,51 @@ func (d *plan) compareDeleted(k task, was base) {
 	}
 }
 
-// bases is what the last pull left.
-func (p *Projects) bases(ctx context.Context, op *operation) (map[string]base, error) {
-	var all []base
-	err := p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query("SELECT path, object, etag FROM project_bases WHERE project = $1", op.ID)
-		all, err = collect(rows, err, func(s scanner) (b base, err error) { err = s.Scan(&b.path, &b.object, &b.etag); return b, err })
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read bases: %w", err)
+// row is a path as it is here, and as the last pull left it; one of the two may be missing.
+type row struct {
+	path string
+	entry
+	base
+}
+
+const (
+	filesAndBases = `SELECT f.path, f.bytes, f.etag, f.mtime, f.updated_at, f.updated_by, COALESCE(b.object, ''), COALESCE(b.etag, '')
+		FROM project_files f LEFT JOIN project_bases b ON b.project = f.project AND b.path = f.path
+		WHERE f.project = $1 AND f.path > $2 ORDER BY f.path LIMIT $3`
+	basesAlone = `SELECT b.path, 0, '', 0, 0, '', b.object, b.etag FROM project_bases b WHERE b.project = $1 AND b.path > $2
+		AND NOT EXISTS (SELECT 1 FROM project_files f WHERE f.project = b.project AND f.path = b.path) ORDER BY b.path LIMIT $3`
+)
+
+func scanRow(s scanner) (r row, err error) {
+	e := &r.entry
+	err = s.Scan(&r.path, &e.bytes, &e.etag, &e.mtime, &e.at, &e.by, &r.base.object, &r.base.etag)
+	r.entry.path, r.base.path = r.path, r.path
+	return r, err
+}
+
+// rowsAtOnce is how many rows of a project are held while they are looked at.
+const rowsAtOnce = 1000
+
+// eachRow looks at the rows of a project one after the other.
+func (p *Projects) eachRow(ctx context.Context, query, project string, look func(row) error) error {
+	for after := ""; ; {
+		var some []row
+		err := p.DB.Read(ctx, func(tx *sqldb.Tx) error {
+			rows, err := tx.Query(query, project, after, rowsAtOnce)
+			some, err = collect(rows, err, scanRow)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("compare files: %w", err)
+		}
+		for _, r := range some {
+			if err := look(r); err != nil {
+				return err
+			}
+		}
+		if len(some) < rowsAtOnce {
+			return nil
+		}
+		after = some[len(some)-1].path
 	}
-	byPath := make(map[string]base, len(all))
-	for _, b := range all {
-		byPath[b.path] = b
-	}
-	return byPath, nil
 }

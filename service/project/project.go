@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/audit"
 )
 
@@ -53,6 +54,10 @@ type Config struct {
 	MaxFiles int64
 	// Measure is how many bytes a scope stores elsewhere, in attachments and streams. Defaults to none.
 	Measure func(ctx context.Context, scope string) (attachments, streams int64, err error)
+	// Memory is what the lists of files take from that a pull holds, and Holder on whose share of it a scope draws. Default to
+	// a budget of their own, and to the scope.
+	Memory *memory.Budget
+	Holder func(scope string) string
 	// Removed lets other rooms forget the name of a project in the transaction that frees it. Defaults to nothing.
 	Removed func(tx *sqldb.Tx, workspace, slug string) error
 	// Warn tells the owners of a workspace that its storage has passed a threshold, in the transaction that remembers it,
@@ -105,6 +110,12 @@ func (c *Config) setDefaults() {
 	}
 	if c.Measure == nil {
 		c.Measure = func(context.Context, string) (int64, int64, error) { return 0, 0, nil }
+	}
+	if c.Memory == nil {
+		c.Memory = memory.New(0)
+	}
+	if c.Holder == nil {
+		c.Holder = func(scope string) string { return scope }
 	}
 	if c.Removed == nil {
 		c.Removed = func(*sqldb.Tx, string, string) error { return nil }

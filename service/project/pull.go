@@ -74,7 +74,9 @@ func (p *Projects) pull(ctx context.Context, op *operation, far *remote) (done P
 	if err != nil {
 		return done, err
 	}
-	t, err := far.list(ctx, commit, p.MaxFile, p.MaxFiles)
+	room := p.names(op.Scope)
+	defer room.Release()
+	t, err := far.list(ctx, commit, p.MaxFile, p.MaxFiles, room)
 	if err != nil {
 		return done, err
 	}
@@ -84,7 +86,7 @@ func (p *Projects) pull(ctx context.Context, op *operation, far *remote) (done P
 		return done, err
 	}
 	defer objects.close()
-	todo, err := p.plan(ctx, op, t, objects)
+	todo, err := p.plan(ctx, op, t, objects, room)
 	if err != nil {
 		return done, err
 	}

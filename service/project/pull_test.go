@@ -18,6 +18,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/project"
 )
@@ -270,6 +271,58 @@ func TestABombIsRefused(t *testing.T) {
 	s := following(t, sqldbtest.SQLite(t), h, project.Config{MaxFiles: 1000})
 	_, err := s.Pull(t.Context(), ada, shop, "site")
 	refused(t, err, fault.BodyTooLarge)
+	s.agree()
+}
+
+// TestAPullOfManyFilesMissesNone has more files than are looked at together.
+func TestAPullOfManyFilesMissesNone(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		h := startHub(t)
+		r, files := h.repository("site"), map[string]string{}
+		for i := range 1100 {
+			files[fmt.Sprintf("d%d/f%04d", i%7, i)] = "x"
+		}
+		r.push(files)
+		s := following(t, address, h, project.Config{})
+		if done := s.pull(); done.Written != len(files) {
+			t.Errorf("got %+v", done)
+		}
+		must(t, s.Remove(t.Context(), ada, shop, "site", "d0/f0000", project.Condition{}))
+		r.push(map[string]string{"d0/f0000": "x", "d1/f0001": "x", "d3/f1095": "y"})
+		if done := s.pull(); done.Deleted != len(files)-3 || done.Written != 1 || done.ConflictCount != 0 {
+			t.Errorf("then %d deleted, %d written, %d conflicts", done.Deleted, done.Written, done.ConflictCount)
+		}
+		s.has(map[string]string{"d1/f0001": "x", "d3/f1095": "y"})
+		s.agree()
+	})
+}
+
+// TestNamesOfARepositoryTakeNoMoreMemoryThanThereIs fetches a repository of a few kilobytes whose names are as long as paths
+// may be: first there is no room for them because somebody else has it, then because there is not so much.
+func TestNamesOfARepositoryTakeNoMoreMemoryThanThereIs(t *testing.T) {
+	h := startHub(t)
+	r := h.repository("site")
+	tree := r.tree(twig{"100644", "f", r.blob("x")})
+	for range 4 {
+		var twigs []twig
+		for i := range 12 {
+			twigs = append(twigs, twig{"40000", strings.Repeat("d", 240) + string(rune('a'+i)), tree})
+		}
+		tree = r.tree(twigs...)
+	}
+	r.commit("main", tree)
+	budget := memory.New(64 << 20)
+	s := following(t, sqldbtest.SQLite(t), h, project.Config{Memory: budget, Holder: func(string) string { return "ada" }})
+	other, err := budget.Try("ada", memory.Work, budget.Share()/2)
+	must(t, err)
+	_, err = s.Pull(t.Context(), ada, shop, "site")
+	refused(t, err, fault.NotAvailable("").Type)
+	other.Release()
+	_, err = s.Pull(t.Context(), ada, shop, "site")
+	refused(t, err, fault.BodyTooLarge)
+	if held := budget.Used(memory.Work); held != 0 {
+		t.Errorf("%d bytes are still counted", held)
+	}
 	s.agree()
 }
 

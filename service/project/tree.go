@@ -33,6 +33,7 @@ type leaf struct {
 	path   string
 	object string
 	bytes  int64
+	met    bool // a row here has its path
 }
 
 // tree is what a commit holds.
@@ -51,8 +52,8 @@ func (t *tree) skip(path, reason string) {
 	}
 }
 
-// list reads the tree of a commit; one of more files than a project can have is refused.
-func (f *remote) list(ctx context.Context, commit string, maxFile, maxFiles int64) (*tree, error) {
+// list reads the tree of a commit; one of more files than a project can have, or than there is room for, is refused.
+func (f *remote) list(ctx context.Context, commit string, maxFile, maxFiles int64, room names) (*tree, error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end() // a tree may hold itself a billion times
 	c := f.command(ctx, false, "ls-tree", "-r", "-z", "--long", "--full-tree", commit)
@@ -65,7 +66,7 @@ func (f *remote) list(ctx context.Context, commit string, maxFile, maxFiles int6
 	if err := c.Start(); err != nil {
 		return nil, fmt.Errorf("start git: %w", err)
 	}
-	t, err := readTree(out, maxFile, maxFiles)
+	t, err := readTree(out, maxFile, maxFiles, room)
 	if err != nil {
 		end()
 		_ = c.Wait()
@@ -80,7 +81,7 @@ func (f *remote) list(ctx context.Context, commit string, maxFile, maxFiles int6
 // maxLine is longer than the line of any path that git can have and we can take.
 const maxLine = 16 << 10
 
-func readTree(r io.Reader, maxFile, maxFiles int64) (*tree, error) {
+func readTree(r io.Reader, maxFile, maxFiles int64, room names) (*tree, error) {
 	t := &tree{files: map[string]leaf{}}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 4096), maxLine)
@@ -88,6 +89,9 @@ func readTree(r io.Reader, maxFile, maxFiles int64) (*tree, error) {
 	for n := int64(0); lines.Scan(); n++ {
 		if n >= maxFiles {
 			return nil, fault.New(fault.BodyTooLarge, "The repository has too many files.", "").With("limit", maxFiles)
+		}
+		if err := room.take(len(lines.Bytes())); err != nil {
+			return nil, err
 		}
 		if err := t.add(lines.Text(), maxFile); err != nil {
 			return nil, err
@@ -132,7 +136,7 @@ func (t *tree) add(line string, maxFile int64) error {
 	case size > maxFile:
 		t.skip(path, SkipTooLarge)
 	default:
-		t.files[path] = leaf{path, object, size}
+		t.files[path] = leaf{path: path, object: object, bytes: size}
 	}
 	return nil
 }
