@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -240,6 +241,34 @@ func TestASleepIsNotLongerForAStoreThatDoesNotTakeIt(t *testing.T) {
 	n.await(t, "nap", id)
 	if took := time.Since(began); took > nap+1500*time.Millisecond {
 		t.Errorf("a sleep of %s took %s", nap, took)
+	}
+}
+
+// TestASleepIsOverWhenItsTimeHasComeThoughNoTimerSaysSo sets the clock forward, as a machine does that was suspended.
+func TestASleepIsOverWhenItsTimeHasComeThoughNoTimerSaysSo(t *testing.T) {
+	var ahead atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	store, err := sqlstore.Open(t.Context(), sqlite(t), sqlstore.Config{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	begun := make(chan struct{}, 1)
+	n := start(t, sqlite(t), declared("nap", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+		select {
+		case begun <- struct{}{}:
+		default:
+		}
+		return "slept", w.Sleep(ctx, time.Hour)
+	}), func(c *svc.Config) { c.Store, c.Now, c.Lease = store, now, 2*time.Second })
+	id := n.invoke(t, "nap", nil)
+	<-begun
+	waitFor(t, "the run to be parked", func() bool { return n.Working() == 0 })
+	ahead.Store(int64(time.Hour))
+	began := time.Now()
+	n.await(t, "nap", id)
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("the run slept on for %s after its time had come", took)
 	}
 }
 

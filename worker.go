@@ -196,7 +196,8 @@ func (c *crew) claim(ctx context.Context) error {
 		case next == 0:
 			due.Stop()
 		default:
-			due.Reset(max(next, time.Millisecond))
+			// Not later than after half a lease: the store's clock may be set, and goes on while the machine sleeps; timers do not.
+			due.Reset(min(max(next, time.Millisecond), c.rt.config.Lease/2))
 		}
 	}
 }
