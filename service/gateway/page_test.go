@@ -68,6 +68,17 @@ func TestSignInWorksWithoutScripts(t *testing.T) {
 	})
 }
 
+// TestWhereAFormWasSentLeadsToItsPage goes by hand to addresses at which a refused form leaves the browser.
+func TestWhereAFormWasSentLeadsToItsPage(t *testing.T) {
+	s := quick(t)
+	for from, to := range map[string]string{
+		"/account/security/change": "/account/security", "/account/keys/key_1/rotate": "/account/keys", "/account/email": "/account", "/logout": "/",
+	} {
+		s.browse(t, from, "").leads(t, 302, to)
+		s.do(t, call{path: from}).shows(t, 405)
+	}
+}
+
 func TestAFormOfASiblingIsRefused(t *testing.T) {
 	s := quick(t)
 	for _, path := range []string{"/login", "/signup", "/forgot", "/logout", "/reset", "/verify", "/setup", "/login/link"} {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
@@ -56,7 +57,7 @@ func (x *exchange) dispatch() {
 		}
 		return
 	}
-	found, allowed := x.find()
+	found, allowed := x.find(x.path())
 	if found == nil && len(allowed) > 0 {
 		x.wrongMethod(allowed)
 		return
@@ -76,12 +77,16 @@ func (x *exchange) isBase() bool {
 	return x.surface != Platform && strings.HasPrefix(x.r.URL.Path, "/v1/")
 }
 
-// find matches the path, and the method or else which methods there are.
-func (x *exchange) find() (found *route, allowed []string) {
-	path := x.r.URL.Path
-	if strings.HasPrefix(path, "/api/") {
-		path = sentPath(x.r.URL) // checkPath let nothing escaped pass but the segments of a path
+// path is what routes are matched with.
+func (x *exchange) path() string {
+	if strings.HasPrefix(x.r.URL.Path, "/api/") {
+		return sentPath(x.r.URL) // checkPath let nothing escaped pass but the segments of a path
 	}
+	return x.r.URL.Path
+}
+
+// find matches a path, and the method or else which methods there are.
+func (x *exchange) find(path string) (found *route, allowed []string) {
 	segments := strings.Split(path, "/")
 	for i, r := range x.g.routes[x.surface] {
 		params, ok := r.match(segments)
@@ -122,7 +127,23 @@ func (r *route) match(segments []string) (params map[string]string, ok bool) {
 	return params, true
 }
 
+// above is the nearest page above one that takes a form alone.
+func (x *exchange) above() string {
+	for at := x.r.URL.Path; at != "/"; {
+		at = path.Dir(at)
+		if found, _ := x.find(at); found != nil {
+			return at
+		}
+	}
+	return "/"
+}
+
 func (x *exchange) wrongMethod(allowed []string) {
+	// A refused form leaves the browser where it was sent. Whoever goes there again, by hand or after a restart, wants its page.
+	if x.navigation() && isPage(x.r.URL.Path) {
+		_ = x.see(http.StatusFound, x.above())
+		return
+	}
 	if slices.Contains(allowed, http.MethodGet) {
 		allowed = append(allowed, http.MethodHead)
 	}
