@@ -80,7 +80,11 @@ async function useAKey(visitor) {
   if (made !== 1) visitor.blame("key", `is one of ${made} after a reload`);
   await visitor.open(list);
   await visitor.look("keys", { at: "/account/keys?workspace=bob%2Fpersonal", see: ["ci", "runs:read", "svck_" + key.slice(5, 17) + "_…" + key.slice(-4)], miss: [key] });
+  const beside = visitor.page.locator("summary", { hasText: "Rotate…" });
+  const before = await beside.boundingBox();
   await visitor.unfold("Revoke…", "ci");
+  const after = await beside.boundingBox();
+  if (after.x !== before.x || after.y !== before.y) visitor.blame("key-revoking", "moves the button beside it");
   await visitor.look("key-revoking", { at: "/account/keys?workspace=bob%2Fpersonal", see: ["Programs that use ci stop working at once."] });
   await visitor.press("Revoke ci");
   await visitor.see("key-revoked", { at: "/account/keys?notice=key_revoked", see: ["The key is revoked. It stopped working."] });
