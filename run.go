@@ -12,12 +12,8 @@ import (
 	"svc.dev/svc/workflow"
 )
 
-// Why a run's lease was released before its end, as the next holder is told.
-const (
-	releasedSleep = "sleep"       // it waits for a time: no interruption
-	releasedStop  = "stopped"     // the node stopped
-	releasedError = "interrupted" // an append did not go through
-)
+// releasedSleep is why the lease of a run was released that waits for a time: no interruption, as the next holder is told.
+const releasedSleep = "sleep"
 
 // workRun brings a run to its end, or to the point where another goes on.
 func (j *job) workRun() {
@@ -74,7 +70,7 @@ func (j *job) cannotBegin(err error) {
 		return
 	}
 	j.crew.rt.config.Log.Error("resume work", "stream", j.lease.Stream, "attempts", j.lease.Attempts, "error", err)
-	j.giveBack(Release{After: failurePause, Reason: releasedError, Failed: errors.Is(err, errPoisoned)})
+	j.giveBack(Release{After: failurePause, Reason: ReasonInterrupted, Failed: errors.Is(err, errPoisoned)})
 }
 
 // newWork folds what the run has done before. What cannot be read leaves work that can only be ended.
@@ -216,7 +212,7 @@ func (j *job) leave(w *Work) {
 	case cause == nil && parked:
 		j.giveBack(Release{After: until.Sub(w.rt.now()), Reason: releasedSleep})
 	case cause == nil, errors.Is(cause, errStopped):
-		j.giveBack(Release{Reason: releasedStop})
+		j.giveBack(Release{Reason: ReasonStopped})
 	default:
 		j.interrupted(cause)
 	}
@@ -226,7 +222,7 @@ func (j *job) leave(w *Work) {
 // would take it.
 func (j *job) interrupted(cause error) {
 	j.crew.rt.config.Log.Error("work interrupted", "stream", j.lease.Stream, "error", cause)
-	j.giveBack(Release{After: failurePause, Reason: releasedError, Failed: errors.Is(cause, errPoisoned)})
+	j.giveBack(Release{After: failurePause, Reason: ReasonInterrupted, Failed: errors.Is(cause, errPoisoned)})
 }
 
 // recordedError is an error as a run or a step keeps it.

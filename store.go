@@ -190,6 +190,8 @@ const (
 	ReasonBackoff       = "model_backoff"  // its model is not asked again yet
 	ReasonNotRegistered = "not_registered" // no node knows its workflow
 	ReasonMemory        = "memory"         // the node that had it had no room for it
+	ReasonStopped       = "stopped"        // the node that had it stopped
+	ReasonInterrupted   = "interrupted"    // an append did not go through
 )
 
 // The states in which unsettled work is listed.

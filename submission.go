@@ -71,7 +71,7 @@ func (j *job) leaveAgent(w *agentWork, left error) {
 	case errors.Is(left, ErrFenced):
 	case errors.Is(left, errDraining), errors.Is(left, errStopped):
 		w.writer.flush()
-		j.giveBack(Release{Reason: releasedStop})
+		j.giveBack(Release{Reason: ReasonStopped})
 	default:
 		j.interrupted(left)
 	}

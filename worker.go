@@ -153,7 +153,7 @@ func (c *crew) start(l Lease, room *memory.Grant, asked int64) {
 func (j *job) rescue() {
 	if p := recover(); p != nil {
 		j.crew.rt.config.Log.Error("work panicked", "stream", j.lease.Stream, "panic", p, "stack", string(debug.Stack()))
-		j.giveBack(Release{After: failurePause, Reason: releasedError, Failed: true})
+		j.giveBack(Release{After: failurePause, Reason: ReasonInterrupted, Failed: true})
 	}
 }
 

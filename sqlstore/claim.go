@@ -27,9 +27,16 @@ func (s *Store) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, err
 	if s.db.Dialect() == sqldb.Postgres {
 		claim = s.claimPostgres
 	}
+	asked := time.Now()
 	c, err := claim(ctx, o, n)
 	if err != nil {
 		return svc.Claimed{}, wrap("claim", err)
+	}
+	if s.shown.setBack(asked, c.Now) {
+		if err := s.hasten(ctx, o); err != nil {
+			s.config.Log.Warn("claim after the clock was set back", "error", err)
+		}
+		more = true
 	}
 	switch {
 	case len(c.Leases) == 0:

@@ -58,6 +58,8 @@ type Store struct {
 	workers map[string]*worker // owners that claimed here, by name
 	looked  time.Time          // for work that nobody can do
 
+	shown witness
+
 	putting sync.Mutex // on SQLite, held while a blob gets or loses its name
 
 	stop    context.CancelFunc

@@ -39,6 +39,9 @@ func (s *Store) register(ctx context.Context, o svc.Owner) (*worker, error) {
 			return nil, err
 		}
 	}
+	if err := s.hasten(ctx, o); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w = &worker{owner: o}

@@ -31,6 +31,7 @@ var queueLaw = []sentence{
 	claimedStreamIsNotClaimedAgain,
 	onlyNamedWorkflowsAreClaimed,
 	unregisteredWorkWaitsForAnOwner,
+	workIsReadyThoughTheClockIsSetBack,
 	workOfAnotherOwnerIsNotParked,
 	workOfAnOwnerThatWasAwayIsItsAgain,
 	cancelledRunIsEveryOwnersWork,
@@ -387,6 +388,32 @@ func unregisteredWorkWaitsForAnOwner(s *scene) {
 	l = s.claimAs(auditor("three"), 10).Leases
 	equal(s, "claimed after a lapse", streams(l), []svc.Stream{st})
 	equal(s, "interrupted", before(l[0]), attempt{1, true, ""})
+}
+
+// workIsReadyThoughTheClockIsSetBack lets another database, or an operator, set the clock back by an hour: what waits for a
+// worker does not wait that hour, and no lease lasts as long. What waits for a time waits for it.
+func workIsReadyThoughTheClockIsSetBack(s *scene) {
+	s.claimNothing("two")
+	s.admit(invocation(run(1)))
+	asleep := s.claim("two")
+	s.release(asleep, time.Minute, "sleep")
+	s.admit(invocation(run(2)))
+	s.hold(invocation(run(3)))
+	s.db.Advance(-time.Hour)
+	var found []svc.Stream
+	look := func() {
+		for range 2 { // the first finds out
+			found = append(found, streams(s.claimAs(owner("two"), 10).Leases)...)
+		}
+	}
+	look()
+	equal(s, "claimed", found, []svc.Stream{run(2)})
+	if s.db.Nodes() {
+		found = nil
+		s.db.Advance(45 * time.Second)
+		look()
+		equal(s, "claimed of another", slices.Contains(found, run(3)), true)
+	}
 }
 
 func workOfAnotherOwnerIsNotParked(s *scene) {
