@@ -75,15 +75,15 @@ func withMeanings(table string) string {
 	return b.String()
 }
 
-// secretFiles are the variables that name a file.
+// secretFiles are the variables that name a file, a line each.
 func secretFiles() string {
-	var all []string
+	var b strings.Builder
 	for _, s := range new(service.Config).Settings() {
 		if name := s.FileEnv(); name != "" {
-			all = append(all, name)
+			b.WriteString("  " + name + "\n")
 		}
 	}
-	return strings.Join(all, ", ")
+	return b.String()
 }
 
 // readConfig reads the configuration: a flag goes before the environment, that before the file, and that before the

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"svc.dev/svc/service"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -60,11 +62,13 @@ func newRoot() *cobra.Command {
 		Use:           "svc",
 		Short:         "Agents and workflows that survive anything",
 		Example:       "  svc serve",
+		Version:       shownBuild(service.ThisBuild()),
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{withMeantFlag(cmd, err)} })
 	root.AddCommand(newServe(), newGateway(), newRuntime(), newKeys(), newMigrate(), newDoctor(), newAdmin(), newAudit(), newSecrets(), newVersion())
 	return root

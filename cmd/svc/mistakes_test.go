@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"svc.dev/svc/service"
 )
@@ -269,6 +270,17 @@ func TestDoctorKnowsAnothersAnswerOnOurPorts(t *testing.T) {
 	out, _ := mistaken(t, t.TempDir(), nil, []string{"doctor", "--listen", host(other.Address), "--ops-listen", "127.0.0.1:0"})
 	if !strings.Contains(out, "fail  url.platform ") || !strings.Contains(out, "leads to another svc") {
 		t.Errorf("a new folder: %s", out)
+	}
+}
+
+// TestTheHelpFitsATerminal finds lines that grew with what they list.
+func TestTheHelpFitsATerminal(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		for line := range strings.Lines(cmd.Long) {
+			if n := utf8.RuneCountInString(line); n > 160 {
+				t.Errorf("%s: a line of %d: %s", cmd.CommandPath(), n, line)
+			}
+		}
 	}
 }
 

@@ -31,9 +31,9 @@ needs https and a cookie_domain that all three lie below.
 A flag goes before the environment, that before the file, and that before the default. The file is TOML, and a key that
 is not known is an error; a variable SVC_… that is not known is told in the log. Durations are written 30s, 15m or 14d, sizes
 64KiB, 64MiB or 1GiB, lists with commas. A secret may also be given as a file, whose name stands in its variable with _FILE
-appended: ` + secretFiles() + `.
+appended:
 
-` + settingsTable(),
+` + secretFiles() + "\n" + settingsTable(),
 		Example: `  svc serve
   svc serve --listen 0.0.0.0:8080 --database postgres://svc@db.internal/svc`,
 		Args: noArgs,
