@@ -2,6 +2,7 @@ package svc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -20,19 +21,20 @@ type Follower struct {
 	once      sync.Once
 	room      *memory.Grant // of the page that was read last
 	lent      *loan         // of the page that was taken from the ring last
-	take      func(ctx context.Context) (*memory.Grant, error)
+	in        Scoped
 }
 
 // Follow begins to follow a stream; the follower must be closed.
 func (rt *Runtime) Follow(s Stream) *Follower {
-	in := rt.In(s.Scope)
-	return &Follower{followers: &rt.follow, followed: rt.follow.join(s), take: func(ctx context.Context) (*memory.Grant, error) {
-		return in.AwaitRoom(ctx, memory.Reads, PageRoom)
-	}}
+	return &Follower{followers: &rt.follow, followed: rt.follow.join(s), in: rt.In(s.Scope)}
 }
 
-// PageRoom is what a page takes of memory while it is read: its rows, its events and the frame that they become.
-const PageRoom = 3 * stream.PageBytes
+// PageRoom is what a page takes of memory while it is read: its rows, its events and the frame that they become. A page of one
+// row that is longer takes as many times that.
+const (
+	PageRoom  = pageTimes * stream.PageBytes
+	pageTimes = 3
+)
 
 // pageWait is how long a reader waits for that.
 const pageWait = 10 * time.Second
@@ -104,13 +106,17 @@ func (f *Follower) read(ctx context.Context, after stream.Offset) (stream.Frame,
 	f.Free()
 	waiting, cancel := context.WithTimeout(ctx, pageWait)
 	defer cancel()
-	room, err := f.take(waiting)
+	room, err := f.in.AwaitRoom(waiting, memory.Reads, PageRoom)
 	if err != nil {
 		return stream.Frame{}, fmt.Errorf("read page: %w: %w", ErrBusy, err)
 	}
 	f.room = room
-	frame, lent, err := f.followed.read(ctx, f.followers.store, after)
-	if f.lent = lent; lent == nil {
+	var frame stream.Frame
+	err = f.in.within(ctx, room, func(largest int) (err error) {
+		frame, f.lent, err = f.followed.read(ctx, f.followers.store, after, largest)
+		return err
+	})
+	if f.lent == nil {
 		room.Resize(int64(len(frame.SSE())))
 	} else {
 		room.Release() // somebody else has read it meanwhile
@@ -118,18 +124,53 @@ func (f *Follower) read(ctx context.Context, after stream.Offset) (stream.Frame,
 	return frame, err
 }
 
-// Page reads one page of a stream that nobody follows.
-func (rt *Runtime) Page(ctx context.Context, s Stream, after stream.Offset) (stream.Frame, error) {
-	return readPage(ctx, rt.store, s, after, stream.Tail)
+// longRow says that a row is longer than what there is room for.
+type longRow struct{ bytes int }
+
+func (*longRow) Error() string { return "a row is longer than a page" }
+
+// within reads with room for a page. Where a row is longer, it gives that back and waits until there is room for the row: those
+// who wait hold nothing, and what is large is not read before it is counted.
+func (s Scoped) within(ctx context.Context, room *memory.Grant, read func(largest int) error) error {
+	err := read(stream.PageBytes)
+	for long, ok := errors.AsType[*longRow](err); ok; long, ok = errors.AsType[*longRow](err) {
+		room.Release()
+		waiting, cancel := context.WithTimeout(ctx, pageWait)
+		full := room.Await(waiting, min(pageTimes*int64(long.bytes), s.rt.most(s.scope)))
+		cancel()
+		if full != nil {
+			return fmt.Errorf("read page: %w: %w", ErrBusy, full)
+		}
+		err = read(long.bytes)
+	}
+	return err
 }
 
-// readPage reads what readers see after an offset, at most up to another, and not more than a page.
-func readPage(ctx context.Context, store Store, s Stream, after, through stream.Offset) (stream.Frame, error) {
+// Page reads one page of a stream that nobody follows.
+func (rt *Runtime) Page(ctx context.Context, s Stream, after stream.Offset) (stream.Frame, error) {
+	return readPage(ctx, rt.store, s, after, stream.Tail, 0)
+}
+
+// PageWithin is Page with room for one, which grows where the page is larger.
+func (rt *Runtime) PageWithin(ctx context.Context, s Stream, after stream.Offset, room *memory.Grant) (frame stream.Frame, err error) {
+	err = rt.In(s.Scope).within(ctx, room, func(largest int) (err error) {
+		frame, err = readPage(ctx, rt.store, s, after, stream.Tail, largest)
+		return err
+	})
+	return frame, err
+}
+
+// readPage reads what readers see after an offset, at most up to another, and not more than a page. A row of more bytes than
+// the largest is a longRow.
+func readPage(ctx context.Context, store Store, s Stream, after, through stream.Offset, largest int) (stream.Frame, error) {
 	page, err := store.Read(ctx, s, Range{
-		After: Position{Offset: after, Part: maxPart}, Through: pageEnd(after, through), Items: stream.PageItems, Bytes: stream.PageBytes,
+		After: Position{Offset: after, Part: maxPart}, Through: pageEnd(after, through), Items: stream.PageItems, Bytes: stream.PageBytes, Largest: largest,
 	})
 	if err != nil {
 		return stream.Frame{}, fmt.Errorf("read page: %w", err)
+	}
+	if page.Larger > 0 {
+		return stream.Frame{}, &longRow{page.Larger}
 	}
 	// A row may hold more than a page, or reach beyond through; the page is cut among its events.
 	frame, err := cutPage(s.Kind, page.Batches, after, min(through, page.Tail.Head))

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 )
 
@@ -37,6 +38,25 @@ type History struct {
 	name    string
 	tail    Tail
 	open    conversation.Tail
+	room    *memory.Grant // nil: rows are read however long they are
+}
+
+// Within lets rows that are longer than a page wait until the room has grown for them.
+func (h *History) Within(room *memory.Grant) { h.room = room }
+
+// read reads a page of rows.
+func (h *History) read(ctx context.Context, r Range) (page Page, err error) {
+	if h.room == nil {
+		return h.scoped.rt.store.Read(ctx, h.address, r)
+	}
+	err = h.scoped.within(ctx, h.room, func(largest int) (err error) {
+		r.Largest = largest
+		if page, err = h.scoped.rt.store.Read(ctx, h.address, r); err == nil && page.Larger > 0 {
+			err = &longRow{page.Larger}
+		}
+		return err
+	})
+	return page, err
 }
 
 // History opens the history of an instance as it is now. What lies open in it is read at once, what is finished when it is
@@ -83,7 +103,7 @@ func (h *History) Rows(ctx context.Context, kind string, bytes int) iter.Seq2[[]
 			Items: foldRows, Bytes: bytes,
 		}
 		for more := true; more; {
-			page, err := h.scoped.rt.store.Read(ctx, h.address, r)
+			page, err := h.read(ctx, r)
 			if err != nil {
 				yield(nil, err)
 				return

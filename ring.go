@@ -508,7 +508,7 @@ func (f *followed) doubtful(after stream.Offset) bool {
 
 // read asks the store. A reader who stands at the ring's head asks for all who do; one behind it reads for itself. Where a
 // page ended in the middle of a piece, the next ends with the piece: from there the ring goes on.
-func (f *followed) read(ctx context.Context, store Store, after stream.Offset) (stream.Frame, *loan, error) {
+func (f *followed) read(ctx context.Context, store Store, after stream.Offset, largest int) (stream.Frame, *loan, error) {
 	through, shared := f.reach(after)
 	if shared {
 		f.filling.Lock()
@@ -518,7 +518,7 @@ func (f *followed) read(ctx context.Context, store Store, after stream.Offset) (
 		}
 	}
 	before := f.version()
-	frame, err := readPage(ctx, store, f.stream, after, through)
+	frame, err := readPage(ctx, store, f.stream, after, through, largest)
 	if err == nil && shared && frame.Next == frame.Head {
 		f.fill(frame, before)
 	}

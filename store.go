@@ -84,12 +84,14 @@ type Position struct {
 }
 
 // Range is what Read shall return: rows strictly after After, up to and including offset Through, stopping before the row
-// that would pass Items or Bytes. A page always holds one row if there is one. Zero Items or Bytes means no bound.
+// that would pass Items or Bytes. A page always holds one row if there is one, unless that is more than Largest: then it says
+// how large the row is. Zero Items, Bytes or Largest means no bound.
 type Range struct {
 	After    Position
 	Through  stream.Offset
 	Items    int
 	Bytes    int
+	Largest  int
 	Messages bool   // finished messages instead of batches: After.Offset and Through count messages from 0
 	Kind     string // of messages; empty: all of them
 }
@@ -120,6 +122,7 @@ type Page struct {
 	Batches  []Batch
 	Messages []Message
 	More     bool
+	Larger   int // how many bytes the next row has, where that is more than Largest and the page is empty for it
 	Tail     Tail
 }
 

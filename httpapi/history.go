@@ -29,6 +29,7 @@ func (in *instance) history(w http.ResponseWriter, r *http.Request, q query) {
 		in.failRead(w, r, err)
 		return
 	}
+	h.Within(room)
 	s := &snapshot{api: in.api, w: w, r: r, out: http.NewResponseController(w), history: h, room: room}
 	if err := s.begin(); err != nil {
 		in.failRead(w, r, err)

@@ -10,6 +10,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 )
 
@@ -88,7 +89,7 @@ func (rd *reader) catchUp(w http.ResponseWriter, r *http.Request, asked readQuer
 		return
 	}
 	defer room.Release()
-	page, err := rd.page(r.Context(), asked)
+	page, err := rd.page(r.Context(), asked, room)
 	if err != nil {
 		rd.failRead(w, r, err)
 		return
@@ -103,8 +104,8 @@ func (rd *reader) catchUp(w http.ResponseWriter, r *http.Request, asked readQuer
 	rd.writePage(w, asked, page)
 }
 
-func (rd *reader) page(ctx context.Context, asked readQuery) (stream.Frame, error) {
-	page, err := rd.rt.Page(ctx, rd.stream, asked.after)
+func (rd *reader) page(ctx context.Context, asked readQuery, room *memory.Grant) (stream.Frame, error) {
+	page, err := rd.rt.PageWithin(ctx, rd.stream, asked.after, room)
 	page, err = rd.check(asked.after, page, err)
 	if asked.now && page.Next > asked.after {
 		// What was appended since now was asked for lies behind it.

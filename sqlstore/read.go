@@ -40,6 +40,9 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 	if r.Bytes <= 0 {
 		r.Bytes = math.MaxInt64
 	}
+	if r.Largest <= 0 {
+		r.Largest = math.MaxInt64
+	}
 	missing := false
 	err = s.read(ctx, "read", func(tx *sqldb.Tx) error {
 		page = svc.Page{}
@@ -53,16 +56,14 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 			return err
 		}
 		if r.Messages {
-			page.Messages, page.More, err = s.readMessages(tx, row, r)
-			return err
+			return s.readMessages(tx, row, r, &page)
 		}
 		// What is appended meanwhile is left to the next read.
 		r.Through = min(r.Through, page.Tail.Head)
 		if r.After.Offset >= r.Through && (r.After.Offset > r.Through || r.After.Part >= page.Tail.Part) {
 			return nil
 		}
-		page.Batches, page.More, err = s.readBatches(tx, row, r)
-		return err
+		return s.readBatches(tx, row, r, &page)
 	})
 	if missing {
 		return page, svc.ErrNoStream
@@ -71,65 +72,81 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 }
 
 const (
-	readBatches = `SELECT last, part, n, at, length(data), data FROM batches WHERE stream = $1 AND (last, part) > ($2, $3)
+	readBatches = `SELECT last, part, n, at, length(data), CASE WHEN length(data) <= CAST($5 AS BIGINT) THEN data END FROM batches WHERE stream = $1 AND (last, part) > ($2, $3)
 ORDER BY last, part LIMIT $4`
 	// PostgreSQL sends all that it finds, so what would not fit is left out.
 	readBatchesPostgres = `
-SELECT last, part, n, at, size, CASE WHEN sum(size) OVER (ORDER BY last, part) - size <= $5 THEN data END FROM (
+SELECT last, part, n, at, size, CASE WHEN size <= $5::bigint AND sum(size) OVER (ORDER BY last, part) - size <= $6 THEN data END FROM (
   SELECT last, part, n, at, octet_length(data) AS size, data
   FROM batches WHERE stream = $1 AND (last, part) > ($2, $3) ORDER BY last, part LIMIT $4
-) AS b WHERE last - GREATEST(n, 1) < $6 ORDER BY last, part`
+) AS b WHERE last - GREATEST(n, 1) < $7 ORDER BY last, part`
 )
 
-func (s *Store) readBatches(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.Batch, more bool, err error) {
-	query, args := readBatches, []any{row, int64(r.After.Offset), r.After.Part, r.Items + 1}
+func (s *Store) readBatches(tx *sqldb.Tx, row int64, r svc.Range, page *svc.Page) error {
+	query, args := readBatches, []any{row, int64(r.After.Offset), r.After.Part, r.Items + 1, r.Largest}
 	if s.db.Dialect() == sqldb.Postgres {
 		query, args = readBatchesPostgres, append(args, r.Bytes, int64(r.Through))
 	}
 	rows, err := tx.Query(query, args...)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	defer rows.Close()
-	total := 0
+	size := 0
 	for rows.Next() {
 		var b svc.Batch
-		var size int
-		if err := rows.Scan((*int64)(&b.Last), &b.Part, &b.N, (*millisTime)(&b.At), &size, &b.Data); err != nil {
-			return nil, false, err
+		var n int
+		if err := rows.Scan((*int64)(&b.Last), &b.Part, &b.N, (*millisTime)(&b.At), &n, &b.Data); err != nil {
+			return err
 		}
 		if first := b.Last - stream.Offset(max(b.N-1, 0)); first > r.Through {
-			return list, false, nil
+			return nil
 		}
-		total += size
-		if len(list) > 0 && (len(list) == r.Items || total > r.Bytes) {
-			return list, true, nil
+		size += n
+		if full(r, page, len(page.Batches), n, size) {
+			return nil
 		}
-		list = append(list, b)
+		page.Batches = append(page.Batches, b)
 	}
-	return list, false, rows.Err()
+	return rows.Err()
 }
 
-func (s *Store) readMessages(tx *sqldb.Tx, row int64, r svc.Range) (list []svc.Message, more bool, err error) {
-	rows, err := tx.Query(`SELECT ord, kind, id, data FROM messages WHERE stream = $1 AND ord > $2 AND ord <= $3 AND ($5 = '' OR kind = $5) ORDER BY ord LIMIT $4`,
-		row, int64(r.After.Offset), int64(r.Through), r.Items+1, r.Kind)
+// full reports that a page which holds so many rows ends before one of n bytes, with which it would have size, and says so in
+// the page.
+func full(r svc.Range, page *svc.Page, rows, n, size int) bool {
+	switch {
+	case n > r.Largest && rows == 0:
+		page.Larger = n
+	case n <= r.Largest && (rows == 0 || rows < r.Items && size <= r.Bytes):
+		return false
+	}
+	page.More = true
+	return true
+}
+
+const readMessages = `SELECT ord, kind, id, length(data), CASE WHEN length(data) <= CAST($6 AS BIGINT) THEN data END FROM messages
+WHERE stream = $1 AND ord > $2 AND ord <= $3 AND ($5 = '' OR kind = $5) ORDER BY ord LIMIT $4`
+
+func (s *Store) readMessages(tx *sqldb.Tx, row int64, r svc.Range, page *svc.Page) error {
+	rows, err := tx.Query(readMessages, row, int64(r.After.Offset), int64(r.Through), r.Items+1, r.Kind, r.Largest)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	defer rows.Close()
 	size := 0
 	for rows.Next() {
 		var m svc.Message
-		if err := rows.Scan(&m.Ord, &m.Kind, &m.ID, &m.Data); err != nil {
-			return nil, false, err
+		var n int
+		if err := rows.Scan(&m.Ord, &m.Kind, &m.ID, &n, &m.Data); err != nil {
+			return err
 		}
-		size += len(m.Data)
-		if len(list) > 0 && (len(list) == r.Items || size > r.Bytes) {
-			return list, true, nil
+		size += n
+		if full(r, page, len(page.Messages), n, size) {
+			return nil
 		}
-		list = append(list, m)
+		page.Messages = append(page.Messages, m)
 	}
-	return list, false, rows.Err()
+	return rows.Err()
 }
 
 // dropRun deletes the run that a stream is, if it is one. No index has the streams of runs: it is found by its name.

@@ -30,6 +30,7 @@ var logLaw = []sentence{
 	finishedMessagesAreReadInOrder,
 	finishedMessagesArePaged,
 	finishedMessagesAreReadByKind,
+	rowsBeyondTheLargestAreToldNotRead,
 	tailFollowsEveryAppend,
 	tailIsOfOneInstant,
 
@@ -348,6 +349,40 @@ func finishedMessagesAreReadByKind(s *scene) {
 			ids = append(ids, m.ID)
 		}
 		equal(s, kind, ids, want)
+	}
+}
+
+// rowsBeyondTheLargestAreToldNotRead reads rows of one, four and one byte, and messages of twelve.
+func rowsBeyondTheLargestAreToldNotRead(s *scene) {
+	l := s.hold(invocation(run(1)))
+	for _, c := range []svc.Commit{batch(1, "a"), batch(1, "long"), batch(1, "b")} {
+		s.append(l, c)
+	}
+	for _, c := range []struct {
+		after   stream.Offset
+		largest int
+		want    []string
+		larger  int
+		more    bool
+	}{
+		{-1, 3, []string{"a"}, 0, true}, {0, 3, nil, 4, true}, {0, 4, []string{"long", "b"}, 0, false}, {1, 3, []string{"b"}, 0, false},
+		{-1, 0, []string{"a", "long", "b"}, 0, false},
+	} {
+		p := s.page(run(1), svc.Range{After: svc.Position{Offset: c.after, Part: 9}, Through: 2, Largest: c.largest})
+		what := fmt.Sprintf("after %d, at most %d", c.after, c.largest)
+		equal(s, what, texts(p), c.want)
+		equal(s, what+": larger", p.Larger, c.larger)
+		equal(s, what+": more", p.More, c.more)
+	}
+	st := threeMessages(s)
+	for largest, want := range map[int][3]int{11: {0, 12, 1}, 12: {3, 0, 0}} {
+		r := messages()
+		r.Largest = largest
+		p, more := s.page(st, r), 0
+		if p.More {
+			more = 1
+		}
+		equal(s, fmt.Sprintf("messages of at most %d", largest), [3]int{len(p.Messages), p.Larger, more}, want)
 	}
 }
 

@@ -140,6 +140,9 @@ func slowBodies(o order) seen {
 	})
 }
 
+// opened is where a conversation stands before its first message.
+const opened = "0000000000000000_0000000000000000"
+
 // unreadAnswers asks for much and takes nothing of it.
 func unreadAnswers(o order) seen {
 	return o.crowd(o.Count, func(t *tally, who int, until time.Time) {
@@ -154,6 +157,7 @@ func unreadAnswers(o order) seen {
 		asks := []string{
 			p.base() + "/agents/central/large", p.base() + "/agents/central/large?view=updates&offset=-1", p.base() + "/agents/central/large?view=updates&offset=-1&live=sse",
 			p.files() + "/large", "/api/openapi.json", p.base() + "/agents/central/large/submissions",
+			p.base() + "/agents/central/long", p.base() + "/agents/central/long?view=updates&offset=" + opened, p.base() + "/agents/central/long?view=updates&live=sse&offset=" + opened,
 		}
 		text := strings.Replace(head("GET", asks[who/len(o.People)%len(asks)], o.Agents, p.Cookie), "Content-Type: application/json\r\n", "", 1)
 		if _, err := io.WriteString(conn, text+"\r\n"); err != nil {

@@ -247,7 +247,10 @@ func (s *server) shrinks(t *testing.T, before int) {
 	t.Errorf("%d MiB are held four minutes later, want %d", now, most)
 }
 
-// furnish gives an attacker a conversation and a file that are large.
+// longBytes is about as much as one message may have where a share is a quarter of the budget.
+const longBytes = 12 << 20
+
+// furnish gives an attacker conversations and a file that are large.
 func (s *server) furnish(t *testing.T, p person, mebibytes int) {
 	t.Helper()
 	g, ctx := s.guest(p), t.Context()
@@ -259,6 +262,13 @@ func (s *server) furnish(t *testing.T, p person, mebibytes int) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	offset, busy, err := g.insist(ctx, "long", "n=1 "+strings.Repeat("x", longBytes)) // one message, of which a page has one at least
+	if err == nil {
+		err = g.settled(ctx, "long", offset)
+	}
+	if err != nil {
+		t.Fatal(err, busy)
 	}
 	project := "/api/workspaces/" + p.Username + "/personal/projects"
 	if answer, told, err := g.ask(ctx, http.MethodPost, project, `{"slug":"files","name":"Files"}`); err != nil || answer.StatusCode != http.StatusCreated {
