@@ -101,6 +101,16 @@ async function answered(visitor, key, status, type) {
 async function leave(visitor) {
   await visitor.follow("Danger zone");
   await visitor.look("danger", { at: "/account/danger", title: "Danger zone · svc", see: ["Delete this account", "For 14 days it can be restored with the link in the mail we send."] });
+  await visitor.page.setViewportSize({ width: 320, height: 844 });
+  const wide = await visitor.page.locator("main code").evaluate((name) => {
+    const was = name.textContent;
+    name.textContent = "a".repeat(39); // the longest username
+    const over = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+    name.textContent = was;
+    return over;
+  });
+  if (wide > 0) visitor.blame("danger", `scrolls sideways by ${wide} px at 320 with a long username`);
+  await visitor.page.setViewportSize({ width: 1280, height: 860 });
   await visitor.fill({ "Type bob to confirm": "bobby" });
   await visitor.press("Delete account");
   await visitor.look("danger-refused", { at: "/account/danger", status: 400, focus: "confirm", see: ["This is not the name. Type it exactly as it is shown."] });
