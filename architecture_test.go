@@ -54,7 +54,7 @@ var rooms = map[string][]string{
 	"service/account": {"internal/sqldb", "service/scope", "service/strictjson", "service/secret", "service/audit", "service/throttle",
 		"service/mail", "service/workspace", "memory", "fault"},
 	"service/vault":   {"internal/sqldb", "service/secret", "service/audit", "fault"},
-	"service/project": {"internal/sqldb", "service/scope", "service/strictjson", "service/audit", "fault"},
+	"service/project": {"internal/sqldb", "service/scope", "service/strictjson", "service/audit", "memory", "fault"},
 	"service/engine":  {"", "httpapi", "channel", "model", "workflow", "memory", "service/scope", "iso", "fault"},
 	"service/gateway": {"internal/sqldb", "service/account", "service/audit", "service/page", "service/scope", "service/strictjson",
 		"service/throttle", "service/workspace", "service/project", "service/secret", "service/vault", "memory", "api", "iso", "fault"},

@@ -41,6 +41,7 @@ const (
 	networkOf = 2
 	reserveOf = 8
 	littleOf  = 64
+	smallOf   = 4096
 )
 
 // Budget is how many bytes a process may hold. What it counts is an estimate of its callers; what is kept for later is let go
@@ -153,10 +154,22 @@ func (g *Grant) Grow(n int64) error {
 	if g.Size()+n > b.most(g) {
 		return b.refuse(g.use, ErrTooLarge)
 	}
-	if g.use != Kept && b.letGo(n) && b.take(g, n) {
+	if g.use != Kept && b.letGo(b.lacks(g, n)) && b.take(g, n) {
 		return nil
 	}
 	return b.refuse(g.use, ErrFull)
+}
+
+// lacks is how many bytes would have to be let go for a grant to grow. It is zero where that would be of no use: because the
+// holder has its share, or because less is kept.
+func (b *Budget) lacks(g *Grant, n int64) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	lacking := b.held + n - b.reach(g, n)
+	if !b.allows(g, n) || lacking > b.uses[Kept] {
+		return 0
+	}
+	return max(0, lacking)
 }
 
 // Fits says whether the grant could hold so much more at this moment, and takes nothing.
@@ -168,8 +181,11 @@ func (g *Grant) Fits(n int64) error {
 	return nil
 }
 
-// letGo asks for kept bytes, and reports whether anybody could be asked.
+// letGo asks for kept bytes, and reports whether anybody was asked.
 func (b *Budget) letGo(n int64) bool {
+	if n == 0 {
+		return false
+	}
 	b.mu.Lock()
 	shed := b.shed
 	b.mu.Unlock()
@@ -260,9 +276,12 @@ func (b *Budget) take(g *Grant, n int64) bool {
 
 // fits reports whether there is room; the lock is held.
 func (b *Budget) fits(g *Grant, n int64) bool {
+	return b.held+n <= b.reach(g, n) && b.allows(g, n)
+}
+
+// allows reports whether the holder may have so much more, whether or not it is there; the lock is held.
+func (b *Budget) allows(g *Grant, n int64) bool {
 	switch {
-	case b.held+n > b.reach(g, n):
-		return false
 	case g.use == Kept:
 		return true
 	case g.use == Strangers && b.uses[Strangers]+n > b.share:
@@ -271,10 +290,13 @@ func (b *Budget) fits(g *Grant, n int64) bool {
 	return b.holders[g.holder]+n <= b.most(g)
 }
 
-// reach is how far the budget may be filled with that; the lock is held.
+// reach is how far the budget may be filled with that; the lock is held. What is kept and small stays in the reserve until that is needed.
 func (b *Budget) reach(g *Grant, n int64) int64 {
-	known := g.use != Kept && g.use != Strangers
-	if known && (g.holder == "" || b.holders[g.holder]+n <= b.little) {
+	switch {
+	case g.use == Strangers:
+	case g.use == Kept && n <= b.limit/smallOf:
+		return b.limit
+	case g.use != Kept && (g.holder == "" || b.holders[g.holder]+n <= b.little):
 		return b.limit
 	}
 	return b.limit - b.reserve

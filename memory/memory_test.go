@@ -64,9 +64,10 @@ func TestTheLastEighthIsForWhoHoldsLittle(t *testing.T) {
 			t.Errorf("%s has more: %v", greedy, err)
 		}
 	}
-	if _, err := b.Try("", memory.Kept, 1); !errors.Is(err, memory.ErrFull) {
+	if _, err := b.Try("", memory.Kept, 2); !errors.Is(err, memory.ErrFull) {
 		t.Errorf("kept in the reserve: %v", err)
 	}
+	take(t, b, "", memory.Kept, 1).Release() // which is little
 	if _, err := b.Try("net 192.0.2.1", memory.Strangers, 1); !errors.Is(err, memory.ErrFull) {
 		t.Errorf("a stranger in the reserve: %v", err)
 	}
@@ -78,6 +79,30 @@ func TestTheLastEighthIsForWhoHoldsLittle(t *testing.T) {
 	take(t, b, "", memory.Hashing, 700)
 	small.Release()
 	take(t, b, "zoe", memory.Work, 60)
+}
+
+// TestNothingIsLetGoInVain: not for who has its share, and not where it would not do.
+func TestNothingIsLetGoInVain(t *testing.T) {
+	b := memory.New(6400)
+	kept := take(t, b, "", memory.Kept, 1000)
+	asked := int64(0)
+	b.OnFull(func(n int64) { asked += n; kept.Release() })
+	for _, holder := range []string{"bob", "eve"} {
+		take(t, b, holder, memory.Bodies, 1600)
+	}
+	take(t, b, "joe", memory.Bodies, 1000)
+	for _, c := range []struct {
+		holder string
+		n      int64
+	}{{"bob", 1}, {"zoe", 1590}} {
+		if _, err := b.Try(c.holder, memory.Work, c.n); !errors.Is(err, memory.ErrFull) || asked != 0 {
+			t.Errorf("%s: %v, %d were asked for", c.holder, err, asked)
+		}
+	}
+	take(t, b, "zoe", memory.Work, 700)
+	if asked != 300 {
+		t.Errorf("%d were asked for", asked)
+	}
 }
 
 // TestStrangersHaveOneShareTogether counts by network, and all of them.

@@ -100,10 +100,14 @@ type server struct {
 func newServer(c Config, log *slog.Logger, folder *sqldb.Folder, caller Caller) *server {
 	s := &server{part: whole, config: c, metrics: newMetrics(), folder: folder, caller: caller, stopping: make(chan struct{}), started: time.Now()}
 	s.log, s.scrubber = scrubbed(log)
-	s.memory = memory.New(c.LimitMemory)
+	s.memory = memory.New(lent(c.LimitMemory))
 	s.metrics.watchMemory(s.memory)
 	return s
 }
+
+// lent is the part of the memory that callers may hold. The rest is what the collector works with: where what is held comes near
+// its limit, it does nothing else.
+func lent(limit int64) int64 { return limit / 4 * 3 }
 
 // sqliteOf is the part of the memory that SQLite takes beside the heap: pages, and rows of many megabytes on their way.
 const sqliteOf = 8
