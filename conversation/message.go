@@ -102,12 +102,10 @@ var dropped = map[string]bool{"__proto__": true, "prototype": true, "constructor
 
 var tagName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// ParseMessage reads a DeliveredMessage. Keys are matched exactly, unknown ones are dropped, and a null is no value. Image
-// data are decoded here, so that nothing half-read is ever stored. The error is an invalid_request fault, or that ctx is over.
+// ParseMessage reads a DeliveredMessage from a body that was found to be JSON. Keys are matched exactly, unknown ones are
+// dropped, and a null is no value. Image data are decoded here, so that nothing half-read is ever stored. The error is an
+// invalid_request fault, or that ctx is over.
 func ParseMessage(ctx context.Context, body json.RawMessage) (Message, error) {
-	if !json.Valid(body) {
-		return Message{}, noMessage()
-	}
 	m, err := parseMessage(ctx, body)
 	if ctx.Err() != nil {
 		err = ctx.Err()
@@ -199,7 +197,7 @@ func decodeBase64(text []byte) ([]byte, error) {
 // withoutSpace is the text itself where there is no white space in it, as nearly always.
 func withoutSpace(text []byte) []byte {
 	const white = " \t\n\f\r"
-	if !bytes.ContainsAny(text, white) {
+	if !slices.ContainsFunc([]byte(white), func(c byte) bool { return bytes.IndexByte(text, c) >= 0 }) {
 		return text
 	}
 	return slices.DeleteFunc(bytes.Clone(text), func(c byte) bool { return strings.IndexByte(white, c) >= 0 })

@@ -151,7 +151,11 @@ func (in *instance) parse(ctx context.Context, sent *body) (conversation.Message
 	if err := sent.room.Grow(parseTimes * int64(len(sent.value))); err != nil {
 		return conversation.Message{}, noRoom(err, in.MaxBody)
 	}
-	message, err := conversation.ParseMessage(ctx, sent.value)
+	var message conversation.Message
+	err := in.large.pass(ctx, len(sent.value), func() (err error) {
+		message, err = conversation.ParseMessage(ctx, sent.value)
+		return err
+	})
 	if err != nil {
 		return message, err
 	}

@@ -90,7 +90,10 @@ func (a *api) readBody(w http.ResponseWriter, r *http.Request, scope string, mos
 	read := &body{from: &a.bodies, holder: a.rt.In(scope).Holder(), room: room}
 	err = read.gather(r.Body, newPatience(w), r.ContentLength, most)
 	if err == nil {
-		read.value, err = parseJSON(read.raw)
+		err = a.large.pass(r.Context(), len(read.raw), func() (err error) {
+			read.value, err = parseJSON(read.raw)
+			return err
+		})
 		read.settle()
 	}
 	if err != nil {

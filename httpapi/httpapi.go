@@ -97,6 +97,7 @@ type api struct {
 	Config
 	rt     *svc.Runtime
 	bodies bodies
+	large  turnstile
 	guards guards
 
 	readers atomic.Int64 // that wait or follow
@@ -106,7 +107,7 @@ type api struct {
 // slash at its end. Every path that it does not know is a 404 in the API's own envelope.
 func New(rt *svc.Runtime, c Config) http.Handler {
 	c = c.withDefaults()
-	return &api{Config: c, rt: rt, bodies: bodies{most: c.MaxBody, limit: c.MaxBuffered}}
+	return &api{Config: c, rt: rt, bodies: bodies{most: c.MaxBody, limit: c.MaxBuffered}, large: newTurnstile()}
 }
 
 // App is the application of those who need no other: the API at "/", and a 404 of its envelope elsewhere.

@@ -36,17 +36,35 @@ func compacted(text []byte) ([]byte, error) {
 
 // isCompact reports whether there is no white space outside strings. What is no JSON may be called either.
 func isCompact(text []byte) bool {
-	for i, quoted := 0, false; i < len(text); i++ {
+	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':
-			quoted = !quoted
-		case c == '\\':
-			i++
-		case !quoted && c <= ' ':
+			i = closing(text, i)
+		case c <= ' ':
 			return false
 		}
 	}
 	return true
+}
+
+// closing is where the string ends that begins at an index. Escapes are looked at one by one, the rest as a whole.
+func closing(text []byte, i int) int {
+	quote := 0
+	for i++; i < len(text); i += 2 {
+		if quote < i {
+			n := bytes.IndexByte(text[i:], '"')
+			if n < 0 {
+				break
+			}
+			quote = i + n
+		}
+		escape := bytes.IndexByte(text[i:quote], '\\')
+		if escape < 0 {
+			return quote
+		}
+		i += escape
+	}
+	return len(text)
 }
 
 // repair replaces what is not a character. The text is valid JSON otherwise, so what is not ASCII and what is escaped

@@ -2,9 +2,14 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"reflect"
+	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -33,6 +38,40 @@ func FuzzNormalize(f *testing.F) {
 			t.Fatalf("%q became %q at last, %v", kept, again, err)
 		}
 	})
+}
+
+// TestATextIsKeptInLinearTime: whatever a string holds, no byte of it is looked for again and again.
+func TestATextIsKeptInLinearTime(t *testing.T) {
+	for name, item := range map[string]string{"escapes": `\n`, "quotes": `\"`, "backslashes": `\\`, "strings": `","`, "letters": "xx"} {
+		text := []byte(`["` + strings.Repeat(item, 2<<20) + `"]`)
+		began := time.Now()
+		if kept, err := normalize(text); err != nil || len(kept) != len(text) {
+			t.Errorf("%s: %d bytes of %d, %v", name, len(kept), len(text), err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%s: %v", name, took)
+		}
+	}
+}
+
+// TestLargeBodiesTakeTurns: half of the processors is theirs, and who sends little does not wait.
+func TestLargeBodiesTakeTurns(t *testing.T) {
+	gate, held := make(turnstile, 1), make(chan struct{})
+	inside := make(chan struct{})
+	go func() { _ = gate.pass(context.Background(), largeBody, func() error { close(inside); <-held; return nil }) }()
+	<-inside
+	if err := gate.pass(t.Context(), largeBody-1, func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+	over, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := gate.pass(over, largeBody, func() error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second large one: %v", err)
+	}
+	close(held)
+	if err := gate.pass(t.Context(), largeBody, func() error { return io.EOF }); !errors.Is(err, io.EOF) {
+		t.Errorf("in its turn: %v", err)
+	}
 }
 
 // decode keeps the digits of numbers.
