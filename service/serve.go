@@ -109,8 +109,8 @@ func newServer(c Config, log *slog.Logger, folder *sqldb.Folder, caller Caller) 
 // its limit, it does nothing else.
 func lent(limit int64) int64 { return limit / 4 * 3 }
 
-// sqliteOf is the part of the memory that SQLite takes beside the heap: pages, and rows of many megabytes on their way.
-const sqliteOf = 8
+// besideOf is the part of the memory that lies beside the heap: pages of SQLite, and rows of many megabytes on their way.
+const besideOf = 8
 
 // limitHeap lets the collector work harder near a limit that was asked for. One that the environment gives is left alone.
 func limitHeap(c Config) {
@@ -118,10 +118,7 @@ func limitHeap(c Config) {
 	if limit <= 0 || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	if !isPostgres(c.Database) {
-		limit -= limit / sqliteOf
-	}
-	debug.SetMemoryLimit(limit)
+	debug.SetMemoryLimit(limit - limit/besideOf)
 }
 
 // bind takes all addresses before anything else is touched, so that a taken one is noticed early.
