@@ -64,7 +64,8 @@ test: setup compile ## Run every check and every fast test.
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.
-	SVC_SOAK=1 SVC_KILLS=200 go test -count=1 -timeout 60m $$(go list ./... | grep -vx '$(ALONE)')
+	SVC_SOAK=1 SVC_KILLS=200 go test -count=1 -timeout 60m $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/flood')
+	SVC_SOAK=1 go test -count=1 -timeout 30m ./internal/flood
 	SVC_SOAK=1 go test -count=1 -timeout 30m $(ALONE)
 	go test $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood|bench)$$')
 	cd internal/peers && go test -count=1 ./...

@@ -131,7 +131,8 @@ func (*longRow) Error() string { return "a row is longer than a page" }
 
 // within reads with room for a page. Where a row is longer, it gives that back and waits until there is room for the row: those
 // who wait hold nothing, and what is large is not read before it is counted.
-func (s Scoped) within(ctx context.Context, room *memory.Grant, read func(largest int) error) error {
+func (s Scoped) within(ctx context.Context, room *memory.Grant, page func(largest int) error) error {
+	read := func(largest int) error { return s.inTurn(ctx, func() error { return page(largest) }) }
 	err := read(stream.PageBytes)
 	for long, ok := errors.AsType[*longRow](err); ok; long, ok = errors.AsType[*longRow](err) {
 		room.Release()
@@ -144,6 +145,15 @@ func (s Scoped) within(ctx context.Context, room *memory.Grant, read func(larges
 		err = read(long.bytes)
 	}
 	return err
+}
+
+// inTurn reads a page for a holder, who has few read at once: the pages of one account do not keep the store from all others.
+func (s Scoped) inTurn(ctx context.Context, read func() error) error {
+	holder := s.Holder()
+	if holder == "" {
+		return read()
+	}
+	return s.rt.pages.Take(ctx, holder, read)
 }
 
 // Page reads one page of a stream that nobody follows.

@@ -63,14 +63,18 @@ func (h *History) read(ctx context.Context, r Range) (page Page, err error) {
 // asked for.
 func (s Scoped) History(ctx context.Context, agent, id string) (*History, error) {
 	h := &History{scoped: s, address: s.AgentStream(agent, id)}
-	var err error
+	return h, s.inTurn(ctx, func() error { return h.begin(ctx) })
+}
+
+func (h *History) begin(ctx context.Context) (err error) {
+	s := h.scoped
 	if h.tail, err = s.rt.store.Tail(ctx, h.address); err != nil {
-		return nil, err
+		return err
 	}
 	if h.name, err = s.conversationID(ctx, h.address); err != nil {
-		return nil, err
+		return err
 	}
-	err = s.rt.eachBatch(ctx, h.address, Position{Offset: h.tail.OpenFrom, Part: maxPart}, h.tail.Head, func(b Batch) error {
+	return s.rt.eachBatch(ctx, h.address, Position{Offset: h.tail.OpenFrom, Part: maxPart}, h.tail.Head, func(b Batch) error {
 		records, err := conversation.DecodeBatch(b.Data)
 		if err != nil {
 			return err
@@ -79,7 +83,6 @@ func (s Scoped) History(ctx context.Context, agent, id string) (*History, error)
 		_, err = h.open.Apply(records)
 		return err
 	})
-	return h, err
 }
 
 // Offset is where the history stands.

@@ -14,6 +14,7 @@ import (
 
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 )
 
@@ -133,7 +134,7 @@ func (s Scoped) keep(ctx context.Context, m conversation.Message, kind Submissio
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
-		blob, err := s.rt.store.Put(ctx, s.scope, bytes.NewReader(a.Data))
+		blob, err := s.rt.put(ctx, s.scope, a.Data)
 		if err != nil {
 			return nil, nil, fmt.Errorf("keep attachment: %w", err)
 		}
@@ -143,6 +144,18 @@ func (s Scoped) keep(ctx context.Context, m conversation.Message, kind Submissio
 	}
 	data, err := stream.Encode(in)
 	return data, attachments, err
+}
+
+// put keeps bytes; few large ones are written at once.
+func (rt *Runtime) put(ctx context.Context, scope string, data []byte) (b Blob, err error) {
+	if len(data) < memory.Large {
+		return rt.store.Put(ctx, scope, bytes.NewReader(data))
+	}
+	err = rt.puts.Take(ctx, "", func() (err error) {
+		b, err = rt.store.Put(ctx, scope, bytes.NewReader(data))
+		return err
+	})
+	return b, err
 }
 
 func fileOf(a Attachment) conversation.File {

@@ -122,6 +122,8 @@ type Runtime struct {
 	follow   followers
 	waiters  waiters
 	states   states
+	pages    *memory.Turns // of who reads, by holder
+	puts     *memory.Turns // of large bytes
 	stopping chan struct{} // closed when Run begins to stop
 	failed   chan struct{} // closed when the store can no longer be trusted
 
@@ -164,6 +166,7 @@ func New(c Config) (*Runtime, error) {
 	rt.Scoped = Scoped{rt: rt}
 	rt.ids.entropy = ulid.Monotonic(c.Random, 0)
 	rt.crew = newCrew(rt)
+	rt.pages, rt.puts = memory.NewTurns(memory.Half(), 4*memory.Half()), memory.NewTurns(memory.Half(), memory.Half())
 	rt.follow.store, rt.follow.budget, rt.states.budget = c.Store, c.Memory, c.Memory
 	rt.follow.holder = rt.holder
 	c.Memory.OnFull(rt.states.shed)

@@ -1,7 +1,6 @@
 package svc
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -216,7 +215,7 @@ func (th *thread) content(ctx context.Context, caller string, call conversation.
 // keep stores what a tool gave. The tool is not called again, so a store that does not answer is waited for.
 func (th *thread) keep(ctx context.Context, data []byte) (Blob, error) {
 	for {
-		blob, err := th.w.rt.store.Put(ctx, th.w.job.lease.Stream.Scope, bytes.NewReader(data))
+		blob, err := th.w.rt.put(ctx, th.w.job.lease.Stream.Scope, data)
 		if err == nil || ctx.Err() != nil {
 			return blob, err
 		}

@@ -152,7 +152,7 @@ func (in *instance) parse(ctx context.Context, sent *body) (conversation.Message
 		return conversation.Message{}, noRoom(err, in.MaxBody)
 	}
 	var message conversation.Message
-	err := in.large.pass(ctx, len(sent.value), func() (err error) {
+	err := in.inTurn(ctx, len(sent.value), func() (err error) {
 		message, err = conversation.ParseMessage(ctx, sent.value)
 		return err
 	})

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ func (a *api) readBody(w http.ResponseWriter, r *http.Request, scope string, mos
 	read := &body{from: &a.bodies, holder: a.rt.In(scope).Holder(), room: room}
 	err = read.gather(r.Body, newPatience(w), r.ContentLength, most)
 	if err == nil {
-		err = a.large.pass(r.Context(), len(read.raw), func() (err error) {
+		err = a.inTurn(r.Context(), len(read.raw), func() (err error) {
 			read.value, err = parseJSON(read.raw)
 			return err
 		})
@@ -101,6 +102,14 @@ func (a *api) readBody(w http.ResponseWriter, r *http.Request, scope string, mos
 		return nil, err
 	}
 	return read, nil
+}
+
+// inTurn takes a body apart, of which few large ones are at once.
+func (a *api) inTurn(ctx context.Context, bytes int, do func() error) error {
+	if bytes < memory.Large {
+		return do()
+	}
+	return a.large.Take(ctx, "", do)
 }
 
 // settle keeps of the memory what is held: a text that was sent as it is kept is there once.

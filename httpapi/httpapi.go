@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/memory"
 )
 
 // Config is how a Runtime is served. The zero value serves the empty scope.
@@ -97,7 +98,7 @@ type api struct {
 	Config
 	rt     *svc.Runtime
 	bodies bodies
-	large  turnstile
+	large  *memory.Turns // of bodies that are taken apart
 	guards guards
 
 	readers atomic.Int64 // that wait or follow
@@ -107,7 +108,7 @@ type api struct {
 // slash at its end. Every path that it does not know is a 404 in the API's own envelope.
 func New(rt *svc.Runtime, c Config) http.Handler {
 	c = c.withDefaults()
-	return &api{Config: c, rt: rt, bodies: bodies{most: c.MaxBody, limit: c.MaxBuffered}, large: newTurnstile()}
+	return &api{Config: c, rt: rt, bodies: bodies{most: c.MaxBody, limit: c.MaxBuffered}, large: memory.NewTurns(memory.Half(), memory.Half())}
 }
 
 // App is the application of those who need no other: the API at "/", and a 404 of its envelope elsewhere.

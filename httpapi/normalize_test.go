@@ -2,10 +2,7 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -51,26 +48,6 @@ func TestATextIsKeptInLinearTime(t *testing.T) {
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("%s: %v", name, took)
 		}
-	}
-}
-
-// TestLargeBodiesTakeTurns: half of the processors is theirs, and who sends little does not wait.
-func TestLargeBodiesTakeTurns(t *testing.T) {
-	gate, held := make(turnstile, 1), make(chan struct{})
-	inside := make(chan struct{})
-	go func() { _ = gate.pass(context.Background(), largeBody, func() error { close(inside); <-held; return nil }) }()
-	<-inside
-	if err := gate.pass(t.Context(), largeBody-1, func() error { return nil }); err != nil {
-		t.Error(err)
-	}
-	over, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if err := gate.pass(over, largeBody, func() error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a second large one: %v", err)
-	}
-	close(held)
-	if err := gate.pass(t.Context(), largeBody, func() error { return io.EOF }); !errors.Is(err, io.EOF) {
-		t.Errorf("in its turn: %v", err)
 	}
 }
 

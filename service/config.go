@@ -107,8 +107,8 @@ type Config struct {
 	LimitBody, LimitBuffered int64
 	// LimitChannelBody is the longest body of a webhook. Defaults to 1 MiB.
 	LimitChannelBody int64
-	// LimitMemory is how many bytes a process holds for those it serves; a quarter of them for one account at most. Defaults
-	// to a quarter of the memory that the process may have.
+	// LimitMemory is how many bytes a process aims to hold. Three quarters of them are for those it serves, a quarter of these
+	// for one account at most. Without it they have a quarter of the memory that the process may have.
 	LimitMemory int64
 	// LimitInput is the longest input of a workflow. Defaults to 8 MiB.
 	LimitInput int64
