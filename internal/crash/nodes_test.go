@@ -117,7 +117,7 @@ func marched(steps int) string {
 }
 
 func TestTwoProcessesShareTheWork(t *testing.T) {
-	p := newPair(t, func(s *setup) { s.Workers = 8 })
+	p := newPair(t, func(s *setup) { s.Workers, s.Lease = 8, 10*time.Second }) // that lapses for nobody
 	ids := p.invoke(200, "march", `{"steps":3,"ms":10}`)
 	tales := p.await("march", ids, marched(3))
 	at := map[string]int{}
