@@ -103,7 +103,7 @@ func (h *History) Rows(ctx context.Context, kind string, bytes int) iter.Seq2[[]
 	return func(yield func([]conversation.Row, error) bool) {
 		r := Range{
 			After: Position{Offset: stream.Start}, Through: stream.Offset(h.tail.Messages) - 1, Messages: true, Kind: kind,
-			Items: foldRows, Bytes: bytes,
+			Items: stream.PageItems, Bytes: bytes,
 		}
 		for more := true; more; {
 			page, err := h.read(ctx, r)

@@ -124,11 +124,22 @@ func full(r svc.Range, page *svc.Page, rows, n, size int) bool {
 	return true
 }
 
-const readMessages = `SELECT ord, kind, id, length(data), CASE WHEN length(data) <= CAST($6 AS BIGINT) THEN data END FROM messages
+const (
+	readMessages = `SELECT ord, kind, id, length(data), CASE WHEN length(data) <= CAST($6 AS BIGINT) THEN data END FROM messages
 WHERE stream = $1 AND ord > $2 AND ord <= $3 AND ($5 = '' OR kind = $5) ORDER BY ord LIMIT $4`
+	readMessagesPostgres = `
+SELECT ord, kind, id, size, CASE WHEN size <= $6::bigint AND sum(size) OVER (ORDER BY ord) - size <= $7 THEN data END FROM (
+  SELECT ord, kind, id, octet_length(data) AS size, data
+  FROM messages WHERE stream = $1 AND ord > $2 AND ord <= $3 AND ($5 = '' OR kind = $5) ORDER BY ord LIMIT $4
+) AS m ORDER BY ord`
+)
 
 func (s *Store) readMessages(tx *sqldb.Tx, row int64, r svc.Range, page *svc.Page) error {
-	rows, err := tx.Query(readMessages, row, int64(r.After.Offset), int64(r.Through), r.Items+1, r.Kind, r.Largest)
+	query, args := readMessages, []any{row, int64(r.After.Offset), int64(r.Through), r.Items + 1, r.Kind, r.Largest}
+	if s.db.Dialect() == sqldb.Postgres {
+		query, args = readMessagesPostgres, append(args, r.Bytes)
+	}
+	rows, err := tx.Query(query, args...)
 	if err != nil {
 		return err
 	}
