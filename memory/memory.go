@@ -154,8 +154,11 @@ func (g *Grant) Grow(n int64) error {
 	if g.Size()+n > b.most(g) {
 		return b.refuse(g.use, ErrTooLarge)
 	}
-	if g.use != Kept && b.letGo(b.lacks(g, n)) && b.take(g, n) {
-		return nil
+	if g.use != Kept {
+		b.letGo(b.lacks(g, n))
+		if b.take(g, n) { // room may have come meanwhile, too
+			return nil
+		}
 	}
 	return b.refuse(g.use, ErrFull)
 }
@@ -181,10 +184,10 @@ func (g *Grant) Fits(n int64) error {
 	return nil
 }
 
-// letGo asks for kept bytes, and reports whether anybody was asked.
-func (b *Budget) letGo(n int64) bool {
+// letGo asks for kept bytes.
+func (b *Budget) letGo(n int64) {
 	if n == 0 {
-		return false
+		return
 	}
 	b.mu.Lock()
 	shed := b.shed
@@ -192,7 +195,6 @@ func (b *Budget) letGo(n int64) bool {
 	for _, fn := range shed {
 		fn(n)
 	}
-	return len(shed) > 0
 }
 
 // Absorb takes over the bytes of another grant of the same holder.
@@ -290,7 +292,8 @@ func (b *Budget) allows(g *Grant, n int64) bool {
 	return b.holders[g.holder]+n <= b.most(g)
 }
 
-// reach is how far the budget may be filled with that; the lock is held. What is kept and small stays in the reserve until that is needed.
+// reach is how far the budget may be filled with that; the lock is held. What is kept and small stays in the reserve until that
+// is needed.
 func (b *Budget) reach(g *Grant, n int64) int64 {
 	switch {
 	case g.use == Strangers:

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Turns lets few do at once what takes a processor, or a database, for long: who sends or asks for little does not wait for
-// who does so for much. It is of use to bytes that have their memory already.
+// Turns lets few do at once what takes a processor, a database or memory for long, and of these only some for one holder: who
+// sends or asks for little does not wait for who does so for much, and whoever is slow is in nobody's way but their own.
 type Turns struct {
 	each int
 	all  chan struct{}
@@ -35,17 +35,31 @@ const Large = 256 << 10
 
 // Take does something when it is a holder's turn. The empty holder is everybody together.
 func (t *Turns) Take(ctx context.Context, holder string, do func() error) error {
-	l := t.join(holder)
-	defer t.part(holder, l)
-	for _, places := range []chan struct{}{l.free, t.all} {
-		select {
-		case places <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		defer func() { <-places }()
+	done, err := t.Wait(ctx, holder)
+	if err != nil {
+		return err
 	}
+	defer done()
 	return do()
+}
+
+// Wait waits for a holder's turn, first among its own. It lasts until done is called.
+func (t *Turns) Wait(ctx context.Context, holder string) (done func(), err error) {
+	l := t.join(holder)
+	select {
+	case l.free <- struct{}{}:
+	case <-ctx.Done():
+		t.part(holder, l)
+		return nil, ctx.Err()
+	}
+	select {
+	case t.all <- struct{}{}:
+	case <-ctx.Done():
+		<-l.free
+		t.part(holder, l)
+		return nil, ctx.Err()
+	}
+	return func() { <-t.all; <-l.free; t.part(holder, l) }, nil
 }
 
 func (t *Turns) join(holder string) *lane {
@@ -60,6 +74,7 @@ func (t *Turns) join(holder string) *lane {
 	return l
 }
 
+// part forgets a holder that has nothing here any more.
 func (t *Turns) part(holder string, l *lane) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/scope"
 )
@@ -26,19 +27,19 @@ const (
 
 // longDeliveries and commonDeliveries are those that are being read and stored in this process.
 var (
-	longDeliveries   = newSlots(8, 2)
-	commonDeliveries = newSlots(128, 16)
+	longDeliveries   = memory.NewTurns(2, 8)
+	commonDeliveries = memory.NewTurns(16, 128)
 )
 
 // slot lets a delivery into memory: nobody has proven anything yet, so all of them must not take much.
 func (x *exchange) slot() (release func(), err error) {
-	slots := commonDeliveries
+	turns := commonDeliveries
 	if n := x.r.ContentLength; n < 0 || n > commonDelivery {
-		slots = longDeliveries
+		turns = longDeliveries
 	}
 	ctx, cancel := context.WithTimeout(x.ctx(), bodyTimeout/2)
 	defer cancel()
-	if release, ok := slots.take(ctx, x.source()); ok {
+	if release, err := turns.Wait(ctx, x.source()); err == nil {
 		return release, nil
 	}
 	return func() {}, fault.New(account.Busy, "Too many deliveries at this moment.", "Try again shortly.").After(time.Second)
