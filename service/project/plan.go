@@ -58,12 +58,12 @@ func (p *Projects) plan(ctx context.Context, op *operation, t *tree, objects *co
 		}
 	}
 	for _, l := range t.files {
-		if !l.met {
-			err = cmp.Or(err, todo.compare(task{leaf: l}, base{}, objects))
+		if l.met {
+			continue
 		}
-	}
-	if err != nil {
-		return todo, err
+		if err := todo.compare(task{leaf: l}, base{}, objects); err != nil {
+			return todo, err
+		}
 	}
 	byPath := func(a, b task) int { return cmp.Compare(a.path, b.path) }
 	slices.SortFunc(todo.write, byPath)
