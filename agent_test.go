@@ -258,7 +258,7 @@ func TestAFaultInsteadOfAModelEndsTheSubmissionBetweenTurns(t *testing.T) {
 	all := n.updates(t, "1", 0, 1)
 	got := retold(all)
 	if !strings.Contains(got, "let me see") || !strings.Contains(got, `output {"sum":5}`) || strings.Contains(got, "never") || !strings.HasSuffix(got, "settled failed") {
-		t.Error(got)
+		t.Errorf("updates %s; want what was said and the sum, and then a failure", got)
 	}
 	failure := all[len(all)-1].Error
 	expect(t, "type", failure.Type, "storage_quota_exceeded")
@@ -275,9 +275,7 @@ func TestAbortStopsARunningReplyAndTheNextGoesOn(t *testing.T) {
 		first := n.prompt(t, "1", "story")
 		second := n.prompt(t, "1", "queued")
 		third := n.prompt(t, "1", "after")
-		for !strings.Contains(n.history(t, "1"), "once") {
-			time.Sleep(time.Millisecond)
-		}
+		eventually(t, "the reply begins", func() bool { return strings.Contains(n.history(t, "1"), "once") })
 		for _, id := range []string{second.SubmissionID, first.SubmissionID} {
 			if ok, err := n.Abort(t.Context(), "a", "1", id); err != nil || !ok {
 				t.Fatalf("abort: %v, %v", ok, err)
@@ -325,9 +323,7 @@ func TestStoppedConversationGoesOnElsewhere(t *testing.T) {
 	declare, config := talking(scripted.New(scripted.Turn{scripted.Say("once "), scripted.Hang()}))
 	first := start(t, address, declare, config, func(c *svc.Config) { c.StopTimeout = 50 * time.Millisecond })
 	first.prompt(t, "1", "story")
-	for !strings.Contains(first.history(t, "1"), "once") {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "the reply begins", func() bool { return strings.Contains(first.history(t, "1"), "once") })
 	first.stop()
 	n := startAgent(t, address, scripted.New(scripted.Turn{scripted.Say("upon a time")}))
 	expect(t, "updates", retold(n.updates(t, "1", 0, 1)), "user(story) | started | once  | completed | "+
@@ -387,24 +383,21 @@ func TestHistoryIsTheFoldOfTheLog(t *testing.T) {
 }
 
 func TestLongBackoffIsParkedAndCounted(t *testing.T) {
-	overloaded := scripted.Turn{scripted.Fail(&model.Error{Class: model.RateLimited, Message: "slow down", RetryAfter: 150 * time.Millisecond})}
+	overloaded := scripted.Turn{scripted.Fail(&model.Error{Class: model.RateLimited, Message: "slow down", RetryAfter: 300 * time.Millisecond})}
 	declare, config := talking(scripted.New(overloaded, overloaded, overloaded, overloaded))
 	n := start(t, sqlite(t), declare, config, func(c *svc.Config) { c.Park = 10 * time.Millisecond })
 	p := n.prompt(t, "1", "hi")
-	deadline := time.Now().Add(5 * time.Second)
-	for time.Now().Before(deadline) {
-		list, err := n.Submissions(t.Context(), "a", "1")
-		if err != nil {
+	var list []svc.ListedSubmission
+	eventually(t, "the prompt is parked", func() bool {
+		var err error
+		if list, err = n.Submissions(t.Context(), "a", "1"); err != nil {
 			t.Fatal(err)
 		}
-		if len(list) == 1 && list[0].State == svc.StateParked {
-			expect(t, "reason", list[0].Reason, "model_backoff")
-			expect(t, "preview", list[0].Preview, "hi")
-			expect(t, "id", list[0].ID, p.SubmissionID)
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return len(list) == 1 && list[0].State == svc.StateParked
+	})
+	expect(t, "reason", list[0].Reason, "model_backoff")
+	expect(t, "preview", list[0].Preview, "hi")
+	expect(t, "id", list[0].ID, p.SubmissionID)
 	all := n.updates(t, "1", 0, 1)
 	expect(t, "updates", retold(all), "user(hi) | settled failed")
 }
@@ -451,10 +444,10 @@ func TestHistoryInTheMiddleOfAReplyShowsEveryMessageOnce(t *testing.T) {
 	n := start(t, sqlite(t), declare, config, func(c *svc.Config) { c.Gather, c.StopTimeout = 40*time.Millisecond, 50*time.Millisecond })
 	n.prompt(t, "1", "story")
 	var history string
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline) && !strings.Contains(history, "once"); {
+	eventually(t, "the reply begins", func() bool {
 		history = n.history(t, "1")
-		time.Sleep(time.Millisecond)
-	}
+		return strings.Contains(history, "once")
+	})
 	expect(t, "prompts", strings.Count(history, `"role":"user"`), 1)
 	expect(t, "replies", strings.Count(history, `"role":"assistant"`), 1)
 }

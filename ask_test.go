@@ -60,7 +60,7 @@ func TestAFaultInsteadOfAModelFailsThePromptInsideAWorkflow(t *testing.T) {
 	}), full(p, 1))
 	run := n.await(t, "twice", n.invoke(t, "twice", nil))
 	if run.Error == nil || run.Error.Type != "storage_quota_exceeded" {
-		t.Errorf("%+v", run)
+		t.Errorf("the run is %s with %+v; want storage_quota_exceeded", run.Status, run.Error)
 	}
 }
 

@@ -32,6 +32,6 @@ func (rt *Runtime) erase(ctx context.Context, of Stream) error {
 		return fmt.Errorf("erase: %w", err)
 	}
 	rt.states.forget(of)
-	rt.follow.forget(of)
+	rt.rings.forget(of)
 	return nil
 }

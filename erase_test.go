@@ -98,9 +98,7 @@ func TestAnErasedConversationBeginsAnew(t *testing.T) {
 		working, other := nodes(t, address, declare, config)
 		working.prompt(t, "1", "secret")
 		working.prompt(t, "1", "queued")
-		for !strings.Contains(working.history(t, "1"), "once") {
-			time.Sleep(time.Millisecond)
-		}
+		eventually(t, "the reply begins", func() bool { return strings.Contains(working.history(t, "1"), "once") })
 		here := working.Follow(working.In("").AgentStream("a", "1"))
 		defer here.Close()
 		if err := other.In("").EraseConversation(t.Context(), "a", "1"); err != nil {

@@ -16,7 +16,7 @@ type events struct {
 }
 
 func newEvents(j *job) *events {
-	return &events{writer: newWriter(j, runForm{}), index: int64(j.lease.Tail.Head) + 1}
+	return &events{writer: newWriter(j, runLayout{}), index: int64(j.lease.Tail.Head) + 1}
 }
 
 // event adds an event and memories that belong to it.
@@ -34,7 +34,7 @@ func (e *events) all(kind workflow.Kind, told []workflow.Event, memories []workf
 		if err != nil {
 			return fmt.Errorf("encode %s: %w: %w", event.Type, errPoisoned, err)
 		}
-		records = append(records, workflow.Record{Kind: kind, Data: data})
+		records = append(records, workflow.Record{Kind: kind, Data: e.rt.config.Redact(data)})
 	}
 	private, err := remembered(memories)
 	if err != nil {
@@ -70,10 +70,10 @@ func remembered(memories []workflow.Memory) ([]workflow.Record, error) {
 	return records, nil
 }
 
-// runForm gives every event an offset of its own.
-type runForm struct{}
+// runLayout gives every event an offset of its own.
+type runLayout struct{}
 
-func (runForm) lay(c *Commit, _ stream.Offset, records []workflow.Record) error {
+func (runLayout) lay(c *Commit, _ stream.Offset, records []workflow.Record) error {
 	for _, r := range records {
 		c.Data = workflow.AppendRecord(c.Data, r)
 		c.Progress = c.Progress || r.Ends
@@ -84,7 +84,7 @@ func (runForm) lay(c *Commit, _ stream.Offset, records []workflow.Record) error 
 	return nil
 }
 
-func (runForm) shown(_ stream.Offset, records []workflow.Record) ([][]byte, error) {
+func (runLayout) shown(_ stream.Offset, records []workflow.Record) ([][]byte, error) {
 	var items [][]byte
 	for _, r := range records {
 		if r.Public() {
@@ -94,4 +94,4 @@ func (runForm) shown(_ stream.Offset, records []workflow.Record) ([][]byte, erro
 	return items, nil
 }
 
-func (runForm) weigh(r workflow.Record) int { return len(r.Data) + 8 }
+func (runLayout) weigh(r workflow.Record) int { return len(r.Data) + 8 }

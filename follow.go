@@ -16,17 +16,16 @@ import (
 // Follower reads one stream, page by page, for as long as its reader wishes. Its readers on this node share the bytes of
 // the newest pages: at the tail nobody asks the store.
 type Follower struct {
-	followers *followers
-	followed  *followed
-	once      sync.Once
-	room      *memory.Grant // of the page that was read last
-	lent      *loan         // of the page that was taken from the ring last
-	in        Scoped
+	in   Scoped
+	ring *ring
+	once sync.Once
+	room *memory.Grant // of the page that was read last
+	lent *loan         // of the page that was taken from the ring last
 }
 
 // Follow begins to follow a stream; the follower must be closed.
 func (rt *Runtime) Follow(s Stream) *Follower {
-	return &Follower{followers: &rt.follow, followed: rt.follow.join(s), in: rt.In(s.Scope)}
+	return &Follower{in: rt.In(s.Scope), ring: rt.rings.join(s)}
 }
 
 // PageRoom is what a page takes of memory while it is read: its rows, its events and the frame that they become. A page of one
@@ -41,9 +40,9 @@ const pageWait = 10 * time.Second
 
 // Followed is how many streams have readers on this node.
 func (rt *Runtime) Followed() int {
-	rt.follow.mu.Lock()
-	defer rt.follow.mu.Unlock()
-	return rt.follow.read
+	rt.rings.mu.Lock()
+	defer rt.rings.mu.Unlock()
+	return rt.rings.read
 }
 
 // RunStream is the address of a run's stream.
@@ -56,7 +55,7 @@ func (rt *Runtime) Tail(ctx context.Context, s Stream) (Tail, error) { return rt
 func (f *Follower) Close() {
 	f.once.Do(func() {
 		f.Free()
-		f.followers.part(f.followed)
+		f.in.rt.rings.part(f.ring)
 	})
 }
 
@@ -65,7 +64,7 @@ func (f *Follower) Free() {
 	f.room.Release()
 	f.room = nil
 	if f.lent != nil {
-		f.followed.takeBack(f.lent)
+		f.ring.takeBack(f.lent)
 		f.lent = nil
 	}
 }
@@ -73,9 +72,7 @@ func (f *Follower) Free() {
 // Wake is closed when something may have been appended since this call. Take it before a Page: what is appended between
 // the two is then not missed.
 func (f *Follower) Wake() <-chan struct{} {
-	f.followed.mu.Lock()
-	defer f.followed.mu.Unlock()
-	return f.followed.wake
+	return f.ring.version()
 }
 
 // Page returns what stands strictly after an offset, as far as one page goes; nothing waits for more. Its Tail and Closed
@@ -84,7 +81,7 @@ func (f *Follower) Page(ctx context.Context, after stream.Offset) (stream.Frame,
 	if frame, ok := f.cached(after); ok {
 		return frame, nil
 	}
-	if err := f.followed.confirm(ctx, f.followers.store, after); err != nil {
+	if err := f.ring.confirm(ctx, after); err != nil {
 		return stream.Frame{}, err
 	}
 	if frame, ok := f.cached(after); ok {
@@ -95,7 +92,7 @@ func (f *Follower) Page(ctx context.Context, after stream.Offset) (stream.Frame,
 
 // cached takes a page from the ring, if that has it.
 func (f *Follower) cached(after stream.Offset) (stream.Frame, bool) {
-	frame, lent, ok := f.followed.cached(after)
+	frame, lent, ok := f.ring.cached(after)
 	f.Free()
 	f.lent = lent
 	return frame, ok
@@ -113,7 +110,7 @@ func (f *Follower) read(ctx context.Context, after stream.Offset) (stream.Frame,
 	f.room = room
 	var frame stream.Frame
 	err = f.in.within(ctx, room, func(largest int) (err error) {
-		frame, f.lent, err = f.followed.read(ctx, f.followers.store, after, largest)
+		frame, f.lent, err = f.ring.read(ctx, after, largest)
 		return err
 	})
 	if f.lent == nil {

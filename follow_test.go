@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,7 @@ func chatter(lines int) func(*svc.Runtime) {
 	return declared("chatter", func(ctx context.Context, w *svc.Work, _ struct{}) (int, error) {
 		for i := range lines {
 			if i%50 == 0 {
-				time.Sleep(5 * time.Millisecond)
+				takes(5 * time.Millisecond)
 			}
 			w.Log(fmt.Sprintf("line %d", i))
 		}
@@ -84,7 +85,7 @@ func TestEveryReaderSeesEveryEventOnce(t *testing.T) {
 		var readers sync.WaitGroup
 		for i := range 24 {
 			readers.Go(func() {
-				time.Sleep(rand.N(60 * time.Millisecond))
+				takes(rand.N(60 * time.Millisecond)) // readers come one by one
 				after := stream.Offset(i%3*500 - 1)
 				seen, err := readAll(ctx, others[i%len(others)], run, after)
 				if err != nil {
@@ -121,17 +122,17 @@ func TestFollowersLeaveNothingBehind(t *testing.T) {
 
 func TestOffsetBeyondTheTailIsTheTail(t *testing.T) {
 	n := start(t, sqlite(t), chatter(1))
-	id := n.invoke(t, "chatter", nil)
-	n.await(t, "chatter", id)
-	f := n.Follow(n.RunStream(workflow.Run{ID: id, Workflow: "chatter"}))
+	run := workflow.Run{ID: n.invoke(t, "chatter", nil), Workflow: "chatter"}
+	n.await(t, "chatter", run.ID)
+	f := n.Follow(n.RunStream(run))
 	defer f.Close()
 	page, err := f.Page(t.Context(), 99)
 	if err != nil || page.Next != 99 || !page.Tail || !page.Closed {
-		t.Errorf("%+v, %v", page, err)
+		t.Errorf("after 99 comes %s, tail %t, closed %t, %v; want nothing at a closed tail", page.Next, page.Tail, page.Closed, err)
 	}
-	page, err = f.Page(t.Context(), 0)
-	if err != nil || page.Next != 2 || !page.Closed || page.Items != 2 {
-		t.Errorf("%+v, %v", page, err)
+	seen, err := readAll(t.Context(), n, run, 0)
+	if err != nil || !slices.Equal(seen, []int{1, 2}) {
+		t.Errorf("after 0 come the events %v, %v; want 1 and 2", seen, err)
 	}
 }
 
@@ -149,15 +150,13 @@ func (s *countedReads) Read(ctx context.Context, of svc.Stream, r svc.Range) (sv
 // settle waits until nothing of an instance is unsettled.
 func (n *node) settle(t *testing.T, id string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	eventually(t, "every submission is settled", func() bool {
 		waiting, err := n.Submissions(t.Context(), "a", id)
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("%d submissions do not settle: %v", len(waiting), err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if len(waiting) == 0 {
-			return
-		}
-	}
+		return len(waiting) == 0
+	})
 }
 
 func TestReaderWhoComesAfterTheReplyIsAnsweredFromMemory(t *testing.T) {
@@ -261,16 +260,15 @@ func TestDroppedStreamIsNotReadFromMemory(t *testing.T) {
 	n := startAgent(t, sqlite(t), scripted.New(scripted.Turn{scripted.Say("one")}, scripted.Turn{scripted.Say("two")}))
 	p := n.prompt(t, "gone", "x")
 	n.settle(t, "gone")
-	for n.Working() > 0 {
-		time.Sleep(time.Millisecond) // the work still holds its stream for a moment
-	}
+	// The work still holds its stream for a moment.
+	eventually(t, "nothing is worked on", func() bool { return n.Working() == 0 })
 	if err := n.store.Drop(t.Context(), n.AgentStream("a", "gone")); err != nil {
 		t.Fatal(err)
 	}
 	f := n.Follow(n.AgentStream("a", "gone"))
 	defer f.Close()
 	if page, err := f.Page(t.Context(), p.Offset); !errors.Is(err, svc.ErrNoStream) {
-		t.Errorf("%s, %v", page.JSON(), err)
+		t.Errorf("a dropped stream is read as %s, %v; want ErrNoStream", page.JSON(), err)
 	}
 	n.prompt(t, "gone", "y")
 	expect(t, "updates", retold(n.updates(t, "gone", p.Offset, 1)), "reset | user(y) | started | two | completed | settled completed")

@@ -70,7 +70,7 @@ func TestATurnWaitsForTheMemoryOfItsImages(t *testing.T) {
 	if _, err := n.Prompt(t.Context(), "a", "42", pictures(2, 8)); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the prompt to wait", func() bool {
+	eventually(t, "the prompt waits", func() bool {
 		queue, err := n.Submissions(t.Context(), "a", "42")
 		return err == nil && len(queue) == 1 && queue[0].Reason == svc.ReasonMemory
 	})

@@ -236,7 +236,7 @@ func TestASleepIsNotLongerForAStoreThatDoesNotTakeIt(t *testing.T) {
 	store.setDeaf(true)
 	began := time.Now()
 	id := n.invoke(t, "nap", nil)
-	time.Sleep(nap - time.Second)
+	takes(nap - time.Second)
 	store.setDeaf(false)
 	n.await(t, "nap", id)
 	if took := time.Since(began); took > nap+1500*time.Millisecond {
@@ -263,7 +263,7 @@ func TestASleepIsOverWhenItsTimeHasComeThoughNoTimerSaysSo(t *testing.T) {
 	}), func(c *svc.Config) { c.Store, c.Now, c.Lease = store, now, 2*time.Second })
 	id := n.invoke(t, "nap", nil)
 	<-begun
-	waitFor(t, "the run to be parked", func() bool { return n.Working() == 0 })
+	eventually(t, "the run is parked", func() bool { return n.Working() == 0 })
 	ahead.Store(int64(time.Hour))
 	began := time.Now()
 	n.await(t, "nap", id)
@@ -329,7 +329,7 @@ func TestNodesWithWrongClocksAgree(t *testing.T) {
 			c.Park = 100 * time.Millisecond
 		}))
 	}
-	waitFor(t, "every node to know the time", func() bool {
+	eventually(t, "every node knows the time", func() bool {
 		return nodes[1].Skew() > 85*time.Second && nodes[2].Skew() < -55*time.Minute
 	})
 	var all sync.WaitGroup
@@ -353,13 +353,4 @@ func TestNodesWithWrongClocksAgree(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-func waitFor(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }

@@ -350,7 +350,7 @@ type slowly struct {
 func (s *slowly) Append(ctx context.Context, l svc.Lease, c svc.Commit) (svc.Appended, error) {
 	appended, err := s.Store.Append(ctx, l, c)
 	if bytes.Contains(c.Data, []byte(`"assistant_tool_call"`)) {
-		s.once.Do(func() { time.Sleep(s.delay) })
+		s.once.Do(func() { takes(s.delay) })
 	}
 	return appended, err
 }
@@ -385,7 +385,7 @@ func TestCancelledRunOfAnUnknownWorkflowEnds(t *testing.T) {
 			return 1, w.Sleep(ctx, time.Hour)
 		}), func(c *svc.Config) { c.Park = time.Millisecond })
 		id := n.invoke(t, "gone", nil)
-		waitFor(t, "the run to sleep", func() bool { return len(n.events(t, "gone", id)) == 1 && n.Working() == 0 })
+		eventually(t, "the run sleeps", func() bool { return len(n.events(t, "gone", id)) == 1 && n.Working() == 0 })
 		n.stop()
 		n = start(t, address, declared("other", func(context.Context, *svc.Work, struct{}) (int, error) { return 1, nil }))
 		if active, err := n.CancelRun(t.Context(), id); err != nil || !active {

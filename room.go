@@ -47,8 +47,8 @@ func (s Scoped) AwaitRoom(ctx context.Context, use memory.Use, n int64) (*memory
 	return s.rt.config.Memory.Wait(ctx, s.rt.holder(s.scope), use, n)
 }
 
-// Counted is a request whose body takes from the share of a scope as it is read, so many times what there is of it. Who has
-// answered it gives that back.
+// Counted is a request whose body takes from the share of a scope as it is read, so many times what there is of it. done
+// gives that back, when the request is answered.
 func (s Scoped) Counted(r *http.Request, times int64) (_ *http.Request, done func()) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, func() {}

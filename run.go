@@ -1,7 +1,9 @@
 package svc
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -40,6 +42,7 @@ func (j *job) workRun() {
 		j.leave(w)
 		return
 	}
+	ended = rt.shown(ended)
 	if err := w.end(ended); err != nil {
 		j.leave(w)
 		return
@@ -186,6 +189,22 @@ func (w *Work) failed(err error) workflow.Run {
 func (w *Work) ended(status workflow.Status) workflow.Run {
 	run := w.started
 	run.Status, run.EndedAt = status, w.rt.now()
+	return run
+}
+
+// shown is a run that has ended, as those outside may see it.
+func (rt *Runtime) shown(run workflow.Run) workflow.Run {
+	if run.Result != nil {
+		run.Result = rt.config.Redact(run.Result)
+	}
+	data, err := stream.Encode(run.Error)
+	if run.Error == nil || err != nil {
+		return run // what has no JSON cannot be kept either
+	}
+	if clean := rt.config.Redact(data); !bytes.Equal(clean, data) {
+		run.Error = new(workflow.Error)
+		_ = json.Unmarshal(clean, run.Error) // it was made of one
+	}
 	return run
 }
 

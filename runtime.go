@@ -61,6 +61,9 @@ type Config struct {
 	// Holder names on whose share of the memory a scope's streams draw. Defaults to the scope itself; the empty one may have
 	// everything.
 	Holder func(scope string) string
+	// Redact takes out of the events of a run, and of its result and error, which are JSON, what must not leave the process.
+	// Defaults to nothing.
+	Redact func([]byte) []byte
 	// Log hears what an operator should know. Defaults to slog.Default().
 	Log *slog.Logger
 	// Now is the node's clock. Times that are told or kept are the store's, so it may be wrong. Defaults to time.Now.
@@ -94,6 +97,9 @@ func (c Config) withDefaults() Config {
 	if c.Memory == nil {
 		c.Memory = memory.New(0)
 	}
+	if c.Redact == nil {
+		c.Redact = func(data []byte) []byte { return data }
+	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -119,10 +125,10 @@ type Runtime struct {
 	ids      idSource
 	clock    clock
 	crew     *crew
-	follow   followers
+	rings    rings
 	waiters  waiters
 	states   states
-	pages    *memory.Turns // of who reads, by holder
+	pages    *memory.Turns // of those who read, by holder
 	puts     *memory.Turns // of large bytes
 	stopping chan struct{} // closed when Run begins to stop
 	failed   chan struct{} // closed when the store can no longer be trusted
@@ -167,10 +173,10 @@ func New(c Config) (*Runtime, error) {
 	rt.ids.entropy = ulid.Monotonic(c.Random, 0)
 	rt.crew = newCrew(rt)
 	rt.pages, rt.puts = memory.NewTurns(memory.Half(), 4*memory.Half()), memory.NewTurns(memory.Half(), memory.Half())
-	rt.follow.store, rt.follow.budget, rt.states.budget = c.Store, c.Memory, c.Memory
-	rt.follow.holder = rt.holder
+	rt.rings.store, rt.rings.budget, rt.states.budget = c.Store, c.Memory, c.Memory
+	rt.rings.holder = rt.holder
 	c.Memory.OnFull(rt.states.shed)
-	c.Memory.OnFull(rt.follow.shed)
+	c.Memory.OnFull(rt.rings.shed)
 	return rt, nil
 }
 

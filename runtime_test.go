@@ -134,6 +134,19 @@ func expect[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
+// eventually waits until something is true.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
+// takes is what takes its time in a scene: work, a store, an outage. Nothing is waited for.
+func takes(d time.Duration) { time.Sleep(d) }
+
 func TestRunTellsWhatItDid(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := start(t, address, func(rt *svc.Runtime) {

@@ -32,7 +32,7 @@ func (w *agentWork) leaveWith(c Commit, records ...conversation.Record) error {
 	defer left()
 	err := w.commitWith(c, records...)
 	if err == nil && w.writer.next == nil {
-		w.rt.states.put(w.job.lease.Stream, w.writer.head, w.state, w.form.tail)
+		w.rt.states.put(w.job.lease.Stream, w.writer.head, w.state, w.layout.tail)
 	}
 	return err
 }

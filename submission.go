@@ -28,7 +28,7 @@ const firstRest = 2 * time.Millisecond
 type agentWork struct {
 	*dialogue
 	writer *writer[conversation.Record]
-	form   *agentForm
+	layout *agentLayout
 
 	unreadable error // why the log could not be folded; the submission at hand ends with it
 
@@ -93,8 +93,8 @@ func (j *job) newAgentWork() (*agentWork, error) {
 			return nil, err
 		}
 	}
-	w.form = &agentForm{tail: tail}
-	w.writer = newWriter[conversation.Record](j, w.form)
+	w.layout = &agentLayout{tail: tail}
+	w.writer = newWriter[conversation.Record](j, w.layout)
 	w.writer.last = w.writer.last.Add(min(firstRest, rt.config.Gather) - rt.config.Gather)
 	w.writer.lost = w.end
 	w.writer.mark = func() { w.end(errAborted) }
@@ -268,10 +268,10 @@ func (th *thread) answerWithin(ctx context.Context, attempts int) error {
 	return th.answer(ctx)
 }
 
-// agentForm gives every batch one offset, and finishes the rows of history that it completes.
-type agentForm struct{ tail *conversation.Tail }
+// agentLayout gives every batch one offset, and finishes the rows of history that it completes.
+type agentLayout struct{ tail *conversation.Tail }
 
-func (f *agentForm) lay(c *Commit, head stream.Offset, records []conversation.Record) error {
+func (f *agentLayout) lay(c *Commit, head stream.Offset, records []conversation.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -298,11 +298,11 @@ func (f *agentForm) lay(c *Commit, head stream.Offset, records []conversation.Re
 	return nil
 }
 
-func (f *agentForm) shown(last stream.Offset, records []conversation.Record) ([][]byte, error) {
+func (f *agentLayout) shown(last stream.Offset, records []conversation.Record) ([][]byte, error) {
 	return conversation.ChunksOf(last, records)
 }
 
-func (f *agentForm) weigh(r conversation.Record) int {
+func (f *agentLayout) weigh(r conversation.Record) int {
 	n := 200 + len(r.Text) + len(r.Kept)
 	if r.Call != nil {
 		n += len(r.Call.Input)

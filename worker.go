@@ -141,7 +141,7 @@ func (c *crew) start(l Lease, room *memory.Grant, asked int64) {
 	}
 	c.active[l.Row] = j
 	c.mu.Unlock()
-	c.rt.follow.hold(l.Stream, l.Tail.Head)
+	c.rt.rings.hold(l.Stream, l.Tail.Head)
 	go func() {
 		defer c.finish(j)
 		defer j.rescue()
@@ -162,7 +162,7 @@ const failurePause = time.Second
 
 func (c *crew) finish(j *job) {
 	j.end(nil)
-	c.rt.follow.letGo(j.lease.Stream, j.settled)
+	c.rt.rings.letGo(j.lease.Stream, j.settled)
 	c.mu.Lock()
 	if c.active[j.lease.Row] == j {
 		delete(c.active, j.lease.Row)

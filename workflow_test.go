@@ -1,6 +1,7 @@
 package svc_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,11 +89,7 @@ func TestSleepHoldsNoWorkerAndIsNoInterruption(t *testing.T) {
 		return w.Now().Sub(began).Milliseconds(), nil
 	}), func(c *svc.Config) { c.Park = 10 * time.Millisecond; c.Workers = 1 })
 	id := n.invoke(t, "sleepy", nil)
-	deadline := time.Now().Add(5 * time.Second)
-	for n.Working() > 0 && time.Now().Before(deadline) {
-		time.Sleep(5 * time.Millisecond)
-	}
-	expect(t, "working while it sleeps", n.Working(), 0)
+	eventually(t, "nobody works while it sleeps", func() bool { return n.Working() == 0 })
 	run := n.await(t, "sleepy", id)
 	var slept int64
 	_ = json.Unmarshal(run.Result, &slept)
@@ -282,10 +279,7 @@ func TestCancelWakesASleepingRun(t *testing.T) {
 		return 0, w.Sleep(ctx, time.Hour)
 	}))
 	id := n.invoke(t, "sleepy", nil)
-	deadline := time.Now().Add(5 * time.Second)
-	for n.Working() > 0 && time.Now().Before(deadline) {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "the run is parked", func() bool { return n.Working() == 0 })
 	if _, err := n.CancelRun(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
@@ -333,6 +327,46 @@ func TestLogAttributesHoldErrorsAndOddPairs(t *testing.T) {
 	attributes := line["attributes"].(map[string]any)
 	expect(t, "error", fmt.Sprint(attributes["error"]), "map[message:broken name:Error]")
 	expect(t, "alone", attributes["!BADKEY"], any("alone"))
+}
+
+func TestWhatIsRedactedIsToldNowhere(t *testing.T) {
+	const value = "hunter2-hunter2"
+	redact := func(c *svc.Config) {
+		c.Redact = func(data []byte) []byte { return bytes.ReplaceAll(data, []byte(value), []byte("[redacted]")) }
+	}
+	n := start(t, sqlite(t), func(rt *svc.Runtime) {
+		declared("echo", func(ctx context.Context, w *svc.Work, in string) ([]string, error) {
+			w.Warn("given "+in, "input", in)
+			kept, err := svc.Step(ctx, w, "keep", func(context.Context) (string, error) { return in, nil })
+			if kept != value {
+				return nil, errors.New("the step returned something else")
+			}
+			return []string{kept}, err
+		})(rt)
+		declared("fail", func(_ context.Context, _ *svc.Work, in string) (int, error) {
+			return 0, fault.New("refused", "Not "+in+".", in).With("key", in)
+		})(rt)
+	}, redact)
+	for _, name := range []string{"echo", "fail"} {
+		id := n.invoke(t, name, value)
+		waited := n.await(t, name, id)
+		kept, err := n.GetRun(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, told := range map[string]string{
+			"events": fmt.Sprint(n.events(t, name, id)), "result": string(waited.Result) + string(kept.Result), "error": fmt.Sprint(waited.Error, kept.Error),
+		} {
+			if strings.Contains(told, value) {
+				t.Errorf("%s of %s: %s", what, name, told)
+			}
+		}
+		if name == "echo" {
+			expect(t, "result", string(waited.Result), `["[redacted]"]`)
+		} else {
+			expect(t, "error", fmt.Sprint(*kept.Error), "{Refused Not [redacted]. refused [redacted] map[key:[redacted]]}")
+		}
+	}
 }
 
 func TestInvokeTakesAKeyOnce(t *testing.T) {
@@ -424,7 +458,7 @@ func TestTwoNodesShareTheWork(t *testing.T) {
 		return declared("w", func(ctx context.Context, w *svc.Work, _ struct{}) (int, error) {
 			return svc.Step(ctx, w, "s", func(context.Context) (int, error) {
 				n.Add(1)
-				time.Sleep(20 * time.Millisecond)
+				takes(20 * time.Millisecond)
 				return 1, nil
 			})
 		})

@@ -13,9 +13,9 @@ import (
 // flushBytes is how much gathers before it is written whatever the time.
 const flushBytes = 8 << 10
 
-// form is how a kind of stream lays its records into batches. Its methods are called by one goroutine at a time, in the
+// layout is how a kind of stream lays its records into batches. Its methods are called by one goroutine at a time, in the
 // order of the log.
-type form[R any] interface {
+type layout[R any] interface {
 	// lay fills a commit with the batch of records, which stands right behind head.
 	lay(c *Commit, head stream.Offset, records []R) error
 	// shown is what readers see of the batch whose last offset is given.
@@ -27,13 +27,13 @@ type form[R any] interface {
 // writer gathers the records of one stream into appends: what must be durable is committed at once and takes along what
 // waits, the rest goes when the stream has been quiet for a while or enough has come together.
 type writer[R any] struct {
-	rt    *Runtime
-	lease Lease
-	form  form[R]
-	room  *memory.Grant
-	stale func() bool // whether the lease may be another's by now
-	lost  func(error) // told once when an append did not go through
-	mark  func()      // told when an append finds an abort mark
+	rt     *Runtime
+	lease  Lease
+	layout layout[R]
+	room   *memory.Grant
+	stale  func() bool // whether the lease may be another's by now
+	lost   func(error) // told once when an append did not go through
+	mark   func()      // told when an append finds an abort mark
 
 	kick chan struct{} // records wait for the flush timer
 
@@ -52,9 +52,9 @@ type writer[R any] struct {
 	err      error
 }
 
-func newWriter[R any](j *job, f form[R]) *writer[R] {
+func newWriter[R any](j *job, f layout[R]) *writer[R] {
 	rt, l := j.crew.rt, j.lease
-	return &writer[R]{rt: rt, lease: l, form: f, room: j.room, stale: j.lapsed, kick: make(chan struct{}, 1), head: l.Tail.Head, last: rt.config.Now()}
+	return &writer[R]{rt: rt, lease: l, layout: f, room: j.room, stale: j.lapsed, kick: make(chan struct{}, 1), head: l.Tail.Head, last: rt.config.Now()}
 }
 
 // add gathers records. It returns once they are gathered, or durable where much waits: that is the back-pressure on whoever
@@ -78,7 +78,7 @@ func (w *writer[R]) add(records ...R) error {
 func (w *writer[R]) push(records []R) {
 	for _, r := range records {
 		w.waiting = append(w.waiting, r)
-		w.bytes += w.form.weigh(r)
+		w.bytes += w.layout.weigh(r)
 		w.added++
 	}
 }
@@ -163,7 +163,7 @@ func (w *writer[R]) take(mine int64, c Commit) (batch []R, more bool, err error)
 	}
 	size, n := 0, 0
 	for _, r := range w.waiting {
-		weight := w.form.weigh(r)
+		weight := w.layout.weigh(r)
 		if n > 0 && size+weight > maxBatch {
 			break
 		}
@@ -189,7 +189,7 @@ func (w *writer[R]) append(batch []R, c Commit) error {
 	c.Progress, w.progress = w.progress, false
 	w.mu.Unlock()
 	var appended Appended
-	err := w.form.lay(&c, before, batch)
+	err := w.layout.lay(&c, before, batch)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errPoisoned, err)
 	} else {
@@ -238,13 +238,13 @@ func (w *writer[R]) put(c Commit) (Appended, error) {
 // publish hands the batch to the stream's readers on this node, those who may come too.
 func (w *writer[R]) publish(before stream.Offset, batch []R, c Commit) {
 	// Named here, so that a batch which is kept for readers keeps nothing else of the work.
-	s, head, form, log := w.lease.Stream, w.head, w.form, w.rt.config.Log
+	s, head, layout, log := w.lease.Stream, w.head, w.layout, w.rt.config.Log
 	show := func() ([][]byte, error) {
-		items, err := form.shown(head, batch)
+		items, err := layout.shown(head, batch)
 		if err != nil {
 			log.Error("show batch", "stream", s, "error", err)
 		}
 		return items, err
 	}
-	w.rt.follow.publish(s, piece{Frame: stream.Frame{After: before, Next: head}, show: show, bytes: len(c.Data)}, c.Close)
+	w.rt.rings.publish(s, piece{Frame: stream.Frame{After: before, Next: head}, show: show, bytes: len(c.Data)}, c.Close)
 }

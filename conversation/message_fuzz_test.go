@@ -52,7 +52,7 @@ func FuzzParseMessage(f *testing.F) {
 		}
 		if err != nil {
 			if !fault.Is(err, fault.InvalidRequest) || !reflect.DeepEqual(m, Message{}) {
-				t.Fatalf("%+v, %v", m, err)
+				t.Fatalf("refused as %v with %+v; want invalid_request and nothing", err, m)
 			}
 			return
 		}

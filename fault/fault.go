@@ -37,6 +37,7 @@ const (
 	AttachmentNotFound      = "attachment_not_found"
 	MethodNotAllowed        = "method_not_allowed"
 	IdempotencyConflict     = "idempotency_conflict"
+	VersionConflict         = "version_conflict"
 	StreamOffsetGone        = "stream_offset_gone"
 	BodyTooLarge            = "body_too_large"
 	UnsupportedMediaType    = "unsupported_media_type"

@@ -15,17 +15,17 @@ import (
 )
 
 // agent serves an instance: it is prompted, and read.
-func (a *api) agent(x *exchange, r *http.Request, params []string) {
+func (a *api) agent(x *response, r *http.Request, params []string) {
 	a.atInstance(x, r, params, (*instance).serve, http.MethodGet, http.MethodHead, http.MethodPost)
 }
 
 // abort stops unsettled work of an instance.
-func (a *api) abort(x *exchange, r *http.Request, params []string) {
+func (a *api) abort(x *response, r *http.Request, params []string) {
 	a.atInstance(x, r, params, (*instance).abort, http.MethodPost)
 }
 
 // submissions lists unsettled work of an instance.
-func (a *api) submissions(x *exchange, r *http.Request, params []string) {
+func (a *api) submissions(x *response, r *http.Request, params []string) {
 	a.atInstance(x, r, params, (*instance).submissions, http.MethodGet)
 }
 
@@ -43,7 +43,7 @@ func streamNotFound(s svc.Stream) error {
 }
 
 // atInstance asks the agent's guard, and lets it serve one of the allowed methods.
-func (a *api) atInstance(x *exchange, r *http.Request, params []string, serve func(*instance, http.ResponseWriter, *http.Request), allowed ...string) {
+func (a *api) atInstance(x *response, r *http.Request, params []string, serve func(*instance, http.ResponseWriter, *http.Request), allowed ...string) {
 	if !slices.Contains(allowed, r.Method) {
 		a.wrongMethod(x, r, allowed...)
 		return

@@ -297,7 +297,7 @@ func TestUpdatesAppliedToAnySnapshotGiveALaterOne(t *testing.T) {
 			defer close(done)
 			for i := range 12 {
 				s.prompt(t, path, []string{"think n=12 delay=2", "n=0", "fail", "n=3 size=9000", "n=40 delay=1", "x"}[rand.N(6)])
-				time.Sleep(rand.N(20 * time.Millisecond))
+				takes(rand.N(20 * time.Millisecond))
 				if i%4 == 3 {
 					s.do(t, "POST", path+"/abort", nil)
 				}
@@ -497,8 +497,7 @@ func TestVanishedReaderOfUpdatesLeavesNothing(t *testing.T) {
 	at := s.settles(t, path, 1).Offset
 	s.Client().CloseIdleConnections()
 	eventually(t, "connections are idle", func() bool { return s.serving.Load() == 0 })
-	time.Sleep(50 * time.Millisecond)
-	before := runtime.NumGoroutine()
+	before := goroutines(t)
 	var conns []net.Conn
 	for i := range 20 {
 		conn, err := net.Dial("tcp", s.address())

@@ -15,7 +15,7 @@ import (
 )
 
 // attachment serves the bytes of one attachment.
-func (a *api) attachment(x *exchange, r *http.Request, params []string) {
+func (a *api) attachment(x *response, r *http.Request, params []string) {
 	in, err := a.findAttaching(r, params)
 	switch {
 	case err != nil:

@@ -12,7 +12,7 @@ const channelTimes = 3
 
 // channel hands a request, untouched, to the handler that its channel declares for exactly this method and path. What is read
 // of its body counts in the memory of the scope.
-func (a *api) channel(x *exchange, r *http.Request, params []string) {
+func (a *api) channel(x *response, r *http.Request, params []string) {
 	routes := a.channelRoutes(params[0], params[1])
 	if len(routes) == 0 {
 		a.fail(x, r, noRoute(r))
@@ -29,7 +29,7 @@ func (a *api) channel(x *exchange, r *http.Request, params []string) {
 	a.wrongMethod(x, r, allowed...)
 }
 
-func (a *api) answerChannel(h http.Handler, x *exchange, r *http.Request) {
+func (a *api) answerChannel(h http.Handler, x *response, r *http.Request) {
 	scope, _ := a.Scope(r) // a webhook may come without what tells whose it is
 	r, done := a.rt.In(scope).Counted(r, channelTimes)
 	defer done()

@@ -36,14 +36,14 @@ func (g *guards) of(what guarded, guard func(http.Handler) http.Handler) http.Ha
 }
 
 // guard asks a guard, which answers itself or lets the request through to next, once.
-func (a *api) guard(x *exchange, r *http.Request, what guarded, guard func(http.Handler) http.Handler, next http.HandlerFunc) {
+func (a *api) guard(x *response, r *http.Request, what guarded, guard func(http.Handler) http.Handler, next http.HandlerFunc) {
 	x.next = next
 	a.answerBy(a.guards.of(what, guard), x, r.WithContext(x.in(r.Context())))
 }
 
 // guardAgent asks an agent's guard. That of an agent which was not declared in code is built for every request: nobody
 // knows how long such an agent lives, and it is another value each time it is found.
-func (a *api) guardAgent(x *exchange, r *http.Request, agent *svc.Agent, resource string, guard func(http.Handler) http.Handler, next http.HandlerFunc) {
+func (a *api) guardAgent(x *response, r *http.Request, agent *svc.Agent, resource string, guard func(http.Handler) http.Handler, next http.HandlerFunc) {
 	if a.rt.Declares(agent) {
 		a.guard(x, r, guarded{agent, resource}, guard, next)
 		return
@@ -54,13 +54,13 @@ func (a *api) guardAgent(x *exchange, r *http.Request, agent *svc.Agent, resourc
 
 // passOn stands behind every guard. What it does for this request is found by the context, so that one guard serves all.
 func passOn(w http.ResponseWriter, r *http.Request) {
-	if x := exchangeIn(r.Context()); x != nil && x.passed.Add(1) == 1 {
+	if x := responseIn(r.Context()); x != nil && x.passed.Add(1) == 1 {
 		x.next(w, r)
 	}
 }
 
 // answerBy makes silence a failure: who neither writes nor passes on leaves nobody else to answer.
-func (a *api) answerBy(h http.Handler, x *exchange, r *http.Request) {
+func (a *api) answerBy(h http.Handler, x *response, r *http.Request) {
 	h.ServeHTTP(x, r)
 	if !x.wrote {
 		a.fail(x, r, fault.Unexpected(errSilent))

@@ -94,14 +94,14 @@ func (s *snapshot) rows(kind string) error {
 			return err
 		}
 		for _, row := range rows {
+			if err := s.fit(row.Data); err != nil {
+				return err
+			}
 			s.item(row.Data)
-		}
-		if len(s.body) < stream.PageBytes {
-			continue
 		}
 		// A row may be longer than a page.
 		s.room.Resize(max(svc.PageRoom, int64(2*cap(s.body))))
-		if err := s.send(); err != nil {
+		if err := s.fit(nil); err != nil {
 			return err
 		}
 	}
@@ -113,6 +113,14 @@ func (s *snapshot) item(raw []byte) {
 		s.body = append(s.body, ',')
 	}
 	s.body, s.items = append(s.body, raw...), true
+}
+
+// fit sends what is printed so far where the next item would make it more than a page: the body is allocated once.
+func (s *snapshot) fit(next []byte) error {
+	if len(s.body)+len(next) < stream.PageBytes {
+		return nil
+	}
+	return s.send()
 }
 
 // send writes what is printed so far, and waits until the reader has taken it.

@@ -91,7 +91,7 @@ var routes = []route{
 // decoded.
 type route struct {
 	pattern pattern
-	serve   func(a *api, x *exchange, r *http.Request, params []string)
+	serve   func(a *api, x *response, r *http.Request, params []string)
 }
 
 type api struct {
@@ -118,13 +118,13 @@ func App(rt *svc.Runtime, c Config) http.Handler { return New(rt, c) }
 func NotFound(c Config) http.Handler {
 	a := &api{Config: c.withDefaults()}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := a.newExchange(w, r)
+		x := a.newResponse(w, r)
 		a.fail(x, r, noRoute(r))
 	})
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := a.newExchange(w, r)
+	x := a.newResponse(w, r)
 	defer a.rescue(x, r)
 	path := r.URL.EscapedPath()
 	for _, route := range routes {

@@ -11,7 +11,7 @@ import (
 )
 
 // run serves one run: its record and its stream.
-func (a *api) run(x *exchange, r *http.Request, params []string) {
+func (a *api) run(x *response, r *http.Request, params []string) {
 	run, err := a.findRun(r, params[0])
 	if err != nil {
 		a.fail(x, r, err)

@@ -155,7 +155,7 @@ func crowded(branches, lines int) *svc.Workflow {
 			all = append(all, svc.Branch(fmt.Sprintf("branch %d", i), func(context.Context) (int, error) {
 				for n := range lines {
 					w.Log(fmt.Sprintf("line %d of %d", n, i))
-					time.Sleep(time.Millisecond)
+					takes(time.Millisecond)
 				}
 				return i, nil
 			}))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -202,6 +203,23 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("not yet: %s", what)
 		}
 	}
+}
+
+// takes is what takes its time in a scene. Nothing is waited for.
+func takes(d time.Duration) { time.Sleep(d) }
+
+// goroutines is how many there are when their number stands still.
+func goroutines(t *testing.T) int {
+	t.Helper()
+	last, same := 0, 0
+	eventually(t, "the number of goroutines stands still", func() bool {
+		if now := runtime.NumGoroutine(); now != last {
+			last, same = now, 0
+		}
+		same++
+		return same > 10
+	})
+	return last
 }
 
 func (s *server) address() string { return strings.TrimPrefix(s.URL, "http://") }

@@ -107,8 +107,7 @@ func TestVanishedReaderLeavesNothing(t *testing.T) {
 	s.get(t, "/runs/"+id)
 	s.Client().CloseIdleConnections()
 	eventually(t, "connections are idle", func() bool { return s.serving.Load() == 0 })
-	time.Sleep(50 * time.Millisecond)
-	before := runtime.NumGoroutine()
+	before := goroutines(t)
 	var conns []net.Conn
 	for i := range 40 {
 		conn, err := net.Dial("tcp", s.address())
@@ -168,7 +167,7 @@ func TestConnectionIsUsableAfterSSE(t *testing.T) {
 	s := newServer(t, settings{Config: httpapi.Config{WriteTimeout: 100 * time.Millisecond}})
 	id := s.invoke(t, "trivial", "")
 	s.follow(t, id)
-	time.Sleep(200 * time.Millisecond)
+	takes(200 * time.Millisecond) // more than a write may
 	if got := s.get(t, "/runs/"+id); got.status != 200 || got.err != nil {
 		t.Errorf("answer %d, %v", got.status, got.err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // workflow invokes a workflow.
-func (a *api) workflow(x *exchange, r *http.Request, params []string) {
+func (a *api) workflow(x *response, r *http.Request, params []string) {
 	wait, err := parseWait(r)
 	// A bad query comes before everything, an unknown workflow too.
 	if err != nil && r.Method == http.MethodPost {

@@ -42,3 +42,29 @@ func Optional(t time.Time) *Time {
 	at := Time(t)
 	return &at
 }
+
+// Moment is a time that answers show. One that is zero is not known, which is null.
+type Moment struct{ time.Time }
+
+// At is a time as a Moment.
+func At(t time.Time) Moment { return Moment{t} }
+
+// Millis is the moment of so many milliseconds since 1970.
+func Millis(n int64) Moment { return Moment{time.UnixMilli(n)} }
+
+// MarshalJSON prints the moment like a Time.
+func (m Moment) MarshalJSON() ([]byte, error) {
+	if m.IsZero() {
+		return []byte("null"), nil
+	}
+	return Time(m.Time).MarshalJSON()
+}
+
+// UnmarshalJSON reads what MarshalJSON prints, and every other form of RFC 3339.
+func (m *Moment) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*m = Moment{}
+		return nil
+	}
+	return (*Time)(&m.Time).UnmarshalJSON(data)
+}

@@ -29,3 +29,17 @@ func TestATimeHasOneSpelling(t *testing.T) {
 		t.Error("what is not known")
 	}
 }
+
+func TestAMomentThatIsNotKnownIsNull(t *testing.T) {
+	at := iso.Millis(1_234)
+	for want, given := range map[string]iso.Moment{"null": {}, `"1970-01-01T00:00:01.234Z"`: at} {
+		text, err := json.Marshal(given)
+		var back iso.Moment
+		if err != nil || string(text) != want || json.Unmarshal(text, &back) != nil || !back.Equal(given.Time) {
+			t.Errorf("%v is %s, %v, and read again %v; want %s", given, text, err, back, want)
+		}
+	}
+	if !iso.At(at.Time).Equal(at.Time) {
+		t.Errorf("%v is not %v", iso.At(at.Time), at)
+	}
+}

@@ -35,7 +35,7 @@ const (
 var Uses = []Use{Bodies, Decoding, Work, Images, Reads, Kept, Strangers, Connections, Hashing}
 
 // The parts of the budget. One holder may have a quarter of it, and all strangers together no more; one network of them has
-// half of that. The last eighth is for who holds little: those who hold much cannot shut everybody out.
+// half of that. The last eighth is for holders of little: those who hold much cannot shut everybody out.
 const (
 	shareOf   = 4
 	networkOf = 2
@@ -104,7 +104,7 @@ func (b *Budget) Try(holder string, use Use, n int64) (*Grant, error) {
 	return g, g.Grow(n)
 }
 
-// Wait gives a holder bytes when there is room for them. Who has waited longest comes first. What one may never have is
+// Wait gives a holder bytes when there is room for them. The one who has waited longest comes first. What one may never have is
 // refused at once.
 func (b *Budget) Wait(ctx context.Context, holder string, use Use, n int64) (*Grant, error) {
 	g := &Grant{b: b, holder: holder, use: use}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"svc.dev/svc/memory"
@@ -81,7 +82,7 @@ func TestTheLastEighthIsForWhoHoldsLittle(t *testing.T) {
 	take(t, b, "zoe", memory.Work, 60)
 }
 
-// TestNothingIsLetGoInVain: not for who has its share, and not where it would not do.
+// TestNothingIsLetGoInVain: not for a holder who has its share, and not where it would not do.
 func TestNothingIsLetGoInVain(t *testing.T) {
 	b := memory.New(6400)
 	kept := take(t, b, "", memory.Kept, 1000)
@@ -179,34 +180,37 @@ func TestWhatIsKeptMakesRoom(t *testing.T) {
 }
 
 func TestWaitersAreServedWhenThereIsRoom(t *testing.T) {
-	b := memory.New(400)
-	all := take(t, b, "", memory.Work, 400)
-	ctx, cancel := context.WithCancel(t.Context())
-	left := make(chan error)
-	go func() { _, err := b.Wait(ctx, "ada", memory.Work, 50); left <- err }()
-	given := make(chan *memory.Grant)
-	for _, holder := range []string{"ada", "bob"} {
-		go func() {
-			g, err := b.Wait(t.Context(), holder, memory.Work, 100)
-			if err != nil {
-				t.Error(err)
-			}
-			given <- g
-		}()
-	}
-	for b.Stats().Waiting < 3 {
-		time.Sleep(time.Millisecond)
-	}
-	cancel()
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Errorf("who left got %v", err)
-	}
-	all.Release()
-	(<-given).Release()
-	(<-given).Release()
-	if s := b.Stats(); s.Held != 0 || s.Waiting != 0 {
-		t.Errorf("stats %+v", s)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := memory.New(400)
+		all := take(t, b, "", memory.Work, 400)
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error)
+		go func() { _, err := b.Wait(ctx, "ada", memory.Work, 50); left <- err }()
+		given := make(chan *memory.Grant)
+		for _, holder := range []string{"ada", "bob"} {
+			go func() {
+				g, err := b.Wait(t.Context(), holder, memory.Work, 100)
+				if err != nil {
+					t.Errorf("%s waited: %v", holder, err)
+				}
+				given <- g
+			}()
+		}
+		synctest.Wait()
+		if waiting := b.Stats().Waiting; waiting != 3 {
+			t.Errorf("%d wait, want 3", waiting)
+		}
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("the one who left got %v, want context.Canceled", err)
+		}
+		all.Release()
+		(<-given).Release()
+		(<-given).Release()
+		if s := b.Stats(); s.Held != 0 || s.Waiting != 0 {
+			t.Errorf("stats %+v, want nothing held and nobody waiting", s)
+		}
+	})
 }
 
 func TestForceIsSeenByTheNext(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Turns lets few do at once what takes a processor, a database or memory for long, and of these only some for one holder: who
-// sends or asks for little does not wait for who does so for much, and whoever is slow is in nobody's way but their own.
+// Turns lets few do at once what takes a processor, a database or memory for long, and of these only some for one holder: one
+// who sends or asks for little does not wait for those who do so for much, and whoever is slow is in nobody's way but their own.
 type Turns struct {
 	each int
 	all  chan struct{}

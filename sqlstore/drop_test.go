@@ -24,11 +24,11 @@ func TestADroppedRunIsFoundByItsName(t *testing.T) {
 		}
 		if got := plan(t, db, sqlstore.DropRun, "users/ada/shop", "run_1", 1); !strings.Contains(got, "Index Cond: ((id = 'run_1'::text) AND (scope = 'users/ada/shop'::text))") &&
 			!strings.Contains(got, "Index Cond: ((scope = 'users/ada/shop'::text) AND (id = 'run_1'::text))") && !strings.Contains(got, "SEARCH runs USING INDEX sqlite_autoindex_runs_1 (scope=? AND id=?)") {
-			t.Error(got)
+			t.Errorf("a run is dropped by %s; want its index", got)
 		}
 		// The proof can fail: by its stream alone a run is found by looking at all.
 		if got := plan(t, db, "DELETE FROM runs WHERE stream = $1", 1); !strings.Contains(got, "Seq Scan on runs") && !strings.Contains(got, "SCAN runs") {
-			t.Error(got)
+			t.Errorf("runs of a stream are dropped by %s; want a scan", got)
 		}
 	})
 }

@@ -100,7 +100,7 @@ func overtaken(t *testing.T, db *sqldb.DB, do func() error) error {
 	err := <-got
 	close(left)
 	if all := []error{<-ended, <-ended}; slices.ContainsFunc(all, func(err error) bool { return err != nil }) {
-		t.Fatal(all)
+		t.Fatalf("the writes around it ended with %v, want no error", all)
 	}
 	return err
 }

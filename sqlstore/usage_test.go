@@ -51,7 +51,7 @@ func TestAScopeIsMeasuredAndErasedAlone(t *testing.T) {
 			}
 		}
 		if u, err := sqlstore.Measure(ctx, db, "users/ada/shop"); err != nil || u != (sqlstore.Usage{}) {
-			t.Errorf("%+v %v", u, err)
+			t.Errorf("an erased workspace has %+v, %v; want nothing", u, err)
 		}
 		if _, err := s.Append(ctx, *leases["users/ada/shop"], svc.Commit{Data: []byte("late"), N: 1}); !errors.Is(err, svc.ErrFenced) {
 			t.Errorf("who still works there goes on: %v", err)
@@ -113,9 +113,6 @@ func TestRunsThatEndedLongAgoLeaveNothing(t *testing.T) {
 		)
 		ended := make(chan error, 1)
 		go func() { ended <- rt.Run(ctx) }()
-		for rt.State() != svc.Serving {
-			time.Sleep(time.Millisecond)
-		}
 		for n := range 61 {
 			scope := "service"
 			if n == 60 {

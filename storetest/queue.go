@@ -429,14 +429,12 @@ func workOfAnOwnerThatWasAwayIsItsAgain(s *scene) {
 	st := unregistered(s, 1)
 	s.db.Advance(time.Hour)
 	s.claimNothing("one")
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		l := s.claimAs(auditor("two"), 10).Leases
-		if len(l) == 0 && time.Now().Before(deadline) {
-			continue
-		}
-		equal(s, "claimed", streams(l), []svc.Stream{st})
-		return
-	}
+	var l []svc.Lease
+	s.eventually("the owner claims it", func() bool {
+		l = s.claimAs(auditor("two"), 10).Leases
+		return len(l) > 0
+	})
+	equal(s, "claimed", streams(l), []svc.Stream{st})
 }
 
 func cancelledRunIsEveryOwnersWork(s *scene) {

@@ -72,6 +72,16 @@ const defaultLease = 10 * time.Second
 // patience is how long a wake may take before it counts as lost.
 const patience = 5 * time.Second
 
+// eventually waits until something is true.
+func (s *scene) eventually(what string, ok func() bool) {
+	s.Helper()
+	for deadline := time.Now().Add(2 * patience); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
 // lapse ends every lease as a crash would: its time passes, or where leases know no time the store restarts.
 func (s *scene) lapse() {
 	s.Helper()

@@ -21,10 +21,10 @@ func TestJoinedFramesAreOnePage(t *testing.T) {
 		stream.NewFrame(-1, 0, nil), stream.NewFrame(0, 2, items(0, 2)), stream.NewFrame(2, 3, nil), stream.NewFrame(3, 6, items(2, 5)),
 	})
 	if !ok || string(joined.SSE()) != string(whole.SSE()) || joined.Items != 5 || joined.After != -1 || joined.Next != 6 {
-		t.Errorf("%+v %s", joined, joined.SSE())
+		t.Errorf("joined to %d items, %s; want %s", joined.Items, joined.SSE(), whole.SSE())
 	}
 	if hidden, ok := stream.Join([]stream.Frame{stream.NewFrame(0, 1, nil), stream.NewFrame(1, 2, nil)}); !ok || string(hidden.JSON()) != "[]" {
-		t.Errorf("%+v", hidden)
+		t.Errorf("frames without items are joined to %s, want []", hidden.JSON())
 	}
 }
 

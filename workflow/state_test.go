@@ -57,7 +57,7 @@ func TestAttemptsAndFailuresAreCountedApart(t *testing.T) {
 	state := folded(t, began(1), workflow.StepRetries(workflow.Step{ID: id("a"), Attempt: 1}, 500), began(2))
 	step, err := state.Ask(id("a"), false)
 	if err != nil || step.Attempt != 2 || step.Failures != 1 || step.Until != 500 || step.Ended {
-		t.Errorf("%+v, %v", step, err)
+		t.Errorf("the step is %+v, %v; want attempt 2 after one failure, until 500", step, err)
 	}
 }
 

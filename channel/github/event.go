@@ -16,7 +16,7 @@ type Event struct {
 	Name         string // such as issue_comment
 	Action       string // such as created; some events have none
 	Delivery     string // the id that a repeated delivery shares
-	Sender       string // the login of who did it
+	Sender       string // the login of the one who did it
 	Bot          bool   // and that they are no person
 	Repository   string // owner/name; empty: of no repository
 	Organization string

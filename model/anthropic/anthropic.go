@@ -68,8 +68,8 @@ func (p *Provider) parser(r model.Request) *parser {
 	return &parser{cost: func(u model.Usage) model.Cost { return p.config.Cost(p.config.Name, r.Model, u) }}
 }
 
-// failure is an error of the API, in the body of a refusal and in a stream alike.
-type failure struct {
+// apiError is an error of the API, in the body of a refusal and in a stream alike.
+type apiError struct {
 	Error struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
@@ -77,7 +77,7 @@ type failure struct {
 }
 
 func refusal(status int, body []byte) exchange.Refusal {
-	var f failure
+	var f apiError
 	_ = json.Unmarshal(body, &f)
 	return exchange.Refusal{Status: status, Code: f.Error.Type, Message: f.Error.Message}
 }
@@ -96,7 +96,7 @@ var statuses = map[string]int{
 	"overloaded_error":      529,
 }
 
-func (f failure) refusal() exchange.Refusal {
+func (f apiError) refusal() exchange.Refusal {
 	return exchange.Refusal{
 		Status: cmp.Or(statuses[f.Error.Type], http.StatusInternalServerError),
 		Code:   f.Error.Type, Message: f.Error.Message,

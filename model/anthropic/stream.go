@@ -35,7 +35,7 @@ type event struct {
 		StopReason  string `json:"stop_reason"`
 	} `json:"delta"`
 	Usage usage `json:"usage"`
-	failure
+	apiError
 }
 
 func (e *event) known() bool {

@@ -65,7 +65,7 @@ func TestThoughtsThatAreNotShownAreKept(t *testing.T) {
 		`{"type":"content_block_start","content_block":{"type":"redacted_thinking","data":"xyz"}}`,
 		`{"type":"content_block_stop"}`, stop)
 	if h.Err != nil || h.Signature != "abcredacted:xyz" {
-		t.Fatalf("%+v", h)
+		t.Fatalf("heard %+v; want both signatures", h)
 	}
 	b := thought(&model.Reasoning{Signature: "redacted:xyz"})
 	if b.Type != "redacted_thinking" || b.Data != "xyz" {
@@ -79,7 +79,7 @@ func TestUsageIsCumulative(t *testing.T) {
 		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}`, stop)
 	u := h.Finish.Usage
 	if u.Input != 10 || u.CacheRead != 4 || u.Output != 9 || u.TotalTokens != 23 || u.Cost.Output != 9*20/1e6 {
-		t.Errorf("%+v", u)
+		t.Errorf("used %+v; want 10 in, 4 cached, 9 out", u)
 	}
 }
 

@@ -80,8 +80,8 @@ func (p *Provider) parser(r model.Request) *parser {
 	return &parser{cost: func(u model.Usage) model.Cost { return p.config.Cost(p.config.Name, r.Model, u) }}
 }
 
-// failure is an error of the API, in the body of a refusal and in a stream alike.
-type failure struct {
+// apiError is an error of the API, in the body of a refusal and in a stream alike.
+type apiError struct {
 	Code    int    `json:"code"`
 	Status  string `json:"status"`
 	Message string `json:"message"`
@@ -91,7 +91,7 @@ type failure struct {
 	} `json:"details"`
 }
 
-func (f failure) refusal() exchange.Refusal {
+func (f apiError) refusal() exchange.Refusal {
 	r := exchange.Refusal{Status: f.Code, Code: f.Status, Message: f.Message}
 	for _, d := range f.Details {
 		// A wrong key is answered with 400.
@@ -108,7 +108,7 @@ func (f failure) refusal() exchange.Refusal {
 // refusal reads a body: an error, or a list that holds one.
 func refusal(status int, body []byte) exchange.Refusal {
 	type answer struct {
-		Error failure `json:"error"`
+		Error apiError `json:"error"`
 	}
 	var one answer
 	var list []answer

@@ -11,8 +11,8 @@ import (
 	"svc.dev/svc/stream"
 )
 
-// chunk is one event of a stream.
-type chunk struct {
+// generated is one event of a stream.
+type generated struct {
 	ResponseID   string `json:"responseId"`
 	ModelVersion string `json:"modelVersion"`
 	Candidates   []struct {
@@ -30,7 +30,7 @@ type chunk struct {
 		Candidates int `json:"candidatesTokenCount"`
 		Thoughts   int `json:"thoughtsTokenCount"`
 	} `json:"usageMetadata"`
-	Error *failure `json:"error"`
+	Error *apiError `json:"error"`
 }
 
 // parser reads one answer. Nothing marks its end but the end itself, after a chunk that says why.
@@ -43,7 +43,7 @@ type parser struct {
 }
 
 func (p *parser) Next(e stream.Event) ([]model.Event, error) {
-	var v chunk
+	var v generated
 	if err := json.Unmarshal(e.Data, &v); err != nil {
 		return nil, fmt.Errorf("chunk: %w", err)
 	}
@@ -60,7 +60,7 @@ func (p *parser) End() ([]model.Event, error) {
 	return p.said.Take(), err
 }
 
-func (p *parser) read(v chunk) error {
+func (p *parser) read(v generated) error {
 	if v.Error != nil {
 		r := v.Error.refusal()
 		r.Status = cmp.Or(r.Status, http.StatusInternalServerError)
@@ -99,7 +99,7 @@ func (p *parser) piece(v part) {
 }
 
 // count takes the last counts that were given: each covers the whole turn. The prompt counts what was cached.
-func (p *parser) count(v chunk) {
+func (p *parser) count(v generated) {
 	if v.Usage == nil {
 		return
 	}

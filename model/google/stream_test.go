@@ -57,7 +57,7 @@ func TestFinishReasons(t *testing.T) {
 func TestCallsWithoutIDGetOne(t *testing.T) {
 	h := hear(t, `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"a"}},{"functionCall":{"name":"b"}}]},"finishReason":"STOP"}]}`)
 	if h.Err != nil || len(h.Calls) != 2 || h.Calls[0].ID == "" || h.Calls[0].ID == h.Calls[1].ID || h.Finish.Reason != model.ToolUse {
-		t.Errorf("%+v", h)
+		t.Errorf("heard %+v; want two calls with ids of their own", h)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestRetryDelayIsRead(t *testing.T) {
 	p := New(Config{Key: modeltest.Key, URL: modeltest.NewServer(t, modeltest.Google, modeltest.Reply{Fault: &modeltest.Fault{Kind: modeltest.RateLimit}}).URL})
 	h := modeltest.Hear(t, p, model.Request{Model: "gemini-3.8-flash", Messages: []model.Message{{Role: model.RoleUser, Parts: []model.Part{model.Text("Hi")}}}})
 	if model.RetryAfter(h.Err).Seconds() != 34 {
-		t.Errorf("%v", h.Err)
+		t.Errorf("%v asks to wait %s, want 34s", h.Err, model.RetryAfter(h.Err))
 	}
 }
 

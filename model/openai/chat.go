@@ -170,8 +170,8 @@ func chatContents(m model.Message) any {
 	return all
 }
 
-// chunk is one event of a stream.
-type chunk struct {
+// chatChunk is one event of a stream.
+type chatChunk struct {
 	ID      string `json:"id"`
 	Model   string `json:"model"`
 	Choices []struct {
@@ -192,7 +192,7 @@ type chunk struct {
 			Written int `json:"cache_write_tokens"`
 		} `json:"prompt_tokens_details"`
 	} `json:"usage"`
-	Error *failure `json:"error"`
+	Error *apiError `json:"error"`
 }
 
 // callDelta is more of a call. Not every server numbers them.
@@ -232,7 +232,7 @@ func (p *chatParser) Next(e stream.Event) ([]model.Event, error) {
 		}
 		return p.End()
 	}
-	var v chunk
+	var v chatChunk
 	if err := json.Unmarshal(e.Data, &v); err != nil {
 		return nil, fmt.Errorf("chunk: %w", err)
 	}
@@ -249,7 +249,7 @@ func (p *chatParser) End() ([]model.Event, error) {
 	return p.said.Take(), err
 }
 
-func (p *chatParser) read(v chunk) error {
+func (p *chatParser) read(v chatChunk) error {
 	if v.Error != nil {
 		return v.Error.refusal()
 	}

@@ -43,7 +43,7 @@ func TestCallsOfServersThatDoNotNumberThem(t *testing.T) {
 		`{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":":1}"}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"function":{"name":"two"}}]},"finish_reason":"stop"}]}`)
 	if h.Err != nil || len(h.Calls) != 2 || string(h.Calls[0].Input) != `{"x":1}` || h.Calls[1].ID == "" || h.Finish.Reason != model.ToolUse {
-		t.Errorf("%+v", h)
+		t.Errorf("heard %+v; want two calls, the first with its whole input", h)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestCallsMixedByNumber(t *testing.T) {
 		`{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{\"y\":"}},{"index":0,"function":{"arguments":"{}"}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"2}"}}]},"finish_reason":"tool_calls"}]}`, done)
 	if h.Err != nil || len(h.Calls) != 2 || string(h.Calls[1].Input) != `{"y":2}` {
-		t.Errorf("%+v", h)
+		t.Errorf("heard %+v; want two calls, the second with its own input", h)
 	}
 }
 

@@ -111,14 +111,14 @@ func (p *Provider) chatParser(r model.Request) *chatParser {
 	return &chatParser{cost: p.cost(r)}
 }
 
-// failure is an error of the API. A code may be a word, a number or nothing, depending on who answers.
-type failure struct {
+// apiError is an error of the API. A code may be a word, a number or nothing, depending on who answers.
+type apiError struct {
 	Message string          `json:"message"`
 	Type    string          `json:"type"`
 	Code    json.RawMessage `json:"code"`
 }
 
-func (f failure) code() string {
+func (f apiError) code() string {
 	var word string
 	if json.Unmarshal(f.Code, &word) == nil && word != "" {
 		return word
@@ -129,7 +129,7 @@ func (f failure) code() string {
 	return f.Type
 }
 
-func (f failure) number() int {
+func (f apiError) number() int {
 	var n int
 	_ = json.Unmarshal(f.Code, &n)
 	return n
@@ -157,7 +157,7 @@ var statuses = map[string]int{
 }
 
 // refusal is a failure within a stream. One that nobody has heard of is taken for the server's.
-func (f failure) refusal() exchange.Refusal {
+func (f apiError) refusal() exchange.Refusal {
 	status := cmp.Or(statuses[f.code()], statuses[f.Type], http.StatusInternalServerError)
 	if n := f.number(); n >= 400 && n < 600 {
 		status = n
@@ -171,7 +171,7 @@ func refusal(status int, body []byte) exchange.Refusal {
 		Message string          `json:"message"`
 	}
 	_ = json.Unmarshal(body, &v)
-	f := failure{Message: v.Message}
+	f := apiError{Message: v.Message}
 	if json.Unmarshal(v.Error, &f) != nil {
 		// Some servers put the sentence where the object belongs.
 		_ = json.Unmarshal(v.Error, &f.Message)

@@ -194,9 +194,9 @@ type responsesEvent struct {
 		EncryptedContent string `json:"encrypted_content"`
 	} `json:"item"`
 	Response struct {
-		ID         string   `json:"id"`
-		Model      string   `json:"model"`
-		Error      *failure `json:"error"`
+		ID         string    `json:"id"`
+		Model      string    `json:"model"`
+		Error      *apiError `json:"error"`
 		Incomplete struct {
 			Reason string `json:"reason"`
 		} `json:"incomplete_details"`
@@ -213,7 +213,7 @@ type responsesEvent struct {
 	// An error event is a failure itself, or holds one.
 	Message string          `json:"message"`
 	Code    json.RawMessage `json:"code"`
-	Error   *failure        `json:"error"`
+	Error   *apiError       `json:"error"`
 }
 
 func (e *responsesEvent) known() bool {
@@ -265,12 +265,12 @@ func (p *responsesParser) read(v responsesEvent) error {
 		return p.incomplete(v)
 	case "response.failed":
 		if v.Response.Error == nil {
-			v.Response.Error = &failure{Message: "the response failed", Type: "server_error"}
+			v.Response.Error = &apiError{Message: "the response failed", Type: "server_error"}
 		}
 		return v.Response.Error.refusal()
 	case "error":
 		if v.Error == nil {
-			v.Error = &failure{Message: v.Message, Code: v.Code}
+			v.Error = &apiError{Message: v.Message, Code: v.Code}
 		}
 		return v.Error.refusal()
 	}

@@ -29,7 +29,7 @@ func TestLongPromptsCostMore(t *testing.T) {
 	short := prices.Cost("google", "gemini-2.5-pro", model.Usage{Input: 100_000, CacheRead: 100_000})
 	long := prices.Cost("google", "gemini-2.5-pro", model.Usage{Input: 100_000, CacheRead: 100_001})
 	if !near(short.Input, 0.125) || !near(long.Input, 0.25) {
-		t.Errorf("%+v, %+v", short, long)
+		t.Errorf("the input costs %v and, when it is long, %v; want 0.125 and 0.25", short.Input, long.Input)
 	}
 }
 
@@ -38,10 +38,10 @@ func TestListIsACopy(t *testing.T) {
 	table["anthropic/claude-opus-5-5"] = prices.Price{Input: 1}
 	u := model.Usage{Input: 1e6, CacheRead: 1e6}
 	if c := table.Cost("anthropic", "claude-opus-5-5", u); c.Total != 2 {
-		t.Errorf("%+v", c)
+		t.Errorf("by the changed list it costs %+v, want 2 in all", c)
 	}
 	if c := prices.Cost("anthropic", "claude-opus-5-5", u); c.Input != 4 {
-		t.Errorf("%+v", c)
+		t.Errorf("by the published list the input costs %v, want 4", c.Input)
 	}
 }
 

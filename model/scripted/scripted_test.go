@@ -37,7 +37,7 @@ func TestWordsAreSteeredByTheText(t *testing.T) {
 		}
 	}
 	if h := modeltest.Hear(t, scripted.Words(), ask("hello")); h.Deltas != 20 || !strings.HasSuffix(h.Text, " word19 ") {
-		t.Errorf("%+v", h)
+		t.Errorf("heard %+v; want 20 words by default", h)
 	}
 }
 
@@ -55,14 +55,14 @@ func TestALongTextIsNotReadThrough(t *testing.T) {
 func TestWordsTellTheTime(t *testing.T) {
 	h := modeltest.Hear(t, scripted.Words(), ask("n=2 ts=1"))
 	if !regexp.MustCompile(`^t\d{16} t\d{16} $`).MatchString(h.Text) {
-		t.Errorf("%q", h.Text)
+		t.Errorf("heard %q; want two times of 16 digits", h.Text)
 	}
 }
 
 func TestWordsThinkFirst(t *testing.T) {
 	h := modeltest.Hear(t, scripted.Words(), ask("think n=2"))
 	if h.Reasoning == "" || h.Text != "word0 word1 " || h.Finish.Usage.Output != h.Deltas {
-		t.Errorf("%+v", h)
+		t.Errorf("heard %+v; want thoughts and two words, all counted", h)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestWordsGoOnWhereTheyBrokeOff(t *testing.T) {
 func TestWordsFailForGood(t *testing.T) {
 	h := modeltest.Hear(t, scripted.Words(), ask("fail n=3"))
 	if h.Err == nil || model.Retryable(h.Err) || h.Deltas != 0 {
-		t.Errorf("%+v", h)
+		t.Errorf("heard %+v; want an error that stays, and no word", h)
 	}
 	if h := modeltest.Hear(t, scripted.Words(), model.Request{Model: "poems"}); h.Err == nil {
 		t.Error("there are no poems")
@@ -124,7 +124,7 @@ func TestWordsRestBetweenDeltas(t *testing.T) {
 			}
 		}
 		if took := time.Since(start); took != 150*time.Millisecond {
-			t.Errorf("%v", took)
+			t.Errorf("four words took %v, want three rests of 50ms", took)
 		}
 	})
 }
@@ -153,13 +153,13 @@ func TestScriptIsPlayedInOrder(t *testing.T) {
 	)
 	h := modeltest.Hear(t, p, ask("1"))
 	if h.Reasoning != "Hm." || h.Signature != "sig" || h.Text != "Let me." || len(h.Calls) != 1 || string(h.Calls[0].Input) != `{"a":2}` || h.Finish.Reason != model.ToolUse {
-		t.Errorf("%+v", h)
+		t.Errorf("the first turn is %+v; want a thought, a text and a call", h)
 	}
 	if h := modeltest.Hear(t, p, ask("2")); h.Text != "5" || h.Finish.Reason != model.Stop {
-		t.Errorf("%+v", h)
+		t.Errorf("the second turn is %+v; want 5 and an end", h)
 	}
 	if h := modeltest.Hear(t, p, ask("3")); h.Text != "So" || !model.Retryable(h.Err) {
-		t.Errorf("%+v", h)
+		t.Errorf("the third turn is %+v; want a text and an error to retry", h)
 	}
 	if h := modeltest.Hear(t, p, ask("4")); h.Err == nil {
 		t.Error("a turn more than there are")
@@ -178,7 +178,7 @@ func TestScriptHangsUntilItsContextEnds(t *testing.T) {
 		})
 		h := modeltest.Listen(t, p.Turn(ctx, ask("")))
 		if h.Text != "Hi" || !errors.Is(h.Err, context.DeadlineExceeded) {
-			t.Errorf("%+v", h)
+			t.Errorf("heard %+v; want Hi, and then the end of the context", h)
 		}
 	})
 }

@@ -98,7 +98,7 @@ var (
 	aWord    = regexp.MustCompile(`word\d+ |t\d{16} `)
 )
 
-// told is how many deltas of a wish stand in a reply that broke off. Who had begun to speak had thought enough.
+// told is how many deltas of a wish stand in a reply that broke off. A model that had begun to speak had thought enough.
 func (w wish) told(parts []model.Part) int {
 	var thought, said int
 	for _, p := range parts {

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		_ = honest().Run(context.Background(), &sdk.StdioTransport{})
-		time.Sleep(time.Minute)
+		takes(time.Minute)
 	case "http":
 		serve(os.Getenv("MCP_TEST_ADDRESS"), os.Getenv("MCP_TEST_TOKEN"))
 	default:
@@ -200,7 +200,7 @@ func hostile(how string) {
 			}
 			answer(strings.ReplaceAll(badTools(r.Params.Cursor), "\n", ""))
 			if r.Params.Cursor == "2" && how == "deaf" {
-				time.Sleep(time.Minute)
+				takes(time.Minute)
 			}
 			if r.Params.Cursor == "2" && how == "fickle" {
 				how = "failing"

@@ -119,6 +119,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
+// takes is what takes its time in a scene. Nothing is waited for.
+func takes(d time.Duration) { time.Sleep(d) }
+
 func TestToolsAnswer(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, c mcp.Config) {
@@ -353,7 +356,7 @@ func TestProcessSeesNoSecretOfOurs(t *testing.T) {
 	t.Setenv("SVC_SECRET", "do not tell")
 	s := connect(t, stdio("stdio"))
 	if env := text(t, s, "environment", `{}`); strings.Contains(env, "do not tell") || !strings.Contains(env, role+"=stdio") {
-		t.Error(env)
+		t.Errorf("the program sees %s; want its role and no secret", env)
 	}
 }
 

@@ -85,7 +85,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	w.shut.Store(resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden)
-	b := &body{ReadCloser: resp.Body, release: release, left: maxBody}
+	b := &boundedBody{ReadCloser: resp.Body, release: release, left: maxBody}
 	b.events = strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 	if r.Header.Get("Mcp-Method") == "subscriptions/listen" {
 		// The SDK does not listen again: only a new connection hears of changes.
@@ -102,8 +102,8 @@ func (w *web) note(asked context.Context) {
 	}
 }
 
-// body is an answer that is bounded and lets go of its request when it is closed.
-type body struct {
+// boundedBody is an answer that is bounded and lets go of its request when it is closed.
+type boundedBody struct {
 	io.ReadCloser
 	events  bool
 	left    int
@@ -111,7 +111,7 @@ type body struct {
 	release func()
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= n; b.left < 0 && !b.events {
 		return 0, errTooLarge
@@ -122,7 +122,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *body) Close() error {
+func (b *boundedBody) Close() error {
 	defer b.release()
 	return b.ReadCloser.Close()
 }

@@ -138,22 +138,27 @@ func (s *site) send(t *testing.T, from sender) *httptest.ResponseRecorder {
 	return s.post(t, from.path, strings.NewReader(from.body), from.headers(from.body))
 }
 
+// eventually waits until something is true.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
 // settled waits until an instance has no more to do, and returns the texts of its conversation.
 func (s *site) settled(t *testing.T, instance string) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for {
-		open, err := s.Submissions(ctx, "a", instance)
+	eventually(t, "every submission is settled", func() bool {
+		open, err := s.Submissions(t.Context(), "a", instance)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(open) == 0 {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	snapshot, _, err := s.Conversation(ctx, "a", instance)
+		return len(open) == 0
+	})
+	snapshot, _, err := s.Conversation(t.Context(), "a", instance)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,9 +360,5 @@ func TestABodyWithoutMemoryIsRefusedShortly(t *testing.T) {
 		}
 		s.settled(t, from.instance)
 	})
-	for end := time.Now().Add(5 * time.Second); s.Memory().Used(memory.Bodies) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d bytes are held", s.Memory().Used(memory.Bodies))
-		}
-	}
+	eventually(t, "no bytes of bodies are held", func() bool { return s.Memory().Used(memory.Bodies) == 0 })
 }

@@ -28,7 +28,7 @@ func TestStatusesHaveTheirClass(t *testing.T) {
 func TestMessagesHideTheKeyAndAreShort(t *testing.T) {
 	e := plain.classify(Refusal{Status: 401, Message: "no such key: secret-key " + strings.Repeat("ü", 10_000)})
 	if strings.Contains(e.Error(), "secret-key") || len(e.Error()) > 2*longest || !strings.Contains(e.Error(), "SOME_KEY") {
-		t.Error(e)
+		t.Errorf("the message is %d bytes, %.80q; want a short one that names SOME_KEY and not its value", len(e.Error()), e.Error())
 	}
 }
 
@@ -47,9 +47,9 @@ func TestRetryAfterIsReadInEveryForm(t *testing.T) {
 func TestEndlessAnswerIsGivenUp(t *testing.T) {
 	data, err := io.ReadAll(&bounded{strings.NewReader("data: 1\n\n"), 7})
 	if string(data) != "data: 1" || !errors.Is(err, errTooLong) {
-		t.Errorf("%q, %v", data, err)
+		t.Errorf("read %q, %v; want 7 bytes and errTooLong", data, err)
 	}
 	if e := plain.fail(t.Context(), t.Context(), err).(*model.Error); e.Class != model.Malformed {
-		t.Error(e)
+		t.Errorf("an endless answer is %s; want %s", e.Class, model.Malformed)
 	}
 }

@@ -17,8 +17,8 @@ import (
 
 const headerRequestID = "X-Request-Id"
 
-// exchange is the answer to one request. It knows whether anything was written, and what a guard lets through.
-type exchange struct {
+// response is the answer to one request. It knows whether anything was written, and what a guard lets through.
+type response struct {
 	http.ResponseWriter
 	wrote bool
 
@@ -26,10 +26,10 @@ type exchange struct {
 	passed atomic.Int32     // how often the guard called it
 }
 
-// newExchange names the request before anything can be written: every answer carries the name, whoever writes it.
-func (a *api) newExchange(w http.ResponseWriter, r *http.Request) *exchange {
+// newResponse names the request before anything can be written: every answer carries the name, whoever writes it.
+func (a *api) newResponse(w http.ResponseWriter, r *http.Request) *response {
 	w.Header().Set(headerRequestID, a.requestID(r))
-	return &exchange{ResponseWriter: w}
+	return &response{ResponseWriter: w}
 }
 
 func (a *api) requestID(r *http.Request) string {
@@ -42,7 +42,7 @@ func (a *api) requestID(r *http.Request) string {
 }
 
 // rescue answers for a handler or guard that panicked before it wrote. Half an answer is broken off instead.
-func (a *api) rescue(x *exchange, r *http.Request) {
+func (a *api) rescue(x *response, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return
@@ -53,43 +53,43 @@ func (a *api) rescue(x *exchange, r *http.Request) {
 	a.fail(x, r, fault.Unexpected(fmt.Errorf("panic: %v\n%s", p, debug.Stack())))
 }
 
-func (x *exchange) WriteHeader(status int) {
+func (x *response) WriteHeader(status int) {
 	// What only informs leaves the answer open.
 	x.wrote = x.wrote || status >= 200 || status == http.StatusSwitchingProtocols
 	x.ResponseWriter.WriteHeader(status)
 }
 
-func (x *exchange) Write(p []byte) (int, error) {
+func (x *response) Write(p []byte) (int, error) {
 	x.wrote = true
 	return x.ResponseWriter.Write(p)
 }
 
 // Flush writes the head too, if nobody has yet.
-func (x *exchange) Flush() { _ = x.FlushError() }
+func (x *response) Flush() { _ = x.FlushError() }
 
 // FlushError is Flush for an http.ResponseController.
-func (x *exchange) FlushError() error {
+func (x *response) FlushError() error {
 	x.wrote = true
 	return http.NewResponseController(x.ResponseWriter).Flush()
 }
 
 // Hijack gives the connection to a handler that answers in a protocol of its own.
-func (x *exchange) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (x *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(x.ResponseWriter).Hijack()
 	x.wrote = x.wrote || err == nil
 	return conn, rw, err
 }
 
 // Unwrap lets an http.ResponseController find what the server offers beyond.
-func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+func (x *response) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-type exchangeKey struct{}
+type responseKey struct{}
 
-func (x *exchange) in(ctx context.Context) context.Context {
-	return context.WithValue(ctx, exchangeKey{}, x)
+func (x *response) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, responseKey{}, x)
 }
 
-func exchangeIn(ctx context.Context) *exchange {
-	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+func responseIn(ctx context.Context) *response {
+	x, _ := ctx.Value(responseKey{}).(*response)
 	return x
 }
