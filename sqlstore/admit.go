@@ -154,8 +154,8 @@ func idem(a svc.Admission) any {
 // freshTail is the tail of a stream without batches.
 var freshTail = svc.Tail{OpenFrom: stream.Start, ContextFrom: stream.Start}
 
-// place is a stream row as an admission finds or makes it.
-type place struct {
+// streamRow is the row of a stream as an admission finds or makes it.
+type streamRow struct {
 	row, head, next, done, epoch int64
 	owner                        sql.NullString
 	empty                        bool // it holds no batch
@@ -194,7 +194,7 @@ func (s *Store) enqueue(tx *sqldb.Tx, a svc.Admission, now int64) (r svc.Receipt
 	if !a.At.IsZero() {
 		at = a.At.UnixMilli()
 	}
-	p, leased, err := s.takePlace(tx, a, now)
+	p, leased, err := s.takeRow(tx, a, now)
 	if err != nil {
 		return r, false, err
 	}
@@ -262,7 +262,7 @@ func receiptOf(a svc.Admission, head, at int64) svc.Receipt {
 	return svc.Receipt{Stream: a.Stream, Submission: a.Submission, Offset: stream.Offset(head), AdmittedAt: unixMilli(at)}
 }
 
-func firstLease(a svc.Admission, p place, seq, at, now int64) *svc.Lease {
+func firstLease(a svc.Admission, p streamRow, seq, at, now int64) *svc.Lease {
 	tail := p.tail
 	tail.Head = stream.Offset(p.head)
 	return &svc.Lease{
@@ -273,27 +273,27 @@ func firstLease(a svc.Admission, p place, seq, at, now int64) *svc.Lease {
 	}
 }
 
-// takePlace makes the stream's row or takes the one there is, and counts the submission into its queue. A run is new, so
+// takeRow makes the stream's row or takes the one there is, and counts the submission into its queue. A run is new, so
 // its row is tried first.
-func (s *Store) takePlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, leased bool, err error) {
+func (s *Store) takeRow(tx *sqldb.Tx, a svc.Admission, now int64) (p streamRow, leased bool, err error) {
 	if a.Run {
-		if p, leased, err = s.newPlace(tx, a, now); err != nil || p.row != 0 {
+		if p, leased, err = s.newRow(tx, a, now); err != nil || p.row != 0 {
 			return p, leased, err
 		}
 	}
 	for {
-		p, leased, err = s.oldPlace(tx, a, now)
+		p, leased, err = s.oldRow(tx, a, now)
 		if err != nil || p.row != 0 {
 			return p, leased, err
 		}
-		if p, leased, err = s.newPlace(tx, a, now); err != nil || p.row != 0 {
+		if p, leased, err = s.newRow(tx, a, now); err != nil || p.row != 0 {
 			return p, leased, err
 		}
 	}
 }
 
-func (s *Store) newPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, leased bool, err error) {
-	p = place{head: -1, next: 1, empty: true, tail: freshTail, stored: stored(a, true)}
+func (s *Store) newRow(tx *sqldb.Tx, a svc.Admission, now int64) (p streamRow, leased bool, err error) {
+	p = streamRow{head: -1, next: 1, empty: true, tail: freshTail, stored: stored(a, true)}
 	if a.Opening != nil {
 		p.head = 0
 	}
@@ -305,18 +305,18 @@ func (s *Store) newPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, lea
 	}
 	err = tx.QueryRow(insertStream, a.Stream.Scope, string(a.Stream.Kind), a.Stream.Name, a.Stream.ID, p.head, ready, p.epoch, p.owner, now, stored(a, true)).Scan(&p.row)
 	if errors.Is(err, sql.ErrNoRows) {
-		return place{}, false, nil
+		return streamRow{}, false, nil
 	}
 	return p, leased, err
 }
 
-func (s *Store) oldPlace(tx *sqldb.Tx, a svc.Admission, now int64) (p place, leased bool, err error) {
-	p, err = s.findPlace(tx, a.Stream)
+func (s *Store) oldRow(tx *sqldb.Tx, a svc.Admission, now int64) (p streamRow, leased bool, err error) {
+	p, err = s.findRow(tx, a.Stream)
 	if errors.Is(err, sql.ErrNoRows) {
-		return place{}, false, nil
+		return streamRow{}, false, nil
 	}
 	if err != nil {
-		return place{}, false, err
+		return streamRow{}, false, err
 	}
 	if p.empty && a.Opening != nil {
 		p.head++
@@ -347,8 +347,8 @@ func stored(a svc.Admission, opens bool) int64 {
 	return n
 }
 
-// findPlace finds a stream's row.
-func (s *Store) findPlace(tx *sqldb.Tx, a svc.Stream) (p place, err error) {
+// findRow finds a stream's row.
+func (s *Store) findRow(tx *sqldb.Tx, a svc.Stream) (p streamRow, err error) {
 	var dropped bool
 	err = tx.QueryRow(selectStream, a.Scope, string(a.Kind), a.Name, a.ID).
 		Scan(&p.row, &p.head, &p.next, &p.done, &p.epoch, &p.owner, &dropped,

@@ -80,7 +80,7 @@ func (s *Store) firstPostgres(ctx context.Context, a svc.Admission, f first, now
 
 // admitted is the answer to the statement of an admission: the stream as it was left, or the key's first admission.
 type admitted struct {
-	place
+	streamRow
 	at, now int64
 	leased  bool
 	known   bool
@@ -102,7 +102,7 @@ func (in *admitted) fields(keyed bool) []any {
 func (in *admitted) receipt(a svc.Admission) svc.Receipt {
 	r := receiptOf(a, in.head, in.at)
 	if in.leased {
-		r.Lease = firstLease(a, in.place, in.next-1, in.at, in.now)
+		r.Lease = firstLease(a, in.streamRow, in.next-1, in.at, in.now)
 	}
 	return r
 }

@@ -105,16 +105,7 @@ func (s *Store) putFile(scope string, r io.Reader) (b svc.Blob, err error) {
 	if err := os.Rename(f.Name(), s.blobPath(scope, b.SHA256)); err != nil {
 		return svc.Blob{}, err
 	}
-	return b, syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return b, sqldb.SyncDir(dir)
 }
 
 const chunkBytes = 256 << 10

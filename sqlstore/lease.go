@@ -216,7 +216,7 @@ func (s *Store) Abort(ctx context.Context, a svc.Stream, submission string) (boo
 
 func (s *Store) abortSQLite(ctx context.Context, a svc.Stream, submission string) (named int64, err error) {
 	err = s.write(ctx, "abort", func(tx *sqldb.Tx) error {
-		p, err := s.findPlace(tx, a)
+		p, err := s.findRow(tx, a)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

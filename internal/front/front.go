@@ -28,7 +28,7 @@ type Limits struct {
 	Refused func()
 }
 
-// ConnectionBytes is what a connection takes: its buffers, and the stacks of who serves it.
+// ConnectionBytes is what a connection takes: its buffers, and the stacks of those who serve it.
 const ConnectionBytes = 32 << 10
 
 // Listener takes connections within its limits.

@@ -127,7 +127,20 @@ func (db *DB) openSQLite(ctx context.Context, path string, o Options) error {
 	return err
 }
 
-// Dialect names the SQL this database speaks.
+// Shared reports whether other processes may have the database open: it is PostgreSQL.
+func (db *DB) Shared() bool { return db.dialect == Postgres }
+
+// Bytes is how large the database is.
+func (db *DB) Bytes(ctx context.Context) (n int64, err error) {
+	query := "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+	if db.Shared() {
+		query = "SELECT pg_database_size(current_database())"
+	}
+	err = db.Read(ctx, func(tx *Tx) error { return tx.QueryRow(query).Scan(&n) })
+	return n, err
+}
+
+// Dialect names the SQL this database speaks. What is written for both asks ForUpdate, Lock and Shared instead.
 func (db *DB) Dialect() Dialect { return db.dialect }
 
 // Folder is the folder held beside the database, and nil where there is none.
@@ -171,8 +184,10 @@ func (db *DB) Timeout() time.Duration { return db.timeout }
 // lost during COMMIT, the error leaves open whether it took place.
 //
 // Unavailable tells errors that say nothing of fn apart from those that do.
+//
+// Where ctx is guarded, the guard runs first in the transaction, and its error is that of Write.
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	return db.enter(ctx, fn, db.engine.write)
+	return db.enter(ctx, guarded(ctx, fn), db.engine.write)
 }
 
 // Read runs fn on a connection that cannot write. Each statement sees one state of the database; two statements

@@ -158,7 +158,7 @@ func (f *Folder) replace(name, text string) error {
 	if err := os.Rename(fresh, f.Path(name)); err != nil {
 		return err
 	}
-	return syncFolder(f.path)
+	return SyncDir(f.path)
 }
 
 // Close lets the folder go. A second Close does nothing.

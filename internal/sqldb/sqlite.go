@@ -118,7 +118,7 @@ func createFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), syncFolder(filepath.Dir(path)))
+	return errors.Join(f.Close(), SyncDir(filepath.Dir(path)))
 }
 
 // isThere reports whether a database still is the file that was opened, and has its WAL beside it. SQLite goes on writing to
@@ -147,8 +147,8 @@ func refuseLinked(path string) error {
 	return nil
 }
 
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
+// SyncDir makes the names in a folder durable.
+func SyncDir(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

@@ -1,0 +1,100 @@
+// Package listing is how lists are read in pages: how many items, after which one.
+package listing
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+)
+
+// Bounds of a page.
+const (
+	DefaultLimit = 50
+	MaxLimit     = 200
+)
+
+// Query asks for some items of a list.
+type Query struct {
+	// Cursor is the Next of the page before. Defaults to the first page.
+	Cursor string
+	// Limit is the most items of a page, at most MaxLimit. Defaults to DefaultLimit.
+	Limit int
+	// Q is a part of the name of every item. Defaults to all.
+	Q string
+}
+
+// Size is how many items the page holds at most. Read one more: it tells whether there is a next.
+func (q Query) Size() int {
+	if q.Limit <= 0 {
+		return DefaultLimit
+	}
+	return min(q.Limit, MaxLimit)
+}
+
+// After reads where the page before has ended, which is left as it was where there is none. A cursor that no such list gave is
+// a fault of type invalid_request.
+func (q Query) After(place ...any) error {
+	if q.Cursor == "" {
+		return nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(q.Cursor)
+	into := slices.Clone(place)
+	// Another text that means the same was not given by a list.
+	if err != nil || json.Unmarshal(text, &into) != nil || cursor(place) != q.Cursor || !storable(place) {
+		return NotGiven()
+	}
+	return nil
+}
+
+// Older is After for a list that is ordered by age, the newest first.
+func (q Query) Older() (at int64, id string, err error) {
+	at = math.MaxInt64
+	err = q.After(&at, &id)
+	return at, id, err
+}
+
+// storable reports whether a database can be asked about a place: it takes no zero byte.
+func storable(place []any) bool {
+	for _, p := range place {
+		if text, is := p.(*string); is && !sqldb.Storable(*text) {
+			return false
+		}
+	}
+	return true
+}
+
+// NotGiven refuses a cursor.
+func NotGiven() error {
+	return fault.Invalid("The cursor was not given by this list.").
+		With("fields", []map[string]string{{"field": "cursor", "type": "invalid"}})
+}
+
+// Page is some items of a list.
+type Page[T any] struct {
+	Items []T
+	Next  string // the cursor of the page after; "" when there is none
+}
+
+// Cut makes a page of items of which there may be more than it holds. A place is numbers, texts and truths.
+func Cut[T any](all []T, size int, place func(T) []any) Page[T] {
+	if len(all) <= size {
+		return Page[T]{Items: all}
+	}
+	return Page[T]{Items: all[:size], Next: Cursor(place(all[size-1])...)}
+}
+
+// Age is the place of an item in a list that is ordered by age.
+func Age(at time.Time, id string) []any { return []any{at.UnixMilli(), id} }
+
+// Cursor is a place as a client gets it.
+func Cursor(place ...any) string { return cursor(place) }
+
+func cursor(place []any) string {
+	text, _ := json.Marshal(place) // numbers, texts and truths always marshal, and so do pointers to them
+	return base64.RawURLEncoding.EncodeToString(text)
+}
