@@ -29,15 +29,9 @@ func refuse(status int, message string) answer {
 	})
 }
 
-func text(status int, body string) answer {
-	return answer{status, http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, []byte(body)}
-}
-
 func moved(to string) answer {
 	return answer{http.StatusFound, http.Header{"Location": {to}}, nil}
 }
-
-func empty(status int) answer { return answer{status, http.Header{}, nil} }
 
 // with adds a header.
 func (a answer) with(name, value string) answer {

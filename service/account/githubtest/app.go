@@ -1,16 +1,17 @@
 package githubtest
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// App is a registered app with its credentials.
+// App is a registered app with its credentials. It converts to a github.App.
 type App struct {
 	ID            int64
 	Slug          string
@@ -48,13 +49,13 @@ type manifest struct {
 	RedirectURL string                `json:"redirect_url"`
 	Callbacks   []string              `json:"callback_urls"`
 	SetupURL    string                `json:"setup_url"`
-	Description string
-	Public      bool
-	Events      []string          `json:"default_events"`
-	Permissions map[string]string `json:"default_permissions"`
-	OnInstall   bool              `json:"request_oauth_on_install"`
-	OnUpdate    bool              `json:"setup_on_update"`
+	Events      []string              `json:"default_events"`
+	Permissions map[string]string     `json:"default_permissions"`
 }
+
+// permissions are the names that a manifest may use, of the real ones those that an app like ours may want. The one for
+// addresses is emails; email_addresses is refused.
+var permissions = strings.Fields("actions administration checks contents emails issues members metadata pull_requests statuses workflows")
 
 // parseManifest also returns what is wrong with it, in the words of the real one; empty: nothing.
 func parseManifest(text []byte) (manifest, string) {
@@ -62,16 +63,14 @@ func parseManifest(text []byte) (manifest, string) {
 	switch {
 	case json.Unmarshal(text, &m) != nil:
 		return m, "The configuration does not appear to be a valid GitHub App manifest."
-	case m.URL == "" || (m.Hook != nil && m.Hook.URL == ""):
+	case m.URL == "" || m.RedirectURL == "" || (m.Hook != nil && m.Hook.URL == ""):
 		// The real one does not say which url either.
 		return m, `Error: "url" wasn't supplied.`
 	case utf8.RuneCountInString(m.Name) > 34:
 		return m, "Name is too long (maximum is 34 characters)"
-	case len(m.Callbacks) > 10:
-		return m, "Callback urls can't be more than 10"
 	}
 	for name, level := range m.Permissions {
-		if !permissions[name] || (level != "read" && level != "write" && level != "admin") {
+		if !slices.Contains(permissions, name) || (level != "read" && level != "write" && level != "admin") {
 			return m, "Default permission records resource is not included in the list: " + name
 		}
 	}
@@ -89,35 +88,32 @@ func (s *Server) newApp(c *call) answer {
 	form, _ := url.ParseQuery(string(c.body))
 	user := s.person(c, form.Get("as"))
 	owner := account{user.ID, user.Login, "User"}
-	if name, ok := c.vars["org"]; ok {
+	if name := c.PathValue("org"); name != "" {
 		o := s.world.organizationNamed(name)
 		if o == nil || !s.world.mayActFor(user.ID, o.ID) {
-			return page(http.StatusNotFound, "Page not found", notice("This is not the web page you are looking for."))
+			return noPage()
 		}
 		owner = account{o.ID, o.Login, "Organization"}
 	}
 	m, wrong := parseManifest([]byte(form.Get("manifest")))
-	if wrong == "" && m.RedirectURL == "" {
-		wrong = `Error: "redirect_url" wasn't supplied.`
-	}
 	if wrong != "" {
 		return page(http.StatusUnprocessableEntity, "Invalid GitHub App configuration", notice(wrong))
 	}
 	if s.pages && !form.Has("decision") {
-		return page(http.StatusOK, "Create GitHub App for "+owner.login, approveApp(c.URL.String(), form.Get("manifest"), m.Name))
+		return page(http.StatusOK, "Create GitHub App for "+owner.login, content{
+			Action: c.URL.String(), Hidden: map[string]string{"manifest": form.Get("manifest")}, Name: m.Name,
+		})
 	}
 	if form.Get("decision") == "cancel" {
 		return page(http.StatusOK, "Not created", notice("Nothing was created."))
 	}
-	if name := form.Get("name"); name != "" {
-		m.Name = name
-	}
+	m.Name = cmp.Or(form.Get("name"), m.Name)
 	code := random(hexDigits, 40)
 	s.world.conversions[code] = &conversion{s.register(m, owner), s.now()}
-	return moved(withQuery(m.RedirectURL, "code", code, "state", c.URL.Query().Get("state")))
+	return home(m.RedirectURL, url.Values{"code": {code}}, c.URL.Query())
 }
 
-// AddApp registers an app of the person who is signed in, as if its manifest had been approved and converted.
+// AddApp registers an app of octocat, as if its manifest had been approved and converted.
 func (s *Server) AddApp(manifest []byte) (App, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,14 +121,7 @@ func (s *Server) AddApp(manifest []byte) (App, error) {
 	if wrong != "" {
 		return App{}, fmt.Errorf("add app: %s", wrong)
 	}
-	return s.register(m, s.world.account(s.world.current)).shown(), nil
-}
-
-// shown is a copy that the caller may keep.
-func (a *app) shown() App {
-	out := a.App
-	out.Permissions = maps.Clone(a.Permissions)
-	return out
+	return s.register(m, s.world.account(Octocat)).App, nil
 }
 
 // keys are those of a server's first apps. Servers share them, for they take long to make; apps of one server never do.
@@ -154,35 +143,32 @@ func (s *Server) register(m manifest, owner account) *app {
 		makeKey = keys[n]
 	}
 	key := makeKey()
-	a := &app{key: key, callbacks: m.Callbacks, setup: m.SetupURL, onUpdate: m.OnUpdate, owner: owner.id, created: s.now()}
+	a := &app{key: key, callbacks: m.Callbacks, setup: m.SetupURL, created: s.now()}
 	a.ID, a.Name = s.world.next(), m.Name
 	// A name that is taken is changed by the person.
 	for n := 2; find(s.world.apps, func(b *app) bool { return b.Name == a.Name }) != nil; n++ {
 		a.Name = fmt.Sprintf("%s-%d", m.Name[:min(len(m.Name), 30)], n)
 	}
 	a.Slug = strings.Trim(notSlug.ReplaceAllString(strings.ToLower(a.Name), "-"), "-")
+	a.HTMLURL = s.URL + "/apps/" + a.Slug
 	a.ClientID, a.ClientSecret = "Iv23li"+random(alnum, 14), random(hexDigits, 40)
 	a.PEM = string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 	if m.Hook != nil {
-		a.hook, a.WebhookSecret = m.Hook.URL, random(hexDigits, 40)
+		a.WebhookSecret = random(hexDigits, 40)
 	}
-	a.HTMLURL = s.URL + "/apps/" + a.Slug
-	a.Owner, a.OwnerType = owner.login, owner.kind
-	a.Permissions, a.Events = maps.Clone(m.Permissions), append([]string{}, m.Events...)
-	if a.Permissions == nil {
-		a.Permissions = map[string]string{}
-	}
+	a.Owner, a.OwnerType, a.owner = owner.login, owner.kind, owner
+	a.Permissions, a.Events = m.Permissions, m.Events
 	s.world.apps = append(s.world.apps, a)
 	return a
 }
 
 // convert hands over an app, once.
 func (s *Server) convert(c *call) answer {
-	found := s.world.conversions[c.vars["code"]]
+	found := s.world.conversions[c.PathValue("code")]
 	if found == nil || s.now().Sub(found.at) > time.Hour {
 		return refuse(http.StatusNotFound, "Not Found")
 	}
-	delete(s.world.conversions, c.vars["code"])
+	delete(s.world.conversions, c.PathValue("code"))
 	body := s.appBody(found.app)
 	body["client_secret"], body["pem"], body["webhook_secret"] = found.app.ClientSecret, found.app.PEM, nil
 	if found.app.WebhookSecret != "" && !s.knobs.noSecret {
@@ -201,33 +187,10 @@ func (s *Server) convert(c *call) answer {
 func (s *Server) appBody(a *app) map[string]any {
 	return map[string]any{
 		"id": a.ID, "slug": a.Slug, "node_id": "A_" + strconv.FormatInt(a.ID, 36), "client_id": a.ClientID,
-		"owner": s.accountBody(s.world.account(a.owner)), "name": a.Name, "description": nil,
+		"owner": s.accountBody(a.owner), "name": a.Name, "description": nil,
 		"external_url": s.URL, "html_url": a.HTMLURL, "created_at": stamp(a.created), "updated_at": stamp(a.created),
 		"permissions": a.Permissions, "events": a.Events,
 	}
 }
 
-func (s *Server) appPage(c *call) answer {
-	if find(s.world.apps, func(a *app) bool { return a.Slug == c.vars["slug"] }) == nil {
-		return page(http.StatusNotFound, "Page not found", notice("This is not the web page you are looking for."))
-	}
-	return page(http.StatusOK, c.vars["slug"], notice("A GitHub App."))
-}
-
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// withQuery is an address with more in its query.
-func withQuery(address string, pairs ...string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		panic("githubtest: " + err.Error())
-	}
-	q := u.Query()
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			q.Set(pairs[i], pairs[i+1])
-		}
-	}
-	u.RawQuery = q.Encode()
-	return u.String()
-}

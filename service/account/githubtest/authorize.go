@@ -1,6 +1,8 @@
 package githubtest
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,27 +19,15 @@ type code struct {
 	at        time.Time
 }
 
-// login gives a browser a person of its own.
-func (s *Server) login(c *call) answer {
-	u := s.world.userNamed(c.URL.Query().Get("as"))
-	if u == nil {
-		return page(http.StatusNotFound, "Sign in to GitHub", notice("Nobody has that name."))
-	}
-	cookie := http.Cookie{Name: "user", Value: u.Login, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	return page(http.StatusOK, "Signed in", notice("You are "+u.Login+".")).with("Set-Cookie", cookie.String())
-}
-
-// person is who a browser is: who the page says, who its cookie says, or who is signed in.
+// person is who a browser is: who the page says, who its cookie says, or octocat.
 func (s *Server) person(c *call, as string) *User {
+	if cookie, err := c.Cookie("user"); as == "" && err == nil {
+		as = cookie.Value
+	}
 	if u := s.world.userNamed(as); u != nil {
 		return u
 	}
-	if cookie, err := c.Cookie("user"); err == nil {
-		if u := s.world.userNamed(cookie.Value); u != nil {
-			return u
-		}
-	}
-	return s.world.user(s.world.current)
+	return s.world.user(Octocat)
 }
 
 // authorize asks a person for consent, and where pages are not shown has it.
@@ -70,7 +60,7 @@ func (s *Server) decideAuthorize(c *call) answer {
 func (s *Server) asked(q url.Values) (*app, *answer) {
 	a := s.world.appOf(q.Get("client_id"))
 	if a == nil || len(a.callbacks) == 0 {
-		return nil, new(page(http.StatusNotFound, "Page not found", notice("This is not the web page you are looking for.")))
+		return nil, new(noPage())
 	}
 	if r := q.Get("redirect_uri"); r != "" && !slices.Contains(a.callbacks, r) {
 		return nil, new(back(a.callbacks[0], q, "redirect_uri_mismatch"))
@@ -82,23 +72,15 @@ func (s *Server) asked(q url.Values) (*app, *answer) {
 	return a, nil
 }
 
-func redirectOf(a *app, q url.Values) string {
-	if r := q.Get("redirect_uri"); r != "" {
-		return r
-	}
-	return a.callbacks[0]
-}
+func redirectOf(a *app, q url.Values) string { return cmp.Or(q.Get("redirect_uri"), a.callbacks[0]) }
 
 func (s *Server) consent(c *call, a *app, q url.Values) answer {
 	if s.knobs.deny != "" {
 		return back(redirectOf(a, q), q, s.knobs.deny)
 	}
-	as := q.Get("as")
-	if as == "" {
-		as = q.Get("login")
-	}
-	code := s.newCode(a, s.person(c, as).ID, redirectOf(a, q), q.Get("code_challenge"))
-	return moved(withQuery(redirectOf(a, q), "code", code, "state", q.Get("state")))
+	by := s.person(c, cmp.Or(q.Get("as"), q.Get("login")))
+	code := s.newCode(a, by.ID, redirectOf(a, q), q.Get("code_challenge"))
+	return home(redirectOf(a, q), url.Values{"code": {code}}, q)
 }
 
 func (s *Server) newCode(a *app, user int64, redirect, challenge string) string {
@@ -113,21 +95,27 @@ func (s *Server) newCode(a *app, user int64, redirect, challenge string) string 
 func (s *Server) Code(clientID string, user int64, redirect, challenge string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.world.appOf(clientID)
-	if a == nil || s.world.user(user) == nil {
-		panic("githubtest: a code needs an app and a person that there are")
-	}
-	return s.newCode(a, user, redirect, challenge)
+	return s.newCode(s.world.appOf(clientID), user, redirect, challenge)
 }
 
 // back sends a browser home with an error.
 func back(redirect string, q url.Values, code string) answer {
-	text := map[string]string{
-		"access_denied":         "The user has denied your application access.",
-		"redirect_uri_mismatch": "The redirect_uri MUST match the registered callback URL for this application.",
-		"application_suspended": "Your application has been suspended. Contact support@github.com.",
-	}[code]
-	return moved(withQuery(redirect, "error", code, "error_description", text, "error_uri", docs+code, "state", q.Get("state")))
+	return home(redirect, refusal(code, "What was asked is refused."), q)
+}
+
+// home sends a browser to the app, with more in the query of its address, and the state that it came with.
+func home(address string, more, asked url.Values) answer {
+	u, err := url.Parse(address)
+	if err != nil {
+		panic("githubtest: " + err.Error())
+	}
+	if state := asked.Get("state"); state != "" {
+		more.Set("state", state)
+	}
+	q := u.Query()
+	maps.Copy(q, more)
+	u.RawQuery = q.Encode()
+	return moved(u.String())
 }
 
 const docs = "https://docs.github.com/apps/troubleshooting/"

@@ -30,11 +30,7 @@ func Status(status int) Fault {
 
 // Missing fails as for want of a permission.
 func Missing(status int, permission string) Fault {
-	message := "Resource not accessible by integration"
-	if status == http.StatusNotFound {
-		message = "Not Found"
-	}
-	return Fault{instead: new(refuse(status, message).with("X-Accepted-GitHub-Permissions", permission))}
+	return Fault{instead: new(inaccessible(status, permission))}
 }
 
 // Spent fails with 403 because the hourly limit is reached until then.
@@ -87,13 +83,10 @@ func (s *Server) FailOnce(route string, f Fault) { s.plan(route, f, 1) }
 func (s *Server) plan(name string, f Fault, times int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.routes {
-		if r.name == name {
-			s.faults[name] = append(s.faults[name], &planned{f, times})
-			return
-		}
+	if _, known := s.routes[name]; !known {
+		panic("githubtest: no route " + name)
 	}
-	panic("githubtest: no route " + name)
+	s.faults[name] = append(s.faults[name], &planned{f, times})
 }
 
 // Heal ends what Fail began, everywhere.
@@ -101,21 +94,6 @@ func (s *Server) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.faults)
-}
-
-// take is the next fault of a route, and none when none is planned.
-func (s *Server) take(name string) Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	plans := s.faults[name]
-	if len(plans) == 0 {
-		return Fault{}
-	}
-	next := plans[0]
-	if next.left--; next.left == 0 {
-		s.faults[name] = plans[1:]
-	}
-	return next.Fault
 }
 
 // answer is what the fault makes of the real answer.

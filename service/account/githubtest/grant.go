@@ -2,7 +2,6 @@ package githubtest
 
 import (
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -31,14 +30,12 @@ type grant struct {
 // accessToken is the token endpoint. Its refusals are 200, and its language is what Accept asks for.
 func (s *Server) accessToken(c *call) answer {
 	form := c.form()
-	out := url.Values{}
-	status := http.StatusOK
+	out, status := url.Values{"error": {"Not Found"}}, http.StatusOK
 	a := s.world.appOf(form.Get("client_id"))
 	switch {
 	case a == nil:
 		status = http.StatusNotFound
-		out.Set("error", "Not Found")
-	case !same(a.ClientSecret, form.Get("client_secret")):
+	case a.ClientSecret != form.Get("client_secret"):
 		out = refusal("incorrect_client_credentials", "The client_id and/or client_secret passed are incorrect.")
 	case form.Get("grant_type") == "refresh_token":
 		out = s.refresh(a, form)
@@ -55,17 +52,16 @@ func (s *Server) accessToken(c *call) answer {
 
 // form is a body of either kind.
 func (c *call) form() url.Values {
-	if strings.HasPrefix(c.Header.Get("Content-Type"), "application/json") {
-		var fields map[string]string
-		form := url.Values{}
-		if json.Unmarshal(c.body, &fields) == nil {
-			for name, value := range fields {
-				form.Set(name, value)
-			}
-		}
+	if !strings.HasPrefix(c.Header.Get("Content-Type"), "application/json") {
+		form, _ := url.ParseQuery(string(c.body))
 		return form
 	}
-	form, _ := url.ParseQuery(string(c.body))
+	var fields map[string]string
+	_ = json.Unmarshal(c.body, &fields) // what cannot be read names nothing
+	form := url.Values{}
+	for name, value := range fields {
+		form.Set(name, value)
+	}
 	return form
 }
 
@@ -84,8 +80,6 @@ func typed(form url.Values) map[string]any {
 func refusal(code, text string) url.Values {
 	return url.Values{"error": {code}, "error_description": {text}, "error_uri": {docs + code}}
 }
-
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // exchange spends a code. Whatever is wrong with the attempt, there is no second one.
 func (s *Server) exchange(a *app, form url.Values) url.Values {
@@ -116,7 +110,7 @@ func verified(challenge, verifier string) bool {
 		return challenge == verifier
 	}
 	sum := sha256.Sum256([]byte(verifier))
-	return same(challenge, base64.RawURLEncoding.EncodeToString(sum[:]))
+	return challenge == base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // refresh kills a pair for another.
@@ -148,19 +142,16 @@ func (s *Server) issue(g *grant) url.Values {
 func (s *Server) deleteToken(c *call) answer {
 	id, secret, ok := c.BasicAuth()
 	a := s.world.appOf(id)
-	if !ok || a == nil || !same(a.ClientSecret, secret) {
+	if !ok || a == nil || a.ClientSecret != secret {
 		return refuse(http.StatusUnauthorized, "Bad credentials")
 	}
 	token := c.form().Get("access_token")
-	if token == "" {
-		return refuse(http.StatusUnprocessableEntity, "Validation Failed")
-	}
-	g := find(s.world.grants, func(g *grant) bool { return g.access == token && g.app == a })
-	if g == nil || id != c.vars["client_id"] {
+	g := find(s.world.grants, func(g *grant) bool { return token != "" && g.access == token && g.app == a })
+	if g == nil || id != c.PathValue("client_id") {
 		return refuse(http.StatusNotFound, "Not Found")
 	}
 	g.access, g.refresh = "", ""
-	return empty(http.StatusNoContent)
+	return answer{http.StatusNoContent, http.Header{}, nil}
 }
 
 // Revoke ends what a person allowed an app. The real one then delivers what RevokedPayload is.

@@ -1,9 +1,6 @@
 package githubtest
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // knobs are ways of the whole server.
 type knobs struct {
@@ -39,7 +36,7 @@ func (s *Server) NoWebhookSecret(on bool) { s.turn(func(k *knobs) { k.noSecret =
 // ConvertAs lets conversions name another owner than was asked for; empty: the true one.
 func (s *Server) ConvertAs(login string) { s.turn(func(k *knobs) { k.owner = login }) }
 
-// DenyEmailsWith is the status, 403 or 404, for who may not read addresses. It is 403 by default.
+// DenyEmailsWith is the status, 403 or 404, for tokens that may not read addresses. It is 403 by default.
 func (s *Server) DenyEmailsWith(status int) { s.turn(func(k *knobs) { k.denial = status }) }
 
 // Deny sends browsers back with an error, such as access_denied, instead of a code; empty: it does not.
@@ -56,13 +53,8 @@ func (s *Server) RequestInstall(on bool) { s.turn(func(k *knobs) { k.request = o
 func (s *Server) SetPermission(app int64, name, level string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.world.app(app)
-	if a == nil {
-		panic(fmt.Sprintf("githubtest: no app %d", app))
+	allowed := s.world.app(app).Permissions
+	if allowed[name] = level; level == "" {
+		delete(allowed, name)
 	}
-	if level == "" {
-		delete(a.Permissions, name)
-		return
-	}
-	a.Permissions[name] = level
 }

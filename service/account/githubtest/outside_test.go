@@ -1,7 +1,6 @@
 package githubtest_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -145,10 +144,6 @@ func TestOutsiderActsAsTheApp(t *testing.T) {
 	s, app := withApp(t)
 	id := s.AddInstallation(githubtest.Installation{App: app.ID, Account: githubtest.Acme})
 	c := reader(t, s, proof(t, app, nil))
-	self, _, err := c.Apps.Get(t.Context(), "")
-	if err != nil || self.GetID() != app.ID || self.GetPermissions().GetEmails() != "read" || self.GetInstallationsCount() != 1 || self.Events[0] != "push" {
-		t.Errorf("%+v, %v", self, err)
-	}
 	i, _, err := c.Apps.GetInstallation(t.Context(), id)
 	if err != nil || i.GetID() != id || i.GetAppID() != app.ID || i.GetAccount().GetLogin() != "acme" || i.GetTargetType() != "Organization" || i.GetRepositorySelection() != "all" || i.SuspendedAt != nil {
 		t.Errorf("%+v, %v", i, err)
@@ -156,12 +151,8 @@ func TestOutsiderActsAsTheApp(t *testing.T) {
 	pass, resp, err := c.Apps.CreateInstallationToken(t.Context(), id, &github.InstallationTokenOptions{
 		RepositoryIDs: []int64{githubtest.Gadgets}, Permissions: &github.InstallationPermissions{Contents: new("read")},
 	})
-	if err != nil || resp.StatusCode != http.StatusCreated || pass.GetPermissions().GetContents() != "read" || time.Until(pass.GetExpiresAt().Time) < 59*time.Minute || len(pass.Repositories) != 1 {
+	if err != nil || resp.StatusCode != http.StatusCreated || pass.GetPermissions().GetContents() != "read" || time.Until(pass.GetExpiresAt().Time) < 59*time.Minute || len(pass.Repositories) != 1 || pass.Repositories[0].GetID() != githubtest.Gadgets {
 		t.Fatalf("%v, %v", resp, err)
-	}
-	repos, _, err := reader(t, s, pass.GetToken()).Apps.ListRepos(t.Context(), nil)
-	if err != nil || repos.GetTotalCount() != 1 || repos.Repositories[0].GetID() != githubtest.Gadgets {
-		t.Errorf("%v, %v", repos, err)
 	}
 	s.Suspend(id, true)
 	if i, _, err := c.Apps.GetInstallation(t.Context(), id); err != nil || i.GetSuspendedAt().IsZero() {
@@ -231,7 +222,7 @@ func TestOutsiderReadsDeliveries(t *testing.T) {
 	if e, ok := event.(*github.PushEvent); !ok || e.GetInstallation().GetID() != id {
 		t.Errorf("%v, %v", event, failed)
 	}
-	deliver(githubtest.Delivery{Event: "ping", Body: bytes.Repeat([]byte(" "), 3), Sign: githubtest.Forged})
+	deliver(githubtest.Delivery{Event: "ping", Body: "   ", Sign: githubtest.Forged})
 	if failed == nil {
 		t.Error("a forged one holds")
 	}

@@ -49,8 +49,8 @@ func page(status int, title string, c content) answer {
 
 func notice(sentence string) content { return content{Notice: sentence} }
 
-func approveApp(action, manifest, name string) content {
-	return content{Action: action, Hidden: map[string]string{"manifest": manifest}, Name: name}
+func noPage() answer {
+	return page(http.StatusNotFound, "Page not found", notice("This is not the web page you are looking for."))
 }
 
 // decision repeats what was asked, with who decides.
@@ -65,8 +65,11 @@ func (s *Server) decision(c *call, q url.Values) content {
 func (s *Server) chooseAccount(c *call) content {
 	user := s.person(c, "")
 	targets := choice{Label: "Account", Name: "target"}
-	for _, a := range s.accounts(user) {
-		targets.Options = append(targets.Options, option{strconv.FormatInt(a.id, 10), a.login})
+	targets.Options = []option{{strconv.FormatInt(user.ID, 10), user.Login}}
+	for _, o := range s.world.organizations {
+		if s.world.mayActFor(user.ID, o.ID) {
+			targets.Options = append(targets.Options, option{strconv.FormatInt(o.ID, 10), o.Login})
+		}
 	}
 	return content{Action: c.URL.String(), Hidden: map[string]string{"as": user.Login}, Choices: []choice{targets}}
 }

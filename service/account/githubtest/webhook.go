@@ -2,16 +2,17 @@ package githubtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -29,9 +30,9 @@ const (
 // Delivery is a webhook to send.
 type Delivery struct {
 	Event  string
-	Body   any       // text or bytes as they are, anything else as JSON
-	ID     string    // defaults to a new one; the same twice is a replay
-	To     string    // defaults to the app's own address
+	Body   any    // a text as it is, anything else as JSON
+	ID     string // defaults to a new one; the same twice is a replay
+	To     string
 	Secret string    // defaults to the app's own
 	Sign   Signature // defaults to Signed
 }
@@ -39,68 +40,45 @@ type Delivery struct {
 // Deliver sends a webhook of an app. The caller closes the answer's body.
 func (s *Server) Deliver(ctx context.Context, app int64, d Delivery) (*http.Response, error) {
 	s.mu.Lock()
-	a := s.world.app(app)
+	secret := s.world.app(app).WebhookSecret
 	s.mu.Unlock()
-	if a == nil {
-		return nil, errors.New("deliver: no such app")
-	}
-	r, err := d.request(ctx, a)
+	body, err := d.bytes()
 	if err != nil {
 		return nil, fmt.Errorf("deliver: %w", err)
 	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.To, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("deliver: %w", err)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "User-Agent": "GitHub-Hookshot/044aadd", "X-GitHub-Event": d.Event,
+		"X-GitHub-Delivery": cmp.Or(d.ID, newGUID()), "X-GitHub-Hook-ID": strconv.FormatInt(app+1, 10),
+		"X-GitHub-Hook-Installation-Target-ID": strconv.FormatInt(app, 10), "X-GitHub-Hook-Installation-Target-Type": "integration",
+	} {
+		r.Header.Set(name, value)
+	}
+	d.sign(r.Header, cmp.Or(d.Secret, secret), body)
 	client := http.Client{Timeout: 10 * time.Second}
 	return client.Do(r)
 }
 
-func (d Delivery) request(ctx context.Context, a *app) (*http.Request, error) {
-	body, err := d.bytes()
-	if err != nil {
-		return nil, err
-	}
-	if d.To == "" {
-		d.To = a.hook
-	}
-	if d.Secret == "" {
-		d.Secret = a.WebhookSecret
-	}
-	if d.ID == "" {
-		d.ID = newGUID()
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.To, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range map[string]string{
-		"Content-Type": "application/json", "User-Agent": "GitHub-Hookshot/044aadd", "X-GitHub-Event": d.Event,
-		"X-GitHub-Delivery": d.ID, "X-GitHub-Hook-ID": strconv.FormatInt(a.ID+1, 10),
-		"X-GitHub-Hook-Installation-Target-ID": strconv.FormatInt(a.ID, 10), "X-GitHub-Hook-Installation-Target-Type": "integration",
-	} {
-		r.Header.Set(name, value)
-	}
-	d.sign(r.Header, body)
-	return r, nil
-}
-
 func (d Delivery) bytes() ([]byte, error) {
-	switch b := d.Body.(type) {
-	case []byte:
-		return b, nil
-	case string:
-		return []byte(b), nil
+	if text, ok := d.Body.(string); ok {
+		return []byte(text), nil
 	}
 	return json.Marshal(d.Body)
 }
 
-func (d Delivery) sign(h http.Header, body []byte) {
+func (d Delivery) sign(h http.Header, secret string, body []byte) {
 	if d.Sign == Forged {
-		d.Secret = "not " + d.Secret
+		secret = "not " + secret
 	}
-	if d.Sign == Unsigned || d.Secret == "" {
+	if d.Sign == Unsigned || secret == "" {
 		return
 	}
-	h.Set("X-Hub-Signature", "sha1="+mac(sha1.New, d.Secret, body))
+	h.Set("X-Hub-Signature", "sha1="+mac(sha1.New, secret, body))
 	if d.Sign != OldOnly {
-		h.Set("X-Hub-Signature-256", "sha256="+mac(sha256.New, d.Secret, body))
+		h.Set("X-Hub-Signature-256", "sha256="+mac(sha256.New, secret, body))
 	}
 }
 
@@ -127,14 +105,10 @@ func (s *Server) PingPayload(app int64) map[string]any {
 func (s *Server) InstallationPayload(action string, id int64) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := s.mustInstallation(id)
-	out := s.payload(action, i)
-	list := []map[string]any{}
-	for _, r := range s.world.repositoriesOf(i) {
-		list = append(list, s.shortRepository(r))
-	}
-	out["repositories"], out["requester"] = list, nil
-	return out
+	i := s.world.installation(id)
+	return s.payload(map[string]any{
+		"action": action, "installation": s.installationBody(i), "repositories": s.shortRepositories(s.world.repositoriesOf(i)), "requester": nil,
+	})
 }
 
 // ApprovedPayload tells that an owner made an installation that a person had asked for.
@@ -154,10 +128,13 @@ func (s *Server) RepositoriesPayload(id int64, added, removed []int64) map[strin
 	if len(added) == 0 {
 		action = "removed"
 	}
-	out := s.payload(action, s.mustInstallation(id))
-	out["repository_selection"], out["requester"] = "selected", nil
-	out["repositories_added"], out["repositories_removed"] = s.named(added), s.named(removed)
-	return out
+	named := func(ids []int64) []map[string]any {
+		return s.shortRepositories(slices.DeleteFunc(slices.Clone(s.world.repositories), func(r *Repository) bool { return !slices.Contains(ids, r.ID) }))
+	}
+	return s.payload(map[string]any{
+		"action": action, "installation": s.installationBody(s.world.installation(id)), "repository_selection": "selected", "requester": nil,
+		"repositories_added": named(added), "repositories_removed": named(removed),
+	})
 }
 
 // RevokedPayload tells that a person took back what they allowed.
@@ -171,59 +148,40 @@ func (s *Server) RevokedPayload(user int64) map[string]any {
 func (s *Server) PushPayload(id, repository int64) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := s.inRepository(id, repository)
-	out["ref"] = "refs/heads/main"
-	return out
+	return s.inRepository(id, repository, map[string]any{"ref": "refs/heads/main"})
 }
 
-// CommentPayload tells what the person who is signed in wrote about an issue.
+// CommentPayload tells what a person wrote about an issue.
 func (s *Server) CommentPayload(id, repository, number int64, text string) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := s.inRepository(id, repository)
-	out["action"] = "created"
-	out["issue"] = map[string]any{"number": number, "title": "An issue", "html_url": s.URL + "/issue"}
+	out := s.inRepository(id, repository, map[string]any{
+		"action": "created", "issue": map[string]any{"number": number, "title": "An issue", "html_url": s.URL + "/issue"},
+	})
 	out["comment"] = map[string]any{"id": s.world.next(), "body": text, "html_url": s.URL + "/comment", "user": out["sender"]}
 	return out
 }
 
-// inRepository is what all events of a repository tell that an installation reaches.
-func (s *Server) inRepository(id, repository int64) map[string]any {
-	i := s.mustInstallation(id)
-	r := find(s.world.repositories, func(r *Repository) bool { return r.ID == repository })
-	return map[string]any{
-		"repository": s.repositoryBody(r), "sender": s.accountBody(s.world.account(s.world.current)),
-		"installation": map[string]any{"id": i.ID, "node_id": "I_" + strconv.FormatInt(i.ID, 36)},
-	}
+// inRepository is an event of a repository that an installation reaches.
+func (s *Server) inRepository(id, repository int64, event map[string]any) map[string]any {
+	event["repository"] = s.repositoryBody(find(s.world.repositories, func(r *Repository) bool { return r.ID == repository }))
+	event["installation"] = map[string]any{"id": id, "node_id": "I_" + strconv.FormatInt(id, 36)}
+	return s.payload(event)
 }
 
-func (s *Server) mustInstallation(id int64) *installation {
-	i := s.world.installation(id)
-	if i == nil {
-		panic(fmt.Sprintf("githubtest: no installation %d", id))
-	}
-	return i
+// payload is an event with the person it comes from.
+func (s *Server) payload(event map[string]any) map[string]any {
+	event["sender"] = s.accountBody(s.world.account(Octocat))
+	return event
 }
 
-func (s *Server) payload(action string, i *installation) map[string]any {
-	return map[string]any{
-		"action": action, "installation": s.installationBody(i), "sender": s.accountBody(s.world.account(s.world.current)),
-	}
-}
-
-func (s *Server) named(ids []int64) []map[string]any {
-	list := []map[string]any{}
-	for _, id := range ids {
-		if r := find(s.world.repositories, func(r *Repository) bool { return r.ID == id }); r != nil {
-			list = append(list, s.shortRepository(r))
+// shortRepositories are repositories as the events of installations name them.
+func (s *Server) shortRepositories(list []*Repository) []map[string]any {
+	all := s.repositoryBodies(list)
+	for _, r := range all {
+		for _, left := range []string{"owner", "html_url", "clone_url", "default_branch"} {
+			delete(r, left)
 		}
 	}
-	return list
-}
-
-func (s *Server) shortRepository(r *Repository) map[string]any {
-	return map[string]any{
-		"id": r.ID, "node_id": "R_" + strconv.FormatInt(r.ID, 36), "name": r.Name,
-		"full_name": s.world.account(r.Owner).login + "/" + r.Name, "private": r.Private,
-	}
+	return all
 }

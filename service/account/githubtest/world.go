@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Who and what there is from the beginning. Octocat is signed in, and a member of Acme.
+// What there is from the beginning. Octocat is a member of Acme, and who browsers are that have no cookie "user" with another login.
 const (
 	Octocat int64 = 583231
 	Hubot   int64 = 480938
@@ -73,8 +73,6 @@ type world struct {
 	codes         map[string]*code
 	conversions   map[string]*conversion
 	grants        []*grant
-	passes        map[string]*pass
-	current       int64 // who is signed in
 	lastID        int64
 }
 
@@ -90,9 +88,7 @@ type app struct {
 	key       *rsa.PrivateKey
 	callbacks []string
 	setup     string
-	onUpdate  bool
-	hook      string
-	owner     int64
+	owner     account
 	created   time.Time
 }
 
@@ -119,8 +115,7 @@ func newWorld() world {
 			{Widgets, Acme, "widgets", true}, {Gadgets, Acme, "gadgets", false},
 			{Hello, Octocat, "hello-world", false}, {Scripts, Hubot, "scripts", true},
 		},
-		codes: map[string]*code{}, conversions: map[string]*conversion{}, passes: map[string]*pass{},
-		current: Octocat, lastID: 48213376,
+		codes: map[string]*code{}, conversions: map[string]*conversion{}, lastID: 48213376,
 	}
 }
 
@@ -157,6 +152,10 @@ func (w *world) appOf(clientID string) *app {
 	return find(w.apps, func(a *app) bool { return a.ClientID == clientID })
 }
 
+func (w *world) appNamed(slug string) *app {
+	return find(w.apps, func(a *app) bool { return a.Slug == slug })
+}
+
 func (w *world) installation(id int64) *installation {
 	return find(w.installations, func(i *installation) bool { return i.ID == id })
 }
@@ -165,15 +164,17 @@ func (w *world) account(id int64) account {
 	if u := w.user(id); u != nil {
 		return account{u.ID, u.Login, "User"}
 	}
-	if o := find(w.organizations, func(o *Organization) bool { return o.ID == id }); o != nil {
-		return account{o.ID, o.Login, "Organization"}
-	}
-	return account{}
+	o := w.organization(id)
+	return account{o.ID, o.Login, "Organization"}
+}
+
+func (w *world) organization(id int64) *Organization {
+	return find(w.organizations, func(o *Organization) bool { return o.ID == id })
 }
 
 // mayActFor reports whether a person decides for an account.
 func (w *world) mayActFor(user, owner int64) bool {
-	o := find(w.organizations, func(o *Organization) bool { return o.ID == owner })
+	o := w.organization(owner)
 	return user == owner || (o != nil && slices.Contains(o.Members, user))
 }
 
