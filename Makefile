@@ -8,7 +8,7 @@ export SVC_KILLS
 
 # Tests of these packages run without the race detector, but for the soak: they are slower under it, and every process
 # waits a second at its end. They wait for disks and other processes more than they work, so three run at a time.
-PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|gateway|mail|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/tally|internal/outside|examples/.*)
+PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|doctor|gateway|mail|operate|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/tally|internal/outside|examples/.*)
 
 # What measures how long work takes to stop and to move runs with no other test beside it.
 ALONE := svc.dev/svc/internal/outage

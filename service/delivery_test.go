@@ -6,21 +6,22 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/servicetest"
 )
 
 // TestWhatWasLeftToPassOnIsTakenUpAtTheNextStart leaves a delivery for a workspace that is gone: who takes it up drops it.
 func TestWhatWasLeftToPassOnIsTakenUpAtTheNextStart(t *testing.T) {
-	c := config(t)
+	c := servicetest.Config(t)
 	run := func(until func() bool) {
 		t.Helper()
-		s := start(t, c)
+		s := servicetest.Start(t, c)
 		for end := time.Now().Add(10 * time.Second); !until(); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				break
 			}
 		}
-		s.stop()
-		if err := <-s.done; err != nil {
+		s.Stop()
+		if err := <-s.Done; err != nil {
 			t.Fatalf("serve: %v", err)
 		}
 	}

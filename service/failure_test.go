@@ -8,16 +8,19 @@ import (
 	"time"
 
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/database"
+	"svc.dev/svc/service/operate"
 )
 
 func TestFailedDatabaseEndsTheServiceAtOnce(t *testing.T) {
-	c := Config{DataDir: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0", OpsListen: "127.0.0.1:0", Scrypt: account.Scrypt{LogN: 10, R: 8, P: 1}}.withDefaults()
-	folder, err := holdFolder(c.DataDir)
+	c := config.Config{DataDir: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0", OpsListen: "127.0.0.1:0", Scrypt: account.Scrypt{LogN: 10, R: 8, P: 1}}.WithDefaults()
+	folder, err := database.HoldFolder(c.DataDir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer folder.Close()
-	s := newServer(c, slog.New(slog.DiscardHandler), folder, Caller{})
+	s := newServer(config.Whole, c, slog.New(slog.DiscardHandler), folder, Caller{})
 	if err := s.bind(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +36,7 @@ func TestFailedDatabaseEndsTheServiceAtOnce(t *testing.T) {
 	close(failed)
 	n.failed = failed
 	began := time.Now()
-	err = s.work(t.Context(), n, s.newHTTP(s.public(n)), s.newHTTP(newDesk(n.house)))
+	err = s.work(t.Context(), n, s.newHTTP(s.public(n)), s.newHTTP(operate.NewDesk(n.machine())))
 	if err == nil || !strings.Contains(err.Error(), "start again to recover") || time.Since(began) > time.Second {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}

@@ -7,52 +7,69 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/operate"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/redact"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 )
 
 // house is the rooms of the product on one database.
 type house struct {
-	config   Config
-	surfaces []surface
+	config   config.Config
+	surfaces config.Surfaces
 	log      *slog.Logger     // without secrets
-	scrubber *secret.Scrubber // of the log
+	redactor *redact.Redactor // of all that leaves the process
 	db       *sqldb.DB
-	secrets  *secret.Store
+	keys     *operate.Keys
+	secrets  *secret.Store // of keys
 	audit    *audit.Log
 	outbox   *mail.Outbox
 	accounts *account.Accounts
 	spaces   *workspace.Workspaces
 	memory   *memory.Budget    // nil: rooms have their own
-	projects *project.Projects // nil for who only looks after accounts and keys
-
-	keys sync.Mutex                  // held while the key ring changes
-	ring atomic.Pointer[secret.Ring] // what secrets goes on with
+	projects *project.Projects // nil for an operator, who looks after accounts and keys
 }
 
-// scrubbed is the log without secrets, and what learns which they are.
-func scrubbed(log *slog.Logger) (*slog.Logger, *secret.Scrubber) {
-	s := secret.NewScrubber(0)
-	return slog.New(s.Handler(log.Handler())), s
+// redacted is the log without secrets, and what learns which they are.
+func redacted(log *slog.Logger) (*slog.Logger, *redact.Redactor) {
+	r := redact.New()
+	return slog.New(r.Handler(log.Handler())), r
 }
 
 // furnish opens the rooms of a database whose tables stand.
 func (h *house) furnish(ctx context.Context) error {
-	for _, open := range []func(context.Context) error{h.openSecrets, h.openAudit, h.openOutbox, h.openAccounts, h.openWorkspaces} {
+	for _, open := range []func(context.Context) error{h.openKeys, h.openAudit, h.openOutbox, h.openAccounts, h.openWorkspaces} {
 		if err := open(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (h *house) openKeys(ctx context.Context) (err error) {
+	c := h.config
+	h.keys, err = operate.OpenKeys(ctx, operate.KeysConfig{
+		DB: h.db, File: c.KeysFile, Fixed: c.KeysRing.Reveal() != "", Read: c.Ring, Log: h.log, Redactor: h.redactor,
+	})
+	if err != nil {
+		return err
+	}
+	h.secrets = h.keys.Secrets
+	return nil
+}
+
+// machine does what operators ask of this house.
+func (h *house) machine() *operate.Machine {
+	return &operate.Machine{Keys: h.keys, Accounts: h.accounts, Audit: h.audit}
 }
 
 func (h *house) openAudit(ctx context.Context) (err error) {
@@ -64,19 +81,10 @@ func (h *house) openAudit(ctx context.Context) (err error) {
 }
 
 func (h *house) openOutbox(context.Context) (err error) {
-	c := h.config.mailConfig(h.surfaces)
+	c := h.config.MailConfig(h.surfaces)
 	c.Box, c.Log = h.secrets.Box("mail"), h.log
 	h.outbox, err = mail.New(h.db, c)
 	return err
-}
-
-// mails reports whether there is a mail server.
-func (c Config) mails() bool { return c.SMTPURL.Reveal() != "" }
-
-func (c Config) mailConfig(all []surface) mail.Config {
-	return mail.Config{
-		SMTP: c.SMTPURL.Reveal(), From: c.SMTPFrom, URL: all[0].url.String(), Development: modeOf(all) == development, Keep: c.RetentionOutbox,
-	}
 }
 
 func (h *house) openAccounts(ctx context.Context) (err error) {
@@ -84,7 +92,7 @@ func (h *house) openAccounts(ctx context.Context) (err error) {
 	h.accounts, err = account.New(account.Config{
 		DB: h.db, Secrets: h.secrets, Audit: h.audit, Mail: h.outbox,
 		GitHub:   github.Config{URL: c.GitHubURL, APIURL: c.GitHubAPIURL},
-		Platform: h.surfaces[0].url.String(), Printed: h.develops(), Strict: h.strict(), Scrypt: c.Scrypt,
+		Platform: h.surfaces[0].URL.String(), Printed: h.develops(), Strict: h.strict(), Scrypt: c.Scrypt,
 		Idle: c.SessionIdle, Absolute: c.SessionAbsolute, Fresh: c.SessionReauth, MaxSessions: c.SessionMax,
 		AdminIdle: c.SessionAdminIdle, AdminAbsolute: c.SessionAdminAbsolute,
 		Hold: c.RetentionHold, Keep: c.RetentionSessions, Memory: h.memory, Log: h.log,
@@ -97,20 +105,20 @@ func (h *house) openAccounts(ctx context.Context) (err error) {
 
 func (h *house) openWorkspaces(context.Context) (err error) {
 	h.spaces, err = workspace.New(workspace.Config{
-		DB: h.db, Audit: h.audit, Mail: h.outbox, Platform: h.surfaces[0].url.String(), Normal: account.NormalEmail, Lookup: h.accounts.Colleagues,
+		DB: h.db, Audit: h.audit, Mail: h.outbox, Platform: h.surfaces[0].URL.String(), Normal: account.NormalEmail, Lookup: h.accounts.Colleagues,
 		HasProject: project.Has, Destroy: h.destroy, Hold: h.config.RetentionHold,
 	})
 	return err
 }
 
-func (h *house) develops() bool { return modeOf(h.surfaces) == development }
+func (h *house) develops() bool { return h.surfaces.Mode() == config.Development }
 
 // strict says whether signing up waits for a mail: as configured, else where there is a mail server.
 func (h *house) strict() bool {
 	if h.config.StrictRegister != "" {
 		return h.config.StrictRegister == "true"
 	}
-	return h.config.mails()
+	return h.config.Mails()
 }
 
 // setupLink is where the first administrator begins. It is empty when there is one. The link of an earlier start dies.
@@ -120,7 +128,7 @@ func (h *house) setupLink(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("prepare set-up: %w", err)
 	}
-	link := h.surfaces[0].url.String() + "/setup"
+	link := h.surfaces[0].URL.String() + "/setup"
 	switch token {
 	case "":
 		return "", nil

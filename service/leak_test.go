@@ -21,6 +21,8 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/secret"
@@ -80,14 +82,14 @@ func TestPlantedSecretsAreInNoLogNoDatabaseAndNoAnswer(t *testing.T) {
 // openHouse is the rooms of a fresh SQLite database.
 func openHouse(t *testing.T, dir string, log *slog.Logger) *house {
 	t.Helper()
-	c := Config{DataDir: dir, Database: "sqlite:" + filepath.Join(dir, "svc.db")}.withDefaults()
+	c := config.Config{DataDir: dir, Database: "sqlite:" + filepath.Join(dir, "svc.db")}.WithDefaults()
 	db, err := sqldb.Open(t.Context(), c.Database, sqldb.Options{Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{config: c, surfaces: c.surfaces("8080"), db: db}
-	h.log, h.scrubber = scrubbed(log)
-	if err := db.Migrate(t.Context(), rooms...); err != nil {
+	h := &house{config: c, surfaces: c.Surfaces(), db: db}
+	h.log, h.redactor = redacted(log)
+	if err := db.Migrate(t.Context(), database.Rooms...); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.furnish(t.Context()); err != nil {
@@ -118,7 +120,7 @@ func failWith(t *testing.T, h *house, values []string) *bytes.Buffer {
 	var failing string
 	at := facing(h.surfaces)
 	door := gateway.New(gateway.Config{
-		Accounts: h.accounts, Audit: h.audit, Surfaces: at, CookieDomain: "svc.localhost", Development: true, Log: h.log,
+		DB: h.db, Accounts: h.accounts, Audit: h.audit, Surfaces: at, CookieDomain: "svc.localhost", Development: true, Log: h.log, Redactor: h.redactor,
 		Pages:   page.New(page.Config{Platform: at.Platform.String(), Agents: at.Agents.String(), Admin: at.Admin.String()}),
 		Runtime: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(failing) }),
 	})
@@ -128,7 +130,7 @@ func failWith(t *testing.T, h *house, values []string) *bytes.Buffer {
 			h.log.Error("upstream failed: "+form, "error", errors.New("it said "+form), "body", form, slog.Group("g", "v", []byte(form)))
 			h.log.Info("asked", "any", map[string]string{"k": form})
 			failing = form
-			for _, path := range []string{"/api/auth/session", "/v1/ada/personal/channels/x/y"} {
+			for _, path := range []string{"/api/auth/session", "/v1/ada/personal/channels/x/y", "/api/none/" + url.PathEscape(form)} {
 				r := httptest.NewRequestWithContext(h.broken(t.Context(), form), http.MethodPost, "http://"+at.Agents.Host+path, strings.NewReader("{}"))
 				w := httptest.NewRecorder()
 				door.ServeHTTP(w, r)

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"svc.dev/svc/service"
+	"svc.dev/svc/service/servicetest"
 )
 
 func TestMetricsAreThoseListed(t *testing.T) {
-	s := start(t, config(t))
-	ask(t, "GET", s.Agents+"/api/auth/session")
-	ask(t, "GET", s.Address+"/x")
-	text := ask(t, "GET", s.Operations+"/metrics").body
+	s := servicetest.Start(t, servicetest.Config(t))
+	servicetest.Ask(t, "GET", s.Agents+"/api/auth/session")
+	servicetest.Ask(t, "GET", s.Address+"/x")
+	text := servicetest.Ask(t, "GET", s.Operations+"/metrics").Body
 	for _, line := range []string{
 		`svc_http_requests_total{route="/api/auth/session",status="2xx",surface="agents"} 1`,
 		`svc_http_requests_total{route="unmatched",status="4xx",surface="none"} 1`,

@@ -7,6 +7,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/model"
+	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/project"
@@ -31,24 +32,24 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	where := s.config
-	where.Database = s.part.named(where.Database, id)
-	db, err := openDatabase(ctx, where, s.folder, s.log)
+	where := s.config.DatabaseConfig()
+	where.Address = database.Named(where.Address, s.part.Name, id)
+	db, err := database.Open(ctx, where, s.folder, s.log)
 	if err != nil {
 		return nil, err
 	}
 	n := &node{failed: db.Failed(), house: &house{
-		config: s.config, surfaces: s.config.surfaces(s.port()), log: s.log, scrubber: s.scrubber, db: db, memory: s.memory,
+		config: s.config, surfaces: s.surfaces(), log: s.log, redactor: s.redactor, db: db, memory: s.memory,
 	}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close())
 		}
 	}()
-	if err := db.Migrate(ctx, rooms...); err != nil {
+	if err := db.Migrate(ctx, database.Rooms...); err != nil {
 		return nil, err
 	}
-	if s.part.faces {
+	if s.part.Faces {
 		if err := n.furnish(ctx); err != nil {
 			return nil, err
 		}
@@ -59,7 +60,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 			return nil, err
 		}
 	}
-	if !s.part.works {
+	if !s.part.Works {
 		return n, nil
 	}
 	if n.store, err = sqlstore.New(ctx, db, sqlstore.Config{Folder: s.folder, Log: n.log}); err != nil {
@@ -68,7 +69,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	n.gauge = project.NewGauge(db, s.config.LimitStorage, n.measure)
 	n.rt, err = svc.New(svc.Config{
 		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: n.model, Log: n.log,
-		Memory: s.memory, Holder: holder,
+		Memory: s.memory, Holder: holder, Redact: n.redactor.JSON,
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+
+	"svc.dev/svc/service/database"
+	"svc.dev/svc/service/doctor"
 )
 
 // checkTimeout bounds what a readiness check may take.
@@ -32,21 +35,6 @@ func identified(next http.Handler) http.Handler {
 	})
 }
 
-// readiness is what /readyz says.
-type readiness struct {
-	Ready  bool    `json:"ready"`
-	State  string  `json:"state"` // loading, serving, draining or failed
-	Checks []check `json:"checks"`
-	Node   string  `json:"node"` // as strangers may hear it
-}
-
-type check struct {
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail,omitempty"`
-	Error  string `json:"error,omitempty"`
-}
-
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
 	defer cancel()
@@ -60,15 +48,15 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 }
 
 // readiness asks everything that must hold before requests should come here.
-func (s *server) readiness(ctx context.Context) readiness {
+func (s *server) readiness(ctx context.Context) doctor.Readiness {
 	n := s.node.Load()
-	r := readiness{Node: publicNode(nodeIn(s.config.DataDir)), Ready: true, State: "loading"}
-	for _, c := range s.part.checks() {
+	r := doctor.Readiness{Node: database.PublicNode(database.NodeIn(s.config.DataDir)), Ready: true, State: "loading"}
+	for _, c := range checksOf(s.part) {
 		err := errors.New("loading")
 		if n != nil {
 			err = c.ask(s, n, ctx)
 		}
-		answer := check{Name: c.name, OK: err == nil}
+		answer := doctor.Check{Name: c.name, OK: err == nil}
 		if n != nil && c.tell != nil {
 			answer.Detail = c.tell(n)
 		}
@@ -87,13 +75,13 @@ func (s *server) readiness(ctx context.Context) readiness {
 // migrated reports a room that is behind this binary. One ahead is no fault of ours: a newer node has migrated, and both
 // run together for a while.
 func (n *node) migrated(ctx context.Context) error {
-	all, err := versions(ctx, n.db)
+	all, err := database.Versions(ctx, n.db)
 	if err != nil {
 		return err
 	}
 	for _, v := range all {
 		if v.Database < v.Binary {
-			return fmt.Errorf("migrations: %w", v.check())
+			return fmt.Errorf("migrations: %w", v.Check())
 		}
 	}
 	return nil

@@ -4,99 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"syscall"
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/database"
+	"svc.dev/svc/service/doctor"
 	"svc.dev/svc/service/scope"
 )
 
-// part is what one process is of the service: all of it, or one of two that share a database.
-type part struct {
-	name  string
-	faces bool // it has accounts, and answers the public
-	works bool // it has a runtime
-}
-
-// The parts there are.
-var (
-	whole     = part{name: "serve", faces: true, works: true}
-	doorAlone = part{name: "gateway", faces: true}
-	workAlone = part{name: "runtime", works: true}
-)
-
-// ServeGateway runs the public half of the service: accounts, and the way to a runtime in another process. It works on
-// nothing itself. It stops as Serve does.
-func ServeGateway(ctx context.Context, c Config, log *slog.Logger, caller Caller) error {
-	return doorAlone.serve(ctx, c, log, caller)
-}
-
-// ServeRuntime runs the private half: it believes its gateway alone, and knows nobody's account.
-func ServeRuntime(ctx context.Context, c Config, log *slog.Logger, caller Caller) error {
-	return workAlone.serve(ctx, c, log, caller)
-}
-
-// CheckGateway is Check for ServeGateway.
-func (c Config) CheckGateway() error { return doorAlone.check(c) }
-
-// CheckRuntime is Check for ServeRuntime.
-func (c Config) CheckRuntime() error { return workAlone.check(c) }
-
-func (p part) check(c Config) error {
-	c = c.withDefaults()
-	if p == whole {
-		return c.Check()
-	}
-	return errors.Join(c.Check(), p.checkDatabase(c), p.checkTokens(c))
-}
-
-// checkDatabase refuses a database that two processes cannot have.
-func (p part) checkDatabase(c Config) error {
-	if isPostgres(c.Database) {
-		return nil
-	}
-	return fmt.Errorf("database: svc %s shares its database with another process, which SQLite cannot: set it to postgres://…, or run svc serve, which is both in one", p.name)
-}
-
-// checkTokens refuses a gateway that would not be believed, and a runtime that would believe too much.
-func (p part) checkTokens(c Config) error {
-	key, value := "runtime.assertion_key", c.AssertionKey.Reveal()
-	if p.works {
-		key, value = "runtime.assertion_public", c.AssertionPublic
-	}
-	token, admin := c.RuntimeToken.Reveal(), c.RuntimeAdminToken.Reveal()
-	if err := errors.Join(missing("runtime.token", token), missing("runtime.admin_token", admin), missing(key, value)); err != nil {
-		return err
-	}
-	if p.works {
-		_, err := c.guard()
-		return err
-	}
-	if len(token) < scope.MinToken || len(admin) < scope.MinToken || token == admin {
-		return errors.New("runtime.token, runtime.admin_token: each needs 32 bytes or more, and must be another than the other")
-	}
-	if _, err := parseSigningKey(value); err != nil {
-		return fmt.Errorf("%s: %w", key, err)
-	}
-	return nil
-}
-
-// missing refuses a value that was not given.
-func missing(key, value string) error {
-	switch {
-	case value != "":
-		return nil
-	case key == "runtime.assertion_key" || key == "runtime.assertion_public":
-		return fmt.Errorf("%s: it is missing: svc keys assertion makes a pair for gateway and runtime", key)
-	}
-	return fmt.Errorf("%s: it is missing: give gateway and runtime the same random value of 32 bytes or more", key)
-}
-
 // listen takes the address that others reach this process by.
 func (s *server) listen(ctx context.Context) (net.Listener, error) {
-	if s.part == workAlone {
+	if s.part == config.RuntimeAlone {
 		return listenPrivate(ctx, s.config.RuntimeListen)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Listen)
@@ -109,7 +30,7 @@ func (s *server) listen(ctx context.Context) (net.Listener, error) {
 // addressError says why there is no listening at an address, and what to do about it.
 func addressError(key, address string, err error) error {
 	how := "choose another with " + key
-	for _, s := range new(Config).Settings() {
+	for _, s := range new(config.Config).Settings() {
 		if s.Key == key {
 			how = fmt.Sprintf("choose another address with --%s or %s", s.Flag, s.Env)
 		}
@@ -125,12 +46,12 @@ func addressError(key, address string, err error) error {
 	return fmt.Errorf("%s: %w: %s", key, err, how)
 }
 
-// port is that of the public address, which a runtime alone only knows from its configuration.
-func (s *server) port() string {
-	if s.part.faces {
-		return portOf(s.front.Addr().String())
+// surfaces follow the public address, which a runtime alone only knows from its configuration.
+func (s *server) surfaces() config.Surfaces {
+	if s.part.Faces {
+		return s.config.SurfacesAt(s.front.Addr().String())
 	}
-	return portOf(s.config.Listen)
+	return s.config.Surfaces()
 }
 
 // shownListener is where a listener is reached.
@@ -143,7 +64,7 @@ func shownListener(l net.Listener) string {
 
 // labour does the work that is this process's, until ctx ends and it has been left in order.
 func (s *server) labour(ctx context.Context, n *node) error {
-	if s.part.works {
+	if s.part.Works {
 		return n.rt.Run(ctx)
 	}
 	<-ctx.Done()
@@ -157,11 +78,13 @@ func (s *server) labour(ctx context.Context, n *node) error {
 // keep does what the rooms do by themselves, until ctx ends.
 func (s *server) keep(ctx context.Context, n *node) error {
 	all := []func(context.Context) error{func(ctx context.Context) error { return s.reloadOn(ctx, n) }}
-	if s.part.faces {
+	if s.part.Faces {
 		all = append(all, n.keep, n.gateway.PassOn)
 	}
-	if s.part.faces && isPostgres(s.config.Database) {
-		all = append(all, func(ctx context.Context) error { return n.leaveMarks(ctx, s.config.FilesDir, nodeIn(s.config.DataDir)) })
+	if s.part.Faces && database.IsPostgres(s.config.Database) {
+		all = append(all, func(ctx context.Context) error {
+			return doctor.LeaveMarks(ctx, s.config.FilesDir, database.NodeIn(s.config.DataDir), n.log)
+		})
 	}
 	return together(ctx, all...)
 }
@@ -206,19 +129,19 @@ type readinessCheck struct {
 }
 
 // checks are those of a part.
-func (p part) checks() []readinessCheck {
+func checksOf(p config.Part) []readinessCheck {
 	all := []readinessCheck{
 		{name: "database", ask: func(_ *server, n *node, ctx context.Context) error { return n.db.Ping(ctx) }},
 		{name: "migrations", ask: func(_ *server, n *node, ctx context.Context) error { return n.migrated(ctx) }},
 	}
-	if p.works {
+	if p.Works {
 		all = append(all, readinessCheck{name: "clock", ask: (*server).agreesOnTime, tell: (*node).skew})
 	}
-	if p.faces {
-		all = append(all, readinessCheck{name: "keys", ask: func(_ *server, n *node, ctx context.Context) error { return n.keysOpen(ctx) }})
+	if p.Faces {
+		all = append(all, readinessCheck{name: "keys", ask: func(_ *server, n *node, ctx context.Context) error { return n.keys.Check(ctx) }})
 	}
 	name := "workers"
-	if !p.works {
+	if !p.Works {
 		all = append(all, readinessCheck{name: "runtime", ask: (*server).reachRuntime})
 		name = "gateway"
 	}
@@ -233,7 +156,7 @@ func (p part) checks() []readinessCheck {
 // agreesOnTime refuses a node whose clock is so far from the database's that other nodes refuse what it signs. Streams do not
 // mind: their times are the database's.
 func (s *server) agreesOnTime(n *node, _ context.Context) error {
-	if n.rt.Skew().Abs() > clockWrong {
+	if n.rt.Skew().Abs() > scope.Skew {
 		return errors.New("let this machine keep time by NTP: " + n.skew())
 	}
 	return nil

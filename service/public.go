@@ -3,15 +3,23 @@ package service
 import (
 	"net/http"
 
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/vault"
 )
 
+// facing is the surfaces as the front door takes them.
+func facing(all config.Surfaces) gateway.Surfaces {
+	return gateway.Surfaces{Platform: all[0].URL, Agents: all[1].URL, Admin: all[2].URL}
+}
+
 // public answers on the public address.
 func (s *server) public(n *node) http.Handler {
 	at := facing(n.surfaces)
 	n.gateway = gateway.New(gateway.Config{
+		DB:      n.db,
 		Runtime: s.runtime(n), Stopping: s.stopping, Farewell: s.farewell(),
 		Rate: s.config.LimitRate, Burst: s.config.LimitBurst, Streams: s.config.LimitStreams, ChannelRate: s.config.LimitChannelRate,
 		ChannelBody: s.config.LimitChannelBody, WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification, Spoofed: s.metrics.spoofed, Accounts: n.accounts, Workspaces: n.spaces, Projects: n.projects,
@@ -20,9 +28,9 @@ func (s *server) public(n *node) http.Handler {
 			Platform: at.Platform.String(), Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops(),
 		}),
 		CookieDomain: s.config.CookieDomain, Trusted: s.config.TrustedProxies, Development: n.develops(),
-		MailOff: !n.outbox.Enabled(), Absolute: s.config.SessionAbsolute, Observe: s.metrics.answered, Log: n.log,
-		Memory: s.memory, Health: s.health, Rotate: n.rotateAside,
-		Node: publicNode(nodeIn(s.config.DataDir)),
+		MailOff: !n.outbox.Enabled(), Absolute: s.config.SessionAbsolute, Observe: s.metrics.answered, Log: n.log, Redactor: n.redactor,
+		Memory: s.memory, Health: s.health, Rotate: n.rotate,
+		Node: database.PublicNode(database.NodeIn(s.config.DataDir)),
 	})
 	return n.gateway
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/config"
 )
 
 // reloadOn reads again, at every signal and until ctx ends, what can change while the service runs. What is wrong is logged,
@@ -16,17 +16,17 @@ func (s *server) reloadOn(ctx context.Context, n *node) error {
 			return nil
 		case <-s.caller.Reload:
 		}
-		if s.part.faces {
-			n.reloadKeys(ctx)
+		if s.part.Faces {
+			n.keys.Reload(ctx)
 		}
-		if s.part == whole {
+		if s.part == config.Whole {
 			continue
 		}
 		if err := s.reloadTokens(); err != nil {
 			s.log.Error("tokens were not reloaded, the old ones stay in use", "error", err)
 			continue
 		}
-		s.log.Info("tokens reloaded", "part", s.part.name)
+		s.log.Info("tokens reloaded", "part", s.part.Name)
 	}
 }
 
@@ -40,37 +40,28 @@ func (s *server) reloadTokens() error {
 	if err != nil {
 		return err
 	}
-	c = c.withDefaults()
-	if err := s.part.checkTokens(c); err != nil {
+	c = c.WithDefaults()
+	if err := s.part.CheckTokens(c); err != nil {
 		return err
 	}
-	if s.part.works {
+	if s.part.Works {
 		return s.replaceGuard(c)
 	}
 	return s.replaceForward(c)
 }
 
-func (s *server) replaceGuard(c Config) error {
-	next, err := c.guard()
+func (s *server) replaceGuard(c config.Config) error {
+	next, err := c.Guard()
 	if err == nil {
 		s.guard.Replace(next)
 	}
 	return err
 }
 
-func (s *server) replaceForward(c Config) error {
-	next, err := c.forward()
+func (s *server) replaceForward(c config.Config) error {
+	next, err := c.Forward()
 	if err == nil {
 		s.forward.Replace(next)
 	}
 	return err
-}
-
-// forward is what a gateway of its own says to be believed.
-func (c Config) forward() (*scope.Forward, error) {
-	key, err := parseSigningKey(c.AssertionKey.Reveal())
-	if err != nil {
-		return nil, err
-	}
-	return &scope.Forward{Token: c.RuntimeToken.Reveal(), AdminToken: c.RuntimeAdminToken.Reveal(), Key: key}, nil
 }

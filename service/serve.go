@@ -19,8 +19,11 @@ import (
 	"svc.dev/svc/internal/front"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/memory"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/database"
+	"svc.dev/svc/service/operate"
+	"svc.dev/svc/service/redact"
 	"svc.dev/svc/service/scope"
-	"svc.dev/svc/service/secret"
 )
 
 // lastErrands is how long a command on the admin socket may go on while the service stops.
@@ -33,7 +36,7 @@ type Caller struct {
 	// Reload asks the service to read its key ring again, and what gateway and runtime show each other. Defaults to never.
 	Reload <-chan os.Signal
 	// Configure reads the configuration again, at Reload. Defaults to none: tokens stay as they are.
-	Configure func() (Config, error)
+	Configure func() (config.Config, error)
 }
 
 // Serving says where a service that has started is found.
@@ -50,40 +53,41 @@ type Serving struct {
 	Database   string // without user and password
 }
 
-// Serve runs the service until ctx ends, and then stops within the configuration's StopTimeout. A configuration that
+// Serve runs the service, or a part of it, until ctx ends, and then stops within the configuration's StopTimeout. A configuration that
 // Check refuses is not served, and nothing is made. A database that failed ends Serve at once, with an error: nothing can
 // be written any more, so there is nothing to wait for.
-func Serve(ctx context.Context, c Config, log *slog.Logger, caller Caller) error {
-	return whole.serve(ctx, c, log, caller)
-}
-
-// serve runs one process of the part.
-func (p part) serve(ctx context.Context, c Config, log *slog.Logger, caller Caller) (err error) {
-	c = c.withDefaults()
-	if err := p.check(c); err != nil {
+func Serve(ctx context.Context, p config.Part, c config.Config, log *slog.Logger, caller Caller) (err error) {
+	c = c.WithDefaults()
+	if err := p.Check(c); err != nil {
 		return err
 	}
-	folder, err := holdFolder(c.DataDir)
+	folder, err := database.HoldFolder(c.DataDir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	warnOfOthers(log, folder.Path())
 	limitHeap(c)
-	s := newServer(c, log, folder, caller)
-	s.part = p
+	s := newServer(p, c, log, folder, caller)
 	if err := s.bind(ctx); err != nil {
 		return err
 	}
 	return s.run(ctx)
 }
 
+// warnOfOthers says that others may look into a folder. One that they may change was refused.
+func warnOfOthers(log *slog.Logger, path string) {
+	if stat, err := os.Stat(path); err == nil && stat.Mode().Perm()&0o077 != 0 {
+		log.Warn("others can look into the data folder", "mode", fmt.Sprintf("%04o", stat.Mode().Perm()), "mend", "chmod 700 "+path)
+	}
+}
+
 // server is one process that serves.
 type server struct {
-	part     part
-	config   Config
+	part     config.Part
+	config   config.Config
 	log      *slog.Logger
-	scrubber *secret.Scrubber // of the log
+	redactor *redact.Redactor // of all that leaves the process
 	metrics  *metrics
 	memory   *memory.Budget
 	folder   *sqldb.Folder
@@ -97,9 +101,9 @@ type server struct {
 	forward             *scope.Forward // of a gateway alone
 }
 
-func newServer(c Config, log *slog.Logger, folder *sqldb.Folder, caller Caller) *server {
-	s := &server{part: whole, config: c, metrics: newMetrics(), folder: folder, caller: caller, stopping: make(chan struct{}), started: time.Now()}
-	s.log, s.scrubber = scrubbed(log)
+func newServer(p config.Part, c config.Config, log *slog.Logger, folder *sqldb.Folder, caller Caller) *server {
+	s := &server{part: p, config: c, metrics: newMetrics(), folder: folder, caller: caller, stopping: make(chan struct{}), started: time.Now()}
+	s.log, s.redactor = redacted(log)
 	s.memory = memory.New(lent(c.LimitMemory))
 	s.metrics.watchMemory(s.memory)
 	return s
@@ -113,7 +117,7 @@ func lent(limit int64) int64 { return limit / 4 * 3 }
 const besideOf = 8
 
 // limitHeap lets the collector work harder near a limit that was asked for. One that the environment gives is left alone.
-func limitHeap(c Config) {
+func limitHeap(c config.Config) {
 	limit := c.LimitMemory
 	if limit <= 0 || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -131,7 +135,7 @@ func (s *server) bind(ctx context.Context) (err error) {
 		s.front.Close()
 		return addressError("ops_listen", s.config.OpsListen, err)
 	}
-	if !s.part.faces {
+	if !s.part.Faces {
 		return nil
 	}
 	if s.socket, err = listenSocket(ctx, "admin_socket", s.config.AdminSocket); err != nil {
@@ -148,7 +152,7 @@ const leastConnections = 256
 // limited bounds the connections that strangers may have. Those of a gateway to its runtime come from few addresses.
 func (s *server) limited(l net.Listener) net.Listener {
 	limits := front.Limits{Write: writeTimeout}
-	if s.part.faces {
+	if s.part.Faces {
 		// No more than a quarter of the memory is for connections alone.
 		limits.Connections = min(s.config.LimitConnections, max(leastConnections, int(s.memory.Share()/front.ConnectionBytes)))
 		limits.PerAddress, limits.Memory = s.config.LimitConnectionsPerAddress, s.memory
@@ -189,18 +193,18 @@ func (s *server) run(ctx context.Context) error {
 		return err
 	}
 	s.node.Store(n)
-	if s.part.works {
+	if s.part.Works {
 		s.metrics.watchWorking(n.rt.Working)
 	}
-	if !s.part.faces {
+	if !s.part.Faces {
 		private := listen(s.private(n), s.front)
 		defer private.Close()
 		return s.work(ctx, n, private, nil)
 	}
-	if doubt := doubtCookies(s.config.CookieDomain, n.surfaces); doubt != "" {
+	if doubt := n.surfaces.DoubtCookies(s.config.CookieDomain); doubt != "" {
 		s.log.Warn("nobody can stay signed in", "reason", doubt)
 	}
-	public, desk := listen(s.public(n), s.front), listen(newDesk(n.house), s.socket)
+	public, desk := listen(s.public(n), s.front), listen(identified(operate.NewDesk(n.machine())), s.socket)
 	defer public.Close()
 	defer desk.Close()
 	return s.work(ctx, n, public, desk)
@@ -279,8 +283,8 @@ func shut(srv *http.Server, deadline time.Time) {
 
 func (s *server) serving(n *node) Serving {
 	return Serving{
-		Part: s.part.name, Address: shownListener(s.front), Operations: "http://" + s.back.Addr().String(), Mode: modeOf(n.surfaces),
-		Platform: n.surfaces[0].url.String(), Agents: n.surfaces[1].url.String(), Admin: n.surfaces[2].url.String(),
-		SetupLink: n.setup, Data: s.folder.Path(), Database: shownAddress(s.config.Database),
+		Part: s.part.Name, Address: shownListener(s.front), Operations: "http://" + s.back.Addr().String(), Mode: n.surfaces.Mode(),
+		Platform: n.surfaces[0].URL.String(), Agents: n.surfaces[1].URL.String(), Admin: n.surfaces[2].URL.String(),
+		SetupLink: n.setup, Data: s.folder.Path(), Database: database.Shown(s.config.Database),
 	}
 }

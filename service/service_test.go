@@ -1,14 +1,12 @@
 package service_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,94 +18,16 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
-	"svc.dev/svc/service"
-	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/doctor"
+	"svc.dev/svc/service/operate"
+	"svc.dev/svc/service/servicetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(sqldbtest.Tests{M: m}) }
 
-// client finds *.localhost on this machine, as browsers do.
-var client = &http.Client{
-	Timeout:       10 * time.Second,
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		if host, port, _ := net.SplitHostPort(address); strings.HasSuffix(host, ".localhost") {
-			address = net.JoinHostPort("127.0.0.1", port)
-		}
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}},
-}
-
-// config is a service of this test alone, on free ports.
-func config(t *testing.T) service.Config {
-	t.Helper()
-	return service.Config{
-		DataDir: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0", OpsListen: "127.0.0.1:0",
-		StopTimeout: 10 * time.Second,
-		// A cost that Setting.Set refuses: these tests start many services, and make few passwords.
-		Scrypt: account.Scrypt{LogN: 10, R: 8, P: 1},
-	}
-}
-
-// served is a service that runs.
-type served struct {
-	service.Serving
-	stop   context.CancelFunc
-	done   chan error
-	reload chan os.Signal
-}
-
-// start serves until the end of the test, or until stop.
-func start(t *testing.T, c service.Config) *served {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	s := &served{stop: stop, done: make(chan error, 1), reload: make(chan os.Signal)}
-	serving := make(chan service.Serving, 1)
-	go func() {
-		s.done <- service.Serve(ctx, c, slog.New(slog.DiscardHandler), service.Caller{
-			Announce: func(at service.Serving) { serving <- at }, Reload: s.reload,
-		})
-		close(s.done)
-	}()
-	t.Cleanup(func() {
-		stop()
-		<-s.done
-	})
-	select {
-	case s.Serving = <-serving:
-	case err := <-s.done:
-		t.Fatalf("serve: %v", err)
-	}
-	return s
-}
-
-// answer is what one request got.
-type answer struct {
-	status int
-	header http.Header
-	body   string
-}
-
-func ask(t *testing.T, method, url string) answer {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer{res.StatusCode, res.Header, string(body)}
-}
-
 func TestSurfacesFollowTheListener(t *testing.T) {
-	s := start(t, config(t))
+	s := servicetest.Start(t, servicetest.Config(t))
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.Address, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -116,29 +36,29 @@ func TestSurfacesFollowTheListener(t *testing.T) {
 		t.Errorf("%+v", s.Serving)
 	}
 	for _, surface := range []string{s.Platform, s.Agents, s.Admin} {
-		if got := ask(t, "GET", surface+"/api/auth/session"); got.status != 200 || got.body != `{"authenticated":false}` {
-			t.Errorf("%s: %d %s", surface, got.status, got.body)
+		if got := servicetest.Ask(t, "GET", surface+"/api/auth/session"); got.Status != 200 || got.Body != `{"authenticated":false}` {
+			t.Errorf("%s: %d %s", surface, got.Status, got.Body)
 		}
 	}
-	if got := ask(t, "GET", s.Address+"/api/auth/session"); got.status != 421 {
-		t.Errorf("another host: %d %s", got.status, got.body)
+	if got := servicetest.Ask(t, "GET", s.Address+"/api/auth/session"); got.Status != 421 {
+		t.Errorf("another host: %d %s", got.Status, got.Body)
 	}
 }
 
 func TestOperationsAreNotPublic(t *testing.T) {
-	s := start(t, config(t))
+	s := servicetest.Start(t, servicetest.Config(t))
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/admin/create", "/secrets/rotate"} {
-		if got := ask(t, "GET", s.Platform+path); got.status != 404 {
-			t.Errorf("GET %s: %d %s", path, got.status, got.body)
+		if got := servicetest.Ask(t, "GET", s.Platform+path); got.Status != 404 {
+			t.Errorf("GET %s: %d %s", path, got.Status, got.Body)
 		}
 	}
 }
 
 func TestEveryAnswerHasARequestID(t *testing.T) {
-	s := start(t, config(t))
+	s := servicetest.Start(t, servicetest.Config(t))
 	ids := map[string]bool{}
 	for _, method := range []string{"GET", "HEAD", "POST", "OPTIONS", "TRACE"} {
-		id := ask(t, method, s.Platform+"/x").header.Get("X-Request-Id")
+		id := servicetest.Ask(t, method, s.Platform+"/x").Header.Get("X-Request-Id")
 		if !strings.HasPrefix(id, "req_") || len(id) != 30 || ids[id] {
 			t.Errorf("%s: X-Request-Id %q", method, id)
 		}
@@ -148,45 +68,45 @@ func TestEveryAnswerHasARequestID(t *testing.T) {
 
 func TestReadinessNamesEveryCheck(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		c := config(t)
+		c := servicetest.Config(t)
 		c.Database = address
-		s := start(t, c)
-		got := ask(t, "GET", s.Operations+"/readyz")
+		s := servicetest.Start(t, c)
+		got := servicetest.Ask(t, "GET", s.Operations+"/readyz")
 		want := `{"ready":true,"state":"serving","checks":[{"name":"database","ok":true},{"name":"migrations","ok":true},{"name":"clock","ok":true,"detail":"as the database's"},{"name":"keys","ok":true},{"name":"workers","ok":true}],"node":"`
-		if got.status != 200 || !regexp.MustCompile(`^`+regexp.QuoteMeta(want)+`[0-9a-f]{16}"}\s*$`).MatchString(got.body) {
-			t.Errorf("%d %s", got.status, got.body)
+		if got.Status != 200 || !regexp.MustCompile(`^`+regexp.QuoteMeta(want)+`[0-9a-f]{16}"}\s*$`).MatchString(got.Body) {
+			t.Errorf("%d %s", got.Status, got.Body)
 		}
-		if got := ask(t, "GET", s.Operations+"/healthz"); got.status != 200 {
-			t.Errorf("healthz: %d", got.status)
+		if got := servicetest.Ask(t, "GET", s.Operations+"/healthz"); got.Status != 200 {
+			t.Errorf("healthz: %d", got.Status)
 		}
 	})
 }
 
 func TestDrainingServerIsNotReady(t *testing.T) {
-	s := start(t, config(t))
+	s := servicetest.Start(t, servicetest.Config(t))
 	slow := openRequest(t, s.Address)
-	s.stop()
-	var got answer
-	for got = ask(t, "GET", s.Operations+"/readyz"); got.status == 200; got = ask(t, "GET", s.Operations+"/readyz") {
+	s.Stop()
+	var got servicetest.Answer
+	for got = servicetest.Ask(t, "GET", s.Operations+"/readyz"); got.Status == 200; got = servicetest.Ask(t, "GET", s.Operations+"/readyz") {
 		time.Sleep(5 * time.Millisecond)
 	}
-	if got.status != 503 || !strings.Contains(got.body, `{"name":"workers","ok":false,"error":"draining"}`) {
-		t.Errorf("%d %s", got.status, got.body)
+	if got.Status != 503 || !strings.Contains(got.Body, `{"name":"workers","ok":false,"error":"draining"}`) {
+		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	slow.Close()
-	if err := <-s.done; err != nil {
+	if err := <-s.Done; err != nil {
 		t.Errorf("serve: %v", err)
 	}
 }
 
 func TestStopCutsOffWhatTakesTooLong(t *testing.T) {
-	c := config(t)
+	c := servicetest.Config(t)
 	c.StopTimeout = 100 * time.Millisecond
-	s := start(t, c)
+	s := servicetest.Start(t, c)
 	openRequest(t, s.Address)
 	began := time.Now()
-	s.stop()
-	if err := <-s.done; err != nil {
+	s.Stop()
+	if err := <-s.Done; err != nil {
 		t.Errorf("serve: %v", err)
 	}
 	if took := time.Since(began); took > 2*time.Second {
@@ -206,16 +126,16 @@ func openRequest(t *testing.T, address string) net.Conn {
 		t.Fatal(err)
 	}
 	// The server has taken the connection when it answers on a later one.
-	ask(t, "GET", address)
+	servicetest.Ask(t, "GET", address)
 	return conn
 }
 
 func TestServiceStartsAgainOnWhatItLeft(t *testing.T) {
-	c := config(t)
+	c := servicetest.Config(t)
 	for range 2 {
-		s := start(t, c)
-		s.stop()
-		if err := <-s.done; err != nil {
+		s := servicetest.Start(t, c)
+		s.Stop()
+		if err := <-s.Done; err != nil {
 			t.Fatalf("serve: %v", err)
 		}
 	}
@@ -231,9 +151,9 @@ func TestServiceStartsAgainOnWhatItLeft(t *testing.T) {
 }
 
 func TestSecondServiceOnTheFolderIsRefused(t *testing.T) {
-	c := config(t)
-	start(t, c)
-	for name, err := range map[string]error{"serve": serveOnce(t, c), "migrate": migrateOnce(t, c)} {
+	c := servicetest.Config(t)
+	servicetest.Start(t, c)
+	for name, err := range map[string]error{"serve": servicetest.Try(t, c), "migrate": migrateOnce(t, c)} {
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("held by process %d", os.Getpid())) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -241,71 +161,63 @@ func TestSecondServiceOnTheFolderIsRefused(t *testing.T) {
 }
 
 func TestDatabaseFileBelongsToOneService(t *testing.T) {
-	a, b := config(t), config(t)
+	a, b := servicetest.Config(t), servicetest.Config(t)
 	a.Database = sqldbtest.SQLite(t)
 	b.Database = a.Database
-	start(t, a)
-	if err := serveOnce(t, b); err == nil || !strings.Contains(err.Error(), "held by process") {
+	servicetest.Start(t, a)
+	if err := servicetest.Try(t, b); err == nil || !strings.Contains(err.Error(), "held by process") {
 		t.Errorf("serve: %v", err)
 	}
 }
 
 func TestTakenAddressIsRefusedByName(t *testing.T) {
-	s := start(t, config(t))
-	c := config(t)
+	s := servicetest.Start(t, servicetest.Config(t))
+	c := servicetest.Config(t)
 	c.OpsListen = strings.TrimPrefix(s.Address, "http://")
-	if err := serveOnce(t, c); err == nil || !strings.Contains(err.Error(), "ops_listen: ") {
+	if err := servicetest.Try(t, c); err == nil || !strings.Contains(err.Error(), "ops_listen: ") {
 		t.Errorf("serve: %v", err)
 	}
 }
 
-// serveOnce expects a service that does not start.
-func serveOnce(t *testing.T, c service.Config) error {
+func migrateOnce(t *testing.T, c config.Config) error {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	return service.Serve(ctx, c, slog.New(slog.DiscardHandler), service.Caller{Announce: func(service.Serving) { stop() }})
-}
-
-func migrateOnce(t *testing.T, c service.Config) error {
-	t.Helper()
-	_, err := service.Migrate(t.Context(), c, slog.New(slog.DiscardHandler))
+	_, err := operate.Migrate(t.Context(), c.WithDefaults().DatabaseConfig(), slog.New(slog.DiscardHandler))
 	return err
-}
-
-func TestMigrateSaysWhatItDid(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		c := config(t)
-		c.Database = address
-		for i, wantFrom := range []bool{true, false} {
-			done, err := service.Migrate(t.Context(), c, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(done) == 0 || done[0].Room != "runtime" || done[0].To == 0 || (done[0].From == 0) != wantFrom {
-				t.Errorf("time %d: %+v", i+1, done)
-			}
-		}
-	})
 }
 
 func TestNewerDatabaseIsRefused(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		c := config(t)
+		c := servicetest.Config(t)
 		c.Database = address
 		if err := migrateOnce(t, c); err != nil {
 			t.Fatal(err)
 		}
 		makeNewer(t, address)
-		for name, err := range map[string]error{"serve": serveOnce(t, c), "migrate": migrateOnce(t, c)} {
+		for name, err := range map[string]error{"serve": servicetest.Try(t, c), "migrate": migrateOnce(t, c)} {
 			if _, ok := errors.AsType[*sqldb.NewerError](err); !ok {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if f := find(t, c, "migrations"); f.Verdict != service.Fail || !strings.Contains(f.Text, "newer svc") {
+		if f := find(t, c, "migrations"); f.Verdict != doctor.Fail || !strings.Contains(f.Text, "newer svc") {
 			t.Errorf("doctor: %+v", f)
 		}
 	})
 }
+
+// find is what doctor says of one thing.
+func find(t *testing.T, c config.Config, name string) doctor.Finding {
+	t.Helper()
+	for _, f := range doctor.Examine(t.Context(), c, quietly) {
+		if f.Name == name {
+			return f
+		}
+	}
+	t.Fatalf("doctor does not say anything of %q", name)
+	return doctor.Finding{}
+}
+
+// quietly is an exam that tells the log nothing.
+var quietly = doctor.Exam{Log: slog.New(slog.DiscardHandler)}
 
 func makeNewer(t *testing.T, address string) {
 	t.Helper()
@@ -324,13 +236,13 @@ func makeNewer(t *testing.T, address string) {
 }
 
 func TestPasswordIsNeverShown(t *testing.T) {
-	c := config(t)
+	c := servicetest.Config(t)
 	c.Database = "postgres://svc:hunter2@127.0.0.1:1/svc?password=hunter2&connect_timeout=1"
-	findings, err := json.Marshal(service.Doctor(t.Context(), c, quietly))
+	findings, err := json.Marshal(doctor.Examine(t.Context(), c, quietly))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := serveOnce(t, c); err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(string(findings), "hunter2") {
+	if err := servicetest.Try(t, c); err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(string(findings), "hunter2") {
 		t.Errorf("serve: %v\ndoctor: %s", err, findings)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // listenSocket makes the socket of a setting, for its owner alone: of the admin socket, who can open it is the operator. One that a process has left
 // behind is replaced, and one that answers is not.
 func listenSocket(ctx context.Context, key, path string) (net.Listener, error) {
-	if conn, err := dialSocket(ctx, path); err == nil {
+	if conn, err := new(net.Dialer).DialContext(ctx, "unix", path); err == nil {
 		conn.Close()
 		return nil, fmt.Errorf("another process answers on %s: stop it, or set %s to another path", path, key)
 	}
@@ -51,13 +51,4 @@ func removeSocket(path string) error {
 		return fmt.Errorf("%s is there and is no socket", path)
 	}
 	return os.Remove(path)
-}
-
-func dialSocket(ctx context.Context, path string) (net.Conn, error) {
-	return new(net.Dialer).DialContext(ctx, "unix", path)
-}
-
-// isAbsent reports whether the error of dialSocket says that nobody listens.
-func isAbsent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }

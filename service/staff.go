@@ -2,43 +2,16 @@ package service
 
 import (
 	"context"
-	"time"
 
-	"svc.dev/svc/fault"
-	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
+	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/gateway"
 )
 
-// rotationMoment is how long staff wait to hear that a rotation is done. A longer one goes on without them.
-const rotationMoment = 2 * time.Second
-
-// rotateAside begins, for staff, what an operator's command does, and says how far it came in a moment.
-func (h *house) rotateAside(ctx context.Context) (gateway.Rotation, error) {
-	if !h.keys.TryLock() {
-		return gateway.Rotation{}, fault.New("already_running", "The keys are being changed already.", "Look again shortly.")
-	}
-	type end struct {
-		Rotation
-		err error
-	}
-	ended := make(chan end, 1)
-	go func() {
-		defer h.keys.Unlock()
-		// Who asked may go: what is begun is ended.
-		r, err := h.rotate(context.WithoutCancel(ctx), Rotate{}, func(Rotation) {})
-		if err != nil {
-			h.log.Error("rotate keys", "error", err)
-		}
-		ended <- end{r, err}
-	}()
-	select {
-	case e := <-ended:
-		return gateway.Rotation{Done: true, Active: e.Active, Rows: e.Rows, Todo: e.Todo}, e.err
-	case <-time.After(rotationMoment):
-	}
-	rows, err := h.secrets.Rows(ctx)
-	return gateway.Rotation{Active: h.secrets.ActiveKid(), Rows: rows}, err
+// rotate begins for staff what an operator's command does.
+func (h *house) rotate(ctx context.Context) (gateway.Rotation, error) {
+	r, done, err := h.machine().RotateAside(ctx)
+	return gateway.Rotation{Done: done, Active: r.Active, Rows: r.Rows, Todo: r.Todo}, err
 }
 
 // health is what the operations listener knows, for staff.
@@ -64,12 +37,11 @@ func (s *server) health(ctx context.Context) gateway.Health {
 // why.
 func (n *node) sizes(ctx context.Context) gateway.HealthDatabase {
 	d := gateway.HealthDatabase{Kind: "sqlite", Tables: []gateway.HealthRoom{}}
-	query := "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
-	if n.db.Dialect() == sqldb.Postgres {
-		d.Kind, query = "postgres", "SELECT pg_database_size(current_database())"
+	if n.db.Shared() {
+		d.Kind = "postgres"
 	}
-	_ = n.db.Read(ctx, func(tx *sqldb.Tx) error { return tx.QueryRow(query).Scan(&d.Bytes) })
-	all, _ := versions(ctx, n.db)
+	d.Bytes, _ = n.db.Bytes(ctx)
+	all, _ := database.Versions(ctx, n.db)
 	for _, v := range all {
 		d.Tables = append(d.Tables, gateway.HealthRoom{Room: v.Room, Database: v.Database, Binary: v.Binary})
 	}

@@ -15,6 +15,8 @@ import (
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/project"
@@ -26,16 +28,16 @@ import (
 // furnished is a house with projects on a database.
 func furnished(t *testing.T, address string) *house {
 	t.Helper()
-	c := Config{DataDir: t.TempDir(), Database: address}.withDefaults()
+	c := config.Config{DataDir: t.TempDir(), Database: address}.WithDefaults()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	db, err := sqldb.Open(t.Context(), address, sqldb.Options{Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	h := &house{config: c, surfaces: c.surfaces("8080"), db: db}
-	h.log, h.scrubber = scrubbed(log)
-	if err := db.Migrate(t.Context(), rooms...); err != nil {
+	h := &house{config: c, surfaces: c.Surfaces(), db: db}
+	h.log, h.redactor = redacted(log)
+	if err := db.Migrate(t.Context(), database.Rooms...); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.furnish(t.Context()); err != nil {

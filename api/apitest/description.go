@@ -10,8 +10,6 @@ import (
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
-
-	"svc.dev/svc/api"
 )
 
 // Description is the document, ready to be compared with.
@@ -39,12 +37,8 @@ type Operation struct {
 	op   *openapi3.Operation
 }
 
-// Read reads the document as it is served.
-func Read() (*Description, error) {
-	text, err := api.JSON()
-	if err != nil {
-		return nil, err
-	}
+// Read reads a document as it is served.
+func Read(text []byte) (*Description, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, fmt.Errorf("read description: %w", err)

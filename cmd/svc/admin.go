@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/operate"
 )
 
 func newAdmin() *cobra.Command {
@@ -30,8 +30,8 @@ terminal, twice and unseen, or read from standard input; it is never an argument
 		if err != nil {
 			return err
 		}
-		return operate(cmd, func(o service.Operator) error {
-			p, err := o.CreateAdmin(cmd.Context(), service.NewAdmin{Email: *email, Username: *username, Password: password})
+		return asOperator(cmd, func(o operate.Operator) error {
+			p, err := o.CreateAdmin(cmd.Context(), operate.NewAdmin{Email: *email, Username: *username, Password: password})
 			if err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ Name the account by its username, its id, or an e-mail address that it has prove
 		`  svc admin grant --username ada
   svc admin grant --email ada@example.com --role support
   svc admin grant --account-id acc_01J9Z3NDEKTSV4RRFFQ69G5FAV --role none`)
-	var g service.Grant
+	var g operate.Grant
 	cmd.Flags().StringVar(&g.AccountID, "account-id", "", "id of the account")
 	cmd.Flags().StringVar(&g.Username, "username", "", "username of the account")
 	cmd.Flags().StringVar(&g.Email, "email", "", "e-mail address that the account has proven")
@@ -57,7 +57,7 @@ Name the account by its username, its id, or an e-mail address that it has prove
 		if err := checkGrant(g); err != nil {
 			return usageError{err}
 		}
-		return operate(cmd, func(o service.Operator) error {
+		return asOperator(cmd, func(o operate.Operator) error {
 			p, err := o.Grant(cmd.Context(), g)
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ Name the account by its username, its id, or an e-mail address that it has prove
 	return cmd
 }
 
-func checkGrant(g service.Grant) error {
+func checkGrant(g operate.Grant) error {
 	named := 0
 	for _, name := range []string{g.AccountID, g.Username, g.Email} {
 		if name != "" {
@@ -86,7 +86,7 @@ func checkGrant(g service.Grant) error {
 	return nil
 }
 
-func printPerson(cmd *cobra.Command, asJSON bool, p service.Person, line string) error {
+func printPerson(cmd *cobra.Command, asJSON bool, p operate.Person, line string) error {
 	if asJSON {
 		return printJSON(cmd.OutOrStdout(), map[string]any{"account": p})
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/operate"
 )
 
 func newAudit() *cobra.Command {
@@ -21,7 +21,7 @@ checkpoints alone. It exits with 1 if anything is found.`,
   svc audit verify --data /var/lib/svc --json`)
 	asJSON := addJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return operate(cmd, func(o service.Operator) error {
+		return asOperator(cmd, func(o operate.Operator) error {
 			r, err := o.VerifyAudit(cmd.Context())
 			if err != nil {
 				return err

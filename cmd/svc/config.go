@@ -15,7 +15,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 const (
@@ -28,14 +28,14 @@ const (
 func addSettings(cmd *cobra.Command, named ...string) {
 	flags := cmd.Flags()
 	flags.String(configFlag, "", "configuration file (default <data>/"+configFile+" if there)")
-	for _, s := range new(service.Config).Settings() {
+	for _, s := range new(config.Config).Settings() {
 		if s.Flag != "" && (len(named) == 0 || slices.Contains(named, s.Flag)) {
 			flags.String(s.Flag, "", fmt.Sprintf("%s (default %s)", s.About, shownDefault(s)))
 		}
 	}
 }
 
-func shownDefault(s service.Setting) string {
+func shownDefault(s config.Setting) string {
 	if s.Default == "" {
 		return s.Else
 	}
@@ -48,7 +48,7 @@ func settingsTable() string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "  KEY\tENVIRONMENT\tFLAG\tDEFAULT")
 	fmt.Fprintf(w, "  –\t%s\t--%s\t<data>/%s if there\n", configEnv, configFlag, configFile)
-	for _, s := range new(service.Config).Settings() {
+	for _, s := range new(config.Config).Settings() {
 		flag := "–"
 		if s.Flag != "" {
 			flag = "--" + s.Flag
@@ -62,7 +62,7 @@ func settingsTable() string {
 // withMeanings writes below each row of the table what its setting means.
 func withMeanings(table string) string {
 	meanings := []string{"", "configuration file, TOML"}
-	for _, s := range new(service.Config).Settings() {
+	for _, s := range new(config.Config).Settings() {
 		meanings = append(meanings, s.About)
 	}
 	var b strings.Builder
@@ -78,7 +78,7 @@ func withMeanings(table string) string {
 // secretFiles are the variables that name a file, a line each.
 func secretFiles() string {
 	var b strings.Builder
-	for _, s := range new(service.Config).Settings() {
+	for _, s := range new(config.Config).Settings() {
 		if name := s.FileEnv(); name != "" {
 			b.WriteString("  " + name + "\n")
 		}
@@ -88,8 +88,8 @@ func secretFiles() string {
 
 // readConfig reads the configuration: a flag goes before the environment, that before the file, and that before the
 // default.
-func readConfig(cmd *cobra.Command, env func(string) string) (service.Config, error) {
-	var c service.Config
+func readConfig(cmd *cobra.Command, env func(string) string) (config.Config, error) {
+	var c config.Config
 	if err := readFlags(&c, cmd); err != nil {
 		return c, usageError{err}
 	}
@@ -102,7 +102,7 @@ func readConfig(cmd *cobra.Command, env func(string) string) (service.Config, er
 	return c, nil
 }
 
-func readFlags(c *service.Config, cmd *cobra.Command) error {
+func readFlags(c *config.Config, cmd *cobra.Command) error {
 	for _, s := range c.Settings() {
 		if s.Flag == "" || !cmd.Flags().Changed(s.Flag) {
 			continue
@@ -119,7 +119,7 @@ func readFlags(c *service.Config, cmd *cobra.Command) error {
 }
 
 // readEnv takes an empty variable for one that is not set.
-func readEnv(c *service.Config, env func(string) string) error {
+func readEnv(c *config.Config, env func(string) string) error {
 	for _, s := range c.Settings() {
 		name, text, err := variable(s, env)
 		if err != nil {
@@ -136,7 +136,7 @@ func readEnv(c *service.Config, env func(string) string) error {
 }
 
 // variable is what the environment says of a setting, itself or through the file that it names.
-func variable(s service.Setting, env func(string) string) (name, text string, err error) {
+func variable(s config.Setting, env func(string) string) (name, text string, err error) {
 	file := s.FileEnv()
 	if file == "" || env(file) == "" {
 		return s.Env, env(s.Env), nil
@@ -156,7 +156,7 @@ func variable(s service.Setting, env func(string) string) (name, text string, er
 }
 
 // readFile reads svc.toml. Every key of it must be known, also where a flag or the environment goes before it.
-func readFile(c *service.Config, cmd *cobra.Command, env func(string) string) error {
+func readFile(c *config.Config, cmd *cobra.Command, env func(string) string) error {
 	path, named := configPath(c, cmd, env)
 	var tree map[string]any
 	_, err := toml.DecodeFile(path, &tree)
@@ -191,7 +191,7 @@ func readFile(c *service.Config, cmd *cobra.Command, env func(string) string) er
 }
 
 func keys() (all []string) {
-	for _, s := range new(service.Config).Settings() {
+	for _, s := range new(config.Config).Settings() {
 		all = append(all, s.Key)
 	}
 	return all
@@ -206,7 +206,7 @@ func discreet(err error) error {
 }
 
 // configPath is where the file lies, and whether somebody said so.
-func configPath(c *service.Config, cmd *cobra.Command, env func(string) string) (path string, named bool) {
+func configPath(c *config.Config, cmd *cobra.Command, env func(string) string) (path string, named bool) {
 	if path, err := cmd.Flags().GetString(configFlag); err == nil && path != "" {
 		return path, true
 	}
@@ -241,4 +241,4 @@ func flat(v any) string {
 }
 
 // configOf reads the configuration of the command that runs.
-func configOf(cmd *cobra.Command) (service.Config, error) { return readConfig(cmd, os.Getenv) }
+func configOf(cmd *cobra.Command) (config.Config, error) { return readConfig(cmd, os.Getenv) }

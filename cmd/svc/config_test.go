@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 // read reads a configuration as svc serve would.
-func read(t *testing.T, args []string, env map[string]string) (service.Config, error) {
+func read(t *testing.T, args []string, env map[string]string) (config.Config, error) {
 	t.Helper()
 	cmd := &cobra.Command{}
 	addSettings(cmd)
@@ -39,7 +39,7 @@ func TestFlagGoesBeforeEnvironmentBeforeFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := service.Config{Listen: "flag", OpsListen: "environment", Workers: 3, Synchronous: "NORMAL"}
+	want := config.Config{Listen: "flag", OpsListen: "environment", Workers: 3, Synchronous: "NORMAL"}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("%+v", c)
 	}
@@ -67,23 +67,23 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 		"runtime.admin_token": strings.Repeat("a", 32), "runtime.admin_token_previous": strings.Repeat("a", 32),
 		"runtime.assertion_key": strings.Repeat("A", 43), "runtime.assertion_public": strings.Repeat("A", 43) + "," + strings.Repeat("A", 43),
 	}
-	for i, s := range new(service.Config).Settings() {
+	for i, s := range new(config.Config).Settings() {
 		value, ok := text[s.Key]
 		if !ok {
 			t.Fatalf("the test has no value for %s", s.Key)
 		}
 		file := writeFile(t, filepath.Join(t.TempDir(), "svc.toml"), s.Key+" = '"+value+"'\n")
-		sources := map[string]func() (service.Config, error){
-			"environment": func() (service.Config, error) { return read(t, nil, map[string]string{s.Env: value}) },
-			"file":        func() (service.Config, error) { return read(t, []string{"--config", file}, nil) },
-			"SVC_CONFIG":  func() (service.Config, error) { return read(t, nil, map[string]string{"SVC_CONFIG": file}) },
+		sources := map[string]func() (config.Config, error){
+			"environment": func() (config.Config, error) { return read(t, nil, map[string]string{s.Env: value}) },
+			"file":        func() (config.Config, error) { return read(t, []string{"--config", file}, nil) },
+			"SVC_CONFIG":  func() (config.Config, error) { return read(t, nil, map[string]string{"SVC_CONFIG": file}) },
 		}
 		if s.FileEnv() != "" {
 			held := writeFile(t, filepath.Join(t.TempDir(), "value"), value+"\n")
-			sources["file of the environment"] = func() (service.Config, error) { return read(t, nil, map[string]string{s.FileEnv(): held}) }
+			sources["file of the environment"] = func() (config.Config, error) { return read(t, nil, map[string]string{s.FileEnv(): held}) }
 		}
 		if s.Flag != "" {
-			sources["flag"] = func() (service.Config, error) { return read(t, []string{"--" + s.Flag, value}, nil) }
+			sources["flag"] = func() (config.Config, error) { return read(t, []string{"--" + s.Flag, value}, nil) }
 		}
 		for source, read := range sources {
 			c, err := read()

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/doctor"
 )
 
 func newDoctor() *cobra.Command {
@@ -29,22 +30,22 @@ folder of that half; a configuration that has a key of one of them says it witho
 	}
 	addSettings(cmd)
 	asJSON := addJSON(cmd)
-	var exam service.Exam
+	var exam doctor.Exam
 	cmd.Flags().BoolVar(&exam.Gateway, "gateway", false, "look at the public half of the service")
 	cmd.Flags().BoolVar(&exam.Runtime, "runtime", false, "look at the private half of the service")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, mistake := configOf(cmd)
-		var findings []service.Finding
+		var findings []doctor.Finding
 		if mistake != nil {
-			findings = service.DoctorOfMistake(c, mistake)
+			findings = doctor.ExamineMistake(c, mistake)
 		} else {
-			exam.Log = service.NewLog(cmd.ErrOrStderr(), c)
-			findings = append(doubtVariables(os.Environ()), service.Doctor(cmd.Context(), c, exam)...)
+			exam.Log = config.NewLog(cmd.ErrOrStderr(), c)
+			findings = append(doubtVariables(os.Environ()), doctor.Examine(cmd.Context(), c, exam)...)
 		}
 		if err := printFindings(cmd.OutOrStdout(), findings, *asJSON); err != nil || mistake != nil {
 			return errors.Join(mistake, err)
 		}
-		if !service.Healthy(findings) {
+		if !doctor.Healthy(findings) {
 			return errors.New("something must be mended")
 		}
 		return nil
@@ -52,7 +53,7 @@ folder of that half; a configuration that has a key of one of them says it witho
 	return cmd
 }
 
-func printFindings(w io.Writer, findings []service.Finding, asJSON bool) error {
+func printFindings(w io.Writer, findings []doctor.Finding, asJSON bool) error {
 	if asJSON {
 		return printJSON(w, map[string]any{"checks": findings})
 	}
@@ -63,9 +64,9 @@ func printFindings(w io.Writer, findings []service.Finding, asJSON bool) error {
 }
 
 // doubtVariables warns of variables that look like settings and are none.
-func doubtVariables(environ []string) (findings []service.Finding) {
+func doubtVariables(environ []string) (findings []doctor.Finding) {
 	for _, text := range unknownVariables(environ) {
-		findings = append(findings, service.Finding{Name: "environment", Verdict: service.Warn, Text: text, Mend: "svc serve --help shows every variable"})
+		findings = append(findings, doctor.Finding{Name: "environment", Verdict: doctor.Warn, Text: text, Mend: "svc serve --help shows every variable"})
 	}
 	return findings
 }

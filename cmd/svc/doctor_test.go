@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/doctor"
 )
 
 func TestDoctorExitsWithOneIfSomethingMustBeMended(t *testing.T) {
@@ -33,14 +33,14 @@ func TestDoctorExitsWithOneIfSomethingMustBeMended(t *testing.T) {
 		if test.want == "" {
 			continue
 		}
-		var answer struct{ Checks []service.Finding }
+		var answer struct{ Checks []doctor.Finding }
 		if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
 			t.Fatalf("%s: %v: %s", name, err, out.String())
 		}
 		found := false
 		for _, f := range answer.Checks {
 			found = found || f.Verdict+" "+f.Name == test.want
-			if f.Verdict == service.Fail && f.Mend == "" {
+			if f.Verdict == doctor.Fail && f.Mend == "" {
 				t.Errorf("%s: %+v does not say how to mend it", name, f)
 			}
 		}

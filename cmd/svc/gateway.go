@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 func newGateway() *cobra.Command {
@@ -20,9 +20,7 @@ was, at this gateway or another.`,
 		Example: `  svc gateway --database postgres://svc@db.internal/svc --runtime-url http://10.0.0.2:8081
   svc gateway --config /etc/svc/svc.toml --data /var/lib/svc/gateway`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd, service.Config.CheckGateway, service.ServeGateway)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, config.GatewayAlone) },
 	}
 	addSettings(cmd, "data", "database", "listen", "ops-listen", "admin-socket", "runtime-url", "log-level", "log-format")
 	return cmd

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 func newKeys() *cobra.Command {
@@ -25,7 +25,7 @@ then drop the old public key.`,
 	}
 	asJSON := addJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		pair, err := service.NewAssertionPair()
+		pair, err := config.NewAssertionPair()
 		if err != nil {
 			return err
 		}

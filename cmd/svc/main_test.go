@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"svc": main, "svc-alone": beAlone}) }
@@ -61,7 +62,7 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command(path, append([]string{"serve", "--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}, args...)...)
 	cmd.Dir, cmd.Stderr = ts.MkAbs("."), log
 	cmd.Env = append(os.Environ(), configEnv+"="+ts.Getenv(configEnv))
-	for _, s := range new(service.Config).Settings() {
+	for _, s := range new(config.Config).Settings() {
 		cmd.Env = append(cmd.Env, s.Env+"="+ts.Getenv(s.Env))
 		if name := s.FileEnv(); name != "" {
 			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))

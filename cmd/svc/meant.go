@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 // meant is the end of a refusal of a name: the known one that it resembles, if there is one.
@@ -65,7 +65,7 @@ var ofTests = []string{"SVC_TEST_", "SVC_SOAK", "SVC_KILLS", "SVC_SHOTS"}
 // gives them variables that nobody asked for, such as SVC_SERVICE_HOST.
 func unknownVariables(environ []string) (told []string) {
 	known := []string{configEnv}
-	for _, s := range new(service.Config).Settings() {
+	for _, s := range new(config.Config).Settings() {
 		known = append(known, s.Env)
 		if name := s.FileEnv(); name != "" {
 			known = append(known, name)

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/operate"
 )
 
 func newMigrate() *cobra.Command {
@@ -26,7 +27,7 @@ database that a newer svc has written is refused and left as it is. svc serve do
 		if err != nil {
 			return err
 		}
-		done, err := service.Migrate(cmd.Context(), c, service.NewLog(cmd.ErrOrStderr(), c))
+		done, err := operate.Migrate(cmd.Context(), c.WithDefaults().DatabaseConfig(), config.NewLog(cmd.ErrOrStderr(), c))
 		if err != nil {
 			return err
 		}
@@ -39,7 +40,7 @@ database that a newer svc has written is refused and left as it is. svc serve do
 	return cmd
 }
 
-func printMigrated(w io.Writer, done []service.Migrated) {
+func printMigrated(w io.Writer, done []operate.Migrated) {
 	for _, m := range done {
 		if m.From == m.To {
 			fmt.Fprintf(w, "%s: at version %d, nothing to do\n", m.Room, m.To)

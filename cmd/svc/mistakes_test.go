@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 // mistake is one that operators make when they start svc.
@@ -286,7 +286,7 @@ func TestTheHelpFitsATerminal(t *testing.T) {
 
 func TestEverySettingIsExplainedInTheHelp(t *testing.T) {
 	out, _ := mistaken(t, t.TempDir(), nil, []string{"serve", "--help"})
-	for _, s := range new(service.Config).Settings() {
+	for _, s := range new(config.Config).Settings() {
 		if s.About == "" || !strings.Contains(out, "\n      "+s.About+"\n") {
 			t.Errorf("%s is not explained", s.Key)
 		}

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/operate"
 )
 
 // newGroup is a command that only has others below it.
@@ -29,13 +31,13 @@ While svc serve runs on the data folder, the command reaches it by its admin soc
 	return cmd
 }
 
-// operate gives the operator of the configuration to do.
-func operate(cmd *cobra.Command, do func(service.Operator) error) (err error) {
+// asOperator gives the operator of the configuration to do.
+func asOperator(cmd *cobra.Command, do func(operate.Operator) error) (err error) {
 	c, err := configOf(cmd)
 	if err != nil {
 		return err
 	}
-	o, err := service.Operate(cmd.Context(), c, service.NewLog(cmd.ErrOrStderr(), c))
+	o, err := service.Operate(cmd.Context(), c, config.NewLog(cmd.ErrOrStderr(), c))
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func blocksOf(t *testing.T, page string) map[string][]string {
 	return all
 }
 
-// clone is a folder that looks like the repository's to who pastes commands.
+// clone is a folder that looks like the repository's to one who pastes commands.
 type clone struct {
 	folder  string
 	private bool // each block has a network of its own

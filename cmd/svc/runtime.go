@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 func newRuntime() *cobra.Command {
@@ -21,9 +21,7 @@ svc keys assertion changes the same way: the runtime knows two public keys for a
 		Example: `  svc runtime --database postgres://svc@db.internal/svc --runtime-listen 10.0.0.2:8081
   svc runtime --config /etc/svc/svc.toml --data /var/lib/svc/runtime --runtime-listen unix:/run/svc/runtime.sock`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd, service.Config.CheckRuntime, service.ServeRuntime)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, config.RuntimeAlone) },
 	}
 	addSettings(cmd, "data", "database", "ops-listen", "runtime-listen", "workers", "log-level", "log-format")
 	return cmd

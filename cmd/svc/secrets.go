@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/operate"
 )
 
 func newSecrets() *cobra.Command {
@@ -23,13 +24,13 @@ On PostgreSQL other nodes may work on the same database, and must have a key bef
 after the first step and says what to do next; with --only-node it goes on at once.`,
 		`  svc secrets rotate
   svc secrets rotate --remove-old`)
-	var q service.Rotate
+	var q operate.Rotate
 	cmd.Flags().BoolVar(&q.RemoveOld, "remove-old", false, "remove keys that nothing needs any more; no new one is made where there are such")
 	cmd.Flags().BoolVar(&q.OnlyNode, "only-node", false, "no other node works on this database")
 	asJSON := addJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return operate(cmd, func(o service.Operator) error {
-			show := &progress{w: cmd.ErrOrStderr(), live: service.IsTerminal(cmd.ErrOrStderr())}
+		return asOperator(cmd, func(o operate.Operator) error {
+			show := &progress{w: cmd.ErrOrStderr(), live: config.IsTerminal(cmd.ErrOrStderr())}
 			r, err := o.RotateKeys(cmd.Context(), q, show.step)
 			show.end()
 			if err != nil {
@@ -52,7 +53,7 @@ type progress struct {
 	last string
 }
 
-func (p *progress) step(r service.Rotation) {
+func (p *progress) step(r operate.Rotation) {
 	line := fmt.Sprintf("key %s: %d secrets under it, %d left", r.Active, r.Rows[r.Active], r.Left())
 	switch {
 	case line == p.last:
@@ -70,7 +71,7 @@ func (p *progress) end() {
 	}
 }
 
-func printRotation(w io.Writer, r service.Rotation) {
+func printRotation(w io.Writer, r operate.Rotation) {
 	if r.Added != "" {
 		fmt.Fprintf(w, "added key %s\n", r.Added)
 	}

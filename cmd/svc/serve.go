@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 func newServe() *cobra.Command {
@@ -37,32 +38,32 @@ appended:
 		Example: `  svc serve
   svc serve --listen 0.0.0.0:8080 --database postgres://svc@db.internal/svc`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, service.Config.Check, service.Serve) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, config.Whole) },
 	}
 	addSettings(cmd)
 	return cmd
 }
 
 // serve runs the service, or a part of it.
-func serve(cmd *cobra.Command, check func(service.Config) error, run func(context.Context, service.Config, *slog.Logger, service.Caller) error) error {
+func serve(cmd *cobra.Command, p config.Part) error {
 	c, err := configOf(cmd)
 	if err != nil {
 		return err
 	}
-	if err := check(c); err != nil {
+	if err := p.Check(c); err != nil {
 		return usageError{err}
 	}
 	ctx, reload, release := untilHangup(cmd.Context(), cmd.OutOrStdout())
 	defer release()
-	log := service.NewLog(cmd.ErrOrStderr(), c)
+	log := config.NewLog(cmd.ErrOrStderr(), c)
 	for _, text := range unknownVariables(os.Environ()) {
 		log.Warn("environment: " + text)
 	}
-	err = run(ctx, c, log, service.Caller{
+	err = service.Serve(ctx, p, c, log, service.Caller{
 		Announce: func(s service.Serving) { announce(cmd.OutOrStdout(), log, s) }, Reload: reload,
-		Configure: func() (service.Config, error) { return configOf(cmd) },
+		Configure: func() (config.Config, error) { return configOf(cmd) },
 	})
-	if err != nil && !service.IsTerminal(cmd.ErrOrStderr()) {
+	if err != nil && !config.IsTerminal(cmd.ErrOrStderr()) {
 		log.Error(cmd.Name(), "error", err)
 		return errLogged
 	}
@@ -72,12 +73,12 @@ func serve(cmd *cobra.Command, check func(service.Config) error, run func(contex
 // untilHangup passes SIGHUP on, but for that of a terminal which was closed: that one ends the context.
 func untilHangup(ctx context.Context, w io.Writer) (context.Context, <-chan os.Signal, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	watched := service.IsTerminal(w)
+	watched := config.IsTerminal(w)
 	signals, reload := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
 	go func() {
 		for s := range signals {
-			if watched && !service.IsTerminal(w) {
+			if watched && !config.IsTerminal(w) {
 				cancel()
 				continue
 			}
@@ -98,7 +99,7 @@ func untilHangup(ctx context.Context, w io.Writer) (context.Context, <-chan os.S
 // is the one token that a log may hold.
 func announce(w io.Writer, log *slog.Logger, s service.Serving) {
 	build := service.ThisBuild()
-	if !service.IsTerminal(w) {
+	if !config.IsTerminal(w) {
 		said := []any{"address", s.Address, "operations", s.Operations, "mode", s.Mode, "platform", s.Platform, "agents", s.Agents,
 			"admin", s.Admin, "data", s.Data, "database", s.Database, "version", build.Version, "part", s.Part}
 		if s.SetupLink != "" {

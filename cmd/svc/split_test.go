@@ -16,6 +16,7 @@ import (
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 // halves is a service of two processes.
@@ -34,7 +35,7 @@ func newHalves(t *testing.T, private string) *halves {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var pair service.AssertionPair
+	var pair config.AssertionPair
 	if err := json.Unmarshal(out, &pair); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,7 @@ func TestAGatewayThatStopsLetsItsStreamsGo(t *testing.T) {
 }
 
 func TestHalvesAreRefusedWithoutWhatTheyShare(t *testing.T) {
-	pair, err := service.NewAssertionPair()
+	pair, err := config.NewAssertionPair()
 	if err != nil {
 		t.Fatal(err)
 	}

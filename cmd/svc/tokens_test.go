@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"svc.dev/svc/service"
+	"svc.dev/svc/service/config"
 )
 
 // shown is what gateway and runtime show each other, as an operator writes it for one of them.
@@ -87,7 +87,7 @@ func newRotatable(t *testing.T, s shown) *rotatable {
 
 func newShown(t *testing.T, letter string) shown {
 	t.Helper()
-	pair, err := service.NewAssertionPair()
+	pair, err := config.NewAssertionPair()
 	if err != nil {
 		t.Fatal(err)
 	}

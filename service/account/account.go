@@ -75,10 +75,8 @@ const accountColumns = `a.id, a.username, a.display_name, COALESCE(a.email, ''),
 	EXISTS (SELECT 1 FROM identities i WHERE i.account = a.id AND i.status = 'connected'),
 	EXISTS (SELECT 1 FROM identities i WHERE i.account = a.id AND i.status = 'connected' AND i.no_email = 1)`
 
-// scanner is a row or rows.
-type scanner interface{ Scan(...any) error }
-
-func scanAccount(row scanner, more ...any) (Account, error) {
+// sqldb.Row is a row or rows.
+func scanAccount(row sqldb.Row, more ...any) (Account, error) {
 	var p Account
 	var verified, inUse, created int64
 	var provider bool
@@ -95,14 +93,6 @@ func scanAccount(row scanner, more ...any) (Account, error) {
 	return p, err
 }
 
-// forUpdate keeps a row as it was read until the transaction ends. SQLite has one writer, and no word for it.
-func forUpdate(tx *sqldb.Tx) string {
-	if tx.Dialect() == sqldb.Postgres {
-		return " FOR UPDATE OF a"
-	}
-	return ""
-}
-
 // byEmail is the account that holds an address; found is false when there is none.
 func byEmail(tx *sqldb.Tx, email string) (Account, bool, error) {
 	return oneAccount(tx, "a.email = $1", email)
@@ -110,7 +100,7 @@ func byEmail(tx *sqldb.Tx, email string) (Account, bool, error) {
 
 // locked is the account, which nobody else changes until the transaction ends.
 func locked(tx *sqldb.Tx, id string) (Account, bool, error) {
-	return oneAccount(tx, "a.id = $1"+forUpdate(tx), id)
+	return oneAccount(tx, "a.id = $1"+tx.ForUpdateOf("a"), id)
 }
 
 func oneAccount(tx *sqldb.Tx, where string, args ...any) (Account, bool, error) {

@@ -126,7 +126,7 @@ func New(c Config) (*Accounts, error) {
 	}
 	return &Accounts{
 		Config: c, db: c.DB, hasher: newHasher(c.Scrypt, c.Memory, c.Log), github: client,
-		emails: c.Secrets.Derive("throttle e-mail"), box: c.Secrets.Box("account token"), courier: newCourier(c.Secrets.Box("provider delivery")),
+		emails: c.Secrets.Derive("throttle e-mail"), box: c.Secrets.Box("account token"), courier: newCourier(c),
 	}, nil
 }
 

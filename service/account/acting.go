@@ -6,8 +6,8 @@ import (
 	"svc.dev/svc/internal/sqldb"
 )
 
-// acting is the account of somebody signed in, locked, in the transaction of what they do. Who was put out since their request
-// began does nothing more: what ends a session has locked the account too, and is seen from here.
+// acting is the account of somebody signed in, locked, in the transaction of what they do. Somebody who was put out since their
+// request began does nothing more: what ends a session has locked the account too, and is seen from here.
 func acting(tx *sqldb.Tx, who Who) (Account, error) {
 	p, found, err := locked(tx, who.Account.ID)
 	if err != nil {

@@ -92,11 +92,7 @@ func lockSetting(tx *sqldb.Tx, provider string) (setting, error) {
 	if _, err := tx.Exec("INSERT INTO providers (provider) VALUES ($1) ON CONFLICT (provider) DO NOTHING", provider); err != nil {
 		return setting{}, fmt.Errorf("make provider: %w", err)
 	}
-	end := ""
-	if tx.Dialect() == sqldb.Postgres {
-		end = " FOR UPDATE"
-	}
-	return readSetting(tx, provider, end)
+	return readSetting(tx, provider, tx.ForUpdate())
 }
 
 // noteEmails remembers whether the app may read addresses.

@@ -34,13 +34,14 @@ const maxLooks = 8
 // approve binds an installation to the workspace that waits for it. That its person had asked for it is not enough: they
 // may be no member any more of whom it is on. It counts as an id that came with a redirect does, once the person's own token
 // shows it.
-func (a *Accounts) approve(ctx context.Context, d dispatch) error {
+func (a *Accounts) approve(ctx context.Context, c claimed) error {
+	d := c.Row
 	who, err := a.waiting(ctx, d)
 	if err != nil {
 		return err
 	}
 	i, err := a.verifyInstallation(ctx, who, d.provider, fmt.Sprint(d.installation))
-	if fault.Is(err, github.NotYours) && d.attempt >= maxLooks {
+	if fault.Is(err, github.NotYours) && c.Attempt >= maxLooks {
 		a.refused(ctx, "installation.refused")
 		return fmt.Errorf("%w: %w", ErrUndeliverable, err)
 	}

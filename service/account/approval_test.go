@@ -88,7 +88,7 @@ func TestAnApprovalBindsNothingThatIsNotItsPersons(t *testing.T) {
 				t.Errorf("%s: something is done about it", name)
 			}
 		}
-		// Who asked and is no member of the organization any more gets nothing, however often it is looked at.
+		// Somebody who asked and is no member of the organization any more gets nothing, however often it is looked at.
 		h.approves(t, hook, h.GitHub.ApprovedPayload(acmes, githubtest.Hubot))
 		var r runtime
 		courier(t, h.World, &r)

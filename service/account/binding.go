@@ -75,27 +75,23 @@ func (a *Accounts) storeInstallation(tx *sqldb.Tx, provider string, i github.Ins
 	return nil
 }
 
+func scanInstallation(row sqldb.Row) (i Installation, err error) {
+	var at int64
+	err = row.Scan(&i.Provider, &i.ID, &i.Account, &i.Selection, &i.Suspended, &i.BoundBy, &at)
+	i.BoundAt = time.UnixMilli(at)
+	return i, err
+}
+
 // Installations lists what a workspace works with, the oldest first.
 func (a *Accounts) Installations(ctx context.Context, workspaceID string) (all []Installation, err error) {
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
-		all = nil
-		rows, err := tx.Query(`SELECT b.provider, b.installation, COALESCE(i.account_login, ''), COALESCE(i.selection, ''), i.suspended_at IS NOT NULL,
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		all, err = sqldb.Collect(tx, scanInstallation, `SELECT b.provider, b.installation, COALESCE(i.account_login, ''), COALESCE(i.selection, ''), i.suspended_at IS NOT NULL,
 			b.account, b.created_at FROM installation_bindings b LEFT JOIN installations i ON i.provider = b.provider AND i.id = b.installation
 			WHERE b.workspace = $1 ORDER BY b.created_at, b.installation`, workspaceID)
-		if err != nil {
-			return fmt.Errorf("list installations: %w", err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var i Installation
-			var at int64
-			if err := rows.Scan(&i.Provider, &i.ID, &i.Account, &i.Selection, &i.Suspended, &i.BoundBy, &at); err != nil {
-				return fmt.Errorf("list installations: %w", err)
-			}
-			i.BoundAt = time.UnixMilli(at)
-			all = append(all, i)
-		}
-		return rows.Err()
+		return err
 	})
+	if err != nil {
+		return nil, fmt.Errorf("list installations: %w", err)
+	}
 	return all, err
 }

@@ -42,25 +42,17 @@ func (a *Accounts) Colleagues(tx *sqldb.Tx, ids []string) (map[string]workspace.
 }
 
 // Addresses are the verified e-mail addresses of some accounts. Accounts that are suspended or gone have none.
-func (a *Accounts) Addresses(tx *sqldb.Tx, ids []string) (addresses []string, err error) {
+func (a *Accounts) Addresses(tx *sqldb.Tx, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	marks, args := list(ids)
-	rows, err := tx.Query(`SELECT email FROM accounts WHERE email IS NOT NULL AND email_verified = 1 AND suspended_at IS NULL AND deleted_at IS NULL
+	addresses, err := sqldb.Collect(tx, sqldb.Column[string], `SELECT email FROM accounts WHERE email IS NOT NULL AND email_verified = 1 AND suspended_at IS NULL AND deleted_at IS NULL
 		AND id IN (`+marks+`) ORDER BY id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("find addresses: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var address string
-		if err := rows.Scan(&address); err != nil {
-			return nil, fmt.Errorf("find addresses: %w", err)
-		}
-		addresses = append(addresses, address)
-	}
-	return addresses, rows.Err()
+	return addresses, nil
 }
 
 // list is the parameters of a statement that asks for some ids.

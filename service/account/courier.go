@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/internal/outbox"
 	"svc.dev/svc/service/secret"
 )
 
@@ -29,6 +29,8 @@ const (
 	passTimeout = 30 * time.Second
 	// passPoll is how long a delivery may wait whose node has gone.
 	passPoll = 5 * time.Second
+	// passParallel is how many deliveries are tried at once.
+	passParallel = 4
 	// longestPass bounds the time between two attempts, which doubles.
 	firstPass, longestPass = time.Second, 10 * time.Minute
 	// longestAway bounds the time between two looks whether the runtime is back.
@@ -39,19 +41,20 @@ const (
 type courier struct {
 	deliveries           *secret.Box
 	mostOfOne, mostOfAll load
-	wake                 chan struct{}
+	queue                *outbox.Queue[dispatch]
+	absence              *absence
 }
 
-func newCourier(box *secret.Box) courier {
-	return courier{deliveries: box, mostOfOne: mostOfOne, mostOfAll: mostOfAll, wake: make(chan struct{}, 1)}
-}
-
-// wakeCourier tells that a delivery may have been queued. A lost one costs passPoll, never a delivery.
-func (a *Accounts) wakeCourier() {
-	select {
-	case a.wake <- struct{}{}:
-	default:
-	}
+func newCourier(c Config) courier {
+	away := new(absence)
+	queue := outbox.New(outbox.Config[dispatch]{
+		DB: c.DB, Table: dispatches, Parallel: passParallel, Free: away.free, Poll: passPoll, Timeout: passTimeout, Lease: passLease,
+		Now: c.Now, Log: c.Log, Name: "pass deliveries on",
+		Lost: func(d claimed, err error) {
+			c.Log.Error("what became of a delivery is not on record, it may be passed on again", "delivery", d.Row.delivery, "error", err)
+		},
+	})
+	return courier{deliveries: c.Secrets.Box("provider delivery"), mostOfOne: mostOfOne, mostOfAll: mostOfAll, queue: queue, absence: away}
 }
 
 // Passing is a delivery on its way to a workspace.
@@ -70,149 +73,81 @@ type Passing struct {
 // second, two, four, up to every ten minutes, for three days, and is then given up; while the runtime is away one delivery
 // alone is tried, now and then. It returns an error only when the database is gone.
 func (a *Accounts) PassOn(ctx context.Context, pass func(context.Context, Passing) error) error {
-	r := &round{Accounts: a, pass: pass, slots: make(chan struct{}, 4)}
-	var trying sync.WaitGroup
-	defer trying.Wait()
-	for ctx.Err() == nil {
-		due, pause, err := r.due(ctx)
-		switch {
-		case errors.Is(err, sqldb.ErrClosed) || errors.Is(err, sqldb.ErrFailed):
-			return fmt.Errorf("pass deliveries on: %w", err)
-		case err != nil && ctx.Err() == nil:
-			a.Log.Warn("pass deliveries on", "error", err)
+	err := a.queue.Run(ctx, func(ctx context.Context, d claimed) outbox.Verdict {
+		failed := a.try(ctx, d, pass)
+		if d.Row.kind == forChannel && !errors.Is(failed, errGone) {
+			a.absence.note(errors.Is(failed, ErrAway))
 		}
-		for _, d := range due {
-			r.slots <- struct{}{}
-			trying.Go(func() {
-				r.attempt(ctx, d)
-				<-r.slots
-				a.wakeCourier()
-			})
-		}
-		if len(due) == 0 {
-			r.rest(ctx, pause)
-		}
+		return a.judge(ctx, d, failed)
+	})
+	if err != nil {
+		return fmt.Errorf("pass deliveries on: %w", err)
 	}
 	return nil
 }
 
-// round is one PassOn.
-type round struct {
-	*Accounts
-	pass  func(context.Context, Passing) error
-	slots chan struct{} // of attempts under way
-
+// absence is how long the runtime has not been there, as this node knows it.
+type absence struct {
 	mu    sync.Mutex
-	away  int       // how often the runtime was not there, one after the other
+	away  int       // how often it was not there, one after the other
 	until time.Time // and when it is looked for again
 }
 
-func (r *round) rest(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-r.wake:
-	case <-timer.C:
+// free is how many more may be tried now, and how long to wait where that is none.
+func (a *absence) free(busy int) (more int, wait time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.away == 0 {
+		return passParallel - busy, passPoll
 	}
-}
-
-// due claims what is due, as much as may be tried now, and says how long to rest if that is none.
-func (r *round) due(ctx context.Context) ([]dispatch, time.Duration, error) {
-	free, wait := r.free()
-	if free == 0 {
-		return nil, wait, nil
-	}
-	at, some, err := r.earliest(ctx)
-	if err != nil || !some {
-		return nil, passPoll, err
-	}
-	if wait := at.Sub(r.Now()); wait > 0 {
-		return nil, min(wait, passPoll), nil
-	}
-	all, err := r.claim(ctx, free)
-	return all, passPoll, err
-}
-
-// free is how many may be tried now, and how long to wait where that is none.
-func (r *round) free() (int, time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	busy := len(r.slots)
-	if r.away == 0 {
-		return cap(r.slots) - busy, passPoll
-	}
-	if wait := time.Until(r.until); wait > 0 || busy > 0 {
+	if wait := time.Until(a.until); wait > 0 || busy > 0 {
 		return 0, max(wait, firstAway)
 	}
 	return 1, 0
 }
 
-// noteAway remembers whether the runtime was there.
-func (r *round) noteAway(away bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// note remembers whether the runtime was there.
+func (a *absence) note(away bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if !away {
-		r.away = 0
+		a.away = 0
 		return
 	}
-	r.away++
-	r.until = time.Now().Add(doubled(firstAway, longestAway, int64(r.away)))
+	a.away++
+	a.until = time.Now().Add(outbox.Pause(firstAway, longestAway, int64(a.away)))
 }
 
-// doubled is the pause after the nth attempt.
-func doubled(first, longest time.Duration, n int64) time.Duration {
-	if n > 30 {
-		return longest
+func (a *Accounts) try(ctx context.Context, d claimed, pass func(context.Context, Passing) error) error {
+	if d.Row.kind == forApproval {
+		return a.approve(ctx, d)
 	}
-	return min(first<<(n-1), longest)
-}
-
-// attempt tries once, and writes down how that ended.
-func (r *round) attempt(ctx context.Context, d dispatch) {
-	trying, cancel := context.WithTimeout(ctx, passTimeout)
-	defer cancel()
-	failed := r.try(trying, d)
-	if d.kind == forChannel && !errors.Is(failed, errGone) {
-		r.noteAway(errors.Is(failed, ErrAway))
-	}
-	marking, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if err := r.settle(marking, d, failed, ctx.Err() != nil); err != nil {
-		r.Log.Error("what became of a delivery is not on record, it may be passed on again", "delivery", d.delivery, "error", err)
-	}
-}
-
-func (r *round) try(ctx context.Context, d dispatch) error {
-	if d.kind == forApproval {
-		return r.approve(ctx, d)
-	}
-	room, err := r.deliveryRoom(ctx, d.bytes)
+	room, err := a.deliveryRoom(ctx, d.Row.bytes)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	defer room.Release()
-	p, err := r.unpack(ctx, d)
+	p, err := a.unpack(ctx, d.Row)
 	if err != nil {
 		return err
 	}
-	return r.pass(ctx, p)
+	return pass(ctx, p)
 }
 
-// settle writes down how an attempt ended.
-func (r *round) settle(ctx context.Context, d dispatch, failed error, stopped bool) error {
-	now := r.Now()
+// judge is what comes of an attempt.
+func (a *Accounts) judge(ctx context.Context, d claimed, failed error) outbox.Verdict {
+	now := a.Now()
 	switch {
 	case failed == nil || errors.Is(failed, errGone):
-		return r.finish(ctx, d)
-	case stopped:
-		return r.later(ctx, d, now) // cut short by us
-	case errors.Is(failed, ErrUndeliverable) || now.After(d.created.Add(passLife)):
-		return r.giveUp(ctx, d, failed)
+		return outbox.Done(d.Row.finish)
+	case d.Stopped():
+		return outbox.Again(now) // cut short by us
+	case errors.Is(failed, ErrUndeliverable) || now.After(d.Created.Add(passLife)):
+		return a.giveUp(ctx, d, failed)
 	case errors.Is(failed, ErrAway):
-		return r.later(ctx, d, now) // no fault of the delivery's
+		return outbox.Again(now) // no fault of the delivery's
 	}
-	next := now.Add(doubled(firstPass, longestPass, d.attempt))
-	r.Log.Warn("delivery not passed on yet", "delivery", d.delivery, "kind", d.kind, "scope", d.scope, "attempt", d.attempt, "next", next.UTC(), "error", failed)
-	return r.later(ctx, d, next)
+	next := now.Add(outbox.Pause(firstPass, longestPass, d.Attempt))
+	a.Log.Warn("delivery not passed on yet", "delivery", d.Row.delivery, "kind", d.Row.kind, "scope", d.Row.scope, "attempt", d.Attempt, "next", next.UTC(), "error", failed)
+	return outbox.Again(next)
 }

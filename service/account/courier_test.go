@@ -417,25 +417,3 @@ func TestWhatIsToldLiesInTheDatabaseSealed(t *testing.T) {
 		}
 	})
 }
-
-func TestNodesShareWhatIsToBePassedOn(t *testing.T) {
-	t.Parallel()
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		h, hook := newHook(t, address)
-		_, id := h.installed(t, "octocat")
-		var r runtime
-		courier(t, h.World, &r)
-		courier(t, h.beside(t, address), &r)
-		for n := range 60 {
-			h.comments(t, hook, id, number(n), "hello")
-		}
-		h.wantWaiting(t, 0, 0)
-		seen := map[string]int{}
-		for _, got := range r.got() {
-			seen[got]++
-		}
-		if len(seen) != 60 || len(r.got()) != 60 {
-			t.Errorf("%d deliveries were taken %d times", len(seen), len(r.got()))
-		}
-	})
-}

@@ -136,22 +136,10 @@ func (a *Accounts) Erase(ctx context.Context) (erased int, err error) {
 }
 
 func (a *Accounts) due(ctx context.Context) (ids []string, err error) {
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
-		ids = nil
-		rows, err := tx.Query("SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at <= $1 AND username <> id ORDER BY id LIMIT 100",
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		ids, err = sqldb.Collect(tx, sqldb.Column[string], "SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at <= $1 AND username <> id ORDER BY id LIMIT 100",
 			a.Now().Add(-a.Hold).UnixMilli())
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&id); err != nil {
-				return err
-			}
-			ids = append(ids, id)
-		}
-		return rows.Err()
+		return err
 	})
 	return ids, err
 }

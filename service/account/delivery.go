@@ -58,7 +58,7 @@ func (a *Accounts) Delivery(ctx context.Context, provider string, h http.Header,
 		return a.leave(tx, t)
 	})
 	if err == nil && !duplicate {
-		a.wakeCourier()
+		a.queue.Wake()
 	}
 	return duplicate, err
 }
@@ -166,20 +166,11 @@ func (a *Accounts) tellBound(ctx context.Context, tx *sqldb.Tx, provider string,
 
 // boundTo lists the scopes of the workspaces that work with an installation.
 func boundTo(tx *sqldb.Tx, provider string, installation int64) ([]string, error) {
-	rows, err := tx.Query("SELECT scope FROM installation_bindings WHERE provider = $1 AND installation = $2 ORDER BY scope", provider, installation)
+	all, err := sqldb.Collect(tx, sqldb.Column[string], "SELECT scope FROM installation_bindings WHERE provider = $1 AND installation = $2 ORDER BY scope", provider, installation)
 	if err != nil {
 		return nil, fmt.Errorf("list bindings: %w", err)
 	}
-	defer rows.Close()
-	var all []string
-	for rows.Next() {
-		var scope string
-		if err := rows.Scan(&scope); err != nil {
-			return nil, fmt.Errorf("list bindings: %w", err)
-		}
-		all = append(all, scope)
-	}
-	return all, rows.Err()
+	return all, nil
 }
 
 // revokedBy drops the tokens of a person who no longer allows the app to act for them.

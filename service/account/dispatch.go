@@ -36,8 +36,6 @@ type dispatch struct {
 	event        string
 	installation int64
 	bytes        int64 // of its body
-	attempt      int64 // the fence: the next claim raises it
-	created      time.Time
 }
 
 // leave writes down what is left to do about a delivery, in the transaction that stores it.
@@ -79,20 +77,16 @@ func (a *Accounts) listeners(tx *sqldb.Tx, t told) ([]dispatch, error) {
 }
 
 // bindings are workspaces, each with something of a kind to do.
-func bindings(tx *sqldb.Tx, kind, where string, args ...any) (all []dispatch, err error) {
-	rows, err := tx.Query("SELECT workspace, scope, account FROM installation_bindings WHERE "+where+" ORDER BY scope", args...)
+func bindings(tx *sqldb.Tx, kind, where string, args ...any) ([]dispatch, error) {
+	all, err := sqldb.Collect(tx, func(row sqldb.Row) (dispatch, error) {
+		d := dispatch{kind: kind}
+		err := row.Scan(&d.workspace, &d.scope, &d.account)
+		return d, err
+	}, "SELECT workspace, scope, account FROM installation_bindings WHERE "+where+" ORDER BY scope", args...)
 	if err != nil {
 		return nil, fmt.Errorf("list bindings: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		d := dispatch{kind: kind}
-		if err := rows.Scan(&d.workspace, &d.scope, &d.account); err != nil {
-			return nil, fmt.Errorf("list bindings: %w", err)
-		}
-		all = append(all, d)
-	}
-	return all, rows.Err()
+	return all, nil
 }
 
 // keepBody seals what was told, for it may hold what only few may read.

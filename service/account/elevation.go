@@ -57,12 +57,12 @@ func (a *Accounts) Elevate(ctx context.Context, who Who, password string) (up El
 	return up, err
 }
 
-// elevate writes the new values. Only a password is a new proof of who it is.
+// elevate writes the new values. Only a password proves anew whose session it is.
 func (a *Accounts) elevate(tx *sqldb.Tx, who Who, proven bool) (up Elevated, err error) {
 	if proven {
 		up.SignedIn, err = a.renew(tx, who, byPassword)
 	} else {
-		up.SignedIn, err = a.replaceToken(tx, who)
+		up.SignedIn, err = replaceToken(tx, who)
 	}
 	if err != nil {
 		return up, err
@@ -79,7 +79,7 @@ func (a *Accounts) elevate(tx *sqldb.Tx, who Who, proven bool) (up Elevated, err
 }
 
 // replaceToken gives a session a new value, and leaves the time of its last proof as it is.
-func (a *Accounts) replaceToken(tx *sqldb.Tx, who Who) (SignedIn, error) {
+func replaceToken(tx *sqldb.Tx, who Who) (SignedIn, error) {
 	value := sessionPrefix + random()
 	n, err := tx.Exec("UPDATE sessions SET token = $2 WHERE id = $1 AND revoked_at IS NULL", who.Session.ID, fingerprint(value))
 	if err != nil {
@@ -91,12 +91,10 @@ func (a *Accounts) replaceToken(tx *sqldb.Tx, who Who) (SignedIn, error) {
 	return SignedIn{Who: who, Token: value}, nil
 }
 
-// NeedElevation refuses unless the session, which must be alive, is one of staff and the value is that of its elevation.
-// To be asked is to be used: the idle time begins anew.
-func (a *Accounts) NeedElevation(ctx context.Context, who Who, value string) error {
-	seen, err := a.elevation(ctx, who, value)
-	if err != nil || a.Now().Sub(seen) < seenPause {
-		return err
+// ElevationUsed notes that an elevation is in use, at most once a minute.
+func (a *Accounts) ElevationUsed(ctx context.Context, who Who, value string, last time.Time) error {
+	if a.Now().Sub(last) < seenPause {
+		return nil
 	}
 	now := a.Now().UnixMilli()
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
@@ -105,36 +103,28 @@ func (a *Accounts) NeedElevation(ctx context.Context, who Who, value string) err
 	})
 }
 
-// StillElevated is NeedElevation of what is open already: it does not count as use.
-func (a *Accounts) StillElevated(ctx context.Context, who Who, value string) error {
-	_, err := a.elevation(ctx, who, value)
-	return err
-}
-
-// elevation is when an elevation was last used that counts.
-func (a *Accounts) elevation(ctx context.Context, who Who, value string) (seen time.Time, err error) {
+// ElevationOf is when the elevation of a session was last used, for staff alone, and as long as it counts. To ask is not to use it.
+func (a *Accounts) ElevationOf(tx *sqldb.Tx, who Who, value string) (last time.Time, err error) {
 	if !who.Account.IsStaff() {
-		return seen, staffOnly()
+		return last, staffOnly()
 	}
 	if len(value) != len(elevationPrefix)+43 || value[:len(elevationPrefix)] != elevationPrefix {
-		return seen, reauthRequired(who.Account.Methods)
+		return last, reauthRequired(who.Account.Methods)
 	}
-	var began, last int64
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
-		return tx.QueryRow("SELECT created_at, last_seen_at FROM elevations WHERE session = $1 AND token = $2 AND account = $3",
-			who.Session.ID, fingerprint(value), who.Account.ID).Scan(&began, &last)
-	})
+	var began, seen int64
+	err = tx.QueryRow("SELECT created_at, last_seen_at FROM elevations WHERE session = $1 AND token = $2 AND account = $3",
+		who.Session.ID, fingerprint(value), who.Account.ID).Scan(&began, &seen)
 	if errors.Is(err, sql.ErrNoRows) {
-		return seen, reauthRequired(who.Account.Methods)
+		return last, reauthRequired(who.Account.Methods)
 	}
 	if err != nil {
-		return seen, fmt.Errorf("find elevation: %w", err)
+		return last, fmt.Errorf("find elevation: %w", err)
 	}
-	now, seen := a.Now(), time.UnixMilli(last)
-	if !now.Before(seen.Add(a.AdminIdle)) || !now.Before(time.UnixMilli(began).Add(a.AdminAbsolute)) {
-		return seen, reauthRequired(who.Account.Methods)
+	now, last := a.Now(), time.UnixMilli(seen)
+	if !now.Before(last.Add(a.AdminIdle)) || !now.Before(time.UnixMilli(began).Add(a.AdminAbsolute)) {
+		return last, reauthRequired(who.Account.Methods)
 	}
-	return seen, nil
+	return last, nil
 }
 
 // Lower ends the elevation of a session. It does not matter whether there was one.

@@ -26,7 +26,7 @@ func (a *Accounts) FinishManifest(ctx context.Context, who Who, provider, code, 
 		return err
 	}
 	// Whether or not somebody still waits for it: the credentials are handed over once.
-	ctx = context.WithoutCancel(ctx)
+	ctx = sqldb.Regardless(ctx)
 	app, err := a.github.Convert(ctx, code)
 	if err != nil {
 		return a.failExchange(ctx, x, "", err)
@@ -130,7 +130,7 @@ func (a *Accounts) failExchange(ctx context.Context, x exchange, got string, cau
 	return cause
 }
 
-// keepApp stores the app with all its secrets, or nothing of it. Who is no administrator by now brings none: every sign-in
+// keepApp stores the app with all its secrets, or nothing of it. Somebody who is no administrator by now brings none: every sign-in
 // would be theirs to answer.
 func (a *Accounts) keepApp(ctx context.Context, who Who, x exchange, app github.App) error {
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {

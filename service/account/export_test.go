@@ -3,7 +3,42 @@ package account
 import (
 	"context"
 	"time"
+
+	"svc.dev/svc/internal/sqldb"
 )
+
+// Bearer is who brings a key, as the gateway asks.
+func (a *Accounts) Bearer(ctx context.Context, value string) (b Bearer, err error) {
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		b, err = a.BearerOf(tx, value)
+		return err
+	})
+	if err != nil {
+		return b, err
+	}
+	return b, a.KeyUsed(ctx, b.Key)
+}
+
+// NeedElevation refuses unless a session has the authority of the staff, and counts as use of it.
+func (a *Accounts) NeedElevation(ctx context.Context, who Who, value string) error {
+	var last time.Time
+	err := a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		last, err = a.ElevationOf(tx, who, value)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.ElevationUsed(ctx, who, value, last)
+}
+
+// StillElevated is NeedElevation that does not count as use.
+func (a *Accounts) StillElevated(ctx context.Context, who Who, value string) error {
+	return a.db.Read(ctx, func(tx *sqldb.Tx) error {
+		_, err := a.ElevationOf(tx, who, value)
+		return err
+	})
+}
 
 // OnDerive tells a test of every derivation and its cost.
 func (a *Accounts) OnDerive(fn func(Scrypt)) { a.hasher.derived = fn }
@@ -21,7 +56,7 @@ func Sealed(text string) string { return text + checksum(text) }
 func (a *Accounts) SetMostWaiting(one, all int64) { a.mostOfOne.count, a.mostOfAll.count = one, all }
 
 // WakeCourier lets deliveries that are due by the test's clock be passed on.
-func (a *Accounts) WakeCourier() { a.wakeCourier() }
+func (a *Accounts) WakeCourier() { a.queue.Wake() }
 
 // Turns is the queue of the hasher.
 type Turns struct{ turns }

@@ -22,7 +22,7 @@ const (
 	maxWait    = 5 * time.Second
 )
 
-// hasher derives passwords, few at once, for the sources of requests in turn, and for who is known beside them. Whatever is asked of it, an attempt costs one
+// hasher derives passwords, few at once, for the sources of requests in turn, and for browsers that are known beside them. Whatever is asked of it, an attempt costs one
 // derivation.
 type hasher struct {
 	cost    Scrypt

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
@@ -244,12 +245,12 @@ func (h *hub) person(t *testing.T, login, email string) (*browser, int64) {
 // actions are what the audit log tells of a scope, oldest first; "" is the service.
 func (h *hub) actions(t *testing.T, scope string) []string {
 	t.Helper()
-	page, err := h.Log.Page(t.Context(), audit.Query{Scope: scope, Limit: 200})
+	page, err := h.Log.Page(t.Context(), audit.Query{Scope: scope, Query: listing.Query{Limit: 200}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []string
-	for _, e := range page.Events {
+	for _, e := range page.Items {
 		all = append(all, e.Action)
 	}
 	slices.Reverse(all)

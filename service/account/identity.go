@@ -24,7 +24,7 @@ type Identity struct {
 	ID       string
 	Provider string
 	Issuer   string
-	Login    string // as it was when the person last came in; it says nothing of who they are
+	Login    string // as it was when the person last came in; no identity follows from it
 	Status   string // connected or revoked
 	LinkedAt time.Time
 }
@@ -77,22 +77,18 @@ func (a *Accounts) Identities(ctx context.Context, who Who) (all []Identity, err
 }
 
 func identitiesOf(tx *sqldb.Tx, account string) ([]Identity, error) {
-	rows, err := tx.Query("SELECT id, provider, issuer, login, status, linked_at FROM identities WHERE account = $1 ORDER BY linked_at, id", account)
+	all, err := sqldb.Collect(tx, scanIdentity, "SELECT id, provider, issuer, login, status, linked_at FROM identities WHERE account = $1 ORDER BY linked_at, id", account)
 	if err != nil {
 		return nil, fmt.Errorf("list identities: %w", err)
 	}
-	defer rows.Close()
-	var all []Identity
-	for rows.Next() {
-		var i Identity
-		var at int64
-		if err := rows.Scan(&i.ID, &i.Provider, &i.Issuer, &i.Login, &i.Status, &at); err != nil {
-			return nil, fmt.Errorf("list identities: %w", err)
-		}
-		i.LinkedAt = time.UnixMilli(at)
-		all = append(all, i)
-	}
-	return all, rows.Err()
+	return all, nil
+}
+
+func scanIdentity(row sqldb.Row) (i Identity, err error) {
+	var at int64
+	err = row.Scan(&i.ID, &i.Provider, &i.Issuer, &i.Login, &i.Status, &at)
+	i.LinkedAt = time.UnixMilli(at)
+	return i, err
 }
 
 func (a *Accounts) removeIdentity(tx *sqldb.Tx, account, id string) error {

@@ -151,18 +151,23 @@ func (v View) Reading(of audit.Target) audit.Event {
 
 // View is what a value opens beside the session that began it; found is false for every value that opens nothing.
 func (a *Accounts) View(ctx context.Context, who Who, value string) (v View, found bool, err error) {
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		v, found, err = a.ViewOf(tx, who, value)
+		return err
+	})
+	return v, found, err
+}
+
+// ViewOf is View in a transaction.
+func (a *Accounts) ViewOf(tx *sqldb.Tx, who Who, value string) (v View, found bool, err error) {
 	if !who.Account.IsStaff() || len(value) != len(viewPrefix)+43 || value[:len(viewPrefix)] != viewPrefix {
 		return v, false, nil
 	}
-	now := a.Now()
 	var opened, expires int64
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		row := tx.QueryRow(`SELECT `+accountColumns+`, i.id, i.opened_at, i.expires_at FROM impersonations i JOIN accounts a ON a.id = i.subject
-			WHERE i.view = $1 AND i.session = $2 AND i.staff = $3 AND i.ended_at IS NULL AND i.expires_at > $4`,
-			fingerprint(value), who.Session.ID, who.Account.ID, now.UnixMilli())
-		v.Subject, err = scanAccount(row, &v.ID, &opened, &expires)
-		return err
-	})
+	row := tx.QueryRow(`SELECT `+accountColumns+`, i.id, i.opened_at, i.expires_at FROM impersonations i JOIN accounts a ON a.id = i.subject
+		WHERE i.view = $1 AND i.session = $2 AND i.staff = $3 AND i.ended_at IS NULL AND i.expires_at > $4`,
+		fingerprint(value), who.Session.ID, who.Account.ID, a.Now().UnixMilli())
+	v.Subject, err = scanAccount(row, &v.ID, &opened, &expires)
 	if errors.Is(err, sql.ErrNoRows) {
 		return View{}, false, nil
 	}

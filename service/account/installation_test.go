@@ -217,7 +217,7 @@ func TestOnlyAdministratorsOfAWorkspaceInstall(t *testing.T) {
 		stale := *owner.who(t)
 		stale.Session.AuthTime = h.Clock.Now().Add(-11 * time.Minute)
 		is(t, start(stale, owner.in), account.ReauthRequired)
-		// Who loses the role on the way binds nothing.
+		// Somebody who loses the role on the way binds nothing.
 		q := guest.leave(t)
 		execute(t, h.World, "UPDATE members SET role = 'viewer' WHERE account = $1", guest.who(t).Account.ID)
 		is(t, errOf(guest.comeBack(t, q)), account.Forbidden)

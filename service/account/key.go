@@ -16,6 +16,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/throttle"
@@ -263,7 +264,7 @@ func (a *Accounts) tellKey(ctx context.Context, tx *sqldb.Tx, who Who, k Key, ac
 const keyColumns = `k.id, k.prefix, k.last4, k.name, k.scopes, k.workspace, k.scope, k.creator, k.created_at, k.expires_at, k.last_used_at, k.last_used_ip,
 	k.revoked_at, k.rotated_from, k.staff <> 0`
 
-func scanKey(row scanner, more ...any) (Key, error) {
+func scanKey(row sqldb.Row, more ...any) (Key, error) {
 	var k Key
 	var scopes string
 	var created int64
@@ -276,49 +277,39 @@ func scanKey(row scanner, more ...any) (Key, error) {
 	return k, json.Unmarshal([]byte(scopes), &k.Scopes)
 }
 
-// KeyQuery asks for a page of keys, newest first.
+func scanPlainKey(row sqldb.Row) (Key, error) { return scanKey(row) }
+
+// KeyQuery asks for some keys, newest first.
 type KeyQuery struct {
+	listing.Query
 	Workspace string
-	All       bool   // of all workspaces: then Workspace is not looked at
-	Q         string // part of the name
-	Before    string // id of the last one seen
-	Limit     int    // Defaults to 200.
+	All       bool // of all workspaces: then Workspace is not looked at
 }
 
-// Keys lists the keys of a workspace, or of all, that are not revoked, the newest first, and whether there are more.
-func (a *Accounts) Keys(ctx context.Context, q KeyQuery) (all []Key, more bool, err error) {
+// Keys lists the keys of a workspace, or of all, that are not revoked, the newest first.
+func (a *Accounts) Keys(ctx context.Context, q KeyQuery) (page listing.Page[Key], err error) {
 	if problem := checkLine(q.Q, 0, maxQuery); problem != "" {
-		return nil, false, fields{{Field: "q", Type: problem}}.refusal()
+		return page, fields{{Field: "q", Type: problem}}.refusal()
 	}
-	if q.Limit <= 0 {
-		q.Limit = maxKeys
+	var after string
+	if err := q.After(&after); err != nil {
+		return page, err
 	}
 	which := "k.workspace = $1"
 	if q.All {
 		which, q.Workspace = "k.workspace <> $1", ""
 	}
 	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
-		all = nil
-		rows, err := tx.Query("SELECT "+keyColumns+" FROM api_keys k WHERE "+which+` AND (k.revoked_at IS NULL OR k.revoked_at > $2)
+		all, err := sqldb.Collect(tx, scanPlainKey, "SELECT "+keyColumns+" FROM api_keys k WHERE "+which+` AND (k.revoked_at IS NULL OR k.revoked_at > $2)
 			AND ($3 = '' OR k.id < $3) AND lower(k.name) LIKE lower($4) ESCAPE '\' ORDER BY k.id DESC LIMIT $5`,
-			q.Workspace, a.Now().UnixMilli(), q.Before, sqldb.Contains(q.Q), q.Limit+1)
+			q.Workspace, a.Now().UnixMilli(), after, sqldb.Contains(q.Q), q.Size()+1)
 		if err != nil {
 			return fmt.Errorf("list keys: %w", err)
 		}
-		defer rows.Close()
-		for rows.Next() {
-			k, err := scanKey(rows)
-			if err != nil {
-				return fmt.Errorf("list keys: %w", err)
-			}
-			all = append(all, k)
-		}
-		return rows.Err()
+		page = listing.Cut(all, q.Size(), func(k Key) []any { return []any{k.ID} })
+		return nil
 	})
-	if len(all) > q.Limit {
-		return all[:q.Limit], true, err
-	}
-	return all, false, err
+	return page, err
 }
 
 // RotateKey makes another key with the same rights. The old one dies after the grace; rotating it twice is refused. One that
@@ -455,47 +446,43 @@ type Bearer struct {
 	Account Account // its maker
 }
 
-// Bearer is behind a key. Whatever is wrong with it, the refusal is the same. A key whose maker has left its workspace is
-// dead, and stays so when they come again; so is one of staff whose maker is no administrator any more.
-func (a *Accounts) Bearer(ctx context.Context, value string) (b Bearer, err error) {
+// BearerOf is who is behind a key. Whatever is wrong with it, the refusal is the same. A key whose maker has left its workspace
+// is dead, and stays so when they come again; so is one of staff whose maker is no administrator any more.
+func (a *Accounts) BearerOf(tx *sqldb.Tx, value string) (b Bearer, err error) {
 	prefix, ok := parseKey(value)
 	if !ok {
 		return b, invalidKey()
 	}
 	var hash string
-	var member bool
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
-		b.Key, err = scanKey(tx.QueryRow("SELECT "+keyColumns+", k.hash FROM api_keys k WHERE k.prefix = $1", prefix), &hash)
-		if errors.Is(err, sql.ErrNoRows) {
-			return invalidKey()
-		}
-		if err != nil {
-			return fmt.Errorf("find key: %w", err)
-		}
-		if member, err = workspace.IsMemberSince(tx, b.Key.Workspace, b.Key.Creator, b.Key.CreatedAt); err != nil {
-			return err
-		}
-		b.Account, _, err = oneAccount(tx, "a.id = $1", b.Key.Creator)
-		if b.Key.Staff {
-			member = b.Account.Role == RoleAdmin
-		}
-		return err
-	})
+	b.Key, err = scanKey(tx.QueryRow("SELECT "+keyColumns+", k.hash FROM api_keys k WHERE k.prefix = $1", prefix), &hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Bearer{}, invalidKey()
+	}
+	if err != nil {
+		return Bearer{}, fmt.Errorf("find key: %w", err)
+	}
+	member, err := workspace.IsMemberSince(tx, b.Key.Workspace, b.Key.Creator, b.Key.CreatedAt)
 	if err != nil {
 		return Bearer{}, err
+	}
+	if b.Account, _, err = oneAccount(tx, "a.id = $1", b.Key.Creator); err != nil {
+		return Bearer{}, err
+	}
+	if b.Key.Staff {
+		member = b.Account.Role == RoleAdmin
 	}
 	if subtle.ConstantTimeCompare([]byte(hash), []byte(fingerprint(value))) != 1 || !b.Key.live(a.Now()) || !b.Account.alive() || !member {
 		return Bearer{}, invalidKey()
 	}
-	return b, a.keyUsed(ctx, b.Key)
+	return b, nil
 }
 
 func (k Key) live(now time.Time) bool {
 	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
-// keyUsed notes at most once a minute that a key was used, and from where.
-func (a *Accounts) keyUsed(ctx context.Context, k Key) error {
+// KeyUsed notes at most once a minute that a key was used, and from where.
+func (a *Accounts) KeyUsed(ctx context.Context, k Key) error {
 	now := a.Now()
 	if now.Sub(k.LastUsedAt) < seenPause {
 		return nil

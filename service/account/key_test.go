@@ -43,8 +43,8 @@ func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
 		if err != nil || b.Account.ID != ada.Account.ID || b.Key.Scope != "users/ada/personal" {
 			t.Fatalf("bearer: %+v, %v", b, err)
 		}
-		all, _, err := w.Keys(t.Context(), account.KeyQuery{Workspace: k.Workspace})
-		if err != nil || len(all) != 1 || all[0].LastUsedIP != "192.0.2.7" || !all[0].LastUsedAt.Equal(w.Clock.Now()) {
+		all, err := w.Keys(t.Context(), account.KeyQuery{Workspace: k.Workspace})
+		if err != nil || len(all.Items) != 1 || all.Items[0].LastUsedIP != "192.0.2.7" || !all.Items[0].LastUsedAt.Equal(w.Clock.Now()) {
 			t.Errorf("keys: %+v, %v", all, err)
 		}
 	})

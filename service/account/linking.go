@@ -14,7 +14,7 @@ import (
 //   - nobody has it: a new account;
 //   - the provider did not prove it: a new account without it;
 //   - its holder proved it too: a ticket, for whoever can sign in as the holder;
-//   - its holder did not prove it, and could have: the address goes to who proved it, with an account of their own. Where
+//   - its holder did not prove it, and could have: the address goes to the visitor, with an account of their own. Where
 //     no mail is sent nobody could have, and the visitor is asked.
 func (a *Accounts) signInVisitor(ctx context.Context, tx *sqldb.Tx, v visitor, j journey, s *settled) error {
 	id, found, err := findIdentity(tx, v)
@@ -154,7 +154,7 @@ func (a *Accounts) evict(tx *sqldb.Tx, held Account) (released audit.Event, err 
 	}, a.void(tx, p.ID, forManifest)
 }
 
-// linkVisitor adds a visitor's identity to the account of who is signed in. One that another account has stays there.
+// linkVisitor adds a visitor's identity to the account that is signed in. One that another account has stays there.
 func (a *Accounts) linkVisitor(tx *sqldb.Tx, out *letters, v visitor, who Who, s *settled) error {
 	p, err := acting(tx, who)
 	if err != nil {
@@ -192,18 +192,14 @@ func (a *Accounts) attach(tx *sqldb.Tx, out *letters, v visitor, p Account, s *s
 	return nil
 }
 
-// rotate gives a session a new value. When its person last proved who they are does not change.
+// rotate is replaceToken for a person whose account may have changed since it was read.
 func (a *Accounts) rotate(tx *sqldb.Tx, who Who) (SignedIn, error) {
-	value := sessionPrefix + random()
-	n, err := tx.Exec("UPDATE sessions SET token = $2 WHERE id = $1 AND revoked_at IS NULL", who.Session.ID, fingerprint(value))
+	in, err := replaceToken(tx, who)
 	if err != nil {
-		return SignedIn{}, fmt.Errorf("rotate session: %w", err)
+		return SignedIn{}, err
 	}
-	if n == 0 {
-		return SignedIn{}, unauthenticated()
-	}
-	p, _, err := locked(tx, who.Account.ID)
-	return SignedIn{Who: Who{Session: who.Session, Account: p}, Token: value}, err
+	in.Account, _, err = locked(tx, who.Account.ID)
+	return in, err
 }
 
 // confirmVisitor proves again who is signed in. It takes the identity by which they came in or, if they came in by

@@ -2,15 +2,13 @@ package account
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 )
 
@@ -31,18 +29,10 @@ type Person struct {
 	UpdatedAt  time.Time
 }
 
-// PeopleQuery asks for some people, newest first.
+// PeopleQuery asks for some people, newest first. Q is a part of a username, a display name or an address.
 type PeopleQuery struct {
-	Q      string // part of a username, a display name or an address
-	Staff  bool   // only those with a role over the service, whose account is not deleted
-	Cursor string // the Next of the page before
-	Limit  int
-}
-
-// People is some people.
-type People struct {
-	Items []Person
-	Next  string // the cursor of the page after; "" when there is none
+	listing.Query
+	Staff bool // only those with a role over the service, whose account is not deleted
 }
 
 const personColumns = accountColumns + `, a.suspend_reason, a.updated_at,
@@ -55,7 +45,7 @@ func (a *Accounts) aliveSince() []any {
 	return []any{now.Add(-a.Idle).UnixMilli(), now.Add(-a.Absolute).UnixMilli()}
 }
 
-func (a *Accounts) scanPerson(row scanner) (p Person, err error) {
+func (a *Accounts) scanPerson(row sqldb.Row) (p Person, err error) {
 	var seen, updated int64
 	if p.Account, err = scanAccount(row, &p.Reason, &updated, &seen, &p.Sessions); err != nil {
 		return p, err
@@ -71,68 +61,34 @@ func (a *Accounts) scanPerson(row scanner) (p Person, err error) {
 }
 
 // People lists everybody whose account is not erased.
-func (a *Accounts) People(ctx context.Context, q PeopleQuery) (all People, err error) {
+func (a *Accounts) People(ctx context.Context, q PeopleQuery) (page listing.Page[Person], err error) {
 	if problem := checkText(q.Q, 0, maxQuery); problem != "" {
-		return all, fields{{Field: "q", Type: problem}}.refusal()
+		return page, fields{{Field: "q", Type: problem}}.refusal()
 	}
-	at, id, err := readPlace(q.Cursor)
+	at, id, err := q.Older()
 	if err != nil {
-		return all, err
+		return page, err
 	}
 	pattern := sqldb.Contains(strings.ToLower(q.Q))
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all.Items, err = a.people(tx, at, id, pattern, q.Staff, q.Limit+1)
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
+		all, err := a.people(tx, at, id, pattern, q.Staff, q.Size()+1)
+		page = listing.Cut(all, q.Size(), func(p Person) []any { return listing.Age(p.CreatedAt, p.ID) })
 		return err
 	})
 	if err != nil {
-		return People{}, fmt.Errorf("list people: %w", err)
+		return listing.Page[Person]{}, fmt.Errorf("list people: %w", err)
 	}
-	if len(all.Items) > q.Limit {
-		all.Items = all.Items[:q.Limit]
-		last := all.Items[q.Limit-1]
-		all.Next = place(last.CreatedAt.UnixMilli(), last.ID)
-	}
-	return all, nil
+	return page, nil
 }
 
-func (a *Accounts) people(tx *sqldb.Tx, at int64, id, pattern string, staff bool, limit int) (all []Person, err error) {
+func (a *Accounts) people(tx *sqldb.Tx, at int64, id, pattern string, staff bool, limit int) ([]Person, error) {
 	which := ""
 	if staff {
 		which = " AND a.service_role <> 'none' AND a.deleted_at IS NULL"
 	}
-	rows, err := tx.Query(`SELECT `+personColumns+` FROM accounts a WHERE a.username <> a.id AND (a.created_at, a.id) < ($3, $4)
+	return sqldb.Collect(tx, a.scanPerson, `SELECT `+personColumns+` FROM accounts a WHERE a.username <> a.id AND (a.created_at, a.id) < ($3, $4)
 		AND (a.username LIKE $5 ESCAPE '\' OR LOWER(a.display_name) LIKE $5 ESCAPE '\' OR a.email LIKE $5 ESCAPE '\')`+which+`
 		ORDER BY a.created_at DESC, a.id DESC LIMIT $6`, append(a.aliveSince(), at, id, pattern, limit)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		p, err := a.scanPerson(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	return all, rows.Err()
-}
-
-// place is where somebody stands in the list.
-func place(at int64, id string) string {
-	text, _ := json.Marshal([]any{at, id}) // a number and a text always marshal
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-func readPlace(cursor string) (at int64, id string, err error) {
-	if cursor == "" {
-		return math.MaxInt64, "", nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	// Another text that means the same was not given by a page, and an id has nothing that a database would not take.
-	if err != nil || json.Unmarshal(text, &[]any{&at, &id}) != nil || place(at, id) != cursor || checkText(id, 0, maxQuery) != "" {
-		return 0, "", fields{{Field: "cursor", Type: invalid}}.refusal()
-	}
-	return at, id, nil
 }
 
 // checkLine says what is wrong with a text on one line.
@@ -171,14 +127,12 @@ func (a *Accounts) Person(ctx context.Context, id string) (p Person, err error) 
 }
 
 func (a *Accounts) person(tx *sqldb.Tx, id string) (p Person, found bool, err error) {
-	rows, err := tx.Query("SELECT "+personColumns+" FROM accounts a WHERE a.id = $3 AND a.username <> a.id", append(a.aliveSince(), id)...)
+	all, err := sqldb.Collect(tx, a.scanPerson, "SELECT "+personColumns+" FROM accounts a WHERE a.id = $3 AND a.username <> a.id", append(a.aliveSince(), id)...)
 	if err != nil {
 		return p, false, fmt.Errorf("find person: %w", err)
 	}
-	defer rows.Close()
-	if !rows.Next() {
-		return p, false, rows.Err()
+	if len(all) == 0 {
+		return p, false, nil
 	}
-	p, err = a.scanPerson(rows)
-	return p, err == nil, err
+	return all[0], true, nil
 }

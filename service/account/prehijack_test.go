@@ -27,7 +27,7 @@ func untouched(t *testing.T, h *hub, in account.SignedIn) {
 	if err != nil || len(all) != 1 {
 		t.Fatalf("workspaces: %+v, %v", all, err)
 	}
-	if keys, _, err := h.Keys(t.Context(), account.KeyQuery{Workspace: all[0].ID}); err != nil || len(keys) != 0 {
+	if keys, err := h.Keys(t.Context(), account.KeyQuery{Workspace: all[0].ID}); err != nil || len(keys.Items) != 0 {
 		t.Errorf("keys: %+v, %v", keys, err)
 	}
 	if p.Account.Email != "victim@example.com" || !p.Account.EmailVerified {

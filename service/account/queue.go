@@ -2,64 +2,25 @@ package account
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/outbox"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/workspace"
 )
 
-// earliest is when the next dispatch may be tried; some is false when none waits.
-func (a *Accounts) earliest(ctx context.Context) (at time.Time, some bool, err error) {
-	var ms sql.NullInt64
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
-		return tx.QueryRow("SELECT MIN(next_at) FROM dispatches WHERE state = 'queued'").Scan(&ms)
-	})
-	if err != nil {
-		return at, false, fmt.Errorf("look for deliveries: %w", err)
-	}
-	return time.UnixMilli(ms.Int64), ms.Valid, nil
-}
+// claimed is a dispatch that is this node's to try.
+type claimed = outbox.Claim[dispatch]
 
-// claim takes up to n dispatches that are due, the longest waiting first. Two nodes never hold the same one.
-func (a *Accounts) claim(ctx context.Context, n int) (all []dispatch, err error) {
-	now := a.Now()
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		all = nil
-		skip := ""
-		if tx.Dialect() == sqldb.Postgres {
-			skip = " FOR UPDATE SKIP LOCKED"
-		}
-		rows, err := tx.Query(`WITH due AS MATERIALIZED (SELECT provider, delivery, workspace FROM dispatches WHERE state = 'queued' AND next_at <= $1
-			ORDER BY next_at, created_at LIMIT $3`+skip+`)
-			UPDATE dispatches SET attempts = attempts + 1, next_at = $2
-			WHERE (provider, delivery, workspace) IN (SELECT provider, delivery, workspace FROM due)
-			RETURNING provider, delivery, workspace, kind, scope, account, event, installation, bytes, attempts, created_at`,
-			now.UnixMilli(), now.Add(passLease).UnixMilli(), n)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var d dispatch
-			var created int64
-			err := rows.Scan(&d.provider, &d.delivery, &d.workspace, &d.kind, &d.scope, &d.account, &d.event, &d.installation, &d.bytes, &d.attempt, &created)
-			if err != nil {
-				return err
-			}
-			d.created = time.UnixMilli(created)
-			all = append(all, d)
-		}
-		return rows.Err()
-	})
-	if err != nil {
-		return nil, fmt.Errorf("claim deliveries: %w", err)
-	}
-	return all, nil
+var dispatches = outbox.Table[dispatch]{
+	Name: "dispatches", Rows: "deliveries",
+	Key: []string{"provider", "delivery", "workspace"}, KeyOf: func(d dispatch) []any { return []any{d.provider, d.delivery, d.workspace} },
+	Columns: []string{"provider", "delivery", "workspace", "kind", "scope", "account", "event", "installation", "bytes"},
+	Fields: func(d *dispatch) []any {
+		return []any{&d.provider, &d.delivery, &d.workspace, &d.kind, &d.scope, &d.account, &d.event, &d.installation, &d.bytes}
+	},
 }
 
 // unpack is a delivery for its workspace, if that still works with the installation.
@@ -90,25 +51,17 @@ func (a *Accounts) unpack(ctx context.Context, d dispatch) (p Passing, err error
 }
 
 // finish forgets a dispatch that is done, whoever did it.
-func (a *Accounts) finish(ctx context.Context, d dispatch) error {
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec("DELETE FROM dispatches WHERE provider = $1 AND delivery = $2 AND workspace = $3", d.provider, d.delivery, d.workspace)
-		if err != nil {
-			return fmt.Errorf("finish delivery: %w", err)
-		}
-		return dropBody(tx, d)
-	})
+func (d dispatch) finish(tx *sqldb.Tx) error {
+	_, err := tx.Exec("DELETE FROM dispatches WHERE provider = $1 AND delivery = $2 AND workspace = $3", d.provider, d.delivery, d.workspace)
+	if err != nil {
+		return fmt.Errorf("finish delivery: %w", err)
+	}
+	return dropBody(tx, d)
 }
 
 // lockDelivery lets those who keep or drop the body of a delivery go one after the other.
 func lockDelivery(tx *sqldb.Tx, provider, id string) error {
-	lock := ""
-	if tx.Dialect() == sqldb.Postgres {
-		lock = " FOR UPDATE"
-	}
-	var one int
-	err := tx.QueryRow("SELECT 1 FROM deliveries WHERE provider = $1 AND id = $2"+lock, provider, id).Scan(&one)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err := tx.Lock("SELECT 1 FROM deliveries WHERE provider = $1 AND id = $2", provider, id); err != nil {
 		return fmt.Errorf("lock delivery: %w", err)
 	}
 	return nil
@@ -127,23 +80,15 @@ func dropBody(tx *sqldb.Tx, d dispatch) error {
 	return nil
 }
 
-// later puts a dispatch back. Who lost the lease changes nothing.
-func (a *Accounts) later(ctx context.Context, d dispatch, next time.Time) error {
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(`UPDATE dispatches SET next_at = $5 WHERE provider = $1 AND delivery = $2 AND workspace = $3 AND state = 'queued' AND attempts = $4`,
-			d.provider, d.delivery, d.workspace, d.attempt, next.UnixMilli())
-		return err
-	})
-}
-
 // giveUp ends a dispatch that cannot be done, and tells the workspace. What the provider told is kept no longer: it can be asked to tell it
 // again.
-func (a *Accounts) giveUp(ctx context.Context, d dispatch, why error) error {
-	a.Log.Error("delivery given up", "delivery", d.delivery, "kind", d.kind, "scope", d.scope, "attempt", d.attempt, "error", why)
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		n, err := tx.Exec(`UPDATE dispatches SET state = 'dead', trouble = $5 WHERE provider = $1 AND delivery = $2 AND workspace = $3 AND state = 'queued' AND attempts = $4`,
-			d.provider, d.delivery, d.workspace, d.attempt, fault.From(why).Type)
-		if err != nil || n == 0 {
+func (a *Accounts) giveUp(ctx context.Context, c claimed, why error) outbox.Verdict {
+	d := c.Row
+	a.Log.Error("delivery given up", "delivery", d.delivery, "kind", d.kind, "scope", d.scope, "attempt", c.Attempt, "error", why)
+	return outbox.Dead(func(tx *sqldb.Tx) error {
+		_, err := tx.Exec("UPDATE dispatches SET trouble = $4 WHERE provider = $1 AND delivery = $2 AND workspace = $3",
+			d.provider, d.delivery, d.workspace, fault.From(why).Type)
+		if err != nil {
 			return err
 		}
 		if err := dropBody(tx, d); err != nil {

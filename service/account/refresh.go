@@ -127,7 +127,7 @@ func (a *Accounts) refreshOnce(ctx context.Context, provider string, c connectio
 		return c.Access, a.dropLease(ctx, c, lease)
 	}
 	// Whether or not somebody still waits for it: the pair that there was dies with the question.
-	ctx = context.WithoutCancel(ctx)
+	ctx = sqldb.Regardless(ctx)
 	tokens, err := a.github.Refresh(ctx, app, c.Refresh)
 	switch {
 	case err == nil:

@@ -22,7 +22,6 @@ const (
 	IdentityAlreadyLinked     = "identity_already_linked"
 	EmailVerificationRequired = "email_verification_required"
 	SetupClosed               = "setup_closed"
-	VersionConflict           = "version_conflict"
 	RateLimited               = "rate_limited"
 	Busy                      = "busy"
 	MailNotConfigured         = "mail_not_configured"
@@ -86,5 +85,5 @@ func reauthRequired(methods []string) error {
 }
 
 func versionConflict(now int64) error {
-	return fault.New(VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now)
+	return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now)
 }

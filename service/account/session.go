@@ -114,19 +114,24 @@ func (a *Accounts) completed(s Session, times [3]int64) Session {
 // Who is behind a session's value; found is false for every value that opens nothing, whatever the reason.
 func (a *Accounts) Who(ctx context.Context, value string) (who Who, found bool, err error) {
 	if !plausible(value) {
-		return who, false, nil
+		return who, false, nil // the database need not be asked
 	}
 	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		who, found, err = a.who(tx, value)
+		who, found, err = a.SessionOf(tx, value)
 		return err
 	})
 	if err != nil || !found {
 		return Who{}, false, err
 	}
-	if a.Now().Sub(who.Session.LastSeenAt) >= seenPause {
-		err = a.seen(ctx, who.Session.ID)
+	return who, true, a.Seen(ctx, who)
+}
+
+// SessionOf is who is signed in by a value, in a transaction.
+func (a *Accounts) SessionOf(tx *sqldb.Tx, value string) (Who, bool, error) {
+	if !plausible(value) {
+		return Who{}, false, nil
 	}
-	return who, true, err
+	return a.who(tx, value)
 }
 
 func plausible(value string) bool {
@@ -149,12 +154,15 @@ func (a *Accounts) who(tx *sqldb.Tx, value string) (Who, bool, error) {
 	return Who{Session: s, Account: p}, p.alive() && a.Now().Before(s.ExpiresAt), nil
 }
 
-// seen notes that a session is in use.
-func (a *Accounts) seen(ctx context.Context, id string) error {
+// Seen notes that a session is in use, at most once a minute.
+func (a *Accounts) Seen(ctx context.Context, who Who) error {
 	now := a.Now()
+	if now.Sub(who.Session.LastSeenAt) < seenPause {
+		return nil
+	}
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec("UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $3",
-			id, now.UnixMilli(), now.Add(-seenPause).UnixMilli()+1)
+			who.Session.ID, now.UnixMilli(), now.Add(-seenPause).UnixMilli()+1)
 		return err
 	})
 }
@@ -239,25 +247,22 @@ func unauthenticated() error {
 // Sessions lists where a person is signed in, the last used first.
 func (a *Accounts) Sessions(ctx context.Context, who Who) (all []Session, err error) {
 	now := a.Now()
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
-		all = nil
-		rows, err := tx.Query(`SELECT `+sessionColumns+` FROM sessions s WHERE s.account = $1 AND s.revoked_at IS NULL
+	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		all, err = sqldb.Collect(tx, a.scanSession, `SELECT `+sessionColumns+` FROM sessions s WHERE s.account = $1 AND s.revoked_at IS NULL
 			ORDER BY s.last_seen_at DESC, s.id DESC LIMIT 1000`, who.Account.ID)
-		if err != nil {
-			return fmt.Errorf("list sessions: %w", err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var s Session
-			var times [3]int64
-			if err := rows.Scan(sessionFields(&s, &times)...); err != nil {
-				return fmt.Errorf("list sessions: %w", err)
-			}
-			all = append(all, a.completed(s, times))
-		}
-		return rows.Err()
+		return err
 	})
-	return slices.DeleteFunc(all, func(s Session) bool { return !now.Before(s.ExpiresAt) }), err
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return slices.DeleteFunc(all, func(s Session) bool { return !now.Before(s.ExpiresAt) }), nil
+}
+
+func (a *Accounts) scanSession(row sqldb.Row) (Session, error) {
+	var s Session
+	var times [3]int64
+	err := row.Scan(sessionFields(&s, &times)...)
+	return a.completed(s, times), err
 }
 
 // EndSession ends one session of a person.

@@ -38,14 +38,8 @@ func hasAdmin(tx *sqldb.Tx) (bool, error) {
 	return n > 0, nil
 }
 
-// lockStaff makes those who make administrators wait for each other. SQLite has one writer anyway.
-func lockStaff(tx *sqldb.Tx) error {
-	if tx.Dialect() != sqldb.Postgres {
-		return nil
-	}
-	_, err := tx.Exec("SELECT pg_advisory_xact_lock(hashtext('svc staff'))")
-	return err
-}
+// lockStaff makes those who make administrators wait for each other.
+func lockStaff(tx *sqldb.Tx) error { return tx.Alone("svc staff") }
 
 // SetupOpen reports whether the first administrator is still to come.
 func (a *Accounts) SetupOpen(ctx context.Context) (open bool, err error) {

@@ -84,7 +84,7 @@ func (a *Accounts) undoEmail(tx *sqldb.Tx, out *letters, p Account, t token) err
 }
 
 // hold keeps an account that somebody took back by mail as it is, for as long as an undo link would live or until a reset: it
-// neither changes its address nor is deleted. Who knows the password would else do it again before its owner has a new one.
+// neither changes its address nor is deleted. Somebody who knows the password would else do it again before its owner has a new one.
 // Of the token that says so nobody has the value.
 func (a *Accounts) hold(tx *sqldb.Tx, account string) error {
 	_, err := a.issue(tx, token{purpose: forHold, account: account, life: undoLife})

@@ -113,7 +113,7 @@ func (a *Accounts) giveBack(ctx context.Context, g grant) {
 	if g.Access == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+	ctx, cancel := context.WithTimeout(sqldb.Regardless(ctx), giveBackTime)
 	defer cancel()
 	app, err := a.app(ctx, byGitHub)
 	if err == nil && app.ClientID == g.Client {

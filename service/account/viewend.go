@@ -11,24 +11,17 @@ import (
 // ended is an impersonation that has just ended, by the ids of its people.
 type ended struct{ id, staff, subject string }
 
+func scanEnded(row sqldb.Row) (e ended, err error) {
+	err = row.Scan(&e.id, &e.staff, &e.subject)
+	return e, err
+}
+
 // endViews ends the impersonations that a condition names, whose first argument is $2, and is what the log must be told of
 // them: each is ended once, so it is told once.
 func (a *Accounts) endViews(tx *sqldb.Tx, where string, args ...any) (events []audit.Event, err error) {
-	rows, err := tx.Query("UPDATE impersonations SET ended_at = $1 WHERE ended_at IS NULL AND "+where+" RETURNING id, staff, subject",
+	all, err := sqldb.Collect(tx, scanEnded, "UPDATE impersonations SET ended_at = $1 WHERE ended_at IS NULL AND "+where+" RETURNING id, staff, subject",
 		append([]any{a.Now().UnixMilli()}, args...)...)
 	if err != nil {
-		return nil, fmt.Errorf("end impersonations: %w", err)
-	}
-	defer rows.Close()
-	var all []ended
-	for rows.Next() {
-		var e ended
-		if err := rows.Scan(&e.id, &e.staff, &e.subject); err != nil {
-			return nil, fmt.Errorf("end impersonations: %w", err)
-		}
-		all = append(all, e)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("end impersonations: %w", err)
 	}
 	for _, e := range all {

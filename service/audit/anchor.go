@@ -100,11 +100,7 @@ func (l *Log) lockChain(tx *sqldb.Tx, chain string) (*walk, error) {
 
 // oldRows are the first rows of a chain up to one that is young.
 func oldRows(tx *sqldb.Tx, chain string, before time.Time) ([]*row, error) {
-	rows, err := tx.Query(chainRows, chain, int64(-1<<62), trimRows)
-	if err != nil {
-		return nil, err
-	}
-	list, err := scanRows(rows)
+	list, err := sqldb.Collect(tx, scanRow, chainRows, chain, int64(-1<<62), trimRows)
 	for i, r := range list {
 		if r.at >= before.UnixMilli() {
 			return list[:i], err

@@ -96,11 +96,3 @@ func (l *Log) Hash(value string) string {
 	mac.Write([]byte(value))
 	return "hmac-sha256:" + hex.EncodeToString(mac.Sum(nil))
 }
-
-// locked is what follows a SELECT whose row must not change before the transaction ends. SQLite has one writer.
-func locked(tx *sqldb.Tx, how string) string {
-	if tx.Dialect() == sqldb.Postgres {
-		return " " + how
-	}
-	return ""
-}

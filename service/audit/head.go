@@ -34,7 +34,7 @@ func lockHead(tx *sqldb.Tx, chain string) (head, error) {
 
 func headOf(tx *sqldb.Tx, chain string) (head, error) {
 	h := head{chain: chain}
-	query := `SELECT seq, hash FROM audit_heads WHERE chain = $1` + locked(tx, "FOR UPDATE")
+	query := `SELECT seq, hash FROM audit_heads WHERE chain = $1` + tx.ForUpdate()
 	err := tx.QueryRow(query, chain).Scan(&h.seq, &h.hash)
 	return h, err
 }
@@ -78,22 +78,15 @@ func changed(was map[string]head, heads []head) []head {
 
 // readHeads gives the heads of one moment, ordered by chain.
 func readHeads(ctx context.Context, db *sqldb.DB) (list []head, err error) {
-	err = db.Read(ctx, func(tx *sqldb.Tx) error {
-		list = nil
-		rows, err := tx.Query(`SELECT chain, seq, hash FROM audit_heads`)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var h head
-			if err := rows.Scan(&h.chain, &h.seq, &h.hash); err != nil {
-				return err
-			}
-			list = append(list, h)
-		}
-		return rows.Err()
+	err = db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		list, err = sqldb.Collect(tx, scanHead, `SELECT chain, seq, hash FROM audit_heads`)
+		return err
 	})
 	slices.SortFunc(list, func(a, b head) int { return cmp.Compare(a.chain, b.chain) })
 	return list, err
+}
+
+func scanHead(row sqldb.Row) (h head, err error) {
+	err = row.Scan(&h.chain, &h.seq, &h.hash)
+	return h, err
 }

@@ -68,26 +68,20 @@ func takeMinutes(tx *sqldb.Tx, over int64) ([]Event, error) {
 }
 
 func dueTallies(tx *sqldb.Tx, over int64) ([]tally, error) {
-	rows, err := tx.Query(`SELECT minute, action, scope, outcome, count, first FROM audit_refusals WHERE minute <= $1
-ORDER BY minute, action, scope, outcome LIMIT $2`+locked(tx, "FOR UPDATE SKIP LOCKED"), over, minuteRows)
-	if err != nil {
-		return nil, err
+	return sqldb.Collect(tx, scanTally, `SELECT minute, action, scope, outcome, count, first FROM audit_refusals WHERE minute <= $1
+ORDER BY minute, action, scope, outcome LIMIT $2`+tx.SkipLocked(), over, minuteRows)
+}
+
+func scanTally(row sqldb.Row) (t tally, err error) {
+	var first []byte
+	if err := row.Scan(&t.minute, &t.action, &t.scope, &t.outcome, &t.count, &first); err != nil {
+		return t, err
 	}
-	defer rows.Close()
-	var list []tally
-	for rows.Next() {
-		var t tally
-		var first []byte
-		if err := rows.Scan(&t.minute, &t.action, &t.scope, &t.outcome, &t.count, &first); err != nil {
-			return nil, err
-		}
-		// Details that cannot be read are left out: the count must not wait for them for ever.
-		if json.Unmarshal(first, (*fields)(&t.first)) != nil {
-			t.first = Event{Actor: Actor{Kind: Anonymous}, At: time.UnixMilli(t.minute).UTC()}
-		}
-		list = append(list, t)
+	// Details that cannot be read are left out: the count must not wait for them for ever.
+	if json.Unmarshal(first, (*fields)(&t.first)) != nil {
+		t.first = Event{Actor: Actor{Kind: Anonymous}, At: time.UnixMilli(t.minute).UTC()}
 	}
-	return list, rows.Err()
+	return t, nil
 }
 
 // event is the one that stands for all that were counted, with the details of the first.

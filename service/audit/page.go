@@ -5,17 +5,15 @@ import (
 	"fmt"
 	"strings"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 )
 
-const (
-	defaultLimit = 50
-	maxLimit     = 200
-	exportRows   = 500 // read at once
-)
+const exportRows = 500 // read at once
 
-// Query asks for events, newest first.
+// Query asks for events, newest first; its Q is not looked at.
 type Query struct {
+	listing.Query
 	// Scope is whose chain is read; "" is the service's.
 	Scope string
 	// All reads the events of all chains, each once, instead of Scope's.
@@ -23,45 +21,37 @@ type Query struct {
 	// Action and Actor, where set, are those of every event; Actor is an id.
 	Action string
 	Actor  string
-	// Cursor is the Next of the page before. Defaults to the newest.
-	Cursor string
-	// Limit is the most events of a page, at most 200. Defaults to 50.
-	Limit int
-}
-
-// Page is some events, newest first.
-type Page struct {
-	Events []Event
-	Next   string // the cursor of the page after; "" when there is none
 }
 
 // Page reads one page. A cursor that no page gave is a fault of type invalid_request.
-func (l *Log) Page(ctx context.Context, q Query) (Page, error) {
-	if q.Limit <= 0 {
-		q.Limit = defaultLimit
-	}
-	q.Limit = min(q.Limit, maxLimit)
+func (l *Log) Page(ctx context.Context, q Query) (page listing.Page[Event], err error) {
 	if printable(q.Scope) != q.Scope {
-		return Page{}, nil // no chain has such a name
+		return page, nil // no chain has such a name
 	}
 	statement, args, err := q.statement()
 	if err != nil {
-		return Page{}, err
+		return page, err
 	}
 	list, err := readRows(ctx, l.db, statement, args...)
 	if err != nil {
-		return Page{}, fmt.Errorf("read audit events: %w", err)
+		return page, fmt.Errorf("read audit events: %w", err)
 	}
-	var p Page
-	for _, r := range list[:min(len(list), q.Limit)] {
+	some := listing.Cut(list, q.Size(), q.place)
+	for _, r := range some.Items {
 		e, _ := r.read()
-		p.Events = append(p.Events, e)
+		page.Items = append(page.Items, e)
 	}
-	if len(list) > q.Limit {
-		last := list[q.Limit-1]
-		p.Next = cursor{seq: last.event.Seq, at: last.at, chain: last.event.Chain}.text(q.All)
+	page.Next = some.Next
+	return page, nil
+}
+
+// place is where the next page goes on. It names no scope, for that comes with each query anew; only where all chains are read
+// it names the chain.
+func (q Query) place(last *row) []any {
+	if q.All {
+		return []any{last.event.Seq, last.at, last.event.Chain}
 	}
-	return p, nil
+	return []any{last.event.Seq}
 }
 
 // statement asks for one row more than the page holds, which says whether there is a next.
@@ -90,19 +80,27 @@ func (q Query) statement() (string, []any, error) {
 		and("actor_id = ?", printable(q.Actor))
 	}
 	if q.Cursor != "" {
-		c, err := parseCursor(q.Cursor, q.All)
+		condition, place, err := q.after()
 		if err != nil {
 			return "", nil, err
 		}
-		if q.All {
-			and("(at, chain, seq) < (?, ?, ?)", c.at, c.chain, c.seq)
-		} else {
-			and("seq < ?", c.seq)
-		}
+		and(condition, place...)
 	}
-	args = append(args, q.Limit+1)
+	args = append(args, q.Size()+1)
 	return fmt.Sprintf(`SELECT %s FROM audit_events WHERE %s ORDER BY %s LIMIT $%d`,
 		columns, strings.Join(where, " AND "), order, len(args)), args, nil
+}
+
+// after is the condition that an event is behind the cursor.
+func (q Query) after() (condition string, place []any, err error) {
+	var seq, at int64
+	var chain string
+	if !q.All {
+		err = q.After(&seq)
+		return "seq < ?", []any{seq}, err
+	}
+	err = q.After(&seq, &at, &chain)
+	return "(at, chain, seq) < (?, ?, ?)", []any{at, chain, seq}, err
 }
 
 // Export hands every event of a scope's chain to fn, oldest first, until fn returns an error, which Export returns. fn may
@@ -133,12 +131,8 @@ func (l *Log) Export(ctx context.Context, scope string, fn func(Event) error) er
 const chainRows = `SELECT ` + columns + ` FROM audit_events WHERE chain = $1 AND seq > $2 ORDER BY seq LIMIT $3`
 
 func readRows(ctx context.Context, db *sqldb.DB, query string, args ...any) (list []*row, err error) {
-	err = db.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query(query, args...)
-		if err != nil {
-			return err
-		}
-		list, err = scanRows(rows)
+	err = db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		list, err = sqldb.Collect(tx, scanRow, query, args...)
 		return err
 	})
 	return list, err

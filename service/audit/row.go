@@ -1,11 +1,12 @@
 package audit
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
+
+	"svc.dev/svc/internal/sqldb"
 )
 
 // columns are those of audit_events, in the order of row.fields.
@@ -85,16 +86,8 @@ func somebody(a Actor) *Actor {
 	return &a
 }
 
-// scanRows reads rows to their end and closes them.
-func scanRows(rows *sql.Rows) ([]*row, error) {
-	defer rows.Close()
-	var list []*row
-	for rows.Next() {
-		r := &row{}
-		if err := rows.Scan(r.fields()...); err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	return list, rows.Err()
+func scanRow(from sqldb.Row) (*row, error) {
+	r := &row{}
+	err := from.Scan(r.fields()...)
+	return r, err
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"svc.dev/svc/internal/sqldb"
 )
 
 // sinkFile is the name of the checkpoints in their folder.
@@ -29,18 +31,10 @@ func (s *sink) open() (*os.File, error) {
 	if f, err = os.OpenFile(s.path(), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, err
 	}
-	if err := syncFolder(s.folder); err != nil {
+	if err := sqldb.SyncDir(s.folder); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // add makes a line durable behind the last one. It is composed to follow that one, or nil.

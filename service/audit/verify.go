@@ -84,21 +84,9 @@ func (v *verifier) all(ctx context.Context) error {
 
 // names are the chains that any table knows.
 func (v *verifier) names(ctx context.Context) (names []string, err error) {
-	err = v.db.Read(ctx, func(tx *sqldb.Tx) error {
-		names = nil
-		rows, err := tx.Query(`SELECT chain FROM audit_heads UNION SELECT DISTINCT chain FROM audit_events UNION SELECT chain FROM audit_anchors`)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				return err
-			}
-			names = append(names, name)
-		}
-		return rows.Err()
+	err = v.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		names, err = sqldb.Collect(tx, sqldb.Column[string], `SELECT chain FROM audit_heads UNION SELECT DISTINCT chain FROM audit_events UNION SELECT chain FROM audit_anchors`)
+		return err
 	})
 	return names, err
 }
@@ -153,11 +141,7 @@ func (v *verifier) part(ctx context.Context, chain string, after int64) (p part,
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		rows, err := tx.Query(chainRows, chain, after, verifyRows)
-		if err != nil {
-			return err
-		}
-		p.rows, err = scanRows(rows)
+		p.rows, err = sqldb.Collect(tx, scanRow, chainRows, chain, after, verifyRows)
 		return err
 	})
 	return p, err

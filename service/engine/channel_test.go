@@ -18,7 +18,7 @@ import (
 )
 
 // start is an engine in this process on a database of its own.
-func start(t *testing.T) (*svc.Runtime, http.Handler) {
+func start(t *testing.T, change ...func(*engine.Config)) (*svc.Runtime, http.Handler) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), sqlstore.Config{Log: log})
@@ -42,7 +42,11 @@ func start(t *testing.T) (*svc.Runtime, http.Handler) {
 		_ = store.Close()
 	})
 	forward, guard := scope.NewPair()
-	return rt, forward.Within(engine.New(engine.Config{Runtime: rt, Guard: guard, Log: log}))
+	c := engine.Config{Runtime: rt, Guard: guard, Log: log}
+	for _, fn := range change {
+		fn(&c)
+	}
+	return rt, forward.Within(engine.New(c))
 }
 
 // claims are those of ada's workspace with some actor.

@@ -1,14 +1,13 @@
 package engine
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
 )
 
@@ -68,24 +67,15 @@ func (e *Engine) conversation(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// place is where a list of conversations goes on.
-type place struct {
-	Agent  string `json:"a"`
-	ID     string `json:"i"`
-	UsedAt int64  `json:"u"`
-}
-
-func cursor(c svc.Conversation) string {
-	text, _ := json.Marshal(place{c.Agent, c.ID, c.UsedAt.UnixMilli()}) // strings and a number always have JSON
-	return base64.RawURLEncoding.EncodeToString(text)
-}
+func cursor(c svc.Conversation) string { return listing.Cursor(c.Agent, c.ID, c.UsedAt.UnixMilli()) }
 
 // parseCursor starts at the top for what no list gave.
 func parseCursor(text string) *svc.Conversation {
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	var p place
-	if text == "" || err != nil || json.Unmarshal(data, &p) != nil || !isText(p.Agent) || !isText(p.ID) {
+	var c svc.Conversation
+	var used int64
+	if text == "" || (listing.Query{Cursor: text}).After(&c.Agent, &c.ID, &used) != nil {
 		return nil
 	}
-	return &svc.Conversation{Agent: p.Agent, ID: p.ID, UsedAt: time.UnixMilli(p.UsedAt)}
+	c.UsedAt = time.UnixMilli(used)
+	return &c
 }

@@ -26,6 +26,8 @@ type Config struct {
 	MaxBody, MaxInput, MaxBuffered int64
 	// About is what the gateway's operator may know of this process's settings. Defaults to nothing.
 	About About
+	// Redact takes secrets out of the body of an error, which is JSON. Defaults to nothing.
+	Redact func([]byte) []byte
 	// Dev shows what faults tell developers. Defaults to false.
 	Dev bool
 	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
@@ -63,6 +65,9 @@ func claims(r *http.Request) scope.Claims {
 
 // ServeHTTP lets claims pass that hold, and answers by the path: the contract's API, or what only the product asks.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if e.Redact != nil {
+		w = &redacting{ResponseWriter: w, redact: e.Redact}
+	}
 	c, err := e.Guard.Check(r)
 	if err != nil {
 		e.fail(w, r, err)

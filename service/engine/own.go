@@ -12,6 +12,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 )
 
 // Prefix begins the paths that only the gateway asks, beside the contract's API.
@@ -192,18 +193,15 @@ func (e *Engine) workflow(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Bounds of a list.
-const defaultLimit, maxLimit = 50, 200
-
 // limit is how many items are asked for.
 func limit(r *http.Request) (int, error) {
 	text := r.URL.Query().Get("limit")
 	if text == "" {
-		return defaultLimit, nil
+		return listing.DefaultLimit, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxLimit {
-		return 0, fault.Invalid("limit must be a number from 1 to %d.", maxLimit)
+	if err != nil || n < 1 || n > listing.MaxLimit {
+		return 0, fault.Invalid("limit must be a number from 1 to %d.", listing.MaxLimit)
 	}
 	return n, nil
 }

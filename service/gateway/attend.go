@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"svc.dev/svc/service/access"
 )
 
 // errEnded is why a stream ends that neither the client nor the runtime has ended.
@@ -16,7 +18,7 @@ const perStream = 20 * time.Millisecond
 
 // attend ends a stream whose credential no longer counts, or when this process stops. A database that cannot say whether it
 // counts ends nothing.
-func (g *Gateway) attend(ctx context.Context, end context.CancelCauseFunc, valid func(context.Context) bool) {
+func (g *Gateway) attend(ctx context.Context, end context.CancelCauseFunc, v *access.Visitor) {
 	tick := time.NewTicker(g.Recheck)
 	defer tick.Stop()
 	var leave <-chan time.Time
@@ -26,13 +28,13 @@ func (g *Gateway) attend(ctx context.Context, end context.CancelCauseFunc, valid
 			return
 		case <-stopping:
 			// Streams go spread over time, so that clients do not all come back at once.
-			spread := min(g.Farewell, time.Duration(g.streams.count())*perStream)
+			spread := min(g.Farewell, time.Duration(g.streams.Count())*perStream)
 			stopping, leave = nil, time.After(rand.N(max(1, spread)))
 		case <-leave:
 			end(errEnded)
 			return
 		case <-tick.C:
-			if !valid(ctx) {
+			if v.Again(ctx) != nil {
 				end(errEnded)
 				return
 			}
@@ -41,7 +43,7 @@ func (g *Gateway) attend(ctx context.Context, end context.CancelCauseFunc, valid
 }
 
 // Streams is how many streams are open.
-func (g *Gateway) Streams() int { return g.streams.count() }
+func (g *Gateway) Streams() int { return g.streams.Count() }
 
 // stopping reports whether this process takes nothing new.
 func (g *Gateway) stopping() bool {
@@ -57,7 +59,7 @@ func (g *Gateway) stopping() bool {
 func (g *Gateway) Drain(ctx context.Context) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for g.streams.count() > 0 {
+	for g.streams.Count() > 0 {
 		select {
 		case <-ctx.Done():
 			return

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/gateway"
 )
@@ -13,11 +14,11 @@ import (
 // actions are what the audit log tells of all chains.
 func (s *scene) actions(t *testing.T) (all []string) {
 	t.Helper()
-	p, err := s.Log.Page(t.Context(), audit.Query{All: true, Limit: 200})
+	p, err := s.Log.Page(t.Context(), audit.Query{All: true, Query: listing.Query{Limit: 200}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range p.Events {
+	for _, e := range p.Items {
 		all = append(all, e.Action+" "+e.Outcome)
 	}
 	return all
@@ -40,10 +41,10 @@ func TestSignInsAndTheirRefusalsAreInTheAuditLog(t *testing.T) {
 		}
 	}
 	p, err := s.Log.Page(t.Context(), audit.Query{Scope: "users/ada/personal", Action: "login.password"})
-	if err != nil || len(p.Events) != 1 {
+	if err != nil || len(p.Items) != 1 {
 		t.Fatalf("%v, %v", p, err)
 	}
-	if from := p.Events[0].Source; from.RequestID == "" || from.Surface != "platform" || from.IP == "" {
+	if from := p.Items[0].Source; from.RequestID == "" || from.Surface != "platform" || from.IP == "" {
 		t.Errorf("source %+v", from)
 	}
 }

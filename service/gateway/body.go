@@ -64,7 +64,7 @@ func (x *exchange) body(want string, limits ...limit) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return body, nil
+	return body, x.still()
 }
 
 func (x *exchange) checkType(want string) error {

@@ -113,7 +113,7 @@ func (x *exchange) session() (*account.Who, error) {
 	}
 	x.asked = true
 	if found {
-		x.token, x.who = value, &who
+		x.who = &who
 		x.acting(&who)
 	}
 	return x.who, nil

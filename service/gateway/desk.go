@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/scope"
@@ -188,23 +191,15 @@ func (x *exchange) endOthersForm() error {
 	return x.done(page.SessionsPath, page.NoticeSessionsEnded)
 }
 
-// personal is the workspace that every person has.
-func (x *exchange) personal() (workspace.Membership, error) {
-	return x.membership(*x.who, x.who.Account.Username, scope.Personal, workspace.Owner)
-}
-
-// named is the workspace that a form names as username/business.
+// named is the workspace that a form names as username/business, or else the one that every person has, for somebody who may
+// manage it.
 func (x *exchange) named(address string) (workspace.Membership, error) {
-	username, business, _ := strings.Cut(address, "/")
-	return x.membership(*x.who, username, business, workspace.Admin)
-}
-
-// keeper is the workspace that is named, or the one that every person has.
-func (x *exchange) keeper(address string) (workspace.Membership, error) {
-	if address == "" {
-		return x.personal()
+	username, business, _ := strings.Cut(cmp.Or(address, x.who.Account.Username+"/"+scope.Personal), "/")
+	err := x.enter(may(workspace.Manage), access.Place{Scope: scope.Of(username, business).String()})
+	if err != nil {
+		return workspace.Membership{}, err
 	}
-	return x.named(address)
+	return x.v.Member, nil
 }
 
 // keepsAlso are the other workspaces whose keys a person may make.
@@ -220,7 +215,7 @@ func (x *exchange) keepsAlso(m workspace.Membership) (others []page.Workspace, e
 
 func (x *exchange) keys(form page.Form, address string) (page.Keys, error) {
 	view := page.Keys{Desk: x.desk(form)}
-	m, err := x.keeper(address)
+	m, err := x.named(address)
 	if err != nil {
 		return view, err
 	}
@@ -228,8 +223,8 @@ func (x *exchange) keys(form page.Form, address string) (page.Keys, error) {
 	if view.Others, err = x.keepsAlso(m); err != nil {
 		return view, err
 	}
-	all, _, err := x.g.Accounts.Keys(x.ctx(), account.KeyQuery{Workspace: m.ID})
-	for _, k := range all {
+	all, err := x.g.Accounts.Keys(x.ctx(), account.KeyQuery{Workspace: m.ID, Query: listing.Query{Limit: listing.MaxLimit}})
+	for _, k := range all.Items {
 		view.Items = append(view.Items, page.Key{
 			ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: k.Scopes, CreatedAt: k.CreatedAt,
 			ExpiresAt: earlier(k.ExpiresAt, k.RevokedAt), LastUsedAt: k.LastUsedAt, Staff: k.Staff,

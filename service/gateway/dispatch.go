@@ -13,6 +13,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/memory"
+	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/scope"
 )
@@ -90,7 +91,7 @@ func passedPath(provider string) string { return "/own/deliveries/" + provider }
 // hopeless are the refusals that another attempt would meet again.
 var hopeless = []string{
 	fault.InvalidJSON, fault.InvalidRequest, fault.BodyTooLarge, fault.UnsupportedMediaType, fault.IdempotencyConflict,
-	workspaceNotFound, account.WorkspaceSuspended,
+	access.WorkspaceNotFound, account.WorkspaceSuspended,
 }
 
 // pass hands a delivery to the channel of a workspace.
@@ -100,7 +101,7 @@ func (g *Gateway) pass(ctx context.Context, p account.Passing) (err error) {
 		return fmt.Errorf("%w: %w", account.ErrUndeliverable, err)
 	}
 	// Whoever floods the public path of the channel takes nothing away from this.
-	if err := g.hooks.take("passed " + p.Scope); err != nil {
+	if err := g.hooks.Take("passed " + p.Scope); err != nil {
 		return err
 	}
 	claims := scope.Claims{

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/gateway"
 )
@@ -72,7 +73,7 @@ func TestACursorOfAnotherPrefixIsRefused(t *testing.T) {
 	s := quick(t)
 	d := s.sit(t, "ada")
 	d.ask("PUT", "/projects/site/files/aa", "x").wants(t, 201, "")
-	cursor := base64.RawURLEncoding.EncodeToString([]byte(`{"Path":"a","Self":true}`))
+	cursor := listing.Cursor("a", true)
 	for _, query := range []string{"?prefix=aaaa/&folded=true&cursor=", "?prefix=aaaa/&cursor="} {
 		d.ask("GET", "/projects/site/files"+query+cursor, nil).wants(t, 400, "invalid_request")
 	}
@@ -103,11 +104,12 @@ func TestWhoDribblesABodyToTheRuntimeIsGivenUp(t *testing.T) {
 func TestWhatNoListGaveIsNoFailure(t *testing.T) {
 	s := withRuntime(t, sqldbtest.Schema(t), false)
 	cookie, _ := s.session(t, "ada@example.com")
-	zero := base64.RawURLEncoding.EncodeToString([]byte(`{"a":"\u0000","i":"\u0000","u":1}`))
+	zero := base64.RawURLEncoding.EncodeToString([]byte(`{"s":"\u0000","r":"\u0000"}`))
+	none := listing.Cursor(1, "\x00")
 	for _, path := range []string{
-		"/agents/central/conversations?cursor=" + zero, "/runs?status=%00", "/runs?workflow=%00", "/runs?workflow=%ff", "/runs?cursor=" + zero, "/runs?cursor=%00",
-		"/projects?q=%00", "/projects?cursor=" + zero, "/people?cursor=" + zero, "/teams?cursor=" + zero, "/audit?cursor=%00", "/audit?action=%00",
-		"/audit?actor=%ff", "/keys?cursor=%00", "/keys?q=%ff", "/secrets?cursor=" + zero, "/storage?x=%00",
+		"/agents/central/conversations?cursor=" + listing.Cursor("\x00", "\x00", 1), "/runs?status=%00", "/runs?workflow=%00", "/runs?workflow=%ff", "/runs?cursor=" + zero, "/runs?cursor=%00",
+		"/projects?q=%00", "/projects?cursor=" + none, "/people?cursor=" + none, "/teams?cursor=" + none, "/audit?cursor=%00", "/audit?action=%00",
+		"/audit?actor=%ff", "/keys?cursor=%00", "/keys?q=%ff", "/keys?cursor=" + listing.Cursor("\x00"), "/secrets?cursor=" + none, "/storage?x=%00",
 		"/agents/\xff/conversations", "/workflows/\xff", "/runs/\xff", "/people/\xff", "/teams/\xff", "/secrets/\xff", "/projects/\xff/files", "/projects/site/files/\xff",
 	} {
 		answer, body := s.sent(t, "GET /api/workspaces/ada/personal"+path+" HTTP/1.1\r\nHost: "+s.hosts[gateway.Agents]+"\r\nCookie: "+cookie+"\r\nConnection: close\r\n\r\n")

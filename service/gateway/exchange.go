@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/memory"
+	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
@@ -35,20 +37,21 @@ type exchange struct {
 	at   place        // what a path below {base_url} means
 
 	params map[string]string
-	asked  bool // the session was looked up
-	token  string
+	v      *access.Visitor // somebody who was let in; nil: everybody may, or nobody was
+	asked  bool            // the session was looked up
 	who    *account.Who
 
-	elevated bool          // who is signed in has the authority of the staff here
-	room     *memory.Grant // of what the request brings; nil: it takes none
-	view     *account.View // the staff look as the customer that who is; nil: who is who they are
+	room *memory.Grant // of what the request brings; nil: it takes none
+	view *account.View // the staff look as the customer that who is; nil: who is who they are
 }
 
-// answer remembers the status.
+// answer remembers the status, and waits for nobody who does not take what is written.
 type answer struct {
 	http.ResponseWriter
 	status int
-	rest   *remainder // of the request's body; nil: there is none, or it is seen to
+	rest   *remainder    // of the request's body; nil: there is none, or it is seen to
+	each   time.Duration // what a client has to take the next part
+	until  time.Time     // when it must have taken what is written now
 }
 
 func (a *answer) WriteHeader(status int) {
@@ -56,6 +59,7 @@ func (a *answer) WriteHeader(status int) {
 		a.status = status
 		a.leaveRest()
 	}
+	a.allow()
 	a.ResponseWriter.WriteHeader(status)
 }
 
@@ -64,14 +68,24 @@ func (a *answer) Write(b []byte) (int, error) {
 		a.status = http.StatusOK
 		a.leaveRest()
 	}
+	a.allow()
 	return a.ResponseWriter.Write(b)
+}
+
+// allow gives the client its time to take what is written next. A deadline that still leaves it is not set anew: that costs
+// as much as a frame.
+func (a *answer) allow() {
+	if now := time.Now(); a.until.Sub(now) < a.each {
+		a.until = now.Add(a.each * 5 / 4)
+		_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(a.until) // where there is none the server's own has to do
+	}
 }
 
 // Unwrap lets http.ResponseController reach what the inner writer can do.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 func (g *Gateway) exchange(w http.ResponseWriter, r *http.Request) *exchange {
-	x := &exchange{g: g, out: &answer{ResponseWriter: w}, r: r, id: "req_" + ulid.Make().String(), route: "unmatched"}
+	x := &exchange{g: g, out: &answer{ResponseWriter: w, each: g.WriteTimeout}, r: r, id: "req_" + ulid.Make().String(), route: "unmatched"}
 	w.Header().Set("X-Request-Id", x.id)
 	x.keepRest()
 	return x
@@ -137,8 +151,14 @@ func (x *exchange) json(status int, v any) error {
 	return x.write(status, body)
 }
 
-// write answers with JSON.
+// write answers with JSON. Whoever only reads must still be allowed to when the answer goes out; of a change the answer tells
+// what came of it.
 func (x *exchange) write(status int, body []byte) error {
+	if safe(x.r.Method) {
+		if err := x.still(); err != nil {
+			return err
+		}
+	}
 	h := x.out.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")

@@ -1,6 +1,10 @@
 package gateway
 
-import "strings"
+import (
+	"strings"
+
+	"svc.dev/svc/service/operation"
+)
 
 // Line is a route of the table, as tests look at it.
 type Line struct {
@@ -19,7 +23,10 @@ func Lines() []Line {
 }
 
 // StatusOf is the status of a type of refusal; zero is none.
-func StatusOf(typ string) int { return statuses[typ] }
+func StatusOf(typ string) int {
+	status, _ := operation.StatusOf(typ)
+	return status
+}
 
 // Shapes are the paths below {base_url}.
 func Shapes() []string {

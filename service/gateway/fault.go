@@ -10,8 +10,10 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -23,66 +25,30 @@ const (
 	credentialInURL    = "credential_in_url"
 	invalidHeader      = "invalid_header"
 	invalidPath        = "invalid_path"
-	forbidden          = "forbidden"
-	workspaceNotFound  = "workspace_not_found"
 	adminRequired      = "admin_required"
 	unsupportedContent = fault.UnsupportedMediaType
 )
 
-// statuses is the one table from a fault's type to its status, all of accounts.md §12. A type that is not in it is a 500.
-var statuses = map[string]int{}
-
-func init() {
-	for status, types := range map[int][]string{
-		400: {"invalid_json", "invalid_request", "invalid_state", "invalid_token", "invalid_scope", "invalid_header", "invalid_path", "ambiguous_session", "credential_in_url",
-			"action_input_validation", "workflow_input_unexpected"},
-		401: {"unauthenticated", "invalid_credentials", "invalid_api_key", "invalid_signature", "runtime_unauthorized", "assertion_invalid"},
-		402: {"payment_required"},
-		403: {"cross_origin_request", "forbidden", "insufficient_scope", "scope_mismatch", "admin_required", "reauth_required", "account_suspended", "workspace_suspended",
-			"invitation_email_mismatch", "installation_not_yours", "impersonation_forbidden", "provider_email_unverified"},
-		404: {"route_not_found", "workspace_not_found", "item_not_found", "unknown_provider", "run_not_found", "workflow_not_found"},
-		405: {"method_not_allowed"},
-		409: {"username_taken", "name_taken", "identity_already_linked", "last_credential", "last_owner", "provider_already_configured", "manifest_owner_mismatch",
-			"provider_connection_required", "email_verification_required", "connector_planned", "connector_blocked", "in_use", "already_running", "idempotency_conflict"},
-		410: {"invitation_invalid", "setup_closed", "stream_offset_gone"},
-		412: {"version_conflict"},
-		413: {"body_too_large", "secret_too_large"},
-		415: {"unsupported_media_type"},
-		416: {"range_not_satisfiable"},
-		421: {"misdirected_request"},
-		429: {"rate_limited", "usage_limit_exceeded"},
-		500: {"internal_error", "secret_unreadable"},
-		502: {"bad_gateway", "provider_exchange_failed", "provider_unavailable", "manifest_exchange_failed"},
-		503: {"runtime_unavailable", "busy", "provider_rate_limited", "provider_not_configured", "billing_not_configured", "mail_not_configured"},
-		504: {"runtime_timeout"},
-		507: {"storage_quota_exceeded"},
-	} {
-		for _, t := range types {
-			statuses[t] = status
-		}
-	}
-}
-
 // denials are the refusals of somebody who may not, which the audit log counts. Those of a sign-in are counted where it is
 // refused. That a workspace is not there is what a stranger is told of one that is.
 var denials = map[string]bool{
-	account.InvalidAPIKey: true, crossOrigin: true, forbidden: true, adminRequired: true, "insufficient_scope": true,
+	account.InvalidAPIKey: true, crossOrigin: true, access.Forbidden: true, adminRequired: true, access.InsufficientScope: true,
 	"invalid_signature": true, "installation_not_yours": true, credentialInURL: true,
-	account.ImpersonationForbidden: true, workspaceNotFound: true, workspace.InvitationEmailMismatch: true,
+	account.ImpersonationForbidden: true, access.WorkspaceNotFound: true, workspace.InvitationEmailMismatch: true,
 }
 
 // fail answers with an error, in the envelope or on a page. What nobody foresaw is logged under the request's id, and its
 // text stays here.
 func (x *exchange) fail(err error) {
 	if x.out.status != 0 {
-		return // the answer has begun
+		panic(http.ErrAbortHandler) // half an answer is broken off, so that the client knows
 	}
 	f, status := x.judge(err)
 	h := x.out.Header()
 	h.Set("Cache-Control", "no-store")
 	x.retryAfter(f.RetryAfter)
 	if denials[f.Type] {
-		x.g.Audit.Refused(x.r.Context(), audit.Event{Action: "access." + f.Type, Scope: x.refusedIn(f.Type)})
+		x.g.Audit.Refused(sqldb.Guard(x.ctx(), nil), audit.Event{Action: "access." + f.Type, Scope: x.refusedIn(f.Type)})
 	}
 	if f.Type == account.Unauthenticated {
 		h.Set("WWW-Authenticate", `Bearer realm="svc"`)
@@ -100,8 +66,8 @@ func (x *exchange) fail(err error) {
 // refusedIn is the workspace whose log tells of a refusal: one where whoever is refused has a place, by their role or by the
 // key they bring. Strangers write into nobody's log.
 func (x *exchange) refusedIn(typ string) string {
-	member := typ == forbidden && x.who != nil && x.view == nil
-	if x.surface != Agents || !member && typ != insufficientScope {
+	member := typ == access.Forbidden && x.who != nil && x.view == nil
+	if x.surface != Agents || !member && typ != access.InsufficientScope {
 		return ""
 	}
 	if x.params["username"] != "" {
@@ -121,10 +87,10 @@ func (x *exchange) retryAfter(d time.Duration) {
 	}
 }
 
-// judge is the fault of an error and its status.
+// judge is the fault of an error, without secrets, and its status.
 func (x *exchange) judge(err error) (*fault.Error, int) {
 	f := fault.From(unwritable(unanswered(err)))
-	status, known := statuses[f.Type]
+	status, known := operation.StatusOf(f.Type)
 	if !known {
 		status = http.StatusInternalServerError
 		f = fault.Unexpected(err)
@@ -132,7 +98,7 @@ func (x *exchange) judge(err error) (*fault.Error, int) {
 	if status == http.StatusInternalServerError && x.r.Context().Err() == nil {
 		x.g.Log.LogAttrs(x.ctx(), slog.LevelError, "request failed", append(x.known(), slog.String("method", x.r.Method), slog.String("route", x.route), slog.Any("error", err))...)
 	}
-	return f, status
+	return x.g.Redactor.Fault(f), status
 }
 
 // unwritable is the refusal of a request with a text that no check of a field has refused, and that cannot be stored.
@@ -191,5 +157,3 @@ func (x *exchange) linger() {
 func noRoute(r *http.Request) error {
 	return fault.New(fault.RouteNotFound, "No route for "+r.Method+" "+r.URL.Path+".", "Check method and path.")
 }
-
-func unauthenticated() error { return fault.New(account.Unauthenticated, "Sign in first.", "") }

@@ -10,7 +10,6 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/project"
-	"svc.dev/svc/service/workspace"
 )
 
 // rangeNotSatisfiable is the refusal of a part that a file does not have.
@@ -18,25 +17,21 @@ const rangeNotSatisfiable = "range_not_satisfiable"
 
 // getFile answers with the content of a file, or a part of it.
 func (x *exchange) getFile() error {
-	v, err := x.visit(workspace.Read, projectsRead)
-	if err != nil {
-		return err
-	}
-	release, err := x.transfer(v)
+	release, err := x.transfer()
 	if err != nil {
 		return err
 	}
 	defer release()
-	c, err := x.g.Projects.Open(x.ctx(), v.Owner, x.params["slug"], x.params["path"])
+	c, err := x.g.Projects.Open(x.ctx(), x.owner(), x.params["slug"], x.params["path"])
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return x.download(v, c)
+	return x.download(c)
 }
 
 // download lets a file out so that a browser does nothing with it but keep it: it is somebody else's content on our origin.
-func (x *exchange) download(v visitor, c *project.Content) error {
+func (x *exchange) download(c *project.Content) error {
 	if asked := x.r.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") || strings.Contains(asked, ",") {
 		x.r.Header.Del("Range") // nobody must give several parts in one answer, or parts by another measure
 	}
@@ -47,7 +42,7 @@ func (x *exchange) download(v visitor, c *project.Content) error {
 	h.Set("Content-Security-Policy", "sandbox; "+policy)
 	h.Set("Cache-Control", "no-store")
 	h.Set("ETag", c.ETag)
-	d := &download{answer: x.out, pace: x.paced(http.NewResponseController(x.out).SetWriteDeadline, v)}
+	d := &download{answer: x.out, pace: x.paced(http.NewResponseController(x.out).SetWriteDeadline)}
 	// Without a time only the etag counts: two changes within a second are two.
 	http.ServeContent(d, x.r, "", time.Time{}, c)
 	if d.refused == 0 {
@@ -61,7 +56,7 @@ func (x *exchange) download(v visitor, c *project.Content) error {
 	case http.StatusRequestedRangeNotSatisfiable:
 		return fault.New(rangeNotSatisfiable, "The file does not have this part.", "Its size stands in Content-Range.")
 	case http.StatusPreconditionFailed:
-		return fault.New(project.VersionConflict, "Somebody changed this file in the meantime.", "Read it again.").With("version", c.ETag)
+		return fault.New(fault.VersionConflict, "Somebody changed this file in the meantime.", "Read it again.").With("version", c.ETag)
 	}
 	return errors.New("the file cannot be read")
 }

@@ -20,8 +20,6 @@ type filter struct {
 	ended   func() bool // we have ended the stream
 	refused bool        // we have answered instead of the runtime
 	hook    bool        // a webhook's answer keeps all but what is never let out
-
-	until time.Time // when the client must have taken what is written now
 }
 
 // Header is what the runtime writes to; it reaches the client when the status does.
@@ -83,23 +81,13 @@ func (f *filter) Write(b []byte) (int, error) {
 	if f.refused {
 		return len(b), nil
 	}
-	f.allow()
 	return f.answer.Write(b)
-}
-
-// allow gives the client its time to take what is written next. A deadline that still leaves it is not set anew: that costs
-// as much as a frame.
-func (f *filter) allow() {
-	if now := time.Now(); f.until.Sub(now) < f.x.g.WriteTimeout {
-		f.until = now.Add(f.x.g.WriteTimeout * 5 / 4)
-		_ = http.NewResponseController(f.answer).SetWriteDeadline(f.until) // where there is none the server's own has to do
-	}
 }
 
 // FlushError lets a frame out at once.
 func (f *filter) FlushError() error {
 	f.WriteHeader(http.StatusOK)
-	f.allow()
+	f.answer.allow()
 	return http.NewResponseController(f.answer).Flush()
 }
 

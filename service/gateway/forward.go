@@ -44,8 +44,7 @@ type errand struct {
 	claims scope.Claims
 	path   string // escaped, built of segments that were checked
 	header http.Header
-	hook   bool                       // a webhook: its answer keeps all but what never passes
-	watch  func(context.Context) bool // whether the credential still counts; nil: it has none
+	hook   bool // a webhook: its answer keeps all but what never passes
 }
 
 // with carries claims to the runtime, and where clients find the work that they are about: on the surface of their authority,
@@ -70,13 +69,13 @@ func (x *exchange) forward(e errand) error {
 	}
 	ctx, end := context.WithCancelCause(x.g.with(x.ctx(), e.claims))
 	defer end(nil)
-	if e.watch != nil && isStream(x.r) {
-		release, err := x.g.streams.take(e.claims.Actor)
+	if x.v != nil && isStream(x.r) {
+		release, err := x.g.streams.Take(e.claims.Actor)
 		if err != nil {
 			return err
 		}
 		defer release()
-		go x.g.attend(ctx, end, e.watch)
+		go x.g.attend(ctx, end, x.v)
 	}
 	x.countSigned(e.claims.Account)
 	in := x.take(e.hook)

@@ -9,17 +9,22 @@ import (
 	"net/netip"
 	"time"
 
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/memory"
+	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/redact"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
 )
 
-// Config is what the front door needs. Accounts, Audit, Pages and Surfaces are required.
+// Config is what the front door needs. DB, Accounts, Audit, Pages and Surfaces are required.
 type Config struct {
+	DB       *sqldb.DB
 	Accounts *account.Accounts
 	Audit    *audit.Log
 	Pages    *page.Pages
@@ -76,38 +81,44 @@ type Config struct {
 	Observe func(surface, route string, status int, took time.Duration)
 	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
 	Log *slog.Logger
+	// Redactor keeps secrets out of what refusals say. Defaults to one that knows no value.
+	Redactor *redact.Redactor
 }
 
 // Gateway answers the public.
 type Gateway struct {
 	Config
-	cookies   cookies
-	routes    map[Surface][]route
-	wrongKeys *wrongKeys
+	access  *access.Access
+	rooms   *operation.Rooms
+	cookies cookies
+	routes  map[Surface][]line
 
-	rates, hooks, verifications, probes *rates
-	streams, probing, transfers         *streams
-	fetches, fetching                   *streams // of one workspace, and of all
+	hooks, verifications, probes *access.Rates
+	streams, probing, transfers  *access.Streams
+	fetches, fetching            *access.Streams // of one workspace, and of all
 }
 
 // New is the front door of the configuration.
 func New(c Config) *Gateway {
 	c.setDefaults()
 	g := &Gateway{
-		Config: c, cookies: newCookies(c), wrongKeys: newWrongKeys(c.WrongKeys),
-		rates: newRates("requests", c.Rate, c.Burst), hooks: newRates("channel", c.ChannelRate, c.ChannelRate),
-		verifications: newRates("verification", c.Verifications, c.Verifications), streams: &streams{most: c.Streams, open: map[string]int{}},
-		probes: newRates("probe", probesPerMinute, probesPerMinute), probing: &streams{most: probesAtOnce, open: map[string]int{}},
-		transfers: &streams{most: c.Streams, open: map[string]int{}},
-		fetches:   &streams{most: fetchesOfOne, open: map[string]int{}}, fetching: &streams{most: fetchesAtOnce, open: map[string]int{}},
+		Config: c, cookies: newCookies(c), routes: table(), rooms: &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces},
+		access:        access.New(access.Config{DB: c.DB, Accounts: c.Accounts, Rate: c.Rate, Burst: c.Burst, WrongKeys: c.WrongKeys}),
+		hooks:         access.NewRates("channel", c.ChannelRate, c.ChannelRate),
+		verifications: access.NewRates("verification", c.Verifications, c.Verifications), streams: access.NewStreams(c.Streams),
+		probes: access.NewRates("probe", probesPerMinute, probesPerMinute), probing: access.NewStreams(probesAtOnce),
+		transfers: access.NewStreams(c.Streams),
+		fetches:   access.NewStreams(fetchesOfOne), fetching: access.NewStreams(fetchesAtOnce),
 	}
-	g.routes = g.table()
 	return g
 }
 
 func (c *Config) setDefaults() {
 	if c.Log == nil {
 		c.Log = slog.Default()
+	}
+	if c.Redactor == nil {
+		c.Redactor = redact.New()
 	}
 	if c.Memory == nil {
 		c.Memory = memory.New(0)

@@ -54,6 +54,6 @@ func (x *exchange) health() error {
 		return fault.NotAvailable("loading").After(time.Second)
 	}
 	h := x.g.Health(x.ctx())
-	h.Streams = x.g.streams.count()
+	h.Streams = x.g.streams.Count()
 	return x.json(http.StatusOK, h)
 }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
-	"svc.dev/svc/service/workspace"
 )
 
 // viewCookie belongs to the Agents surface alone, and counts beside the session that began the view.
@@ -50,20 +48,12 @@ func (x *exchange) endView() error {
 
 // openView uses the ticket of an impersonation. Whoever looks as one customer may go on to another.
 func (x *exchange) openView() error {
-	value, life, err := x.g.Accounts.OpenView(x.ctx(), *x.self(), x.r.URL.Query().Get("ticket"))
+	value, life, err := x.g.Accounts.OpenView(x.ctx(), x.v.Self(), x.r.URL.Query().Get("ticket"))
 	if err != nil {
 		return err
 	}
 	x.setHost(viewCookie, value, life)
 	return x.see(http.StatusSeeOther, x.g.Surfaces.origin(Agents)+"/")
-}
-
-// self is who is signed in, whomever they look as.
-func (x *exchange) self() *account.Who {
-	if x.view != nil {
-		return &x.view.Staff
-	}
-	return x.who
 }
 
 // look finds out whether the staff look at the service as a customer, which every answer then says. They only read, and not
@@ -117,21 +107,4 @@ func isVeiled(path string) bool {
 	}
 	segments := strings.Split(rest, "/")
 	return len(segments) > 2 && veiled[segments[2]]
-}
-
-// watchView tells whether a view, and the role of the customer in the workspace, still count.
-func (x *exchange) watchView(address string, right workspace.Right) func(context.Context) bool {
-	token, value, accounts := x.token, x.host(viewCookie), x.g.Accounts
-	return func(ctx context.Context) bool {
-		who, found, err := accounts.Who(ctx, token)
-		if err != nil || !found {
-			return err != nil
-		}
-		v, found, err := accounts.View(ctx, who, value)
-		if err != nil || !found {
-			return err != nil
-		}
-		m, found, err := accounts.Membership(ctx, v.Subject.ID, address)
-		return err != nil || found && !m.Suspended && workspace.Allows(m.Role, right)
-	}
 }

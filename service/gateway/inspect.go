@@ -4,27 +4,15 @@ import (
 	"net/url"
 
 	"svc.dev/svc/service/scope"
-	"svc.dev/svc/service/workspace"
 )
 
 // listed answers a list of a workspace from the runtime.
-func listed(path, keyScope string) func(*exchange) error {
-	return func(x *exchange) error { return x.inspect(path, keyScope, nil) }
+func listed(path string) func(*exchange) error {
+	return func(x *exchange) error { return x.inspect(path, nil) }
 }
 
 // inspect lets somebody read what the runtime knows of their workspace, or work with it.
-func (x *exchange) inspect(path, keyScope string, set url.Values) error {
-	address, need := x.address(), workspace.Read
-	if !safe(x.r.Method) {
-		need = workspace.Work
-	}
-	who, err := x.authorize(address, need, keyScope)
-	if err != nil {
-		return err
-	}
-	if err := x.note(address, x.below()); err != nil {
-		return err
-	}
+func (x *exchange) inspect(path string, set url.Values) error {
 	if set != nil {
 		q := x.r.URL.Query()
 		for name, values := range set {
@@ -32,7 +20,7 @@ func (x *exchange) inspect(path, keyScope string, set url.Values) error {
 		}
 		x.r.URL.RawQuery = q.Encode()
 	}
-	return x.forward(errand{claims: who.claims(x.id, address), path: path, header: allowed(x.r.Header), watch: who.watch})
+	return x.forward(errand{claims: x.v.Claims(x.id), path: path, header: allowed(x.r.Header)})
 }
 
 // address is the scope that a path below W names.
@@ -44,25 +32,25 @@ func (x *exchange) address() string {
 }
 
 func (x *exchange) listConversations() error {
-	return x.inspect(conversationsPath, "agents:read", url.Values{"agent": {x.params["name"]}})
+	return x.inspect(conversationsPath, url.Values{"agent": {x.params["name"]}})
 }
 
 func (x *exchange) getRun() error {
-	return x.inspect(runPath, "runs:read", url.Values{"run": {x.params["run"]}})
+	return x.inspect(runPath, url.Values{"run": {x.params["run"]}})
 }
 
-func (x *exchange) runEvents() error { return x.inspect("/runs/"+x.params["run"], "runs:read", nil) }
+func (x *exchange) runEvents() error { return x.inspect("/runs/"+x.params["run"], nil) }
 
 func (x *exchange) getWorkflow() error {
-	return x.inspect(workflowPath, "runs:read", url.Values{"name": {x.params["name"]}})
+	return x.inspect(workflowPath, url.Values{"name": {x.params["name"]}})
 }
 
 // runWorkflow starts a run and waits for nothing.
 func (x *exchange) runWorkflow() error {
 	x.r.URL.RawQuery = ""
-	return x.inspect("/workflows/"+x.params["name"], "workflows:run", nil)
+	return x.inspect("/workflows/"+x.params["name"], nil)
 }
 
 func (x *exchange) cancelRun() error {
-	return x.inspect(cancelPath, "workflows:run", url.Values{"run": {x.params["run"]}})
+	return x.inspect(cancelPath, url.Values{"run": {x.params["run"]}})
 }

@@ -16,6 +16,7 @@ import (
 // to it, only see that it ends.
 type intake struct {
 	io.ReadCloser
+	still  func() error // why it is not taken when it has come
 	failed atomic.Pointer[error]
 
 	mu   sync.Mutex
@@ -31,7 +32,7 @@ func (x *exchange) take(hook bool) *intake {
 			_ = p.extend(p.until)
 		}
 	}
-	return &intake{ReadCloser: x.r.Body, pace: p}
+	return &intake{ReadCloser: x.r.Body, still: x.still, pace: p}
 }
 
 // step gives the client its time for what is read next; at the end it has all the time again.
@@ -67,6 +68,9 @@ func (in *intake) Read(p []byte) (int, error) {
 	n, err := in.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
 		in.step(true)
+		if refusal := in.still(); refusal != nil {
+			err = refusal
+		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, http.ErrBodyReadAfterClose) {
 		in.failed.CompareAndSwap(nil, &err)
@@ -82,7 +86,8 @@ func (in *intake) fault() *fault.Error {
 	return fault.Invalid("The body cannot be read.")
 }
 
-// beyond is the refusal of a body that was longer than it may be, or that there is no memory for, and nil for any other.
+// beyond is the refusal of a body that was longer than it may be, that there is no memory for, or whose sender is not let in any
+// more, and nil for any other.
 func (in *intake) beyond() *fault.Error {
 	err := in.failed.Load()
 	if err == nil {
@@ -90,6 +95,9 @@ func (in *intake) beyond() *fault.Error {
 	}
 	if most, ok := errors.AsType[*http.MaxBytesError](*err); ok {
 		return fault.From(tooLarge(most.Limit))
+	}
+	if refusal, ok := errors.AsType[*fault.Error](*err); ok {
+		return refusal
 	}
 	if errors.Is(*err, memory.ErrFull) || errors.Is(*err, memory.ErrTooLarge) {
 		return fault.From(errFull(*err))

@@ -6,12 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"svc.dev/svc/fault"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
-	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/strictjson"
-	"svc.dev/svc/service/workspace"
 )
 
 // keyView is an API key without its value.
@@ -49,46 +46,6 @@ func viewKey(k account.Key) keyView {
 	return v
 }
 
-// inWorkspace is the place of who acts in the workspace of the path by a session. No key may do what these routes do, so a
-// good key is told so, and a bad one is refused as everywhere.
-func (x *exchange) inWorkspace(need workspace.Right) (m workspace.Membership, err error) {
-	by, err := x.caller()
-	if err != nil {
-		return m, err
-	}
-	if x.address() == scope.Admin {
-		return workspace.Membership{Workspace: workspace.Workspace{ID: scope.Admin, Scope: scope.Admin}}, x.permit(by, need)
-	}
-	return x.g.Workspaces.Authorize(x.ctx(), by, x.address(), need)
-}
-
-// membership is a person's place in a workspace where they have at least that role. A stranger and a workspace that is not
-// there get one answer.
-func (x *exchange) membership(who account.Who, username, business, least string) (workspace.Membership, error) {
-	m, found, err := x.g.Accounts.Membership(x.ctx(), who.Account.ID, scope.Of(username, business).String())
-	if err != nil {
-		return m, err
-	}
-	if !found {
-		return m, fault.New(workspaceNotFound, "There is no such workspace.", "")
-	}
-	if m.Role != workspace.Owner && m.Role != least {
-		return m, fault.New(forbidden, "Your role does not allow this.", "").With("role", least)
-	}
-	return m, nil
-}
-
-// refuseKey judges an Authorization header, if there is one.
-func (x *exchange) refuseKey() error {
-	if len(x.r.Header.Values("Authorization")) == 0 {
-		return nil
-	}
-	if _, err := x.bearer(); err != nil {
-		return err
-	}
-	return fault.New(forbidden, "No API key may do this.", "Sign in instead.").With("role", workspace.Admin)
-}
-
 // bearer is the credential of an Authorization header, and empty for every other scheme and spelling.
 func bearer(header string) string {
 	scheme, value, found := strings.Cut(header, " ")
@@ -99,24 +56,17 @@ func bearer(header string) string {
 }
 
 func (x *exchange) listKeys() error {
-	m, err := x.inWorkspace(workspace.Review)
-	if err != nil {
-		return err
-	}
 	asked, err := x.asks()
 	if err != nil {
 		return err
 	}
-	all, more, err := x.g.Accounts.Keys(x.ctx(), account.KeyQuery{Workspace: m.ID, Q: asked.q, Before: asked.cursor, Limit: asked.limit})
+	all, err := x.g.Accounts.Keys(x.ctx(), account.KeyQuery{Workspace: x.v.Member.ID, Query: asked.query()})
 	if err != nil {
 		return err
 	}
-	answer := list[keyView]{Items: make([]keyView, 0, len(all))}
-	for _, k := range all {
+	answer := list[keyView]{Items: make([]keyView, 0, len(all.Items)), Next: all.Next}
+	for _, k := range all.Items {
 		answer.Items = append(answer.Items, viewKey(k))
-	}
-	if more {
-		answer.Next = all[len(all)-1].ID
 	}
 	return x.list(answer)
 }
@@ -151,13 +101,6 @@ func refusedField(name string) error {
 }
 
 func (x *exchange) createKey() error {
-	m, err := x.inWorkspace(workspace.Manage)
-	if err != nil {
-		return err
-	}
-	if err := x.fresh(); err != nil {
-		return err
-	}
 	var body newKey
 	if err := x.decode(&body); err != nil {
 		return err
@@ -167,7 +110,7 @@ func (x *exchange) createKey() error {
 		return err
 	}
 	wanted.Staff = x.surface == Admin
-	k, value, err := x.g.Accounts.CreateKey(x.ctx(), *x.who, m, wanted)
+	k, value, err := x.g.Accounts.CreateKey(x.ctx(), *x.who, x.v.Member, wanted)
 	if err != nil {
 		return err
 	}
@@ -184,10 +127,6 @@ func (x *exchange) writeKey(k account.Key, value string) error {
 }
 
 func (x *exchange) rotateKey() error {
-	m, err := x.inWorkspace(workspace.Manage)
-	if err != nil {
-		return err
-	}
 	var body struct {
 		Grace int64 `json:"graceSeconds,omitzero"`
 	}
@@ -197,7 +136,7 @@ func (x *exchange) rotateKey() error {
 	if body.Grace < 0 || body.Grace > int64((24*time.Hour).Seconds()) {
 		return refusedField("graceSeconds")
 	}
-	k, value, err := x.g.Accounts.RotateKey(x.ctx(), *x.who, m, x.params["key"], time.Duration(body.Grace)*time.Second, x.surface == Admin)
+	k, value, err := x.g.Accounts.RotateKey(x.ctx(), *x.who, x.v.Member, x.params["key"], time.Duration(body.Grace)*time.Second, x.surface == Admin)
 	if err != nil {
 		return err
 	}
@@ -205,11 +144,7 @@ func (x *exchange) rotateKey() error {
 }
 
 func (x *exchange) revokeKey() error {
-	m, err := x.inWorkspace(workspace.Manage)
-	if err != nil {
-		return err
-	}
-	if err := x.g.Accounts.RevokeKey(x.ctx(), *x.who, m, x.params["key"]); err != nil {
+	if err := x.g.Accounts.RevokeKey(x.ctx(), *x.who, x.v.Member, x.params["key"]); err != nil {
 		return err
 	}
 	return x.none()

@@ -266,7 +266,7 @@ func keyGaps(t *testing.T, s *scene) {
 	}
 	forever := map[string]any{"expiresAt": nil, "confirm": true}
 
-	// Who is no owner makes no key without an end, neither at once nor out of one that has none.
+	// Somebody who is no owner makes no key without an end, neither at once nor out of one that has none.
 	endless := map[string]any{"name": "k", "scopes": []string{"runs:read"}}
 	maps.Copy(endless, forever)
 	post(admin, keys(acme), endless).wants(t, 403, "forbidden")
@@ -277,7 +277,7 @@ func keyGaps(t *testing.T, s *scene) {
 	}
 	post(boss, keys(acme)+"/"+owners.ID+"/rotate", map[string]any{}).wants(t, 201, "")
 
-	// A key is of its workspace, also for who owns two.
+	// A key is of its workspace, also for an owner of two.
 	k := s.issue(t, boss, acme, nil, "runs:read")
 	post(boss, keys(other)+"/"+k.ID+"/rotate", map[string]any{}).wants(t, 404, "item_not_found")
 	s.do(t, call{on: gateway.Agents, method: "DELETE", path: keys(other) + "/" + k.ID, cookie: boss.cookie}).wants(t, 404, "item_not_found")
@@ -298,7 +298,7 @@ func keyGaps(t *testing.T, s *scene) {
 		t.Error("a key in its grace cannot be revoked")
 	}
 
-	// Who comes again finds the keys of before dead.
+	// A member who comes again finds the keys of before dead.
 	gone := s.recruit(t, acme, "kates-gone", workspace.Admin)
 	hers := s.issue(t, gone, acme, nil, "runs:read")
 	s.do(t, call{on: gateway.Agents, method: "DELETE", path: spaceOf(acme) + "/people/" + gone.Account.ID, cookie: boss.cookie}).wants(t, 204, "")

@@ -11,13 +11,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/strictjson"
 )
 
 // Bounds of a list.
 const (
-	defaultLimit = 50
-	maxLimit     = 200
+	defaultLimit = listing.DefaultLimit
+	maxLimit     = listing.MaxLimit
 	maxQuery     = 200 // characters of a text that is searched for
 )
 
@@ -47,6 +48,11 @@ func (x *exchange) asks() (asking, error) {
 		a.limit = n
 	}
 	return a, nil
+}
+
+// query is asking as a room takes it.
+func (a asking) query() listing.Query {
+	return listing.Query{Cursor: a.cursor, Limit: a.limit, Q: a.q}
 }
 
 // list answers with a list, unless the client has it as it is.

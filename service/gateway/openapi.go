@@ -3,12 +3,12 @@ package gateway
 import (
 	"net/http"
 
-	"svc.dev/svc/api"
+	"svc.dev/svc/service/operation"
 )
 
 // openAPI serves the description of this API.
 func (x *exchange) openAPI() error {
-	body, err := api.JSON()
+	body, err := operation.JSON()
 	if err != nil {
 		return err
 	}

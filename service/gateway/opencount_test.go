@@ -1,4 +1,4 @@
 package gateway
 
 // OpenStreams is how many streams are open here.
-func (g *Gateway) OpenStreams() int { return g.streams.count() }
+func (g *Gateway) OpenStreams() int { return g.streams.Count() }

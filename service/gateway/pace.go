@@ -20,8 +20,8 @@ type pace struct {
 }
 
 // paced is a pace that asks again whether who was let in may go on, as often as of a stream.
-func (x *exchange) paced(extend func(time.Time) error, v visitor) pace {
-	return pace{extend: extend, each: x.g.WriteTimeout, still: v.still, every: x.g.Recheck, asked: time.Now()}
+func (x *exchange) paced(extend func(time.Time) error) pace {
+	return pace{extend: extend, each: x.g.WriteTimeout, still: func() error { return x.v.Again(x.ctx()) }, every: x.g.Recheck, asked: time.Now()}
 }
 
 // step gives the next step its time. A deadline that still leaves it is not set anew: that costs as much as the step.
@@ -42,8 +42,8 @@ func (p *pace) ask() error {
 }
 
 // upload is the body of a request that may be long.
-func (x *exchange) upload(v visitor) io.Reader {
-	return &pacedBody{x.r.Body, x.paced(http.NewResponseController(x.out).SetReadDeadline, v)}
+func (x *exchange) upload() io.Reader {
+	return &pacedBody{x.r.Body, x.paced(http.NewResponseController(x.out).SetReadDeadline)}
 }
 
 type pacedBody struct {
@@ -64,6 +64,6 @@ func (b *pacedBody) Read(into []byte) (int, error) {
 }
 
 // transfer counts a file that comes or goes: like streams, each person has so many at one time.
-func (x *exchange) transfer(v visitor) (release func(), err error) {
-	return x.g.transfers.take(v.account)
+func (x *exchange) transfer() (release func(), err error) {
+	return x.g.transfers.Take(x.v.Self().Account.ID)
 }

@@ -29,7 +29,7 @@ func (x *exchange) show(status int, view page.View) error {
 	return nil
 }
 
-// failPage answers a person with a refusal. Who must sign in first, or prove again who they are, is led there.
+// failPage answers a person with a refusal. A person who must sign in first, or prove again who they are, is led there.
 func (x *exchange) failPage(status int, f *fault.Error) {
 	switch f.Type {
 	case account.Unauthenticated:

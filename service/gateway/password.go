@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
 )
 
@@ -243,7 +244,7 @@ func (x *exchange) setupSelf(token string) error {
 		return err
 	}
 	if who == nil {
-		return unauthenticated()
+		return access.Unauthenticated()
 	}
 	if err := x.g.Accounts.SetupExisting(x.ctx(), token, *who); err != nil {
 		return err

@@ -42,10 +42,10 @@ type Probe struct {
 
 // probe answers in two parts, as a stream does, and ends.
 func (x *exchange) probe() error {
-	if err := x.g.probes.take(x.source()); err != nil {
+	if err := x.g.probes.Take(x.source()); err != nil {
 		return err
 	}
-	release, err := x.g.probing.take("")
+	release, err := x.g.probing.Take("")
 	if err != nil {
 		return err
 	}

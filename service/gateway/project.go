@@ -5,7 +5,6 @@ import (
 
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/project"
-	"svc.dev/svc/service/workspace"
 )
 
 // projectView is a project without its files.
@@ -47,26 +46,18 @@ func (x *exchange) writeProject(status int, p project.Project, err error) error 
 }
 
 func (x *exchange) listProjects() error {
-	v, err := x.visit(workspace.Read, projectsRead)
-	if err != nil {
-		return err
-	}
 	a, err := x.asks()
 	if err != nil {
 		return err
 	}
-	found, err := x.g.Projects.List(x.ctx(), v.Owner, project.Query{Cursor: a.cursor, Limit: a.limit, Q: a.q})
+	found, err := x.g.Projects.List(x.ctx(), x.owner(), a.query())
 	if err != nil {
 		return err
 	}
-	return listPage(x, workspace.Page[project.Project](found), viewProject)
+	return listPage(x, found, viewProject)
 }
 
 func (x *exchange) createProject() error {
-	v, err := x.visit(workspace.Work, projectsWrite)
-	if err != nil {
-		return err
-	}
 	var body struct {
 		Slug        string `json:"slug,omitzero"`
 		Name        string `json:"name,omitzero"`
@@ -75,7 +66,7 @@ func (x *exchange) createProject() error {
 	if err := x.decode(&body); err != nil {
 		return err
 	}
-	made, err := x.g.Projects.Create(x.ctx(), v.Actor, v.Owner, project.Draft(body))
+	made, err := x.g.Projects.Create(x.ctx(), x.v.Actor(), x.owner(), project.Draft(body))
 	if err == nil {
 		x.out.Header().Set("Location", x.r.URL.Path+"/"+made.Slug)
 	}
@@ -83,16 +74,12 @@ func (x *exchange) createProject() error {
 }
 
 func (x *exchange) getProject() error {
-	v, err := x.visit(workspace.Read, projectsRead)
-	if err != nil {
-		return err
-	}
-	p, err := x.g.Projects.Get(x.ctx(), v.Owner, x.params["slug"])
+	p, err := x.g.Projects.Get(x.ctx(), x.owner(), x.params["slug"])
 	return x.writeProject(http.StatusOK, p, err)
 }
 
 func (x *exchange) patchProject() error {
-	v, version, err := x.visitVersion()
+	version, err := x.ifMatch()
 	if err != nil {
 		return err
 	}
@@ -103,50 +90,17 @@ func (x *exchange) patchProject() error {
 	if err := x.decode(&body); err != nil {
 		return err
 	}
-	p, err := x.g.Projects.Patch(x.ctx(), v.Actor, v.Owner, x.params["slug"], version, project.Edit(body))
+	p, err := x.g.Projects.Patch(x.ctx(), x.v.Actor(), x.owner(), x.params["slug"], version, project.Edit(body))
 	return x.writeProject(http.StatusOK, p, err)
 }
 
-// visitVersion is who may change the project of the path, and the version they mean.
-func (x *exchange) visitVersion() (visitor, int64, error) {
-	v, err := x.visit(workspace.Work, projectsWrite)
-	if err != nil {
-		return v, 0, err
-	}
-	version, err := x.ifMatch()
-	return v, version, err
-}
-
 func (x *exchange) deleteProject() error {
-	v, version, err := x.visitVersion()
+	version, err := x.ifMatch()
 	if err != nil {
 		return err
 	}
-	if err := x.g.Projects.Delete(x.ctx(), v.Actor, v.Owner, x.params["slug"], version); err != nil {
+	if err := x.g.Projects.Delete(x.ctx(), x.v.Actor(), x.owner(), x.params["slug"], version); err != nil {
 		return err
 	}
 	return x.none()
-}
-
-// putTeamProject gives a team a role in a project.
-func (x *exchange) putTeamProject() error {
-	by, err := x.caller()
-	if err != nil {
-		return err
-	}
-	var body struct {
-		Role string `json:"role"`
-	}
-	if err := x.decode(&body); err != nil {
-		return err
-	}
-	return x.writeTeam(x.g.Workspaces.PutTeamProject(x.ctx(), by, x.address(), x.params["team"], x.params["slug"], body.Role))
-}
-
-func (x *exchange) dropTeamProject() error {
-	by, err := x.caller()
-	if err != nil {
-		return err
-	}
-	return x.writeTeam(x.g.Workspaces.DropTeamProject(x.ctx(), by, x.address(), x.params["team"], x.params["slug"]))
 }

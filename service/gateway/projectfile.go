@@ -8,7 +8,6 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/project"
-	"svc.dev/svc/service/workspace"
 )
 
 // fileView is a file of a project. A folder has nothing but its path: it is there as long as it holds a file.
@@ -44,10 +43,6 @@ func viewActor(a audit.Actor) actorView { return actorView(a) }
 
 // listFiles lists files by their paths. Folded, what lies in a folder stands as that folder.
 func (x *exchange) listFiles() error {
-	v, err := x.visit(workspace.Read, projectsRead)
-	if err != nil {
-		return err
-	}
 	a, err := x.asks()
 	if err != nil {
 		return err
@@ -57,13 +52,13 @@ func (x *exchange) listFiles() error {
 	if folded != "" && folded != "true" && folded != "false" {
 		return refusedField("folded")
 	}
-	found, err := x.g.Projects.Files(x.ctx(), v.Owner, x.params["slug"], project.FileQuery{
-		Prefix: values.Get("prefix"), Folded: folded == "true", Cursor: a.cursor, Limit: a.limit,
+	found, err := x.g.Projects.Files(x.ctx(), x.owner(), x.params["slug"], project.FileQuery{
+		Prefix: values.Get("prefix"), Folded: folded == "true", Query: a.query(),
 	})
 	if err != nil {
 		return err
 	}
-	return listPage(x, workspace.Page[project.File](found), viewFile)
+	return listPage(x, found, viewFile)
 }
 
 // condition is what a change of a file depends on.
@@ -75,23 +70,19 @@ func (x *exchange) condition() project.Condition {
 
 // putFile makes or replaces a file by the body as it is, whatever its type and however long it takes, as long as it comes.
 func (x *exchange) putFile() error {
-	v, err := x.visit(workspace.Work, projectsWrite)
-	if err != nil {
-		return err
-	}
 	if len(x.r.Header.Values("Content-Encoding")) > 0 {
 		return fault.New(unsupportedContent, "A file is kept as it is sent.", "Send it without Content-Encoding.")
 	}
 	if len(x.r.Header.Values("Content-Range")) > 0 {
 		return fault.New(invalidHeader, "A file is sent as a whole.", "Send it without Content-Range.")
 	}
-	release, err := x.transfer(v)
+	release, err := x.transfer()
 	if err != nil {
 		return err
 	}
 	defer release()
-	f, created, err := x.g.Projects.Write(x.ctx(), v.Actor, v.Owner, x.params["slug"], x.params["path"], project.Upload{
-		Body: x.upload(v), Size: x.r.ContentLength, Condition: x.condition(),
+	f, created, err := x.g.Projects.Write(x.ctx(), x.v.Actor(), x.owner(), x.params["slug"], x.params["path"], project.Upload{
+		Body: x.upload(), Size: x.r.ContentLength, Condition: x.condition(),
 	})
 	if err != nil {
 		return err
@@ -111,11 +102,7 @@ func (x *exchange) writeFile(status int, f project.File) error {
 }
 
 func (x *exchange) deleteFile() error {
-	v, err := x.visit(workspace.Work, projectsWrite)
-	if err != nil {
-		return err
-	}
-	if err := x.g.Projects.Remove(x.ctx(), v.Actor, v.Owner, x.params["slug"], x.params["path"], x.condition()); err != nil {
+	if err := x.g.Projects.Remove(x.ctx(), x.v.Actor(), x.owner(), x.params["slug"], x.params["path"], x.condition()); err != nil {
 		return err
 	}
 	return x.none()
@@ -123,10 +110,6 @@ func (x *exchange) deleteFile() error {
 
 // moveFile gives a file another path. The headers are about the file that moves.
 func (x *exchange) moveFile() error {
-	v, err := x.visit(workspace.Work, projectsWrite)
-	if err != nil {
-		return err
-	}
 	var body struct {
 		From string `json:"from"`
 		To   string `json:"to"`
@@ -134,7 +117,7 @@ func (x *exchange) moveFile() error {
 	if err := x.decode(&body); err != nil {
 		return err
 	}
-	f, err := x.g.Projects.Move(x.ctx(), v.Actor, v.Owner, x.params["slug"], body.From, body.To, x.condition())
+	f, err := x.g.Projects.Move(x.ctx(), x.v.Actor(), x.owner(), x.params["slug"], body.From, body.To, x.condition())
 	if err != nil {
 		return err
 	}

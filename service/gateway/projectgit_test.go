@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// gitHost serves repositories over http, as a provider does, to who brings an installation's token.
+// gitHost serves repositories over http, as a provider does, to requests with an installation's token.
 type gitHost struct {
 	url, dir string
 

@@ -1,16 +1,12 @@
 package gateway
 
 import (
-	"cmp"
 	"crypto/rand"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/page"
-	"svc.dev/svc/service/scope"
-	"svc.dev/svc/service/workspace"
 )
 
 // providerStatus says whether a provider can be used, and no secret of it.
@@ -100,7 +96,8 @@ func (x *exchange) finishSignIn() error {
 		return x.see(http.StatusSeeOther, page.LinkPath+"?"+url.Values{"ticket": {out.LinkTicket}, "returnTo": {out.ReturnTo}}.Encode())
 	}
 	if who != nil && out.SignedIn.Session.ID != who.Session.ID {
-		if err := x.g.Accounts.Logout(x.ctx(), x.token); err != nil {
+		old, _ := x.sessionValue() // it was looked up by this
+		if err := x.g.Accounts.Logout(x.ctx(), old); err != nil {
 			return err
 		}
 	}
@@ -126,9 +123,7 @@ func (x *exchange) link() error {
 
 // startInstall sends a browser to where the app is given repositories, for a workspace or else for the person's own.
 func (x *exchange) startInstall() error {
-	address := cmp.Or(x.r.URL.Query().Get("workspace"), x.who.Account.Username+"/"+scope.Personal)
-	username, business, _ := strings.Cut(address, "/")
-	m, err := x.membership(*x.who, username, business, workspace.Admin)
+	m, err := x.named(x.r.URL.Query().Get("workspace"))
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (b *remainder) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// keepRest remembers how far the body is read. Who asked for something to read has no use for one: it is read at once, so
+// keepRest remembers how far the body is read. A client that asked for something to read has no use for one: it is read at once, so
 // that only the answer is left to wait for.
 func (x *exchange) keepRest() {
 	if x.r.Body == nil || x.r.Body == http.NoBody {

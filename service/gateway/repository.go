@@ -8,7 +8,6 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/project"
-	"svc.dev/svc/service/workspace"
 )
 
 // repositoryView is what a project follows.
@@ -35,10 +34,10 @@ const (
 
 // fetch counts somebody who is about to ask a provider.
 func (x *exchange) fetch(scope string) (release func(), err error) {
-	own, err := x.g.fetches.take(scope)
+	own, err := x.g.fetches.Take(scope)
 	if err == nil {
 		var all func()
-		if all, err = x.g.fetching.take(""); err == nil {
+		if all, err = x.g.fetching.Take(""); err == nil {
 			return func() { all(); own() }, nil
 		}
 		own()
@@ -47,7 +46,7 @@ func (x *exchange) fetch(scope string) (release func(), err error) {
 }
 
 func (x *exchange) connectRepository() error {
-	v, version, err := x.visitVersion()
+	version, err := x.ifMatch()
 	if err != nil {
 		return err
 	}
@@ -55,21 +54,21 @@ func (x *exchange) connectRepository() error {
 	if err := x.decode(&body); err != nil {
 		return err
 	}
-	release, err := x.fetch(v.Scope)
+	release, err := x.fetch(x.address())
 	if err != nil {
 		return err
 	}
 	defer release()
-	p, err := x.g.Projects.Connect(x.ctx(), v.Actor, v.Owner, x.params["slug"], version, project.Repository(body))
+	p, err := x.g.Projects.Connect(x.ctx(), x.v.Actor(), x.owner(), x.params["slug"], version, project.Repository(body))
 	return x.writeProject(http.StatusOK, p, err)
 }
 
 func (x *exchange) disconnectRepository() error {
-	v, version, err := x.visitVersion()
+	version, err := x.ifMatch()
 	if err != nil {
 		return err
 	}
-	if _, err := x.g.Projects.Disconnect(x.ctx(), v.Actor, v.Owner, x.params["slug"], version); err != nil {
+	if _, err := x.g.Projects.Disconnect(x.ctx(), x.v.Actor(), x.owner(), x.params["slug"], version); err != nil {
 		return err
 	}
 	return x.none()
@@ -93,16 +92,12 @@ type skipView struct {
 }
 
 func (x *exchange) pullRepository() error {
-	v, err := x.visit(workspace.Work, projectsWrite)
-	if err != nil {
-		return err
-	}
-	release, err := x.fetch(v.Scope)
+	release, err := x.fetch(x.address())
 	if err != nil {
 		return err
 	}
 	defer release()
-	done, err := x.g.Projects.Pull(x.ctx(), v.Actor, v.Owner, x.params["slug"])
+	done, err := x.g.Projects.Pull(x.ctx(), x.v.Actor(), x.owner(), x.params["slug"])
 	if err != nil {
 		return err
 	}

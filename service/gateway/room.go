@@ -14,7 +14,7 @@ import (
 // bodyTimes is what a body takes while it is read: what it is read into grows by doubling.
 const bodyTimes = 2
 
-// party is on whose share of the memory a request draws: on that of who asks, or on that of their network while nobody knows
+// party is on whose share of the memory a request draws: on that of the account, or on that of their network while nobody knows
 // who that is.
 func (x *exchange) party() (holder string, use memory.Use) {
 	if by := audit.From(x.ctx()).Actor; by.Username != "" {
@@ -44,7 +44,7 @@ func (x *exchange) countSigned(owner string) {
 	}
 }
 
-// whole is the body, of so many bytes at most. Who dribbles one keeps no worker for long.
+// whole is the body, of so many bytes at most. A client that dribbles one keeps no worker for long.
 func (x *exchange) whole(most int64) ([]byte, error) {
 	patience := http.NewResponseController(x.out)
 	_ = patience.SetReadDeadline(time.Now().Add(bodyTimeout))

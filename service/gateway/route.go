@@ -7,39 +7,42 @@ import (
 	"strings"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/scope"
 )
 
-// need is what a route asks for before its handler runs.
-type need int
+// trait is what else is said of a route.
+type trait int
 
 const (
-	signedIn   need = 1 << iota // somebody is signed in
-	anyOrigin                   // the credential is in the request itself: pages of strangers gain nothing
+	anyOrigin trait = 1 << iota // the credential is in the request itself: pages of strangers gain nothing
 	shared                      // pages of the other surfaces may read the answer
-	unelevated                  // on Admin it is for everybody, as the ways in and out must be
-	elevated                    // a page that only staff see, with their authority
+	told                        // what staff change by it is told here, and by nothing else
 )
 
 // route is one method of one path. A segment in braces is a parameter; with dots in them it is all that follows, a path of
-// segments that may be escaped.
+// segments that may be escaped. None can be written without its need.
 type route struct {
 	on     []Surface
 	method string
 	path   string
+	need   access.Need
 	do     func(*exchange) error
-	needs  need
+	traits trait
+}
 
+// line is a route as paths are compared with it.
+type line struct {
+	route
 	segments []string
 }
 
 // table cuts the routes by surface.
-func (g *Gateway) table() map[Surface][]route {
-	table := map[Surface][]route{}
+func table() map[Surface][]line {
+	table := map[Surface][]line{}
 	for _, r := range routes {
-		r.segments = strings.Split(r.path, "/")
 		for _, surface := range r.on {
-			table[surface] = append(table[surface], r)
+			table[surface] = append(table[surface], line{r, strings.Split(r.path, "/")})
 		}
 	}
 	return table
@@ -86,7 +89,7 @@ func (x *exchange) path() string {
 }
 
 // find matches a path, and the method or else which methods there are.
-func (x *exchange) find(path string) (found *route, allowed []string) {
+func (x *exchange) find(path string) (found *line, allowed []string) {
 	segments := strings.Split(path, "/")
 	for i, r := range x.g.routes[x.surface] {
 		params, ok := r.match(segments)
@@ -102,7 +105,7 @@ func (x *exchange) find(path string) (found *route, allowed []string) {
 	return nil, allowed
 }
 
-func (r *route) match(segments []string) (params map[string]string, ok bool) {
+func (r *line) match(segments []string) (params map[string]string, ok bool) {
 	tail, hasTail := r.tail()
 	if len(segments) < len(r.segments) || len(segments) > len(r.segments) && !hasTail {
 		return nil, false
@@ -153,34 +156,30 @@ func (x *exchange) wrongMethod(allowed []string) {
 	x.fail(fault.New(fault.MethodNotAllowed, x.r.Method+" is not allowed here.", "Allowed: "+list+"."))
 }
 
-func (x *exchange) run(r *route) error {
-	if err := x.admit(r); err != nil {
+func (x *exchange) run(r *line) error {
+	if r.traits&shared != 0 {
+		x.share()
+	}
+	if err := x.checkPublic(r); err != nil {
 		return err
 	}
-	if r.needs&signedIn != 0 {
-		who, err := x.session()
-		if err != nil {
-			return err
-		}
-		if who == nil {
-			return unauthenticated()
-		}
+	if err := x.enter(r.need, x.place()); err != nil {
+		return err
 	}
-	if x.isGated(r) {
-		if _, err := x.staff(); err != nil {
+	if _, is := r.need.Inside(); is && x.surface == Admin && (r.traits&told != 0 || safe(x.r.Method)) {
+		if err := x.note(x.address(), x.below()); err != nil {
 			return err
 		}
 	}
 	return r.do(x)
 }
 
-// admit judges where a request comes from.
-func (x *exchange) admit(r *route) error {
-	if r.needs&shared != 0 {
-		x.share()
-	}
+// checkPublic judges where a request comes from that needs nobody to be signed in.
+func (x *exchange) checkPublic(r *line) error {
 	switch {
-	case !safe(x.r.Method) && (r.needs&anyOrigin == 0 || x.isGated(r)): // no key counts on Admin
+	case !r.need.IsPublic():
+		return nil // entering judges it
+	case !safe(x.r.Method) && r.traits&anyOrigin == 0:
 		return x.checkOrigin()
 	case safe(x.r.Method) && !isPage(x.r.URL.Path):
 		return x.checkRead()

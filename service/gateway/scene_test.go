@@ -50,7 +50,7 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	t.Helper()
 	s := &scene{World: accounttest.New(t, address, o), address: address}
 	c := gateway.Config{
-		Accounts: s.Accounts, Audit: s.Log, CookieDomain: "svc.localhost", Development: true, MailOff: !o.Mail,
+		DB: s.DB, Accounts: s.Accounts, Audit: s.Log, CookieDomain: "svc.localhost", Development: true, MailOff: !o.Mail,
 		Surfaces: gateway.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},
 		Log:      s.Accounts.Log, ProbePause: time.Millisecond,
 	}

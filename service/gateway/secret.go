@@ -7,7 +7,6 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/secret"
-	"svc.dev/svc/service/workspace"
 )
 
 // maxSecretBody holds a value of 48 KiB in JSON, every character of it escaped.
@@ -27,19 +26,7 @@ func viewSecret(e secret.Entry) secretView {
 	return secretView{e.Name, e.Version, e.Bytes, iso.Time(e.UpdatedAt), e.UpdatedBy, iso.Optional(e.LastUsedAt)}
 }
 
-// manager is who may do that in the workspace of the path.
-func (x *exchange) manager(need workspace.Right) (workspace.Caller, error) {
-	by, err := x.caller()
-	if err != nil {
-		return by, err
-	}
-	return by, x.permit(by, need)
-}
-
 func (x *exchange) listSecrets() error {
-	if _, err := x.manager(workspace.Review); err != nil {
-		return err
-	}
 	asked, err := x.asks()
 	if err != nil {
 		return err
@@ -58,9 +45,6 @@ func (x *exchange) listSecrets() error {
 }
 
 func (x *exchange) getSecret() error {
-	if _, err := x.manager(workspace.Review); err != nil {
-		return err
-	}
 	e, err := x.g.Vault.Find(x.ctx(), x.address(), x.params["secret"])
 	if err != nil {
 		return err
@@ -78,12 +62,8 @@ func (x *exchange) version() (*int64, error) {
 	return &n, nil
 }
 
-// putSecret keeps a value. Taking the place of another needs a fresh proof of who it is.
+// putSecret keeps a value. Taking the place of another needs a fresh proof of identity.
 func (x *exchange) putSecret() error {
-	by, err := x.manager(workspace.Manage)
-	if err != nil {
-		return err
-	}
 	version, err := x.version()
 	if err != nil {
 		return err
@@ -95,7 +75,7 @@ func (x *exchange) putSecret() error {
 	if err := x.decode(&body); err != nil {
 		return err
 	}
-	// Who has proven nothing lately only adds: that there is none yet is judged where it is written.
+	// Somebody who has proven nothing lately only adds: that there is none yet is judged where it is written.
 	stale := x.fresh()
 	if stale != nil {
 		if version != nil {
@@ -103,8 +83,8 @@ func (x *exchange) putSecret() error {
 		}
 		version = new(int64)
 	}
-	e, err := x.g.Vault.Put(x.ctx(), x.address(), by.Actor, x.params["secret"], body.Value, version)
-	if stale != nil && fault.Is(err, "version_conflict") {
+	e, err := x.g.Vault.Put(x.ctx(), x.address(), x.v.Caller().Actor, x.params["secret"], body.Value, version)
+	if stale != nil && fault.Is(err, fault.VersionConflict) {
 		return stale
 	}
 	if err != nil {
@@ -119,18 +99,11 @@ func (x *exchange) putSecret() error {
 }
 
 func (x *exchange) deleteSecret() error {
-	by, err := x.manager(workspace.Manage)
-	if err != nil {
-		return err
-	}
-	if err := x.fresh(); err != nil {
-		return err
-	}
 	version, err := x.version()
 	if err != nil {
 		return err
 	}
-	if err := x.g.Vault.Delete(x.ctx(), x.address(), by.Actor, x.params["secret"], version); err != nil {
+	if err := x.g.Vault.Delete(x.ctx(), x.address(), x.v.Caller().Actor, x.params["secret"], version); err != nil {
 		return err
 	}
 	return x.none()

@@ -25,11 +25,8 @@ type Rotation struct {
 	Todo   []string         // what is left to whoever keeps the machines, in this order
 }
 
-// rotateSecrets moves every secret to a new key, and does not wait for all of them. Who asked for it is told first.
+// rotateSecrets moves every secret to a new key, and does not wait for all of them. That it was asked for is told first.
 func (x *exchange) rotateSecrets() error {
-	if err := x.administer(); err != nil {
-		return err
-	}
 	if x.g.Rotate == nil {
 		return fault.NotAvailable("loading").After(time.Second)
 	}

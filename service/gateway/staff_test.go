@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
@@ -43,11 +44,11 @@ func (s *scene) on(t testing.TB, cookie, method, path string, body any) reply {
 // events are the newest of a chain, of one action.
 func (s *scene) events(t testing.TB, chain, action string) []audit.Event {
 	t.Helper()
-	p, err := s.Log.Page(t.Context(), audit.Query{Scope: chain, Action: action, Limit: 200})
+	p, err := s.Log.Page(t.Context(), audit.Query{Scope: chain, Action: action, Query: listing.Query{Limit: 200}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Events
+	return p.Items
 }
 
 // part is one cookie of many.
@@ -72,7 +73,7 @@ func somewhere(path string) string {
 var ungated = []string{"/api/auth/session", "/api/auth/logout", "/api/auth/reauth", elevatePath, "/api/openapi.json", "/api/probe", "/api/keys/revoke"}
 
 func TestEverythingOnAdminNeedsASessionARoleAndItsElevation(t *testing.T) {
-	s := quick(t)
+	s := quick(t, roomy)
 	customer, _ := s.session(t, "ada@example.com")
 	admin, _ := s.hire(t, "root1", account.RoleAdmin)
 	support, _ := s.hire(t, "helper", account.RoleSupport)

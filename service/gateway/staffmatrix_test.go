@@ -19,7 +19,7 @@ type authority int
 const (
 	reads   authority = iota + 1 // any role over the service
 	changes                      // that of an administrator
-	proves                       // that, and a fresh proof of who it is
+	proves                       // that, and a fresh proof of identity
 )
 
 // authorities are what each route of Admin needs that is none of a workspace. One without a row fails the test.
@@ -127,7 +127,7 @@ func (s *scene) tryCastes(t *testing.T, castes []caste) (asked int) {
 	return asked
 }
 
-// barriers are the refusals of who may not.
+// barriers are the refusals of those who may not.
 var barriers = []string{"unauthenticated", "admin_required", "reauth_required", "forbidden", "route_not_found", "workspace_not_found", "cross_origin_request"}
 
 func (s *scene) tryCaste(t *testing.T, c caste, l gateway.Line, want string) {

@@ -1,66 +1,47 @@
 package gateway
 
-// staffRoutes are the authority of the staff, on their own surface, and what it leaves on the customers'. All on Admin but
-// those that are unelevated need a session, a role and its elevation.
+import (
+	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/workspace"
+)
+
+// staffRoutes are the authority of the staff, on their own surface, and what it leaves on the customers'.
 var staffRoutes = []route{
-	{on: admin, method: "POST", path: "/api/auth/elevate", do: (*exchange).elevate, needs: signedIn | unelevated},
-	{on: admin, method: "DELETE", path: "/api/auth/elevate", do: (*exchange).lower, needs: signedIn | unelevated},
-	{on: admin, method: "GET", path: "/api/orchestration/admin-verification", do: (*exchange).verifyAdmin},
+	{admin, "POST", "/api/auth/elevate", access.SignedIn, (*exchange).elevate, 0},
+	{admin, "DELETE", "/api/auth/elevate", access.SignedIn, (*exchange).lower, 0},
+	{admin, "GET", "/api/orchestration/admin-verification", access.Staff, (*exchange).verifyAdmin, 0},
 
-	{on: admin, method: "GET", path: "/api/admin/people", do: (*exchange).listEverybody},
-	{on: admin, method: "GET", path: "/api/admin/people/{id}", do: (*exchange).getPerson},
-	{on: admin, method: "POST", path: "/api/admin/people/{id}/suspend", do: (*exchange).suspendPerson},
-	{on: admin, method: "POST", path: "/api/admin/people/{id}/restore", do: (*exchange).restorePerson},
-	{on: admin, method: "POST", path: "/api/admin/people/{id}/revoke-sessions", do: (*exchange).signOutPerson},
-	{on: admin, method: "POST", path: "/api/admin/people/{id}/send-reset", do: (*exchange).sendReset},
-	{on: admin, method: "POST", path: "/api/admin/people/{id}/grant", do: (*exchange).grantPerson},
-	{on: admin, method: "GET", path: "/api/admin/audit", do: (*exchange).listAllAudit},
-	{on: admin, method: "GET", path: "/api/admin/workspaces", do: (*exchange).listAllWorkspaces},
-	{on: admin, method: "POST", path: "/api/admin/workspaces/{id}/suspend", do: (*exchange).suspendWorkspace},
-	{on: admin, method: "POST", path: "/api/admin/workspaces/{id}/restore", do: (*exchange).reinstateWorkspace},
-	{on: admin, method: "GET", path: "/api/admin/projects", do: (*exchange).listAllProjects},
-	{on: admin, method: "GET", path: "/api/admin/storage", do: (*exchange).listAllStorage},
-	{on: admin, method: "GET", path: "/api/admin/agents", do: surveyed(allAgentsPath)},
-	{on: admin, method: "GET", path: "/api/admin/workflows", do: surveyed(allWorkflowsPath)},
-	{on: admin, method: "GET", path: "/api/admin/runs", do: surveyed(allRunsPath)},
-	{on: admin, method: "GET", path: "/api/admin/keys", do: (*exchange).listAllKeys},
-	{on: admin, method: "GET", path: "/api/admin/secret-store", do: (*exchange).secretStore},
-	{on: admin, method: "POST", path: "/api/admin/secret-store/rotate", do: (*exchange).rotateSecrets},
-	{on: admin, method: "GET", path: "/api/admin/health", do: (*exchange).health},
-	{on: admin, method: "GET", path: "/api/admin/providers", do: (*exchange).listProviders},
+	{admin, "GET", "/api/admin/people", access.Staff, (*exchange).listEverybody, 0},
+	{admin, "GET", "/api/admin/people/{id}", access.Staff, (*exchange).getPerson, 0},
+	{admin, "POST", "/api/admin/people/{id}/suspend", access.StaffChange.Fresh(), (*exchange).suspendPerson, 0},
+	{admin, "POST", "/api/admin/people/{id}/restore", access.StaffChange.Fresh(), (*exchange).restorePerson, 0},
+	{admin, "POST", "/api/admin/people/{id}/revoke-sessions", access.StaffChange.Fresh(), (*exchange).signOutPerson, 0},
+	{admin, "POST", "/api/admin/people/{id}/send-reset", access.StaffChange.Fresh(), (*exchange).sendReset, 0},
+	{admin, "POST", "/api/admin/people/{id}/grant", access.StaffChange.Fresh(), (*exchange).grantPerson, 0},
+	{admin, "GET", "/api/admin/audit", access.Staff, (*exchange).listAllAudit, 0},
+	{admin, "GET", "/api/admin/workspaces", access.Staff, (*exchange).listAllWorkspaces, 0},
+	{admin, "POST", "/api/admin/workspaces/{id}/suspend", access.StaffChange.Fresh(), (*exchange).suspendWorkspace, 0},
+	{admin, "POST", "/api/admin/workspaces/{id}/restore", access.StaffChange.Fresh(), (*exchange).reinstateWorkspace, 0},
+	{admin, "GET", "/api/admin/projects", access.Staff, (*exchange).listAllProjects, 0},
+	{admin, "GET", "/api/admin/storage", access.Staff, (*exchange).listAllStorage, 0},
+	{admin, "GET", "/api/admin/agents", access.Staff, surveyed(allAgentsPath), 0},
+	{admin, "GET", "/api/admin/workflows", access.Staff, surveyed(allWorkflowsPath), 0},
+	{admin, "GET", "/api/admin/runs", access.Staff, surveyed(allRunsPath), 0},
+	{admin, "GET", "/api/admin/keys", access.Staff, (*exchange).listAllKeys, 0},
+	{admin, "GET", "/api/admin/secret-store", access.Staff, (*exchange).secretStore, 0},
+	{admin, "POST", "/api/admin/secret-store/rotate", access.StaffChange.Fresh(), (*exchange).rotateSecrets, 0},
+	{admin, "GET", "/api/admin/health", access.Staff, (*exchange).health, 0},
+	{admin, "GET", "/api/admin/providers", access.Staff, (*exchange).listProviders, 0},
 
-	{on: admin, method: "POST", path: "/api/admin/impersonations", do: (*exchange).startView},
-	{on: admin, method: "DELETE", path: "/api/admin/impersonations/{id}", do: (*exchange).endView},
-	{on: agents, method: "GET", path: viewPath, do: (*exchange).openView, needs: signedIn},
+	{admin, "POST", "/api/admin/impersonations", access.Staff, (*exchange).startView, 0},
+	{admin, "DELETE", "/api/admin/impersonations/{id}", access.Staff, (*exchange).endView, 0},
+	{agents, "GET", viewPath, access.SignedIn, (*exchange).openView, 0},
 }
 
 // ownPath is the workspace of the staff themselves. Its people are the staff.
 const ownPath = "/api/workspaces/admin"
 
-// ownRoutes are those of that workspace.
+// ownRoutes are those that only that workspace has.
 var ownRoutes = []route{
-	{on: admin, method: "GET", path: ownPath, do: (*exchange).getOwn},
-	{on: admin, method: "GET", path: ownPath + "/people", do: (*exchange).listStaff},
-	{on: admin, method: "GET", path: ownPath + "/people/{account}", do: (*exchange).getStaff},
-	{on: admin, method: "GET", path: ownPath + "/keys", do: (*exchange).listKeys},
-	{on: admin, method: "POST", path: ownPath + "/keys", do: (*exchange).createKey},
-	{on: admin, method: "POST", path: ownPath + "/keys/{key}/rotate", do: (*exchange).rotateKey},
-	{on: admin, method: "DELETE", path: ownPath + "/keys/{key}", do: (*exchange).revokeKey},
-	{on: admin, method: "GET", path: ownPath + "/agents", do: listed(agentsPath, "")},
-	{on: admin, method: "GET", path: ownPath + "/agents/{name}/conversations", do: (*exchange).listConversations},
-	{on: admin, method: "GET", path: ownPath + "/workflows", do: listed(workflowsPath, "")},
-	{on: admin, method: "GET", path: ownPath + "/workflows/{name}", do: (*exchange).getWorkflow},
-	{on: admin, method: "POST", path: ownPath + "/workflows/{name}/run", do: (*exchange).runWorkflow},
-	{on: admin, method: "GET", path: ownPath + "/runs", do: listed(runsPath, "")},
-	{on: admin, method: "GET", path: ownPath + "/runs/{run}", do: (*exchange).getRun},
-	{on: admin, method: "GET", path: ownPath + "/runs/{run}/events", do: (*exchange).runEvents},
-	{on: admin, method: "POST", path: ownPath + "/runs/{run}/cancel", do: (*exchange).cancelRun},
-	{on: admin, method: "DELETE", path: ownPath + "/runs/{run}", do: (*exchange).eraseRun},
-	{on: admin, method: "DELETE", path: ownPath + "/agents/{name}/conversations/{instance...}", do: (*exchange).eraseConversation},
-	{on: admin, method: "GET", path: ownPath + "/secrets", do: (*exchange).listSecrets},
-	{on: admin, method: "GET", path: ownPath + "/secrets/{secret}", do: (*exchange).getSecret},
-	{on: admin, method: "PUT", path: ownPath + "/secrets/{secret}", do: (*exchange).putSecret},
-	{on: admin, method: "DELETE", path: ownPath + "/secrets/{secret}", do: (*exchange).deleteSecret},
-	{on: admin, method: "GET", path: ownPath + "/audit", do: (*exchange).workspaceAudit},
-	{on: admin, method: "GET", path: ownPath + "/audit/export", do: (*exchange).exportWorkspaceAudit},
+	{admin, "GET", ownPath, may(workspace.Enter), (*exchange).getOwn, 0},
 }

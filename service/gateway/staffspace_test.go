@@ -33,7 +33,7 @@ func (s *scene) rotate(ctx context.Context) (gateway.Rotation, error) {
 		return gateway.Rotation{}, err
 	}
 	rows, err := s.Store.Rows(ctx)
-	return gateway.Rotation{Done: true, Active: s.Store.ActiveKid(), Rows: rows}, err
+	return gateway.Rotation{Done: true, Active: s.Store.Active(), Rows: rows}, err
 }
 
 // throughCases is an administrator at work on workspaces, and on the service itself.

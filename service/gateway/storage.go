@@ -5,7 +5,6 @@ import (
 
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/project"
-	"svc.dev/svc/service/workspace"
 )
 
 // storageView is how much a workspace stores, in bytes.
@@ -35,11 +34,7 @@ func viewStorage(s project.Storage) storageView {
 
 // getStorage tells how full the workspace is: to everybody in it, also to those who only pay for it.
 func (x *exchange) getStorage() error {
-	v, err := x.visit(workspace.Enter, projectsRead)
-	if err != nil {
-		return err
-	}
-	s, err := x.g.Projects.Storage(x.ctx(), v.Scope)
+	s, err := x.g.Projects.Storage(x.ctx(), x.address())
 	if err != nil {
 		return err
 	}

@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/access"
 )
 
 // Surface is one of the three faces of the service.
-type Surface string
+type Surface = access.Surface
 
 // The surfaces there are.
 const (
-	Platform Surface = "platform" // accounts
-	Agents   Surface = "agents"   // a customer's workspace
-	Admin    Surface = "admin"    // the same with service-wide authority
+	Platform = access.Platform
+	Agents   = access.Agents
+	Admin    = access.Admin
 )
 
 // Surfaces are their addresses, without a path.

@@ -1,17 +1,15 @@
 package gateway
 
 import (
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
-	"svc.dev/svc/service/project"
-	"svc.dev/svc/service/scope"
 )
 
 // surveyed answers a list over all workspaces from the runtime.
 func surveyed(path string) func(*exchange) error {
 	return func(x *exchange) error {
-		who := guest{username: x.who.Account.Username, owner: x.who.Account.ID, authority: scope.StaffAuth}
-		return x.forward(errand{claims: who.claims(x.id, scope.Admin), path: path, header: allowed(x.r.Header)})
+		return x.forward(errand{claims: x.v.Claims(x.id), path: path, header: allowed(x.r.Header)})
 	}
 }
 
@@ -48,12 +46,12 @@ func (x *exchange) listAllProjects() error {
 }
 
 // projectsOfAll is which part of a list of the projects' room is wanted, where there is one.
-func (x *exchange) projectsOfAll() (project.Query, error) {
+func (x *exchange) projectsOfAll() (listing.Query, error) {
 	asked, err := x.asks()
 	if err == nil && x.g.Projects == nil {
 		err = noRoute(x.r)
 	}
-	return project.Query{Cursor: asked.cursor, Limit: asked.limit, Q: asked.q}, err
+	return asked.query(), err
 }
 
 // storageOfAll is what one of all workspaces stores.
@@ -88,7 +86,7 @@ func (x *exchange) listAllKeys() error {
 	if err != nil {
 		return err
 	}
-	all, more, err := x.g.Accounts.Keys(x.ctx(), account.KeyQuery{All: true, Q: asked.q, Before: asked.cursor, Limit: asked.limit})
+	all, err := x.g.Accounts.Keys(x.ctx(), account.KeyQuery{All: true, Query: asked.query()})
 	if err != nil {
 		return err
 	}
@@ -96,12 +94,9 @@ func (x *exchange) listAllKeys() error {
 		keyView
 		Scope string `json:"scope"`
 	}
-	answer := list[keyOfAll]{Items: make([]keyOfAll, 0, len(all))}
-	for _, k := range all {
+	answer := list[keyOfAll]{Items: make([]keyOfAll, 0, len(all.Items)), Next: all.Next}
+	for _, k := range all.Items {
 		answer.Items = append(answer.Items, keyOfAll{viewKey(k), k.Scope})
-	}
-	if more {
-		answer.Next = all[len(all)-1].ID
 	}
 	return x.list(answer)
 }

@@ -3,7 +3,7 @@ package gateway
 import "strings"
 
 // tail is the name of the parameter that takes all that follows, if the route has one. It is the last.
-func (r *route) tail() (name string, found bool) {
+func (r *line) tail() (name string, found bool) {
 	name, found = strings.CutSuffix(r.segments[len(r.segments)-1], "...}")
 	return strings.TrimPrefix(name, "{"), found
 }
@@ -24,9 +24,9 @@ func joined(segments []string) (path string, ok bool) {
 // tails are what the paths of routes with a tail begin with, without their first slash.
 var tails = func() (all [][]string) {
 	for _, r := range routes {
-		r.segments = strings.Split(r.path, "/")
-		if _, found := r.tail(); found {
-			all = append(all, r.segments[1:len(r.segments)-1])
+		l := line{r, strings.Split(r.path, "/")}
+		if _, found := l.tail(); found {
+			all = append(all, l.segments[1:len(l.segments)-1])
 		}
 	}
 	return all

@@ -167,7 +167,7 @@ func TestNothingOfOneTenantReachesAnother(t *testing.T) {
 		t.Logf("%d requests", asked)
 	}, func(c *gateway.Config) {
 		c.Observe = func(surface, route string, _ int, _ time.Duration) { measured.Store(surface+" "+route, true) }
-	})
+	}, roomy)
 }
 
 // foreign judges the answer to somebody who used another's ids at home: it is not there, or it is one's own of that name.

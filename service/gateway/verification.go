@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/iso"
+	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 )
@@ -36,34 +38,19 @@ const adminRoot = "root-sandbox/admin/"
 // verifyWorkspace runs a read-only workflow through gateway and runtime, and reports the account and scope that were
 // accepted.
 func (x *exchange) verifyWorkspace() error {
-	who, err := x.session()
-	if err != nil {
+	who := x.who.Account
+	if err := x.g.verifications.Take(who.ID); err != nil {
 		return err
 	}
-	if who == nil {
-		return unauthenticated()
-	}
-	business := x.r.URL.Query().Get("business")
-	if business == "" {
-		business = scope.Personal
-	}
-	if err := x.g.verifications.take(who.Account.ID); err != nil {
+	at := scope.Of(who.Username, cmp.Or(x.r.URL.Query().Get("business"), scope.Personal))
+	if err := x.enter(may(workspace.Read), access.Place{Scope: at.String()}); err != nil {
 		return err
 	}
-	address := scope.Of(who.Account.Username, business).String()
-	if _, err := scope.Parse(address); err != nil {
-		return noWorkspace()
-	}
-	m, err := x.seat(x.member(who.Account.ID, address), workspace.Read)
-	if err != nil {
-		return err
-	}
-	p := guest{username: who.Account.Username, owner: m.Owner, authority: scope.Customer}
 	if x.r.Method == http.MethodHead {
 		x.out.WriteHeader(http.StatusOK)
 		return nil
 	}
-	return x.report(p.claims(x.id, address), who.Account.ID)
+	return x.report(x.v.Claims(x.id), who.ID)
 }
 
 // report asks the runtime whom it accepted.

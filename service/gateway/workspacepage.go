@@ -65,7 +65,7 @@ func asTyped(err error, fields []page.FieldError) []page.FieldError {
 	return fields
 }
 
-// invitationPage is where the link of an invitation leads. Who is not signed in does that first.
+// invitationPage is where the link of an invitation leads. Somebody who is not signed in does that first.
 func (x *exchange) invitationPage() error {
 	who, err := x.signedInQuietly()
 	if err != nil {

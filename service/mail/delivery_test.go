@@ -1,7 +1,6 @@
 package mail_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -53,19 +52,6 @@ func TestAMailOfATransactionThatFailedIsNotSent(t *testing.T) {
 		if all := server.Messages(); len(all) != 1 {
 			t.Errorf("%d mails were sent", len(all))
 		}
-	})
-}
-
-func TestAMailIsFoundWithoutAWake(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		server := mailtest.Start(t, mailtest.Options{})
-		n := newNode(t, address, smtp(server))
-		n.run(t)
-		err := n.db.Write(t.Context(), func(tx *sqldb.Tx) error { return n.Queue(tx, mail.Message{To: ada, Content: reset}) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		server.Next(t, ada)
 	})
 }
 
@@ -299,76 +285,6 @@ func TestAMailWhoseAnswerWasLostIsSentAgainAsTheSame(t *testing.T) {
 	})
 }
 
-// TestTwoNodesSendEachMailOnce has both nodes look for the same mails all the time.
-func TestTwoNodesSendEachMailOnce(t *testing.T) {
-	const mails = 60
-	address := sqldbtest.Schema(t)
-	server := mailtest.Start(t, mailtest.Options{})
-	server.Delay(5 * time.Millisecond)
-	a, b := newNode(t, address, smtp(server)), newNode(t, address, smtp(server))
-	a.run(t)
-	b.run(t)
-	for i := range mails {
-		n := []*node{a, b}[i%2]
-		n.queue(t, fmt.Sprintf("person%d@example.com", i), reset)
-		b.Wake()
-		a.Wake()
-	}
-	server.Wait(t, mails)
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !allSent(a.rows(t)); {
-		time.Sleep(10 * time.Millisecond)
-	}
-	ids := map[string]bool{}
-	for _, m := range server.Messages() {
-		ids[m.ID] = true
-	}
-	if len(ids) != mails || server.Heard() != mails || !allSent(a.rows(t)) {
-		t.Errorf("%d mails were sent %d times: %+v", len(ids), server.Heard(), a.rows(t))
-	}
-}
-
-func allSent(rows []row) bool {
-	for _, r := range rows {
-		if r.State != "sent" || r.Attempts != 1 || r.Sealed {
-			return false
-		}
-	}
-	return len(rows) > 0
-}
-
-func TestNoMoreThanSomeAreSentAtOnce(t *testing.T) {
-	server := mailtest.Start(t, mailtest.Options{})
-	server.Delay(300 * time.Millisecond)
-	c := smtp(server)
-	c.Parallel = 2
-	n := newNode(t, sqldbtest.SQLite(t), c)
-	for i := range 5 {
-		n.queue(t, fmt.Sprintf("person%d@example.com", i), reset)
-	}
-	n.run(t)
-	server.WaitHeard(t, 2)
-	time.Sleep(100 * time.Millisecond)
-	if heard := server.Heard(); heard != 2 {
-		t.Errorf("%d were sent at once", heard)
-	}
-	server.Wait(t, 5)
-}
-
-func TestRunFinishesWhatItBegan(t *testing.T) {
-	each(t, func(t *testing.T, address string) {
-		server := mailtest.Start(t, mailtest.Options{})
-		server.Delay(200 * time.Millisecond)
-		n := newNode(t, address, smtp(server))
-		stop := n.run(t)
-		n.queue(t, ada, reset)
-		server.WaitHeard(t, 1)
-		stop()
-		if r := n.rows(t)[0]; r.State != "sent" {
-			t.Errorf("got %+v", r)
-		}
-	})
-}
-
 func TestAnAttemptThatIsCutShortIsDueAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		server := mailtest.Start(t, mailtest.Options{})
@@ -386,17 +302,4 @@ func TestAnAttemptThatIsCutShortIsDueAtOnce(t *testing.T) {
 		n.run(t)
 		n.until(t, state("sent"))
 	})
-}
-
-func TestRunEndsWithADatabaseThatIsGone(t *testing.T) {
-	server := mailtest.Start(t, mailtest.Options{})
-	n := newNode(t, sqldbtest.SQLite(t), smtp(server))
-	if err := n.db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := n.Run(ctx); !errors.Is(err, sqldb.ErrClosed) {
-		t.Errorf("got %v", err)
-	}
 }

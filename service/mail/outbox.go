@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.dev/svc/internal/outbox"
 	"svc.dev/svc/internal/sqldb"
 )
 
@@ -68,18 +69,17 @@ type Outbox struct {
 	db     *sqldb.DB
 	config Config
 	relay  *relay // nil: mail is off
-	wake   chan struct{}
-	grace  time.Duration // that an attempt has when the process is to stop
+	queue  *outbox.Queue[queued]
 }
 
 // New makes the outbox of a database whose tables stand. Its errors never repeat the address of the mail server.
 func New(db *sqldb.DB, c Config) (*Outbox, error) {
 	c.setDefaults()
-	o := &Outbox{db: db, wake: make(chan struct{}, 1), grace: 5 * time.Second}
+	o := &Outbox{db: db, config: c}
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("open outbox: %w", err)
 	}
-	o.config = c
+	o.queue = o.newQueue()
 	if c.SMTP == "" {
 		return o, nil
 	}
@@ -99,12 +99,6 @@ func (c *Config) setDefaults() {
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = 30 * time.Second
-	}
-	if c.Parallel <= 0 {
-		c.Parallel = 4
-	}
-	if c.Poll <= 0 {
-		c.Poll = 5 * time.Second
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -162,12 +156,7 @@ func (o *Outbox) Queue(tx *sqldb.Tx, m Message) error {
 }
 
 // Wake tells Run that a mail may have been queued. Call it after the commit; a lost wake costs Poll, never a mail.
-func (o *Outbox) Wake() {
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
-}
+func (o *Outbox) Wake() { o.queue.Wake() }
 
 // Sweep forgets the mails that were sent, or given up, longer ago than Keep, and says how many.
 func (o *Outbox) Sweep(ctx context.Context, now time.Time) (int, error) {

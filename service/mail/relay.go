@@ -52,8 +52,8 @@ func newRelay(c Config) (*relay, error) {
 }
 
 // send makes one attempt. It is nil only when the server has taken the mail.
-func (r *relay) send(ctx context.Context, c claimed) *trouble {
-	message, err := r.message(c)
+func (r *relay) send(ctx context.Context, c claimed, l letter) *trouble {
+	message, err := r.message(c, l)
 	if err != nil {
 		return &trouble{class: unsendable, final: true}
 	}
@@ -79,20 +79,20 @@ func (r *relay) send(ctx context.Context, c claimed) *trouble {
 func quit(session *smtp.Client) { _ = session.Quit() }
 
 // message is the same at every attempt but for the boundary of its parts.
-func (r *relay) message(c claimed) (*gomail.Msg, error) {
+func (r *relay) message(c claimed, l letter) (*gomail.Msg, error) {
 	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	m.FromMailAddress(r.from)
-	if err := m.To(c.letter.To); err != nil {
+	if err := m.To(l.To); err != nil {
 		return nil, err
 	}
 	_, domain, _ := strings.Cut(r.from.Address, "@")
-	m.SetMessageIDWithValue(c.id + "@" + domain)
-	m.SetDateWithValue(c.created.UTC())
-	m.Subject(c.letter.Subject)
+	m.SetMessageIDWithValue(c.Row.id + "@" + domain)
+	m.SetDateWithValue(c.Created.UTC())
+	m.Subject(l.Subject)
 	// Nobody's vacation answers a mail that no person wrote.
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
-	m.SetBodyString(gomail.TypeTextPlain, c.letter.Text)
-	m.AddAlternativeString(gomail.TypeTextHTML, c.letter.HTML)
+	m.SetBodyString(gomail.TypeTextPlain, l.Text)
+	m.AddAlternativeString(gomail.TypeTextHTML, l.HTML)
 	return m, nil
 }
 

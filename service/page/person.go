@@ -10,7 +10,7 @@ type Person struct {
 	EmailVerified bool
 	// Staff may open the Admin surface.
 	Staff bool
-	// Stale is true when the last proof of who this is lies further back than sensitive acts allow. Their forms then lead
+	// Stale is true when the last proof of identity lies further back than sensitive acts allow. Their forms then lead
 	// to the page that asks for another, before anything is typed that would be lost.
 	Stale bool
 	// MailOff is true on a server that sends no mail, where no address can be verified.

@@ -1,6 +1,6 @@
 package page
 
-// Reauth is the page at ReauthPath, which asks for a fresh proof of who somebody is. Its form posts password and returnTo.
+// Reauth is the page at ReauthPath, which asks for a fresh proof of identity. Its form posts password and returnTo.
 type Reauth struct {
 	Desk
 	// Password and GitHub are the ways that this account has.

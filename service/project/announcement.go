@@ -63,8 +63,7 @@ type room struct {
 
 func (p *Projects) roomFor(tx *sqldb.Tx, o *operation) (r room, err error) {
 	var files []int64
-	rows, err := tx.Query("SELECT files FROM projects WHERE id = $1 AND deleted_at IS NULL", o.ID)
-	files, err = collect(rows, err, func(s scanner) (n int64, err error) { err = s.Scan(&n); return n, err })
+	files, err = sqldb.Collect(tx, sqldb.Column[int64], "SELECT files FROM projects WHERE id = $1 AND deleted_at IS NULL", o.ID)
 	if err != nil {
 		return r, fmt.Errorf("find project: %w", err)
 	}

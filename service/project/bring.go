@@ -106,7 +106,7 @@ func (p *Projects) bringBatch(ctx context.Context, op *operation, objects *conte
 		case err == nil:
 			done.Written++
 			made = append(made, base{k.path, k.object, wanted[i].etag})
-		case fault.Is(err, VersionConflict), fault.Is(err, NameTaken), fault.Is(err, InvalidPath):
+		case fault.Is(err, fault.VersionConflict), fault.Is(err, NameTaken), fault.Is(err, InvalidPath):
 			done.conflict(k.path)
 		default:
 			return err

@@ -41,7 +41,7 @@ func (c change) entry() entry {
 
 const changeColumns = "path, kind, other, bytes, etag, mtime, op, actor, quiet, at"
 
-func scanChange(row scanner) (c change, err error) {
+func scanChange(row sqldb.Row) (c change, err error) {
 	var quiet int
 	err = row.Scan(&c.path, &c.kind, &c.other, &c.bytes, &c.etag, &c.mtime, &c.op, &c.actor, &quiet, &c.at)
 	c.quiet = quiet != 0

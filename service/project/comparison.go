@@ -97,9 +97,8 @@ func (c *comparison) stray(path string) {
 // entries is the whole index of a project.
 func (p *Projects) entries(ctx context.Context, r record) (map[string]entry, error) {
 	var all []entry
-	err := p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query("SELECT "+entryColumns+" FROM project_files WHERE project = $1", r.ID)
-		all, err = collect(rows, err, scanEntry)
+	err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		all, err = sqldb.Collect(tx, scanEntry, "SELECT "+entryColumns+" FROM project_files WHERE project = $1", r.ID)
 		return err
 	})
 	if err != nil {

@@ -52,8 +52,7 @@ func (p *Projects) mark(ctx context.Context, o Owner) (all []record, err error) 
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query("SELECT "+recordColumns+" FROM "+recordTables+" WHERE p.workspace = $1 AND p.scope = $2", o.Workspace, o.Scope)
-		all, err = collect(rows, err, scanRecord)
+		all, err = sqldb.Collect(tx, scanRecord, "SELECT "+recordColumns+" FROM "+recordTables+" WHERE p.workspace = $1 AND p.scope = $2", o.Workspace, o.Scope)
 		return err
 	})
 	return all, err

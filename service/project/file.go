@@ -86,7 +86,7 @@ func (e entry) is(info os.FileInfo) bool {
 
 const entryColumns = "path, bytes, etag, mtime, updated_at, updated_by"
 
-func scanEntry(row scanner) (e entry, err error) {
+func scanEntry(row sqldb.Row) (e entry, err error) {
 	err = row.Scan(&e.path, &e.bytes, &e.etag, &e.mtime, &e.at, &e.by)
 	return e, err
 }

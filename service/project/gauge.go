@@ -18,7 +18,7 @@ const (
 	maxMeasured = 4096
 )
 
-// Gauge tells whether there is room in a workspace, to who changes no files: it reads, and leaves a note where a workspace is
+// Gauge tells whether there is room in a workspace, to work that changes no files: it reads, and leaves a note where a workspace is
 // to be warned. It is safe for concurrent use.
 type Gauge struct {
 	db      *sqldb.DB

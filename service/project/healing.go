@@ -41,8 +41,8 @@ func (p *Projects) resolve(ctx context.Context, r record, f folder, c change) er
 	if err != nil {
 		return fmt.Errorf("resolve change: %w", err)
 	}
-	// It is their act, not that of who happens to come by.
-	ctx = audit.With(context.WithoutCancel(ctx), audit.Source{})
+	// It is their act, not that of whoever happens to come by.
+	ctx = audit.With(sqldb.Regardless(ctx), audit.Source{})
 	var q quota
 	err = p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
 		if q, err = p.lockQuota(tx, r.Scope); err != nil {

@@ -19,7 +19,7 @@ func (p *Projects) beginPull(ctx context.Context, by audit.Actor, o Owner, slug 
 	op := &operation{id: newID(), by: by, quiet: true, lasts: true}
 	is, err := p.find(ctx, o, slug)
 	if err == nil && is.Repository == nil {
-		// Who could not follow any is told that first.
+		// A workspace that could not follow any is told that first.
 		err = p.Connected(ctx, o.Scope)
 	}
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Projects) renewPull(ctx context.Context, op *operation) error {
 
 // endPull gives the lease back and, where it succeeded, takes down how far the project has come.
 func (p *Projects) endPull(ctx context.Context, op *operation, done *Pulled) error {
-	ctx = context.WithoutCancel(ctx)
+	ctx = sqldb.Regardless(ctx)
 	set, args := "", []any{op.ID, op.id}
 	if done != nil {
 		set = ", commit_id = $3, conflicts = $4, pulled_at = $5"

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 )
 
@@ -15,39 +16,34 @@ type FileQuery struct {
 	Prefix string
 	// Folded gives a folder instead of all that lies in it: what comes is one level below the last slash of Prefix.
 	Folded bool
-	// Cursor is the Next of the page before. Defaults to the first page.
-	Cursor string
-	// Limit is the most entries of a page, at most 200. Defaults to 50.
-	Limit int
+	// Query says which page; its Q is not looked at.
+	listing.Query
 }
 
 // Files lists files of a project by their paths, byte by byte.
-func (p *Projects) Files(ctx context.Context, o Owner, slug string, q FileQuery) (page Page[File], err error) {
+func (p *Projects) Files(ctx context.Context, o Owner, slug string, q FileQuery) (page listing.Page[File], err error) {
 	if len(q.Prefix) > maxPath || !utf8.ValidString(q.Prefix) || strings.ContainsRune(q.Prefix, 0) {
 		return page, invalidPath("No path begins like this.")
 	}
 	after := mark{Path: q.Prefix, Self: true}
-	if q.Cursor != "" {
-		if err := parseCursor(q.Cursor, &after); err != nil {
-			return page, err
-		}
-		// Paths before the prefix need not even be as long as it.
-		if after.Path < q.Prefix {
-			return page, notGiven()
-		}
+	if err := q.After(&after.Path, &after.Self); err != nil {
+		return page, err
 	}
-	limit := Query{Limit: q.Limit}.limit()
+	// Paths before the prefix need not even be as long as it.
+	if after.Path < q.Prefix {
+		return page, listing.NotGiven()
+	}
 	err = p.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
-		page = Page[File]{}
+		page = listing.Page[File]{}
 		r, err := find(tx, o, slug)
 		if err != nil {
 			return err
 		}
-		all, err := q.list(tx, r.ID, after, limit+1)
+		all, err := q.list(tx, r.ID, after, q.Size()+1)
 		if err != nil {
 			return fmt.Errorf("list files: %w", err)
 		}
-		page = cut(all, limit, func(f File) string { return cursorOf(markAfter(f)) })
+		page = listing.Cut(all, q.Size(), placeOfFile)
 		return nil
 	})
 	return page, err
@@ -66,6 +62,11 @@ func markAfter(f File) mark {
 		return mark{before, true}
 	}
 	return mark{f.Path, false}
+}
+
+func placeOfFile(f File) []any {
+	after := markAfter(f)
+	return []any{after.Path, after.Self}
 }
 
 // list gathers entries; each folder it meets is one query more.
@@ -110,9 +111,8 @@ func (q FileQuery) rows(tx *sqldb.Tx, project string, after mark, limit int) ([]
 	if end, ok := endOf(q.Prefix); ok {
 		bound, args = " AND path < $4", append(args, end)
 	}
-	rows, err := tx.Query("SELECT "+entryColumns+" FROM project_files WHERE project = $1 AND path "+compare+" $2"+bound+
+	return sqldb.Collect(tx, scanEntry, "SELECT "+entryColumns+" FROM project_files WHERE project = $1 AND path "+compare+" $2"+bound+
 		" ORDER BY path LIMIT $3", args...)
-	return collect(rows, err, scanEntry)
 }
 
 // endOf is the first text after all that begin with the prefix; false where there is none. It is valid UTF-8, whose order

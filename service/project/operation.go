@@ -89,12 +89,12 @@ func (p *Projects) attempt(ctx context.Context, o *operation, wanted []change, w
 		return nil
 	}
 	// From here on it is on record: whoever asked may leave, but not halfway.
-	ctx = context.WithoutCancel(ctx)
+	ctx = sqldb.Regardless(ctx)
 	p.step("announced")
 	var failed []change
 	dirs := map[string]bool{}
 	for _, i := range announced {
-		// Who comes too late finds others at work, who took this one for dead.
+		// An operation that comes too late finds others at work, who took this one for dead.
 		if time.Since(began) > p.Patience/2 {
 			outcomes[i] = busy()
 		} else {

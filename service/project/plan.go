@@ -122,7 +122,7 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM project_files f WHERE f.project = b.project AND f.path = b.path) ORDER BY b.path LIMIT $3`
 )
 
-func scanRow(s scanner) (r row, err error) {
+func scanRow(s sqldb.Row) (r row, err error) {
 	e := &r.entry
 	err = s.Scan(&r.path, &e.bytes, &e.etag, &e.mtime, &e.at, &e.by, &r.base.object, &r.base.etag)
 	r.entry.path, r.base.path = r.path, r.path
@@ -136,9 +136,8 @@ const rowsAtOnce = 1000
 func (p *Projects) eachRow(ctx context.Context, query, project string, look func(row) error) error {
 	for after := ""; ; {
 		var some []row
-		err := p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-			rows, err := tx.Query(query, project, after, rowsAtOnce)
-			some, err = collect(rows, err, scanRow)
+		err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+			some, err = sqldb.Collect(tx, scanRow, query, project, after, rowsAtOnce)
 			return err
 		})
 		if err != nil {

@@ -32,7 +32,7 @@ var migrations embed.FS
 // Migrations are the tables of this room.
 var Migrations = sqldb.NewRoom("project", migrations)
 
-// Owner is the workspace that a project belongs to. Who calls has authorised the actor for it.
+// Owner is the workspace that a project belongs to. The caller has authorised the actor for it.
 type Owner struct {
 	Workspace string // id
 	Scope     string // users/<username>/<business>, or admin
@@ -178,14 +178,6 @@ func New(c Config) (*Projects, error) {
 
 // Close lets go of the folder. Nothing may run any more.
 func (p *Projects) Close() error { return p.root.Close() }
-
-// locked is what follows a SELECT whose row must not change before the transaction ends. SQLite has one writer.
-func locked(tx *sqldb.Tx, how string) string {
-	if tx.Dialect() == sqldb.Postgres {
-		return " " + how
-	}
-	return ""
-}
 
 // event is an act on something of a scope. What is done with the authority of the service stands in its chain too.
 func event(ctx context.Context, by audit.Actor, scope, action, kind, id string) audit.Event {

@@ -430,7 +430,7 @@ func TestConnectAsksTheRepository(t *testing.T) {
 	s.pull()
 	s.has(map[string]string{"a": "2"})
 	_, err = s.Connect(t.Context(), ada, shop, "site", 1, repo("site", "main"))
-	refused(t, err, project.VersionConflict)
+	refused(t, err, fault.VersionConflict)
 	must(t, connect(repo("site", "main")))
 	// The files of the other branch are taken for changed here.
 	if done := s.pull(); !slices.Equal(done.Conflicts, []string{"a"}) {
@@ -445,7 +445,7 @@ func TestConnectAsksTheRepository(t *testing.T) {
 	page, err := s.log.Page(t.Context(), audit.Query{Scope: shop.Scope})
 	must(t, err)
 	var acts []string
-	for _, e := range page.Events {
+	for _, e := range page.Items {
 		acts = append(acts, e.Action)
 	}
 	want := []string{"repository.disconnected", "project.pulled", "repository.connected", "project.pulled", "repository.connected", "project.created"}

@@ -56,7 +56,7 @@ func readQuota(tx *sqldb.Tx, scope string, limit int64, suffix string) (q quota,
 // lockQuota is the row of a scope, which is made if need be. Until the transaction ends nobody else changes the quota, the
 // reservations, the files and the announced changes of the scope.
 func (p *Projects) lockQuota(tx *sqldb.Tx, scope string) (quota, error) {
-	suffix := locked(tx, "FOR UPDATE")
+	suffix := tx.ForUpdate()
 	q, found, err := readQuota(tx, scope, p.Limit, suffix)
 	if err != nil || found {
 		return q, err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/project"
@@ -304,7 +305,7 @@ func TestWhatIsStoredElsewhereCounts(t *testing.T) {
 		attachments.Store(5)
 		project.Remeasure(s.Projects)
 		s.write("site", "b", "b")
-		page, err := s.AllStorage(t.Context(), project.Query{Q: "SHOP"})
+		page, err := s.AllStorage(t.Context(), listing.Query{Q: "SHOP"})
 		if err != nil || len(page.Items) != 1 || page.Items[0].Scope != shop.Scope || page.Items[0].UsedBytes != 96 {
 			t.Errorf("all %+v, %v", page, err)
 		}
@@ -484,7 +485,7 @@ func TestAGaugeRefusesNewWorkAndWritesNothingWithoutNews(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if all, err := s.AllStorage(t.Context(), project.Query{}); err != nil || len(all.Items) != 0 {
+		if all, err := s.AllStorage(t.Context(), listing.Query{}); err != nil || len(all.Items) != 0 {
 			t.Errorf("%+v %v", all, err)
 		}
 		s.create("site")

@@ -50,9 +50,7 @@ const (
 	recordTables = `projects p LEFT JOIN project_repositories r ON r.project = p.id`
 )
 
-type scanner interface{ Scan(into ...any) error }
-
-func scanRecord(row scanner) (r record, err error) {
+func scanRecord(row sqldb.Row) (r record, err error) {
 	var created, updated int64
 	var provider, owner, name, branch, commit sql.NullString
 	var installation, conflicts, pulled sql.NullInt64
@@ -89,20 +87,12 @@ func find(tx *sqldb.Tx, o Owner, slug string) (record, error) {
 	return r, nil
 }
 
-// claim is find for who will change the record: nobody else does until the transaction ends.
+// claim is find before a change of the record: nobody else does until the transaction ends.
 func claim(tx *sqldb.Tx, o Owner, slug string) (record, error) {
-	if tx.Dialect() == sqldb.Postgres {
-		rows, err := tx.Query("SELECT id FROM projects WHERE workspace = $1 AND slug = $2 FOR UPDATE", o.Workspace, slug)
-		if _, err := collect(rows, err, scanText); err != nil {
-			return record{}, fmt.Errorf("lock project: %w", err)
-		}
+	if err := tx.Lock("SELECT id FROM projects WHERE workspace = $1 AND slug = $2", o.Workspace, slug); err != nil {
+		return record{}, fmt.Errorf("lock project: %w", err)
 	}
 	return find(tx, o, slug)
-}
-
-func scanText(row scanner) (text string, err error) {
-	err = row.Scan(&text)
-	return text, err
 }
 
 // Has reports whether a workspace has a project of that slug, in the caller's transaction.

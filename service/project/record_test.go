@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/project"
 )
@@ -28,14 +30,14 @@ func TestAProjectIsMadeListedChangedAndDeleted(t *testing.T) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		_, err = s.Patch(t.Context(), ada, shop, "site", 1, project.Edit{Name: &name})
-		if v := refused(t, err, project.VersionConflict).Meta["version"]; v != int64(2) {
+		if v := refused(t, err, fault.VersionConflict).Meta["version"]; v != int64(2) {
 			t.Errorf("version %v", v)
 		}
 		if same, err := s.Patch(t.Context(), ada, shop, "site", 2, project.Edit{Name: &name}); err != nil || same.Version != 2 {
 			t.Errorf("a change of nothing: %+v, %v", same, err)
 		}
 		s.write("site", "a/b", "text")
-		refused(t, s.Delete(t.Context(), ada, shop, "site", 1), project.VersionConflict)
+		refused(t, s.Delete(t.Context(), ada, shop, "site", 1), fault.VersionConflict)
 		if err := s.Delete(t.Context(), ada, shop, "site", 2); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +115,7 @@ func TestProjectsAreListedNewestFirst(t *testing.T) {
 		if _, err := s.Create(t.Context(), ada, bakery, project.Draft{Slug: "bread", Name: "100% Rye_"}); err != nil {
 			t.Fatal(err)
 		}
-		list := func(q project.Query) (all []string) {
+		list := func(q listing.Query) (all []string) {
 			for {
 				page, err := s.List(t.Context(), shop, q)
 				if err != nil {
@@ -128,26 +130,26 @@ func TestProjectsAreListedNewestFirst(t *testing.T) {
 			}
 		}
 		for _, limit := range []int{0, 1, 2, 3, 7, 1000} {
-			got := list(project.Query{Limit: limit})
+			got := list(listing.Query{Limit: limit})
 			if slices.Sort(got); len(got) != 7 || got[0] != "p0" {
 				t.Errorf("limit %d: %v", limit, got)
 			}
 		}
-		if got := list(project.Query{})[0]; got != "p6" && got != "p5" {
+		if got := list(listing.Query{})[0]; got != "p6" && got != "p5" {
 			t.Errorf("newest is %s, of %v", got, want)
 		}
-		if got := list(project.Query{Q: "P3"}); !slices.Equal(got, []string{"p3"}) {
+		if got := list(listing.Query{Q: "P3"}); !slices.Equal(got, []string{"p3"}) {
 			t.Errorf("q: %v", got)
 		}
 		for q, n := range map[string]int{"%": 1, "_": 1, "rye": 1, `\`: 0, "100% rye": 1, "x": 0} {
-			page, err := s.All(t.Context(), project.Query{Q: q})
+			page, err := s.All(t.Context(), listing.Query{Q: q})
 			if err != nil || len(page.Items) != n {
 				t.Errorf("%q: %d, %v", q, len(page.Items), err)
 			}
 		}
-		_, err := s.List(t.Context(), shop, project.Query{Cursor: "x"})
+		_, err := s.List(t.Context(), shop, listing.Query{Cursor: "x"})
 		refused(t, err, "invalid_request")
-		_, err = s.List(t.Context(), shop, project.Query{Q: "\x00"})
+		_, err = s.List(t.Context(), shop, listing.Query{Q: "\x00"})
 		refused(t, err, "invalid_request")
 	})
 }

@@ -38,9 +38,8 @@ func (p *Projects) Recount(ctx context.Context, scope string) (d Drift, err erro
 		return d, err
 	}
 	var ids []string
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query("SELECT id FROM projects WHERE scope = $1 AND deleted_at IS NULL ORDER BY id", scope)
-		ids, err = collect(rows, err, scanText)
+	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		ids, err = sqldb.Collect(tx, sqldb.Column[string], "SELECT id FROM projects WHERE scope = $1 AND deleted_at IS NULL ORDER BY id", scope)
 		return err
 	})
 	if err != nil {
@@ -65,9 +64,8 @@ func (p *Projects) Recount(ctx context.Context, scope string) (d Drift, err erro
 func (p *Projects) RecountAll(ctx context.Context, fn func(scope string, d Drift, err error)) error {
 	for after := ""; ; {
 		var scopes []string
-		err := p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-			rows, err := tx.Query("SELECT scope FROM storage_quotas WHERE scope > $1 ORDER BY scope LIMIT $2", after, sweepRows)
-			scopes, err = collect(rows, err, scanText)
+		err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+			scopes, err = sqldb.Collect(tx, sqldb.Column[string], "SELECT scope FROM storage_quotas WHERE scope > $1 ORDER BY scope LIMIT $2", after, sweepRows)
 			return err
 		})
 		if err != nil || len(scopes) == 0 {

@@ -14,7 +14,6 @@ import (
 const (
 	ItemNotFound               = "item_not_found"
 	NameTaken                  = "name_taken"
-	VersionConflict            = "version_conflict"
 	InvalidPath                = "invalid_path"
 	InvalidScope               = "invalid_scope"
 	StorageQuotaExceeded       = "storage_quota_exceeded"
@@ -36,12 +35,12 @@ func refuseStale(given, now int64) error {
 	if given == 0 || given == now {
 		return nil
 	}
-	return fault.New(VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now)
+	return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now)
 }
 
 // staleFile tells the etag that the file has now, which is empty where there is none.
 func staleFile(etag string) error {
-	return fault.New(VersionConflict, "Somebody changed this file in the meantime.", "Read it again.").With("version", quote(etag))
+	return fault.New(fault.VersionConflict, "Somebody changed this file in the meantime.", "Read it again.").With("version", quote(etag))
 }
 
 func quote(etag string) string {

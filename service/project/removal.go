@@ -36,7 +36,7 @@ func (p *Projects) Delete(ctx context.Context, by audit.Actor, o Owner, slug str
 		return err
 	}
 	p.step("marked")
-	return p.clear(context.WithoutCancel(ctx), r)
+	return p.clear(sqldb.Regardless(ctx), r)
 }
 
 // clear takes away what a deleted project has: it may be done by several, and again.
@@ -91,9 +91,8 @@ func (p *Projects) drain(ctx context.Context, r record) error {
 	}
 	for deadline := time.Now().Add(p.Patience + 5*time.Second); time.Now().Before(deadline); {
 		var all []change
-		err := p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-			rows, err := tx.Query("SELECT "+changeColumns+" FROM project_changes WHERE project = $1 ORDER BY at LIMIT 1", r.ID)
-			all, err = collect(rows, err, scanChange)
+		err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+			all, err = sqldb.Collect(tx, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE project = $1 ORDER BY at LIMIT 1", r.ID)
 			return err
 		})
 		if err != nil || len(all) == 0 {

@@ -31,7 +31,7 @@ func (p *Projects) repairAs(ctx context.Context, o *operation, path string) erro
 	if outcomes[0] != nil {
 		return outcomes[0]
 	}
-	ctx = context.WithoutCancel(ctx)
+	ctx = sqldb.Regardless(ctx)
 	is, err := o.folder.examine(path)
 	if err != nil {
 		return fmt.Errorf("repair index: %w", err)

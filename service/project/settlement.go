@@ -21,8 +21,7 @@ func (p *Projects) finish(ctx context.Context, o *operation, failed []change) er
 				return err
 			}
 		}
-		rows, err := tx.Query("SELECT "+changeColumns+" FROM project_changes WHERE project = $1 AND op = $2 ORDER BY path", o.ID, o.id)
-		done, err := collect(rows, err, scanChange)
+		done, err := sqldb.Collect(tx, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE project = $1 AND op = $2 ORDER BY path", o.ID, o.id)
 		if err != nil {
 			return fmt.Errorf("finish changes: %w", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 )
@@ -113,31 +114,27 @@ func (p *Projects) SetLimit(ctx context.Context, by audit.Actor, scope string, b
 
 // AllStorage is the storage of all workspaces that ever stored anything, by their scopes, for staff. It shows what was
 // measured last.
-func (p *Projects) AllStorage(ctx context.Context, query Query) (page Page[Storage], err error) {
+func (p *Projects) AllStorage(ctx context.Context, query listing.Query) (page listing.Page[Storage], err error) {
 	var after string
-	if query.Cursor != "" {
-		if err := parseCursor(query.Cursor, &after); err != nil {
-			return page, err
-		}
+	if err := query.After(&after); err != nil {
+		return page, err
 	}
 	if err := checkText("q", query.Q, 0, maxQuery, unicode.IsPrint); err != nil {
 		return page, err
 	}
-	limit := query.limit()
 	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query(`SELECT scope, COALESCE(limit_bytes, $1), used, reserved, attachments, streams, measured_at FROM storage_quotas
-			WHERE scope > $2 AND scope LIKE $3 ESCAPE '\' ORDER BY scope LIMIT $4`, p.Limit, after, sqldb.Contains(strings.ToLower(query.Q)), limit+1)
-		all, err := collect(rows, err, scanStorage)
+		all, err := sqldb.Collect(tx, scanStorage, `SELECT scope, COALESCE(limit_bytes, $1), used, reserved, attachments, streams, measured_at FROM storage_quotas
+			WHERE scope > $2 AND scope LIKE $3 ESCAPE '\' ORDER BY scope LIMIT $4`, p.Limit, after, sqldb.Contains(strings.ToLower(query.Q)), query.Size()+1)
 		if err != nil {
 			return fmt.Errorf("list storage: %w", err)
 		}
-		page = cut(all, limit, func(s Storage) string { return cursorOf(s.Scope) })
+		page = listing.Cut(all, query.Size(), func(s Storage) []any { return []any{s.Scope} })
 		return nil
 	})
 	return page, err
 }
 
-func scanStorage(row scanner) (Storage, error) {
+func scanStorage(row sqldb.Row) (Storage, error) {
 	var scope string
 	var q quota
 	err := row.Scan(&scope, &q.limit, &q.used, &q.reserved, &q.attachments, &q.streams, &q.measuredAt)

@@ -45,13 +45,12 @@ type found struct {
 
 func (p *Projects) sweepChanges(ctx context.Context, now time.Time) (n int, err error) {
 	var all []found
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query("SELECT project, "+changeColumns+" FROM project_changes WHERE at < $1 ORDER BY at LIMIT $2",
-			now.Add(-p.Patience).UnixMilli(), sweepRows)
-		all, err = collect(rows, err, func(s scanner) (f found, err error) {
+	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		all, err = sqldb.Collect(tx, func(s sqldb.Row) (f found, err error) {
 			f.change, err = scanChange(prefixed{s, &f.project})
 			return f, err
-		})
+		}, "SELECT project, "+changeColumns+" FROM project_changes WHERE at < $1 ORDER BY at LIMIT $2",
+			now.Add(-p.Patience).UnixMilli(), sweepRows)
 		return err
 	})
 	if err != nil {
@@ -69,19 +68,18 @@ func (p *Projects) sweepChanges(ctx context.Context, now time.Time) (n int, err 
 
 // prefixed scans one column more before the rest.
 type prefixed struct {
-	scanner
+	sqldb.Row
 	first any
 }
 
-func (p prefixed) Scan(into ...any) error { return p.scanner.Scan(append([]any{p.first}, into...)...) }
+func (p prefixed) Scan(into ...any) error { return p.Row.Scan(append([]any{p.first}, into...)...) }
 
 // withFolder calls fn with a project, deleted or not, and its folder, whose Root is nil where there is none. A project that
 // is not there is none of fn's business.
 func (p *Projects) withFolder(ctx context.Context, project string, fn func(record, folder) error) error {
 	var all []record
-	err := p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query("SELECT "+recordColumns+" FROM "+recordTables+" WHERE p.id = $1", project)
-		all, err = collect(rows, err, scanRecord)
+	err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		all, err = sqldb.Collect(tx, scanRecord, "SELECT "+recordColumns+" FROM "+recordTables+" WHERE p.id = $1", project)
 		return err
 	})
 	if err != nil || len(all) == 0 {
@@ -99,10 +97,9 @@ func (p *Projects) withFolder(ctx context.Context, project string, fn func(recor
 
 func (p *Projects) sweepDeleted(ctx context.Context, now time.Time) (n int, err error) {
 	var all []record
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query("SELECT "+recordColumns+" FROM "+recordTables+" WHERE p.deleted_at < $1 LIMIT $2",
+	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		all, err = sqldb.Collect(tx, scanRecord, "SELECT "+recordColumns+" FROM "+recordTables+" WHERE p.deleted_at < $1 LIMIT $2",
 			now.Add(-p.Patience).UnixMilli(), sweepRows)
-		all, err = collect(rows, err, scanRecord)
 		return err
 	})
 	if err != nil {
@@ -120,10 +117,12 @@ func (p *Projects) sweepDeleted(ctx context.Context, now time.Time) (n int, err 
 
 func (p *Projects) sweepReservations(ctx context.Context, now time.Time) (n int, err error) {
 	var all []found
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query("SELECT id, scope, project FROM storage_reservations WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2",
+	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		all, err = sqldb.Collect(tx, func(s sqldb.Row) (f found, err error) {
+			err = s.Scan(&f.id, &f.scope, &f.project)
+			return f, err
+		}, "SELECT id, scope, project FROM storage_reservations WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2",
 			now.UnixMilli(), sweepRows)
-		all, err = collect(rows, err, func(s scanner) (f found, err error) { err = s.Scan(&f.id, &f.scope, &f.project); return f, err })
 		return err
 	})
 	if err != nil {

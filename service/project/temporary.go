@@ -75,9 +75,9 @@ func (t *temporary) complete(path string, now time.Time) (c change, err error) {
 }
 
 // abandon lets go of what an operation reserved, and deletes its temporary files. What it announced and did not finish is
-// not its own any more: then everything stays for who comes later.
+// not its own any more: then everything stays for those who come later.
 func (p *Projects) abandon(ctx context.Context, o *operation) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ctx, cancel := context.WithTimeout(sqldb.Regardless(ctx), 10*time.Second)
 	defer cancel()
 	var announced bool
 	err := p.DB.Write(ctx, func(tx *sqldb.Tx) error {

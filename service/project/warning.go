@@ -49,14 +49,14 @@ func (p *Projects) heed(ctx context.Context, scope string, q quota) {
 // errNoWorkspace leaves a warning to a time when there is somebody to be warned.
 var errNoWorkspace = errors.New("there is no such workspace")
 
-// warn remembers how far a workspace has come and tells its owners, in one transaction: of all who notice it one does so. Who
-// has fallen is told nothing. It reports whether there was anything new.
+// warn remembers how far a workspace has come and tells its owners, in one transaction: of all who notice it one does so. A
+// workspace that has fallen back is told nothing. It reports whether there was anything new.
 func (p *Projects) warn(ctx context.Context, scope string) (news bool, err error) {
 	// It is no act of whoever happened to come by.
 	ctx = audit.With(ctx, audit.Source{})
 	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		news = false
-		q, found, err := readQuota(tx, scope, p.Limit, locked(tx, "FOR UPDATE"))
+		q, found, err := readQuota(tx, scope, p.Limit, tx.ForUpdate())
 		level := q.level()
 		if err != nil || !found || level == q.warned {
 			return err
@@ -111,11 +111,10 @@ func (p *Projects) Watch(ctx context.Context) (total int, err error) {
 
 // nearlyFull is some scopes, by their names, whose level may be another than they were told.
 func (p *Projects) nearlyFull(ctx context.Context, after string) (scopes []string, err error) {
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query(`SELECT scope FROM storage_quotas WHERE scope > $1
+	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		scopes, err = sqldb.Collect(tx, sqldb.Column[string], `SELECT scope FROM storage_quotas WHERE scope > $1
 			AND (warned > 0 OR used + attachments + streams >= COALESCE(limit_bytes, $2) / 100 * $3) ORDER BY scope LIMIT $4`,
 			after, p.Limit, softLimitPercent, sweepRows)
-		scopes, err = collect(rows, err, scanText)
 		return err
 	})
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 	issuer   = "svc-gateway"
 	audience = "svc-runtime"
 	life     = 60 * time.Second
-	skew     = 30 * time.Second
-	MaxHash  = 1 << 20 // of a body that is hashed in, and held for that
+	Skew     = 30 * time.Second // two clocks that are further apart refuse each other
+	MaxHash  = 1 << 20          // of a body that is hashed in, and held for that
 )
 
 // assertion is claims as they are signed, bound to one request.
@@ -150,6 +150,6 @@ func (s *seen) first(id string, now time.Time) bool {
 	if _, again := s.until[id]; again {
 		return false
 	}
-	s.until[id] = now.Add(2 * (life + skew))
+	s.until[id] = now.Add(2 * (life + Skew))
 	return true
 }

@@ -170,7 +170,7 @@ func (g *Guard) judge(a assertion, r *http.Request) error {
 	switch {
 	case a.Issuer != issuer || a.Audience != audience:
 		return errors.New("issuer or audience")
-	case expires.Sub(issued) > life || expires.Before(issued) || now.Before(issued.Add(-skew)) || now.After(expires.Add(skew)):
+	case expires.Sub(issued) > life || expires.Before(issued) || now.Before(issued.Add(-Skew)) || now.After(expires.Add(Skew)):
 		return errors.New("time")
 	case a.Method != r.Method || a.Path != r.URL.EscapedPath():
 		return errors.New("method or path")

@@ -42,14 +42,10 @@ func (s *Store) attach(ctx context.Context, keys KeyProvider, dropping bool) (ro
 
 // lockKeys makes whoever attaches wait. A key that is dropped must also wait for those who are about to use it.
 func lockKeys(tx *sqldb.Tx, dropping bool) error {
-	if tx.Dialect() != sqldb.Postgres {
-		return nil
-	}
-	if _, err := tx.Exec(`LOCK TABLE secret_keys IN EXCLUSIVE MODE`); err != nil || !dropping {
+	if err := tx.LockTable("secret_keys", "EXCLUSIVE"); err != nil || !dropping {
 		return err
 	}
-	_, err := tx.Exec(`LOCK TABLE secret_values IN SHARE MODE`)
-	return err
+	return tx.LockTable("secret_values", "SHARE")
 }
 
 // examined is what a database says to some keys.

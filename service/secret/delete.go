@@ -55,20 +55,8 @@ func (s *Store) DeleteAll(tx *sqldb.Tx, o Owner) (int64, error) {
 	return int64(len(ids)), nil
 }
 
-func holdAll(tx *sqldb.Tx, o Owner) (ids []string, err error) {
-	rows, err := tx.Query(`SELECT id FROM secrets WHERE owner_kind = $1 AND scope = $2 ORDER BY id`+lock(tx), o.Kind, o.Scope)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+func holdAll(tx *sqldb.Tx, o Owner) ([]string, error) {
+	return sqldb.Collect(tx, sqldb.Column[string], `SELECT id FROM secrets WHERE owner_kind = $1 AND scope = $2 ORDER BY id`+tx.ForUpdate(), o.Kind, o.Scope)
 }
 
 func destroy(tx *sqldb.Tx, id string) error {

@@ -8,9 +8,8 @@ import (
 
 // The types of faults that only this room raises.
 const (
-	TooLarge        = "secret_too_large"
-	Unreadable      = "secret_unreadable"
-	VersionConflict = "version_conflict"
+	TooLarge   = "secret_too_large"
+	Unreadable = "secret_unreadable"
 )
 
 var (
@@ -28,7 +27,7 @@ var (
 )
 
 func versionConflict(have int64) error {
-	return fault.New(VersionConflict, "The secret was changed meanwhile.", "Read its version and try again.").
+	return fault.New(fault.VersionConflict, "The secret was changed meanwhile.", "Read its version and try again.").
 		With("version", have).Because(ErrVersion)
 }
 

@@ -73,7 +73,7 @@ FROM secrets h LEFT JOIN secret_values v ON v.secret = h.id WHERE h.owner_kind =
 
 // hold finds a secret and keeps others from changing it until the transaction ends.
 func hold(tx *sqldb.Tx, o Owner, name string) (h head, err error) {
-	err = tx.QueryRow(`SELECT `+headColumns+` FROM secrets h WHERE h.owner_kind = $1 AND h.scope = $2 AND h.name = $3`+lock(tx),
+	err = tx.QueryRow(`SELECT `+headColumns+` FROM secrets h WHERE h.owner_kind = $1 AND h.scope = $2 AND h.name = $3`+tx.ForUpdate(),
 		o.Kind, o.Scope, name).Scan(h.fields()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return h, ErrNotFound

@@ -85,22 +85,16 @@ func (s *Store) List(ctx context.Context, o Owner) ([]Entry, error) {
 
 func (s *Store) entries(ctx context.Context, o Owner, and string, args ...any) (all []Entry, err error) {
 	args = append([]any{o.Kind, o.Scope}, args...)
-	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {
-		all = nil
-		rows, err := tx.Query(`SELECT h.name, `+headColumns+` FROM secrets h WHERE h.owner_kind = $1 AND h.scope = $2`+and+` ORDER BY h.name`, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var name string
-			var h head
-			if err := rows.Scan(append([]any{&name}, h.fields()...)...); err != nil {
-				return err
-			}
-			all = append(all, h.entry(name))
-		}
-		return rows.Err()
+	err = s.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		all, err = sqldb.Collect(tx, scanEntry, `SELECT h.name, `+headColumns+` FROM secrets h WHERE h.owner_kind = $1 AND h.scope = $2`+and+` ORDER BY h.name`, args...)
+		return err
 	})
 	return all, err
+}
+
+func scanEntry(row sqldb.Row) (Entry, error) {
+	var name string
+	var h head
+	err := row.Scan(append([]any{&name}, h.fields()...)...)
+	return h.entry(name), err
 }

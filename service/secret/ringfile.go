@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"svc.dev/svc/internal/sqldb"
 )
 
 const maxRingBytes = 1 << 20
@@ -89,13 +91,5 @@ func (r *Ring) write(path string, name func(from, to string) error) error {
 		return err
 	}
 	_ = os.Remove(fresh) // the second name of a file that was linked
-	return syncFolder(filepath.Dir(path))
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return sqldb.SyncDir(filepath.Dir(path))
 }

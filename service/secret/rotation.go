@@ -107,23 +107,16 @@ type wrapping struct {
 	envelope
 }
 
+func scanWrapping(row sqldb.Row) (w wrapping, err error) {
+	err = row.Scan(&w.id, &w.version, &w.kid, &w.wrapped)
+	return w, err
+}
+
 func (s *Store) rowsNotUnder(ctx context.Context, kid, after string) (batch []wrapping, err error) {
-	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {
-		batch = nil
-		rows, err := tx.Query(`SELECT secret, version, kid, wrapped FROM secret_values WHERE kid <> $1 AND secret > $2 ORDER BY secret LIMIT $3`,
+	err = s.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		batch, err = sqldb.Collect(tx, scanWrapping, `SELECT secret, version, kid, wrapped FROM secret_values WHERE kid <> $1 AND secret > $2 ORDER BY secret LIMIT $3`,
 			kid, after, rewrapBatch)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var w wrapping
-			if err := rows.Scan(&w.id, &w.version, &w.kid, &w.wrapped); err != nil {
-				return err
-			}
-			batch = append(batch, w)
-		}
-		return rows.Err()
+		return err
 	})
 	return batch, err
 }

@@ -1,4 +1,4 @@
-// Package secret seals what must not be read from a stolen database, and keeps it out of everything that is printed.
+// Package secret seals what must not be read from a stolen database, and hides what is carried in memory from what is printed.
 //
 // Each version of a secret has a key of its own (DEK), which is wrapped by a key of the ring (KEK); whoever has the
 // database alone has nothing, and a row that is moved, changed or taken from an earlier version does not open. Only the
@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-)
 
-const redacted = "[redacted]"
+	"svc.dev/svc/service/redact"
+)
 
 // Secret is a text that prints as [redacted] wherever it is printed. The zero value is the empty text. It cannot be
 // compared with ==.
@@ -32,19 +32,19 @@ func (s Secret) Reveal() string {
 }
 
 // String is [redacted].
-func (s Secret) String() string { return redacted }
+func (s Secret) String() string { return redact.Placeholder }
 
 // GoString is [redacted].
-func (s Secret) GoString() string { return redacted }
+func (s Secret) GoString() string { return redact.Placeholder }
 
 // Format writes [redacted] for every verb.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redact.Placeholder) }
 
 // MarshalJSON is "[redacted]".
-func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redact.Placeholder + `"`), nil }
 
 // MarshalText is [redacted].
-func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redact.Placeholder), nil }
 
 // LogValue is [redacted].
-func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+func (s Secret) LogValue() slog.Value { return slog.StringValue(redact.Placeholder) }

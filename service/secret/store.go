@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/redact"
 )
 
 //go:embed migrations
@@ -23,8 +24,8 @@ type Config struct {
 	Now func() time.Time
 	// Log hears of values that do not open and of keys that should be rotated. Defaults to slog.Default().
 	Log *slog.Logger
-	// Scrubber learns every value that is sealed or opened. Defaults to none.
-	Scrubber *Scrubber
+	// Redactor learns every value that is sealed or opened. Defaults to none.
+	Redactor *redact.Redactor
 	// RewrapPause is how long Rewrap rests after each batch of 32. Defaults to 20 milliseconds.
 	RewrapPause time.Duration
 }
@@ -81,24 +82,13 @@ func Open(ctx context.Context, db *sqldb.DB, keys KeyProvider, c Config) (*Store
 	return s, nil
 }
 
-// ActiveKid is the kid under which new values are wrapped.
-func (s *Store) ActiveKid() string { return s.provider().Active() }
-
 func (s *Store) provider() KeyProvider { return *s.keys.Load() }
 
 func (s *Store) now() int64 { return s.config.Now().UnixMilli() }
 
-// learn tells the scrubber a value, before anybody else can tell it.
+// learn tells the redactor a value, before anybody else can tell it.
 func (s *Store) learn(value []byte) {
-	if s.config.Scrubber != nil {
-		s.config.Scrubber.Add(value)
+	if s.config.Redactor != nil {
+		s.config.Redactor.Add(value)
 	}
-}
-
-// lock is what a SELECT ends with whose row must not change before the transaction ends. SQLite has one writer.
-func lock(tx *sqldb.Tx) string {
-	if tx.Dialect() == sqldb.Postgres {
-		return " FOR UPDATE"
-	}
-	return ""
 }

@@ -14,6 +14,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/redact"
 	"svc.dev/svc/service/secret"
 )
 
@@ -119,6 +120,27 @@ func newRing(t testing.TB) *secret.Ring {
 		t.Fatal(err)
 	}
 	return ring
+}
+
+func TestStoreTeachesTheRedactor(t *testing.T) {
+	db := openDB(t, sqldbtest.SQLite(t))
+	ring := newRing(t)
+	s := newScene(t, db, ring)
+	s.seal(shop, "A", "sealed before the redactor")
+	redactor := redact.New()
+	var err error
+	s.store, err = secret.Open(t.Context(), db, ring, secret.Config{Redactor: redactor})
+	must(t, err)
+	if out := redactor.Text("sealed before the redactor"); strings.Contains(out, redact.Placeholder) {
+		t.Error("known before it was opened")
+	}
+	s.want(shop, "A", "sealed before the redactor")
+	s.seal(shop, "B", "sealed with the redactor")
+	for _, v := range []string{"sealed before the redactor", "sealed with the redactor"} {
+		if out := redactor.Text(v); out != redact.Placeholder {
+			t.Errorf("%q gives %q", v, out)
+		}
+	}
 }
 
 func (s *scene) seal(o secret.Owner, name, value string) secret.Entry {

@@ -124,7 +124,7 @@ func (b Backoff) forgetAt(f failures) int64 {
 
 // failuresOf locks the key's row, if there is one.
 func failuresOf(tx *sqldb.Tx, row []byte) (f failures, found bool, err error) {
-	query := `SELECT failures, last_at FROM backoffs WHERE key = $1` + locked(tx, "FOR UPDATE")
+	query := `SELECT failures, last_at FROM backoffs WHERE key = $1` + tx.ForUpdate()
 	err = tx.QueryRow(query, row).Scan(&f.n, &f.last)
 	if errors.Is(err, sql.ErrNoRows) {
 		return failures{}, false, nil

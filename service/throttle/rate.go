@@ -75,7 +75,7 @@ func (r Rate) burst() int {
 
 // rateOf locks the key's row, if there is one.
 func rateOf(tx *sqldb.Tx, row []byte) (tat int64, found bool, err error) {
-	err = tx.QueryRow(`SELECT tat FROM throttles WHERE key = $1`+locked(tx, "FOR UPDATE"), row).Scan(&tat)
+	err = tx.QueryRow(`SELECT tat FROM throttles WHERE key = $1`+tx.ForUpdate(), row).Scan(&tat)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}

@@ -29,7 +29,7 @@ func sweep(ctx context.Context, db *sqldb.DB, table, column string, old int64) (
 		var n int64
 		err := db.Write(ctx, func(tx *sqldb.Tx) (err error) {
 			n, err = tx.Exec(`WITH old AS (SELECT key FROM `+table+` WHERE `+column+` < $1 ORDER BY `+column+` LIMIT $2`+
-				locked(tx, "FOR UPDATE SKIP LOCKED")+`) DELETE FROM `+table+` WHERE key IN (SELECT key FROM old) AND `+column+` < $1`,
+				tx.SkipLocked()+`) DELETE FROM `+table+` WHERE key IN (SELECT key FROM old) AND `+column+` < $1`,
 				old, batch)
 			return err
 		})

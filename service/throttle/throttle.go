@@ -3,7 +3,7 @@
 // arrive together are counted one after the other and exactly as many pass as may.
 //
 // A key is any string; its SHA-256 is stored, so that it may hold any byte and the table holds no address. What must not
-// be guessed from a stolen table (an e-mail) comes in as an HMAC. One key has one Rate or one Backoff. Who takes several
+// be guessed from a stolen table (an e-mail) comes in as an HMAC. One key has one Rate or one Backoff. A caller of several
 // keys in one transaction takes them in the same order everywhere, or transactions wait for each other.
 //
 // Rows are bounded by the keys that were new within the longest Per or Window, and since the last Sweep. A flood of
@@ -39,14 +39,6 @@ var errContended = errors.New("throttle: the key's row comes and goes")
 func stored(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:]
-}
-
-// locked is what follows a SELECT whose row must not change before the transaction ends. SQLite has one writer.
-func locked(tx *sqldb.Tx, how string) string {
-	if tx.Dialect() == sqldb.Postgres {
-		return " " + how
-	}
-	return ""
 }
 
 // whole rounds milliseconds up to whole seconds, as Retry-After gives them, and never to none.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
@@ -135,7 +136,7 @@ func TestAHalfMadePersonalWorkspaceIsCompleted(t *testing.T) {
 		ada := w.person(t, "ada")
 		w.exec(t, "DELETE FROM members")
 		w.business(t, ada, "acme")
-		page, err := w.List(t.Context(), ada, workspace.Query{})
+		page, err := w.List(t.Context(), ada, listing.Query{})
 		must(t, err)
 		if len(page.Items) != 2 {
 			t.Errorf("got %+v", page)
@@ -155,7 +156,7 @@ func TestARenameNeedsThePresentVersion(t *testing.T) {
 		}
 		for _, stale := range []int64{1, 3, -1} {
 			_, err = w.Rename(t.Context(), ada, m.Scope, "Acme 3", stale)
-			if f := refused(t, err, workspace.VersionConflict); f.Meta["version"] != int64(2) {
+			if f := refused(t, err, fault.VersionConflict); f.Meta["version"] != int64(2) {
 				t.Errorf("got %v", f.Meta)
 			}
 		}
@@ -227,7 +228,7 @@ func TestADeletedWorkspaceComesBackWithinItsHold(t *testing.T) {
 			_, err := w.Restore(t.Context(), by, m.Scope)
 			refused(t, err, workspace.NotFound)
 		}
-		list, err := w.List(t.Context(), ada, workspace.Query{})
+		list, err := w.List(t.Context(), ada, listing.Query{})
 		must(t, err)
 		if len(list.Items) != 1 || list.Items[0].Business != scope.Personal {
 			t.Errorf("got %+v", list)
@@ -263,7 +264,7 @@ func TestADeletedWorkspaceComesBackWithinItsHold(t *testing.T) {
 
 func (w *world) expectDeleted(t *testing.T, by workspace.Caller, n int) {
 	t.Helper()
-	page, err := w.Deleted(t.Context(), by, workspace.Query{})
+	page, err := w.Deleted(t.Context(), by, listing.Query{})
 	must(t, err)
 	if len(page.Items) != n {
 		t.Errorf("%s can restore %+v", by.Username, page.Items)
@@ -386,12 +387,12 @@ func TestASuspendedWorkspaceIsListedAndNotUsed(t *testing.T) {
 		if w.dump(t, s.in.ID) != before {
 			t.Error("a suspended workspace has changed")
 		}
-		list, err := w.List(t.Context(), s.owner, workspace.Query{})
+		list, err := w.List(t.Context(), s.owner, listing.Query{})
 		must(t, err)
 		if len(list.Items) != 1 || !list.Items[0].Suspended {
 			t.Errorf("got %+v", list)
 		}
-		all, err := w.All(t.Context(), admin, workspace.Query{Q: s.owner.Username})
+		all, err := w.All(t.Context(), admin, listing.Query{Q: s.owner.Username})
 		must(t, err)
 		if len(all.Items) != 1 || all.Items[0].Reason != "sends spam" {
 			t.Errorf("got %+v", all)
@@ -450,11 +451,11 @@ func TestOnlyStaffSeeAllWorkspaces(t *testing.T) {
 		must(t, err)
 		someone := w.somebody(t)
 		for _, role := range []string{"", "root", "owner"} {
-			_, err := w.All(t.Context(), staff(someone, role), workspace.Query{})
+			_, err := w.All(t.Context(), staff(someone, role), listing.Query{})
 			refused(t, err, scope.AdminRequired)
 		}
 		for _, role := range []string{workspace.StaffAdmin, workspace.StaffSupport} {
-			page, err := w.All(t.Context(), staff(someone, role), workspace.Query{})
+			page, err := w.All(t.Context(), staff(someone, role), listing.Query{})
 			must(t, err)
 			if len(page.Items) != 2 || page.Items[1].EraseAt.IsZero() && page.Items[0].EraseAt.IsZero() {
 				t.Errorf("got %+v", page)

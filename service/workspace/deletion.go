@@ -24,7 +24,7 @@ func (w *Workspaces) Delete(ctx context.Context, by Caller, address, confirm str
 		now := w.Now()
 		return "workspace.deleted", w.touch(tx, s.ID, "deleted_at = $3, erase_at = $4", now.UnixMilli(), now.Add(w.Hold).UnixMilli())
 	})
-	return m.EraseAt, err
+	return m.EraseAt.Time, err
 }
 
 // Restore brings a workspace back within its hold. Only its owners know that it is there; one that is not deleted stays
@@ -95,10 +95,9 @@ const eraseBatch = 100
 // being so, and is tried again.
 func (w *Workspaces) Erase(ctx context.Context) (erased int, err error) {
 	var due []Workspace
-	err = w.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query("SELECT "+columns+` FROM workspaces w WHERE w.deleted_at IS NOT NULL AND w.erased_at IS NULL AND w.erase_at <= $1
+	err = w.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		due, err = sqldb.Collect(tx, scanPlain, "SELECT "+columns+` FROM workspaces w WHERE w.deleted_at IS NOT NULL AND w.erased_at IS NULL AND w.erase_at <= $1
 			ORDER BY w.erase_at, w.id LIMIT $2`, w.Now().UnixMilli(), eraseBatch)
-		due, err = collect(rows, err, func(row scanner) (Workspace, error) { return scanWorkspace(row) })
 		return err
 	})
 	if err != nil {

@@ -5,22 +5,23 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 )
 
 // Invitation is one that nobody has accepted or revoked; it may have expired.
 type Invitation struct {
-	ID        string
-	Email     string
-	Role      string
-	InvitedBy Colleague
-	ExpiresAt time.Time
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	Version   int64
+	ID        string     `json:"id" id:"inv"`
+	Email     string     `json:"email"`
+	Role      string     `json:"role" enum:"billing viewer builder admin owner"`
+	InvitedBy Colleague  `json:"invitedBy"`
+	ExpiresAt iso.Moment `json:"expiresAt"`
+	CreatedAt iso.Moment `json:"createdAt"`
+	UpdatedAt iso.Moment `json:"updatedAt"`
+	Version   int64      `json:"version"`
 
 	workspace string
 	staff     bool
@@ -30,11 +31,11 @@ func (i Invitation) target() audit.Target { return audit.Target{Kind: "invitatio
 
 const invitationColumns = "i.id, i.workspace, i.email, i.role, i.inviter, i.staff, i.version, i.created_at, i.updated_at, i.expires_at"
 
-func scanInvitation(row scanner) (i Invitation, err error) {
+func scanInvitation(row sqldb.Row) (i Invitation, err error) {
 	var staff, created, updated, expires int64
 	err = row.Scan(&i.ID, &i.workspace, &i.Email, &i.Role, &i.InvitedBy.Account, &staff, &i.Version, &created, &updated, &expires)
 	i.staff = staff != 0
-	i.CreatedAt, i.UpdatedAt, i.ExpiresAt = time.UnixMilli(created), time.UnixMilli(updated), time.UnixMilli(expires)
+	i.CreatedAt, i.UpdatedAt, i.ExpiresAt = iso.Millis(created), iso.Millis(updated), iso.Millis(expires)
 	return i, err
 }
 
@@ -83,8 +84,8 @@ func (w *Workspaces) Revoke(ctx context.Context, by Caller, address, id string) 
 }
 
 // Invitations is the invitations of a workspace, those that have expired of late too. None shows its token, which nobody has.
-func (w *Workspaces) Invitations(ctx context.Context, by Caller, address string, q Query) (p Page[Invitation], err error) {
-	sel, err := q.selection()
+func (w *Workspaces) Invitations(ctx context.Context, by Caller, address string, q listing.Query) (p listing.Page[Invitation], err error) {
+	sel, err := selected(q)
 	if err != nil {
 		return p, err
 	}
@@ -93,17 +94,16 @@ func (w *Workspaces) Invitations(ctx context.Context, by Caller, address string,
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query("SELECT "+invitationColumns+` FROM invitations i WHERE i.workspace = $1 AND i.email LIKE LOWER($5) ESCAPE '\'
-			AND (i.created_at, i.id) < ($2, $3) ORDER BY i.created_at DESC, i.id DESC LIMIT $4`, s.ID, sel.after.at, sel.after.id, sel.limit+1, sel.pattern)
-		all, err := collect(rows, err, scanInvitation)
+		all, err := sqldb.Collect(tx, scanInvitation, "SELECT "+invitationColumns+` FROM invitations i WHERE i.workspace = $1 AND i.email LIKE LOWER($5) ESCAPE '\'
+			AND (i.created_at, i.id) < ($2, $3) ORDER BY i.created_at DESC, i.id DESC LIMIT $4`, s.ID, sel.at, sel.id, sel.limit+1, sel.pattern)
 		if err != nil {
 			return fmt.Errorf("list invitations: %w", err)
 		}
-		p = cut(all, sel.limit, func(i Invitation) place { return placeOf(i.CreatedAt, i.ID) })
+		p = listing.Cut(all, sel.limit, func(i Invitation) []any { return listing.Age(i.CreatedAt.Time, i.ID) })
 		return w.nameInviters(tx, p.Items)
 	})
 	if err != nil {
-		return Page[Invitation]{}, err
+		return listing.Page[Invitation]{}, err
 	}
 	return p, nil
 }

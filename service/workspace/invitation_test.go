@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
@@ -38,7 +39,7 @@ func TestAnInvitationIsMailedAndAccepted(t *testing.T) {
 		if e := w.events(t, in.Scope)[0]; e.Action != "invitation.accepted" || e.Actor != bob.Actor || e.Target.ID != sent.ID {
 			t.Errorf("the chain says %+v", e)
 		}
-		page, err := w.Invitations(t.Context(), ada, in.Scope, workspace.Query{})
+		page, err := w.Invitations(t.Context(), ada, in.Scope, listing.Query{})
 		must(t, err)
 		if len(page.Items) != 0 {
 			t.Errorf("got %+v", page)
@@ -55,7 +56,7 @@ func TestWithoutMailTheLinkIsHandedOverOnce(t *testing.T) {
 		if !strings.HasPrefix(sent.AcceptURL, platform+"/invitations#t=") || len(tokenOf(sent)) != 43 {
 			t.Fatalf("got %q", sent.AcceptURL)
 		}
-		page, err := w.Invitations(t.Context(), ada, in.Scope, workspace.Query{})
+		page, err := w.Invitations(t.Context(), ada, in.Scope, listing.Query{})
 		must(t, err)
 		text, err := json.Marshal(page)
 		must(t, err)
@@ -278,7 +279,7 @@ func TestThereIsOnePendingInvitationForAnAddress(t *testing.T) {
 		w.pass(7 * day)
 		second, err := w.Invite(t.Context(), ada, in.Scope, "guest@example.com", workspace.Admin)
 		must(t, err)
-		page, err := w.Invitations(t.Context(), ada, in.Scope, workspace.Query{})
+		page, err := w.Invitations(t.Context(), ada, in.Scope, listing.Query{})
 		must(t, err)
 		if len(page.Items) != 1 || page.Items[0].ID != second.ID || second.ID == first.ID {
 			t.Errorf("got %+v", page)

@@ -1,7 +1,6 @@
 package workspace_test
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +8,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/service/strictjson"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -20,7 +19,7 @@ func TestAListHoldsOnesOwn(t *testing.T) {
 		shared := w.business(t, bob, "shared")
 		w.business(t, bob, "secret")
 		w.put(t, shared, ada, workspace.Viewer)
-		page, err := w.List(t.Context(), ada, workspace.Query{})
+		page, err := w.List(t.Context(), ada, listing.Query{})
 		must(t, err)
 		var got []string
 		for _, m := range page.Items {
@@ -49,35 +48,35 @@ func TestListsArePagedNewestFirst(t *testing.T) {
 			must(t, err)
 		}
 		admin := staff(ada, workspace.StaffAdmin)
-		lists := map[string]func(q workspace.Query) ([]string, string, error){
-			"List": func(q workspace.Query) ([]string, string, error) {
+		lists := map[string]func(q listing.Query) ([]string, string, error){
+			"List": func(q listing.Query) ([]string, string, error) {
 				p, err := w.List(t.Context(), ada, q)
 				return names(p.Items, func(m workspace.Membership) string { return m.ID }), p.Next, err
 			},
-			"All": func(q workspace.Query) ([]string, string, error) {
+			"All": func(q listing.Query) ([]string, string, error) {
 				p, err := w.All(t.Context(), admin, q)
 				return names(p.Items, func(c workspace.Case) string { return c.ID }), p.Next, err
 			},
-			"People": func(q workspace.Query) ([]string, string, error) {
+			"People": func(q listing.Query) ([]string, string, error) {
 				p, err := w.People(t.Context(), ada, in.Scope, q)
 				return names(p.Items, func(m workspace.Member) string { return m.Account }), p.Next, err
 			},
-			"People by name": func(q workspace.Query) ([]string, string, error) {
+			"People by name": func(q listing.Query) ([]string, string, error) {
 				q.Q = "ERSON-"
 				p, err := w.People(t.Context(), ada, in.Scope, q)
 				return names(p.Items, func(m workspace.Member) string { return m.Account }), p.Next, err
 			},
-			"Teams": func(q workspace.Query) ([]string, string, error) {
+			"Teams": func(q listing.Query) ([]string, string, error) {
 				p, err := w.Teams(t.Context(), ada, in.Scope, q)
 				return names(p.Items, func(m workspace.Team) string { return m.ID }), p.Next, err
 			},
-			"Invitations": func(q workspace.Query) ([]string, string, error) {
+			"Invitations": func(q listing.Query) ([]string, string, error) {
 				p, err := w.Invitations(t.Context(), ada, in.Scope, q)
 				return names(p.Items, func(m workspace.Invitation) string { return m.ID }), p.Next, err
 			},
 		}
 		for name, list := range lists {
-			whole, next, err := list(workspace.Query{Limit: 10_000})
+			whole, next, err := list(listing.Query{Limit: 10_000})
 			must(t, err)
 			if next != "" || len(whole) < 7 {
 				t.Errorf("%s: %d items, %q", name, len(whole), next)
@@ -85,7 +84,7 @@ func TestListsArePagedNewestFirst(t *testing.T) {
 			for size := 1; size <= len(whole)+1; size++ {
 				var got []string
 				for cursor := ""; ; {
-					items, next, err := list(workspace.Query{Limit: size, Cursor: cursor})
+					items, next, err := list(listing.Query{Limit: size, Cursor: cursor})
 					must(t, err)
 					got = append(got, items...)
 					if cursor = next; cursor == "" || len(got) > len(whole) {
@@ -96,14 +95,10 @@ func TestListsArePagedNewestFirst(t *testing.T) {
 					t.Errorf("%s by %d: %v, want %v", name, size, got, whole)
 				}
 			}
-			for _, evil := range evilCursors {
-				_, _, err := list(workspace.Query{Cursor: evil})
-				if got := strictjson.FieldsOf(refused(t, err, fault.InvalidRequest)); len(got) != 1 || got[0].Field != "cursor" {
-					t.Errorf("%s %q: %v", name, evil, got)
-				}
-			}
+			_, _, err = list(listing.Query{Cursor: "x"})
+			refused(t, err, fault.InvalidRequest)
 			for _, evil := range []string{"a\x00", "\xff", "a\nb", strings.Repeat("x", 101)} {
-				q := workspace.Query{Q: evil}
+				q := listing.Query{Q: evil}
 				if name == "People by name" {
 					continue
 				}
@@ -112,15 +107,6 @@ func TestListsArePagedNewestFirst(t *testing.T) {
 			}
 		}
 	})
-}
-
-// evilCursors were given by no list.
-var evilCursors = []string{
-	"x", "!", "AAAA", base64.RawURLEncoding.EncodeToString([]byte(`[1,"a","b"]`)), base64.RawURLEncoding.EncodeToString([]byte(`[1]`)),
-	base64.RawURLEncoding.EncodeToString([]byte(`[1, "a"]`)), base64.RawURLEncoding.EncodeToString([]byte(`[1.5,"a"]`)),
-	base64.RawURLEncoding.EncodeToString([]byte(`["a",1]`)), base64.RawURLEncoding.EncodeToString([]byte(`[1,"\u0000"]`)),
-	base64.RawURLEncoding.EncodeToString([]byte(`{"at":1}`)), base64.RawURLEncoding.EncodeToString([]byte(`[99999999999999999999,"a"]`)),
-	base64.RawURLEncoding.EncodeToString([]byte(`null`)), "WzEsImEiXQ==", " WzEsImEiXQ",
 }
 
 func names[T any](items []T, name func(T) string) (all []string) {
@@ -140,7 +126,7 @@ func TestAListIsFilteredByNameLiterally(t *testing.T) {
 		for q, want := range map[string]int{
 			"": 5, "%": 1, "_": 1, `\`: 1, "wool": 1, "WOOL": 1, "plain": 1, "four": 1, "personal": 1, "100%": 1, "%wool": 0, "s_ake": 0, "' OR 1=1 --": 0, "ada/": 0, "users": 0,
 		} {
-			page, err := w.List(t.Context(), ada, workspace.Query{Q: q})
+			page, err := w.List(t.Context(), ada, listing.Query{Q: q})
 			must(t, err)
 			if len(page.Items) != want {
 				t.Errorf("%q: %+v", q, page.Items)
@@ -157,7 +143,7 @@ func TestAPageHoldsFiftyUnlessToldOtherwise(t *testing.T) {
 			w.exec(t, "INSERT INTO members (workspace, account, role, created_at) VALUES ($1, $2, 'viewer', $3)", in.ID, fmt.Sprintf("acc_%026d", i), i)
 		}
 		for limit, want := range map[int]int{0: 50, -1: 50, 1: 1, 200: 200, 201: 200, 1 << 40: 200} {
-			page, err := w.People(t.Context(), ada, in.Scope, workspace.Query{Limit: limit})
+			page, err := w.People(t.Context(), ada, in.Scope, listing.Query{Limit: limit})
 			must(t, err)
 			if len(page.Items) != want || page.Next == "" {
 				t.Errorf("%d: %d items", limit, len(page.Items))

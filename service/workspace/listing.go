@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 )
@@ -15,32 +16,31 @@ const (
 )
 
 // List is the workspaces that the caller is a member of, the suspended ones too.
-func (w *Workspaces) List(ctx context.Context, by Caller, q Query) (Page[Membership], error) {
+func (w *Workspaces) List(ctx context.Context, by Caller, q listing.Query) (listing.Page[Membership], error) {
 	return w.list(ctx, by, q, "w.deleted_at IS NULL")
 }
 
 // Deleted is the workspaces that the caller can restore.
-func (w *Workspaces) Deleted(ctx context.Context, by Caller, q Query) (Page[Membership], error) {
+func (w *Workspaces) Deleted(ctx context.Context, by Caller, q listing.Query) (listing.Page[Membership], error) {
 	return w.list(ctx, by, q, "w.deleted_at IS NOT NULL AND w.erase_at > $6 AND m.role = $7", w.Now().UnixMilli(), Owner)
 }
 
-func (w *Workspaces) list(ctx context.Context, by Caller, q Query, condition string, args ...any) (p Page[Membership], err error) {
+func (w *Workspaces) list(ctx context.Context, by Caller, q listing.Query, condition string, args ...any) (p listing.Page[Membership], err error) {
 	if by.Kind != audit.Account {
 		return p, noPerson()
 	}
-	s, err := q.selection()
+	s, err := selected(q)
 	if err != nil {
 		return p, err
 	}
 	err = w.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query("SELECT "+columns+`, m.role FROM members m JOIN workspaces w ON w.id = m.workspace
-			WHERE m.account = $5 AND `+condition+" AND ("+called+")"+listed, append([]any{s.after.at, s.after.id, s.limit + 1, s.pattern, by.ID}, args...)...)
-		all, err := collect(rows, err, scanMembership)
-		p = cut(all, s.limit, func(m Membership) place { return placeOf(m.CreatedAt, m.ID) })
+		all, err := sqldb.Collect(tx, scanMembership, "SELECT "+columns+`, m.role FROM members m JOIN workspaces w ON w.id = m.workspace
+			WHERE m.account = $5 AND `+condition+" AND ("+called+")"+listed, append([]any{s.at, s.id, s.limit + 1, s.pattern, by.ID}, args...)...)
+		p = listing.Cut(all, s.limit, func(m Membership) []any { return listing.Age(m.CreatedAt.Time, m.ID) })
 		return err
 	})
 	if err != nil {
-		return Page[Membership]{}, fmt.Errorf("list workspaces: %w", err)
+		return listing.Page[Membership]{}, fmt.Errorf("list workspaces: %w", err)
 	}
 	return p, nil
 }
@@ -51,7 +51,7 @@ type Case struct {
 	Reason string // why it is suspended
 }
 
-func scanCase(row scanner) (c Case, err error) {
+func scanCase(row sqldb.Row) (c Case, err error) {
 	c.Workspace, err = scanWorkspace(row, &c.Reason)
 	return c, err
 }
@@ -67,23 +67,22 @@ func oneCase(tx *sqldb.Tx, id string) (Case, error) {
 
 // All is the workspaces of everybody, those that wait for their erasure too, for staff. They are found by their owner's
 // username too.
-func (w *Workspaces) All(ctx context.Context, by Caller, q Query) (p Page[Case], err error) {
+func (w *Workspaces) All(ctx context.Context, by Caller, q listing.Query) (p listing.Page[Case], err error) {
 	if by.Kind != audit.Account || !Allows(by.role(""), Review) {
 		return p, adminRequired()
 	}
-	s, err := q.selection()
+	s, err := selected(q)
 	if err != nil {
 		return p, err
 	}
 	err = w.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query("SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.erased_at IS NULL AND ("+called+` OR w.scope LIKE LOWER($4) ESCAPE '\')`+listed,
-			s.after.at, s.after.id, s.limit+1, s.pattern)
-		all, err := collect(rows, err, scanCase)
-		p = cut(all, s.limit, func(c Case) place { return placeOf(c.CreatedAt, c.ID) })
+		all, err := sqldb.Collect(tx, scanCase, "SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.erased_at IS NULL AND ("+called+` OR w.scope LIKE LOWER($4) ESCAPE '\')`+listed,
+			s.at, s.id, s.limit+1, s.pattern)
+		p = listing.Cut(all, s.limit, func(c Case) []any { return listing.Age(c.CreatedAt.Time, c.ID) })
 		return err
 	})
 	if err != nil {
-		return Page[Case]{}, fmt.Errorf("list all workspaces: %w", err)
+		return listing.Page[Case]{}, fmt.Errorf("list all workspaces: %w", err)
 	}
 	return p, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
@@ -96,7 +97,7 @@ var verbs = []verb{
 		return err2(w.Restore(ctx, by, s.in.Scope))
 	}},
 	{"People", workspace.Read, "", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.People(ctx, by, s.in.Scope, workspace.Query{}))
+		return err2(w.People(ctx, by, s.in.Scope, listing.Query{}))
 	}},
 	{"GetMember", workspace.Read, "", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
 		return err2(w.GetMember(ctx, by, s.in.Scope, s.guest))
@@ -108,7 +109,7 @@ var verbs = []verb{
 		return w.Remove(ctx, by, s.in.Scope, s.guest, 0)
 	}},
 	{"Invitations", workspace.Review, "", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.Invitations(ctx, by, s.in.Scope, workspace.Query{}))
+		return err2(w.Invitations(ctx, by, s.in.Scope, listing.Query{}))
 	}},
 	{"Invite", workspace.Manage, "invitation.created", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
 		return err2(w.Invite(ctx, by, s.in.Scope, "eve@example.com", workspace.Viewer))
@@ -120,7 +121,7 @@ var verbs = []verb{
 		return w.Revoke(ctx, by, s.in.Scope, s.invited)
 	}},
 	{"Teams", workspace.Read, "", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.Teams(ctx, by, s.in.Scope, workspace.Query{}))
+		return err2(w.Teams(ctx, by, s.in.Scope, listing.Query{}))
 	}},
 	{"GetTeam", workspace.Read, "", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
 		return err2(w.GetTeam(ctx, by, s.in.Scope, s.team))

@@ -6,47 +6,48 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 )
 
 // Colleague is somebody as others of the workspace see them.
 type Colleague struct {
-	Account     string
-	Username    string
-	DisplayName string
+	Account     string `json:"account" id:"acc"`
+	Username    string `json:"username"`
+	DisplayName string `json:"displayName"`
 }
 
 // Member is one of a workspace's people.
 type Member struct {
 	Colleague
-	Role       string
-	Teams      []TeamName // by name
-	LastSeenAt time.Time  // zero: never
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-	Version    int64
+	Role       string     `json:"role"`
+	Teams      []TeamName `json:"teams"` // by name
+	LastSeenAt iso.Moment `json:"lastSeenAt" null:"never"`
+	CreatedAt  iso.Moment `json:"createdAt"`
+	UpdatedAt  iso.Moment `json:"updatedAt"`
+	Version    int64      `json:"version"`
 }
 
 // TeamName is a team as its members' entries name it.
 type TeamName struct {
-	ID   string
-	Name string
+	ID   string `json:"id" id:"tem"`
+	Name string `json:"name"`
 }
 
 const memberColumns = "m.account, m.role, m.created_at, m.updated_at, m.version"
 
-func scanMember(row scanner) (m Member, err error) {
+func scanMember(row sqldb.Row) (m Member, err error) {
 	var created, updated int64
 	err = row.Scan(&m.Account, &m.Role, &created, &updated, &m.Version)
-	m.CreatedAt, m.UpdatedAt = time.UnixMilli(created), time.UnixMilli(max(created, updated))
+	m.CreatedAt, m.UpdatedAt = iso.Millis(created), iso.Millis(max(created, updated))
 	return m, err
 }
 
 // People is the people of a workspace.
-func (w *Workspaces) People(ctx context.Context, by Caller, address string, q Query) (p Page[Member], err error) {
-	sel, err := q.selection()
+func (w *Workspaces) People(ctx context.Context, by Caller, address string, q listing.Query) (p listing.Page[Member], err error) {
+	sel, err := selected(q)
 	if err != nil {
 		return p, err
 	}
@@ -56,11 +57,11 @@ func (w *Workspaces) People(ctx context.Context, by Caller, address string, q Qu
 			return err
 		}
 		all, err := w.people(tx, s.ID, sel)
-		p = cut(all, sel.limit, func(m Member) place { return placeOf(m.CreatedAt, m.Account) })
+		p = listing.Cut(all, sel.limit, func(m Member) []any { return listing.Age(m.CreatedAt.Time, m.Account) })
 		return err
 	})
 	if err != nil {
-		return Page[Member]{}, err
+		return listing.Page[Member]{}, err
 	}
 	return p, nil
 }
@@ -72,9 +73,8 @@ func (w *Workspaces) people(tx *sqldb.Tx, workspace string, sel selection) ([]Me
 	if sel.text != "" {
 		limit = maxPeople
 	}
-	rows, err := tx.Query("SELECT "+memberColumns+` FROM members m WHERE m.workspace = $1 AND (m.created_at, m.account) < ($2, $3)
-		ORDER BY m.created_at DESC, m.account DESC LIMIT $4`, workspace, sel.after.at, sel.after.id, limit)
-	all, err := collect(rows, err, scanMember)
+	all, err := sqldb.Collect(tx, scanMember, "SELECT "+memberColumns+` FROM members m WHERE m.workspace = $1 AND (m.created_at, m.account) < ($2, $3)
+		ORDER BY m.created_at DESC, m.account DESC LIMIT $4`, workspace, sel.at, sel.id, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list people: %w", err)
 	}
@@ -107,7 +107,7 @@ func (w *Workspaces) describe(tx *sqldb.Tx, workspace string, all []Member) erro
 	for i := range all {
 		m := &all[i]
 		m.Colleague = colleague(known, m.Account)
-		m.LastSeenAt, m.Teams = known[m.Account].LastSeenAt, teams[m.Account]
+		m.LastSeenAt, m.Teams = iso.At(known[m.Account].LastSeenAt), append([]TeamName{}, teams[m.Account]...)
 	}
 	return nil
 }
@@ -131,14 +131,13 @@ func colleague(known map[string]Person, account string) Colleague {
 // teamNames is the teams of each member of a workspace.
 func teamNames(tx *sqldb.Tx, workspace string) (map[string][]TeamName, error) {
 	teams := map[string][]TeamName{}
-	rows, err := tx.Query(`SELECT t.id, t.name, m.account FROM teams t JOIN team_members m ON m.team = t.id
-		WHERE t.workspace = $1 ORDER BY t.folded`, workspace)
-	_, err = collect(rows, err, func(row scanner) (t TeamName, err error) {
+	_, err := sqldb.Collect(tx, func(row sqldb.Row) (t TeamName, err error) {
 		var account string
 		err = row.Scan(&t.ID, &t.Name, &account)
 		teams[account] = append(teams[account], t)
 		return t, err
-	})
+	}, `SELECT t.id, t.name, m.account FROM teams t JOIN team_members m ON m.team = t.id
+		WHERE t.workspace = $1 ORDER BY t.folded`, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("list teams of people: %w", err)
 	}

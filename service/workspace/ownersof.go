@@ -15,8 +15,7 @@ func OwnersOf(tx *sqldb.Tx, address string) (w Workspace, owners []string, err e
 	if err != nil || !found {
 		return Workspace{}, nil, err
 	}
-	rows, err := tx.Query("SELECT account FROM members WHERE workspace = $1 AND role = $2 ORDER BY created_at, account", w.ID, Owner)
-	if owners, err = collect(rows, err, scanText); err != nil {
+	if owners, err = sqldb.Collect(tx, sqldb.Column[string], "SELECT account FROM members WHERE workspace = $1 AND role = $2 ORDER BY created_at, account", w.ID, Owner); err != nil {
 		return Workspace{}, nil, fmt.Errorf("find owners: %w", err)
 	}
 	return w, owners, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/strictjson"
@@ -24,7 +25,7 @@ func TestPeopleAreCalledAsAccountsKnowThem(t *testing.T) {
 		must(t, err)
 		_, err = w.PutTeamMember(t.Context(), ada, in.Scope, team.ID, bob.ID)
 		must(t, err)
-		page, err := w.People(t.Context(), bob, in.Scope, workspace.Query{})
+		page, err := w.People(t.Context(), bob, in.Scope, listing.Query{})
 		must(t, err)
 		if len(page.Items) != 2 || page.Items[1].Account != ada.ID || page.Items[1].Role != workspace.Owner {
 			t.Fatalf("got %+v", page)
@@ -76,10 +77,10 @@ func TestAChangeOfRoleAppliesAtOnce(t *testing.T) {
 		_, err = w.Rename(t.Context(), bob, in.Scope, "By Bob again", 0)
 		refused(t, err, workspace.Forbidden)
 		_, err = w.ChangeRole(t.Context(), ada, in.Scope, bob.ID, workspace.Admin, 1)
-		if f := refused(t, err, workspace.VersionConflict); f.Meta["version"] != int64(2) {
+		if f := refused(t, err, fault.VersionConflict); f.Meta["version"] != int64(2) {
 			t.Errorf("got %v", f.Meta)
 		}
-		refused(t, w.Remove(t.Context(), ada, in.Scope, bob.ID, 1), workspace.VersionConflict)
+		refused(t, w.Remove(t.Context(), ada, in.Scope, bob.ID, 1), fault.VersionConflict)
 		must(t, w.Remove(t.Context(), ada, in.Scope, bob.ID, 2))
 		_, err = w.Get(t.Context(), bob, in.Scope)
 		refused(t, err, workspace.NotFound)
@@ -116,7 +117,7 @@ func TestARoleThatThereIsNotIsRefused(t *testing.T) {
 			_, err = w.Invite(t.Context(), ada, in.Scope, "eve@example.com", role)
 			refused(t, err, fault.InvalidRequest)
 		}
-		// Who has such a role all the same can be given another by an owner alone.
+		// A member who has such a role all the same can be given another by an owner alone.
 		w.put(t, in, bob, "superuser")
 		_, err := w.ChangeRole(t.Context(), ada, in.Scope, bob.ID, workspace.Viewer, 0)
 		refused(t, err, workspace.Forbidden)
@@ -238,7 +239,7 @@ func TestOwnersWhoDemoteEachOtherAtOnceLeaveOne(t *testing.T) {
 			return err2(w.ChangeRole(t.Context(), owners[i], in.Scope, owners[(i+1)%n].ID, workspace.Viewer, 0))
 		})
 		left := w.count(t, "SELECT count(*) FROM members WHERE workspace = $1 AND role = 'owner'", in.ID)
-		// Who was demoted before their turn could demote nobody.
+		// An owner who was demoted before their turn could demote nobody.
 		if left < 1 || left != n-got[""] || got[""]+got[workspace.Forbidden]+got[workspace.LastOwner] != n {
 			t.Errorf("%d owners are left, %v", left, got)
 		}

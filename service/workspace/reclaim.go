@@ -21,8 +21,7 @@ func Reclaim(tx *sqldb.Tx, account string, since time.Time) (all []Reclaimed, er
 	if err := lock(tx, "owner", account); err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query("SELECT "+columns+" FROM workspaces w WHERE w.owner = $1 AND w.erased_at IS NULL ORDER BY w.id", account)
-	own, err := collect(rows, err, func(row scanner) (Workspace, error) { return scanWorkspace(row) })
+	own, err := sqldb.Collect(tx, scanPlain, "SELECT "+columns+" FROM workspaces w WHERE w.owner = $1 AND w.erased_at IS NULL ORDER BY w.id", account)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
@@ -40,7 +39,7 @@ func Reclaim(tx *sqldb.Tx, account string, since time.Time) (all []Reclaimed, er
 }
 
 func (w Workspace) reclaim(tx *sqldb.Tx, since time.Time) (ended int64, err error) {
-	// Who is no member any more has no place in a team either.
+	// Somebody who is no member any more has no place in a team either.
 	for _, statement := range []string{
 		"DELETE FROM members WHERE workspace = $1 AND account <> $2 AND created_at >= $3",
 		`DELETE FROM team_members WHERE workspace = $1 AND account <> $2

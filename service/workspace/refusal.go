@@ -17,7 +17,6 @@ const (
 	NameTaken               = "name_taken"
 	LastOwner               = "last_owner"
 	InUse                   = "in_use"
-	VersionConflict         = "version_conflict"
 	InvitationInvalid       = "invitation_invalid"
 	InvitationEmailMismatch = "invitation_email_mismatch"
 	RateLimited             = "rate_limited"
@@ -54,7 +53,7 @@ func inUse(w Workspace) error {
 }
 
 func versionConflict(now int64) error {
-	return fault.New(VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now)
+	return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now)
 }
 
 // refuseStale is nil for the present version, and for 0, which is any.

@@ -73,7 +73,7 @@ func mayHandle(own string, roles ...string) bool {
 	return Allows(own, Manage)
 }
 
-// refuseHandling is nil for who may give and take all these roles, and else says which role may.
+// refuseHandling is nil for somebody who may give and take all these roles, and else says which role may.
 func refuseHandling(own string, roles ...string) error {
 	if mayHandle(own, roles...) {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/strictjson"
 )
@@ -49,7 +50,7 @@ func (w *Workspaces) setRole(ctx context.Context, tx *sqldb.Tx, s seat, m *Membe
 	if err != nil {
 		return fmt.Errorf("change role: %w", err)
 	}
-	m.Role, m.Version, m.UpdatedAt = role, m.Version+1, now
+	m.Role, m.Version, m.UpdatedAt = role, m.Version+1, iso.At(now)
 	return w.tellOf(ctx, tx, s, *m, "member.changed", "role")
 }
 

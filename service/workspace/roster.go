@@ -6,37 +6,38 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 )
 
 // Team is some people of a workspace, and what they may do in its projects.
 type Team struct {
-	ID        string
-	Name      string
-	Members   []Colleague
-	Projects  []TeamProject
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	Version   int64
+	ID        string        `json:"id" id:"tem"`
+	Name      string        `json:"name"`
+	Members   []Colleague   `json:"members"`
+	Projects  []TeamProject `json:"projects"`
+	CreatedAt iso.Moment    `json:"createdAt"`
+	UpdatedAt iso.Moment    `json:"updatedAt"`
+	Version   int64         `json:"version"`
 }
 
 // TeamProject is the role that a team gives in a project.
 type TeamProject struct {
-	Slug string
-	Role string
+	Slug string `json:"slug"`
+	Role string `json:"role"`
 }
 
 func (t Team) target() audit.Target { return audit.Target{Kind: "team", ID: t.ID} }
 
 const teamColumns = "t.id, t.name, t.version, t.created_at, t.updated_at"
 
-func scanTeam(row scanner) (t Team, err error) {
+func scanTeam(row sqldb.Row) (t Team, err error) {
 	var created, updated int64
 	err = row.Scan(&t.ID, &t.Name, &t.Version, &created, &updated)
-	t.CreatedAt, t.UpdatedAt = time.UnixMilli(created), time.UnixMilli(updated)
+	t.CreatedAt, t.UpdatedAt, t.Members, t.Projects = iso.Millis(created), iso.Millis(updated), []Colleague{}, []TeamProject{}
 	return t, err
 }
 
@@ -56,8 +57,8 @@ func findTeam(tx *sqldb.Tx, workspace, id string) (Team, error) {
 }
 
 // Teams is the teams of a workspace.
-func (w *Workspaces) Teams(ctx context.Context, by Caller, address string, q Query) (p Page[Team], err error) {
-	sel, err := q.selection()
+func (w *Workspaces) Teams(ctx context.Context, by Caller, address string, q listing.Query) (p listing.Page[Team], err error) {
+	sel, err := selected(q)
 	if err != nil {
 		return p, err
 	}
@@ -66,17 +67,16 @@ func (w *Workspaces) Teams(ctx context.Context, by Caller, address string, q Que
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query("SELECT "+teamColumns+` FROM teams t WHERE t.workspace = $1 AND LOWER(t.name) LIKE LOWER($5) ESCAPE '\'
-			AND (t.created_at, t.id) < ($2, $3) ORDER BY t.created_at DESC, t.id DESC LIMIT $4`, s.ID, sel.after.at, sel.after.id, sel.limit+1, sel.pattern)
-		all, err := collect(rows, err, scanTeam)
+		all, err := sqldb.Collect(tx, scanTeam, "SELECT "+teamColumns+` FROM teams t WHERE t.workspace = $1 AND LOWER(t.name) LIKE LOWER($5) ESCAPE '\'
+			AND (t.created_at, t.id) < ($2, $3) ORDER BY t.created_at DESC, t.id DESC LIMIT $4`, s.ID, sel.at, sel.id, sel.limit+1, sel.pattern)
 		if err != nil {
 			return fmt.Errorf("list teams: %w", err)
 		}
-		p = cut(all, sel.limit, func(t Team) place { return placeOf(t.CreatedAt, t.ID) })
+		p = listing.Cut(all, sel.limit, func(t Team) []any { return listing.Age(t.CreatedAt.Time, t.ID) })
 		return w.fill(tx, s.ID, p.Items)
 	})
 	if err != nil {
-		return Page[Team]{}, err
+		return listing.Page[Team]{}, err
 	}
 	return p, nil
 }
@@ -147,13 +147,12 @@ func (w *Workspaces) fill(tx *sqldb.Tx, workspace string, teams []Team) error {
 // pairs reads rows of a team and two texts, by team.
 func pairs(tx *sqldb.Tx, query string, args ...any) (map[string][][2]string, error) {
 	all := map[string][][2]string{}
-	rows, err := tx.Query(query, args...)
-	_, err = collect(rows, err, func(row scanner) (team string, err error) {
+	_, err := sqldb.Collect(tx, func(row sqldb.Row) (team string, err error) {
 		var pair [2]string
 		err = row.Scan(&team, &pair[0], &pair[1])
 		all[team] = append(all[team], pair)
 		return team, err
-	})
+	}, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read teams: %w", err)
 	}

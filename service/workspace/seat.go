@@ -62,7 +62,7 @@ func look(tx *sqldb.Tx, by Caller, address string, need Right) (seat, error) {
 	return s, s.check(need)
 }
 
-// enter is look for who will change something: nobody else changes the workspace or its people until the transaction ends.
+// enter is look before a change: nobody else changes the workspace or its people until the transaction ends.
 func enter(tx *sqldb.Tx, by Caller, address string, need Right) (seat, error) {
 	if err := lock(tx, "scope", address); err != nil {
 		return seat{}, err
@@ -99,16 +99,12 @@ func seen(tx *sqldb.Tx, account, address, condition string) (Membership, error) 
 }
 
 // lock keeps others from the workspaces whose column has that value, one after the other, until the transaction ends. What
-// is read afterwards is what the last holder left. SQLite has one writer.
+// is read afterwards is what the last holder left.
 func lock(tx *sqldb.Tx, column, value string) error {
-	if tx.Dialect() != sqldb.Postgres {
-		return nil
-	}
 	if column == "scope" && !named(value) {
 		return nil
 	}
-	rows, err := tx.Query("SELECT id FROM workspaces WHERE "+column+" = $1 ORDER BY id FOR UPDATE", value)
-	if _, err = collect(rows, err, scanText); err != nil {
+	if err := tx.Lock("SELECT id FROM workspaces WHERE "+column+" = $1 ORDER BY id", value); err != nil {
 		return fmt.Errorf("lock workspace: %w", err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/strictjson"
@@ -27,7 +28,7 @@ const acceptPath = "/invitations#t="
 type Sent struct {
 	Invitation
 	// AcceptURL is the link, for the inviter to hand over, where there is no mail. It is shown once.
-	AcceptURL string
+	AcceptURL string `json:"acceptUrl,omitempty"`
 }
 
 // Invite asks somebody into a workspace, by a role that is at most the caller's. The token goes out by mail and nowhere
@@ -41,7 +42,7 @@ func (w *Workspaces) Invite(ctx context.Context, by Caller, address, email, role
 		if err := refuseHandling(s.may, role); err != nil {
 			return Invitation{}, err
 		}
-		i := Invitation{ID: "inv_" + ulid.Make().String(), Email: email, Role: role, CreatedAt: w.Now()}
+		i := Invitation{ID: "inv_" + ulid.Make().String(), Email: email, Role: role, CreatedAt: iso.At(w.Now())}
 		return i, w.makeRoom(tx, s.ID, email)
 	})
 }
@@ -150,7 +151,7 @@ func (w *Workspaces) issue(tx *sqldb.Tx, s seat, i Invitation) (Sent, error) {
 	}
 	value, hash := makeToken()
 	now := w.Now()
-	i.UpdatedAt, i.ExpiresAt, i.Version = now, now.Add(w.Life), i.Version+1
+	i.UpdatedAt, i.ExpiresAt, i.Version = iso.At(now), iso.At(now.Add(w.Life)), i.Version+1
 	i.InvitedBy, i.staff = colleague(known, s.by.ID), s.by.Staff != ""
 	_, err = tx.Exec(`INSERT INTO invitations (id, workspace, email, role, token, inviter, staff, version, created_at, updated_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO UPDATE SET token = excluded.token, inviter = excluded.inviter,

@@ -8,7 +8,7 @@ import (
 	"svc.dev/svc/service/audit"
 )
 
-// PutTeamMember makes somebody of the workspace a member of a team. Who is one already stays one.
+// PutTeamMember makes somebody of the workspace a member of a team. A member stays one.
 func (w *Workspaces) PutTeamMember(ctx context.Context, by Caller, address, team, account string) (Team, error) {
 	return w.changeTeam(ctx, by, address, func(tx *sqldb.Tx, s seat) (string, audit.Event, error) {
 		e := audit.Event{Action: "team.member_added"}

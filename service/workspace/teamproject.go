@@ -15,20 +15,18 @@ import (
 var teamRoles = []string{Viewer, Builder, Admin}
 
 // ProjectRole is what a member may do in one project: the greater of their own role and those of their teams. It is empty
-// for who is no member.
+// for somebody who is no member.
 func ProjectRole(tx *sqldb.Tx, account, workspace, project string) (string, error) {
-	rows, err := tx.Query(`SELECT m.role FROM members m JOIN workspaces w ON w.id = m.workspace
+	direct, err := sqldb.Collect(tx, sqldb.Column[string], `SELECT m.role FROM members m JOIN workspaces w ON w.id = m.workspace
 		WHERE m.workspace = $1 AND m.account = $2 AND w.deleted_at IS NULL`, workspace, account)
-	direct, err := collect(rows, err, scanText)
 	if err != nil {
 		return "", fmt.Errorf("find role: %w", err)
 	}
 	if len(direct) == 0 {
 		return "", nil
 	}
-	rows, err = tx.Query(`SELECT p.role FROM team_members m JOIN team_projects p ON p.team = m.team
+	teams, err := sqldb.Collect(tx, sqldb.Column[string], `SELECT p.role FROM team_members m JOIN team_projects p ON p.team = m.team
 		WHERE m.workspace = $1 AND m.account = $2 AND p.workspace = $1 AND p.project = $3`, workspace, account, project)
-	teams, err := collect(rows, err, scanText)
 	if err != nil {
 		return "", fmt.Errorf("find roles of teams: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
 )
@@ -27,17 +28,17 @@ var Migrations = sqldb.NewRoom("workspace", migrations)
 
 // Workspace is one business.
 type Workspace struct {
-	ID        string
-	Owner     string // the account that the scope names, which always stays an owner
-	Scope     string
-	Business  string
-	Name      string
-	Archived  bool
-	Suspended bool
-	EraseAt   time.Time // zero: it is not deleted
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	Version   int64
+	ID        string     `json:"id" id:"wsp"`
+	Owner     string     `json:"-"` // the account that the scope names, which always stays an owner
+	Scope     string     `json:"scope"`
+	Business  string     `json:"business"`
+	Name      string     `json:"name"`
+	Archived  bool       `json:"archived"`
+	Suspended bool       `json:"suspended"`
+	EraseAt   iso.Moment `json:"-"` // zero: it is not deleted
+	CreatedAt iso.Moment `json:"createdAt"`
+	UpdatedAt iso.Moment `json:"updatedAt"`
+	Version   int64      `json:"version"`
 }
 
 // target is the workspace as what was acted on.
@@ -46,7 +47,7 @@ func (w Workspace) target() audit.Target { return audit.Target{Kind: "workspace"
 // Membership is a workspace as one of its people sees it.
 type Membership struct {
 	Workspace
-	Role string
+	Role string `json:"role"`
 }
 
 // MakePersonal makes the workspace of sign-up, or completes one that was half made, in the caller's transaction.
@@ -76,7 +77,7 @@ func insert(tx *sqldb.Tx, now time.Time, account, address, business, name string
 	return n == 1, nil
 }
 
-// join makes somebody a member. Who is one already stays what they are.
+// join makes somebody a member. A member stays what they are.
 func join(tx *sqldb.Tx, now time.Time, workspace, account, role string) error {
 	_, err := tx.Exec(`INSERT INTO members (workspace, account, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
 		ON CONFLICT (workspace, account) DO NOTHING`, workspace, account, role, now.UnixMilli())
@@ -89,22 +90,21 @@ func join(tx *sqldb.Tx, now time.Time, workspace, account, role string) error {
 const columns = `w.id, w.owner, w.scope, w.business, w.name, w.archived_at IS NOT NULL, w.suspended_at IS NOT NULL,
 	w.deleted_at IS NOT NULL, COALESCE(w.erase_at, 0), w.created_at, w.updated_at, w.version`
 
-// scanner is a row or rows.
-type scanner interface{ Scan(...any) error }
+func scanPlain(row sqldb.Row) (Workspace, error) { return scanWorkspace(row) }
 
-func scanWorkspace(row scanner, more ...any) (w Workspace, err error) {
+func scanWorkspace(row sqldb.Row, more ...any) (w Workspace, err error) {
 	var deleted bool
 	var erase, created, updated int64
 	to := []any{&w.ID, &w.Owner, &w.Scope, &w.Business, &w.Name, &w.Archived, &w.Suspended, &deleted, &erase, &created, &updated, &w.Version}
 	err = row.Scan(append(to, more...)...)
-	w.CreatedAt, w.UpdatedAt = time.UnixMilli(created), time.UnixMilli(updated)
+	w.CreatedAt, w.UpdatedAt = iso.Millis(created), iso.Millis(updated)
 	if deleted {
-		w.EraseAt = time.UnixMilli(erase)
+		w.EraseAt = iso.Millis(erase)
 	}
 	return w, err
 }
 
-func scanMembership(row scanner) (m Membership, err error) {
+func scanMembership(row sqldb.Row) (m Membership, err error) {
 	m.Workspace, err = scanWorkspace(row, &m.Role)
 	return m, err
 }
@@ -122,8 +122,7 @@ const memberships = "SELECT " + columns + `, m.role FROM members m JOIN workspac
 
 // Of lists the workspaces of a person, the oldest first.
 func Of(tx *sqldb.Tx, account string) ([]Membership, error) {
-	rows, err := tx.Query(memberships+" ORDER BY w.created_at, w.id", account)
-	all, err := collect(rows, err, scanMembership)
+	all, err := sqldb.Collect(tx, scanMembership, memberships+" ORDER BY w.created_at, w.id", account)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
@@ -180,9 +179,8 @@ func SharedOf(tx *sqldb.Tx, account string) ([]string, error) {
 	if err := lock(tx, "owner", account); err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(`SELECT w.scope FROM workspaces w WHERE w.owner = $1 AND w.deleted_at IS NULL
+	all, err := sqldb.Collect(tx, sqldb.Column[string], `SELECT w.scope FROM workspaces w WHERE w.owner = $1 AND w.deleted_at IS NULL
 		AND EXISTS (SELECT 1 FROM members m WHERE m.workspace = w.id AND m.account <> $1) ORDER BY w.scope`, account)
-	all, err := collect(rows, err, scanText)
 	if err != nil {
 		return nil, fmt.Errorf("list shared workspaces: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
@@ -234,9 +235,9 @@ func (w *world) roleOf(t *testing.T, in workspace.Membership, by workspace.Calle
 // events are the audit events of a chain, newest first.
 func (w *world) events(t *testing.T, chain string) []audit.Event {
 	t.Helper()
-	p, err := w.log.Page(t.Context(), audit.Query{Scope: chain, Limit: 200})
+	p, err := w.log.Page(t.Context(), audit.Query{Scope: chain, Query: listing.Query{Limit: 200}})
 	must(t, err)
-	return p.Events
+	return p.Items
 }
 
 // actions are what a chain tells, oldest first.

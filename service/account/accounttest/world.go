@@ -150,7 +150,7 @@ func (w *World) openMail(t testing.TB, o Options) {
 
 // shared is the handle of another node where a database belongs to one process.
 func (w *World) shared() *sqldb.DB {
-	if w != nil && w.DB.Dialect() == sqldb.SQLite {
+	if w != nil && !w.DB.Shared() {
 		return w.DB
 	}
 	return nil

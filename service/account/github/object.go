@@ -8,7 +8,7 @@ import (
 )
 
 // object is a JSON object whose members are found by their exact names. encoding/json would let "ID" and "id" be the same
-// field, and the last of two win: of who somebody is there must be one reading.
+// field, and the last of two win: there must be one reading of an identity.
 type object map[string]json.RawMessage
 
 // parseObject reads one object and nothing after it; a name that stands twice is refused.

@@ -1,0 +1,193 @@
+package access
+
+import (
+	"errors"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/workspace"
+)
+
+// The types of refusals that this room raises.
+const (
+	Forbidden         = "forbidden"
+	WorkspaceNotFound = "workspace_not_found"
+	InsufficientScope = "insufficient_scope"
+)
+
+// judge is the one answer to "who may?".
+func (a *Access) judge(tx *sqldb.Tx, c Credential, n Need, at Place) (j judgement, err error) {
+	if n.kind == inside && at.Scope == scope.Admin && c.Surface != Admin {
+		return j, NoWorkspace() // the staff's own workspace is nobody else's business
+	}
+	if c.Keyed {
+		return a.judgeKey(tx, c, n, at)
+	}
+	if err := a.identify(tx, c, &j); err != nil {
+		return j, err
+	}
+	switch {
+	case n.kind == staff || n.kind == inside && c.Surface == Admin:
+		err = a.judgeStaff(tx, c, n, at, &j)
+	case n.kind == inside && !n.deleted:
+		err = seat(tx, n, at, j.Account.ID, &j)
+	case n.kind == 0:
+		err = errNoNeed
+	}
+	return j, err
+}
+
+// errNoNeed is the refusal of an operation that says nothing of who may: then nobody may.
+var errNoNeed = errors.New("an operation has no need")
+
+// identify finds who is signed in, and as whom they look at the service.
+func (a *Access) identify(tx *sqldb.Tx, c Credential, j *judgement) error {
+	who, found, err := a.Accounts.SessionOf(tx, c.Session)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return Unauthenticated()
+	}
+	j.Who = who
+	if c.View == "" {
+		return nil
+	}
+	view, found, err := a.Accounts.ViewOf(tx, who, c.View)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return Unauthenticated()
+	}
+	j.View, j.Who = &view, view.Who()
+	return nil
+}
+
+// judgeStaff lets staff in by the authority of the service, which is more than a session: a role and its elevation.
+func (a *Access) judgeStaff(tx *sqldb.Tx, c Credential, n Need, at Place, j *judgement) (err error) {
+	if j.lastSeen, err = a.Accounts.ElevationOf(tx, j.Who, c.Elevation); err != nil {
+		return err
+	}
+	j.Staff = j.Account.Role
+	if n.kind == inside && (!c.Safe && j.Staff != account.RoleAdmin || !staffMay(j.Staff, n.right)) || n.changes && j.Staff != account.RoleAdmin {
+		return readsOnly()
+	}
+	j.Member.Owner = j.Account.ID
+	if n.kind != inside || n.deleted {
+		return nil
+	}
+	return place(tx, at, j)
+}
+
+// place is the workspace that staff come to. The one of their own is no business.
+func place(tx *sqldb.Tx, at Place, j *judgement) error {
+	if at.Scope == scope.Admin {
+		j.Member.Workspace = workspace.Workspace{ID: scope.Admin, Scope: scope.Admin, Owner: j.Account.ID}
+		return nil
+	}
+	w, found, err := workspace.At(tx, at.Scope)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return NoWorkspace()
+	}
+	j.Member.Workspace = w
+	return nil
+}
+
+// staffMay reports what a role over the service gives in every workspace.
+func staffMay(role string, right workspace.Right) bool {
+	switch role {
+	case account.RoleAdmin:
+		return workspace.Allows(workspace.Owner, right)
+	case account.RoleSupport:
+		return workspace.Allows(workspace.StaffSupport, right)
+	}
+	return false
+}
+
+// judgeKey lets a key in that was made for this workspace and this, within the present role of its maker.
+func (a *Access) judgeKey(tx *sqldb.Tx, c Credential, n Need, at Place) (j judgement, err error) {
+	b, err := a.Accounts.BearerOf(tx, c.Key)
+	if err != nil {
+		return j, err
+	}
+	j.Account, j.Key = b.Account, &b.Key
+	switch {
+	case n.scope == "":
+		return j, fault.New(Forbidden, "No API key may do this.", "Sign in instead.").With("role", workspace.Admin)
+	case b.Key.Scope != at.Scope:
+		return j, NoWorkspace()
+	case !workspace.KeyAllows(b.Key.Scopes, n.scope):
+		return j, fault.New(InsufficientScope, "The API key was not made for this.", "").With("required", n.scope)
+	case c.Surface == Admin:
+		err = ownKey(tx, n, at, &j)
+		return j, err
+	case b.Key.Staff:
+		if err := place(tx, at, &j); err != nil {
+			return j, err
+		}
+		j.Member.Role = workspace.Admin
+		return j, allow(n, j.Member)
+	}
+	if err := seat(tx, n, at, b.Account.ID, &j); err != nil {
+		return j, err
+	}
+	if !workspace.RoleAllowsKeyScope(j.Member.Role, n.scope) {
+		return j, fault.New(Forbidden, "The role of the key's maker does not allow this.", "").With("role", workspace.Least(n.right))
+	}
+	return j, nil
+}
+
+// ownKey lets a key into the staff's own workspace that was made there, as long as its maker may.
+func ownKey(tx *sqldb.Tx, n Need, at Place, j *judgement) error {
+	j.Staff = j.Account.Role
+	if !staffMay(j.Staff, n.right) {
+		return readsOnly()
+	}
+	return place(tx, at, j)
+}
+
+// seat is somebody's place in the workspace, or the role that they have in its project where that is more. A stranger and a
+// workspace that is not there get one answer.
+func seat(tx *sqldb.Tx, n Need, at Place, account string, j *judgement) error {
+	m, found, err := workspace.Find(tx, account, at.Scope)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return NoWorkspace()
+	}
+	if n.project && at.Project != "" && !m.Suspended && !workspace.Allows(m.Role, n.right) {
+		if m.Role, err = workspace.ProjectRole(tx, account, m.ID, at.Project); err != nil {
+			return err
+		}
+	}
+	j.Member = m
+	return allow(n, m)
+}
+
+// allow is whether a place in a workspace gives what is needed.
+func allow(n Need, m workspace.Membership) error {
+	switch {
+	case m.Suspended && !n.suspended:
+		return fault.New(account.WorkspaceSuspended, "This workspace is suspended.", "Ask the people who run this service.")
+	case !workspace.Allows(m.Role, n.right):
+		return fault.New(Forbidden, "Your role does not allow this.", "").With("role", workspace.Least(n.right))
+	}
+	return nil
+}
+
+// Unauthenticated is the refusal of somebody whom nobody knows.
+func Unauthenticated() error { return fault.New(account.Unauthenticated, "Sign in first.", "") }
+
+// NoWorkspace is the refusal of a stranger, as of everybody where there is no workspace.
+func NoWorkspace() error { return fault.New(WorkspaceNotFound, "There is no such workspace.", "") }
+
+func readsOnly() error {
+	return fault.New(Forbidden, "Your role does not allow this.", "Support reads everything and changes nothing.").With("role", account.RoleAdmin)
+}

@@ -1,0 +1,148 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/database"
+)
+
+// lookAtFiles judges the folder of project files, which several nodes must share.
+func (d *doctor) lookAtFiles() {
+	if !d.faces() {
+		return // a runtime alone has no files
+	}
+	path := d.config.FilesDir
+	stat, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.add("files folder", OK, path+" is not there yet: svc "+d.parts[0].Name+" makes it", "")
+		return
+	case err != nil:
+		d.add("files folder", Fail, err.Error(), "let this user reach the folder, or choose another with --files")
+		return
+	case !stat.IsDir():
+		d.add("files folder", Fail, path+" is not a folder", "choose another with --files")
+		return
+	}
+	if err := tryRename(path); err != nil {
+		d.add("files folder", Fail, err.Error(), "let this user write, rename and delete in the folder: chown -R, and a mount that is not read-only")
+		return
+	}
+	if other := otherDevice(path); other != "" {
+		d.add("files folder", Fail, other+" lies on another file system than "+path+", so that files cannot be renamed into it", "keep the whole folder on one file system")
+		return
+	}
+	d.add("files folder", OK, path+" can be written in, and files renamed", "")
+	here, known := deviceOf(existing(d.config.DataDir))
+	if there, ok := deviceOf(path); known && ok && here != there {
+		d.lookAtSpace("files space", path)
+	}
+	d.lookAtSharing(path)
+}
+
+// tryRename does what an upload does: a file is written, made durable and renamed into another folder; and then it is gone.
+func tryRename(path string) error {
+	room, err := os.MkdirTemp(path, ".svc-doctor-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(room)
+	f, err := os.CreateTemp(path, ".svc-doctor-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString("svc doctor\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	to := filepath.Join(room, "renamed")
+	if err := os.Rename(f.Name(), to); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(to)
+	if err == nil && string(text) != "svc doctor\n" {
+		err = fmt.Errorf("%s: what was written is not what is read", path)
+	}
+	return err
+}
+
+// otherDevice is the first folder right below a path that lies on another file system; empty: there is none.
+func otherDevice(path string) string {
+	mine, ok := deviceOf(path)
+	entries, err := os.ReadDir(path)
+	if err != nil || !ok {
+		return ""
+	}
+	for _, e := range entries {
+		below := filepath.Join(path, e.Name())
+		if its, ok := deviceOf(below); e.IsDir() && ok && its != mine {
+			return below
+		}
+	}
+	return ""
+}
+
+func deviceOf(path string) (uint64, bool) {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return 0, false
+	}
+	s, ok := stat.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return uint64(s.Dev), true
+}
+
+// lookAtSharing compares the nodes that are connected to the database with those whose marks are in the folder.
+func (d *doctor) lookAtSharing(path string) {
+	const name, mend = "shared files", "mount one file system at files_dir on every node, such as NFS, and let files_dir name it on each"
+	if !database.IsPostgres(d.config.Database) {
+		return
+	}
+	mine := database.NodeIn(d.config.DataDir)
+	others := slices.DeleteFunc(slices.Clone(d.present), func(p database.Presence) bool { return p.Node == mine || p.Part == config.RuntimeAlone.Name })
+	if len(others) == 0 {
+		d.add(name, OK, "no other node with files is connected to the database", "")
+		return
+	}
+	marks := readMarks(filepath.Join(path, marksFolder))
+	var wrong []string
+	for _, p := range others {
+		if text := d.judgeMark(marks, p.Node, mine); text != "" {
+			wrong = append(wrong, text)
+		}
+	}
+	if len(wrong) > 0 {
+		d.add(name, Fail, strings.Join(wrong, "; "), mend)
+		return
+	}
+	d.add(name, OK, fmt.Sprintf("%d other nodes rename files in %s, and it is seen here", len(others), path), "")
+}
+
+// judgeMark says what is wrong with the mark of a node; empty: nothing is.
+func (d *doctor) judgeMark(marks []mark, node, mine string) string {
+	at := slices.IndexFunc(marks, func(m mark) bool { return m.Node == node })
+	if at < 0 {
+		return node + " works on this database, and nothing of it is in " + d.config.FilesDir
+	}
+	if age := d.now().Sub(marks[at].At); age.Abs() > markStale {
+		return fmt.Sprintf("%s works on this database, and what it last wrote in %s is %s old", node, d.config.FilesDir, age.Round(time.Second))
+	}
+	// Whoever has just come is seen at the next round.
+	here := slices.IndexFunc(marks, func(m mark) bool { return m.Node == mine })
+	if here >= 0 && marks[here].sees(node) && !marks[at].sees(mine) && d.now().Sub(marks[at].At) < markEvery/2 {
+		return node + " does not see what this node writes in " + d.config.FilesDir
+	}
+	return ""
+}

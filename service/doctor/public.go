@@ -1,0 +1,134 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/database"
+	"svc.dev/svc/service/gateway"
+)
+
+// lookFromOutside asks every surface as a client does, by its public address.
+func (d *doctor) lookFromOutside(ctx context.Context) {
+	if !d.faces() {
+		return
+	}
+	all := d.config.Surfaces()
+	echoes := make([]echo, len(all))
+	var asking sync.WaitGroup
+	for i, of := range []gateway.Surface{gateway.Platform, gateway.Agents, gateway.Admin} {
+		asking.Go(func() { echoes[i] = d.shout(ctx, all[i], of) })
+	}
+	asking.Wait()
+	heard := 0
+	for _, e := range echoes {
+		d.judgeEcho(e)
+		if e.err == nil {
+			heard++
+		}
+	}
+	if heard == 0 {
+		d.add("event streams", Skip, "asked through the public addresses once they answer", "")
+		d.add("trusted_proxies", Skip, "asked through the public addresses once they answer", "")
+		return
+	}
+	d.judgeStreams(echoes)
+	d.judgeProxies(ctx, echoes)
+	for _, e := range echoes {
+		if e.err == nil {
+			d.judgeClock("public clock", e.apart, "the Date of "+e.URL.Host, dateApart)
+			return
+		}
+	}
+}
+
+// judgeEcho says whether an address leads to its surface.
+func (d *doctor) judgeEcho(e echo) {
+	if e.err != nil {
+		verdict, text, mend := d.judgeSilence(e)
+		d.add(e.Key, verdict, text, mend)
+		return
+	}
+	at := e.URL.String() + " (" + strings.Join(e.found, ", ") + ")"
+	left := e.expires.Sub(d.now())
+	switch {
+	case e.probe.Surface != e.of:
+		d.add(e.Key, Fail, fmt.Sprintf("%s leads to the %s surface", at, e.probe.Surface), "let the proxy pass the Host header on as it came: "+passHost)
+	case !d.isOurs(e.probe.Node):
+		d.add(e.Key, Fail, at+" leads to another svc, not to that of this data folder and database", "lead the host to this service, in DNS or in the proxy")
+	case !e.expires.IsZero() && left < certificate:
+		d.add(e.Key, Warn, fmt.Sprintf("%s answers, and its certificate ends in %d days", at, int(left.Hours()/24)), "renew it, and see why that did not happen by itself")
+	default:
+		d.add(e.Key, OK, at+" answers as the "+string(e.of)+" surface", "")
+	}
+}
+
+// passHost is how proxies are told to.
+const passHost = "nginx: proxy_set_header Host $http_host; Apache: ProxyPreserveHost On"
+
+// isOurs reports whether a node is this one, or works on the same database. Where nobody can know, it is; a folder on SQLite
+// that has no node yet has never been served from.
+func (d *doctor) isOurs(node string) bool {
+	if mine := database.NodeIn(d.config.DataDir); mine != "" && database.PublicNode(mine) == node {
+		return true
+	}
+	if database.IsPostgres(d.config.Database) {
+		return len(d.present) == 0 || slices.ContainsFunc(d.present, func(p database.Presence) bool { return database.PublicNode(p.Node) == node })
+	}
+	return false
+}
+
+// judgeSilence says why a surface was not heard. Where no server runs that is no wonder.
+func (d *doctor) judgeSilence(e echo) (verdict, text, mend string) {
+	host, verdict := e.URL.Hostname(), Fail
+	if d.holder == nil {
+		verdict = Skip
+	}
+	if e.URL.Port() == "0" {
+		return Skip, e.URL.String() + ": the port is another at every start, so that nobody can ask there", ""
+	}
+	if _, ok := errors.AsType[*net.DNSError](e.err); ok {
+		return Fail, host + " does not resolve", "give it an A or AAAA record that leads to this service, or to the proxy in front of it"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](e.err); ok {
+		return Fail, e.err.Error(), "give the proxy a certificate for " + host + " that browsers trust"
+	}
+	if s, ok := errors.AsType[*stranger](e.err); ok {
+		return d.judgeStranger(e, s)
+	}
+	if errors.Is(e.err, errBroken) {
+		return Fail, e.URL.String() + ": " + e.err.Error(), "let the proxy keep answers open that say nothing for a while: nginx: proxy_read_timeout 1h"
+	}
+	text = fmt.Sprintf("%s (%s): nobody answers", e.URL, strings.Join(e.found, ", "))
+	if verdict == Skip {
+		return Skip, text + ", and no server runs on this data folder: start it and ask again", ""
+	}
+	return Fail, fmt.Sprintf("%s: %v", text, e.err), "lead the address to " + d.config.Listen + ": start the proxy, or open the port"
+}
+
+// judgeStranger says what answers in our place.
+func (d *doctor) judgeStranger(e echo, s *stranger) (verdict, text, mend string) {
+	at := e.URL.String()
+	switch {
+	case s.typ == "misdirected_request":
+		return Fail, at + " leads to svc, which does not know the Host it is asked for", "let the proxy pass the Host header on as it came: " + passHost
+	case s.typ == fault.RouteNotFound:
+		return Warn, at + " leads to an svc that cannot be asked", "run the same version of svc everywhere"
+	case s.typ == "rate_limited":
+		return Skip, at + " was asked too often just now", "ask again in a minute"
+	case s.status >= 500 && d.holder == nil:
+		return Skip, fmt.Sprintf("%s: %v, and no server runs on this data folder: start it and ask again", at, s), ""
+	case s.status >= 500:
+		return Fail, fmt.Sprintf("%s: %v", at, s), "the proxy does not reach svc: lead it to " + d.config.Listen
+	case s.to != "":
+		return Fail, fmt.Sprintf("%s: %v", at, s), "set " + e.Key + " to where it leads, or let the proxy answer here"
+	}
+	return Fail, fmt.Sprintf("%s is not svc: %v", at, s), "lead " + e.URL.Hostname() + " to " + d.config.Listen + ", in DNS or in the proxy"
+}

@@ -1,0 +1,90 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"svc.dev/svc/service/database"
+)
+
+// askingServer is how long doctor waits for a server.
+const askingServer = 3 * time.Second
+
+// Readiness is what /readyz says.
+type Readiness struct {
+	Ready  bool    `json:"ready"`
+	State  string  `json:"state"` // loading, serving, draining or failed
+	Checks []Check `json:"checks"`
+	Node   string  `json:"node"` // as strangers may hear it
+}
+
+// Check is one thing that must hold before requests should come to a process.
+type Check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// judgeAnswer says whether it is the server of this folder that listens at an address, by what is answered there.
+func (d *doctor) judgeAnswer(ctx context.Context, key, address string) {
+	ctx, cancel := context.WithTimeout(ctx, askingServer)
+	defer cancel()
+	var node string
+	if key == "listen" {
+		platform := d.config.Surfaces()[0]
+		node = d.probeAt(ctx, platform, address).probe.Node
+	} else if answer, err := readReadiness(ctx, "http://"+address+"/readyz"); err == nil {
+		node = answer.Node
+	}
+	if node != database.PublicNode(database.NodeIn(d.config.DataDir)) {
+		d.add(key, Fail, fmt.Sprintf("%s answers, but it is not process %d, which serves from %s", address, d.holder.PID, d.config.DataDir),
+			"give doctor the address that the server was started with, or stop what listens there and start the server again")
+		return
+	}
+	d.add(key, OK, fmt.Sprintf("%s is in use by process %d, which serves", address, d.holder.PID), "")
+}
+
+// askServer asks the server that holds the folder how it is.
+func (d *doctor) askServer(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, askingServer)
+	defer cancel()
+	url := "http://" + d.config.OpsListen + "/readyz"
+	answer, err := readReadiness(ctx, url)
+	if err != nil {
+		d.add("server", Warn, "does not answer: "+err.Error(), "give doctor the server's own ops_listen")
+		return
+	}
+	if answer.Node != database.PublicNode(database.NodeIn(d.config.DataDir)) {
+		d.add("server", Warn, url+" is answered by another server than that of "+d.config.DataDir, "give doctor the server's own ops_listen")
+		return
+	}
+	if answer.Ready {
+		d.add("server", OK, url+" says it is ready", "")
+		return
+	}
+	for _, c := range answer.Checks {
+		if !c.OK {
+			d.add("server", Fail, fmt.Sprintf("%s says it is %s: %s: %s", url, answer.State, c.Name, c.Error), "read the server's log")
+		}
+	}
+}
+
+func readReadiness(ctx context.Context, url string) (answer Readiness, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return answer, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return answer, err
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		return answer, fmt.Errorf("%s is not a readiness answer: %w", url, err)
+	}
+	return answer, nil
+}

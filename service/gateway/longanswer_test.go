@@ -1,0 +1,106 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/gateway"
+)
+
+// TestALongAnswerEndsWithTheRightToIt exports a log that no buffer holds: to a member who is removed meanwhile, and to a client
+// that reads nothing of it.
+func TestALongAnswerEndsWithTheRightToIt(t *testing.T) {
+	ended := make(chan time.Duration, 10)
+	s := withRuntime(t, sqldbtest.SQLite(t), false, func(c *gateway.Config) {
+		c.WriteTimeout = 2 * time.Second
+		c.Observe = func(_, route string, _ int, took time.Duration) {
+			if strings.HasSuffix(route, "/audit/export") {
+				ended <- took
+			}
+		}
+	})
+	ada := s.settle(t, "ada")
+	events := make([]audit.Event, 20_000)
+	for i := range events {
+		events[i] = audit.Event{Action: "test.event", Scope: "users/ada/acme", Target: audit.Target{Kind: "text", ID: strings.Repeat("x", 400)}}
+	}
+	if err := s.DB.Write(t.Context(), func(tx *sqldb.Tx) error { return s.Log.Append(t.Context(), tx, events...) }); err != nil {
+		t.Fatal(err)
+	}
+	p, header := s.join(t, ada, "removed", false)
+	ask := func() *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+ada.space()+"/audit/export", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host, r.Header = s.hosts[gateway.Agents], header
+		answer, err := client.Do(r)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("export: %v %v", answer, err)
+		}
+		return answer
+	}
+	unread := ask()
+	defer unread.Body.Close()
+	if took := <-ended; took < time.Second || took > 20*time.Second {
+		t.Errorf("a client that reads nothing is given up after %v", took)
+	}
+	whole, err := io.Copy(io.Discard, ask().Body)
+	if err != nil || whole < 8_000_000 {
+		t.Fatalf("an export is %d bytes, %v", whole, err)
+	}
+	answer := ask()
+	defer answer.Body.Close()
+	execute(t, s, "DELETE FROM members WHERE account = $1", p.Account.ID)
+	time.Sleep(1200 * time.Millisecond) // a judgement of the last second counts
+	got, err := io.Copy(io.Discard, answer.Body)
+	if err == nil || got >= whole {
+		t.Errorf("a member who was removed got %d of %d bytes, %v", got, whole, err)
+	}
+}
+
+// TestManagingAWorkspaceCountsOnTheRate renames a workspace as fast as it goes.
+func TestManagingAWorkspaceCountsOnTheRate(t *testing.T) {
+	s := quick(t, func(c *gateway.Config) { c.Rate, c.Burst = 60, 20 })
+	cookie, _ := s.session(t, "ada@example.com")
+	s.do(t, call{method: "POST", path: "/api/workspaces", cookie: cookie, body: map[string]string{"business": "acme", "name": "Acme"}}).wants(t, 201, "")
+	refused := 0
+	for range 40 {
+		got := s.do(t, call{on: gateway.Agents, method: "PATCH", path: "/api/workspaces/ada/acme", cookie: cookie, body: map[string]string{"name": "A"}})
+		if got.StatusCode == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused < 10 {
+		t.Errorf("%d of 40 changes within moments are refused", refused)
+	}
+}
+
+// TestTheFormsForKeysRefuseInASuspendedWorkspace tries what the JSON routes refuse.
+func TestTheFormsForKeysRefuseInASuspendedWorkspace(t *testing.T) {
+	s := quick(t)
+	cookie, _ := s.session(t, "ada@example.com")
+	form := func() reply {
+		header := s.page(gateway.Platform)
+		header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return s.do(t, call{method: "POST", path: "/account/keys", cookie: cookie, header: header, body: "workspace=ada%2Fpersonal&name=k&scopes=agents%3Aread&expiresAt="})
+	}
+	if got := form(); got.StatusCode != http.StatusCreated {
+		t.Fatalf("a key: %d %.300s", got.StatusCode, got.body)
+	}
+	execute(t, s, "UPDATE workspaces SET suspended_at = 1 WHERE scope = 'users/ada/personal'")
+	if got := form(); got.StatusCode != http.StatusForbidden || !strings.Contains(got.body, "suspended") {
+		t.Errorf("a key in a suspended workspace: %d %.300s", got.StatusCode, got.body)
+	}
+	var keys int
+	err := s.DB.Read(t.Context(), func(tx *sqldb.Tx) error { return tx.QueryRow("SELECT count(*) FROM api_keys").Scan(&keys) })
+	if err != nil || keys != 1 {
+		t.Errorf("%d keys, %v; want 1", keys, err)
+	}
+}

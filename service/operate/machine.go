@@ -1,0 +1,70 @@
+package operate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/audit"
+)
+
+// Machine does what operators ask, in the process that has the database open.
+type Machine struct {
+	Keys     *Keys
+	Accounts *account.Accounts
+	Audit    *audit.Log
+}
+
+// CreateAdmin makes an account that administers the service.
+func (m *Machine) CreateAdmin(ctx context.Context, n NewAdmin) (Person, error) {
+	p, err := m.Accounts.CreateAdmin(asOperator(ctx), account.Registration{Email: n.Email, Username: n.Username, Password: n.Password})
+	return personOf(p), plain(err)
+}
+
+// Grant gives an account a role over the whole service.
+func (m *Machine) Grant(ctx context.Context, g Grant) (Person, error) {
+	if g.AccountID == "" {
+		p, err := m.Accounts.Named(ctx, g.Username, g.Email)
+		if err != nil {
+			return Person{}, plain(err)
+		}
+		g.AccountID = p.ID
+	}
+	p, err := m.Accounts.Grant(asOperator(ctx), g.AccountID, g.Role)
+	return personOf(p), plain(err)
+}
+
+// VerifyAudit looks through the audit log.
+func (m *Machine) VerifyAudit(ctx context.Context) (audit.Report, error) { return m.Audit.Verify(ctx) }
+
+// asOperator says in the audit log who acts.
+func asOperator(ctx context.Context) context.Context {
+	return audit.With(ctx, audit.Source{Actor: audit.Actor{Kind: audit.Operator}, Surface: "machine", Authority: "operator"})
+}
+
+func personOf(p account.Account) Person {
+	return Person{ID: p.ID, Username: p.Username, Email: p.Email, Role: p.Role}
+}
+
+// plain is an error as an operator reads it: a fault without its type, and with the fields that were refused.
+func plain(err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Type == fault.Internal {
+		return err
+	}
+	text := strings.TrimSpace(f.Message + " " + f.Details)
+	var refused struct {
+		Fields []struct{ Field, Type string }
+	}
+	if meta, err := json.Marshal(f.Meta); err == nil {
+		_ = json.Unmarshal(meta, &refused) // other facts are for programs
+	}
+	for _, r := range refused.Fields {
+		text += fmt.Sprintf(" %s: %s.", r.Field, strings.ReplaceAll(r.Type, "_", " "))
+	}
+	return errors.New(text)
+}

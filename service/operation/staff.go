@@ -1,0 +1,43 @@
+package operation
+
+import (
+	"context"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/iso"
+	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/workspace"
+)
+
+// staff are the people of the staff's own workspace.
+var staff = []Row{
+	list(Own+"/people", access.May(workspace.Read), listStaff).onAdmin().says("List the staff."),
+	get(Own+"/people/{account}", access.May(workspace.Read), getStaff).onAdmin().says("Read one of the staff.", itemNotFound),
+}
+
+func listStaff(ctx context.Context, c Call, in page) (listing.Page[workspace.Member], error) {
+	all, err := c.Accounts.People(ctx, account.PeopleQuery{Query: in.Query, Staff: true})
+	shown := listing.Page[workspace.Member]{Next: all.Next}
+	for _, p := range all.Items {
+		shown.Items = append(shown.Items, staffMember(p))
+	}
+	return shown, err
+}
+
+func getStaff(ctx context.Context, c Call, in member) (workspace.Member, error) {
+	p, err := c.Accounts.Person(ctx, in.Account)
+	if err == nil && (p.Role == account.RoleNone || !p.EraseAt.IsZero()) {
+		err = fault.New(itemNotFound, "There is no such person.", "")
+	}
+	return staffMember(p), err
+}
+
+// staffMember is one of the staff as a member of their own workspace.
+func staffMember(p account.Person) workspace.Member {
+	return workspace.Member{
+		Colleague: workspace.Colleague{Account: p.ID, Username: p.Username, DisplayName: p.DisplayName}, Role: p.Role, Teams: []workspace.TeamName{},
+		LastSeenAt: iso.At(p.LastSeenAt), CreatedAt: iso.At(p.CreatedAt), UpdatedAt: iso.At(p.UpdatedAt), Version: p.Version,
+	}
+}
