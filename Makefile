@@ -58,10 +58,10 @@ test: setup compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
 	bin/tally -beside '$(MAKE) --no-print-directory racing' \
-		-vet=off -p 3 -timeout 10m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
-		-vet=off $(RACING) -timeout 10m $(RACE) -- \
+		-vet=off -p 3 -timeout 20m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
+		-vet=off $(RACING) -timeout 20m $(RACE) -- \
 		-vet=off -run Megabytes ./httpapi -- \
-		-beside '$(MAKE) --no-print-directory lint' -vet=off -timeout 10m $(ALONE) $$peers
+		-beside '$(MAKE) --no-print-directory lint' -vet=off -timeout 20m $(ALONE) $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.

@@ -172,7 +172,7 @@ func overriding(d sqldb.Dialect) string {
 func settle(t *testing.T, s *sqlstore.Store, o svc.Owner) {
 	t.Helper()
 	st := svc.Stream{Scope: "acme", Kind: svc.KindRun, Name: "gone", ID: fmt.Sprintf("run_1%026d", crowd)}
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(5 * time.Minute); ; {
 		claimNothing(t, s, o)
 		list, err := s.Submissions(t.Context(), st)
 		if err != nil || len(list) != 1 {

@@ -183,6 +183,7 @@ func (t *tally) hear(e event) {
 func (t *tally) hearPackage(e event, printed *bytes.Buffer) {
 	switch {
 	case e.Action == "fail":
+		t.hearUnfinished(e.Package)
 		fmt.Fprintf(t.out, "FAIL  %s  %.1fs\n%s", e.Package, e.Elapsed, text(printed))
 	case e.Action == "skip": // it has no tests
 	default:
@@ -191,6 +192,18 @@ func (t *tally) hearPackage(e event, printed *bytes.Buffer) {
 			line += "  (cached)"
 		}
 		fmt.Fprintln(t.out, line)
+	}
+}
+
+// hearUnfinished shows what tests said that were never heard to end: their process did before. Each of them has failed.
+func (t *tally) hearUnfinished(pkg string) {
+	for _, key := range slices.Sorted(maps.Keys(t.printed)) {
+		if !strings.HasPrefix(key, pkg+" ") {
+			continue
+		}
+		t.failed++
+		fmt.Fprintf(t.out, "\n%s did not end\n%s\n", key, t.printed[key])
+		delete(t.printed, key)
 	}
 }
 

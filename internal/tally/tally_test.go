@@ -69,13 +69,15 @@ func TestAFailureIsShownWholeAndEndsTheRun(t *testing.T) {
 	for name, c := range map[string]struct{ tests, says string }{
 		"a test":     {"func TestA(t *testing.T) { t.Log(\"before\"); t.Error(\"it is wrong\") }\nfunc TestB(*testing.T) {}\n", "it is wrong"},
 		"a panic":    {"func TestA(t *testing.T) { panic(\"oh no\") }\n", "oh no"},
+		"a hang":     {"func TestA(t *testing.T) { t.Log(\"before\"); select {} }\n", "select (no cases)"},
+		"an exit":    {"import \"os\"\n\nfunc TestA(t *testing.T) { println(\"it leaves\"); os.Exit(3) }\n", "told TestA did not end"},
 		"a build":    {"func TestA(t *testing.T) { nowhere() }\n", "undefined: nowhere"},
 		"a TestMain": {"func TestMain(*testing.M) { panic(\"too early\") }\n", "too early"},
 	} {
 		var out bytes.Buffer
 		tl := newTally(&out)
 		bad := module(t, c.tests)
-		if err := tl.runAll([][]string{{"-C", bad, "./..."}, {"-C", module(t, "func TestLater(*testing.T) {}\n"), "./..."}}); err == nil {
+		if err := tl.runAll([][]string{{"-C", bad, "-timeout", "3s", "./..."}, {"-C", module(t, "func TestLater(*testing.T) {}\n"), "./..."}}); err == nil {
 			t.Errorf("%s: does not fail: %s", name, &out)
 		}
 		if !strings.Contains(out.String(), c.says) || strings.Contains(out.String(), "ok    told") {

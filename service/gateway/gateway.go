@@ -161,11 +161,15 @@ func (c *Config) setDefaults() {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	x := g.exchange(w, r)
+	defer func() { g.tell(x, time.Since(began)) }()
 	x.serve()
-	took := time.Since(began)
+}
+
+// tell counts and logs an answer, whole or broken off.
+func (g *Gateway) tell(x *exchange, took time.Duration) {
 	g.Observe(string(x.surface), x.route, x.out.status, took)
-	if g.Log.Enabled(r.Context(), slog.LevelDebug) {
-		g.Log.LogAttrs(r.Context(), slog.LevelDebug, "request", append(x.known(), slog.String("surface", string(x.surface)), slog.String("method", r.Method),
+	if ctx := x.r.Context(); g.Log.Enabled(ctx, slog.LevelDebug) {
+		g.Log.LogAttrs(ctx, slog.LevelDebug, "request", append(x.known(), slog.String("surface", string(x.surface)), slog.String("method", x.r.Method),
 			slog.String("route", x.route), slog.Int("status", x.out.status), slog.Float64("duration_ms", float64(took.Microseconds())/1000))...)
 	}
 }

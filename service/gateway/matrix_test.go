@@ -125,14 +125,12 @@ func (s *scene) tryRole(t *testing.T, role, root, name string, right workspace.R
 	}
 }
 
-var businesses int
-
 // staff makes a business of the boss with somebody in the role, and returns their cookie.
 func (s *scene) staff(t *testing.T, role string) (business, cookie string) {
 	t.Helper()
 	boss := s.person(t, "boss")
-	businesses++
-	business = fmt.Sprintf("b%d", businesses)
+	s.businesses++
+	business = fmt.Sprintf("b%d", s.businesses)
 	if _, err := s.spaces.Create(t.Context(), workspace.Caller{Actor: boss.Account.Actor()}, business, business); err != nil {
 		execute(t, s, "DELETE FROM workspaces WHERE business LIKE 'b%' AND business <> $1", business)
 		if _, err := s.spaces.Create(t.Context(), workspace.Caller{Actor: boss.Account.Actor()}, business, business); err != nil {
@@ -150,21 +148,16 @@ func (s *scene) staff(t *testing.T, role string) (business, cookie string) {
 	return business, "svc_session=" + p.Token
 }
 
-var persons = map[*scene]map[string]account.Registered{}
-
 // person is somebody of that name, signed up once.
 func (s *scene) person(t *testing.T, username string) account.Registered {
 	t.Helper()
-	if persons[s] == nil {
-		persons[s] = map[string]account.Registered{}
-	}
-	if p, found := persons[s][username]; found {
+	if p, found := s.persons[username]; found {
 		return p
 	}
 	p, err := s.Register(accounttest.From(t), account.Registration{Email: username + "@example.com", Password: password, Username: username})
 	if err != nil {
 		t.Fatal(err)
 	}
-	persons[s][username] = p
+	s.persons[username] = p
 	return p
 }

@@ -43,12 +43,15 @@ type scene struct {
 	private string         // where a runtime of its own listens
 	forward *scope.Forward // whom it believes
 	gateway *gateway.Gateway
+
+	persons    map[string]account.Registered // by username, once somebody asked for them
+	businesses int                           // how many were made
 }
 
 // open sets the scene on a database; edit changes the front door.
 func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gateway.Config)) *scene {
 	t.Helper()
-	s := &scene{World: accounttest.New(t, address, o), address: address}
+	s := &scene{World: accounttest.New(t, address, o), address: address, persons: map[string]account.Registered{}}
 	c := gateway.Config{
 		DB: s.DB, Accounts: s.Accounts, Audit: s.Log, CookieDomain: "svc.localhost", Development: true, MailOff: !o.Mail,
 		Surfaces: gateway.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},
