@@ -236,6 +236,7 @@ func TestAWorkspaceFetchesFewRepositoriesAtOnce(t *testing.T) {
 }
 
 func TestDeliveriesThatStandStillTakeNoMoreThanTheirPlaces(t *testing.T) {
+	t.Parallel()
 	s := quick(t)
 	head := "POST /api/auth/oauth/github/webhook HTTP/1.1\r\nHost: " + s.hosts[gateway.Platform] + "\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
 	for range 128 {

@@ -16,6 +16,7 @@ import (
 // TestALongAnswerEndsWithTheRightToIt exports a log that no buffer holds: to a member who is removed meanwhile, and to a client
 // that reads nothing of it.
 func TestALongAnswerEndsWithTheRightToIt(t *testing.T) {
+	t.Parallel()
 	ended := make(chan time.Duration, 10)
 	s := withRuntime(t, sqldbtest.SQLite(t), false, func(c *gateway.Config) {
 		c.WriteTimeout = 2 * time.Second
