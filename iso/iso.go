@@ -50,7 +50,7 @@ type Moment struct{ time.Time }
 func At(t time.Time) Moment { return Moment{t} }
 
 // Millis is the moment of so many milliseconds since 1970.
-func Millis(n int64) Moment { return Moment{time.UnixMilli(n)} }
+func Millis(n int64) Moment { return Moment{time.UnixMilli(n).UTC()} }
 
 // MarshalJSON prints the moment like a Time.
 func (m Moment) MarshalJSON() ([]byte, error) {

@@ -39,7 +39,7 @@ func (a *Access) judge(tx *sqldb.Tx, c Credential, n Need, at Place) (j judgemen
 	return j, err
 }
 
-// errNoNeed is the refusal of an operation that says nothing of who may: then nobody may.
+// errNoNeed is the refusal of an operation without a need: nobody may use it.
 var errNoNeed = errors.New("an operation has no need")
 
 // identify finds who is signed in, and as whom they look at the service.

@@ -18,6 +18,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/throttle"
 	"svc.dev/svc/service/workspace"
@@ -45,21 +46,21 @@ const (
 
 // Key is an API key as it is listed.
 type Key struct {
-	ID          string
-	Prefix      string
-	Last4       string
-	Name        string
-	Scopes      []string
-	Workspace   string
-	Scope       string
-	Creator     string
-	CreatedAt   time.Time
-	ExpiresAt   time.Time // zero: never
-	LastUsedAt  time.Time // zero: never
-	LastUsedIP  string
-	RevokedAt   time.Time // zero: not
-	RotatedFrom string    // id of the key that this one replaced
-	Staff       bool      // made by the authority of the service, which it needs as long as it lives
+	ID          string     `json:"id" id:"key"`
+	Name        string     `json:"name"`
+	Prefix      string     `json:"prefix"` // the public part of its value
+	Last4       string     `json:"last4"`
+	Scopes      []string   `json:"scopes"`
+	CreatedAt   iso.Moment `json:"createdAt"`
+	ExpiresAt   iso.Moment `json:"expiresAt" null:"never"`
+	LastUsedAt  iso.Moment `json:"lastUsedAt" null:"never"` // noted at most once a minute
+	LastUsedIP  *string    `json:"lastUsedIp"`
+	RevokedAt   iso.Moment `json:"revokedAt" null:"it lives on"`
+	Creator     string     `json:"creator" id:"acc"`
+	Workspace   string     `json:"workspace"`
+	Scope       string     `json:"-"`
+	RotatedFrom *string    `json:"rotatedFrom"` // id of the key that this one replaced
+	Staff       bool       `json:"staff"`       // made by the authority of the service, which it needs as long as it lives
 }
 
 // NewKey is what a key is made of.
@@ -177,13 +178,13 @@ func (a *Accounts) CreateKey(ctx context.Context, who Who, in workspace.Membersh
 	slices.Sort(n.Scopes)
 	k = Key{
 		Name: strings.TrimSpace(n.Name), Scopes: slices.Compact(n.Scopes), Workspace: in.ID, Scope: in.Scope, Creator: who.Account.ID,
-		ExpiresAt: now.Add(min(keyLife, n.longest())), Staff: n.Staff,
+		ExpiresAt: iso.At(now.Add(min(keyLife, n.longest()))), Staff: n.Staff,
 	}
 	if n.ExpiresAt != nil {
-		k.ExpiresAt = *n.ExpiresAt
+		k.ExpiresAt = iso.At(*n.ExpiresAt)
 	}
 	if n.Forever {
-		k.ExpiresAt = time.Time{}
+		k.ExpiresAt = iso.Moment{}
 	}
 	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
 		if _, err := acting(tx, who); err != nil {
@@ -218,14 +219,14 @@ func refuseTooManyKeys(tx *sqldb.Tx, workspace string) error {
 // insertKey gives a key its id and value.
 func (a *Accounts) insertKey(tx *sqldb.Tx, k *Key, from string) (value string, err error) {
 	value, k.Prefix = makeKey()
-	k.ID, k.Last4, k.CreatedAt = "key_"+ulid.Make().String(), value[len(value)-4:], a.Now()
+	k.ID, k.Last4, k.CreatedAt = "key_"+ulid.Make().String(), value[len(value)-4:], iso.At(a.Now())
 	scopes, err := json.Marshal(k.Scopes)
 	if err != nil {
 		return "", err
 	}
 	_, err = tx.Exec(`INSERT INTO api_keys (id, prefix, hash, last4, name, scopes, workspace, scope, creator, created_at, expires_at, rotated_from, staff)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, k.ID, k.Prefix, fingerprint(value), k.Last4, k.Name, string(scopes),
-		k.Workspace, k.Scope, k.Creator, k.CreatedAt.UnixMilli(), instant(k.ExpiresAt), from, flag(k.Staff))
+		k.Workspace, k.Scope, k.Creator, k.CreatedAt.UnixMilli(), instant(k.ExpiresAt.Time), from, flag(k.Staff))
 	if err != nil {
 		return "", fmt.Errorf("make key: %w", err)
 	}
@@ -261,8 +262,8 @@ func (a *Accounts) tellKey(ctx context.Context, tx *sqldb.Tx, who Who, k Key, ac
 	})
 }
 
-const keyColumns = `k.id, k.prefix, k.last4, k.name, k.scopes, k.workspace, k.scope, k.creator, k.created_at, k.expires_at, k.last_used_at, k.last_used_ip,
-	k.revoked_at, k.rotated_from, k.staff <> 0`
+const keyColumns = `k.id, k.prefix, k.last4, k.name, k.scopes, k.workspace, k.scope, k.creator, k.created_at, k.expires_at, k.last_used_at, NULLIF(k.last_used_ip, ''),
+	k.revoked_at, NULLIF(k.rotated_from, ''), k.staff <> 0`
 
 func scanKey(row sqldb.Row, more ...any) (Key, error) {
 	var k Key
@@ -273,7 +274,7 @@ func scanKey(row sqldb.Row, more ...any) (Key, error) {
 	if err := row.Scan(append(to, more...)...); err != nil {
 		return k, err
 	}
-	k.CreatedAt, k.ExpiresAt, k.LastUsedAt, k.RevokedAt = time.UnixMilli(created), moment(expires), moment(used), moment(revoked)
+	k.CreatedAt, k.ExpiresAt, k.LastUsedAt, k.RevokedAt = iso.Millis(created), iso.At(moment(expires)), iso.At(moment(used)), iso.At(moment(revoked))
 	return k, json.Unmarshal([]byte(scopes), &k.Scopes)
 }
 
@@ -352,12 +353,12 @@ func (a *Accounts) RotateKey(ctx context.Context, who Who, in workspace.Membersh
 // heir is the key that takes the place of one.
 func (a *Accounts) heir(old Key, who Who, staff bool) Key {
 	k, longest := old, (&NewKey{Staff: staff}).longest()
-	k.Creator, k.RevokedAt, k.LastUsedAt, k.LastUsedIP, k.RotatedFrom, k.Staff = who.Account.ID, time.Time{}, time.Time{}, "", old.ID, staff
+	k.Creator, k.RevokedAt, k.LastUsedAt, k.LastUsedIP, k.RotatedFrom, k.Staff = who.Account.ID, iso.Moment{}, iso.Moment{}, nil, &old.ID, staff
 	switch {
 	case !old.ExpiresAt.IsZero():
-		k.ExpiresAt = a.Now().Add(min(longest, old.ExpiresAt.Sub(old.CreatedAt)))
+		k.ExpiresAt = iso.At(a.Now().Add(min(longest, old.ExpiresAt.Sub(old.CreatedAt.Time))))
 	case staff:
-		k.ExpiresAt = a.Now().Add(longest)
+		k.ExpiresAt = iso.At(a.Now().Add(longest))
 	}
 	return k
 }
@@ -461,7 +462,7 @@ func (a *Accounts) BearerOf(tx *sqldb.Tx, value string) (b Bearer, err error) {
 	if err != nil {
 		return Bearer{}, fmt.Errorf("find key: %w", err)
 	}
-	member, err := workspace.IsMemberSince(tx, b.Key.Workspace, b.Key.Creator, b.Key.CreatedAt)
+	member, err := workspace.IsMemberSince(tx, b.Key.Workspace, b.Key.Creator, b.Key.CreatedAt.Time)
 	if err != nil {
 		return Bearer{}, err
 	}
@@ -478,13 +479,13 @@ func (a *Accounts) BearerOf(tx *sqldb.Tx, value string) (b Bearer, err error) {
 }
 
 func (k Key) live(now time.Time) bool {
-	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt.Time)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt.Time))
 }
 
 // KeyUsed notes at most once a minute that a key was used, and from where.
 func (a *Accounts) KeyUsed(ctx context.Context, k Key) error {
 	now := a.Now()
-	if now.Sub(k.LastUsedAt) < seenPause {
+	if now.Sub(k.LastUsedAt.Time) < seenPause {
 		return nil
 	}
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {

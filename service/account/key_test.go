@@ -44,7 +44,7 @@ func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
 			t.Fatalf("bearer: %+v, %v", b, err)
 		}
 		all, err := w.Keys(t.Context(), account.KeyQuery{Workspace: k.Workspace})
-		if err != nil || len(all.Items) != 1 || all.Items[0].LastUsedIP != "192.0.2.7" || !all.Items[0].LastUsedAt.Equal(w.Clock.Now()) {
+		if err != nil || len(all.Items) != 1 || *all.Items[0].LastUsedIP != "192.0.2.7" || !all.Items[0].LastUsedAt.Equal(w.Clock.Now()) {
 			t.Errorf("keys: %+v, %v", all, err)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
@@ -226,8 +227,8 @@ func (x *exchange) keys(form page.Form, address string) (page.Keys, error) {
 	all, err := x.g.Accounts.Keys(x.ctx(), account.KeyQuery{Workspace: m.ID, Query: listing.Query{Limit: listing.MaxLimit}})
 	for _, k := range all.Items {
 		view.Items = append(view.Items, page.Key{
-			ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: k.Scopes, CreatedAt: k.CreatedAt,
-			ExpiresAt: earlier(k.ExpiresAt, k.RevokedAt), LastUsedAt: k.LastUsedAt, Staff: k.Staff,
+			ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: k.Scopes, CreatedAt: k.CreatedAt.Time,
+			ExpiresAt: earlier(k.ExpiresAt.Time, k.RevokedAt.Time), LastUsedAt: k.LastUsedAt.Time, Staff: k.Staff,
 		})
 	}
 	return view, err
@@ -259,7 +260,7 @@ func (x *exchange) keyForm() error {
 	if err := x.form(&f); err != nil {
 		return err
 	}
-	k, value, err := x.makeKey(f.Workspace, newKey{Name: f.Name, Scopes: f.Scopes, ExpiresAt: quoted(f.ExpiresAt)})
+	k, value, err := x.makeKey(f.Workspace, operation.NewKey{Name: f.Name, Scopes: f.Scopes, ExpiresAt: quoted(f.ExpiresAt)})
 	if err != nil {
 		return x.again(err, func(form page.Form) page.View {
 			view, _ := x.keys(form, f.Workspace)
@@ -270,12 +271,12 @@ func (x *exchange) keyForm() error {
 	return x.showKey(k, value, time.Time{})
 }
 
-func (x *exchange) makeKey(address string, n newKey) (k account.Key, value string, err error) {
+func (x *exchange) makeKey(address string, n operation.NewKey) (k account.Key, value string, err error) {
 	m, err := x.named(address)
 	if err != nil {
 		return k, "", err
 	}
-	wanted, err := n.value()
+	wanted, err := n.Value()
 	if err != nil {
 		return k, "", err
 	}
@@ -295,7 +296,7 @@ func quoted(text string) json.RawMessage {
 func (x *exchange) showKey(k account.Key, value string, oldEnds time.Time) error {
 	address := strings.TrimPrefix(k.Scope, "users/")
 	return x.show(http.StatusCreated, page.KeyShown{
-		Desk: x.desk(page.Form{}), Name: k.Name, Key: value, ExpiresAt: k.ExpiresAt, OldEndsAt: oldEnds,
+		Desk: x.desk(page.Form{}), Name: k.Name, Key: value, ExpiresAt: k.ExpiresAt.Time, OldEndsAt: oldEnds,
 		Workspace: address, Scopes: k.Scopes, Agents: x.g.Surfaces.origin(Agents),
 	})
 }

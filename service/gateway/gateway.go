@@ -102,7 +102,7 @@ type Gateway struct {
 func New(c Config) *Gateway {
 	c.setDefaults()
 	g := &Gateway{
-		Config: c, cookies: newCookies(c), routes: table(), rooms: &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces},
+		Config: c, cookies: newCookies(c), routes: table(),
 		access:        access.New(access.Config{DB: c.DB, Accounts: c.Accounts, Rate: c.Rate, Burst: c.Burst, WrongKeys: c.WrongKeys}),
 		hooks:         access.NewRates("channel", c.ChannelRate, c.ChannelRate),
 		verifications: access.NewRates("verification", c.Verifications, c.Verifications), streams: access.NewStreams(c.Streams),
@@ -110,6 +110,7 @@ func New(c Config) *Gateway {
 		transfers: access.NewStreams(c.Streams),
 		fetches:   access.NewStreams(fetchesOfOne), fetching: access.NewStreams(fetchesAtOnce),
 	}
+	g.rooms = &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces, Projects: c.Projects, Vault: c.Vault, Audit: c.Audit, Fetching: g.fetch}
 	return g
 }
 

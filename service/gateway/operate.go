@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"path"
+
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/operation"
 )
@@ -8,7 +10,11 @@ import (
 // operations are the routes that are rows of the table.
 func operations() (all []route) {
 	for _, r := range operation.Rows() {
-		all = append(all, route{r.On, r.Method, r.Path, r.Need, operates(r), 0})
+		var traits trait
+		if r.Told {
+			traits = told
+		}
+		all = append(all, route{r.On, r.Method, r.Path, r.Need, operates(r), traits})
 	}
 	return all
 }
@@ -16,6 +22,7 @@ func operations() (all []route) {
 // operates serves a row.
 func operates(r operation.Row) func(*exchange) error {
 	return func(x *exchange) error {
+		x.most = r.Most
 		out, err := r.Do(x.ctx(), operation.Call{Visitor: x.v, Rooms: x.g.rooms, Scope: x.address()}, source{x})
 		if err != nil {
 			return err
@@ -30,8 +37,8 @@ func (x *exchange) tellOutcome(a operation.Answer) error {
 	if a.Tag != "" {
 		h.Set("ETag", a.Tag)
 	}
-	if a.Name != "" {
-		h.Set("Location", x.r.URL.Path+"/"+a.Name)
+	if a.At != "" {
+		h.Set("Location", path.Join(x.r.URL.Path, a.At))
 	}
 	switch {
 	case a.Body == nil:

@@ -15,16 +15,16 @@ func surveyed(path string) func(*exchange) error {
 
 // projectOfAll is a project among those of all workspaces.
 type projectOfAll struct {
-	ID        string   `json:"id"`
-	Scope     string   `json:"scope"`
-	Slug      string   `json:"slug"`
-	Name      string   `json:"name"`
-	Connected bool     `json:"connected"` // it follows a repository
-	Bytes     int64    `json:"bytes"`
-	FileCount int64    `json:"fileCount"`
-	Version   int64    `json:"version"`
-	CreatedAt iso.Time `json:"createdAt"`
-	UpdatedAt iso.Time `json:"updatedAt"`
+	ID        string     `json:"id"`
+	Scope     string     `json:"scope"`
+	Slug      string     `json:"slug"`
+	Name      string     `json:"name"`
+	Connected bool       `json:"connected"` // it follows a repository
+	Bytes     int64      `json:"bytes"`
+	FileCount int64      `json:"fileCount"`
+	Version   int64      `json:"version"`
+	CreatedAt iso.Moment `json:"createdAt"`
+	UpdatedAt iso.Moment `json:"updatedAt"`
 }
 
 func (x *exchange) listAllProjects() error {
@@ -39,7 +39,7 @@ func (x *exchange) listAllProjects() error {
 	answer := list[projectOfAll]{Items: make([]projectOfAll, 0, len(found.Items)), Next: found.Next}
 	for _, p := range found.Items {
 		answer.Items = append(answer.Items, projectOfAll{
-			p.ID, p.Scope, p.Slug, p.Name, p.Repository != nil, p.Bytes, p.FileCount, p.Version, iso.Time(p.CreatedAt), iso.Time(p.UpdatedAt),
+			p.ID, p.Scope, p.Slug, p.Name, p.Repository != nil, p.Bytes, p.FileCount, p.Version, p.CreatedAt, p.UpdatedAt,
 		})
 	}
 	return x.list(answer)
@@ -56,12 +56,12 @@ func (x *exchange) projectsOfAll() (listing.Query, error) {
 
 // storageOfAll is what one of all workspaces stores.
 type storageOfAll struct {
-	Scope         string   `json:"scope"`
-	LimitBytes    int64    `json:"limitBytes"`
-	UsedBytes     int64    `json:"usedBytes"`
-	ReservedBytes int64    `json:"reservedBytes"`
-	State         string   `json:"state"`
-	MeasuredAt    iso.Time `json:"measuredAt"`
+	Scope         string     `json:"scope"`
+	LimitBytes    int64      `json:"limitBytes"`
+	UsedBytes     int64      `json:"usedBytes"`
+	ReservedBytes int64      `json:"reservedBytes"`
+	State         string     `json:"state"`
+	MeasuredAt    iso.Moment `json:"measuredAt"`
 }
 
 func (x *exchange) listAllStorage() error {
@@ -75,7 +75,7 @@ func (x *exchange) listAllStorage() error {
 	}
 	answer := list[storageOfAll]{Items: make([]storageOfAll, 0, len(found.Items)), Next: found.Next}
 	for _, s := range found.Items {
-		answer.Items = append(answer.Items, storageOfAll{s.Scope, s.LimitBytes, s.UsedBytes, s.ReservedBytes, s.State, iso.Time(s.MeasuredAt)})
+		answer.Items = append(answer.Items, storageOfAll{s.Scope, s.LimitBytes, s.UsedBytes, s.ReservedBytes, s.State, s.MeasuredAt})
 	}
 	return x.list(answer)
 }
@@ -91,12 +91,12 @@ func (x *exchange) listAllKeys() error {
 		return err
 	}
 	type keyOfAll struct {
-		keyView
+		account.Key
 		Scope string `json:"scope"`
 	}
 	answer := list[keyOfAll]{Items: make([]keyOfAll, 0, len(all.Items)), Next: all.Next}
 	for _, k := range all.Items {
-		answer.Items = append(answer.Items, keyOfAll{viewKey(k), k.Scope})
+		answer.Items = append(answer.Items, keyOfAll{k, k.Scope})
 	}
 	return x.list(answer)
 }

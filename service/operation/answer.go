@@ -10,7 +10,7 @@ import (
 type Answer struct {
 	Status int
 	Tag    string // the ETag; empty: there is none
-	Name   string // of what was made, below the path that it was sent to
+	At     string // where what was made is, below the path that was asked
 	Body   any    // nil: there is none
 	List   bool   // its ETag is that of all of it
 }
@@ -22,14 +22,31 @@ func (r Row) Answer(out any) Answer {
 		return Answer{Status: http.StatusOK, Body: listed(out), List: true}
 	case drops:
 		return Answer{Status: http.StatusNoContent}
-	case creates:
-		return Answer{Status: http.StatusCreated, Name: field(out, "ID").String(), Body: out}
 	}
 	a := Answer{Status: http.StatusOK, Body: out}
-	if version := field(out, "Version"); version.IsValid() {
+	version := field(out, "Version")
+	if version.IsValid() {
 		a.Tag = `"` + strconv.FormatInt(version.Int(), 10) + `"`
 	}
+	switch {
+	case r.kind == creates:
+		a.Status, a.At = http.StatusCreated, called(out)
+	case r.kind == replaces:
+		a.Status, a.At = http.StatusCreated, "../../"+called(out)
+	case r.kind == begins:
+		a.Status = http.StatusAccepted
+	case r.kind == keeps && version.Int() <= 1:
+		a.Status = http.StatusCreated
+	}
 	return a
+}
+
+// called is what an item that was made is called in paths: by its slug, or else by its id.
+func called(out any) string {
+	if slug := field(out, "Slug"); slug.IsValid() {
+		return slug.String()
+	}
+	return field(out, "ID").String()
 }
 
 func field(of any, name string) reflect.Value { return reflect.ValueOf(of).FieldByName(name) }

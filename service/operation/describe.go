@@ -14,6 +14,7 @@ import (
 
 	"svc.dev/svc/api"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/audit"
 )
 
 // object is a part of the description.
@@ -48,7 +49,7 @@ func (d *description) add(r Row) error {
 		d.paths[path] = item
 	}
 	op := object{
-		"operationId": r.ID, "tags": []string{"workspace"}, "summary": strings.TrimSuffix(r.Says, "."), "security": security(r),
+		"operationId": r.ID, "tags": []string{r.Noun}, "summary": strings.TrimSuffix(r.Says, "."), "security": security(r),
 		"x-error-types": r.faults(),
 	}
 	if all := headParameters(r); len(all) > 0 {
@@ -120,7 +121,10 @@ func security(r Row) []object {
 	if r.Need.IsPublic() {
 		return []object{}
 	}
-	ways := []object{{"session": []any{}}}
+	var ways []object
+	if !slices.Equal(r.On, []access.Surface{access.Admin}) {
+		ways = append(ways, object{"session": []any{}})
+	}
 	if r.Need.Scope() != "" {
 		ways = append(ways, object{"key": []any{}})
 	}
@@ -136,8 +140,11 @@ func (r Row) faults() []string {
 	if !r.Need.IsPublic() {
 		all = append(all, "ambiguous_session", "unauthenticated", "cross_origin_request", "rate_limited")
 	}
+	if r.Need.LooksAtKeys() {
+		all = append(all, "invalid_header", "invalid_api_key", "forbidden")
+	}
 	if _, inside := r.Need.Inside(); inside {
-		all = append(all, "invalid_header", "invalid_api_key", "forbidden", "workspace_not_found", "workspace_suspended")
+		all = append(all, "workspace_not_found", "workspace_suspended")
 	}
 	if r.Need.Scope() != "" {
 		all = append(all, "insufficient_scope")
@@ -163,7 +170,7 @@ func (r Row) faults() []string {
 // refusals are the answers of the frame, by their status.
 var refusals = map[int]string{
 	400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Gone", 412: "PreconditionFailed", 413: "TooLarge",
-	415: "UnsupportedMediaType", 429: "TooManyRequests", 503: "Unavailable", 507: "InsufficientStorage",
+	415: "UnsupportedMediaType", 429: "TooManyRequests", 502: "BadGateway", 503: "Unavailable", 507: "InsufficientStorage",
 }
 
 func (d *description) responses(r Row) (object, error) {
@@ -176,10 +183,14 @@ func (d *description) responses(r Row) (object, error) {
 	case a.List:
 		headers["ETag"] = ref("headers", "List-ETag")
 		all["304"] = ref("responses", "NotModified")
-	case r.kind == creates:
-		headers["Location"] = ref("headers", "Location")
 	case a.Tag != "":
 		headers["ETag"] = ref("headers", "ETag")
+	}
+	switch r.kind {
+	case creates, replaces:
+		headers["Location"] = ref("headers", "Location")
+	case keeps:
+		all["200"] = done
 	}
 	if a.Body != nil {
 		schema, err := d.answer(r)
@@ -216,6 +227,9 @@ func (d *description) answer(r Row) (any, error) {
 
 // schema is that of a type: by its name where it has one, so that clients have one type for it too.
 func (d *description) schema(t reflect.Type) (any, error) {
+	if t == reflect.TypeFor[audit.Event]() {
+		return ref("schemas", "AuditEvent"), nil // its text is what the chain is made of, and not ours to fix
+	}
 	s, err := schemaOf(t)
 	if err != nil || t.Name() == "" {
 		return s, err

@@ -7,6 +7,7 @@ const (
 	inUse          = "in_use"
 	nameTaken      = "name_taken"
 	invalidRequest = "invalid_request"
+	secretTooLarge = "secret_too_large"
 )
 
 // statuses is the one table from a fault's type to its status, all of accounts.md §12. A type that is not in it is a 500.

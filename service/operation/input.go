@@ -23,6 +23,13 @@ type Source interface {
 // Match is the version that a change is meant for; zero is any.
 type Match int64
 
+func (m Match) pointer() *int64 {
+	if m == 0 {
+		return nil
+	}
+	return (*int64)(&m)
+}
+
 // Parts of what a request says. A type of input is a struct: fields with the tag path or query hold a value of the address, one
 // of type Match the header If-Match, one of type listing.Query which part of a list is wanted, and the field Body the body.
 var (

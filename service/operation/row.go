@@ -8,10 +8,14 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -25,6 +29,11 @@ const (
 type Rooms struct {
 	Accounts   *account.Accounts
 	Workspaces *workspace.Workspaces
+	Projects   *project.Projects
+	Vault      *vault.Vault
+	Audit      *audit.Log
+	// Fetching takes one of the few places of those who ask a provider for a workspace.
+	Fetching func(scope string) (release func(), err error)
 }
 
 // Call is one request: somebody who was let in, the workspace that it is about, and the rooms.
@@ -34,17 +43,24 @@ type Call struct {
 	Scope string
 }
 
+// isStaff reports whether they act by the authority of the service.
+func (c Call) isStaff() bool { return c.Staff != "" }
+
 // Row is an operation.
 type Row struct {
 	On     []access.Surface
 	Method string
 	Path   string
 	Need   access.Need
-	// ID is the name of its function.
-	ID string
+	// ID is the name of its function, and Noun what it is about.
+	ID, Noun string
 	// Says is one sentence, and Faults are the types of its refusals beside those that follow from the rest.
 	Says   string
 	Faults []string
+	// Told: the framework tells the workspace what staff change by it, for the room does not.
+	Told bool
+	// Most is how long its body may be; zero: as long as most are.
+	Most int
 
 	kind    kind
 	in, out reflect.Type
@@ -55,10 +71,13 @@ type Row struct {
 type kind int
 
 const (
-	shows   kind = iota // 200
-	lists               // 200, with an etag of all of it
-	creates             // 201, with where it is
-	drops               // 204
+	shows    kind = iota // 200
+	lists                // 200, with an etag of all of it
+	creates              // 201, with where it is
+	replaces             // 201, with where it is, beside what it is a verb of
+	keeps                // 201 for what was not there, or 200
+	begins               // 202, for what goes on
+	drops                // 204
 )
 
 // does is a function that takes what a request says and gives what is answered.
@@ -66,7 +85,7 @@ type does[In, Out any] func(context.Context, Call, In) (Out, error)
 
 func row[In, Out any](method, path string, k kind, need access.Need, do does[In, Out]) Row {
 	return Row{
-		On: []access.Surface{access.Agents, access.Admin}, Method: method, Path: path, Need: need, ID: nameOf(do), kind: k,
+		On: []access.Surface{access.Agents, access.Admin}, Method: method, Path: path, Need: need, ID: nameOf(do), Noun: "workspace", kind: k,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
 		do: func(ctx context.Context, c Call, from Source) (any, error) {
 			var in In
@@ -104,6 +123,16 @@ func put[In, Out any](path string, need access.Need, do does[In, Out]) Row {
 	return row("PUT", path, shows, need, do)
 }
 
+// replace puts an item of its own in the place of another, which it is a verb of.
+func replace[In, Out any](path string, need access.Need, do does[In, Out]) Row {
+	return row("POST", path, replaces, need, do)
+}
+
+// keep puts an item in the place of another, or where there was none.
+func keep[In, Out any](path string, need access.Need, do does[In, Out]) Row {
+	return row("PUT", path, keeps, need, do)
+}
+
 // verb is something that is done to an item.
 func verb[In, Out any](path string, need access.Need, do does[In, Out]) Row {
 	return row("POST", path, shows, need, do)
@@ -112,6 +141,11 @@ func verb[In, Out any](path string, need access.Need, do does[In, Out]) Row {
 // take takes something away, and shows what is left.
 func take[In, Out any](path string, need access.Need, do does[In, Out]) Row {
 	return row("DELETE", path, shows, need, do)
+}
+
+// begin takes something away, in time.
+func begin[In, Out any](path string, need access.Need, do does[In, Out]) Row {
+	return row("DELETE", path, begins, need, do)
 }
 
 // drop takes an item away.
@@ -126,13 +160,36 @@ func (r Row) says(sentence string, faults ...string) Row {
 	return r
 }
 
-func (r Row) onAdmin() Row {
-	r.On = []access.Surface{access.Admin}
+func (r Row) on(surfaces ...access.Surface) Row {
+	r.On = surfaces
 	return r
 }
 
+func (r Row) told() Row {
+	r.Told = true
+	return r
+}
+
+func (r Row) most(bytes int) Row {
+	r.Most = bytes
+	return r
+}
+
+// everywhere are rows about a noun that the workspace of the staff has too, at its own path.
+func everywhere(noun string, rows ...Row) (all []Row) {
+	for _, r := range rows {
+		r.Noun = noun
+		own := r.on(access.Admin)
+		own.Path, own.Noun = strings.Replace(r.Path, W, Own, 1), "staff"
+		verb := strings.IndexFunc(r.ID, unicode.IsUpper)
+		own.ID = r.ID[:verb] + "Own" + r.ID[verb:]
+		all = append(all, r, own)
+	}
+	return all
+}
+
 // Rows are all operations.
-func Rows() []Row { return slices.Concat(people, staff) }
+func Rows() []Row { return slices.Concat(people, staff, workspaces, keys, secrets, projects, events) }
 
 // Do is what comes of a request.
 func (r Row) Do(ctx context.Context, c Call, from Source) (any, error) { return r.do(ctx, c, from) }

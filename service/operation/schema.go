@@ -13,8 +13,9 @@ import (
 )
 
 var known = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[iso.Moment](): {Type: "string", Format: "date-time"},
-	reflect.TypeFor[iso.Time]():   {Type: "string", Format: "date-time"},
+	reflect.TypeFor[iso.Moment]():      {Type: "string", Format: "date-time"},
+	reflect.TypeFor[iso.Time]():        {Type: "string", Format: "date-time"},
+	reflect.TypeFor[json.RawMessage](): {},
 }
 
 // schemaOf is the schema of a Go type, made more precise by the tags of its fields:
@@ -22,6 +23,7 @@ var known = map[reflect.Type]*jsonschema.Schema{
 //	id:"acc"        an id of that noun
 //	enum:"a b"      one of these
 //	null:"never"    null means that
+//	type:"string"   what a value is that Go does not type, and its format
 func schemaOf(t reflect.Type) (object, error) {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
 	if err != nil {
@@ -61,6 +63,9 @@ func narrow(tag reflect.StructTag, s *jsonschema.Schema) {
 	}
 	for _, value := range strings.Fields(tag.Get("enum")) {
 		s.Enum = append(s.Enum, value)
+	}
+	if typ := tag.Get("type"); typ != "" {
+		s.Type, s.Format = typ, tag.Get("format")
 	}
 	if tag.Get("null") != "" {
 		s.Types, s.Type = []string{s.Type, "null"}, ""

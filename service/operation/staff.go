@@ -13,8 +13,8 @@ import (
 
 // staff are the people of the staff's own workspace.
 var staff = []Row{
-	list(Own+"/people", access.May(workspace.Read), listStaff).onAdmin().says("List the staff."),
-	get(Own+"/people/{account}", access.May(workspace.Read), getStaff).onAdmin().says("Read one of the staff.", itemNotFound),
+	list(Own+"/people", access.May(workspace.Read), listStaff).on(access.Admin).says("List the staff."),
+	get(Own+"/people/{account}", access.May(workspace.Read), getStaff).on(access.Admin).says("Read one of the staff.", itemNotFound),
 }
 
 func listStaff(ctx context.Context, c Call, in page) (listing.Page[workspace.Member], error) {

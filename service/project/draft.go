@@ -10,15 +10,16 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
 )
 
 // Draft is what a project is made of.
 type Draft struct {
-	Slug        string // "": made of the name
-	Name        string // "": the slug
-	Description string
+	Slug        string `json:"slug,omitzero"` // empty: made of the name
+	Name        string `json:"name,omitzero"` // empty: the slug
+	Description string `json:"description,omitzero"`
 }
 
 func (d *Draft) check() error {
@@ -104,8 +105,8 @@ func (p *Projects) find(ctx context.Context, o Owner, slug string) (r record, er
 
 // Edit is what changes of a project; nil stays.
 type Edit struct {
-	Name        *string
-	Description *string
+	Name        *string `json:"name,omitzero"`
+	Description *string `json:"description,omitzero"`
 }
 
 // Patch changes a project whose version is the one given; 0 is any.
@@ -130,7 +131,7 @@ func (p *Projects) Patch(ctx context.Context, by audit.Actor, o Owner, slug stri
 			return nil
 		}
 		changed.Version++
-		changed.UpdatedAt = p.Now().UTC()
+		changed.UpdatedAt = iso.At(p.Now())
 		_, err = tx.Exec("UPDATE projects SET name = $2, folded = $3, description = $4, version = $5, updated_at = $6 WHERE id = $1",
 			changed.ID, changed.Name, fold(slug, changed.Name), changed.Description, changed.Version, changed.UpdatedAt.UnixMilli())
 		if err != nil {

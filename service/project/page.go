@@ -35,7 +35,7 @@ func (p *Projects) list(ctx context.Context, which string, args []any, q listing
 		if err != nil {
 			return fmt.Errorf("list projects: %w", err)
 		}
-		page = listing.Cut(all, q.Size(), func(one Project) []any { return listing.Age(one.CreatedAt, one.ID) })
+		page = listing.Cut(all, q.Size(), func(one Project) []any { return listing.Age(one.CreatedAt.Time, one.ID) })
 		return nil
 	})
 	return page, err

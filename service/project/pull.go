@@ -10,16 +10,21 @@ import (
 
 // Pulled is what a pull did.
 type Pulled struct {
-	Commit  string
-	Written int
-	Deleted int
+	Commit  string `json:"commit"`
+	Written int    `json:"written"`
+	Deleted int    `json:"deleted"`
 	// Conflicts are the files that were changed both here and in the repository since the last pull. They stay as they are
 	// here, and are told by every pull until they are alike, or deleted here. At most 1,000 are named.
-	Conflicts     []string
-	ConflictCount int
+	Conflicts     []string `json:"conflicts"`
+	ConflictCount int      `json:"conflictCount"`
 	// Skipped is what of the repository cannot be a file. At most 1,000 are named.
-	Skipped   []Skip
-	SkipCount int
+	Skipped   []Skip `json:"skipped"`
+	SkipCount int    `json:"skipCount"`
+}
+
+// pulled is a pull of a commit that has done nothing yet.
+func pulled(commit string) Pulled {
+	return Pulled{Commit: commit, Conflicts: []string{}, Skipped: []Skip{}}
 }
 
 // Pull makes a project's files those of its repository's branch as it is now. A file that was changed here since the last
@@ -60,7 +65,7 @@ func (p *Projects) pull(ctx context.Context, op *operation, far *remote) (done P
 		return done, err
 	}
 	if op.Pulled != nil && op.Pulled.Commit == head && op.Pulled.Conflicts == 0 {
-		return Pulled{Commit: head}, nil
+		return pulled(head), nil
 	}
 	q, err := p.quotaOf(ctx, op.Scope)
 	if err != nil {
@@ -80,7 +85,8 @@ func (p *Projects) pull(ctx context.Context, op *operation, far *remote) (done P
 	if err != nil {
 		return done, err
 	}
-	done = Pulled{Commit: commit, Skipped: t.skipped, SkipCount: t.left}
+	done = pulled(commit)
+	done.Skipped, done.SkipCount = append(done.Skipped, t.skipped...), t.left
 	objects, err := far.contents(ctx)
 	if err != nil {
 		return done, err

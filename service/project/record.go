@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/strictjson"
 )
@@ -22,19 +22,19 @@ const (
 
 // Project is one project of a workspace.
 type Project struct {
-	ID          string
-	Workspace   string
-	Scope       string
-	Slug        string
-	Name        string
-	Description string
-	Repository  *Repository // nil: it follows none
-	Pulled      *Checkout   // nil: it never followed one so far as to have its files
-	Bytes       int64
-	FileCount   int64
-	Version     int64
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	ID          string      `json:"id" id:"prj"`
+	Workspace   string      `json:"-"`
+	Scope       string      `json:"-"`
+	Slug        string      `json:"slug"`
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Repository  *Repository `json:"repository,omitempty"` // nil: it follows none
+	Pulled      *Checkout   `json:"pulled,omitempty"`     // nil: it never followed one so far as to have its files
+	Bytes       int64       `json:"bytes"`
+	FileCount   int64       `json:"fileCount"`
+	CreatedAt   iso.Moment  `json:"createdAt"`
+	UpdatedAt   iso.Moment  `json:"updatedAt"`
+	Version     int64       `json:"version"`
 }
 
 // record is a project as statements need it.
@@ -59,14 +59,14 @@ func scanRecord(row sqldb.Row) (r record, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.CreatedAt, r.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
+	r.CreatedAt, r.UpdatedAt = iso.Millis(created), iso.Millis(updated)
 	if provider.Valid {
 		r.Repository = &Repository{
 			Provider: provider.String, Owner: owner.String, Name: name.String, Branch: branch.String, InstallationID: installation.Int64,
 		}
 	}
 	if commit.String != "" {
-		r.Pulled = &Checkout{Commit: commit.String, Conflicts: int(conflicts.Int64), At: time.UnixMilli(pulled.Int64).UTC()}
+		r.Pulled = &Checkout{Commit: commit.String, Conflicts: int(conflicts.Int64), At: iso.Millis(pulled.Int64)}
 	}
 	return r, nil
 }

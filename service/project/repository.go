@@ -5,28 +5,28 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/strictjson"
 )
 
 // Repository is what a project follows.
 type Repository struct {
-	Provider       string
-	Owner          string
-	Name           string
-	Branch         string // "": the one that the repository itself names
-	InstallationID int64
+	Provider       string `json:"provider"`
+	Owner          string `json:"owner"`
+	Name           string `json:"name"`
+	Branch         string `json:"branch,omitzero"` // empty: the one that the repository itself names
+	InstallationID int64  `json:"installationId"`
 }
 
 // Checkout is how far a project has followed its repository.
 type Checkout struct {
-	Commit    string
-	Conflicts int // files that differ from the commit, for they were changed here
-	At        time.Time
+	Commit    string     `json:"commit"`
+	Conflicts int        `json:"conflicts"` // files that differ from the commit, for they were changed here
+	At        iso.Moment `json:"at"`
 }
 
 var (

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 )
 
@@ -25,22 +25,22 @@ const softLimitPercent = 80
 
 // Storage is how much a workspace stores, in bytes.
 type Storage struct {
-	Scope            string
-	LimitBytes       int64
-	UsedBytes        int64 // all kinds together
-	ReservedBytes    int64 // about to be written
-	SoftLimitPercent int
-	State            string
-	ByKind           Kinds
-	MeasuredAt       time.Time
+	Scope            string     `json:"-"`
+	LimitBytes       int64      `json:"limitBytes"`
+	UsedBytes        int64      `json:"usedBytes"`     // all kinds together
+	ReservedBytes    int64      `json:"reservedBytes"` // about to be written
+	SoftLimitPercent int        `json:"softLimitPercent"`
+	State            string     `json:"state" enum:"ok warning over blocked"`
+	ByKind           Kinds      `json:"byKind"`
+	MeasuredAt       iso.Moment `json:"measuredAt"`
 }
 
 // Kinds is the bytes of each kind.
 type Kinds struct {
-	Projects    int64
-	Attachments int64
-	Streams     int64
-	Snapshots   int64
+	Projects    int64 `json:"projects"`
+	Attachments int64 `json:"attachments"`
+	Streams     int64 `json:"streams"`
+	Snapshots   int64 `json:"snapshots"`
 }
 
 // Storage measures a workspace.
@@ -67,7 +67,7 @@ func (q quota) storage(scope string) Storage {
 	return Storage{
 		Scope: scope, LimitBytes: q.limit, UsedBytes: q.total(), ReservedBytes: q.reserved, SoftLimitPercent: softLimitPercent,
 		State: q.state(), ByKind: Kinds{Projects: q.used, Attachments: q.attachments, Streams: q.streams},
-		MeasuredAt: time.UnixMilli(q.measuredAt).UTC(),
+		MeasuredAt: iso.Millis(q.measuredAt),
 	}
 }
 

@@ -24,8 +24,8 @@ const (
 
 // Skip is something of a repository that cannot be a file of a project.
 type Skip struct {
-	Path   string
-	Reason string
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
 }
 
 // leaf is a file of a commit.

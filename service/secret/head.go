@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 )
 
 // head is the row of secrets: all that is known of a secret but its value.
@@ -42,10 +42,10 @@ func (h head) genuine(root Secret, o Owner, name string, e envelope) bool {
 func (h head) entry(name string) Entry {
 	e := Entry{
 		Name: name, Version: h.version, Bytes: int(h.bytes), UpdatedBy: h.updatedBy,
-		CreatedAt: time.UnixMilli(h.createdAt).UTC(), UpdatedAt: time.UnixMilli(h.updatedAt).UTC(),
+		CreatedAt: iso.Millis(h.createdAt), UpdatedAt: iso.Millis(h.updatedAt),
 	}
 	if h.lastUsedAt.Valid {
-		e.LastUsedAt = time.UnixMilli(h.lastUsedAt.Int64).UTC()
+		e.LastUsedAt = iso.Millis(h.lastUsedAt.Int64)
 	}
 	return e
 }

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"regexp"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 )
 
 // Owner is whose secrets are meant; the same name of two owners is two secrets.
@@ -28,13 +28,13 @@ const ownRoot = "root"
 
 // Entry is what may be known of a secret: everything but its value.
 type Entry struct {
-	Name       string
-	Version    int64 // begins with 1, one more with every value
-	Bytes      int   // the length of the value
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-	UpdatedBy  string
-	LastUsedAt time.Time // zero when never used; to the minute, and told up to a minute late
+	Name       string     `json:"name"`
+	Version    int64      `json:"version"` // begins with 1, one more with every value
+	Bytes      int        `json:"bytes"`   // the length of the value
+	CreatedAt  iso.Moment `json:"-"`
+	UpdatedAt  iso.Moment `json:"updatedAt"`
+	UpdatedBy  string     `json:"updatedBy"`
+	LastUsedAt iso.Moment `json:"lastUsedAt" null:"never"` // to the minute, and told up to a minute late
 }
 
 // MaxBytes is the length of the longest value.

@@ -14,6 +14,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/redact"
 	"svc.dev/svc/service/secret"
 )
@@ -276,7 +277,7 @@ func TestListTellsEverythingButTheValue(t *testing.T) {
 			t.Fatalf("listed %+v, %v", all, err)
 		}
 		b, now := all[1], s.clock()
-		want := secret.Entry{Name: "B", Version: 2, Bytes: 12, CreatedAt: now.Add(-time.Hour), UpdatedAt: now, UpdatedBy: "acc_01"}
+		want := secret.Entry{Name: "B", Version: 2, Bytes: 12, CreatedAt: iso.At(now.Add(-time.Hour)), UpdatedAt: iso.At(now), UpdatedBy: "acc_01"}
 		if b != want {
 			t.Errorf("listed %+v, want %+v", b, want)
 		}
@@ -486,7 +487,7 @@ func TestLastUseIsWrittenOnceAMinute(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return e.LastUsedAt
+			return e.LastUsedAt.Time
 		}
 		begin := s.clock()
 		if !last().IsZero() {

@@ -1,0 +1,95 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/strictjson"
+	"svc.dev/svc/service/workspace"
+)
+
+// keys are the API keys of a workspace. One that staff make says so, and lives a week at most.
+var keys = everywhere("key",
+	list(W+"/keys", access.May(workspace.Review), listKeys).says("List the API keys of a workspace."),
+	create(W+"/keys", access.May(workspace.Manage).Fresh(), createKey).says("Make an API key."),
+	replace(W+"/keys/{key}/rotate", access.May(workspace.Manage), rotateKey).says("Put another API key in the place of one.", itemNotFound),
+	drop(W+"/keys/{key}", access.May(workspace.Manage), revokeKey).says("End an API key.", itemNotFound),
+)
+
+func listKeys(ctx context.Context, c Call, in page) (listing.Page[account.Key], error) {
+	return c.Accounts.Keys(ctx, account.KeyQuery{Workspace: c.Member.ID, Query: in.Query})
+}
+
+// NewKey is what a key is made of. An expiry of null is for ever, which its owner must confirm.
+type NewKey struct {
+	Name      string          `json:"name"`
+	Scopes    []string        `json:"scopes"`
+	ExpiresAt json.RawMessage `json:"expiresAt,omitzero" type:"string" format:"date-time" null:"never, for owners who confirm it"`
+	Confirm   bool            `json:"confirm,omitzero"`
+}
+
+// Value is the key that is asked for.
+func (n NewKey) Value() (account.NewKey, error) {
+	k := account.NewKey{Name: n.Name, Scopes: n.Scopes}
+	switch {
+	case n.ExpiresAt == nil:
+	case string(n.ExpiresAt) == "null" && n.Confirm:
+		k.Forever = true
+	case string(n.ExpiresAt) == "null":
+		return k, refusedField("confirm")
+	default:
+		k.ExpiresAt = new(time.Time)
+		if err := json.Unmarshal(n.ExpiresAt, k.ExpiresAt); err != nil {
+			return k, refusedField("expiresAt")
+		}
+	}
+	return k, nil
+}
+
+func refusedField(name string) error {
+	return strictjson.Refuse(strictjson.Field{Field: name, Type: strictjson.Invalid})
+}
+
+// keyMade is a key with its value, which is shown once.
+type keyMade struct {
+	account.Key
+	Value string `json:"key"`
+}
+
+type newKey struct{ Body NewKey }
+
+func createKey(ctx context.Context, c Call, in newKey) (made keyMade, err error) {
+	wanted, err := in.Body.Value()
+	if err != nil {
+		return made, err
+	}
+	wanted.Staff = c.isStaff()
+	made.Key, made.Value, err = c.Accounts.CreateKey(ctx, c.Who, c.Member, wanted)
+	return made, err
+}
+
+type keyRotation struct {
+	ID   string `path:"key"`
+	Body struct {
+		Grace int64 `json:"graceSeconds,omitzero"` // how long the old one lives on
+	}
+}
+
+func rotateKey(ctx context.Context, c Call, in keyRotation) (made keyMade, err error) {
+	const longest = int64(24 * time.Hour / time.Second) // more would not be a time.Duration
+	grace := time.Duration(min(in.Body.Grace, longest+1)) * time.Second
+	made.Key, made.Value, err = c.Accounts.RotateKey(ctx, c.Who, c.Member, in.ID, grace, c.isStaff())
+	return made, err
+}
+
+type key struct {
+	ID string `path:"key"`
+}
+
+func revokeKey(ctx context.Context, c Call, in key) error {
+	return c.Accounts.RevokeKey(ctx, c.Who, c.Member, in.ID)
+}

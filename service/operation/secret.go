@@ -1,0 +1,71 @@
+package operation
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/workspace"
+)
+
+// maxSecretBody holds the longest value in JSON, every character of it escaped.
+const maxSecretBody = 6*secret.MaxBytes + 1<<10
+
+// secrets are those of a workspace, without their values.
+var secrets = everywhere("workspace",
+	list(W+"/secrets", access.May(workspace.Review), listSecrets).says("List the secrets of a workspace."),
+	get(W+"/secrets/{secret}", access.May(workspace.Review), getSecret).says("Read what is known of a secret.", itemNotFound),
+	keep(W+"/secrets/{secret}", access.May(workspace.Manage), putSecret).most(maxSecretBody).says("Keep a value. Taking the place of another needs a fresh proof of identity.", secretTooLarge),
+	drop(W+"/secrets/{secret}", access.May(workspace.Manage).Fresh(), deleteSecret).says("Destroy a value.", itemNotFound),
+)
+
+func listSecrets(ctx context.Context, c Call, in page) (shown listing.Page[secret.Entry], err error) {
+	all, err := c.Vault.List(ctx, c.Scope)
+	shown.Items = slices.DeleteFunc(all, func(e secret.Entry) bool { return !strings.Contains(e.Name, strings.ToUpper(in.Q)) }) // names have no lower case
+	return shown, err
+}
+
+type secretName struct {
+	Name string `path:"secret"`
+}
+
+func getSecret(ctx context.Context, c Call, in secretName) (secret.Entry, error) {
+	return c.Vault.Find(ctx, c.Scope, in.Name)
+}
+
+type secretValue struct {
+	Name  string `path:"secret"`
+	Match Match
+	Body  struct {
+		Value string `json:"value" text:"any"`
+	}
+}
+
+// putSecret keeps a value. Somebody who has proven nothing lately only adds: that there is none yet is judged where it is written.
+func putSecret(ctx context.Context, c Call, in secretValue) (secret.Entry, error) {
+	version, stale := in.Match.pointer(), c.Accounts.NeedFresh(c.Self())
+	if stale != nil {
+		if version != nil {
+			return secret.Entry{}, stale
+		}
+		version = new(int64)
+	}
+	e, err := c.Vault.Put(ctx, c.Scope, c.Caller().Actor, in.Name, in.Body.Value, version)
+	if stale != nil && fault.Is(err, fault.VersionConflict) {
+		return e, stale
+	}
+	return e, err
+}
+
+type secretRemoval struct {
+	Name  string `path:"secret"`
+	Match Match
+}
+
+func deleteSecret(ctx context.Context, c Call, in secretRemoval) error {
+	return c.Vault.Delete(ctx, c.Scope, c.Caller().Actor, in.Name, in.Match.pointer())
+}

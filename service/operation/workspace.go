@@ -1,0 +1,74 @@
+package operation
+
+import (
+	"context"
+
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/iso"
+	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/workspace"
+)
+
+// workspaces are the businesses of a person, and what becomes of one.
+var workspaces = []Row{
+	list("/api/workspaces", access.SignedIn.Keyless(), listWorkspaces).on(access.Platform).says("List one's workspaces."),
+
+	get(W, access.May(workspace.Enter).Suspended(), getWorkspace).says("Read a workspace."),
+	change(W, access.May(workspace.Manage), renameWorkspace).says("Rename a workspace."),
+	begin(W, access.May(workspace.Own).Fresh(), deleteWorkspace).says("Delete a workspace, with the time to bring it back.", invalidRequest, inUse),
+	verb(W+"/archive", access.May(workspace.Own), archiveWorkspace).says("Archive a workspace.", inUse),
+	verb(W+"/unarchive", access.May(workspace.Own), unarchiveWorkspace).says("Unarchive a workspace.", inUse),
+	verb(W+"/restore", access.May(workspace.Own).Deleted(), restoreWorkspace).says("Bring back a workspace.", inUse),
+}
+
+func listWorkspaces(ctx context.Context, c Call, in page) (listing.Page[workspace.Membership], error) {
+	return c.Workspaces.List(ctx, c.Caller(), in.Query)
+}
+
+// seen is a workspace as staff see it too: with the role by which they are there.
+func (c Call) seen(m workspace.Membership, err error) (workspace.Membership, error) {
+	if c.isStaff() {
+		m.Role = c.Staff
+	}
+	return m, err
+}
+
+func getWorkspace(ctx context.Context, c Call, _ struct{}) (workspace.Membership, error) {
+	return c.seen(c.Workspaces.Get(ctx, c.Caller(), c.Scope))
+}
+
+type renaming struct {
+	Match Match
+	Body  nameBody
+}
+
+func renameWorkspace(ctx context.Context, c Call, in renaming) (workspace.Membership, error) {
+	return c.seen(c.Workspaces.Rename(ctx, c.Caller(), c.Scope, in.Body.Name, int64(in.Match)))
+}
+
+func archiveWorkspace(ctx context.Context, c Call, _ struct{}) (workspace.Membership, error) {
+	return c.seen(c.Workspaces.Archive(ctx, c.Caller(), c.Scope))
+}
+
+func unarchiveWorkspace(ctx context.Context, c Call, _ struct{}) (workspace.Membership, error) {
+	return c.seen(c.Workspaces.Unarchive(ctx, c.Caller(), c.Scope))
+}
+
+func restoreWorkspace(ctx context.Context, c Call, _ struct{}) (workspace.Membership, error) {
+	return c.seen(c.Workspaces.Restore(ctx, c.Caller(), c.Scope))
+}
+
+type deletion struct {
+	Confirm string `query:"confirm"`
+}
+
+// deleting is when what was deleted is gone for good.
+type deleting struct {
+	Status  string     `json:"status" enum:"deleting"`
+	EraseAt iso.Moment `json:"eraseAt"`
+}
+
+func deleteWorkspace(ctx context.Context, c Call, in deletion) (deleting, error) {
+	at, err := c.Workspaces.Delete(ctx, c.Caller(), c.Scope, in.Confirm)
+	return deleting{"deleting", iso.At(at)}, err
+}
