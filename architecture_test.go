@@ -62,7 +62,7 @@ var rooms = map[string][]string{
 	"service/engine":  {"", "httpapi", "channel", "model", "workflow", "memory", "internal/listing", "service/scope", "iso", "fault"},
 	"service/access":  {"internal/sqldb", "service/account", "service/workspace", "service/audit", "service/scope", "fault"},
 	"service/operation": {"internal/listing", "service/access", "service/account", "service/audit", "service/workspace", "service/project", "service/secret", "service/vault",
-		"service/strictjson", "api", "iso", "fault"},
+		"service/scope", "service/strictjson", "api", "iso", "fault"},
 	"service/gateway": {"internal/sqldb", "internal/listing", "service/access", "service/operation", "service/account", "service/audit", "service/page", "service/scope", "service/strictjson",
 		"service/throttle", "service/workspace", "service/project", "service/redact", "service/secret", "service/vault", "memory", "api", "iso", "fault"},
 	"service/database": {"internal/sqldb", "sqlstore", "service/secret", "service/audit", "service/throttle", "service/mail", "service/workspace",

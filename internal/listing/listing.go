@@ -88,6 +88,15 @@ func Cut[T any](all []T, size int, place func(T) []any) Page[T] {
 	return Page[T]{Items: all[:size], Next: Cursor(place(all[size-1])...)}
 }
 
+// Map is a page with each of its items shown otherwise.
+func Map[T, V any](p Page[T], show func(T) V) Page[V] {
+	shown := Page[V]{Items: make([]V, len(p.Items)), Next: p.Next}
+	for i, item := range p.Items {
+		shown.Items[i] = show(item)
+	}
+	return shown
+}
+
 // Age is the place of an item in a list that is ordered by age.
 func Age(at time.Time, id string) []any { return []any{at.UnixMilli(), id} }
 

@@ -56,6 +56,25 @@ type Account struct {
 	deletedAt       int64
 }
 
+// Profile is an account as its person sees it.
+type Profile struct {
+	ID            string   `json:"id" id:"acc"`
+	Username      string   `json:"username"`
+	DisplayName   string   `json:"displayName"`
+	Email         *string  `json:"email"`
+	EmailVerified bool     `json:"emailVerified"`
+	Methods       []string `json:"methods"`
+}
+
+// Profile shows the account.
+func (p Account) Profile() Profile {
+	shown := Profile{ID: p.ID, Username: p.Username, DisplayName: p.DisplayName, EmailVerified: p.EmailVerified, Methods: append([]string{}, p.Methods...)}
+	if p.Email != "" {
+		shown.Email = &p.Email
+	}
+	return shown
+}
+
 // Actor is the account as the audit log names it.
 func (p Account) Actor() audit.Actor {
 	return audit.Actor{Kind: "account", ID: p.ID, Username: p.Username}

@@ -12,14 +12,14 @@ import (
 
 // accountRecord is a person's own account, with what an editor needs.
 type accountRecord struct {
-	accountView
+	account.Profile
 	Version   int64    `json:"version"`
 	CreatedAt iso.Time `json:"createdAt"`
 }
 
 func (x *exchange) writeAccount(p account.Account) error {
 	x.out.Header().Set("ETag", etag(p.Version))
-	return x.json(http.StatusOK, accountRecord{viewAccount(p), p.Version, iso.Time(p.CreatedAt)})
+	return x.json(http.StatusOK, accountRecord{p.Profile(), p.Version, iso.Time(p.CreatedAt)})
 }
 
 func (x *exchange) getAccount() error { return x.writeAccount(x.who.Account) }

@@ -72,9 +72,9 @@ type Config struct {
 	// ProbePause is what lies between the two parts of a probe. Defaults to DefaultProbePause.
 	ProbePause time.Duration
 	// Health is how the service does, as this process knows it. Defaults to nobody who could say.
-	Health func(context.Context) Health
+	Health func(context.Context) operation.Health
 	// Rotate moves every secret to a new key. It says how far it came in a moment, and goes on. Defaults to nobody who could.
-	Rotate func(context.Context) (Rotation, error)
+	Rotate func(context.Context) (operation.Rotation, error)
 	// Spoofed hears of every header that only we may set. Defaults to nobody.
 	Spoofed func()
 	// Observe is told of every answer. Defaults to nobody.
@@ -110,8 +110,18 @@ func New(c Config) *Gateway {
 		transfers: access.NewStreams(c.Streams),
 		fetches:   access.NewStreams(fetchesOfOne), fetching: access.NewStreams(fetchesAtOnce),
 	}
-	g.rooms = &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces, Projects: c.Projects, Vault: c.Vault, Audit: c.Audit, Fetching: g.fetch}
+	g.rooms = &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces, Projects: c.Projects, Vault: c.Vault, Audit: c.Audit, Rotate: c.Rotate, Fetching: g.fetch}
+	if c.Health != nil {
+		g.rooms.Health = g.health
+	}
 	return g
+}
+
+// health is how this process does, with the streams that are open here.
+func (g *Gateway) health(ctx context.Context) operation.Health {
+	h := g.Config.Health(ctx)
+	h.Streams = g.streams.Count()
+	return h
 }
 
 func (c *Config) setDefaults() {

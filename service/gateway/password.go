@@ -45,7 +45,7 @@ func (x *exchange) welcome(made account.Registered) error {
 		status = http.StatusCreated
 	}
 	return x.json(status, map[string]any{
-		"account":   viewAccount(made.Account),
+		"account":   made.Account.Profile(),
 		"workspace": map[string]string{"id": made.Workspace.ID, "business": made.Workspace.Business, "scope": made.Workspace.Scope},
 		"session":   viewSession(made.Session),
 	})
@@ -66,7 +66,7 @@ func (x *exchange) login() error {
 	if err != nil {
 		return err
 	}
-	return x.json(http.StatusOK, map[string]any{"account": viewAccount(in.Account), "session": viewSession(in.Session)})
+	return x.json(http.StatusOK, map[string]any{"account": in.Account.Profile(), "session": viewSession(in.Session)})
 }
 
 // admitLogin counts a sign-in by where it comes from.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/page"
 )
@@ -149,4 +150,15 @@ func (x *exchange) finishInstall() error {
 		done.ReturnTo = page.ConnectionsPath
 	}
 	return x.done(done.ReturnTo, page.NoticeInstalled)
+}
+
+// listProviders is the sign-in providers with how their set-up went.
+func (x *exchange) listProviders() error {
+	p, err := x.g.Accounts.Provider(x.ctx(), "github")
+	if err != nil {
+		return err
+	}
+	view := viewProvider(p)
+	view["appName"], view["owner"], view["configuredAt"], view["outcome"] = p.AppName, p.Owner, iso.Optional(p.ConfiguredAt), p.Attempt.Outcome
+	return x.json(http.StatusOK, map[string]any{"items": []any{view}})
 }

@@ -5,28 +5,8 @@ import (
 
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/operation"
 )
-
-// accountView is a person as answers show them.
-type accountView struct {
-	ID            string   `json:"id"`
-	Username      string   `json:"username"`
-	DisplayName   string   `json:"displayName"`
-	Email         *string  `json:"email"`
-	EmailVerified bool     `json:"emailVerified"`
-	Methods       []string `json:"methods"`
-}
-
-func viewAccount(p account.Account) accountView {
-	v := accountView{ID: p.ID, Username: p.Username, DisplayName: p.DisplayName, EmailVerified: p.EmailVerified, Methods: p.Methods}
-	if p.Email != "" {
-		v.Email = &p.Email
-	}
-	if v.Methods == nil {
-		v.Methods = []string{}
-	}
-	return v
-}
 
 // sessionView is a session as its own person sees it.
 type sessionView struct {
@@ -40,13 +20,6 @@ func viewSession(s account.Session) sessionView {
 	return sessionView{ID: s.ID, CreatedAt: iso.Time(s.CreatedAt), ExpiresAt: iso.Time(s.ExpiresAt), AuthTime: iso.Time(s.AuthTime)}
 }
 
-// membershipView is a workspace in the list of a person.
-type membershipView struct {
-	Business string `json:"business"`
-	Scope    string `json:"scope"`
-	Role     string `json:"role"`
-}
-
 // getSession says who is signed in; nobody is an answer too.
 func (x *exchange) getSession() error {
 	who, err := x.session()
@@ -56,17 +29,13 @@ func (x *exchange) getSession() error {
 	if who == nil {
 		return x.json(http.StatusOK, map[string]any{"authenticated": false})
 	}
-	workspaces := []membershipView{}
 	all, err := x.g.Accounts.Workspaces(x.ctx(), who.Account.ID)
 	if err != nil {
 		return err
 	}
-	for _, m := range all {
-		workspaces = append(workspaces, membershipView{m.Business, m.Scope, m.Role})
-	}
 	return x.json(http.StatusOK, map[string]any{
-		"authenticated": true, "account": viewAccount(who.Account), "session": viewSession(who.Session),
-		"workspaces": workspaces, "warnings": who.Account.Warnings(),
+		"authenticated": true, "account": who.Account.Profile(), "session": viewSession(who.Session),
+		"workspaces": operation.RolesIn(all), "warnings": who.Account.Warnings(),
 	})
 }
 

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"net/http"
+
+	"svc.dev/svc/service/scope"
 )
 
 // elevationCookie belongs to the Admin surface alone: a session that was tossed to a browser, or stolen from a page of a
@@ -18,4 +20,9 @@ func (x *exchange) verifyAdmin() error {
 		return nil
 	}
 	return x.report(x.v.Claims(x.id), x.who.Account.ID)
+}
+
+// getOwn is the workspace of the staff themselves.
+func (x *exchange) getOwn() error {
+	return x.json(http.StatusOK, map[string]string{"scope": scope.Admin, "name": "Admin", "role": x.v.Caller().Staff, "root": adminRoot})
 }

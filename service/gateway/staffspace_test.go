@@ -14,26 +14,27 @@ import (
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/operation"
 )
 
 // verificationInput is what the built-in workflow takes.
 const verificationInput = `{"account":"a","accountId":"b","actor":"c","scope":"d","authority":"e"}`
 
 // health is what a process says of itself.
-func (s *scene) health(context.Context) gateway.Health {
-	return gateway.Health{
-		Ready: true, State: "serving", Checks: []gateway.HealthCheck{{Name: "database", OK: true}}, StartedAt: iso.Time(s.Clock.Now()),
-		Database: gateway.HealthDatabase{Kind: string(s.DB.Dialect()), Bytes: 1, Tables: []gateway.HealthRoom{{Room: "audit", Database: 1, Binary: 1}}},
+func (s *scene) health(context.Context) operation.Health {
+	return operation.Health{
+		Ready: true, State: "serving", Checks: []operation.HealthCheck{{Name: "database", OK: true}}, StartedAt: iso.At(s.Clock.Now()),
+		Database: operation.HealthDatabase{Kind: string(s.DB.Dialect()), Bytes: 1, Tables: []operation.HealthRoom{{Room: "audit", Database: 1, Binary: 1}}},
 	}
 }
 
 // rotate moves all secrets to the key that is active.
-func (s *scene) rotate(ctx context.Context) (gateway.Rotation, error) {
+func (s *scene) rotate(ctx context.Context) (operation.Rotation, error) {
 	if _, err := s.Store.Rewrap(ctx); err != nil {
-		return gateway.Rotation{}, err
+		return operation.Rotation{}, err
 	}
 	rows, err := s.Store.Rows(ctx)
-	return gateway.Rotation{Done: true, Active: s.Store.Active(), Rows: rows}, err
+	return operation.Rotation{Status: "rotated", Active: s.Store.Active(), Rows: rows}, err
 }
 
 // throughCases is an administrator at work on workspaces, and on the service itself.

@@ -152,6 +152,9 @@ func (r Row) faults() []string {
 	if slices.Contains(r.On, access.Admin) {
 		all = append(all, "admin_required", "reauth_required")
 	}
+	if slices.Contains(r.On, access.Admin) && r.Method != http.MethodGet {
+		all = append(all, "forbidden") // support only reads
+	}
 	for i := range r.in.NumField() {
 		switch f := r.in.Field(i); {
 		case f.Name == bodyField:

@@ -8,6 +8,8 @@ const (
 	nameTaken      = "name_taken"
 	invalidRequest = "invalid_request"
 	secretTooLarge = "secret_too_large"
+
+	workspaceNotFound = "workspace_not_found"
 )
 
 // statuses is the one table from a fault's type to its status, all of accounts.md §12. A type that is not in it is a 500.

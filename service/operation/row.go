@@ -32,6 +32,9 @@ type Rooms struct {
 	Projects   *project.Projects
 	Vault      *vault.Vault
 	Audit      *audit.Log
+	// Health is how this process does, and Rotate moves every secret to a new key; nil: nobody can say, or could.
+	Health func(context.Context) Health
+	Rotate func(context.Context) (Rotation, error)
 	// Fetching takes one of the few places of those who ask a provider for a workspace.
 	Fetching func(scope string) (release func(), err error)
 }
@@ -138,6 +141,11 @@ func verb[In, Out any](path string, need access.Need, do does[In, Out]) Row {
 	return row("POST", path, shows, need, do)
 }
 
+// start is a verb whose work goes on.
+func start[In, Out any](path string, need access.Need, do does[In, Out]) Row {
+	return row("POST", path, begins, need, do)
+}
+
 // take takes something away, and shows what is left.
 func take[In, Out any](path string, need access.Need, do does[In, Out]) Row {
 	return row("DELETE", path, shows, need, do)
@@ -189,7 +197,9 @@ func everywhere(noun string, rows ...Row) (all []Row) {
 }
 
 // Rows are all operations.
-func Rows() []Row { return slices.Concat(people, staff, workspaces, keys, secrets, projects, events) }
+func Rows() []Row {
+	return slices.Concat(people, staff, admin, workspaces, keys, secrets, projects, events)
+}
 
 // Do is what comes of a request.
 func (r Row) Do(ctx context.Context, c Call, from Source) (any, error) { return r.do(ctx, c, from) }
