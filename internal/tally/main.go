@@ -71,13 +71,19 @@ func newTally(out io.Writer) *tally {
 
 // runAll runs stage after stage until one fails.
 func (t *tally) runAll(all [][]string) error {
-	for _, args := range all {
+	for n, args := range all {
+		began := time.Now()
 		wait := func() error { return nil }
 		if len(args) > 1 && args[0] == "-beside" {
 			wait, args = t.startBeside(args[1]), args[2:]
 		}
-		if err := errors.Join(t.run(args), wait()); err != nil {
+		err := t.run(args)
+		tested := time.Since(began)
+		if err = errors.Join(err, wait()); err != nil {
 			return fmt.Errorf("go test %s: %w", strings.Join(args, " "), err)
+		}
+		if len(all) > 1 {
+			fmt.Fprintf(t.out, "stage %d of %d took %s, with what ran beside it %s\n", n+1, len(all), tested.Round(time.Second), time.Since(began).Round(time.Second))
 		}
 	}
 	return nil
