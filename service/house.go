@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/memory"
@@ -17,6 +18,7 @@ import (
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/operate"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/redact"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
@@ -35,6 +37,7 @@ type house struct {
 	outbox   *mail.Outbox
 	accounts *account.Accounts
 	spaces   *workspace.Workspaces
+	receipts *receipt.Receipts
 	memory   *memory.Budget    // nil: rooms have their own
 	projects *project.Projects // nil for an operator, who looks after accounts and keys
 }
@@ -52,6 +55,7 @@ func (h *house) furnish(ctx context.Context) error {
 			return err
 		}
 	}
+	h.receipts = receipt.New(h.db, h.secrets, time.Now)
 	return nil
 }
 

@@ -49,6 +49,7 @@ func (h *house) sweep(ctx context.Context) {
 			return sqlstore.EraseRuns(ctx, h.db, scope.Service, time.Now().Add(-keepVerifications))
 		}},
 		{"sent mails", func(ctx context.Context) (int64, error) { return counted(h.outbox.Sweep(ctx, time.Now())) }},
+		{"receipts", func(ctx context.Context) (int64, error) { return h.receipts.Sweep(ctx, time.Now()) }},
 		{"throttles", func(ctx context.Context) (int64, error) { return counted(throttle.Sweep(ctx, h.db, time.Now())) }},
 	} {
 		total, err := repeat(ctx, kind.do)

@@ -11,6 +11,20 @@ func Guard(ctx context.Context, check func(*Tx) error) context.Context {
 	return context.WithValue(ctx, guardKey{}, check)
 }
 
+// AlsoGuard is Guard beside the check that the context has: both must hold.
+func AlsoGuard(ctx context.Context, check func(*Tx) error) context.Context {
+	before, _ := ctx.Value(guardKey{}).(func(*Tx) error)
+	if before == nil {
+		return Guard(ctx, check)
+	}
+	return Guard(ctx, func(tx *Tx) error {
+		if err := before(tx); err != nil {
+			return err
+		}
+		return check(tx)
+	})
+}
+
 // guarded is fn behind the check of the context.
 func guarded(ctx context.Context, fn func(*Tx) error) func(*Tx) error {
 	check, _ := ctx.Value(guardKey{}).(func(*Tx) error)

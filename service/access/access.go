@@ -78,7 +78,7 @@ func (a *Access) Admit(ctx context.Context, c Credential, n Need, at Place) (*Vi
 	if c.Keyed && fault.Is(err, account.InvalidAPIKey) {
 		a.wrongKeys.count(c.Source)
 	}
-	if by := v.counted(); by != "" {
+	if by := v.Holder(); by != "" {
 		if full := a.rates.Take(by); full != nil {
 			return v, full
 		}

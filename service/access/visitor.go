@@ -127,8 +127,8 @@ func (v *Visitor) Claims(request string) scope.Claims {
 	return c
 }
 
-// counted is on whose rate a request is counted; empty: nobody is known.
-func (v *Visitor) counted() string {
+// Holder is on whose name a request is counted: that of a key, or of an account; empty: nobody is known.
+func (v *Visitor) Holder() string {
 	switch {
 	case v.Key != nil:
 		return "key:" + v.Key.ID

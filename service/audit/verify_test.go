@@ -33,7 +33,8 @@ func texts(column string) []string {
 var chains = []string{"", ada, bo, "users/cy/personal", "admin"}
 
 // TestMutationOfAnyColumnIsFound changes values of a log of 1,000 events, one in each of its chains at a time, and puts
-// them back: every mutation of every column somewhere, and in the soak one of every column of every event.
+// them back: every mutation of every column somewhere, and in the soak one of every column of many events, the first and the last of
+// each chain among them.
 func TestMutationOfAnyColumnIsFound(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		n := open(t, address)
@@ -73,11 +74,14 @@ func (n *node) mutations() (list [][]mutation) {
 	return slices.Collect(slices.Chunk(all, len(chains)))
 }
 
-// mutateAll changes each column of each event once.
+// mutateAll changes each column of many events once.
 func (n *node) mutateAll() (cases int) {
 	n.t.Helper()
 	columns := n.columns()
 	for seq := range int64(200) {
+		if seq >= 5 && seq < 195 && seq%6 != 0 {
+			continue
+		}
 		for shift := range columns {
 			some := make([]mutation, len(chains))
 			for i := range some {

@@ -64,7 +64,11 @@ func (x *exchange) body(want string, limits ...limit) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return body, x.still()
+	if err := x.still(); err != nil || x.slip == nil {
+		return body, err
+	}
+	x.slip.Body = body
+	return body, x.recall()
 }
 
 func (x *exchange) checkType(want string) error {

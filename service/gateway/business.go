@@ -9,9 +9,6 @@ import (
 	"svc.dev/svc/service/workspace"
 )
 
-// fresh refuses unless whoever is signed in proved who they are a short while ago.
-func (x *exchange) fresh() error { return x.g.Accounts.NeedFresh(*x.who) }
-
 // query is which part of a list of workspaces' things is wanted.
 func (x *exchange) query() (listing.Query, error) {
 	a, err := x.asks()

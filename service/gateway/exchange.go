@@ -41,6 +41,7 @@ type exchange struct {
 	asked  bool            // the session was looked up
 	who    *account.Who
 
+	slip *slip         // it may come again; nil: it names no key
 	room *memory.Grant // of what the request brings; nil: it takes none
 	view *account.View // the staff look as the customer that who is; nil: who is who they are
 }

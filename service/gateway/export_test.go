@@ -11,13 +11,14 @@ type Line struct {
 	Method   string
 	Path     string
 	Surfaces []Surface
+	Keeps    bool // what it does can be asked for again by an Idempotency-Key
 }
 
 // Lines are the whole table.
 func Lines() []Line {
 	var all []Line
 	for _, r := range routes {
-		all = append(all, Line{r.method, strings.ReplaceAll(r.path, "...}", "}"), r.on})
+		all = append(all, Line{r.method, strings.ReplaceAll(r.path, "...}", "}"), r.on, (&line{route: r}).keeps()})
 	}
 	return all
 }

@@ -17,6 +17,7 @@ import (
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/redact"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
@@ -27,6 +28,7 @@ type Config struct {
 	DB       *sqldb.DB
 	Accounts *account.Accounts
 	Audit    *audit.Log
+	Receipts *receipt.Receipts
 	Pages    *page.Pages
 	Surfaces Surfaces
 	// Workspaces and Vault are the businesses and their secrets. Default to none: their routes are not for use.

@@ -22,20 +22,20 @@ func nounRoutes(on []Surface, root string) []route {
 
 		{on, "GET", root + "/agents", may(workspace.Read).Key(agentsRead), listed(agentsPath), told},
 		{on, "GET", root + "/agents/{name}/conversations", may(workspace.Read).Key(agentsRead), (*exchange).listConversations, told},
-		{on, "DELETE", root + "/agents/{name}/conversations/{instance...}", may(workspace.Manage), (*exchange).eraseConversation, 0},
+		{on, "DELETE", root + "/agents/{name}/conversations/{instance...}", may(workspace.Manage), (*exchange).eraseConversation, apart},
 		{on, "GET", root + "/workflows", may(workspace.Read).Key(runsRead), listed(workflowsPath), told},
 		{on, "GET", root + "/workflows/{name}", may(workspace.Read).Key(runsRead), (*exchange).getWorkflow, told},
-		{on, "POST", root + "/workflows/{name}/run", may(workspace.Work).Key(workflowsRun), (*exchange).runWorkflow, told},
+		{on, "POST", root + "/workflows/{name}/run", may(workspace.Work).Key(workflowsRun), (*exchange).runWorkflow, told | apart},
 		{on, "GET", root + "/runs", may(workspace.Read).Key(runsRead), listed(runsPath), told},
 		{on, "GET", root + "/runs/{run}", may(workspace.Read).Key(runsRead), (*exchange).getRun, told},
 		{on, "GET", root + "/runs/{run}/events", may(workspace.Read).Key(runsRead), (*exchange).runEvents, told},
-		{on, "POST", root + "/runs/{run}/cancel", may(workspace.Work).Key(workflowsRun), (*exchange).cancelRun, told},
-		{on, "DELETE", root + "/runs/{run}", may(workspace.Manage), (*exchange).eraseRun, 0},
+		{on, "POST", root + "/runs/{run}/cancel", may(workspace.Work).Key(workflowsRun), (*exchange).cancelRun, told | apart},
+		{on, "DELETE", root + "/runs/{run}", may(workspace.Manage), (*exchange).eraseRun, apart},
 
 		{on, "GET", project + "/files", reads, (*exchange).listFiles, told},
 		{on, "GET", project + "/files/{path...}", reads, (*exchange).getFile, told},
-		{on, "PUT", project + "/files/{path...}", works, (*exchange).putFile, told},
-		{on, "DELETE", project + "/files/{path...}", works, (*exchange).deleteFile, told},
+		{on, "PUT", project + "/files/{path...}", works, (*exchange).putFile, told | apart},
+		{on, "DELETE", project + "/files/{path...}", works, (*exchange).deleteFile, told | apart},
 		{on, "POST", project + "/move", works, (*exchange).moveFile, told},
 	}
 }

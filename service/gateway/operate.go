@@ -12,7 +12,10 @@ func operations() (all []route) {
 	for _, r := range operation.Rows() {
 		var traits trait
 		if r.Told {
-			traits = told
+			traits |= told
+		}
+		if r.Secret {
+			traits |= secretly
 		}
 		all = append(all, route{r.On, r.Method, r.Path, r.Need, operates(r), traits})
 	}

@@ -10,6 +10,7 @@ import (
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 	"svc.dev/svc/sqlstore"
@@ -32,7 +33,7 @@ func admission(db *sqldb.DB) func(context.Context, scope.Claims) error {
 // openProjects makes the projects of the scene.
 func (s *scene) openProjects(t testing.TB) {
 	t.Helper()
-	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations); err != nil {
+	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations); err != nil {
 		t.Fatal(err)
 	}
 	var err error

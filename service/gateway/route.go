@@ -18,6 +18,8 @@ const (
 	anyOrigin trait = 1 << iota // the credential is in the request itself: pages of strangers gain nothing
 	shared                      // pages of the other surfaces may read the answer
 	told                        // what staff change by it is told here, and by nothing else
+	apart                       // an Idempotency-Key is for the runtime, or means nothing: it is a file
+	secretly                    // the answer holds a secret
 )
 
 // route is one method of one path. A segment in braces is a parameter; with dots in them it is all that follows, a path of
@@ -171,7 +173,7 @@ func (x *exchange) run(r *line) error {
 			return err
 		}
 	}
-	return r.do(x)
+	return x.act(r)
 }
 
 // checkPublic judges where a request comes from that needs nobody to be signed in.

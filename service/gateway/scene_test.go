@@ -18,6 +18,7 @@ import (
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
@@ -61,6 +62,7 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	s.openProjects(t)
 	c.Projects = s.files
 	c.Workspaces, c.Vault = s.spaces, &vault.Vault{DB: s.DB, Secrets: s.Store, Audit: s.Log}
+	c.Receipts = receipt.New(s.DB, s.Store, s.Clock.Now)
 	s.runtime = http.NotFoundHandler()
 	c.Runtime = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.runtime.ServeHTTP(w, r) })
 	c.Health, c.Rotate = s.health, s.rotate

@@ -16,7 +16,7 @@ var staffRoutes = []route{
 	{admin, "GET", "/api/admin/runs", access.Staff, surveyed(allRunsPath), 0},
 	{admin, "GET", "/api/admin/providers", access.Staff, (*exchange).listProviders, 0},
 
-	{admin, "POST", "/api/admin/impersonations", access.Staff, (*exchange).startView, 0},
+	{admin, "POST", "/api/admin/impersonations", access.Staff, (*exchange).startView, secretly},
 	{admin, "DELETE", "/api/admin/impersonations/{id}", access.Staff, (*exchange).endView, 0},
 	{agents, "GET", viewPath, access.SignedIn, (*exchange).openView, 0},
 }

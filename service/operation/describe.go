@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"svc.dev/svc/api"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/audit"
 )
@@ -100,7 +101,7 @@ func pathParameters(path string) (all []any) {
 // headParameters are what else is said before the body.
 func headParameters(r Row) (all []any) {
 	if r.Method != http.MethodGet {
-		all = append(all, ref("parameters", "Origin"))
+		all = append(all, ref("parameters", "Origin"), ref("parameters", "Idempotency-Key"))
 	}
 	for i := range r.in.NumField() {
 		f := r.in.Field(i)
@@ -154,6 +155,9 @@ func (r Row) faults() []string {
 	}
 	if slices.Contains(r.On, access.Admin) && r.Method != http.MethodGet {
 		all = append(all, "forbidden") // support only reads
+	}
+	if r.Method != http.MethodGet {
+		all = append(all, "invalid_request", fault.IdempotencyConflict)
 	}
 	for i := range r.in.NumField() {
 		switch f := r.in.Field(i); {

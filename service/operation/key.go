@@ -15,8 +15,8 @@ import (
 // keys are the API keys of a workspace. One that staff make says so, and lives a week at most.
 var keys = everywhere("key",
 	list(W+"/keys", access.May(workspace.Review), listKeys).says("List the API keys of a workspace."),
-	create(W+"/keys", access.May(workspace.Manage).Fresh(), createKey).says("Make an API key."),
-	replace(W+"/keys/{key}/rotate", access.May(workspace.Manage), rotateKey).says("Put another API key in the place of one.", itemNotFound),
+	create(W+"/keys", access.May(workspace.Manage).Fresh(), createKey).secret().says("Make an API key."),
+	replace(W+"/keys/{key}/rotate", access.May(workspace.Manage), rotateKey).secret().says("Put another API key in the place of one.", itemNotFound),
 	drop(W+"/keys/{key}", access.May(workspace.Manage), revokeKey).says("End an API key.", itemNotFound),
 )
 

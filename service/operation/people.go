@@ -16,8 +16,8 @@ var people = []Row{
 	drop(W+"/people/{account}", access.May(workspace.Enter).Suspended(), removeMember).says("Take somebody out, or leave.", itemNotFound, lastOwner),
 
 	list(W+"/invitations", access.May(workspace.Review), listInvitations).says("List who is invited."),
-	create(W+"/invitations", access.May(workspace.Manage), invite).says("Invite somebody.", nameTaken, inUse),
-	verb(W+"/invitations/{invitation}/resend", access.May(workspace.Manage), resendInvitation).says("Send an invitation again.", itemNotFound),
+	create(W+"/invitations", access.May(workspace.Manage), invite).secret().says("Invite somebody.", nameTaken, inUse),
+	verb(W+"/invitations/{invitation}/resend", access.May(workspace.Manage), resendInvitation).secret().says("Send an invitation again.", itemNotFound),
 	drop(W+"/invitations/{invitation}", access.May(workspace.Manage), revokeInvitation).says("Take an invitation back.", itemNotFound),
 
 	list(W+"/teams", access.May(workspace.Read), listTeams).says("List the teams of a workspace."),

@@ -62,6 +62,8 @@ type Row struct {
 	Faults []string
 	// Told: the framework tells the workspace what staff change by it, for the room does not.
 	Told bool
+	// Secret: the answer holds a secret, which is shown once.
+	Secret bool
 	// Most is how long its body may be; zero: as long as most are.
 	Most int
 
@@ -175,6 +177,11 @@ func (r Row) on(surfaces ...access.Surface) Row {
 
 func (r Row) told() Row {
 	r.Told = true
+	return r
+}
+
+func (r Row) secret() Row {
+	r.Secret = true
 	return r
 }
 

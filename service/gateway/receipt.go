@@ -1,0 +1,132 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/receipt"
+)
+
+// maxKey is how long an Idempotency-Key may be.
+const maxKey = 256
+
+// idempotencyKey is the key by which a request may come again; empty: it names none.
+func (x *exchange) idempotencyKey() (string, error) {
+	sent := x.r.Header.Values("Idempotency-Key")
+	if len(sent) == 0 {
+		return "", nil
+	}
+	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
+	if len(sent) > 1 || sent[0] == "" || len(sent[0]) > maxKey || strings.ContainsFunc(sent[0], invisible) {
+		return "", fault.Invalid("Idempotency-Key must be 1 to %d visible characters.", maxKey)
+	}
+	return sent[0], nil
+}
+
+// keeps reports whether what a route does can be asked for again by a key.
+func (r *line) keeps() bool {
+	return !safe(r.method) && r.traits&apart == 0 && (strings.HasPrefix(r.path, "/api/workspaces") || strings.HasPrefix(r.path, "/api/admin"))
+}
+
+// slip is a request that names a key, while its route runs: what it asks, and its answer, which goes out when it is kept.
+type slip struct {
+	receipt.Request
+	out    http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+func (s *slip) Header() http.Header         { return s.out.Header() }
+func (s *slip) WriteHeader(status int)      { s.status = status }
+func (s *slip) Write(b []byte) (int, error) { return s.body.Write(b) }
+func (s *slip) Unwrap() http.ResponseWriter { return s.out }
+
+// answered is the end of a request that has come before, with what it was answered.
+type answered struct{ receipt.Answer }
+
+func (*answered) Error() string { return "the request has come before" }
+
+// act runs a route: once for all requests that come with one key.
+func (x *exchange) act(r *line) error {
+	if !r.keeps() {
+		return r.do(x)
+	}
+	key, err := x.idempotencyKey()
+	if err != nil {
+		return err
+	}
+	if key == "" {
+		return r.do(x)
+	}
+	x.slip = &slip{Request: receipt.Request{ID: x.id, Holder: x.v.Holder(), Method: x.r.Method, Path: x.r.URL.EscapedPath(), Key: key}, out: x.out.ResponseWriter}
+	x.r = x.r.WithContext(x.g.Receipts.Guard(x.ctx(), &x.slip.Request))
+	x.out.ResponseWriter = x.slip
+	err = x.recall()
+	if err == nil {
+		err = r.do(x)
+	}
+	x.out.ResponseWriter, x.out.status, x.out.until = x.slip.out, 0, time.Time{}
+	return x.settle(r, err)
+}
+
+// recall ends a request that has come before. While a body is to come nobody can say.
+func (x *exchange) recall() error {
+	if x.slip == nil || x.slip.Body == nil && x.r.ContentLength != 0 {
+		return nil
+	}
+	return x.before()
+}
+
+// before ends a request for which there is a receipt.
+func (x *exchange) before() error {
+	a, found, err := x.g.Receipts.Find(x.ctx(), x.slip.Request)
+	if found {
+		return &answered{a}
+	}
+	return err
+}
+
+// settle keeps what came of a request, and answers with it.
+func (x *exchange) settle(r *line, err error) error {
+	if receipt.Seen(err) { // it came with another at the same time
+		if err = x.before(); err == nil {
+			err = fault.NotAvailable("busy").After(time.Second) // which was refused
+		}
+	}
+	if before, ok := errors.AsType[*answered](err); ok {
+		return x.repeat(before.Answer)
+	}
+	if err != nil {
+		if gone := x.g.Receipts.Forget(x.ctx(), x.slip.Request); gone != nil {
+			x.g.Log.WarnContext(x.ctx(), "a receipt of nothing stays", "error", gone)
+		}
+		return err
+	}
+	h := x.out.Header()
+	kept := receipt.Answer{Status: x.slip.status, ETag: h.Get("ETag"), Location: h.Get("Location"), Type: h.Get("Content-Type"), Body: x.slip.body.Bytes(), Once: r.traits&secretly != 0}
+	if err := x.g.Receipts.Keep(x.ctx(), x.slip.Request, kept); err != nil {
+		x.g.Log.WarnContext(x.ctx(), "an answer is not kept", "error", err) // what was asked is done
+	}
+	x.out.WriteHeader(kept.Status)
+	_, _ = x.out.Write(kept.Body) // who has gone asks again
+	return nil
+}
+
+// repeat answers as the first time.
+func (x *exchange) repeat(a receipt.Answer) error {
+	h := x.out.Header()
+	for name, value := range map[string]string{"ETag": a.ETag, "Location": a.Location, "Content-Type": a.Type} {
+		if value != "" {
+			h.Set(name, value)
+		}
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("Idempotency-Replayed", "true")
+	x.out.WriteHeader(a.Status)
+	_, _ = x.out.Write(a.Body)
+	return nil
+}
