@@ -7,7 +7,7 @@ SVC_KILLS ?= 10
 export SVC_KILLS
 
 # Tests of these packages run without the race detector, but for the soak: they are slower under it, and every process
-# waits a second at its end. They wait for disks and other processes more than they work, so three run at a time.
+# waits a second at its end. They wait for disks and other processes more than they work, so four run at a time.
 PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|doctor|gateway|mail|operate|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/tally|internal/outside|examples/.*)
 
 # What measures how long work takes to stop and to move runs with no other test beside it.
@@ -58,7 +58,7 @@ test: setup compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
 	bin/tally -beside '$(MAKE) --no-print-directory racing' \
-		-vet=off -p 3 -timeout 20m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
+		-vet=off -p 4 -timeout 20m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
 		-vet=off $(RACING) -timeout 20m $(RACE) -- \
 		-vet=off -run Megabytes ./httpapi -- \
 		-beside '$(MAKE) --no-print-directory lint' -vet=off -timeout 20m $(ALONE) $$peers

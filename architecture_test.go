@@ -72,7 +72,7 @@ var rooms = map[string][]string{
 	"service/doctor":  {"internal/sqldb", "service/config", "service/database", "service/engine", "service/gateway", "service/scope", "service/secret", "fault"},
 	"service/operate": {"internal/sqldb", "service/account", "service/audit", "service/database", "service/redact", "service/secret", "fault"},
 	"service":         {"*"},
-	"cmd/svc":         {"service", "service/config", "service/doctor", "service/operate", "fault"},
+	"cmd/svc":         {"service", "service/config", "service/doctor", "service/operate", "service/operation", "fault"},
 	"examples":        {"*"},
 }
 

@@ -70,7 +70,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{withMeantFlag(cmd, err)} })
-	root.AddCommand(newServe(), newGateway(), newRuntime(), newKeys(), newMigrate(), newDoctor(), newAdmin(), newAudit(), newSecrets(), newVersion())
+	root.AddCommand(newServe(), newGateway(), newRuntime(), newKeys(), newMigrate(), newDoctor(), newAdmin(), newAudit(), newSecrets(), newOpenAPI(), newVersion())
 	return root
 }
 

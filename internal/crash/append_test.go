@@ -203,15 +203,12 @@ func played(fast ...string) []string {
 }
 
 func TestRunEndsAlikeWhereverItsProcessDies(t *testing.T) {
-	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
 		st := newStage(t, sqldbtest.SQLite(t))
 		st.playEvery(played("steps", "sleepy", "branches", "cancelled-asleep", "asks")...)
 		st.close()
 	})
 	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
 		st := newStage(t, sqldbtest.Postgres(t))
 		if soak {
 			st.playEvery(played()...)

@@ -370,13 +370,11 @@ func (st *stage) stageEvery(each int, list ...talk) {
 }
 
 func TestConversationEndsAlikeWhereverItsProcessDies(t *testing.T) {
-	t.Parallel()
 	one := func(address func(testing.TB) string, each int) func(*testing.T) {
 		return func(t *testing.T) {
 			for _, k := range talks {
 				sampled := strings.Contains(" text tool tools aborted ", " "+k.name+" ")
 				t.Run(k.name, func(t *testing.T) {
-					t.Parallel()
 					n := each
 					if !soak && n == 0 && !sampled {
 						n = 2

@@ -5,11 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 )
 
@@ -21,12 +21,12 @@ const (
 
 // Identity is a way into an account that a provider vouches for.
 type Identity struct {
-	ID       string
-	Provider string
-	Issuer   string
-	Login    string // as it was when the person last came in; no identity follows from it
-	Status   string // connected or revoked
-	LinkedAt time.Time
+	ID       string     `json:"id" id:"idn"`
+	Provider string     `json:"provider"`
+	Issuer   string     `json:"issuer"`
+	Login    string     `json:"login"` // as it was when the person last came in; no identity follows from it
+	Status   string     `json:"status" enum:"connected revoked"`
+	LinkedAt iso.Moment `json:"linkedAt"`
 }
 
 // identity is whose a visitor's key is.
@@ -87,7 +87,7 @@ func identitiesOf(tx *sqldb.Tx, account string) ([]Identity, error) {
 func scanIdentity(row sqldb.Row) (i Identity, err error) {
 	var at int64
 	err = row.Scan(&i.ID, &i.Provider, &i.Issuer, &i.Login, &i.Status, &at)
-	i.LinkedAt = time.UnixMilli(at)
+	i.LinkedAt = iso.Millis(at)
 	return i, err
 }
 

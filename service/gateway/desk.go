@@ -136,7 +136,7 @@ func (x *exchange) connections(form page.Form) (page.Connections, error) {
 	p := x.who.Account
 	last := len(all) == 1 && (!slices.Contains(p.Methods, "password") || !p.EmailVerified)
 	for _, i := range all {
-		view.Items = append(view.Items, page.Identity{ID: i.ID, Provider: i.Provider, Login: i.Login, Issuer: i.Issuer, LinkedAt: i.LinkedAt, Last: last})
+		view.Items = append(view.Items, page.Identity{ID: i.ID, Provider: i.Provider, Login: i.Login, Issuer: i.Issuer, LinkedAt: i.LinkedAt.Time, Last: last})
 	}
 	return view, err
 }

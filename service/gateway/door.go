@@ -159,7 +159,7 @@ func (x *exchange) resetForm() error {
 func showIdentities(all []account.Identity, ticked []string) (shown []page.Identity) {
 	for _, i := range all {
 		shown = append(shown, page.Identity{
-			ID: i.ID, Provider: i.Provider, Login: i.Login, Issuer: i.Issuer, LinkedAt: i.LinkedAt, Ticked: slices.Contains(ticked, i.ID),
+			ID: i.ID, Provider: i.Provider, Login: i.Login, Issuer: i.Issuer, LinkedAt: i.LinkedAt.Time, Ticked: slices.Contains(ticked, i.ID),
 		})
 	}
 	return shown

@@ -55,6 +55,12 @@ func (a asking) query() listing.Query {
 	return listing.Query{Cursor: a.cursor, Limit: a.limit, Q: a.q}
 }
 
+// list is how answers list things.
+type list[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"nextCursor,omitempty"`
+}
+
 // list answers with a list, unless the client has it as it is.
 func (x *exchange) list(v any) error {
 	body, err := json.Marshal(v)

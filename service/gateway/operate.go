@@ -26,7 +26,7 @@ func operations() (all []route) {
 func operates(r operation.Row) func(*exchange) error {
 	return func(x *exchange) error {
 		x.most = r.Most
-		out, err := r.Do(x.ctx(), operation.Call{Visitor: x.v, Rooms: x.g.rooms, Scope: x.address()}, source{x})
+		out, err := r.Do(x.ctx(), operation.Call{Visitor: x.v, Rooms: x.g.rooms, Scope: x.address(), SignOut: x.clearSession}, source{x})
 		if err != nil {
 			return err
 		}

@@ -165,7 +165,7 @@ func (x *exchange) resetIdentities() error {
 	if err != nil {
 		return err
 	}
-	return x.json(http.StatusOK, viewIdentities(all))
+	return x.json(http.StatusOK, list[account.Identity]{Items: append([]account.Identity{}, all...)})
 }
 
 // tokenBody is the body of what a link in a mail is for.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/receipt"
 )
 
@@ -29,7 +30,7 @@ func (x *exchange) idempotencyKey() (string, error) {
 
 // keeps reports whether what a route does can be asked for again by a key.
 func (r *line) keeps() bool {
-	return !safe(r.method) && r.traits&apart == 0 && (strings.HasPrefix(r.path, "/api/workspaces") || strings.HasPrefix(r.path, "/api/admin"))
+	return r.traits&apart == 0 && operation.Keeps(r.method, r.path)
 }
 
 // slip is a request that names a key, while its route runs: what it asks, and its answer, which goes out when it is kept.

@@ -18,7 +18,7 @@ var (
 )
 
 // routes are all there is.
-var routes = slices.Concat(operations(), sessionRoutes, passwordRoutes, accountRoutes, providerRoutes, workspaceRoutes, nounRoutes(spaces, below), staffRoutes, ownRoutes, nounRoutes(admin, ownPath), pageRoutes)
+var routes = slices.Concat(operations(), sessionRoutes, passwordRoutes, providerRoutes, workspaceRoutes, nounRoutes(spaces, below), staffRoutes, ownRoutes, nounRoutes(admin, ownPath), pageRoutes)
 
 var sessionRoutes = []route{
 	{everywhere, "GET", "/api/auth/session", access.Public, (*exchange).getSession, shared},
@@ -43,18 +43,6 @@ var passwordRoutes = []route{
 	{platform, "POST", "/api/auth/email/undo", access.Public, (*exchange).undoEmail, 0},
 	{platform, "POST", "/api/auth/undelete", access.Public, (*exchange).undelete, 0},
 	{platform, "POST", "/api/setup", access.Public, (*exchange).setup, 0},
-}
-
-var accountRoutes = []route{
-	{platform, "GET", "/api/account", access.SignedIn, (*exchange).getAccount, 0},
-	{platform, "PATCH", "/api/account", access.SignedIn, (*exchange).patchAccount, 0},
-	{platform, "DELETE", "/api/account", access.SignedIn, (*exchange).deleteAccount, 0},
-	{platform, "POST", "/api/account/email", access.SignedIn, (*exchange).changeEmail, 0},
-	{platform, "GET", "/api/account/identities", access.SignedIn, (*exchange).listIdentities, 0},
-	{platform, "DELETE", "/api/account/identities/{id}", access.SignedIn, (*exchange).unlink, 0},
-	{platform, "GET", "/api/account/sessions", access.SignedIn, (*exchange).listSessions, 0},
-	{platform, "DELETE", "/api/account/sessions/{id}", access.SignedIn, (*exchange).endSession, 0},
-	{platform, "POST", "/api/account/sessions/revoke-others", access.SignedIn, (*exchange).endOthers, 0},
 }
 
 var providerRoutes = []route{

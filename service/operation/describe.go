@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -35,6 +36,19 @@ var JSON = sync.OnceValues(func() ([]byte, error) {
 	}
 	return json.Marshal(tree)
 })
+
+// Printed is the description for people to read, a line for each value.
+func Printed() ([]byte, error) {
+	text, err := JSON()
+	if err != nil {
+		return nil, err
+	}
+	var lines bytes.Buffer
+	if err := json.Indent(&lines, text, "", "  "); err != nil {
+		return nil, err
+	}
+	return append(lines.Bytes(), '\n'), nil
+}
 
 // description is the document while it is printed.
 type description struct {
@@ -101,7 +115,10 @@ func pathParameters(path string) (all []any) {
 // headParameters are what else is said before the body.
 func headParameters(r Row) (all []any) {
 	if r.Method != http.MethodGet {
-		all = append(all, ref("parameters", "Origin"), ref("parameters", "Idempotency-Key"))
+		all = append(all, ref("parameters", "Origin"))
+	}
+	if Keeps(r.Method, r.Path) {
+		all = append(all, ref("parameters", "Idempotency-Key"))
 	}
 	for i := range r.in.NumField() {
 		f := r.in.Field(i)
@@ -156,7 +173,7 @@ func (r Row) faults() []string {
 	if slices.Contains(r.On, access.Admin) && r.Method != http.MethodGet {
 		all = append(all, "forbidden") // support only reads
 	}
-	if r.Method != http.MethodGet {
+	if Keeps(r.Method, r.Path) {
 		all = append(all, "invalid_request", fault.IdempotencyConflict)
 	}
 	for i := range r.in.NumField() {
@@ -177,7 +194,7 @@ func (r Row) faults() []string {
 // refusals are the answers of the frame, by their status.
 var refusals = map[int]string{
 	400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Gone", 412: "PreconditionFailed", 413: "TooLarge",
-	415: "UnsupportedMediaType", 429: "TooManyRequests", 502: "BadGateway", 503: "Unavailable", 507: "InsufficientStorage",
+	415: "UnsupportedMediaType", 429: "TooManyRequests", 500: "Failed", 502: "BadGateway", 503: "Unavailable", 507: "InsufficientStorage",
 }
 
 func (d *description) responses(r Row) (object, error) {
@@ -192,6 +209,9 @@ func (d *description) responses(r Row) (object, error) {
 		all["304"] = ref("responses", "NotModified")
 	case a.Tag != "":
 		headers["ETag"] = ref("headers", "ETag")
+	}
+	if r.ends {
+		headers["Set-Cookie"] = ref("headers", "ForgetSession")
 	}
 	switch r.kind {
 	case creates, replaces:

@@ -1,9 +1,12 @@
 package operation_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
 	"iter"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,6 +34,25 @@ func read(t *testing.T) (*openapi3.T, map[string]any) {
 		t.Fatal(err)
 	}
 	return doc, tree
+}
+
+var update = flag.Bool("update", false, "write api/openapi.json")
+
+// TestTheCopyInTheRepositoryIsWhatIsServed lets a change of the wire show in its review.
+func TestTheCopyInTheRepositoryIsWhatIsServed(t *testing.T) {
+	const path = "../../api/openapi.json"
+	printed, err := operation.Printed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(path, printed, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept, err := os.ReadFile(path); err != nil || !bytes.Equal(kept, printed) {
+		t.Errorf("%v: %s is not what is served: go test ./service/operation -update writes it", err, path)
+	}
 }
 
 // operations are all there are, by method and path.

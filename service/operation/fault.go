@@ -10,6 +10,8 @@ const (
 	secretTooLarge = "secret_too_large"
 
 	workspaceNotFound = "workspace_not_found"
+	reauthRequired    = "reauth_required"
+	forbidden         = "forbidden"
 )
 
 // statuses is the one table from a fault's type to its status, all of accounts.md §12. A type that is not in it is a 500.

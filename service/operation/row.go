@@ -44,6 +44,8 @@ type Call struct {
 	*access.Visitor
 	*Rooms
 	Scope string
+	// SignOut has the browser forget its session.
+	SignOut func()
 }
 
 // isStaff reports whether they act by the authority of the service.
@@ -67,6 +69,7 @@ type Row struct {
 	// Most is how long its body may be; zero: as long as most are.
 	Most int
 
+	ends    bool // it may sign somebody out
 	kind    kind
 	in, out reflect.Type
 	do      func(context.Context, Call, Source) (any, error)
@@ -180,6 +183,11 @@ func (r Row) told() Row {
 	return r
 }
 
+func (r Row) signsOut() Row {
+	r.ends = true
+	return r
+}
+
 func (r Row) secret() Row {
 	r.Secret = true
 	return r
@@ -203,9 +211,14 @@ func everywhere(noun string, rows ...Row) (all []Row) {
 	return all
 }
 
+// Keeps reports whether what a method changes at a path is done once for all requests that come with one Idempotency-Key.
+func Keeps(method, path string) bool {
+	return method != "GET" && (strings.HasPrefix(path, "/api/workspaces") || strings.HasPrefix(path, "/api/admin"))
+}
+
 // Rows are all operations.
 func Rows() []Row {
-	return slices.Concat(people, staff, admin, workspaces, keys, secrets, projects, events)
+	return slices.Concat(accounts, people, staff, admin, workspaces, keys, secrets, projects, events)
 }
 
 // Do is what comes of a request.

@@ -131,7 +131,7 @@ func (p *Projects) Patch(ctx context.Context, by audit.Actor, o Owner, slug stri
 			return nil
 		}
 		changed.Version++
-		changed.UpdatedAt = iso.At(p.Now())
+		changed.UpdatedAt = iso.Millis(p.Now().UnixMilli())
 		_, err = tx.Exec("UPDATE projects SET name = $2, folded = $3, description = $4, version = $5, updated_at = $6 WHERE id = $1",
 			changed.ID, changed.Name, fold(slug, changed.Name), changed.Description, changed.Version, changed.UpdatedAt.UnixMilli())
 		if err != nil {

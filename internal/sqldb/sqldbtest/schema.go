@@ -55,7 +55,8 @@ func EachSchema(t *testing.T, fn func(t *testing.T, address string)) {
 	t.Run("postgres", func(t *testing.T) { fn(t, Schema(t)) })
 }
 
-// Schema is the address of an empty schema in the package's database, which is dropped with it.
+// Schema is the address of an empty schema in the package's database, which is dropped with it. Commits do not wait for the disk: no
+// test of such a package takes the server's power away.
 func Schema(t testing.TB) string {
 	t.Helper()
 	if !shared.running {
@@ -70,7 +71,7 @@ func Schema(t testing.TB) string {
 		}
 	}
 	t.Cleanup(func() { handOn(t, database, name) })
-	return with(database, "search_path", name)
+	return with(with(database, "search_path", name), "synchronous_commit", "off")
 }
 
 func takeIdle() (name string, found bool) {

@@ -113,7 +113,7 @@ func (w *World) open(t testing.TB, address string, o Options) {
 	ctx := t.Context()
 	var err error
 	if w.DB = o.Beside.shared(); w.DB == nil {
-		w.DB, err = sqldb.Open(ctx, address, sqldb.Options{Log: o.Log})
+		w.DB, err = sqldb.Open(ctx, address, sqldb.Options{Log: o.Log, Synchronous: "NORMAL"})
 		must(t, "open database", err)
 		t.Cleanup(func() { _ = w.DB.Close() })
 	}

@@ -1,0 +1,124 @@
+package operation
+
+import (
+	"context"
+
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/iso"
+	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/account"
+)
+
+const own = "/api/account"
+
+// accounts are what people do with their own account.
+var accounts = ofPlatform(
+	get(own, access.SignedIn, getAccount).says("Read one's account."),
+	change(own, access.SignedIn, changeAccount).says("Change one's account."),
+	begin(own, access.SignedIn, deleteAccount).signsOut().says("Delete one's account, with the time to bring it back.", invalidRequest, reauthRequired, forbidden, lastOwner),
+	start(own+"/email", access.SignedIn, changeEmail).says("Ask for another address.", reauthRequired, forbidden, "mail_not_configured"),
+	list(own+"/identities", access.SignedIn, listIdentities).says("List the ways in that others vouch for."),
+	drop(own+"/identities/{id}", access.SignedIn, unlinkIdentity).says("Take such a way in away.", itemNotFound, reauthRequired, "last_credential", "secret_unreadable"),
+	list(own+"/sessions", access.SignedIn, listSessions).says("List where one is signed in."),
+	drop(own+"/sessions/{id}", access.SignedIn, endSession).signsOut().says("End a session.", itemNotFound),
+	verb(own+"/sessions/revoke-others", access.SignedIn, endOtherSessions).says("End all sessions but this one.", reauthRequired),
+)
+
+// ofPlatform are rows of people's own accounts.
+func ofPlatform(rows ...Row) []Row {
+	for i := range rows {
+		rows[i] = rows[i].on(access.Platform)
+		rows[i].Noun = "account"
+	}
+	return rows
+}
+
+// record is a person's own account, with what an editor needs.
+type record struct {
+	account.Profile
+	Version   int64      `json:"version"`
+	CreatedAt iso.Moment `json:"createdAt"`
+}
+
+func recordOf(p account.Account) record { return record{p.Profile(), p.Version, iso.At(p.CreatedAt)} }
+
+func getAccount(_ context.Context, c Call, _ struct{}) (record, error) { return recordOf(c.Account), nil }
+
+type accountChange struct {
+	Match Match
+	Body  struct {
+		DisplayName *string `json:"displayName,omitzero"`
+	}
+}
+
+func changeAccount(ctx context.Context, c Call, in accountChange) (record, error) {
+	name := c.Account.DisplayName
+	if in.Body.DisplayName != nil {
+		name = *in.Body.DisplayName
+	}
+	p, err := c.Accounts.Rename(ctx, c.Who, name, int64(in.Match))
+	return recordOf(p), err
+}
+
+func deleteAccount(ctx context.Context, c Call, in deletion) (deleting, error) {
+	at, err := c.Accounts.Delete(ctx, c.Who, in.Confirm)
+	if err == nil {
+		c.SignOut()
+	}
+	return deleting{"deleting", iso.At(at)}, err
+}
+
+type newEmail struct {
+	Body struct {
+		Email string `json:"email"`
+	}
+}
+
+// verificationSent is what is said of a mail.
+type verificationSent struct {
+	Status string `json:"status" enum:"verification_sent"`
+}
+
+func changeEmail(ctx context.Context, c Call, in newEmail) (verificationSent, error) {
+	return verificationSent{"verification_sent"}, c.Accounts.ChangeEmail(ctx, c.Who, in.Body.Email)
+}
+
+func listIdentities(ctx context.Context, c Call, _ struct{}) (listing.Page[account.Identity], error) {
+	all, err := c.Accounts.Identities(ctx, c.Who)
+	return listing.Page[account.Identity]{Items: all}, err
+}
+
+func unlinkIdentity(ctx context.Context, c Call, in personID) error {
+	return c.Accounts.Unlink(ctx, c.Who, in.ID)
+}
+
+// device is one place where a person is signed in.
+type device struct {
+	ID         string     `json:"id" id:"ses"`
+	CreatedAt  iso.Moment `json:"createdAt"`
+	LastSeenAt iso.Moment `json:"lastSeenAt"`
+	IP         string     `json:"ip"`
+	UserAgent  string     `json:"userAgent"`
+	Surface    string     `json:"surface"`
+	Current    bool       `json:"current"` // the one that asks
+}
+
+func listSessions(ctx context.Context, c Call, _ struct{}) (listing.Page[device], error) {
+	all, err := c.Accounts.Sessions(ctx, c.Who)
+	return listing.Map(listing.Page[account.Session]{Items: all}, func(s account.Session) device {
+		return device{s.ID, iso.At(s.CreatedAt), iso.At(s.LastSeenAt), s.IP, s.UserAgent, s.Surface, s.ID == c.Session.ID}
+	}), err
+}
+
+func endSession(ctx context.Context, c Call, in personID) error {
+	err := c.Accounts.EndSession(ctx, c.Who, in.ID)
+	if err == nil && in.ID == c.Session.ID {
+		c.SignOut()
+	}
+	return err
+}
+
+func endOtherSessions(ctx context.Context, c Call, _ struct{}) (revoked, error) {
+	n, err := c.Accounts.EndOthers(ctx, c.Who)
+	return revoked{n}, err
+}
