@@ -32,10 +32,13 @@ run: ## Run the service on its embedded database.
 .PHONY: check
 check: compile lint ## Build, and look at the code without running it.
 
+.PHONY: format
+format:
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
+
 # Vet compiles everything, and the tests need not look again.
 .PHONY: compile
-compile:
-	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt -w $$unformatted" >&2; exit 1; }
+compile: format
 	go vet ./...
 
 .PHONY: lint
@@ -53,15 +56,15 @@ racing:
 	@go build $(RACING) $(RACE)
 
 .PHONY: test
-# What costs a processor is done beside the tests that wait.
-test: setup compile ## Run every check and every fast test.
+# What costs a processor is done beside the tests that wait: everything is compiled while work moves between nodes.
+test: setup format ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
-	bin/tally -beside '$(MAKE) --no-print-directory racing' \
+	bin/tally -beside '$(MAKE) --no-print-directory compile racing' -vet=off -timeout 20m $(ALONE) -- \
+		-beside '$(MAKE) --no-print-directory lint' \
 		-vet=off -p 4 -timeout 20m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
 		-vet=off $(RACING) -timeout 20m $(RACE) -- \
-		-vet=off -run Megabytes ./httpapi -- \
-		-beside '$(MAKE) --no-print-directory lint' -vet=off -timeout 20m $(ALONE) $$peers
+		-vet=off -run Megabytes ./httpapi $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.

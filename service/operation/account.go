@@ -42,7 +42,9 @@ type record struct {
 
 func recordOf(p account.Account) record { return record{p.Profile(), p.Version, iso.At(p.CreatedAt)} }
 
-func getAccount(_ context.Context, c Call, _ struct{}) (record, error) { return recordOf(c.Account), nil }
+func getAccount(_ context.Context, c Call, _ struct{}) (record, error) {
+	return recordOf(c.Account), nil
+}
 
 type accountChange struct {
 	Match Match
