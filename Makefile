@@ -56,15 +56,15 @@ racing:
 	@go build $(RACING) $(RACE)
 
 .PHONY: test
-# What costs a processor is done beside the tests that wait: everything is compiled while work moves between nodes.
-test: setup format ## Run every check and every fast test.
+# What costs a processor is done beside the tests that wait.
+test: setup compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
-	bin/tally -beside '$(MAKE) --no-print-directory compile racing' -vet=off -timeout 20m $(ALONE) -- \
-		-beside '$(MAKE) --no-print-directory lint' \
+	bin/tally -beside '$(MAKE) --no-print-directory racing' \
 		-vet=off -p 4 -timeout 20m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
 		-vet=off $(RACING) -timeout 20m $(RACE) -- \
-		-vet=off -run Megabytes ./httpapi $$peers
+		-vet=off -run Megabytes ./httpapi -- \
+		-beside '$(MAKE) --no-print-directory lint' -vet=off -timeout 20m $(ALONE) $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.

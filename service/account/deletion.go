@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func (a *Accounts) Delete(ctx context.Context, who Who, confirm string) (eraseAt
 			return err
 		}
 		if wait, err := throttle.Take(tx, a.Now(), "delete-account:"+p.ID, deletionsPerAccount); err != nil || wait > 0 {
-			return cmpErr(err, limited("deletion", wait))
+			return cmp.Or(err, limited("deletion", wait))
 		}
 		eraseAt = a.Now().Add(a.Hold)
 		return a.bury(ctx, tx, out, p)

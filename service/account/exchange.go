@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -73,7 +74,7 @@ func (a *Accounts) beginExchange(ctx context.Context, who Who, at arrival) (x ex
 		}
 		return a.noteExchange(ctx, tx, who, x)
 	})
-	return x, cmpErr(err, refusal)
+	return x, cmp.Or(err, refusal)
 }
 
 // mayExchange says why an administrator who was allowed to ask is not allowed to finish, and else what is to be replaced.
@@ -135,7 +136,7 @@ func (a *Accounts) failExchange(ctx context.Context, x exchange, got string, cau
 func (a *Accounts) keepApp(ctx context.Context, who Who, x exchange, app github.App) error {
 	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
 		s, refusal, err := mayExchange(tx, who, x.journey)
-		if err := cmpErr(err, refusal); err != nil {
+		if err := cmp.Or(err, refusal); err != nil {
 			return err
 		}
 		if err := a.sealApp(tx, who, x.Provider, s.version+1, app); err != nil {

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +156,7 @@ func (a *Accounts) verifyInstallation(ctx context.Context, who Who, provider, in
 	}
 	i, _, err := a.github.VerifyInstallation(ctx, app, token, id)
 	if errors.Is(err, github.ErrUnauthorized) {
-		return i, cmpErr(a.dropToken(ctx, who.Account.ID, provider, token), a.connectionRequired(provider, ""))
+		return i, cmp.Or(a.dropToken(ctx, who.Account.ID, provider, token), a.connectionRequired(provider, ""))
 	}
 	return i, err
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -58,7 +59,7 @@ func holder(tx *sqldb.Tx, v visitor) (Account, bool, error) {
 		return held, false, err
 	}
 	if _, found, err := findIdentity(tx, v); err != nil || found {
-		return held, true, cmpErr(err, errTaken)
+		return held, true, cmp.Or(err, errTaken)
 	}
 	return held, true, nil
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -240,7 +241,7 @@ func (a *Accounts) replacePassword(ctx context.Context, who Who, password, metho
 			return wrongPassword()
 		}
 		if wait, err := throttle.Take(tx, a.Now(), "change-password:"+p.ID, changesPerAccount); err != nil || wait > 0 {
-			return cmpErr(err, limited("password", wait))
+			return cmp.Or(err, limited("password", wait))
 		}
 		if err := a.storePassword(tx, p.ID, derived); err != nil {
 			return err

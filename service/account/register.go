@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -259,7 +260,7 @@ func (a *Accounts) completeSignUp(ctx context.Context, tx *sqldb.Tx, t token) er
 		return fmt.Errorf("read registration: %w", err)
 	}
 	if _, held, err := byEmail(tx, t.email); err != nil || held {
-		return cmpErr(err, invalidToken())
+		return cmp.Or(err, invalidToken())
 	}
 	b := birth{username: r.Username, displayName: r.DisplayName, email: t.email, verified: true, source: sourcePassword, password: r.Password}
 	if checkFree(tx, r.Username) != nil {
@@ -281,14 +282,4 @@ func (a *Accounts) completeSignUp(ctx context.Context, tx *sqldb.Tx, t token) er
 		return err
 	}
 	return a.tell(ctx, tx, p, "account.created")
-}
-
-// cmpErr is the first error that is one.
-func cmpErr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,7 @@ func (a *Accounts) admitSetup(ctx context.Context, value string) error {
 
 func (a *Accounts) checkSetup(tx *sqldb.Tx, value string) error {
 	if there, err := hasAdmin(tx); err != nil || there {
-		return cmpErr(err, fault.New(SetupClosed, "This service has an administrator.", "An administrator can grant the role to others."))
+		return cmp.Or[error](err, fault.New(SetupClosed, "This service has an administrator.", "An administrator can grant the role to others."))
 	}
 	var n int
 	err := tx.QueryRow("SELECT count(*) FROM tokens WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
@@ -132,7 +133,7 @@ func (a *Accounts) openSetup(tx *sqldb.Tx, value string) error {
 		return err
 	}
 	if _, found, err := a.use(tx, value, forSetup); err != nil || !found {
-		return cmpErr(err, invalidToken())
+		return cmp.Or(err, invalidToken())
 	}
 	return nil
 }

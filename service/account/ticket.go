@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/base64"
@@ -107,7 +108,7 @@ func (a *Accounts) Link(ctx context.Context, who Who, value, browser string) (Si
 			return invalidToken()
 		}
 		if _, found, err := a.use(tx, value, forLink); err != nil || !found {
-			return cmpErr(err, invalidToken())
+			return cmp.Or(err, invalidToken())
 		}
 		if err := a.linkVisitor(tx, out, t.Visitor, who, &s); err != nil {
 			return err
@@ -139,7 +140,7 @@ func (a *Accounts) GoOnNew(ctx context.Context, value, browser string) (SignedIn
 			return invalidToken()
 		}
 		if _, found, err := a.use(tx, value, forLink); err != nil || !found {
-			return cmpErr(err, invalidToken())
+			return cmp.Or(err, invalidToken())
 		}
 		if err := a.goOn(ctx, tx, t.Visitor, &s); err != nil {
 			return err
