@@ -12,7 +12,6 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/memory"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/scope"
@@ -26,17 +25,11 @@ const (
 	commonDelivery = 1 << 20
 )
 
-// longDeliveries and commonDeliveries are those that are being read and stored in this process.
-var (
-	longDeliveries   = memory.NewTurns(2, 8)
-	commonDeliveries = memory.NewTurns(16, 128)
-)
-
 // slot lets a delivery into memory: nobody has proven anything yet, so all of them must not take much.
 func (x *exchange) slot() (release func(), err error) {
-	turns := commonDeliveries
+	turns := x.g.commonDeliveries
 	if n := x.r.ContentLength; n < 0 || n > commonDelivery {
-		turns = longDeliveries
+		turns = x.g.longDeliveries
 	}
 	ctx, cancel := context.WithTimeout(x.ctx(), bodyTimeout/2)
 	defer cancel()

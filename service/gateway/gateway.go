@@ -98,6 +98,8 @@ type Gateway struct {
 	hooks, verifications, probes *access.Rates
 	streams, probing, transfers  *access.Streams
 	fetches, fetching            *access.Streams // of one workspace, and of all
+
+	longDeliveries, commonDeliveries *memory.Turns // of those that are being read and stored
 }
 
 // New is the front door of the configuration.
@@ -112,6 +114,7 @@ func New(c Config) *Gateway {
 		transfers: access.NewStreams(c.Streams),
 		fetches:   access.NewStreams(fetchesOfOne), fetching: access.NewStreams(fetchesAtOnce),
 	}
+	g.longDeliveries, g.commonDeliveries = memory.NewTurns(2, 8), memory.NewTurns(16, 128)
 	g.rooms = &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces, Projects: c.Projects, Vault: c.Vault, Audit: c.Audit, Rotate: c.Rotate, Fetching: g.fetch}
 	if c.Health != nil {
 		g.rooms.Health = g.health
