@@ -4,25 +4,9 @@ import (
 	"cmp"
 	"net/http"
 
-	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/workspace"
 )
-
-// query is which part of a list of workspaces' things is wanted.
-func (x *exchange) query() (listing.Query, error) {
-	a, err := x.asks()
-	return a.query(), err
-}
-
-// listPage answers with a page of a list.
-func listPage[T, V any](x *exchange, found listing.Page[T], view func(T) V) error {
-	answer := list[V]{Items: make([]V, 0, len(found.Items)), Next: found.Next}
-	for _, item := range found.Items {
-		answer.Items = append(answer.Items, view(item))
-	}
-	return x.list(answer)
-}
 
 func (x *exchange) createWorkspace() error {
 	var body struct {
@@ -44,9 +28,6 @@ func (x *exchange) createWorkspace() error {
 func (x *exchange) writeWorkspace(m workspace.Membership, err error) error {
 	if err != nil {
 		return err
-	}
-	if x.surface == Admin {
-		m.Role = x.who.Account.Role // by which they are here
 	}
 	x.out.Header().Set("ETag", etag(m.Version))
 	return x.json(http.StatusOK, m)

@@ -11,13 +11,12 @@ const (
 	projectsWrite = "projects:write"
 )
 
-// nounRoutes are what every workspace holds, and that of the staff as well. A key does what its maker may in the workspace. One that
-// staff make says so, and lives a week at most.
+// nounRoutes are what every workspace holds that is a stream, a file or the runtime's, and that of the staff as well. A key does what
+// its maker may in the workspace.
 func nounRoutes(on []Surface, root string) []route {
 	project := root + "/projects/{slug}"
 	reads, works := may(workspace.Read).Key(projectsRead).InProject(), may(workspace.Work).Key(projectsWrite).InProject()
 	return []route{
-
 		{on, "GET", root + "/audit/export", may(workspace.Review), (*exchange).exportWorkspaceAudit, 0},
 
 		{on, "GET", root + "/agents", may(workspace.Read).Key(agentsRead), listed(agentsPath), told},

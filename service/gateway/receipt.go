@@ -63,15 +63,19 @@ func (x *exchange) act(r *line) error {
 	if key == "" {
 		return r.do(x)
 	}
-	x.slip = &slip{Request: receipt.Request{ID: x.id, Holder: x.v.Holder(), Method: x.r.Method, Path: x.r.URL.EscapedPath(), Key: key}, out: x.out.ResponseWriter}
+	x.slip = &slip{Request: receipt.Request{ID: x.id, Holder: x.v.Holder(), Method: x.r.Method, Path: x.r.URL.EscapedPath(), Key: key}, out: x.out.ResponseWriter, status: http.StatusOK}
 	x.r = x.r.WithContext(x.g.Receipts.Guard(x.ctx(), &x.slip.Request))
+	return x.settle(r, x.aside(r))
+}
+
+// aside runs the route while its answer is held back. After a panic too the client is there again.
+func (x *exchange) aside(r *line) error {
 	x.out.ResponseWriter = x.slip
-	err = x.recall()
-	if err == nil {
-		err = r.do(x)
+	defer func() { x.out.ResponseWriter, x.out.status, x.out.until = x.slip.out, 0, time.Time{} }()
+	if err := x.recall(); err != nil {
+		return err
 	}
-	x.out.ResponseWriter, x.out.status, x.out.until = x.slip.out, 0, time.Time{}
-	return x.settle(r, err)
+	return r.do(x)
 }
 
 // recall ends a request that has come before. While a body is to come nobody can say.
@@ -100,6 +104,9 @@ func (x *exchange) settle(r *line, err error) error {
 	}
 	if before, ok := errors.AsType[*answered](err); ok {
 		return x.repeat(before.Answer)
+	}
+	if err == nil && x.slip.status >= 300 {
+		err = errors.New("a route has refused without saying why")
 	}
 	if err != nil {
 		if gone := x.g.Receipts.Forget(x.ctx(), x.slip.Request); gone != nil {

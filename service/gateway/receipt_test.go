@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +13,10 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/operation"
 )
 
 // keyed sends what a target takes, with a key.
@@ -137,4 +141,28 @@ func TestAKeyIsAFewVisibleCharacters(t *testing.T) {
 	for _, key := range []string{"", "a b", "é", strings.Repeat("x", 257)} {
 		s.keyed(t, make, `{"name":"T"}`, key).wants(t, 400, "invalid_request")
 	}
+}
+
+// TestAPanicIsAnsweredThoughTheAnswerIsHeldBack has a route fall over that a key came with.
+func TestAPanicIsAnsweredThoughTheAnswerIsHeldBack(t *testing.T) {
+	s := &onslaught{scene: quick(t, func(c *gateway.Config) {
+		c.Receipts.Patience = 50 * time.Millisecond
+		c.Rotate = func(context.Context) (operation.Rotation, error) { panic("it fell over") }
+	})}
+	_, who := s.session(t, "ada@example.com")
+	if _, err := s.Grant(t.Context(), who.Account.ID, account.RoleAdmin); err != nil {
+		t.Fatal(err)
+	}
+	in, err := s.Login(accounttest.From(t), "ada@example.com", password, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, err := s.Elevate(t.Context(), in.Who, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cookie = "svc_session=" + up.Token + "; svc_admin=" + up.Elevation
+	rotate := target{on: gateway.Admin, method: "POST", path: "/api/admin/secret-store/rotate"}
+	s.keyed(t, rotate, "", "k").wants(t, 500, "internal_error")
+	s.keyed(t, rotate, "", "k").wants(t, 409, "idempotency_conflict") // that it was asked for is on record, and nobody knows what came of it
 }

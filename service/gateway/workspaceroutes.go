@@ -10,7 +10,7 @@ const below = "/api/workspaces/{username}/{business}"
 // may is the need of most routes here.
 var may = access.May
 
-// workspaceRoutes are those of a workspace and its people. On Admin they have the authority of the staff.
+// workspaceRoutes are how somebody comes to a workspace.
 var workspaceRoutes = []route{
 	{platform, "POST", "/api/workspaces", access.SignedIn.Keyless(), (*exchange).createWorkspace, 0},
 	{platform, "POST", "/api/invitations/accept", access.SignedIn, (*exchange).acceptInvitation, 0},

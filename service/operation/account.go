@@ -9,19 +9,19 @@ import (
 	"svc.dev/svc/service/account"
 )
 
-const own = "/api/account"
+const accountPath = "/api/account"
 
 // accounts are what people do with their own account.
 var accounts = ofPlatform(
-	get(own, access.SignedIn, getAccount).says("Read one's account."),
-	change(own, access.SignedIn, changeAccount).says("Change one's account."),
-	begin(own, access.SignedIn, deleteAccount).signsOut().says("Delete one's account, with the time to bring it back.", invalidRequest, reauthRequired, forbidden, lastOwner),
-	start(own+"/email", access.SignedIn, changeEmail).says("Ask for another address.", reauthRequired, forbidden, "mail_not_configured"),
-	list(own+"/identities", access.SignedIn, listIdentities).says("List the ways in that others vouch for."),
-	drop(own+"/identities/{id}", access.SignedIn, unlinkIdentity).says("Take such a way in away.", itemNotFound, reauthRequired, "last_credential", "secret_unreadable"),
-	list(own+"/sessions", access.SignedIn, listSessions).says("List where one is signed in."),
-	drop(own+"/sessions/{id}", access.SignedIn, endSession).signsOut().says("End a session.", itemNotFound),
-	verb(own+"/sessions/revoke-others", access.SignedIn, endOtherSessions).says("End all sessions but this one.", reauthRequired),
+	get(accountPath, access.SignedIn, getAccount).says("Read one's account."),
+	change(accountPath, access.SignedIn, changeAccount).says("Change one's account."),
+	begin(accountPath, access.SignedIn, deleteAccount).signsOut().says("Delete one's account, with the time to bring it back.", invalidRequest, reauthRequired, forbidden, lastOwner),
+	start(accountPath+"/email", access.SignedIn, changeEmail).says("Ask for another address.", reauthRequired, forbidden, "mail_not_configured"),
+	list(accountPath+"/identities", access.SignedIn, listIdentities).says("List the ways in that others vouch for."),
+	drop(accountPath+"/identities/{id}", access.SignedIn, unlinkIdentity).says("Take such a way in away.", itemNotFound, reauthRequired, "last_credential", "secret_unreadable"),
+	list(accountPath+"/sessions", access.SignedIn, listSessions).says("List where one is signed in."),
+	drop(accountPath+"/sessions/{id}", access.SignedIn, endSession).signsOut().says("End a session.", itemNotFound),
+	verb(accountPath+"/sessions/revoke-others", access.SignedIn, endOtherSessions).says("End all sessions but this one.", reauthRequired),
 )
 
 // ofPlatform are rows of people's own accounts.
@@ -90,7 +90,7 @@ func listIdentities(ctx context.Context, c Call, _ struct{}) (listing.Page[accou
 	return listing.Page[account.Identity]{Items: all}, err
 }
 
-func unlinkIdentity(ctx context.Context, c Call, in personID) error {
+func unlinkIdentity(ctx context.Context, c Call, in itemID) error {
 	return c.Accounts.Unlink(ctx, c.Who, in.ID)
 }
 
@@ -112,7 +112,7 @@ func listSessions(ctx context.Context, c Call, _ struct{}) (listing.Page[device]
 	}), err
 }
 
-func endSession(ctx context.Context, c Call, in personID) error {
+func endSession(ctx context.Context, c Call, in itemID) error {
 	err := c.Accounts.EndSession(ctx, c.Who, in.ID)
 	if err == nil && in.ID == c.Session.ID {
 		c.SignOut()

@@ -13,7 +13,7 @@ import (
 	"svc.dev/svc/service/workspace"
 )
 
-// everybody and everything are paths of the staff's authority over the whole service.
+// everybody and business are where people and workspaces of the whole service are.
 const (
 	everybody = "/api/admin/people"
 	business  = "/api/admin/workspaces"
@@ -76,7 +76,7 @@ func listEverybody(ctx context.Context, c Call, in page) (listing.Page[person], 
 	return listing.Map(all, personOf), err
 }
 
-type personID struct {
+type itemID struct {
 	ID string `path:"id"`
 }
 
@@ -102,7 +102,7 @@ type acquaintance struct {
 	Workspaces []RoleIn `json:"workspaces"`
 }
 
-func getPerson(ctx context.Context, c Call, in personID) (shown acquaintance, err error) {
+func getPerson(ctx context.Context, c Call, in itemID) (shown acquaintance, err error) {
 	p, err := c.Accounts.Person(ctx, in.ID)
 	if err != nil {
 		return shown, err
@@ -125,7 +125,7 @@ func suspendPerson(ctx context.Context, c Call, in reasoned) (person, error) {
 	return shown(c.Accounts.SuspendPerson(ctx, c.Who, in.ID, in.Body.Reason))
 }
 
-func restorePerson(ctx context.Context, c Call, in personID) (person, error) {
+func restorePerson(ctx context.Context, c Call, in itemID) (person, error) {
 	return shown(c.Accounts.RestorePerson(ctx, c.Who, in.ID))
 }
 
@@ -143,7 +143,7 @@ type revoked struct {
 	Revoked int64 `json:"revoked"`
 }
 
-func signOutPerson(ctx context.Context, c Call, in personID) (revoked, error) {
+func signOutPerson(ctx context.Context, c Call, in itemID) (revoked, error) {
 	n, err := c.Accounts.SignOutPerson(ctx, c.Who, in.ID)
 	return revoked{n}, err
 }
@@ -153,7 +153,7 @@ type resetSent struct {
 	Status string `json:"status" enum:"reset_sent"`
 }
 
-func sendReset(ctx context.Context, c Call, in personID) (resetSent, error) {
+func sendReset(ctx context.Context, c Call, in itemID) (resetSent, error) {
 	return resetSent{"reset_sent"}, c.Accounts.SendReset(ctx, c.Who, in.ID)
 }
 
@@ -190,7 +190,7 @@ func suspendWorkspace(ctx context.Context, c Call, in reasoned) (caseShown, erro
 	return caseOf(w), err
 }
 
-func reinstateWorkspace(ctx context.Context, c Call, in personID) (caseShown, error) {
+func reinstateWorkspace(ctx context.Context, c Call, in itemID) (caseShown, error) {
 	w, err := c.Workspaces.Reinstate(ctx, c.Caller(), in.ID)
 	return caseOf(w), err
 }
