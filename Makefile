@@ -6,9 +6,9 @@ SHELL := bash
 SVC_KILLS ?= 10
 export SVC_KILLS
 
-# Tests of these packages run without the race detector, but for the soak: they are slower under it, and every process
-# waits a second at its end. They wait for disks and other processes more than they work, so four run at a time.
-PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|doctor|gateway|mail|operate|secret|throttle|workspace|project)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/tally|internal/outside|examples/.*)
+# Tests of these packages run without the race detector, but for the soak: they are much slower under it. They
+# wait for disks and other processes more than they work, so four run at a time.
+PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|doctor|gateway|mail|operate|page|project|secret|throttle|workspace)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/tally|internal/outside|examples/.*)
 
 # What measures how long work takes to stop and to move runs with no other test beside it.
 ALONE := svc.dev/svc/internal/outage
@@ -23,6 +23,9 @@ help: ## Say what there is.
 .PHONY: setup
 setup: ## Get the Go modules and a PostgreSQL for the tests.
 	@scripts/setup
+
+# What compiles ends before its memory matters: a collector would only cost time.
+TOOL := GOGC=off GOMEMLIMIT=3GiB go
 
 .PHONY: run
 run: ## Run the service on its embedded database.
@@ -39,21 +42,22 @@ format:
 # Vet compiles everything, and the tests need not look again.
 .PHONY: compile
 compile: format
-	go vet ./...
+	$(TOOL) vet ./...
 
 .PHONY: lint
 lint:
-	go tool staticcheck ./...
+	$(TOOL) tool staticcheck ./...
 	go mod tidy -diff
 
 # Tests of these packages run with the race detector, which does not look into what of SQLite was C: three times as fast. No
-# package with generic code may be left out: it would be left out for others too.
+# package with generic code may be left out: it would be left out for others too. A process ends without a pause.
+export GORACE := atexit_sleep_ms=0
 RACE = $$(go list ./... | grep -vxE '$(PLAIN)|$(ALONE)')
 RACING := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
 .PHONY: racing
 racing:
-	@go build $(RACING) $(RACE)
+	@$(TOOL) build $(RACING) $(RACE)
 
 .PHONY: test
 # What costs a processor is done beside the tests that wait.
@@ -62,9 +66,9 @@ test: setup compile ## Run every check and every fast test.
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
 	bin/tally -beside '$(MAKE) --no-print-directory racing' \
 		-vet=off -p 4 -timeout 20m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
-		-vet=off $(RACING) -timeout 20m $(RACE) -- \
+		-beside '$(MAKE) --no-print-directory lint' -vet=off -p 4 $(RACING) -timeout 20m $(RACE) -- \
 		-vet=off -run Megabytes ./httpapi -- \
-		-beside '$(MAKE) --no-print-directory lint' -vet=off -timeout 20m $(ALONE) $$peers
+		-vet=off -timeout 20m $(ALONE) $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.
