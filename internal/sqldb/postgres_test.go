@@ -56,7 +56,7 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	errs := make(chan error, 2)
 	go func() { errs <- cross(1, 2) }()
 	go func() { errs <- cross(2, 1) }()
-	if err := errors.Join(<-errs, <-errs); err != nil || runs.Load() != 3 {
+	if err := errors.Join(<-errs, <-errs); err != nil || runs.Load() < 3 { // on a busy machine the server may end both
 		t.Errorf("%d runs, %v", runs.Load(), err)
 	}
 }

@@ -117,10 +117,10 @@ func sharedDatabase(t testing.TB) string {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
-	if err := execute(server(), "SELECT 1"); err != nil {
-		unreachable(t, err)
-	}
 	if shared.name == "" && shared.err == nil {
+		if err := execute(server(), "SELECT 1"); err != nil {
+			unreachable(t, err)
+		}
 		shared.name = fmt.Sprintf("svc_test_%d_%s", os.Getpid(), strings.ToLower(rand.Text()[:10]))
 		shared.err = execute(server(), "CREATE DATABASE "+shared.name+" TEMPLATE template0")
 	}
