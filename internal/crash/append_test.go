@@ -102,6 +102,9 @@ func (st *stage) play(s script, traps ...trap) (deaths int, t *tale) {
 	st.node.arm(traps[0])
 	for {
 		_, told, err := st.attempt(s, key)
+		if err == nil {
+			err = st.node.disarm()
+		}
 		if errors.Is(err, errDied) {
 			st.node.Wait()
 			deaths++
@@ -117,7 +120,6 @@ func (st *stage) play(s script, traps ...trap) (deaths int, t *tale) {
 			st.node.Kill()
 			st.t.Fatalf("%s, dying %v: %v\n%s", s.name, traps, err, st.node.Complaints())
 		}
-		st.node.arm(trap{})
 		t = read(told)
 		t.compare(st.refs[s.name], s.parallel)
 		t.checkEffects(effectsOf(st.setup.Effects, t.Record.RunID), deaths)

@@ -161,6 +161,9 @@ func (st *stage) stageTalk(k talk, traps ...trap) (deaths int, c *critique) {
 	var first []string // submissions that were promised
 	for {
 		ids, told, err := st.converse(k, instance, &seen)
+		if err == nil {
+			err = st.node.disarm()
+		}
 		if errors.Is(err, errDied) {
 			st.node.Wait()
 			deaths++
@@ -177,7 +180,6 @@ func (st *stage) stageTalk(k talk, traps ...trap) (deaths int, c *critique) {
 			st.node.Kill()
 			st.t.Fatalf("%s, dying %v: %v\n%s", k.name, traps, err, st.node.Complaints())
 		}
-		st.node.arm(trap{})
 		st.deaths += deaths
 		c = judge(told)
 		if !slices.Equal(first, ids[:len(first)]) {

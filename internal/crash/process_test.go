@@ -127,3 +127,10 @@ func (p *process) must(r request) reply {
 }
 
 func (p *process) arm(t trap) { p.must(request{Op: "arm", Trap: t}) }
+
+// disarm takes the trap away; errDied if the process is in it already: a trap may lie behind what the client waited for, as
+// the release of a run that has ended.
+func (p *process) disarm() error {
+	_, err := p.ask(request{Op: "arm"})
+	return err
+}
