@@ -22,8 +22,9 @@ type echo struct {
 	guard *scope.Guard
 	tap   *tap // nil: it is in this process
 
-	mu   sync.Mutex
-	last *heard
+	mu      sync.Mutex
+	heard   []*heard
+	settled map[string]bool // ids of requests that were asked about
 }
 
 // heard is one request as the runtime got it.
@@ -47,7 +48,7 @@ func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.lines = e.tap.head()
 	}
 	e.mu.Lock()
-	e.last = h
+	e.heard = append(e.heard, h)
 	e.mu.Unlock()
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -61,12 +62,21 @@ func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Late", "a trailer")
 }
 
-// take is what was heard since it was asked last.
-func (e *echo) take() *heard {
+// take is what was heard for the request with this id, nil for nothing. What was asked about before and cut off may come to
+// the runtime only now: that is left out, and nothing else.
+func (e *echo) take(id string) (last *heard) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	last := e.last
-	e.last = nil
+	for _, h := range e.heard {
+		if h.err != nil || !e.settled[h.claims.RequestID] {
+			last = h
+		}
+	}
+	e.heard = nil
+	if e.settled == nil {
+		e.settled = map[string]bool{}
+	}
+	e.settled[id] = true
 	return last
 }
 
