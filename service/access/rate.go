@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 
 	"svc.dev/svc/fault"
@@ -16,30 +17,28 @@ type Rates struct {
 	minute int // requests a minute
 	burst  int
 
-	mu  sync.Mutex
-	all map[string]*rate.Limiter
+	all *lru.Cache[string, *rate.Limiter]
 }
 
-// maxRates is how many are remembered. When there are more all are forgotten, which lets each ask a burst again.
+// maxRates is how many are remembered. Of more, whoever has not asked for longest is forgotten, and may ask a burst again: nobody
+// who goes on asking is freed of their limit by a crowd of others.
 const maxRates = 100_000
 
 // NewRates lets each ask so often a minute, and a burst at once.
 func NewRates(name string, minute, burst int) *Rates {
-	return &Rates{name: name, minute: minute, burst: burst, all: map[string]*rate.Limiter{}}
+	all, _ := lru.New[string, *rate.Limiter](maxRates) // it refuses no size but zero
+	return &Rates{name: name, minute: minute, burst: burst, all: all}
 }
 
 // Take counts a request, or says how long to wait.
 func (r *Rates) Take(key string) error {
-	r.mu.Lock()
-	l := r.all[key]
-	if l == nil {
-		if len(r.all) >= maxRates {
-			clear(r.all)
-		}
+	l, found := r.all.Get(key)
+	if !found {
 		l = rate.NewLimiter(rate.Every(time.Minute/time.Duration(r.minute)), r.burst)
-		r.all[key] = l
+		if before, came, _ := r.all.PeekOrAdd(key, l); came {
+			l = before // at the same time
+		}
 	}
-	r.mu.Unlock()
 	now := time.Now()
 	reservation := l.ReserveN(now, 1)
 	if wait := reservation.DelayFrom(now); wait > 0 {
