@@ -2,12 +2,12 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/memory"
@@ -150,17 +150,9 @@ func (h *house) keep(ctx context.Context) error {
 
 // together runs all until ctx ends, or until one fails: then the others end too.
 func together(ctx context.Context, all ...func(context.Context) error) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	errs := make([]error, len(all))
-	var running sync.WaitGroup
-	for i, run := range all {
-		running.Go(func() {
-			if errs[i] = run(ctx); errs[i] != nil {
-				stop()
-			}
-		})
+	running, ctx := errgroup.WithContext(ctx)
+	for _, run := range all {
+		running.Go(func() error { return run(ctx) })
 	}
-	running.Wait()
-	return errors.Join(errs...)
+	return running.Wait()
 }

@@ -62,6 +62,23 @@ func (n Need) LooksAtKeys() bool { return n.kind == inside || n.keyless }
 // IsPublic reports whether everybody may.
 func (n Need) IsPublic() bool { return n.kind == public }
 
+// Elevated reports whether it takes the authority of the staff on a surface.
+func (n Need) Elevated(on Surface) bool { return on == Admin && (n.kind == inside || n.kind == staff) }
+
+// IsFresh reports whether the person must have proven who they are.
+func (n Need) IsFresh() bool { return n.fresh }
+
+// Changes reports whether staff must be allowed to change something.
+func (n Need) Changes() bool { return n.changes }
+
+// String is the need in a word: public, signed-in, staff, or the right in a workspace; empty: nobody is let in.
+func (n Need) String() string {
+	if n.kind == inside {
+		return string(n.right)
+	}
+	return map[kind]string{public: "public", signedIn: "signed-in", staff: "staff"}[n.kind]
+}
+
 // Inside is the right that is needed in a workspace, if one is.
 func (n Need) Inside() (right workspace.Right, is bool) { return n.right, n.kind == inside }
 

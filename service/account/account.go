@@ -63,7 +63,7 @@ type Profile struct {
 	DisplayName   string   `json:"displayName"`
 	Email         *string  `json:"email"`
 	EmailVerified bool     `json:"emailVerified"`
-	Methods       []string `json:"methods"`
+	Methods       []string `json:"methods" enum:"password github"`
 }
 
 // Profile shows the account.

@@ -20,15 +20,23 @@ func staffOnly(handle func(*Engine, http.ResponseWriter, *http.Request) error) f
 // shared is that something belongs to no workspace: every one has it.
 var shared *string
 
+// AgentOfAll is an agent among those of all workspaces.
+type AgentOfAll struct {
+	Agent
+	Scope *string `json:"scope"`
+}
+
+// WorkflowOfAll is a workflow among those of all workspaces.
+type WorkflowOfAll struct {
+	Workflow
+	Scope *string `json:"scope"`
+}
+
 // allAgents is the agents of all workspaces. Those that come with the code are listed once.
 func (e *Engine) allAgents(w http.ResponseWriter, r *http.Request) error {
-	type item struct {
-		agent
-		Scope *string `json:"scope"`
-	}
-	items := []item{}
+	items := []AgentOfAll{}
 	for _, a := range e.agentsOf(r) {
-		items = append(items, item{a, shared})
+		items = append(items, AgentOfAll{a, shared})
 	}
 	list(w, r, page{Items: items})
 	return nil
@@ -36,13 +44,9 @@ func (e *Engine) allAgents(w http.ResponseWriter, r *http.Request) error {
 
 // allWorkflows is the workflows of all workspaces. They come with the code, so each is listed once.
 func (e *Engine) allWorkflows(w http.ResponseWriter, r *http.Request) error {
-	type item struct {
-		flow
-		Scope *string `json:"scope"`
-	}
-	items := []item{}
-	for _, f := range e.flowsOf(r) {
-		items = append(items, item{f, shared})
+	items := []WorkflowOfAll{}
+	for _, f := range e.workflowsOf(r) {
+		items = append(items, WorkflowOfAll{f, shared})
 	}
 	list(w, r, page{Items: items})
 	return nil

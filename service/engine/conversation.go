@@ -11,6 +11,13 @@ import (
 	"svc.dev/svc/iso"
 )
 
+// Conversation is a conversation as listed.
+type Conversation struct {
+	Agent  string   `json:"agent"`
+	ID     string   `json:"id"`
+	UsedAt iso.Time `json:"usedAt"`
+}
+
 // conversations are those of an agent, last used first.
 func (e *Engine) conversations(w http.ResponseWriter, r *http.Request) error {
 	n, err := limit(r)
@@ -22,14 +29,9 @@ func (e *Engine) conversations(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	type conversation struct {
-		Agent  string   `json:"agent"`
-		ID     string   `json:"id"`
-		UsedAt iso.Time `json:"usedAt"`
-	}
-	items := []conversation{}
+	items := []Conversation{}
 	for _, c := range found.Conversations {
-		items = append(items, conversation{c.Agent, c.ID, iso.Time(c.UsedAt)})
+		items = append(items, Conversation{c.Agent, c.ID, iso.Time(c.UsedAt)})
 	}
 	answer := page{Items: items}
 	if found.More {
@@ -37,6 +39,13 @@ func (e *Engine) conversations(w http.ResponseWriter, r *http.Request) error {
 	}
 	list(w, r, answer)
 	return nil
+}
+
+// ConversationErased is what is said of one.
+type ConversationErased struct {
+	Agent    string `json:"agent"`
+	Instance string `json:"instance"`
+	Status   string `json:"status" enum:"erased"`
 }
 
 const itemNotFound = "item_not_found"
@@ -62,7 +71,7 @@ func (e *Engine) conversation(w http.ResponseWriter, r *http.Request) error {
 	case isThere(r):
 		write(w, http.StatusOK, struct{}{})
 	default:
-		write(w, http.StatusAccepted, map[string]string{"agent": agent, "instance": id, "status": "erased"})
+		write(w, http.StatusAccepted, ConversationErased{agent, id, "erased"})
 	}
 	return nil
 }

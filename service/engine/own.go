@@ -120,13 +120,13 @@ func list(w http.ResponseWriter, r *http.Request, p page) {
 	writeBody(w, http.StatusOK, body)
 }
 
-// agent is an agent as listed.
-type agent struct {
+// Agent is an agent as listed.
+type Agent struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Exposed     bool   `json:"exposed"`
 	Enabled     bool   `json:"enabled"`
-	Source      string `json:"source"`
+	Source      string `json:"source" enum:"built-in code"`
 }
 
 func (e *Engine) agents(w http.ResponseWriter, r *http.Request) error {
@@ -135,15 +135,15 @@ func (e *Engine) agents(w http.ResponseWriter, r *http.Request) error {
 }
 
 // agentsOf are the agents that a request asks for.
-func (e *Engine) agentsOf(r *http.Request) []agent {
-	items := []agent{}
+func (e *Engine) agentsOf(r *http.Request) []Agent {
+	items := []Agent{}
 	for _, a := range e.Runtime.In(claims(r).Scope).ListAgents() {
 		source := "code"
 		if a.Name == Central {
 			source = "built-in"
 		}
 		if matches(r, a.Name) {
-			items = append(items, agent{a.Name, a.Description, a.Transports.HTTP, true, source})
+			items = append(items, Agent{a.Name, a.Description, a.Transports.HTTP, true, source})
 		}
 	}
 	return items
@@ -154,30 +154,30 @@ func matches(r *http.Request, name string) bool {
 	return strings.Contains(name, strings.ToLower(r.URL.Query().Get("q")))
 }
 
-// flow is a workflow as listed.
-type flow struct {
+// Workflow is a workflow as listed.
+type Workflow struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Exposed     bool            `json:"exposed"`
 	RunsExposed bool            `json:"runsExposed"`
-	InputSchema json.RawMessage `json:"inputSchema"`
+	InputSchema json.RawMessage `json:"inputSchema" type:"object" null:"it takes any"`
 }
 
-func flowOf(f *svc.Workflow) flow {
-	return flow{f.Name, f.Description, f.Route != nil, f.Runs != nil, f.InputSchema()}
+func workflowOf(f *svc.Workflow) Workflow {
+	return Workflow{f.Name, f.Description, f.Route != nil, f.Runs != nil, f.InputSchema()}
 }
 
 func (e *Engine) workflows(w http.ResponseWriter, r *http.Request) error {
-	list(w, r, page{Items: e.flowsOf(r)})
+	list(w, r, page{Items: e.workflowsOf(r)})
 	return nil
 }
 
-// flowsOf are the workflows that a request asks for.
-func (e *Engine) flowsOf(r *http.Request) []flow {
-	items := []flow{}
+// workflowsOf are the workflows that a request asks for.
+func (e *Engine) workflowsOf(r *http.Request) []Workflow {
+	items := []Workflow{}
 	for _, f := range e.Runtime.Workflows() {
 		if matches(r, f.Name) {
-			items = append(items, flowOf(f))
+			items = append(items, workflowOf(f))
 		}
 	}
 	return items
@@ -189,7 +189,7 @@ func (e *Engine) workflow(w http.ResponseWriter, r *http.Request) error {
 	if found == nil {
 		return fault.New(fault.WorkflowNotFound, "No workflow named "+strconv.Quote(name)+".", "Check the name.")
 	}
-	write(w, http.StatusOK, flowOf(found))
+	write(w, http.StatusOK, workflowOf(found))
 	return nil
 }
 

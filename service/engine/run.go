@@ -13,25 +13,37 @@ import (
 	"svc.dev/svc/workflow"
 )
 
-// runItem is a run as listed: as the contract has it, and whose it is.
-type runItem struct {
+// RunItem is a run as listed: as the contract has it, and whose it is.
+type RunItem struct {
 	workflow.Pointer
-	owned
+	Owned
 }
 
-// owned is what the product adds to a run.
-type owned struct {
+// Owned is what the product adds to a run.
+type Owned struct {
 	Scope     string `json:"scope"`
 	StartedBy string `json:"startedBy,omitempty"` // the actor of the claims that it was started with
 }
 
-func ownedOf(run workflow.Run) owned { return owned{run.Scope, run.StartedBy} }
+func ownedOf(run workflow.Run) Owned { return Owned{run.Scope, run.StartedBy} }
+
+// RunErased is what is said of one.
+type RunErased struct {
+	RunID  string `json:"runId"`
+	Status string `json:"status" enum:"erased"`
+}
+
+// RunCancelled is what is said of one, and whether it was active.
+type RunCancelled struct {
+	RunID     string `json:"runId"`
+	Cancelled bool   `json:"cancelled"`
+}
 
 // runsPage is a list of runs.
 func runsPage(found svc.AllRuns) page {
-	items := make([]runItem, 0, len(found.Runs))
+	items := make([]RunItem, 0, len(found.Runs))
 	for _, run := range found.Runs {
-		items = append(items, runItem{run.Pointer(), ownedOf(run)})
+		items = append(items, RunItem{run.Pointer(), ownedOf(run)})
 	}
 	return page{Items: items, Next: found.NextCursor}
 }
@@ -76,7 +88,7 @@ func (e *Engine) run(w http.ResponseWriter, r *http.Request) error {
 		if err := in.EraseRun(r.Context(), id); err != nil {
 			return err
 		}
-		write(w, http.StatusAccepted, map[string]string{"runId": id, "status": "erased"})
+		write(w, http.StatusAccepted, RunErased{id, "erased"})
 		return nil
 	}
 	return noRoute(r)
@@ -128,6 +140,6 @@ func (e *Engine) cancel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	write(w, http.StatusAccepted, map[string]any{"runId": id, "cancelled": active})
+	write(w, http.StatusAccepted, RunCancelled{id, active})
 	return nil
 }

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/workflow"
 )
@@ -20,9 +22,31 @@ func (e *Engine) verification(w http.ResponseWriter, r *http.Request) error {
 	if done.Run == nil || done.Run.Status != workflow.Completed {
 		return fault.NotAvailable("failed")
 	}
-	write(w, http.StatusOK, map[string]any{
-		"runId": done.RunID, "result": done.Run.Result, "checks": c.Checks(),
-		"accepted": map[string]string{"account": c.Account, "accountId": c.AccountID, "actor": c.Actor, "scope": c.Scope, "authority": c.Authority},
-	})
+	v := Verified{RunID: done.RunID, Checks: c.Checks(), Accepted: Accepted{c.Account, c.AccountID, c.Actor, c.Scope, c.Authority}}
+	if err := json.Unmarshal(done.Run.Result, &v.Result); err != nil {
+		return err
+	}
+	write(w, http.StatusOK, v)
 	return nil
+}
+
+// Verified is what a verification comes to.
+type Verified struct {
+	RunID    string        `json:"runId"`
+	Checks   []scope.Check `json:"checks"`
+	Accepted Accepted      `json:"accepted"`
+	Result   struct {
+		FilesRead int        `json:"filesRead"`
+		Mutated   bool       `json:"mutated"`
+		CheckedAt iso.Moment `json:"checkedAt"`
+	} `json:"result"`
+}
+
+// Accepted is whom the guard has let in.
+type Accepted struct {
+	Account   string `json:"account"`
+	AccountID string `json:"accountId"`
+	Actor     string `json:"actor"`
+	Scope     string `json:"scope"`
+	Authority string `json:"authority"`
 }

@@ -49,6 +49,21 @@ func TestSignInsAndTheirRefusalsAreInTheAuditLog(t *testing.T) {
 	}
 }
 
+// TestWhoeverIsSignedInIsToldOfWhereNobodyNeedsToBe comes back from a provider with a state that is none.
+func TestWhoeverIsSignedInIsToldOfWhereNobodyNeedsToBe(t *testing.T) {
+	s := quick(t, trusting)
+	cookie, _ := s.session(t, "ada@example.com")
+	s.do(t, call{path: "/api/auth/oauth/github/callback?code=x&state=bad", cookie: cookie}).wants(t, 400, "invalid_state")
+	s.Clock.Pass(2 * time.Minute)
+	if err := s.Log.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Log.Page(t.Context(), audit.Query{All: true, Action: "login.refused"})
+	if err != nil || len(p.Items) != 1 || p.Items[0].Actor.Username != "ada" {
+		t.Errorf("%+v, %v", p.Items, err)
+	}
+}
+
 func TestWhoeverMayNotIsInTheAuditLog(t *testing.T) {
 	s := quick(t)
 	cookie, _ := s.session(t, "ada@example.com")

@@ -9,6 +9,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 )
@@ -42,10 +43,10 @@ type place struct {
 
 // What is needed below {base_url}.
 var (
-	readAgents = may(workspace.Read).Key(agentsRead)
-	useAgents  = may(workspace.Work).Key("agents:write")
-	readRuns   = may(workspace.Read).Key(runsRead)
-	startRuns  = may(workspace.Work).Key(workflowsRun)
+	readAgents = access.May(workspace.Read).Key("agents:read")
+	useAgents  = access.May(workspace.Work).Key("agents:write")
+	readRuns   = access.May(workspace.Read).Key("runs:read")
+	startRuns  = access.May(workspace.Work).Key("workflows:run")
 )
 
 // shapes are the paths below {base_url}. A name is itself, an id may be escaped.
@@ -189,7 +190,7 @@ func (x *exchange) asMember(at place) error {
 	}
 	e := errand{claims: x.v.Claims(x.id), path: at.path, header: allowed(x.r.Header)}
 	if at.pattern == "runs" {
-		e.path = runsPath
+		e.path = engine.RunsPath
 	}
 	return x.forward(e)
 }

@@ -44,6 +44,10 @@ func (k cookies) cookie(name, value, domain string, life time.Duration) *http.Co
 	return c
 }
 
+// elevationCookie belongs to the Admin surface alone: a session that was tossed to a browser, or stolen from a page of a
+// customer, has no part in it.
+const elevationCookie = "svc_admin"
+
 // setSession gives the browser a session for all surfaces.
 func (x *exchange) setSession(in account.SignedIn) {
 	k := x.g.cookies

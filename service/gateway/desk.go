@@ -195,12 +195,16 @@ func (x *exchange) endOthersForm() error {
 // named is the workspace that a form names as username/business, or else the one that every person has, for somebody who may
 // manage it.
 func (x *exchange) named(address string) (workspace.Membership, error) {
-	username, business, _ := strings.Cut(cmp.Or(address, x.who.Account.Username+"/"+scope.Personal), "/")
-	err := x.enter(may(workspace.Manage), access.Place{Scope: scope.Of(username, business).String()})
-	if err != nil {
+	if err := x.enterNamed(access.May(workspace.Manage), address); err != nil {
 		return workspace.Membership{}, err
 	}
 	return x.v.Member, nil
+}
+
+// enterNamed lets whoever is signed in into that workspace.
+func (x *exchange) enterNamed(need access.Need, address string) error {
+	username, business, _ := strings.Cut(cmp.Or(address, x.who.Account.Username+"/"+scope.Personal), "/")
+	return x.enter(need, access.Place{Scope: scope.Of(username, business).String()})
 }
 
 // keepsAlso are the other workspaces whose keys a person may make.

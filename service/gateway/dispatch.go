@@ -51,23 +51,6 @@ func (x *exchange) delivery() (body []byte, release func(), err error) {
 	return body, release, nil
 }
 
-// webhook takes a delivery of the provider: 202 once it is on disk, 200 for one that was seen before.
-func (x *exchange) webhook() error {
-	body, release, err := x.delivery()
-	defer release()
-	if err != nil {
-		return err
-	}
-	again, err := x.g.Accounts.Delivery(x.ctx(), x.params["provider"], x.r.Header, body)
-	if err != nil {
-		return err
-	}
-	if again {
-		return x.json(http.StatusOK, map[string]string{"status": "duplicate"})
-	}
-	return x.json(http.StatusAccepted, map[string]string{"status": "accepted"})
-}
-
 // PassOn hands what the provider told of workspaces on to their channels, until ctx ends. Any number of nodes may do so.
 func (g *Gateway) PassOn(ctx context.Context) error {
 	if g.Runtime == nil {

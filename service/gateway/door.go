@@ -173,6 +173,11 @@ func kept(form page.Form, token string) string {
 	return token
 }
 
+// mailedForm is what the page of a link in a mail sends.
+type mailedForm struct {
+	Token string `json:"token"`
+}
+
 // toSignIn ends what a link in a mail began.
 func (x *exchange) toSignIn(n page.Notice) error {
 	return x.see(http.StatusSeeOther, withNotice(page.SignInPath, string(n)))
@@ -181,7 +186,7 @@ func (x *exchange) toSignIn(n page.Notice) error {
 func (x *exchange) verifyPage() error { return x.show(http.StatusOK, page.Verify{}) }
 
 func (x *exchange) verifyForm() error {
-	var f tokenBody
+	var f mailedForm
 	if err := x.form(&f); err != nil {
 		return err
 	}
@@ -195,7 +200,7 @@ func (x *exchange) verifyForm() error {
 func (x *exchange) undoPage() error { return x.show(http.StatusOK, page.Undo{}) }
 
 func (x *exchange) undoForm() error {
-	var f tokenBody
+	var f mailedForm
 	if err := x.form(&f); err != nil {
 		return err
 	}
@@ -208,7 +213,7 @@ func (x *exchange) undoForm() error {
 func (x *exchange) undeletePage() error { return x.show(http.StatusOK, page.Undelete{}) }
 
 func (x *exchange) undeleteForm() error {
-	var f tokenBody
+	var f mailedForm
 	if err := x.form(&f); err != nil {
 		return err
 	}

@@ -9,38 +9,13 @@ import (
 	"svc.dev/svc/service/page"
 )
 
-// elevate gives a session of staff their authority on this surface.
-func (x *exchange) elevate() error {
-	var body struct {
-		Password string `json:"password,omitzero" text:"any"`
-	}
-	if err := x.decode(&body); err != nil {
-		return err
-	}
-	if err := x.raise(body.Password); err != nil {
-		return err
-	}
-	return x.none()
-}
-
 // raise gives the browser the two values of an elevated session.
 func (x *exchange) raise(password string) error {
 	up, err := x.g.Accounts.Elevate(x.ctx(), *x.who, password)
-	if err != nil {
-		return err
+	if err == nil {
+		browser{x}.Raise(up)
 	}
-	x.setSession(up.SignedIn)
-	x.setHost(elevationCookie, up.Elevation, x.g.Accounts.AdminAbsolute)
-	return nil
-}
-
-// lower takes the authority back.
-func (x *exchange) lower() error {
-	if err := x.g.Accounts.Lower(x.ctx(), *x.who); err != nil {
-		return err
-	}
-	x.setHost(elevationCookie, "", 0)
-	return x.none()
+	return err
 }
 
 func (x *exchange) elevateView(form page.Form) page.View {

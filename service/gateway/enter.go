@@ -5,7 +5,6 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/audit"
-	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/scope"
 )
 
@@ -83,15 +82,18 @@ func (x *exchange) still() error {
 	return x.v.Still(x.ctx())
 }
 
-// owner is whose projects the path is about.
-func (x *exchange) owner() project.Owner {
-	return project.Owner{Workspace: x.v.Member.ID, Scope: x.address()}
-}
-
 // checkFrom judges where a request comes from that a cookie stands for.
 func (x *exchange) checkFrom() error {
 	if safe(x.r.Method) {
 		return x.checkRead()
 	}
 	return x.checkOrigin()
+}
+
+// address is the scope that a path below W names.
+func (x *exchange) address() string {
+	if x.params["username"] == "" {
+		return scope.Admin
+	}
+	return scope.Of(x.params["username"], x.params["business"]).String()
 }

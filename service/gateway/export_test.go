@@ -3,6 +3,7 @@ package gateway
 import (
 	"strings"
 
+	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/operation"
 )
 
@@ -11,6 +12,7 @@ type Line struct {
 	Method   string
 	Path     string
 	Surfaces []Surface
+	Need     access.Need
 	Keeps    bool // what it does can be asked for again by an Idempotency-Key
 }
 
@@ -18,7 +20,7 @@ type Line struct {
 func Lines() []Line {
 	var all []Line
 	for _, r := range routes {
-		all = append(all, Line{r.method, strings.ReplaceAll(r.path, "...}", "}"), r.on, (&line{route: r}).keeps()})
+		all = append(all, Line{r.method, strings.ReplaceAll(r.path, "...}", "}"), r.on, r.need, (&line{route: r}).keeps()})
 	}
 	return all
 }

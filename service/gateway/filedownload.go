@@ -15,21 +15,6 @@ import (
 // rangeNotSatisfiable is the refusal of a part that a file does not have.
 const rangeNotSatisfiable = "range_not_satisfiable"
 
-// getFile answers with the content of a file, or a part of it.
-func (x *exchange) getFile() error {
-	release, err := x.transfer()
-	if err != nil {
-		return err
-	}
-	defer release()
-	c, err := x.g.Projects.Open(x.ctx(), x.owner(), x.params["slug"], x.params["path"])
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return x.download(c)
-}
-
 // download lets a file out so that a browser does nothing with it but keep it: it is somebody else's content on our origin.
 func (x *exchange) download(c *project.Content) error {
 	if asked := x.r.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") || strings.Contains(asked, ",") {

@@ -140,10 +140,3 @@ func (x *exchange) checkSpoofed() error {
 	}
 	return nil
 }
-
-// surveyed answers a list over all workspaces from the runtime.
-func surveyed(path string) func(*exchange) error {
-	return func(x *exchange) error {
-		return x.forward(errand{claims: x.v.Claims(x.id), path: path, header: allowed(x.r.Header)})
-	}
-}

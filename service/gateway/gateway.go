@@ -115,7 +115,7 @@ func New(c Config) *Gateway {
 		fetches:   access.NewStreams(fetchesOfOne), fetching: access.NewStreams(fetchesAtOnce),
 	}
 	g.longDeliveries, g.commonDeliveries = memory.NewTurns(2, 8), memory.NewTurns(16, 128)
-	g.rooms = &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces, Projects: c.Projects, Vault: c.Vault, Audit: c.Audit, Rotate: c.Rotate, Fetching: g.fetch}
+	g.rooms = &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces, Projects: c.Projects, Vault: c.Vault, Audit: c.Audit, Address: c.Surfaces.origin, ReturnTo: g.returnTo, Verifying: g.verifications.Take, Rotate: c.Rotate, Fetching: g.fetch}
 	if c.Health != nil {
 		g.rooms.Health = g.health
 	}

@@ -1,12 +1,9 @@
 package gateway
 
 import (
-	"net/http"
-	"net/url"
 	"strings"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 )
@@ -14,47 +11,8 @@ import (
 // viewCookie belongs to the Agents surface alone, and counts beside the session that began the view.
 const viewCookie = "svc_view"
 
-// Where a browser gets its view, and how it gets rid of it.
-const (
-	viewPath   = "/api/auth/view"
-	logoutPath = "/api/auth/logout"
-)
-
-// startView makes an impersonation, and tells where the staff's own browser finds it.
-func (x *exchange) startView() error {
-	var body struct {
-		AccountID string `json:"accountId"`
-		Reason    string `json:"reason"`
-	}
-	if err := x.decode(&body); err != nil {
-		return err
-	}
-	i, err := x.g.Accounts.Impersonate(x.ctx(), *x.who, body.AccountID, body.Reason)
-	if err != nil {
-		return err
-	}
-	x.out.Header().Set("Location", "/api/admin/impersonations/"+i.ID)
-	return x.json(http.StatusCreated, map[string]any{
-		"id": i.ID, "url": x.g.Surfaces.origin(Agents) + viewPath + "?" + url.Values{"ticket": {i.Ticket}}.Encode(), "expiresAt": iso.Time(i.ExpiresAt),
-	})
-}
-
-func (x *exchange) endView() error {
-	if err := x.g.Accounts.EndView(x.ctx(), *x.who, x.params["id"]); err != nil {
-		return err
-	}
-	return x.none()
-}
-
-// openView uses the ticket of an impersonation. Whoever looks as one customer may go on to another.
-func (x *exchange) openView() error {
-	value, life, err := x.g.Accounts.OpenView(x.ctx(), x.v.Self(), x.r.URL.Query().Get("ticket"))
-	if err != nil {
-		return err
-	}
-	x.setHost(viewCookie, value, life)
-	return x.see(http.StatusSeeOther, x.g.Surfaces.origin(Agents)+"/")
-}
+// logoutPath is how a browser gets rid of its view.
+const logoutPath = "/api/auth/logout"
 
 // look finds out whether the staff look at the service as a customer, which every answer then says. They only read, and not
 // everything; what they read the customer's log tells.

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"net/http"
 	"strings"
 
 	"svc.dev/svc/service/strictjson"
@@ -18,18 +17,4 @@ func bearer(header string) string {
 
 func refusedField(name string) error {
 	return strictjson.Refuse(strictjson.Field{Field: name, Type: strictjson.Invalid})
-}
-
-// revokeFound ends a key that somebody found. Possession is authority, and the answer tells nothing.
-func (x *exchange) revokeFound() error {
-	var body struct {
-		Key string `json:"key"`
-	}
-	if err := x.decode(&body, x.g.Accounts.AdmitRevoke); err != nil {
-		return err
-	}
-	if err := x.g.Accounts.RevokeFound(x.ctx(), body.Key); err != nil {
-		return err
-	}
-	return x.json(http.StatusAccepted, map[string]string{"status": "accepted"})
 }

@@ -55,25 +55,10 @@ func (a asking) query() listing.Query {
 	return listing.Query{Cursor: a.cursor, Limit: a.limit, Q: a.q}
 }
 
-// list is how answers list things.
-type list[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"nextCursor,omitempty"`
-}
-
 // query is which part of a list is wanted.
 func (x *exchange) query() (listing.Query, error) {
 	a, err := x.asks()
 	return a.query(), err
-}
-
-// listPage answers with a page of a list.
-func listPage[T, V any](x *exchange, found listing.Page[T], view func(T) V) error {
-	answer := list[V]{Items: make([]V, 0, len(found.Items)), Next: found.Next}
-	for _, item := range found.Items {
-		answer.Items = append(answer.Items, view(item))
-	}
-	return x.list(answer)
 }
 
 // list answers with a list, unless the client has it as it is.

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -9,8 +10,10 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/operation"
 )
 
 // TestALongAnswerEndsWithTheRightToIt exports a log that no buffer holds: to a member who is removed meanwhile, and to a client
@@ -108,5 +111,39 @@ func TestTheFormsForKeysRefuseInASuspendedWorkspace(t *testing.T) {
 	err := s.DB.Read(t.Context(), func(tx *sqldb.Tx) error { return tx.QueryRow("SELECT count(*) FROM api_keys").Scan(&keys) })
 	if err != nil || keys != 1 {
 		t.Errorf("%d keys, %v; want 1", keys, err)
+	}
+}
+
+// TestAnAnswerThatIsLateIsNotForWhoLostTheRight has an operation take longer than a judgement counts, and its visitor lose the
+// authority meanwhile.
+func TestAnAnswerThatIsLateIsNotForWhoLostTheRight(t *testing.T) {
+	t.Parallel()
+	began, goOn := make(chan struct{}, 2), make(chan struct{})
+	s := quick(t, func(c *gateway.Config) {
+		c.Health = func(context.Context) operation.Health {
+			began <- struct{}{}
+			<-goOn
+			return operation.Health{}
+		}
+	})
+	cookies := map[string]string{}
+	for _, name := range []string{"lowered", "kept"} {
+		cookie, _ := s.hire(t, name, account.RoleAdmin)
+		cookies[name] = s.elevate(t, cookie)
+	}
+	lowered := s.listen(t, "lowered", gateway.Admin, "/api/admin/health", http.Header{"Cookie": {cookies["lowered"]}})
+	kept := s.listen(t, "kept", gateway.Admin, "/api/admin/health", http.Header{"Cookie": {cookies["kept"]}})
+	<-began
+	<-began
+	s.on(t, cookies["lowered"], "DELETE", elevatePath, nil).wants(t, 204, "")
+	<-time.After(1100 * time.Millisecond)
+	close(goOn)
+	<-lowered.ended
+	<-kept.ended
+	if !strings.HasPrefix(lowered.text, "403 ") || !strings.Contains(lowered.text, "reauth_required") {
+		t.Errorf("whoever lost the authority is told %s", lowered.text)
+	}
+	if !strings.HasPrefix(kept.text, "200 ") {
+		t.Errorf("whoever has it is told %s", kept.text)
 	}
 }

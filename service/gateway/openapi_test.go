@@ -153,7 +153,7 @@ func TestAnAnswerThatIsNotDescribedIsNoticed(t *testing.T) {
 		"an id of another noun":      {login, replace(`"acc_`, `"ses_`)},
 		"a time without its zone":    {login, replace(`Z"`, `"`)},
 		"a value that is not listed": {login, replace(`["password"]`, `["passkey"]`)},
-		"a constant that is another": {session, replace(`"authenticated":true`, `"authenticated":false`)},
+		"a role that there is not":   {session, replace(`"role":"owner"`, `"role":"king"`)},
 		"a page":                     {login, func(x *apitest.Exchange) { x.Header.Set("Content-Type", "text/html; charset=utf-8") }},
 		"no request id":              {login, func(x *apitest.Exchange) { x.Header.Del("X-Request-Id") }},
 		"a header more":              {login, func(x *apitest.Exchange) { x.Header.Set("ETag", `"1"`) }},
@@ -360,7 +360,7 @@ func (w *way) throughRuntime(t *testing.T) {
 	const workspace = "/api/workspaces/ada/personal/"
 	var run struct{ RunID string }
 	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "workflows/sample/run", body: verificationInput}).read(t, &run)
-	for _, path := range []string{"agents", "agents/central/conversations", "workflows", "workflows/sample", "runs", "runs/" + run.RunID, "runs/" + run.RunID + "/events"} {
+	for _, path := range []string{"agents", "agents/central", "agents/central/conversations", "workflows", "workflows/sample", "runs", "runs/" + run.RunID, "runs/" + run.RunID + "/events"} {
 		w.goes(t, 200, call{on: gateway.Agents, path: workspace + path})
 	}
 	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "runs/" + run.RunID + "/cancel"})

@@ -14,7 +14,6 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
-	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/operation"
 )
@@ -149,19 +148,8 @@ func TestAPanicIsAnsweredThoughTheAnswerIsHeldBack(t *testing.T) {
 		c.Receipts.Patience = 50 * time.Millisecond
 		c.Rotate = func(context.Context) (operation.Rotation, error) { panic("it fell over") }
 	})}
-	_, who := s.session(t, "ada@example.com")
-	if _, err := s.Grant(t.Context(), who.Account.ID, account.RoleAdmin); err != nil {
-		t.Fatal(err)
-	}
-	in, err := s.Login(accounttest.From(t), "ada@example.com", password, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	up, err := s.Elevate(t.Context(), in.Who, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.cookie = "svc_session=" + up.Token + "; svc_admin=" + up.Elevation
+	cookie, _ := s.hire(t, "root1", account.RoleAdmin)
+	s.cookie = s.elevate(t, cookie)
 	rotate := target{on: gateway.Admin, method: "POST", path: "/api/admin/secret-store/rotate"}
 	s.keyed(t, rotate, "", "k").wants(t, 500, "internal_error")
 	s.keyed(t, rotate, "", "k").wants(t, 409, "idempotency_conflict") // that it was asked for is on record, and nobody knows what came of it

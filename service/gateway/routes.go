@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"slices"
-
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/page"
 )
@@ -10,52 +8,11 @@ import (
 var (
 	everywhere = []Surface{Platform, Agents, Admin}
 	platform   = []Surface{Platform}
-	agents     = []Surface{Agents}
 	admin      = []Surface{Admin}
-
-	// spaces are where the routes of workspaces are: with the customers' authority, and with that of the staff.
-	spaces = []Surface{Agents, Admin}
 )
 
 // routes are all there is.
-var routes = slices.Concat(operations(), sessionRoutes, passwordRoutes, providerRoutes, workspaceRoutes, nounRoutes(spaces, below), staffRoutes, ownRoutes, nounRoutes(admin, ownPath), pageRoutes)
-
-var sessionRoutes = []route{
-	{everywhere, "GET", "/api/auth/session", access.Public, (*exchange).getSession, shared},
-	{everywhere, "POST", "/api/auth/logout", access.Public, (*exchange).logout, 0},
-	{everywhere, "POST", "/api/auth/reauth", access.SignedIn, (*exchange).reauth, 0},
-	{everywhere, "GET", "/api/openapi.json", access.Public, (*exchange).openAPI, 0},
-	{everywhere, "GET", ProbePath, access.Public, (*exchange).probe, 0},
-	{everywhere, "POST", "/api/keys/revoke", access.Public, (*exchange).revokeFound, anyOrigin},
-	{agents, "GET", "/api/orchestration/workspace-verification", access.SignedIn, (*exchange).verifyWorkspace, 0},
-}
-
-var passwordRoutes = []route{
-	{platform, "POST", "/api/auth/password/register", access.Public, (*exchange).register, 0},
-	{platform, "POST", "/api/auth/password/login", access.Public, (*exchange).login, 0},
-	{platform, "POST", "/api/auth/password/change", access.SignedIn, (*exchange).changePassword, 0},
-	{platform, "POST", "/api/auth/password/set", access.SignedIn, (*exchange).setPassword, 0},
-	{platform, "POST", "/api/auth/password/forgot", access.Public, (*exchange).forgot, 0},
-	{platform, "POST", "/api/auth/password/reset", access.Public, (*exchange).reset, 0},
-	{platform, "POST", "/api/auth/password/reset/identities", access.Public, (*exchange).resetIdentities, 0},
-	{platform, "POST", "/api/auth/email/verify", access.Public, (*exchange).verify, 0},
-	{platform, "POST", "/api/auth/email/verification", access.SignedIn, (*exchange).sendVerification, 0},
-	{platform, "POST", "/api/auth/email/undo", access.Public, (*exchange).undoEmail, 0},
-	{platform, "POST", "/api/auth/undelete", access.Public, (*exchange).undelete, 0},
-	{platform, "POST", "/api/setup", access.Public, (*exchange).setup, 0},
-}
-
-var providerRoutes = []route{
-	{platform, "GET", "/api/auth/oauth/{provider}/status", access.Public, (*exchange).providerStatus, 0},
-	{platform, "GET", "/api/auth/oauth/{provider}/manifest", access.SignedIn, (*exchange).startManifest, 0},
-	{platform, "GET", "/api/auth/oauth/{provider}/manifest/callback", access.SignedIn, (*exchange).finishManifest, 0},
-	{platform, "GET", "/api/auth/oauth/{provider}/start", access.Public, (*exchange).startSignIn, 0},
-	{platform, "GET", "/api/auth/oauth/{provider}/callback", access.Public, (*exchange).finishSignIn, 0},
-	{platform, "GET", "/api/auth/oauth/{provider}/install", access.SignedIn, (*exchange).startInstall, 0},
-	{platform, "GET", "/api/auth/oauth/{provider}/setup", access.SignedIn, (*exchange).finishInstall, 0},
-	{platform, "POST", "/api/auth/oauth/{provider}/webhook", access.Public, (*exchange).webhook, anyOrigin},
-	{platform, "POST", "/api/auth/link", access.SignedIn, (*exchange).link, 0},
-}
+var routes = append(operations(), pageRoutes...)
 
 // pageRoutes are what a person can use without scripts. A form calls the verb of its JSON route, under the same checks.
 var pageRoutes = []route{

@@ -75,7 +75,10 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	s.hosts = map[gateway.Surface]string{gateway.Platform: c.Surfaces.Platform.Host, gateway.Agents: c.Surfaces.Agents.Host, gateway.Admin: c.Surfaces.Admin.Host}
 	s.gateway = gateway.New(c)
 	s.server = httptest.NewServer(s.gateway)
-	t.Cleanup(s.server.Close)
+	t.Cleanup(func() {
+		s.server.CloseClientConnections() // a stream that should have ended holds nothing up
+		s.server.Close()
+	})
 	return s
 }
 

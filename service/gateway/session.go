@@ -1,50 +1,10 @@
 package gateway
 
 import (
-	"net/http"
+	"context"
 
-	"svc.dev/svc/iso"
 	"svc.dev/svc/service/account"
-	"svc.dev/svc/service/operation"
 )
-
-// sessionView is a session as its own person sees it.
-type sessionView struct {
-	ID        string   `json:"id"`
-	CreatedAt iso.Time `json:"createdAt"`
-	ExpiresAt iso.Time `json:"expiresAt"`
-	AuthTime  iso.Time `json:"authTime"`
-}
-
-func viewSession(s account.Session) sessionView {
-	return sessionView{ID: s.ID, CreatedAt: iso.Time(s.CreatedAt), ExpiresAt: iso.Time(s.ExpiresAt), AuthTime: iso.Time(s.AuthTime)}
-}
-
-// getSession says who is signed in; nobody is an answer too.
-func (x *exchange) getSession() error {
-	who, err := x.session()
-	if err != nil {
-		return err
-	}
-	if who == nil {
-		return x.json(http.StatusOK, map[string]any{"authenticated": false})
-	}
-	all, err := x.g.Accounts.Workspaces(x.ctx(), who.Account.ID)
-	if err != nil {
-		return err
-	}
-	return x.json(http.StatusOK, map[string]any{
-		"authenticated": true, "account": who.Account.Profile(), "session": viewSession(who.Session),
-		"workspaces": operation.RolesIn(all), "warnings": who.Account.Warnings(),
-	})
-}
-
-func (x *exchange) logout() error {
-	if err := x.signOut(); err != nil {
-		return err
-	}
-	return x.none()
-}
 
 // signOut ends the session, if there is one. Two cookies are no reason to stay.
 func (x *exchange) signOut() error {
@@ -65,18 +25,33 @@ func (x *exchange) signOut() error {
 	return nil
 }
 
-// reauth proves again who is signed in.
-func (x *exchange) reauth() error {
-	var body struct {
-		Password string `json:"password" text:"any"`
-	}
-	if err := x.decode(&body); err != nil {
-		return err
-	}
-	in, err := x.g.Accounts.Reauth(x.ctx(), *x.who, body.Password)
+// credentials is the body of a sign-in.
+type credentials struct {
+	Email    string `json:"email"`
+	Password string `json:"password" text:"any"`
+}
+
+// admitLogin counts a sign-in by where it comes from.
+func (x *exchange) admitLogin(ctx context.Context) error {
+	return x.g.Accounts.AdmitLogin(ctx, x.host("svc_device"))
+}
+
+// signIn opens a session by password and gives it to the browser.
+func (x *exchange) signIn(c credentials) (account.SignedIn, error) {
+	in, err := x.g.Accounts.Login(x.ctx(), c.Email, c.Password, x.host("svc_device"))
 	if err != nil {
-		return err
+		return in, err
+	}
+	return in, x.newSession(in)
+}
+
+// newSession gives a session to the browser that was just opened; the one it had before ends.
+func (x *exchange) newSession(in account.SignedIn) error {
+	if before, err := x.sessionValue(); err == nil {
+		if err := x.g.Accounts.Logout(x.ctx(), before); err != nil {
+			return err
+		}
 	}
 	x.setSession(in)
-	return x.none()
+	return nil
 }

@@ -40,11 +40,13 @@ func (s *scene) settle(t *testing.T, name string) tenant {
 		s.do(t, call{on: gateway.Agents, method: "POST", path: p.space() + path, cookie: cookie, body: body}).wants(t, 201, "").read(t, &made)
 		return made
 	}
-	p.ids["team"] = make("/teams", map[string]string{"name": "Team"}).ID
-	p.ids["invitation"] = make("/invitations", map[string]string{"email": "guest@example.com", "role": "viewer"}).ID
-	made := make("/keys", map[string]any{"name": "k", "scopes": keyScopes})
+	p.ids["team"] = make("/teams", map[string]string{"name": p.mark()}).ID
+	p.ids["invitation"] = make("/invitations", map[string]string{"email": p.mark() + "@example.com", "role": "viewer"}).ID
+	made := make("/keys", map[string]any{"name": p.mark(), "scopes": keyScopes})
 	p.ids["key"], p.key = made.ID, made.Key
-	s.do(t, call{on: gateway.Agents, method: "PUT", path: p.space() + "/secrets/NAME", cookie: cookie, body: map[string]string{"value": p.mark()}}).wants(t, 201, "")
+	for _, name := range []string{"NAME", "OF_" + strings.ToUpper(name)} {
+		s.do(t, call{on: gateway.Agents, method: "PUT", path: p.space() + "/secrets/" + name, cookie: cookie, body: map[string]string{"value": p.mark()}}).wants(t, 201, "")
+	}
 	make("/projects", map[string]string{"slug": "site", "name": p.mark()})
 	s.do(t, call{on: gateway.Agents, method: "PUT", path: p.space() + "/projects/site/files/docs/read.me", header: by(p.key), body: p.mark()}).wants(t, 201, "")
 	s.talk(t, &p)
@@ -129,6 +131,7 @@ func TestNothingOfOneTenantReachesAnother(t *testing.T) {
 	modes(t, func(t *testing.T, s *scene) {
 		ada, eve := s.settle(t, "ada"), s.settle(t, "eve")
 		before := s.all(t, ada)
+		s.mine(t, eve, ada)
 		nowhere, asked := tenant{name: "nobody", ids: ada.ids}, 0
 		for _, line := range tenantRoutes() {
 			method, route := line[0], line[1]
@@ -168,6 +171,24 @@ func TestNothingOfOneTenantReachesAnother(t *testing.T) {
 	}, func(c *gateway.Config) {
 		c.Observe = func(surface, route string, _ int, _ time.Duration) { measured.Store(surface+" "+route, true) }
 	}, roomy)
+}
+
+// mine reads all that somebody has, and finds nothing of another in it: lists are asked by no id that could be another's.
+func (s *scene) mine(t *testing.T, p, other tenant) {
+	t.Helper()
+	told := []string{other.mark(), "users/" + other.name, `"` + other.name + `"`, "OF_" + strings.ToUpper(other.name)}
+	for name, id := range other.ids {
+		if !slices.Contains([]string{"secret", "name", "slug", "path"}, name) {
+			told = append(told, id)
+		}
+	}
+	for line := range strings.Lines(s.all(t, p)) {
+		for _, each := range told {
+			if strings.Contains(line, each) {
+				t.Errorf("%s is told %q of %s: %s", p.name, each, other.name, line)
+			}
+		}
+	}
 }
 
 // foreign judges the answer to somebody who used another's ids at home: it is not there, or it is one's own of that name.

@@ -12,26 +12,17 @@ import (
 const accountPath = "/api/account"
 
 // accounts are what people do with their own account.
-var accounts = ofPlatform(
+var accounts = about("account", access.Platform,
 	get(accountPath, access.SignedIn, getAccount).says("Read one's account."),
 	change(accountPath, access.SignedIn, changeAccount).says("Change one's account."),
-	begin(accountPath, access.SignedIn, deleteAccount).signsOut().says("Delete one's account, with the time to bring it back.", invalidRequest, reauthRequired, forbidden, lastOwner),
+	begin(accountPath, access.SignedIn, deleteAccount).cookie(forgetSession).says("Delete one's account, with the time to bring it back.", invalidRequest, reauthRequired, forbidden, lastOwner),
 	start(accountPath+"/email", access.SignedIn, changeEmail).says("Ask for another address.", reauthRequired, forbidden, "mail_not_configured"),
 	list(accountPath+"/identities", access.SignedIn, listIdentities).says("List the ways in that others vouch for."),
 	drop(accountPath+"/identities/{id}", access.SignedIn, unlinkIdentity).says("Take such a way in away.", itemNotFound, reauthRequired, "last_credential", "secret_unreadable"),
 	list(accountPath+"/sessions", access.SignedIn, listSessions).says("List where one is signed in."),
-	drop(accountPath+"/sessions/{id}", access.SignedIn, endSession).signsOut().says("End a session.", itemNotFound),
+	drop(accountPath+"/sessions/{id}", access.SignedIn, endSession).cookie(forgetSession).says("End a session.", itemNotFound),
 	verb(accountPath+"/sessions/revoke-others", access.SignedIn, endOtherSessions).says("End all sessions but this one.", reauthRequired),
 )
-
-// ofPlatform are rows of people's own accounts.
-func ofPlatform(rows ...Row) []Row {
-	for i := range rows {
-		rows[i] = rows[i].on(access.Platform)
-		rows[i].Noun = "account"
-	}
-	return rows
-}
 
 // record is a person's own account, with what an editor needs.
 type record struct {
@@ -49,7 +40,7 @@ func getAccount(_ context.Context, c Call, _ struct{}) (record, error) {
 type accountChange struct {
 	Match Match
 	Body  struct {
-		DisplayName *string `json:"displayName,omitzero"`
+		DisplayName *string `json:"displayName,omitzero" max:"80"`
 	}
 }
 
@@ -65,14 +56,14 @@ func changeAccount(ctx context.Context, c Call, in accountChange) (record, error
 func deleteAccount(ctx context.Context, c Call, in deletion) (deleting, error) {
 	at, err := c.Accounts.Delete(ctx, c.Who, in.Confirm)
 	if err == nil {
-		c.SignOut()
+		c.Browser.Forget()
 	}
 	return deleting{"deleting", iso.At(at)}, err
 }
 
 type newEmail struct {
 	Body struct {
-		Email string `json:"email"`
+		Email string `json:"email" max:"254"`
 	}
 }
 
@@ -115,7 +106,7 @@ func listSessions(ctx context.Context, c Call, _ struct{}) (listing.Page[device]
 func endSession(ctx context.Context, c Call, in itemID) error {
 	err := c.Accounts.EndSession(ctx, c.Who, in.ID)
 	if err == nil && in.ID == c.Session.ID {
-		c.SignOut()
+		c.Browser.Forget()
 	}
 	return err
 }

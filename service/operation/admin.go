@@ -8,6 +8,7 @@ import (
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
@@ -20,7 +21,7 @@ const (
 )
 
 // admin is that authority: over people, and over what all workspaces hold.
-var admin = ofStaff(
+var admin = about("staff", access.Admin,
 	list(everybody, access.Staff, listEverybody).says("List everybody."),
 	get(everybody+"/{id}", access.Staff, getPerson).says("Read somebody, with the workspaces they work in.", itemNotFound),
 	verb(everybody+"/{id}/suspend", access.StaffChange.Fresh(), suspendPerson).says("Keep somebody out.", itemNotFound),
@@ -37,19 +38,14 @@ var admin = ofStaff(
 	list("/api/admin/projects", access.Staff, listAllProjects).says("List the projects of all workspaces."),
 	list("/api/admin/storage", access.Staff, listAllStorage).says("List what each workspace stores, as it was measured last."),
 	list("/api/admin/keys", access.Staff, listAllKeys).says("List the API keys of all workspaces."),
+	asks[listing.Page[engine.AgentOfAll]]("GET", "/api/admin/agents", lists, access.Staff, listAllAgents).says("List the agents of all workspaces. One that every workspace has is listed once, without a scope."),
+	asks[listing.Page[engine.WorkflowOfAll]]("GET", "/api/admin/workflows", lists, access.Staff, listAllWorkflows).says("List the workflows of all workspaces, as the agents."),
+	asks[listing.Page[engine.RunItem]]("GET", "/api/admin/runs", lists, access.Staff, listAllRuns).says("List the runs of all workspaces, the newest first."),
+	list("/api/admin/providers", access.Staff, listProviders).says("List the sign-in providers, with how their set-up went."),
 	get("/api/admin/secret-store", access.Staff, getSecretStore).says("Say how far a rotation of the keys has come."),
 	start("/api/admin/secret-store/rotate", access.StaffChange.Fresh(), rotateSecrets).says("Move every secret to a new key.", "already_running"),
 	get("/api/admin/health", access.Staff, getHealth).says("Say how the service does. What is wrong is in the answer."),
 )
-
-// ofStaff are rows of the Admin surface alone.
-func ofStaff(rows ...Row) []Row {
-	for i := range rows {
-		rows[i] = rows[i].on(access.Admin)
-		rows[i].Noun = "staff"
-	}
-	return rows
-}
 
 // person is somebody as the staff see them.
 type person struct {
@@ -117,7 +113,7 @@ func shown(p account.Person, err error) (person, error) { return personOf(p), er
 type reasoned struct {
 	ID   string `path:"id"`
 	Body struct {
-		Reason string `json:"reason"`
+		Reason string `json:"reason" max:"500"`
 	}
 }
 

@@ -10,13 +10,23 @@ import (
 type Answer struct {
 	Status int
 	Tag    string // the ETag; empty: there is none
-	At     string // where what was made is, below the path that was asked
+	At     string // where what was made is, below the path that was asked or at an address of its own
 	Body   any    // nil: there is none
 	List   bool   // its ETag is that of all of it
 }
 
-// Answer says it of an outcome of the operation. What has a version has it for its ETag, and what was made is found by its id.
+// outcome is what comes of an operation that has several answers.
+type outcome struct {
+	Status int
+	Body   any
+}
+
+// Answer says it of an outcome of the operation. What has a version has it for its ETag, as a file has that of its content, and what was
+// made is found by its id.
 func (r Row) Answer(out any) Answer {
+	if o, is := out.(outcome); is {
+		return Answer{Status: o.Status, Body: o.Body}
+	}
 	switch r.kind {
 	case lists:
 		return Answer{Status: http.StatusOK, Body: listed(out), List: true}
@@ -24,9 +34,12 @@ func (r Row) Answer(out any) Answer {
 		return Answer{Status: http.StatusNoContent}
 	}
 	a := Answer{Status: http.StatusOK, Body: out}
-	version := field(out, "Version")
-	if version.IsValid() {
+	version, etag, created := field(out, "Version"), field(out, "ETag"), field(out, "Created")
+	switch {
+	case version.IsValid():
 		a.Tag = `"` + strconv.FormatInt(version.Int(), 10) + `"`
+	case etag.IsValid():
+		a.Tag = etag.String()
 	}
 	switch {
 	case r.kind == creates:
@@ -35,21 +48,34 @@ func (r Row) Answer(out any) Answer {
 		a.Status, a.At = http.StatusCreated, "../../"+called(out)
 	case r.kind == begins:
 		a.Status = http.StatusAccepted
+	case r.kind == keeps && created.IsValid():
+		if created.Bool() {
+			a.Status, a.At = http.StatusCreated, "."
+		}
 	case r.kind == keeps && version.Int() <= 1:
 		a.Status = http.StatusCreated
 	}
 	return a
 }
 
-// called is what an item that was made is called in paths: by its slug, or else by its id.
+// called is what an item that was made is called in paths: by its slug, or else by its id; or where it is, if that is elsewhere.
 func called(out any) string {
+	if elsewhere, is := out.(interface{ where() string }); is {
+		return elsewhere.where()
+	}
 	if slug := field(out, "Slug"); slug.IsValid() {
 		return slug.String()
 	}
 	return field(out, "ID").String()
 }
 
-func field(of any, name string) reflect.Value { return reflect.ValueOf(of).FieldByName(name) }
+// field is that of a struct; of anything else there is none.
+func field(of any, name string) reflect.Value {
+	if v := reflect.ValueOf(of); v.Kind() == reflect.Struct {
+		return v.FieldByName(name)
+	}
+	return reflect.Value{}
+}
 
 // listed is a page as clients get it.
 func listed(page any) any {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -28,7 +29,11 @@ var JSON = sync.OnceValues(func() ([]byte, error) {
 	if err := yaml.Unmarshal(api.Document, &tree); err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
 	}
-	d := &description{paths: tree["paths"].(object), schemas: tree["components"].(object)["schemas"].(object), surfaces: tree["x-surfaces"].(object), named: map[string]reflect.Type{}}
+	components := tree["components"].(object)
+	d := &description{paths: tree["paths"].(object), schemas: components["schemas"].(object), surfaces: tree["x-surfaces"].(object), named: map[string]reflect.Type{}}
+	if err := d.refuse(Rows(), components["responses"].(object)); err != nil {
+		return nil, err
+	}
 	for _, r := range Rows() {
 		if err := d.add(r); err != nil {
 			return nil, fmt.Errorf("describe %s: %w", r.ID, err)
@@ -63,19 +68,33 @@ func (d *description) add(r Row) error {
 		item = object{"servers": d.servers(r.On), "parameters": pathParameters(path)}
 		d.paths[path] = item
 	}
+	if path != r.Path {
+		item["x-path-tail"] = true // its last parameter has slashes
+	}
+	summary, more, _ := strings.Cut(r.Says, ". ")
+	summary = strings.TrimSuffix(summary, ".")
 	op := object{
-		"operationId": r.ID, "tags": []string{r.Noun}, "summary": strings.TrimSuffix(r.Says, "."), "security": security(r),
-		"x-error-types": r.faults(),
+		"operationId": r.ID, "tags": []string{r.Noun}, "summary": summary, "security": security(r),
+		"x-error-types": r.faults(), "x-need": r.Need.String(),
+	}
+	if scope := r.Need.Scope(); scope != "" {
+		op["x-key-scope"] = scope
+	}
+	if r.Need.IsFresh() {
+		op["x-fresh"] = true
+	}
+	if more != "" {
+		op["description"] = more
 	}
 	if all := headParameters(r); len(all) > 0 {
 		op["parameters"] = all
 	}
-	if body, found := r.in.FieldByName(bodyField); found {
-		schema, err := d.schema(body.Type)
-		if err != nil {
-			return err
-		}
-		op["requestBody"] = object{"required": true, "content": content(schema)}
+	body, err := d.requestBody(r)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		op["requestBody"] = body
 	}
 	responses, err := d.responses(r)
 	if err != nil {
@@ -84,6 +103,25 @@ func (d *description) add(r Row) error {
 	op["responses"] = responses
 	item[strings.ToLower(r.Method)] = op
 	return nil
+}
+
+// requestBody is what the body holds; nil: there is none.
+func (d *description) requestBody(r Row) (object, error) {
+	if r.passed {
+		return object{"content": content(object{})}, nil
+	}
+	for i := range r.in.NumField() {
+		switch f := r.in.Field(i); {
+		case f.Type == uploadType:
+			return object{"content": anything}, nil
+		case f.Type == deliveryType:
+			return object{"required": true, "content": content(ref("schemas", "Delivery"))}, nil
+		case f.Name == bodyField:
+			schema, err := d.schema(f.Type)
+			return object{"required": true, "content": content(schema)}, err
+		}
+	}
+	return nil, nil
 }
 
 func (d *description) servers(on []access.Surface) (all []any) {
@@ -96,6 +134,9 @@ func (d *description) servers(on []access.Surface) (all []any) {
 func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
 
 func content(schema any) object { return object{"application/json": object{"schema": schema}} }
+
+// anything is content of any type.
+var anything = object{"*/*": object{}}
 
 var parameter = regexp.MustCompile(`\{(\w+)\}`)
 
@@ -114,10 +155,10 @@ func pathParameters(path string) (all []any) {
 
 // headParameters are what else is said before the body.
 func headParameters(r Row) (all []any) {
-	if r.Method != http.MethodGet {
+	if r.Method != http.MethodGet && !r.AnyOrigin {
 		all = append(all, ref("parameters", "Origin"))
 	}
-	if Keeps(r.Method, r.Path) {
+	if r.keeps() || r.passed {
 		all = append(all, ref("parameters", "Idempotency-Key"))
 	}
 	for i := range r.in.NumField() {
@@ -127,12 +168,28 @@ func headParameters(r Row) (all []any) {
 			all = append(all, ref("parameters", "If-Match"))
 		case f.Type == pageType:
 			all = append(all, ref("parameters", "Filter"), ref("parameters", "Cursor"), ref("parameters", "Limit"))
+		case f.Type == stretchType:
+			all = append(all, ref("parameters", "Cursor"), ref("parameters", "Limit"))
+		case f.Type == deliveryType:
+			all = append(all, ref("parameters", "Delivery-Event"), ref("parameters", "Delivery-Id"), ref("parameters", "Delivery-Signature"))
+		case f.Type == uploadType, f.Type == conditionType:
+			all = append(all, ref("parameters", "File-If-Match"), ref("parameters", "If-None-Match"))
 		case f.Tag.Get("query") != "":
-			all = append(all, object{"name": f.Tag.Get("query"), "in": "query", "schema": object{"type": "string"}})
+			schema := object{"type": "string"}
+			if values := strings.Fields(f.Tag.Get("enum")); values != nil {
+				schema["enum"] = values
+			}
+			all = append(all, object{"name": f.Tag.Get("query"), "in": "query", "schema": schema})
 		}
+	}
+	if r.out == downloadType {
+		all = append(all, ref("parameters", "Range"))
 	}
 	return all
 }
+
+// elevated reports whether it takes the authority of the staff somewhere.
+func (r Row) elevated() bool { return slices.ContainsFunc(r.On, r.Need.Elevated) }
 
 // security are the ways to say who it is.
 func security(r Row) []object {
@@ -140,13 +197,13 @@ func security(r Row) []object {
 		return []object{}
 	}
 	var ways []object
-	if !slices.Equal(r.On, []access.Surface{access.Admin}) {
+	if !slices.Equal(r.On, []access.Surface{access.Admin}) || !r.elevated() {
 		ways = append(ways, object{"session": []any{}})
 	}
 	if r.Need.Scope() != "" {
 		ways = append(ways, object{"key": []any{}})
 	}
-	if slices.Contains(r.On, access.Admin) {
+	if r.elevated() {
 		ways = append(ways, object{"staff": []any{}, "session": []any{}})
 	}
 	return ways
@@ -157,6 +214,8 @@ func (r Row) faults() []string {
 	var all []string
 	if !r.Need.IsPublic() {
 		all = append(all, "ambiguous_session", "unauthenticated", "cross_origin_request", "rate_limited")
+	} else if !r.AnyOrigin {
+		all = append(all, "cross_origin_request")
 	}
 	if r.Need.LooksAtKeys() {
 		all = append(all, "invalid_header", "invalid_api_key", "forbidden")
@@ -167,14 +226,20 @@ func (r Row) faults() []string {
 	if r.Need.Scope() != "" {
 		all = append(all, "insufficient_scope")
 	}
-	if slices.Contains(r.On, access.Admin) {
+	if r.elevated() {
 		all = append(all, "admin_required", "reauth_required")
 	}
-	if slices.Contains(r.On, access.Admin) && r.Method != http.MethodGet {
+	if r.elevated() && r.Method != http.MethodGet {
 		all = append(all, "forbidden") // support only reads
 	}
-	if Keeps(r.Method, r.Path) {
+	if r.keeps() {
 		all = append(all, "invalid_request", fault.IdempotencyConflict)
+	}
+	if r.asked {
+		all = append(all, "bad_gateway", "runtime_timeout")
+	}
+	if r.passed {
+		all = append(all, "invalid_json", "invalid_request", "body_too_large", "unsupported_media_type", fault.IdempotencyConflict)
 	}
 	for i := range r.in.NumField() {
 		switch f := r.in.Field(i); {
@@ -182,7 +247,11 @@ func (r Row) faults() []string {
 			all = append(all, "invalid_json", "invalid_request", "body_too_large", "unsupported_media_type")
 		case f.Type == matchType:
 			all = append(all, "invalid_header", "version_conflict")
-		case f.Type == pageType:
+		case f.Type == conditionType:
+			all = append(all, "version_conflict")
+		case f.Type == uploadType:
+			all = append(all, "invalid_header", "invalid_request", "version_conflict", "body_too_large", "unsupported_media_type", "runtime_timeout")
+		case f.Type == pageType, f.Type == stretchType:
 			all = append(all, "invalid_request")
 		}
 	}
@@ -191,52 +260,145 @@ func (r Row) faults() []string {
 	return slices.Compact(all)
 }
 
-// refusals are the answers of the frame, by their status.
-var refusals = map[int]string{
-	400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Gone", 412: "PreconditionFailed", 413: "TooLarge",
-	415: "UnsupportedMediaType", 429: "TooManyRequests", 500: "Failed", 502: "BadGateway", 503: "Unavailable", 507: "InsufficientStorage",
-}
-
 func (d *description) responses(r Row) (object, error) {
 	headers := object{"X-Request-Id": ref("headers", "X-Request-Id")}
 	done := object{"description": "Done.", "headers": headers}
 	all := object{"default": ref("responses", "Otherwise")}
-	a := r.Answer(reflect.Zero(r.out).Interface())
+	a := r.outline()
 	all[fmt.Sprint(a.Status)] = done
+	if tag := tagOf(r); tag != "" {
+		headers["ETag"] = ref("headers", tag)
+	}
 	switch {
 	case a.List:
-		headers["ETag"] = ref("headers", "List-ETag")
 		all["304"] = ref("responses", "NotModified")
-	case a.Tag != "":
-		headers["ETag"] = ref("headers", "ETag")
+	case r.out == downloadType:
+		all["206"], all["304"] = done, object{"description": "It is as the client has it.", "headers": headers}
 	}
-	if r.ends {
-		headers["Set-Cookie"] = ref("headers", "ForgetSession")
+	for name, component := range r.headers {
+		headers[name] = ref("headers", component)
 	}
 	switch r.kind {
 	case creates, replaces:
 		headers["Location"] = ref("headers", "Location")
 	case keeps:
-		all["200"] = done
+		all["200"], all["201"] = done, done
+	}
+	if r.kind == keeps && has(r.out, "Created") {
+		made := maps.Clone(headers)
+		made["Location"] = ref("headers", "Location")
+		all["201"] = object{"description": "It was made.", "headers": made}
 	}
 	if a.Body != nil {
-		schema, err := d.answer(r)
+		shown, err := d.shown(r)
 		if err != nil {
 			return nil, err
 		}
-		done["content"] = content(schema)
+		done["content"] = shown
+		if made, is := all["201"].(object); is {
+			made["content"] = shown
+		}
 	}
-	if r.Method == http.MethodGet && !r.Need.IsPublic() {
+	if err := d.several(r, all, headers); err != nil {
+		return nil, err
+	}
+	leads := slices.ContainsFunc(r.faults(), func(typ string) bool { return typ == "unauthenticated" || typ == reauthRequired })
+	if r.Method == http.MethodGet && leads && all["302"] == nil {
 		all["302"] = ref("responses", "ToSignIn")
 	}
 	for _, typ := range r.faults() {
-		status, known := StatusOf(typ)
-		if !known || refusals[status] == "" {
+		status, _ := StatusOf(typ)
+		f, found := refusals[status]
+		if !found {
 			return nil, fmt.Errorf("the fault %s has no answer", typ)
 		}
-		all[fmt.Sprint(status)] = ref("responses", refusals[status])
+		all[fmt.Sprint(status)] = ref("responses", f.name)
 	}
 	return all, nil
+}
+
+// several are the answers of an operation that has more than one.
+func (d *description) several(r Row, all, headers object) error {
+	delete(all, "0") // it has none of its own
+	for _, status := range r.onward {
+		told := object{"description": "A page.", "headers": headers, "content": object{"text/html": object{}}}
+		if status >= 300 {
+			headers = maps.Clone(headers)
+			headers["Location"], headers["WWW-Authenticate"] = ref("headers", "Location"), ref("headers", "WWW-Authenticate")
+			told = object{"description": "Leads on.", "headers": headers}
+		}
+		all[fmt.Sprint(status)] = told
+	}
+	for status, body := range r.others {
+		told := object{"description": "Done.", "headers": headers}
+		if body != nil {
+			schema, err := d.schema(body)
+			if err != nil {
+				return err
+			}
+			told["content"] = content(schema)
+		}
+		all[fmt.Sprint(status)] = told
+	}
+	return nil
+}
+
+// What is not answered with as JSON.
+var (
+	downloadType = reflect.TypeFor[Download]()
+	exportType   = reflect.TypeFor[Export]()
+	documentType = reflect.TypeFor[Document]()
+	probingType  = reflect.TypeFor[Probing]()
+	onwardType   = reflect.TypeFor[Onward]()
+)
+
+// outline is an answer with nothing in it.
+func (r Row) outline() Answer {
+	switch r.out {
+	case downloadType, exportType, documentType, probingType:
+		return Answer{Status: http.StatusOK, Body: struct{}{}}
+	case onwardType:
+		return Answer{}
+	}
+	return r.Answer(reflect.Zero(r.out).Interface())
+}
+
+// tagOf is which ETag an answer has; empty: none.
+func tagOf(r Row) string {
+	switch {
+	case r.kind == lists:
+		return "List-ETag"
+	case has(r.out, "Version"):
+		return "ETag"
+	case has(r.out, "ETag"):
+		return "File-ETag"
+	}
+	return ""
+}
+
+// has reports whether a type is a struct with such a field.
+func has(t reflect.Type, field string) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	_, found := t.FieldByName(field)
+	return found
+}
+
+// shown is the content of an answer.
+func (d *description) shown(r Row) (object, error) {
+	switch r.out {
+	case downloadType:
+		return anything, nil
+	case exportType:
+		return object{"application/x-ndjson": object{"schema": object{"type": "string"}}}, nil
+	case probingType:
+		return object{"text/event-stream": object{"schema": object{"type": "string"}}}, nil
+	case documentType:
+		return content(ref("schemas", "Description")), nil
+	}
+	schema, err := d.answer(r)
+	return content(schema), err
 }
 
 // answer is the schema of what is shown: of a list its items, with where it goes on.
@@ -256,6 +418,10 @@ func (d *description) answer(r Row) (any, error) {
 func (d *description) schema(t reflect.Type) (any, error) {
 	if t == reflect.TypeFor[audit.Event]() {
 		return ref("schemas", "AuditEvent"), nil // its text is what the chain is made of, and not ours to fix
+	}
+	if t.Kind() == reflect.Slice && t.Elem().Name() != "" {
+		items, err := d.schema(t.Elem())
+		return object{"type": "array", "items": items}, err
 	}
 	s, err := schemaOf(t)
 	if err != nil || t.Name() == "" {

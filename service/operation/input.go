@@ -1,9 +1,11 @@
 package operation
 
 import (
+	"context"
 	"reflect"
 
 	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/service/project"
 )
 
 // Source is a request as operations see it.
@@ -16,8 +18,14 @@ type Source interface {
 	Page() (listing.Query, error)
 	// Match is the version that If-Match names; zero is any.
 	Match() (int64, error)
-	// Body reads the body into a struct, strictly.
-	Body(into any) error
+	// Condition is what If-Match and If-None-Match say of a file.
+	Condition() project.Condition
+	// Upload is the body as it is.
+	Upload() (project.Upload, error)
+	// Delivery is the body as a provider has signed it.
+	Delivery() (Delivery, error)
+	// Body reads the body into a struct, strictly, and counts it before it is looked at.
+	Body(into any, count func(context.Context) error) error
 }
 
 // Match is the version that a change is meant for; zero is any.
@@ -30,17 +38,25 @@ func (m Match) pointer() *int64 {
 	return (*int64)(&m)
 }
 
+// stretch is which part is wanted of a list that has no search.
+type stretch listing.Query
+
 // Parts of what a request says. A type of input is a struct: fields with the tag path or query hold a value of the address, one
-// of type Match the header If-Match, one of type listing.Query which part of a list is wanted, and the field Body the body.
+// of type Match the header If-Match, one of type listing.Query or stretch which part of a list is wanted, one of type project.Condition which
+// content of a file is meant, one of type project.Upload or Delivery the body as it is, and the field Body the body as JSON.
 var (
-	matchType = reflect.TypeFor[Match]()
-	pageType  = reflect.TypeFor[listing.Query]()
+	matchType     = reflect.TypeFor[Match]()
+	pageType      = reflect.TypeFor[listing.Query]()
+	stretchType   = reflect.TypeFor[stretch]()
+	conditionType = reflect.TypeFor[project.Condition]()
+	uploadType    = reflect.TypeFor[project.Upload]()
+	deliveryType  = reflect.TypeFor[Delivery]()
 )
 
 const bodyField = "Body"
 
 // read fills an input, its body last: what the head says wrong is refused before the body is waited for.
-func read(from Source, into reflect.Value) (err error) {
+func read(from Source, into reflect.Value, count limit) (err error) {
 	t := into.Type()
 	for i := range t.NumField() {
 		f, v := t.Field(i), into.Field(i)
@@ -49,10 +65,20 @@ func read(from Source, into reflect.Value) (err error) {
 			var n int64
 			n, err = from.Match()
 			v.SetInt(n)
-		case f.Type == pageType:
+		case f.Type == pageType, f.Type == stretchType:
 			var q listing.Query
 			q, err = from.Page()
-			v.Set(reflect.ValueOf(q))
+			v.Set(reflect.ValueOf(q).Convert(f.Type))
+		case f.Type == conditionType:
+			v.Set(reflect.ValueOf(from.Condition()))
+		case f.Type == uploadType:
+			var u project.Upload
+			u, err = from.Upload()
+			v.Set(reflect.ValueOf(u))
+		case f.Type == deliveryType:
+			var d Delivery
+			d, err = from.Delivery()
+			v.Set(reflect.ValueOf(d))
 		case f.Tag.Get("path") != "":
 			v.SetString(from.Param(f.Tag.Get("path")))
 		case f.Tag.Get("query") != "":
@@ -62,8 +88,9 @@ func read(from Source, into reflect.Value) (err error) {
 			return err
 		}
 	}
-	if body := into.FieldByName(bodyField); body.IsValid() {
-		return from.Body(body.Addr().Interface())
+	if body, found := t.FieldByName(bodyField); found && len(body.Index) == 1 {
+		body := into.FieldByIndex(body.Index)
+		return from.Body(body.Addr().Interface(), count)
 	}
 	return nil
 }

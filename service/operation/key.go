@@ -16,7 +16,7 @@ import (
 var keys = everywhere("key",
 	list(W+"/keys", access.May(workspace.Review), listKeys).says("List the API keys of a workspace."),
 	create(W+"/keys", access.May(workspace.Manage).Fresh(), createKey).secret().says("Make an API key."),
-	replace(W+"/keys/{key}/rotate", access.May(workspace.Manage), rotateKey).secret().says("Put another API key in the place of one.", itemNotFound),
+	replace(W+"/keys/{key}/rotate", access.May(workspace.Manage).Fresh(), rotateKey).secret().says("Put another API key in the place of one.", itemNotFound),
 	drop(W+"/keys/{key}", access.May(workspace.Manage), revokeKey).says("End an API key.", itemNotFound),
 )
 
@@ -26,8 +26,8 @@ func listKeys(ctx context.Context, c Call, in page) (listing.Page[account.Key], 
 
 // NewKey is what a key is made of. An expiry of null is for ever, which its owner must confirm.
 type NewKey struct {
-	Name      string          `json:"name"`
-	Scopes    []string        `json:"scopes"`
+	Name      string          `json:"name" min:"1" max:"64"`
+	Scopes    []string        `json:"scopes" enum:"agents:read agents:write workflows:run runs:read connectors:read projects:read projects:write usage:read"`
 	ExpiresAt json.RawMessage `json:"expiresAt,omitzero" type:"string" format:"date-time" null:"never, for owners who confirm it"`
 	Confirm   bool            `json:"confirm,omitzero"`
 }

@@ -78,8 +78,8 @@ func listInvitations(ctx context.Context, c Call, in page) (listing.Page[workspa
 
 type invited struct {
 	Body struct {
-		Email string `json:"email"`
-		Role  string `json:"role"`
+		Email string `json:"email" max:"254"`
+		Role  string `json:"role" enum:"owner admin builder viewer billing"`
 	}
 }
 
@@ -104,7 +104,7 @@ func listTeams(ctx context.Context, c Call, in page) (listing.Page[workspace.Tea
 }
 
 type nameBody struct {
-	Name string `json:"name"`
+	Name string `json:"name" min:"1" max:"80"`
 }
 
 type newTeam struct{ Body nameBody }

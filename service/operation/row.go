@@ -4,6 +4,7 @@ package operation
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"runtime"
 	"slices"
@@ -32,6 +33,11 @@ type Rooms struct {
 	Projects   *project.Projects
 	Vault      *vault.Vault
 	Audit      *audit.Log
+	// Address is that of a surface, and ReturnTo checks where a browser wants to go afterwards.
+	Address  func(access.Surface) string
+	ReturnTo func(string) (string, error)
+	// Verifying counts a verification of an account.
+	Verifying func(account string) error
 	// Health is how this process does, and Rotate moves every secret to a new key; nil: nobody can say, or could.
 	Health func(context.Context) Health
 	Rotate func(context.Context) (Rotation, error)
@@ -43,9 +49,17 @@ type Rooms struct {
 type Call struct {
 	*access.Visitor
 	*Rooms
-	Scope string
-	// SignOut has the browser forget its session.
-	SignOut func()
+	Scope   string
+	Browser Browser
+	Surface access.Surface
+	ID      string // of the request
+	Head    bool   // only the head of the answer is wanted
+	// Enter lets the same person into a workspace that the path does not name, as username/business; empty: their own.
+	Enter func(need access.Need, workspace string) (context.Context, *access.Visitor, error)
+	// Transfer takes one of the places of those who send and get files.
+	Transfer func() (release func(), err error)
+	// Ask puts a question to the runtime that only we hear the answer of.
+	Ask func(ctx context.Context, q Question, into any) error
 }
 
 // isStaff reports whether they act by the authority of the service.
@@ -64,16 +78,29 @@ type Row struct {
 	Faults []string
 	// Told: the framework tells the workspace what staff change by it, for the room does not.
 	Told bool
+	// Apart: an Idempotency-Key is for the runtime, or means nothing.
+	Apart bool
+	// Shared: pages of the other surfaces may read the answer; AnyOrigin: a page of anybody may ask, for the credential is in the request.
+	Shared, AnyOrigin bool
 	// Secret: the answer holds a secret, which is shown once.
 	Secret bool
 	// Most is how long its body may be; zero: as long as most are.
 	Most int
 
-	ends    bool // it may sign somebody out
+	placed  bool                              // it says itself where it is
+	headers map[string]string                 // what its answers have beside the usual
+	limit   func(context.Context, Call) error // counts a request whose body has come; nil: nothing does
+	onward  []int                             // the statuses by which it leads a browser on; with 200 it is a page
+	others  map[int]reflect.Type              // what it answers with, by the status, where it has several
+	asked   bool                              // the runtime answers
+	passed  bool                              // its body goes on as it is
 	kind    kind
 	in, out reflect.Type
-	do      func(context.Context, Call, Source) (any, error)
+	do      func(context.Context, Call, Source, limit) (any, error)
 }
+
+// limit counts a request before its body is looked at.
+type limit func(context.Context) error
 
 // kind is what becomes of an outcome.
 type kind int
@@ -95,9 +122,9 @@ func row[In, Out any](method, path string, k kind, need access.Need, do does[In,
 	return Row{
 		On: []access.Surface{access.Agents, access.Admin}, Method: method, Path: path, Need: need, ID: nameOf(do), Noun: "workspace", kind: k,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
-		do: func(ctx context.Context, c Call, from Source) (any, error) {
+		do: func(ctx context.Context, c Call, from Source, count limit) (any, error) {
 			var in In
-			if err := read(from, reflect.ValueOf(&in).Elem()); err != nil {
+			if err := read(from, reflect.ValueOf(&in).Elem(), count); err != nil {
 				return nil, err
 			}
 			return do(ctx, c, in)
@@ -151,6 +178,18 @@ func start[In, Out any](path string, need access.Need, do does[In, Out]) Row {
 	return row("POST", path, begins, need, do)
 }
 
+// act is a verb of which there is nothing to show.
+func act[In any](path string, need access.Need, do func(context.Context, Call, In) error) Row {
+	r := drop(path, need, do)
+	r.Method = "POST"
+	return r
+}
+
+// answer is a verb for everybody that has several answers.
+func answer[In any](path string, do does[In, outcome]) Row {
+	return row("POST", path, shows, access.Public, do)
+}
+
 // take takes something away, and shows what is left.
 func take[In, Out any](path string, need access.Need, do does[In, Out]) Row {
 	return row("DELETE", path, shows, need, do)
@@ -174,7 +213,58 @@ func (r Row) says(sentence string, faults ...string) Row {
 }
 
 func (r Row) on(surfaces ...access.Surface) Row {
-	r.On = surfaces
+	r.On, r.placed = surfaces, true
+	return r
+}
+
+// about are rows about a noun, on a surface or where they say themselves.
+func about(noun string, on access.Surface, rows ...Row) []Row {
+	for i := range rows {
+		if !rows[i].placed {
+			rows[i] = rows[i].on(on)
+		}
+		rows[i].Noun = noun
+	}
+	return rows
+}
+
+// admit counts a request, as its body has come.
+func (r Row) admit(limit func(context.Context, Call) error) Row {
+	r.limit = limit
+	return r
+}
+
+// leads is an answer that leads a browser on, or with 200 a page.
+func (r Row) leads(status int) Row {
+	r.onward = append(slices.Clip(r.onward), status)
+	return r
+}
+
+// as is what a row is about.
+func (r Row) as(noun string) Row {
+	r.Noun = noun
+	return r
+}
+
+// answers is one of several answers.
+func (r Row) answers(status int, body any) Row {
+	r.others = maps.Clone(r.others)
+	if r.others == nil {
+		r.others = map[int]reflect.Type{}
+	}
+	r.others[status] = reflect.TypeOf(body)
+	return r
+}
+
+// open lets pages of the other surfaces read the answer.
+func (r Row) open() Row {
+	r.Shared = true
+	return r
+}
+
+// anywhere lets pages of anybody ask.
+func (r Row) anywhere() Row {
+	r.AnyOrigin = true
 	return r
 }
 
@@ -183,8 +273,8 @@ func (r Row) told() Row {
 	return r
 }
 
-func (r Row) signsOut() Row {
-	r.ends = true
+func (r Row) apart() Row {
+	r.Apart = true
 	return r
 }
 
@@ -211,15 +301,28 @@ func everywhere(noun string, rows ...Row) (all []Row) {
 	return all
 }
 
-// Keeps reports whether what a method changes at a path is done once for all requests that come with one Idempotency-Key.
+// keeps reports whether what it changes is done once for all requests that come with one Idempotency-Key.
+func (r Row) keeps() bool { return !r.Apart && Keeps(r.Method, r.Path) }
+
+// Status is by which it leads a browser on.
+func (r Row) Status() int { return slices.Max(r.onward) }
+
+// Keeps is that of a method at a path.
 func Keeps(method, path string) bool {
 	return method != "GET" && (strings.HasPrefix(path, "/api/workspaces") || strings.HasPrefix(path, "/api/admin"))
 }
 
 // Rows are all operations.
 func Rows() []Row {
-	return slices.Concat(accounts, people, staff, admin, workspaces, keys, secrets, projects, events)
+	return slices.Concat(itself, sessions, passwords, addresses, setups, found, providers, impersonations, verifications, accounts, people, staff, admin, workspaces, keys, secrets, projects, events, files, agents, runs)
 }
 
 // Do is what comes of a request.
-func (r Row) Do(ctx context.Context, c Call, from Source) (any, error) { return r.do(ctx, c, from) }
+func (r Row) Do(ctx context.Context, c Call, from Source) (any, error) {
+	return r.do(ctx, c, from, func(ctx context.Context) error {
+		if r.limit == nil {
+			return nil
+		}
+		return r.limit(ctx, c)
+	})
+}

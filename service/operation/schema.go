@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -23,6 +24,7 @@ var known = map[reflect.Type]*jsonschema.Schema{
 //	id:"acc"        an id of that noun
 //	enum:"a b"      one of these
 //	null:"never"    null means that
+//	min:"1" max:"9" how many characters a text has
 //	type:"string"   what a value is that Go does not type, and its format
 func schemaOf(t reflect.Type) (object, error) {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
@@ -42,6 +44,9 @@ func refine(t reflect.Type, s *jsonschema.Schema) {
 	if slices.Contains(s.Types, "array") { // no list that we answer with is null
 		s.Types, s.Type = nil, "array"
 	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	switch {
 	case t.Kind() == reflect.Slice && s.Items != nil:
 		refine(t.Elem(), s.Items)
@@ -51,6 +56,9 @@ func refine(t reflect.Type, s *jsonschema.Schema) {
 			if property := s.Properties[name]; property != nil && !f.Anonymous {
 				refine(f.Type, property)
 				narrow(f.Tag, property)
+				if strings.Contains(f.Tag.Get("json"), ",omit") && f.Tag.Get("null") == "" { // then it is not there, rather than null
+					property.Types = slices.DeleteFunc(property.Types, func(t string) bool { return t == "null" })
+				}
 			}
 		}
 	}
@@ -61,8 +69,18 @@ func narrow(tag reflect.StructTag, s *jsonschema.Schema) {
 	if noun := tag.Get("id"); noun != "" {
 		s.Pattern = "^" + noun + "_[0-9A-HJKMNP-TV-Z]{26}$"
 	}
+	of := s
+	if s.Items != nil {
+		of = s.Items // each is one of these
+	}
 	for _, value := range strings.Fields(tag.Get("enum")) {
-		s.Enum = append(s.Enum, value)
+		of.Enum = append(of.Enum, value)
+	}
+	if n, err := strconv.Atoi(tag.Get("min")); err == nil {
+		s.MinLength = &n
+	}
+	if n, err := strconv.Atoi(tag.Get("max")); err == nil {
+		s.MaxLength = &n
 	}
 	if typ := tag.Get("type"); typ != "" {
 		s.Type, s.Format = typ, tag.Get("format")

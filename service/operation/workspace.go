@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"strings"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
@@ -12,6 +13,8 @@ import (
 // workspaces are the businesses of a person, and what becomes of one.
 var workspaces = []Row{
 	list("/api/workspaces", access.SignedIn.Keyless(), listWorkspaces).on(access.Platform).says("List one's workspaces."),
+	create("/api/workspaces", access.SignedIn.Keyless(), createWorkspace).on(access.Platform).says("Make a workspace.", nameTaken),
+	verb("/api/invitations/accept", access.SignedIn, acceptInvitation).on(access.Platform).says("Accept an invitation.", "invitation_email_mismatch", "invitation_invalid"),
 
 	get(W, access.May(workspace.Enter).Suspended(), getWorkspace).says("Read a workspace."),
 	change(W, access.May(workspace.Manage), renameWorkspace).says("Rename a workspace."),
@@ -23,6 +26,31 @@ var workspaces = []Row{
 
 func listWorkspaces(ctx context.Context, c Call, in page) (listing.Page[workspace.Membership], error) {
 	return c.Workspaces.List(ctx, c.Caller(), in.Query)
+}
+
+type newWorkspace struct {
+	Body struct {
+		Business string `json:"business"`
+		Name     string `json:"name"`
+	}
+}
+
+// madeWorkspace is a workspace where it is used, which is another surface than where it was made.
+type madeWorkspace struct {
+	workspace.Membership
+	at string
+}
+
+func (w madeWorkspace) where() string { return w.at }
+
+func createWorkspace(ctx context.Context, c Call, in newWorkspace) (madeWorkspace, error) {
+	m, err := c.Workspaces.Create(ctx, c.Caller(), in.Body.Business, in.Body.Name)
+	return madeWorkspace{m, c.Address(access.Agents) + "/api/workspaces/" + strings.TrimPrefix(m.Scope, "users/")}, err
+}
+
+func acceptInvitation(ctx context.Context, c Call, in token) (workspace.Membership, error) {
+	p := c.Account
+	return c.Workspaces.Accept(ctx, workspace.Guest{Actor: p.Actor(), Email: p.Email, Verified: p.EmailVerified}, in.Body.Token)
 }
 
 // seen is a workspace as staff see it too: with the role by which they are there.

@@ -1,0 +1,85 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/operation"
+)
+
+// ask puts a question of ours to the runtime and reads its answer, where it is wanted. Its refusals are errors.
+func (x *exchange) ask(ctx context.Context, q operation.Question, into any) error {
+	if x.g.Runtime == nil {
+		return fault.NotAvailable("loading").After(time.Second)
+	}
+	r, err := http.NewRequestWithContext(x.g.with(ctx, x.v.Claims(x.id)), http.MethodGet, q.Path, nil)
+	if err != nil {
+		return err
+	}
+	r.URL = &url.URL{Path: q.Path, RawQuery: q.Query.Encode()}
+	var told memo
+	x.g.Runtime.ServeHTTP(&told, r)
+	switch {
+	case told.because != nil:
+		return told.because
+	case told.status/100 != 2:
+		return told.fault()
+	case into == nil:
+		return nil
+	}
+	return json.Unmarshal(told.body.Bytes(), into)
+}
+
+// memo is an answer of the runtime that we read ourselves.
+type memo struct {
+	header  http.Header
+	status  int
+	body    bytes.Buffer
+	because *fault.Error
+}
+
+func (m *memo) Header() http.Header {
+	if m.header == nil {
+		m.header = http.Header{}
+	}
+	return m.header
+}
+
+func (m *memo) WriteHeader(status int) {
+	if m.status == 0 {
+		m.status = status
+	}
+}
+
+func (m *memo) Write(b []byte) (int, error) {
+	m.WriteHeader(http.StatusOK)
+	return m.body.Write(b)
+}
+
+func (m *memo) refuse(because *fault.Error) { m.because = because }
+
+// fault is what the runtime refused with.
+func (m *memo) fault() error {
+	var envelope struct {
+		Error struct {
+			Type    string         `json:"type"`
+			Message string         `json:"message"`
+			Details string         `json:"details"`
+			Meta    map[string]any `json:"meta"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(m.body.Bytes(), &envelope) != nil || envelope.Error.Type == "" || m.status == http.StatusUnauthorized {
+		return fault.New("bad_gateway", "The runtime cannot be reached.", "Try again shortly.")
+	}
+	e := envelope.Error
+	f := &fault.Error{Type: e.Type, Message: e.Message, Details: e.Details, Meta: e.Meta}
+	if m.status == http.StatusServiceUnavailable {
+		f.RetryAfter = time.Second
+	}
+	return f
+}

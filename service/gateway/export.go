@@ -1,0 +1,24 @@
+package gateway
+
+import (
+	"cmp"
+
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/operation"
+)
+
+// export answers with events, a line each.
+func (x *exchange) export(events operation.Export) error {
+	h := x.out.Header()
+	h.Set("Content-Type", "application/x-ndjson")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Disposition", `attachment; filename="audit.ndjson"`)
+	return events(x.ctx(), func(e audit.Event) error {
+		line, err := e.MarshalJSON()
+		if err = cmp.Or(err, x.still()); err != nil {
+			return err
+		}
+		_, err = x.out.Write(append(line, '\n'))
+		return err
+	})
+}

@@ -1,0 +1,66 @@
+package operation
+
+import (
+	"context"
+	"net/url"
+
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/engine"
+	"svc.dev/svc/service/workspace"
+)
+
+var readsAgents = access.May(workspace.Read).Key("agents:read")
+
+const (
+	conversationsPath = W + "/agents/{name}/conversations"
+	conversationPath  = conversationsPath + "/{instance...}"
+)
+
+// agents are those of a workspace, and what was said to them.
+var agents = everywhere("workspace",
+	asks[listing.Page[engine.Agent]]("GET", W+"/agents", lists, readsAgents, listAgents).says("List the agents of a workspace."),
+	asks[listing.Page[engine.Conversation]]("GET", conversationsPath, lists, readsAgents, listConversations).says("List the conversations of an agent, the last used first."),
+	asks[engine.ConversationErased]("DELETE", conversationPath, begins, access.May(workspace.Manage), eraseConversation).tells().
+		says("Erase a conversation. Its history, queue and attachments are destroyed at once, and the next message begins a new one.", itemNotFound),
+)
+
+func listAgents(context.Context, Call, page) (Question, error) {
+	return Question{Path: engine.AgentsPath}, nil
+}
+
+type agentPage struct {
+	listing.Query
+	Name string `path:"name"`
+}
+
+func listConversations(_ context.Context, _ Call, in agentPage) (Question, error) {
+	return Question{Path: engine.ConversationsPath, Query: url.Values{"agent": {in.Name}}}, nil
+}
+
+type conversation struct {
+	Agent    string `path:"name"`
+	Instance string `path:"instance"`
+}
+
+func eraseConversation(ctx context.Context, c Call, in conversation) (Question, error) {
+	return c.erase(ctx, Question{Path: engine.ConversationPath, Query: url.Values{"agent": {in.Agent}, "id": {in.Instance}}}, audit.Event{
+		Action: "conversation.erased", Target: audit.Target{Kind: "conversation", ID: in.Agent + "/" + in.Instance},
+	})
+}
+
+// erase destroys something of a workspace in the runtime. What is there to be erased is told before it is: what cannot be told is
+// not done.
+func (c Call) erase(ctx context.Context, q Question, e audit.Event) (Question, error) {
+	q.Alone = true
+	there := Question{Path: q.Path, Query: url.Values{"there": {""}}}
+	for name, values := range q.Query {
+		there.Query[name] = values
+	}
+	if err := c.Ask(ctx, there, nil); err != nil {
+		return q, err
+	}
+	e.Actor, e.Scope, e.Service = c.Actor(), c.Scope, c.isStaff()
+	return q, c.Accounts.Note(ctx, e)
+}

@@ -1,0 +1,144 @@
+package operation
+
+import (
+	"context"
+
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/iso"
+	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/strictjson"
+)
+
+const (
+	filesPath = projectPath + "/files"
+	filePath  = filesPath + "/{path...}"
+
+	invalidPath = "invalid_path"
+	busy        = "busy"
+)
+
+// files are those of a project. They are named by the etag of their content.
+var files = everywhere("project",
+	list(filesPath, readsProjects, listFiles).told().says("List the files of a project by their paths, byte by byte.", itemNotFound, invalidRequest, invalidPath, busy),
+	get(filePath, readsProjects, getFile).told().
+		says("Read a file, or a part of it. A browser keeps it and never shows or runs it.", itemNotFound, invalidPath, "version_conflict", "range_not_satisfiable", busy),
+	keep(filePath, worksOnThem, putFile).told().apart().
+		says("Make or replace a file by the body as it is. It is the old file or the new one, whatever happens.", itemNotFound, invalidPath, nameTaken, "storage_quota_exceeded", busy),
+	drop(filePath, worksOnThem, deleteFile).told().apart().says("Delete a file.", itemNotFound, invalidPath, busy),
+	verb(projectPath+"/move", worksOnThem, moveFile).told().says("Give a file another path, which nothing may have.", itemNotFound, invalidPath, nameTaken, busy),
+)
+
+// file is a file of a project. A folder has its path alone, and is there as long as it holds a file.
+type file struct {
+	Path      string     `json:"path"`
+	Kind      string     `json:"kind" enum:"file folder"`
+	Bytes     *int64     `json:"bytes,omitempty"`
+	ETag      string     `json:"etag,omitempty"` // as the header has it
+	UpdatedAt iso.Moment `json:"updatedAt,omitzero"`
+	UpdatedBy *actor     `json:"updatedBy,omitempty"`
+}
+
+// actor is who did something.
+type actor struct {
+	Kind     string `json:"kind" enum:"account key system operator anonymous channel"`
+	ID       string `json:"id"`
+	Username string `json:"username"`
+}
+
+func fileOf(f project.File) file {
+	if f.Kind != project.KindFile {
+		return file{Path: f.Path, Kind: f.Kind}
+	}
+	return file{f.Path, f.Kind, &f.Bytes, f.ETag, iso.At(f.UpdatedAt), (*actor)(&f.UpdatedBy)}
+}
+
+type fileQuery struct {
+	Slug   string `path:"slug"`
+	Prefix string `query:"prefix"` // how every path begins
+	// Folded: what lies in a folder stands as that folder.
+	Folded  string `query:"folded" enum:"true false"`
+	Stretch stretch
+}
+
+func listFiles(ctx context.Context, c Call, in fileQuery) (listing.Page[file], error) {
+	if in.Folded != "" && in.Folded != "true" && in.Folded != "false" {
+		return listing.Page[file]{}, strictjson.Refuse(strictjson.Field{Field: "folded", Type: strictjson.Invalid})
+	}
+	found, err := c.Projects.Files(ctx, c.owner(), in.Slug, project.FileQuery{Prefix: in.Prefix, Folded: in.Folded == "true", Query: listing.Query(in.Stretch)})
+	return listing.Map(found, fileOf), err
+}
+
+// fileName is a file, and which content of it is meant.
+type fileName struct {
+	Slug string `path:"slug"`
+	Path string `path:"path"`
+	project.Condition
+}
+
+// Download is the content of a file on its way to a client.
+type Download struct {
+	*project.Content
+	release func()
+}
+
+// Close ends it.
+func (d Download) Close() {
+	d.Content.Close()
+	d.release()
+}
+
+func getFile(ctx context.Context, c Call, in fileName) (Download, error) {
+	release, err := c.Transfer()
+	if err != nil {
+		return Download{}, err
+	}
+	d := Download{release: release}
+	defer func() {
+		if d.Content == nil { // it is not handed on
+			release()
+		}
+	}()
+	d.Content, err = c.Projects.Open(ctx, c.owner(), in.Slug, in.Path)
+	return d, err
+}
+
+type upload struct {
+	Slug string `path:"slug"`
+	Path string `path:"path"`
+	project.Upload
+}
+
+// stored is a file as it was written.
+type stored struct {
+	file
+	Created bool `json:"-"`
+}
+
+func putFile(ctx context.Context, c Call, in upload) (stored, error) {
+	release, err := c.Transfer()
+	if err != nil {
+		return stored{}, err
+	}
+	defer release()
+	f, created, err := c.Projects.Write(ctx, c.Actor(), c.owner(), in.Slug, in.Path, in.Upload)
+	return stored{fileOf(f), created}, err
+}
+
+func deleteFile(ctx context.Context, c Call, in fileName) error {
+	return c.Projects.Remove(ctx, c.Actor(), c.owner(), in.Slug, in.Path, in.Condition)
+}
+
+type move struct {
+	Slug string `path:"slug"`
+	project.Condition
+	Body struct {
+		From string `json:"from"`
+		To   string `json:"to"`
+	}
+}
+
+// moveFile gives a file another path. The condition is about the file that moves.
+func moveFile(ctx context.Context, c Call, in move) (file, error) {
+	f, err := c.Projects.Move(ctx, c.Actor(), c.owner(), in.Slug, in.Body.From, in.Body.To, in.Condition)
+	return fileOf(f), err
+}

@@ -1,0 +1,252 @@
+package operation
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"net/url"
+
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/iso"
+	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/account"
+	pages "svc.dev/svc/service/page"
+	"svc.dev/svc/service/workspace"
+)
+
+const (
+	providerPath = "/api/auth/oauth/{provider}"
+
+	unknownProvider = "unknown_provider"
+	invalidState    = "invalid_state"
+	notConfigured   = "provider_not_configured"
+	alreadyLinked   = "identity_already_linked"
+	unreadable      = "secret_unreadable"
+	adminRequired   = "admin_required"
+)
+
+// Faults of a provider that is asked for something.
+var providerFaults = []string{"provider_unavailable", "provider_rate_limited"}
+
+// providers are how somebody signs in through one. Most of these are visited by a browser rather than called.
+var providers = about("provider", access.Platform,
+	get(providerPath+"/status", access.Public, getProvider).says("Say whether a provider can be used, without anything secret.", unknownProvider),
+	get(providerPath+"/manifest", access.SignedIn, startManifest).leads(http.StatusOK).cookie(setBrowser).
+		says("Go to the provider to make the app of this service. The page posts the manifest to the provider, which sends the browser back within an hour.",
+			invalidRequest, adminRequired, reauthRequired, unknownProvider, "provider_already_configured"),
+	get(providerPath+"/manifest/callback", access.SignedIn, finishManifest).leads(http.StatusSeeOther).
+		says("Come back with the app of this service. What comes of the code is stored whole or not at all.",
+			append(providerFaults, invalidState, adminRequired, unknownProvider, "provider_already_configured", "manifest_owner_mismatch", "manifest_exchange_failed")...),
+	get(providerPath+"/start", access.Public, startSignIn).leads(http.StatusFound).cookie(setBrowser).
+		says("Go to the provider to sign in. `link` and `connect` add the identity to the account that the person is in, and `reauth` proves again who that is.",
+			invalidRequest, "unauthenticated", reauthRequired, unknownProvider, rateLimited, notConfigured),
+	get(providerPath+"/callback", access.Public, finishSignIn).leads(http.StatusSeeOther).cookie(setSession).
+		says("Come back from the provider. The state is good once, for the browser that it was made for. Leads to where the person wanted to go, to `/login` if they said no, or to `/login/link` if an account has the address.",
+			append(providerFaults, invalidState, "unauthenticated", invalidCredentials, accountSuspended, "provider_email_unverified", unknownProvider, alreadyLinked, unreadable,
+				"provider_exchange_failed", notConfigured)...),
+	get(providerPath+"/install", access.SignedIn, startInstall).leads(http.StatusFound).cookie(setBrowser).
+		says("Go to the provider to choose repositories for a workspace, or else for the person's own.",
+			forbidden, reauthRequired, "workspace_suspended", unknownProvider, workspaceNotFound, "provider_connection_required", notConfigured),
+	get(providerPath+"/setup", access.SignedIn, finishInstall).leads(http.StatusOK).leads(http.StatusSeeOther).
+		says("Come back with an installation. It counts only once the person's own token shows it.",
+			append(providerFaults, invalidRequest, invalidState, forbidden, "workspace_suspended", "installation_not_yours", unknownProvider, workspaceNotFound, "provider_connection_required",
+				unreadable, "provider_exchange_failed", notConfigured)...),
+	answer(providerPath+"/webhook", takeDelivery).anywhere().answers(http.StatusOK, duplicate{}).answers(http.StatusAccepted, accepted{}).
+		says("Take a delivery of the provider. The signature is the credential, and a delivery counts once.", "invalid_json", invalidRequest, "invalid_signature", unknownProvider, "body_too_large", unreadable, busy),
+	act("/api/auth/link", access.SignedIn, linkIdentity).cookie(setSession).
+		says("Link the identity of a ticket. It is good once, for the browser that came back from the provider with it.", invalidToken, reauthRequired, alreadyLinked),
+)
+
+// Onward is where a browser goes: to an address, or to a page that is shown at once.
+type Onward struct {
+	To     string
+	Notice string // what happened on the way
+	Page   pages.View
+}
+
+// provider is what everybody may know of one.
+type provider struct {
+	Provider           string   `json:"provider" enum:"github"`
+	Configured         bool     `json:"configured"`
+	Login              bool     `json:"login"` // people can sign in by it
+	MissingPermissions []string `json:"missingPermissions"`
+	InstallURL         *string  `json:"installUrl"` // where repositories are chosen
+}
+
+func providerOf(p account.Provider) provider {
+	shown := provider{p.Provider, p.Configured, p.Login, append([]string{}, p.MissingPermissions...), nil}
+	if p.InstallURL != "" {
+		shown.InstallURL = &p.InstallURL
+	}
+	return shown
+}
+
+type providerName struct {
+	Provider string `path:"provider"`
+}
+
+func getProvider(ctx context.Context, c Call, in providerName) (provider, error) {
+	p, err := c.Accounts.Provider(ctx, in.Provider)
+	return providerOf(p), err
+}
+
+// providerOfStaff is one with how its set-up went.
+type providerOfStaff struct {
+	provider
+	AppName      string     `json:"appName"`
+	Owner        string     `json:"owner"`
+	ConfiguredAt iso.Moment `json:"configuredAt" null:"never"`
+	Outcome      string     `json:"outcome"` // of the last attempt to make an app, if it did not end well
+}
+
+func listProviders(ctx context.Context, c Call, _ struct{}) (listing.Page[providerOfStaff], error) {
+	p, err := c.Accounts.Provider(ctx, "github")
+	return listing.Page[providerOfStaff]{Items: []providerOfStaff{{providerOf(p), p.AppName, p.Owner, iso.At(p.ConfiguredAt), p.Attempt.Outcome}}}, err
+}
+
+type newManifest struct {
+	Provider string `path:"provider"`
+	Owner    string `query:"owner"` // the organization; empty: the person
+	Replace  string `query:"replace" enum:"true false"`
+}
+
+// startManifest hands an administrator's browser the manifest to approve.
+func startManifest(ctx context.Context, c Call, in newManifest) (Onward, error) {
+	form, err := c.Accounts.StartManifest(ctx, c.Who, in.Provider, in.Owner, in.Replace == "true")
+	if err != nil {
+		return Onward{}, err
+	}
+	c.Browser.Travel(form.Browser, form.Life)
+	return Onward{Page: pages.ManifestPost{Action: form.Action, Manifest: form.Manifest, Nonce: rand.Text()}}, nil
+}
+
+// returned is what a provider sends a browser back with.
+type returned struct {
+	Provider string `path:"provider"`
+	Code     string `query:"code"`
+	State    string `query:"state"`
+	Error    string `query:"error"`
+}
+
+// finishManifest takes the credentials of an app that was approved.
+func finishManifest(ctx context.Context, c Call, in returned) (Onward, error) {
+	err := c.Accounts.FinishManifest(ctx, c.Who, in.Provider, in.Code, in.State, c.Browser.Traveller())
+	return Onward{To: c.Address(access.Admin) + pages.ProvidersPath + "?configured=" + in.Provider}, err
+}
+
+type signInStart struct {
+	Provider string `path:"provider"`
+	ReturnTo string `query:"returnTo"`
+	Intent   string `query:"intent" enum:"signin link connect reauth"`
+}
+
+// travel sends a browser to a provider, and marks it so that it is known when it comes back.
+func (c Call) travel(to account.Redirect, err error) (Onward, error) {
+	if err == nil {
+		c.Browser.Travel(to.Browser, to.Life)
+	}
+	return Onward{To: to.URL}, err
+}
+
+func startSignIn(_ context.Context, c Call, in signInStart) (Onward, error) {
+	to, err := c.ReturnTo(in.ReturnTo)
+	if err != nil {
+		return Onward{}, err
+	}
+	who, ctx, err := c.Browser.Known()
+	if err != nil {
+		return Onward{}, err
+	}
+	return c.travel(c.Accounts.StartSignIn(ctx, in.Provider, account.SignInRequest{ReturnTo: to, Intent: in.Intent, Who: who, Browser: c.Browser.Traveller()}))
+}
+
+func finishSignIn(_ context.Context, c Call, in returned) (Onward, error) {
+	who, ctx, err := c.Browser.Known()
+	if err != nil {
+		return Onward{}, err
+	}
+	out, err := c.Accounts.FinishSignIn(ctx, in.Provider, account.Callback{Code: in.Code, State: in.State, Error: in.Error, Browser: c.Browser.Traveller(), Who: who})
+	switch {
+	case err != nil:
+		return Onward{}, err
+	case out.Denied:
+		return Onward{To: pages.SignInPath + "?error=access_denied"}, nil
+	case out.LinkTicket != "":
+		return Onward{To: pages.LinkPath + "?" + url.Values{"ticket": {out.LinkTicket}, "returnTo": {out.ReturnTo}}.Encode()}, nil
+	case who != nil && out.SignedIn.Session.ID != who.Session.ID:
+		err = c.Browser.Begin(*out.SignedIn)
+	default:
+		c.Browser.Renew(*out.SignedIn)
+	}
+	return Onward{To: out.ReturnTo, Notice: out.Notice}, err
+}
+
+type linkTicket struct {
+	Body struct {
+		Ticket string `json:"ticket"`
+	}
+}
+
+// linkIdentity gives an account the identity of a ticket.
+func linkIdentity(ctx context.Context, c Call, in linkTicket) error {
+	return c.renew(c.Accounts.Link(ctx, c.Who, in.Body.Ticket, c.Browser.Traveller()))
+}
+
+type installStart struct {
+	Provider  string `path:"provider"`
+	Workspace string `query:"workspace"` // as username/business; empty: the person's own
+}
+
+func startInstall(_ context.Context, c Call, in installStart) (Onward, error) {
+	ctx, v, err := c.Enter(access.May(workspace.Manage), in.Workspace)
+	if err != nil {
+		return Onward{}, err
+	}
+	return c.travel(c.Accounts.StartInstall(ctx, v.Self(), in.Provider, v.Member, pages.ConnectionsPath))
+}
+
+type installReturn struct {
+	Provider     string `path:"provider"`
+	Installation string `query:"installation_id"`
+	Action       string `query:"setup_action" enum:"install update request"`
+	State        string `query:"state"`
+}
+
+// finishInstall binds an installation that the person's own token shows.
+func finishInstall(ctx context.Context, c Call, in installReturn) (Onward, error) {
+	done, err := c.Accounts.FinishInstall(ctx, c.Who, in.Provider, in.Installation, in.Action, in.State, c.Browser.Traveller())
+	if done.Pending {
+		return Onward{Page: pages.Waiting{Back: pages.Destination{URL: pages.ConnectionsPath, Text: "Back to connections"}}}, err
+	}
+	if done.ReturnTo == "" {
+		done.ReturnTo = pages.ConnectionsPath
+	}
+	return Onward{To: done.ReturnTo, Notice: string(pages.NoticeInstalled)}, err
+}
+
+// Delivery is what a provider sends.
+type Delivery struct {
+	Header  http.Header
+	Body    []byte
+	Release func() // its place in memory
+}
+
+type delivered struct {
+	Provider string `path:"provider"`
+	Delivery
+}
+
+// duplicate is what is said of a delivery that came before.
+type duplicate struct {
+	Status string `json:"status" enum:"duplicate"`
+}
+
+// takeDelivery keeps a delivery: it is on disk before it is accepted.
+func takeDelivery(ctx context.Context, c Call, in delivered) (outcome, error) {
+	defer in.Release()
+	again, err := c.Accounts.Delivery(ctx, in.Provider, in.Header, in.Delivery.Body)
+	if again {
+		return outcome{http.StatusOK, duplicate{"duplicate"}}, err
+	}
+	return outcome{http.StatusAccepted, accepted{"accepted"}}, err
+}

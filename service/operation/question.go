@@ -1,0 +1,36 @@
+package operation
+
+import (
+	"net/url"
+	"reflect"
+
+	"svc.dev/svc/service/access"
+)
+
+// Question is what an operation asks the runtime, whose answer is passed on as it is.
+type Question struct {
+	Path string // escaped
+	// Query goes before what the request asks; Alone: it is all that is asked.
+	Query url.Values
+	Alone bool
+}
+
+// asks is an operation that the runtime answers, with what Out describes.
+func asks[Out, In any](method, path string, k kind, need access.Need, do does[In, Question]) Row {
+	r := row(method, path, k, need, do)
+	r.out = reflect.TypeFor[Out]()
+	r.Told, r.Apart, r.asked = true, true, true
+	return r
+}
+
+// tells is an operation that tells by itself what it does.
+func (r Row) tells() Row {
+	r.Told = false
+	return r
+}
+
+// forwards is an operation whose body goes on as it is, with its Idempotency-Key.
+func (r Row) forwards() Row {
+	r.passed = true
+	return r
+}

@@ -1,0 +1,122 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/engine"
+	"svc.dev/svc/service/workspace"
+)
+
+var (
+	readsRuns  = access.May(workspace.Read).Key("runs:read")
+	startsRuns = access.May(workspace.Work).Key("workflows:run")
+)
+
+const (
+	flowPath = W + "/workflows/{name}"
+	runPath  = W + "/runs/{run}"
+
+	runNotFound      = "run_not_found"
+	workflowNotFound = "workflow_not_found"
+)
+
+// runs are those of a workspace, and the workflows that they are of.
+var runs = everywhere("workspace",
+	asks[listing.Page[engine.Workflow]]("GET", W+"/workflows", lists, readsRuns, listWorkflows).says("List the workflows of a workspace."),
+	asks[engine.Workflow]("GET", flowPath, shows, readsRuns, getWorkflow).says("Read a workflow, with the schema of its input.", workflowNotFound),
+	asks[runBegun]("POST", flowPath+"/run", begins, startsRuns, runWorkflow).forwards().
+		says("Start a run, which goes on by itself. The body is its input.", workflowNotFound, "action_input_validation", "workflow_input_unexpected", "storage_quota_exceeded"),
+	asks[listing.Page[engine.RunItem]]("GET", W+"/runs", lists, readsRuns, listRuns).says("List the runs of a workspace, the newest first."),
+	asks[run]("GET", runPath, shows, readsRuns, getRun).says("Read the record of a run.", runNotFound),
+	asks[[]runEvent]("GET", runPath+"/events", shows, readsRuns, readRunEvents).header("ETag", "Events-ETag").says("Read the events of a run, or follow them with `live=sse`.", runNotFound, invalidRequest, "stream_offset_gone"),
+	asks[engine.RunCancelled]("POST", runPath+"/cancel", begins, startsRuns, cancelRun).says("Cancel a run. One that has ended stays as it is.", runNotFound),
+	asks[engine.RunErased]("DELETE", runPath, begins, access.May(workspace.Manage), eraseRun).tells().
+		says("Erase a run. All that it recorded is destroyed at once, and whoever works on it is stopped.", runNotFound),
+)
+
+// run is the record of a run.
+type run struct {
+	engine.RunItem
+	Input  json.RawMessage `json:"input,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *runError       `json:"error,omitempty"`
+}
+
+type runError struct {
+	Name    string `json:"name,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// runBegun is where a new run can be followed.
+type runBegun struct {
+	RunID string `json:"runId"`
+}
+
+// runEvent is an event as the runtime's contract has it.
+type runEvent map[string]any
+
+func listWorkflows(context.Context, Call, page) (Question, error) {
+	return Question{Path: engine.WorkflowsPath}, nil
+}
+
+type named struct {
+	Name string `path:"name"`
+}
+
+func getWorkflow(_ context.Context, _ Call, in named) (Question, error) {
+	return Question{Path: engine.WorkflowPath, Query: url.Values{"name": {in.Name}}}, nil
+}
+
+// runWorkflow starts a run and waits for nothing.
+func runWorkflow(_ context.Context, _ Call, in named) (Question, error) {
+	return Question{Path: "/workflows/" + in.Name, Alone: true}, nil
+}
+
+type runQuery struct {
+	listing.Query
+	Status   string `query:"status"`
+	Workflow string `query:"workflow"`
+}
+
+func listRuns(context.Context, Call, runQuery) (Question, error) {
+	return Question{Path: engine.RunsPath}, nil
+}
+
+type runID struct {
+	Run string `path:"run"`
+}
+
+func (in runID) query() url.Values { return url.Values{"run": {in.Run}} }
+
+func getRun(_ context.Context, _ Call, in runID) (Question, error) {
+	return Question{Path: engine.RunPath, Query: in.query()}, nil
+}
+
+func readRunEvents(_ context.Context, _ Call, in runID) (Question, error) {
+	return Question{Path: "/runs/" + in.Run}, nil
+}
+
+func cancelRun(_ context.Context, _ Call, in runID) (Question, error) {
+	return Question{Path: engine.CancelPath, Query: in.query()}, nil
+}
+
+func eraseRun(ctx context.Context, c Call, in runID) (Question, error) {
+	return c.erase(ctx, Question{Path: engine.RunPath, Query: in.query()}, audit.Event{Action: "run.erased", Target: audit.Target{Kind: "run", ID: in.Run}})
+}
+
+func listAllAgents(context.Context, Call, page) (Question, error) {
+	return Question{Path: engine.AllAgentsPath}, nil
+}
+
+func listAllWorkflows(context.Context, Call, page) (Question, error) {
+	return Question{Path: engine.AllWorkflowsPath}, nil
+}
+
+func listAllRuns(context.Context, Call, runQuery) (Question, error) {
+	return Question{Path: engine.AllRunsPath}, nil
+}
