@@ -22,6 +22,7 @@ const Prefix = "/own"
 const (
 	VerificationPath  = Prefix + "/verification"
 	AgentsPath        = Prefix + "/agents"
+	AgentPath         = Prefix + "/agent"
 	WorkflowsPath     = Prefix + "/workflows"
 	WorkflowPath      = Prefix + "/workflow"
 	RunsPath          = Prefix + "/runs"
@@ -42,6 +43,7 @@ const (
 var answers = map[string]func(*Engine, http.ResponseWriter, *http.Request) error{
 	VerificationPath:  (*Engine).verification,
 	AgentsPath:        (*Engine).agents,
+	AgentPath:         (*Engine).agent,
 	WorkflowsPath:     (*Engine).workflows,
 	WorkflowPath:      (*Engine).workflow,
 	RunsPath:          (*Engine).runs,
@@ -131,6 +133,16 @@ type Agent struct {
 
 func (e *Engine) agents(w http.ResponseWriter, r *http.Request) error {
 	list(w, r, page{Items: e.agentsOf(r)})
+	return nil
+}
+
+func (e *Engine) agent(w http.ResponseWriter, r *http.Request) error {
+	all := e.agentsOf(r)
+	found := slices.IndexFunc(all, func(a Agent) bool { return a.Name == r.URL.Query().Get("name") })
+	if found < 0 {
+		return fault.New(itemNotFound, "There is no such agent.", "")
+	}
+	write(w, http.StatusOK, all[found])
 	return nil
 }
 

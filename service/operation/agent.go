@@ -21,6 +21,7 @@ const (
 // agents are those of a workspace, and what was said to them.
 var agents = everywhere("workspace",
 	asks[listing.Page[engine.Agent]]("GET", W+"/agents", lists, readsAgents, listAgents).says("List the agents of a workspace."),
+	asks[engine.Agent]("GET", W+"/agents/{name}", shows, readsAgents, getAgent).says("Read an agent.", itemNotFound),
 	asks[listing.Page[engine.Conversation]]("GET", conversationsPath, lists, readsAgents, listConversations).says("List the conversations of an agent, the last used first."),
 	asks[engine.ConversationErased]("DELETE", conversationPath, begins, access.May(workspace.Manage), eraseConversation).tells().
 		says("Erase a conversation. Its history, queue and attachments are destroyed at once, and the next message begins a new one.", itemNotFound),
@@ -28,6 +29,10 @@ var agents = everywhere("workspace",
 
 func listAgents(context.Context, Call, page) (Question, error) {
 	return Question{Path: engine.AgentsPath}, nil
+}
+
+func getAgent(_ context.Context, _ Call, in named) (Question, error) {
+	return Question{Path: engine.AgentPath, Query: url.Values{"name": {in.Name}}, Alone: true}, nil
 }
 
 type agentPage struct {
