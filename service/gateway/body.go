@@ -36,15 +36,6 @@ func (x *exchange) decode(into any, limits ...limit) error {
 	return strictjson.Decode(body, into)
 }
 
-// form reads the fields of a page's form into a struct, as strictly.
-func (x *exchange) form(into any, limits ...limit) error {
-	body, err := x.body(typeForm, limits...)
-	if err != nil {
-		return err
-	}
-	return strictjson.Form(body, into)
-}
-
 // body is the whole body, if it is of that type, not encoded, and short enough.
 func (x *exchange) body(want string, limits ...limit) ([]byte, error) {
 	if err := x.checkType(want); err != nil {

@@ -16,8 +16,11 @@ func (b browser) Session() (*account.Who, context.Context, error) {
 }
 
 func (b browser) Known() (*account.Who, context.Context, error) {
-	who, err := b.x.signedInQuietly()
-	return who, b.x.ctx(), err
+	if len(b.x.r.CookiesNamed(sessionCookie)) > 1 {
+		b.x.clearSession()
+		return nil, b.x.ctx(), nil
+	}
+	return b.Session()
 }
 
 func (b browser) Device() string                         { return b.x.host("svc_device") }

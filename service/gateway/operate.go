@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/scope"
 )
 
 // operations are the routes that are rows of the table.
@@ -74,9 +76,11 @@ func (x *exchange) call() operation.Call {
 	}
 }
 
-// enterOther lets the same person into a workspace that the path does not name.
+// enterOther lets the same person into a workspace that the path does not name, as username/business; empty is the one that every
+// person has.
 func (x *exchange) enterOther(need access.Need, workspace string) (context.Context, *access.Visitor, error) {
-	err := x.enterNamed(need, workspace)
+	username, business, _ := strings.Cut(cmp.Or(workspace, x.who.Account.Username+"/"+scope.Personal), "/")
+	err := x.enter(need, access.Place{Scope: scope.Of(username, business).String()})
 	return x.ctx(), x.v, err
 }
 

@@ -9,7 +9,9 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/page"
+	"svc.dev/svc/service/site"
 	"svc.dev/svc/service/strictjson"
+	"svc.dev/svc/service/workspace"
 )
 
 // show answers with a page, under its own policy.
@@ -86,14 +88,18 @@ func formPage(path string) string {
 }
 
 // again shows the page of a form that was refused, with the sentence of the refusal and what was typed.
-func (x *exchange) again(err error, view func(page.Form) page.View) error {
+func (x *exchange) again(err error, r site.Row, v *site.Visit) error {
 	f, status := x.judge(err)
-	if status >= 500 && status != http.StatusServiceUnavailable || f.Type == account.Unauthenticated || f.Type == account.ReauthRequired {
+	led := f.Type == account.Unauthenticated || f.Type == account.ReauthRequired && !r.Proves
+	if r.Again == nil || led || status >= 500 && status != http.StatusServiceUnavailable {
 		return err
 	}
-	form := page.Form{Error: f.Message, RetryAfter: f.RetryAfter, Fields: refusedFields(f)}
+	view, err := r.Refused(x.ctx(), v, page.Form{Error: f.Message, RetryAfter: f.RetryAfter, Fields: refusedFields(f)})
+	if err != nil {
+		return err
+	}
 	x.retryAfter(f.RetryAfter)
-	return x.show(status, view(form))
+	return x.show(status, view)
 }
 
 // refusedFields are the fields of a refusal as pages name them.
@@ -101,39 +107,14 @@ func refusedFields(f *fault.Error) []page.FieldError {
 	if f.Type == account.UsernameTaken {
 		return []page.FieldError{{Field: "username", Type: "taken"}}
 	}
+	if f.Type == workspace.NameTaken {
+		return []page.FieldError{{Field: "business", Type: "taken"}}
+	}
 	var all []page.FieldError
 	for _, each := range strictjson.FieldsOf(f) {
 		all = append(all, page.FieldError{Field: each.Field, Type: each.Type})
 	}
 	return all
-}
-
-// notice is what happened on the way here.
-func (x *exchange) notice() page.Notice {
-	q := x.r.URL.Query()
-	if denied := q.Get("error"); denied != "" {
-		return page.Notice(denied)
-	}
-	return page.Notice(q.Get("notice"))
-}
-
-// entryForm is the form of a page that leads somewhere.
-func (x *exchange) entryForm() (page.Form, error) {
-	to := x.r.URL.Query().Get("returnTo")
-	if _, err := x.g.returnTo(to); err != nil {
-		return page.Form{}, err
-	}
-	return page.Form{ReturnTo: to, Notice: x.notice()}, nil
-}
-
-// github says whether sign-in through GitHub works. A database that cannot say so is no reason to have no page.
-func (x *exchange) github() page.Provider {
-	status, err := x.g.Accounts.Provider(x.ctx(), "github")
-	p := page.Provider{Ready: err == nil && status.Login}
-	if who, _ := x.session(); !p.Ready && who != nil && who.Account.Role == account.RoleAdmin {
-		p.SetupURL = x.g.Surfaces.origin(Admin) + page.ProvidersPath
-	}
-	return p
 }
 
 // asset serves a file of the pages; its address changes with its content.
@@ -150,20 +131,4 @@ func (x *exchange) asset() error {
 		_, _ = x.out.Write(body) // who has gone needs no answer
 	}
 	return nil
-}
-
-// home leads from a surface's root to where a person begins.
-func (x *exchange) home() error {
-	who, err := x.session()
-	if err != nil {
-		return err
-	}
-	platform := x.g.Surfaces.origin(Platform)
-	switch {
-	case who == nil:
-		return x.see(http.StatusFound, platform+page.SignInPath)
-	case x.surface == Admin:
-		return x.see(http.StatusFound, page.ProvidersPath)
-	}
-	return x.see(http.StatusFound, withNotice(platform+page.WorkspacesPath, string(x.notice())))
 }

@@ -1,10 +1,6 @@
 package gateway
 
-import (
-	"context"
-
-	"svc.dev/svc/service/account"
-)
+import "svc.dev/svc/service/account"
 
 // signOut ends the session, if there is one. Two cookies are no reason to stay.
 func (x *exchange) signOut() error {
@@ -23,26 +19,6 @@ func (x *exchange) signOut() error {
 		x.out.Header().Set("Clear-Site-Data", `"cookies","storage"`)
 	}
 	return nil
-}
-
-// credentials is the body of a sign-in.
-type credentials struct {
-	Email    string `json:"email"`
-	Password string `json:"password" text:"any"`
-}
-
-// admitLogin counts a sign-in by where it comes from.
-func (x *exchange) admitLogin(ctx context.Context) error {
-	return x.g.Accounts.AdmitLogin(ctx, x.host("svc_device"))
-}
-
-// signIn opens a session by password and gives it to the browser.
-func (x *exchange) signIn(c credentials) (account.SignedIn, error) {
-	in, err := x.g.Accounts.Login(x.ctx(), c.Email, c.Password, x.host("svc_device"))
-	if err != nil {
-		return in, err
-	}
-	return in, x.newSession(in)
 }
 
 // newSession gives a session to the browser that was just opened; the one it had before ends.

@@ -53,12 +53,12 @@ func changeAccount(ctx context.Context, c Call, in accountChange) (record, error
 	return recordOf(p), err
 }
 
-func deleteAccount(ctx context.Context, c Call, in deletion) (deleting, error) {
+func deleteAccount(ctx context.Context, c Call, in deletion) (Deleting, error) {
 	at, err := c.Accounts.Delete(ctx, c.Who, in.Confirm)
 	if err == nil {
 		c.Browser.Forget()
 	}
-	return deleting{"deleting", iso.At(at)}, err
+	return Deleting{"deleting", iso.At(at)}, err
 }
 
 type newEmail struct {

@@ -21,6 +21,12 @@ type outcome struct {
 	Body   any
 }
 
+// GoesOn reports whether an outcome is that something goes on by a mail.
+func GoesOn(out any) bool {
+	o, is := out.(outcome)
+	return is && o.Status == http.StatusAccepted
+}
+
 // Answer says it of an outcome of the operation. What has a version has it for its ETag, as a file has that of its content, and what was
 // made is found by its id.
 func (r Row) Answer(out any) Answer {

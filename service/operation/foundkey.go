@@ -8,7 +8,7 @@ import (
 
 // found are keys that somebody has found.
 var found = about("key", access.Platform,
-	start("/api/keys/revoke", access.Public, revokeFoundKey).on(everySurface...).admit(admitRevoke).anywhere().
+	start("/api/keys/revoke", access.Public, revokeFoundKey).on(EverySurface...).admit(admitRevoke).anywhere().
 		says("End an API key that was found. Whoever holds it may end it; the answer does not tell whether it was one.", rateLimited),
 )
 

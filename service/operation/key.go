@@ -54,15 +54,15 @@ func refusedField(name string) error {
 	return strictjson.Refuse(strictjson.Field{Field: name, Type: strictjson.Invalid})
 }
 
-// keyMade is a key with its value, which is shown once.
-type keyMade struct {
+// KeyMade is a key with its value, which is shown once.
+type KeyMade struct {
 	account.Key
 	Value string `json:"key"`
 }
 
 type newKey struct{ Body NewKey }
 
-func createKey(ctx context.Context, c Call, in newKey) (made keyMade, err error) {
+func createKey(ctx context.Context, c Call, in newKey) (made KeyMade, err error) {
 	wanted, err := in.Body.Value()
 	if err != nil {
 		return made, err
@@ -79,7 +79,7 @@ type keyRotation struct {
 	}
 }
 
-func rotateKey(ctx context.Context, c Call, in keyRotation) (made keyMade, err error) {
+func rotateKey(ctx context.Context, c Call, in keyRotation) (made KeyMade, err error) {
 	const longest = int64(24 * time.Hour / time.Second) // more would not be a time.Duration
 	grace := time.Duration(min(in.Body.Grace, longest+1)) * time.Second
 	made.Key, made.Value, err = c.Accounts.RotateKey(ctx, c.Who, c.Member, in.ID, grace, c.isStaff())

@@ -304,6 +304,12 @@ func everywhere(noun string, rows ...Row) (all []Row) {
 // keeps reports whether what it changes is done once for all requests that come with one Idempotency-Key.
 func (r Row) keeps() bool { return !r.Apart && Keeps(r.Method, r.Path) }
 
+// HasBody reports whether it reads one as JSON.
+func (r Row) HasBody() bool {
+	_, has := r.in.FieldByName(bodyField)
+	return has
+}
+
 // Status is by which it leads a browser on.
 func (r Row) Status() int { return slices.Max(r.onward) }
 

@@ -8,16 +8,17 @@ import (
 	"svc.dev/svc/service/account"
 )
 
-var everySurface = []access.Surface{access.Platform, access.Agents, access.Admin}
+// EverySurface are the three.
+var EverySurface = []access.Surface{access.Platform, access.Agents, access.Admin}
 
 // invalidCredentials is the refusal of whoever is not believed.
 const invalidCredentials = "invalid_credentials"
 
 // sessions are how somebody is known, on every surface.
 var sessions = about("session", access.Platform,
-	get("/api/auth/session", access.Public, getSession).on(everySurface...).open().says("Say who is signed in. Nobody is an answer too, and pages of all surfaces may read it.", ambiguousSession),
-	act("/api/auth/logout", access.Public, logout).on(everySurface...).cookie(forgetSession).header("Clear-Site-Data", "Clear-Site-Data").says("Sign out. It does not matter whether somebody was signed in."),
-	act("/api/auth/reauth", access.SignedIn, reauth).on(everySurface...).cookie(setSession).
+	get("/api/auth/session", access.Public, getSession).on(EverySurface...).open().says("Say who is signed in. Nobody is an answer too, and pages of all surfaces may read it.", ambiguousSession),
+	act("/api/auth/logout", access.Public, logout).on(EverySurface...).cookie(forgetSession).header("Clear-Site-Data", "Clear-Site-Data").says("Sign out. It does not matter whether somebody was signed in."),
+	act("/api/auth/reauth", access.SignedIn, reauth).on(EverySurface...).cookie(setSession).
 		says("Prove again who is signed in. It opens the ten minutes in which sensitive acts are allowed, and gives the session a new value.", invalidCredentials, busy),
 	act("/api/auth/elevate", access.SignedIn, elevate).on(access.Admin).cookie(setElevation).
 		says("Take up the authority of the staff, with the right password or a proof that is still fresh. It lives 30 minutes unused and 12 hours at most.", invalidCredentials, reauthRequired, "admin_required", busy),

@@ -90,13 +90,13 @@ type deletion struct {
 	Confirm string `query:"confirm"`
 }
 
-// deleting is when what was deleted is gone for good.
-type deleting struct {
+// Deleting is when what was deleted is gone for good.
+type Deleting struct {
 	Status  string     `json:"status" enum:"deleting"`
 	EraseAt iso.Moment `json:"eraseAt"`
 }
 
-func deleteWorkspace(ctx context.Context, c Call, in deletion) (deleting, error) {
+func deleteWorkspace(ctx context.Context, c Call, in deletion) (Deleting, error) {
 	at, err := c.Workspaces.Delete(ctx, c.Caller(), c.Scope, in.Confirm)
-	return deleting{"deleting", iso.At(at)}, err
+	return Deleting{"deleting", iso.At(at)}, err
 }

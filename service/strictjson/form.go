@@ -1,10 +1,12 @@
 package strictjson
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,12 +14,12 @@ import (
 // Form reads the body of a page's form, application/x-www-form-urlencoded, into the struct that into points to, by the same
 // names as Decode. Nothing is set unless all is well.
 //
-// Fields are strings, lists of strings, pointers to strings and booleans. A missing one is the empty string: whether it had to be there is
-// for the one who judges its value. A pointer is nil when its field is missing or empty, because a form sends its empty
-// fields too; a boolean is true for "on" and "true", the values of a ticked box, and false for "false", "" and none. A
+// Fields are strings, lists of strings, pointers to strings, booleans, numbers that are whole and, for a value that JSON may write in
+// several ways, json.RawMessage, which holds the text. The names beside are read by others: they are looked at, and set nothing. A missing one is the empty string: whether it had to be there is
+// for the one who judges its value. A pointer is nil when its field is missing; a boolean is true for "on" and "true", the values of a ticked box, and false for "false", "" and none. A
 // list holds every value of its name, at most 64. An unknown name, a repeated one that is no list, an escape that is none, text that is not UTF-8, and ";" or "&" that separate nothing are the
 // fault invalid_request, whose meta.fields names the fields as far as they have names.
-func Form(body []byte, into any) error {
+func Form(body []byte, into any, beside ...string) error {
 	target, err := structOf(into)
 	if err != nil {
 		return err
@@ -26,9 +28,14 @@ func Form(body []byte, into any) error {
 	if err != nil {
 		return err
 	}
+	for _, name := range beside {
+		fields = append(fields, field{name: name})
+	}
 	f := form{fields: fields, values: make([][]string, len(fields)), many: make([]bool, len(fields)), bad: make([]bool, len(fields))}
-	for i, field := range fields {
-		f.many[i] = target.FieldByIndex(field.index).Kind() == reflect.Slice
+	own := len(fields) - len(beside)
+	for i, field := range fields[:own] {
+		place := target.FieldByIndex(field.index)
+		f.many[i] = place.Kind() == reflect.Slice && place.Type() != rawType
 	}
 	if len(body) > 0 {
 		for pair := range strings.SplitSeq(string(body), "&") {
@@ -37,7 +44,7 @@ func Form(body []byte, into any) error {
 	}
 	fresh := reflect.New(target.Type()).Elem()
 	fresh.Set(target)
-	for i, field := range fields {
+	for i, field := range fields[:own] {
 		place := fresh.FieldByIndex(field.index)
 		if !setFormValue(place, f.values[i]) || !field.any && !writable(place) {
 			f.bad[i] = true
@@ -63,7 +70,7 @@ func formFieldsOf(t reflect.Type) ([]field, error) {
 		if (ft.Kind() == reflect.Pointer || ft.Kind() == reflect.Slice) && ft.Elem().Kind() == reflect.String {
 			continue
 		}
-		if ft.Kind() != reflect.String && ft.Kind() != reflect.Bool {
+		if ft.Kind() != reflect.String && ft.Kind() != reflect.Bool && ft.Kind() != reflect.Int64 && ft != rawType {
 			return nil, fmt.Errorf("strictjson: %s: field %q has the type %s, which no form has", t, f.name, ft)
 		}
 	}
@@ -133,21 +140,32 @@ func (f *form) refusal() error {
 }
 
 func setFormValue(into reflect.Value, values []string) bool {
-	if into.Kind() == reflect.Slice {
+	if into.Kind() == reflect.Slice && into.Type() != rawType {
 		into.Set(reflect.ValueOf(values).Convert(into.Type()))
 		return true
 	}
 	value := strings.Join(values, "")
+	if value == "" && into.Kind() != reflect.Pointer {
+		into.SetZero() // a form sends its empty fields too
+		return true
+	}
 	switch into.Kind() {
 	case reflect.Bool:
 		into.SetBool(value == "on" || value == "true")
-		return into.Bool() || value == "" || value == "false"
+		return into.Bool() || value == "false"
 	case reflect.Pointer:
-		into.SetZero()
-		if value != "" {
-			into.Set(reflect.New(into.Type().Elem()))
-			into.Elem().SetString(value)
+		if into.SetZero(); len(values) == 0 {
+			return true
 		}
+		into.Set(reflect.New(into.Type().Elem()))
+		into.Elem().SetString(value)
+	case reflect.Int64:
+		n, err := strconv.ParseInt(value, 10, 64)
+		into.SetInt(n)
+		return err == nil
+	case reflect.Slice:
+		text, _ := json.Marshal(value) // a string always has JSON
+		into.SetBytes(text)
 	default:
 		into.SetString(value)
 	}

@@ -1,6 +1,7 @@
 package strictjson_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -30,12 +31,53 @@ func TestAFormFillsItsStruct(t *testing.T) {
 }
 
 func TestWhatAFormDoesNotSayIsEmpty(t *testing.T) {
-	for _, body := range []string{"", "email", "email=", "username=&password=", "keep=", "keep=false"} {
+	for _, body := range []string{"", "email", "email=", "password=", "keep=", "keep=false"} {
 		old := "old"
 		got := page{Email: "old", Username: &old, Keep: true}
 		if err := strictjson.Form([]byte(body), &got); err != nil || got != (page{}) {
 			t.Errorf("%q: %+v, %v", body, got, err)
 		}
+	}
+}
+
+// An empty field that may be missing is there: somebody has emptied it.
+func TestAnEmptyFieldIsNoMissingOne(t *testing.T) {
+	var got page
+	if err := strictjson.Form([]byte("username="), &got); err != nil || got.Username == nil || *got.Username != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAFormFillsNumbersAndWhatJSONWritesInSeveralWays(t *testing.T) {
+	type rotation struct {
+		Grace int64           `json:"grace,omitzero"`
+		Ends  json.RawMessage `json:"ends,omitzero"`
+	}
+	for body, want := range map[string]rotation{
+		"grace=3600&ends=2026-01-02T03%3A04%3A05Z": {3600, json.RawMessage(`"2026-01-02T03:04:05Z"`)},
+		"grace=-1&ends=%22":                        {-1, json.RawMessage(`"\""`)},
+		"grace=&ends=":                             {},
+		"":                                         {},
+	} {
+		var got rotation
+		if err := strictjson.Form([]byte(body), &got); err != nil || got.Grace != want.Grace || string(got.Ends) != string(want.Ends) {
+			t.Errorf("%q: %+v, %v", body, got, err)
+		}
+	}
+	for _, body := range []string{"grace=x", "grace=1.5", "grace=99999999999999999999", "grace=1&grace=2"} {
+		expectFields(t, strictjson.Form([]byte(body), new(rotation)), []string{"grace"})
+	}
+}
+
+func TestWhatOthersReadOfAFormIsLookedAtToo(t *testing.T) {
+	var got page
+	if err := strictjson.Form([]byte("email=e&ticket=t&join="), &got, "ticket", "join"); err != nil || got.Email != "e" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for body, fields := range map[string][]string{
+		"ticket=a&ticket=b": {"ticket"}, "ticket=%": {"ticket"}, "ticket=a&other=b": {"other"}, "ticket=\xff": {"ticket"},
+	} {
+		expectFields(t, strictjson.Form([]byte(body), &got, "ticket"), fields)
 	}
 }
 
@@ -96,7 +138,7 @@ func TestAFormOfManyPairsIsRefusedShortly(t *testing.T) {
 	}
 }
 
-func TestAFormHasNoListsAndNumbers(t *testing.T) {
+func TestAFormHasNoMapsAndNoMissingNumbers(t *testing.T) {
 	for _, into := range []any{new(everything), &struct {
 		N *int64 `json:"n"`
 	}{}} {
