@@ -53,16 +53,28 @@ type mortal struct {
 	late time.Duration // see setup
 	torn func()        // told of an end that is on record apart from what it ends
 
-	mu    sync.Mutex
-	trap  trap
-	calls int
-	stats stats
+	mu     sync.Mutex
+	trap   trap
+	calls  int
+	doomed bool // it dies as soon as a call returns
+	stats  stats
+
+	claims sync.RWMutex // held by those that claim, and by the doomed
 }
 
 func (m *mortal) arm(t trap) {
-	m.mu.Lock()
+	m.lock()
 	defer m.mu.Unlock()
 	m.trap, m.calls = t, 0
+}
+
+// lock never returns to a process that is about to die: however late that is, nothing more is written or answered.
+func (m *mortal) lock() {
+	m.mu.Lock()
+	if m.doomed {
+		m.mu.Unlock()
+		select {}
+	}
 }
 
 func (m *mortal) count() stats {
@@ -73,19 +85,29 @@ func (m *mortal) count() stats {
 
 // begin counts a call and dies before it if that is the one. The func it returns dies after it.
 func (m *mortal) begin(verb string) (end func()) {
-	m.mu.Lock()
+	if !m.springs(verb) {
+		return func() {}
+	}
+	m.claims.Lock() // what a call lets go of is for the next process
+	return die
+}
+
+// springs reports whether the process dies after this call. One that dies before it does so here.
+func (m *mortal) springs(verb string) bool {
+	m.lock()
 	defer m.mu.Unlock()
 	if m.trap.Verb != verb {
-		return func() {}
+		return false
 	}
 	m.calls++
 	if m.calls != m.trap.N {
-		return func() {}
+		return false
 	}
 	if !m.trap.After {
 		die()
 	}
-	return die
+	m.doomed = true
+	return true
 }
 
 // die is the end of this process as nothing in it can see it coming.
@@ -132,7 +154,9 @@ func (m *mortal) Abort(ctx context.Context, s svc.Stream, submission string) (bo
 }
 
 func (m *mortal) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, error) {
+	m.claims.RLock()
 	claimed, err := m.Store.Claim(ctx, o, n)
+	m.claims.RUnlock()
 	if len(claimed.Leases) > 0 {
 		m.begin(onClaim)()
 	}

@@ -56,6 +56,15 @@ func closed(t *testing.T, conn net.Conn) bool {
 	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
 func TestConnectionsAreCountedInAllAndByAddress(t *testing.T) {
 	var refused atomic.Int32
 	l := listen(t, front.Limits{
@@ -82,6 +91,7 @@ func TestConnectionsAreCountedInAllAndByAddress(t *testing.T) {
 			t.Errorf("connection %d from %s: closed %t", i, c.from, got)
 		}
 	}
+	eventually(t, "the two that were closed are told of", func() bool { return refused.Load() == 2 })
 	if l.Count() != 5 || refused.Load() != 2 {
 		t.Errorf("%d connections, %d refused", l.Count(), refused.Load())
 	}
