@@ -62,7 +62,7 @@ var rooms = map[string][]string{
 	"service/engine":  {"", "httpapi", "channel", "model", "workflow", "memory", "internal/listing", "service/scope", "iso", "fault"},
 	"service/receipt": {"internal/sqldb", "service/secret", "fault"},
 	"service/access":  {"internal/sqldb", "service/account", "service/workspace", "service/audit", "service/scope", "fault"},
-	"service/operation": {"internal/listing", "service/access", "service/account", "service/audit", "service/workspace", "service/project", "service/secret", "service/vault",
+	"service/operation": {"conversation", "model", "internal/listing", "service/access", "service/account", "service/audit", "service/workspace", "service/project", "service/secret", "service/vault",
 		"service/engine", "service/page", "service/scope", "service/strictjson", "api", "iso", "fault"},
 	"service/site": {"internal/listing", "service/access", "service/account", "service/operation", "service/page", "service/scope", "service/strictjson", "service/workspace", "fault"},
 	"service/gateway": {"internal/sqldb", "internal/listing", "service/access", "service/engine", "service/operation", "service/site", "service/account", "service/audit", "service/page", "service/scope", "service/strictjson",

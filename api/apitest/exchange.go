@@ -136,7 +136,7 @@ func init() {
 func (d *Description) checkRefusal(x Exchange, types []string) error {
 	page := strings.HasPrefix(x.Header.Get("Content-Type"), "text/html")
 	// What the runtime refuses it refuses in the envelope, whoever asks.
-	ofRuntime := strings.Contains(x.Body, `"run_not_found"`) || strings.Contains(x.Body, `"workflow_not_found"`)
+	ofRuntime := strings.HasPrefix(x.Request.URL.Path, "/v1/") || strings.Contains(x.Body, `"run_not_found"`) || strings.Contains(x.Body, `"workflow_not_found"`)
 	if page != navigation(x.Request) && !ofRuntime {
 		return errors.New("a program got a page, or a person got none")
 	}

@@ -10,8 +10,8 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/engine"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/scope"
-	"svc.dev/svc/service/workspace"
 )
 
 // base answers below {base_url}, /v1/{username}/{business}: the contract's API, for those who may.
@@ -41,27 +41,28 @@ type place struct {
 	writes  access.Need // of unsafe methods
 }
 
-// What is needed below {base_url}.
-var (
-	readAgents = access.May(workspace.Read).Key("agents:read")
-	useAgents  = access.May(workspace.Work).Key("agents:write")
-	readRuns   = access.May(workspace.Read).Key("runs:read")
-	startRuns  = access.May(workspace.Work).Key("workflows:run")
-)
-
-// shapes are the paths below {base_url}. A name is itself, an id may be escaped.
-var shapes = []struct {
+// shape is a path below {base_url}, and what its methods need.
+type shape struct {
 	pattern       string
 	reads, writes access.Need
-}{
-	{"agents/{name}/{id}", readAgents, useAgents},
-	{"agents/{name}/{id}/abort", readAgents, useAgents},
-	{"agents/{name}/{id}/submissions", readAgents, useAgents},
-	{"agents/{name}/{id}/attachments/{id}", readAgents, useAgents},
-	{"workflows/{name}", readRuns, startRuns},
-	{"runs/{name}", readRuns, startRuns},
-	{"runs", readRuns, startRuns},
 }
+
+// shapes are those of the operations that the runtime answers. Whoever may do what a noun has a method for may ask for one that it has
+// not, and is told so there.
+var shapes = func() (all []shape) {
+	needs := map[string]access.Need{}
+	for _, r := range operation.Passed() {
+		needs[r.Noun+" "+r.Method] = r.Need
+	}
+	for _, r := range operation.Passed() {
+		pattern, is := strings.CutPrefix(r.Path, operation.Base+"/")
+		known := slices.ContainsFunc(all, func(s shape) bool { return s.pattern == pattern })
+		if is && !known && !r.Need.IsPublic() {
+			all = append(all, shape{pattern, needs[r.Noun+" GET"], needs[r.Noun+" POST"]})
+		}
+	}
+	return all
+}()
 
 // parseBase reads /v1/{username}/{business}/…, or /v1/admin/… for the staff's own workspace.
 func parseBase(path string) (place, error) {
@@ -83,8 +84,7 @@ func parseBase(path string) (place, error) {
 	}
 	for _, shape := range shapes {
 		if built, ok, err := fit(strings.Split(shape.pattern, "/"), segments); ok || err != nil {
-			at.pattern, at.path = shape.pattern, built
-			at.reads, at.writes = shape.reads, shape.writes
+			at.pattern, at.path, at.reads, at.writes = shape.pattern, built, shape.reads, shape.writes
 			return at, err
 		}
 	}
@@ -113,29 +113,23 @@ func noPath(path string) error {
 	return fault.New(fault.RouteNotFound, "No route for "+path+".", "Check method and path.")
 }
 
-// fit compares segments with a shape and builds the path of the runtime from what was checked.
+// fit compares segments with a shape, where a name is itself and an id may be escaped, and builds the path of the runtime from what was checked.
 func fit(shape, segments []string) (built string, ok bool, err error) {
 	if len(shape) != len(segments) {
 		return "", false, nil
 	}
 	for i, want := range shape {
 		part := segments[i]
-		switch want {
-		case "{id}":
+		name := want == "{name}" || want == "{run}"
+		switch {
+		case want[0] == '{' && !name:
 			if part, err = id(part); err != nil {
 				return "", false, err
 			}
-		case "{name}":
-			if strings.ContainsAny(part, "%;") {
-				return "", false, errPath()
-			}
-		default:
-			if strings.ContainsAny(part, "%;") {
-				return "", false, errPath()
-			}
-			if want != part {
-				return "", false, nil
-			}
+		case strings.ContainsAny(part, "%;"):
+			return "", false, errPath()
+		case !name && want != part:
+			return "", false, nil
 		}
 		built += "/" + part
 	}

@@ -281,7 +281,7 @@ func fieldsOf(kinds map[string]string) map[string]any {
 func (s *onslaught) baseTargets() (all []target) {
 	query := map[string]string{"offset": "", "live": "", "tail": "", "view": "", "wait": "", "limit": "", "cursor": "", "status": "", "meta": "", "q": ""}
 	for _, shape := range append(gateway.Shapes(), "channels/{name}/in") {
-		path := "/v1/{username}/{business}/" + strings.Replace(shape, "{id}/attachments/{id}", "{id}/attachments/{path}", 1)
+		path := "/v1/{username}/{business}/" + strings.Replace(shape, "{attachment}", "{path}", 1)
 		all = append(all, target{on: gateway.Agents, method: "GET", path: path, query: query},
 			target{on: gateway.Agents, method: "POST", path: path, query: query, fields: map[string]any{"kind": "user", "body": "hello", "tagName": "note", "type": "note", "text": "hello"}})
 	}

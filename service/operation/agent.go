@@ -44,12 +44,12 @@ func listConversations(_ context.Context, _ Call, in agentPage) (Question, error
 	return Question{Path: engine.ConversationsPath, Query: url.Values{"agent": {in.Name}}}, nil
 }
 
-type conversation struct {
+type conversationID struct {
 	Agent    string `path:"name"`
 	Instance string `path:"instance"`
 }
 
-func eraseConversation(ctx context.Context, c Call, in conversation) (Question, error) {
+func eraseConversation(ctx context.Context, c Call, in conversationID) (Question, error) {
 	return c.erase(ctx, Question{Path: engine.ConversationPath, Query: url.Values{"agent": {in.Agent}, "id": {in.Instance}}}, audit.Event{
 		Action: "conversation.erased", Target: audit.Target{Kind: "conversation", ID: in.Agent + "/" + in.Instance},
 	})

@@ -31,10 +31,11 @@ var JSON = sync.OnceValues(func() ([]byte, error) {
 	}
 	components := tree["components"].(object)
 	d := &description{paths: tree["paths"].(object), schemas: components["schemas"].(object), surfaces: tree["x-surfaces"].(object), named: map[string]reflect.Type{}}
-	if err := d.refuse(Rows(), components["responses"].(object)); err != nil {
+	rows := append(Rows(), Passed()...)
+	if err := d.refuse(rows, components["responses"].(object)); err != nil {
 		return nil, err
 	}
-	for _, r := range Rows() {
+	for _, r := range rows {
 		if err := d.add(r); err != nil {
 			return nil, fmt.Errorf("describe %s: %w", r.ID, err)
 		}
@@ -158,7 +159,7 @@ func headParameters(r Row) (all []any) {
 	if r.Method != http.MethodGet && !r.AnyOrigin {
 		all = append(all, ref("parameters", "Origin"))
 	}
-	if r.keeps() || r.passed {
+	if r.keeps() || r.passed || r.keyed {
 		all = append(all, ref("parameters", "Idempotency-Key"))
 	}
 	for i := range r.in.NumField() {
@@ -232,7 +233,7 @@ func (r Row) faults() []string {
 	if r.elevated() && r.Method != http.MethodGet {
 		all = append(all, "forbidden") // support only reads
 	}
-	if r.keeps() {
+	if r.keeps() || r.keyed {
 		all = append(all, "invalid_request", fault.IdempotencyConflict)
 	}
 	if r.asked {
@@ -303,7 +304,7 @@ func (d *description) responses(r Row) (object, error) {
 		return nil, err
 	}
 	leads := slices.ContainsFunc(r.faults(), func(typ string) bool { return typ == "unauthenticated" || typ == reauthRequired })
-	if r.Method == http.MethodGet && leads && all["302"] == nil {
+	if r.Method == http.MethodGet && leads && all["302"] == nil && !strings.HasPrefix(r.Path, "/v1/") {
 		all["302"] = ref("responses", "ToSignIn")
 	}
 	for _, typ := range r.faults() {
@@ -388,7 +389,7 @@ func has(t reflect.Type, field string) bool {
 // shown is the content of an answer.
 func (d *description) shown(r Row) (object, error) {
 	switch r.out {
-	case downloadType:
+	case downloadType, reflect.TypeFor[attachment](), reflect.TypeFor[webhookTaken]():
 		return anything, nil
 	case exportType:
 		return object{"application/x-ndjson": object{"schema": object{"type": "string"}}}, nil
@@ -398,7 +399,13 @@ func (d *description) shown(r Row) (object, error) {
 		return content(ref("schemas", "Description")), nil
 	}
 	schema, err := d.answer(r)
-	return content(schema), err
+	if r.news == nil || err != nil {
+		return content(schema), err
+	}
+	news, err := d.schema(r.news)
+	shown := content(object{"anyOf": []any{schema, news}})
+	shown["text/event-stream"] = object{"schema": object{"type": "string"}}
+	return shown, err
 }
 
 // answer is the schema of what is shown: of a list its items, with where it goes on.

@@ -171,7 +171,7 @@ func TestTheErrorsOfAnOperationAreItsStatuses(t *testing.T) {
 			}
 		}
 		leads := slices.Contains(types, "unauthenticated") || slices.Contains(types, "reauth_required")
-		if strings.HasPrefix(name, "GET ") && leads != (op.Responses.Value("302") != nil) {
+		if strings.HasPrefix(name, "GET /api/") && leads != (op.Responses.Value("302") != nil) {
 			t.Errorf("%s: a person who must sign in first is not led there", name)
 		}
 	}
@@ -188,14 +188,14 @@ func TestTheErrorsOfAnOperationAreItsStatuses(t *testing.T) {
 	}
 }
 
-// open are the objects whose form is not ours to fix.
+// open are the objects whose form is not ours to fix, beside the facts of an error.
 var open = []string{"/components/schemas/Delivery", "/components/schemas/Description", "/components/schemas/RunEvent", "/components/schemas/AuditEvent"}
 
 func TestWhatIsDescribedIsAllThereIs(t *testing.T) {
 	_, tree := read(t)
 	walk(tree, "", func(place string, object map[string]any) {
 		_, typed := object["additionalProperties"].(map[string]any) // a map
-		if object["type"] == "object" && object["additionalProperties"] != false && !typed && !slices.Contains(open, place) {
+		if object["type"] == "object" && object["additionalProperties"] != false && !typed && !slices.Contains(open, place) && !strings.HasSuffix(place, "/error/properties/meta") {
 			t.Errorf("%s may have more than it says", place)
 		}
 	})

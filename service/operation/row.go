@@ -94,6 +94,8 @@ type Row struct {
 	others  map[int]reflect.Type              // what it answers with, by the status, where it has several
 	asked   bool                              // the runtime answers
 	passed  bool                              // its body goes on as it is
+	keyed   bool                              // the runtime does it once for an Idempotency-Key
+	news    reflect.Type                      // what it answers with to whoever follows it
 	kind    kind
 	in, out reflect.Type
 	do      func(context.Context, Call, Source, limit) (any, error)
@@ -293,7 +295,7 @@ func everywhere(noun string, rows ...Row) (all []Row) {
 	for _, r := range rows {
 		r.Noun = noun
 		own := r.on(access.Admin)
-		own.Path, own.Noun = strings.Replace(r.Path, W, Own, 1), "staff"
+		own.Path, own.Noun = strings.NewReplacer(W, Own, Base, BaseOwn).Replace(r.Path), "staff"
 		verb := strings.IndexFunc(r.ID, unicode.IsUpper)
 		own.ID = r.ID[:verb] + "Own" + r.ID[verb:]
 		all = append(all, r, own)

@@ -33,7 +33,7 @@ var runs = everywhere("workspace",
 		says("Start a run, which goes on by itself. The body is its input.", workflowNotFound, "action_input_validation", "workflow_input_unexpected", "storage_quota_exceeded"),
 	asks[listing.Page[engine.RunItem]]("GET", W+"/runs", lists, readsRuns, listRuns).says("List the runs of a workspace, the newest first."),
 	asks[run]("GET", runPath, shows, readsRuns, getRun).says("Read the record of a run.", runNotFound),
-	asks[[]runEvent]("GET", runPath+"/events", shows, readsRuns, readRunEvents).header("ETag", "Events-ETag").says("Read the events of a run, or follow them with `live=sse`.", runNotFound, invalidRequest, "stream_offset_gone"),
+	asks[[]runEvent]("GET", runPath+"/events", shows, readsRuns, readRunEvents).streams([]runEvent{}).header("ETag", "Events-ETag").says("Read the events of a run, or follow them with `live=sse`.", runNotFound, invalidRequest, "stream_offset_gone"),
 	asks[engine.RunCancelled]("POST", runPath+"/cancel", begins, startsRuns, cancelRun).says("Cancel a run. One that has ended stays as it is.", runNotFound),
 	asks[engine.RunErased]("DELETE", runPath, begins, access.May(workspace.Manage), eraseRun).tells().
 		says("Erase a run. All that it recorded is destroyed at once, and whoever works on it is stopped.", runNotFound),

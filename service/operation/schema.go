@@ -10,13 +10,15 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"svc.dev/svc/conversation"
 	"svc.dev/svc/iso"
 )
 
 var known = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[iso.Moment]():      {Type: "string", Format: "date-time"},
-	reflect.TypeFor[iso.Time]():        {Type: "string", Format: "date-time"},
-	reflect.TypeFor[json.RawMessage](): {},
+	reflect.TypeFor[iso.Moment]():              {Type: "string", Format: "date-time"},
+	reflect.TypeFor[iso.Time]():                {Type: "string", Format: "date-time"},
+	reflect.TypeFor[json.RawMessage]():         {},
+	reflect.TypeFor[conversation.Attributes](): {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "string"}},
 }
 
 // schemaOf is the schema of a Go type, made more precise by the tags of its fields:

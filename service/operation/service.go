@@ -2,8 +2,12 @@ package operation
 
 import (
 	"context"
+	"time"
 
+	"svc.dev/svc/fault"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/audit"
 )
 
 // itself are operations of the service as such.
@@ -22,3 +26,88 @@ func getDescription(context.Context, Call, struct{}) (Document, error) { return 
 type Probing struct{}
 
 func probe(context.Context, Call, struct{}) (Probing, error) { return Probing{}, nil }
+
+// Health is how the service does, as one process of it knows.
+type Health struct {
+	Ready     bool           `json:"ready"`
+	State     string         `json:"state"` // loading, serving, draining or failed
+	Checks    []HealthCheck  `json:"checks"`
+	Build     HealthBuild    `json:"build"`
+	StartedAt iso.Moment     `json:"startedAt"`
+	Database  HealthDatabase `json:"database"`
+	Streams   int            `json:"streams"` // open here
+	Working   int            `json:"working"` // conversations and runs that are worked on here
+}
+
+// HealthCheck is something that must hold before requests should come.
+type HealthCheck struct {
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// HealthBuild is what binary this is.
+type HealthBuild struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Go       string `json:"go"`
+}
+
+// HealthDatabase is the database and its tables.
+type HealthDatabase struct {
+	Kind   string       `json:"kind"`
+	Bytes  int64        `json:"bytes"`
+	Tables []HealthRoom `json:"tables"`
+}
+
+// HealthRoom is how far the tables of a room were migrated, and how far this binary knows them.
+type HealthRoom struct {
+	Room     string `json:"room"`
+	Database int64  `json:"database"`
+	Binary   int64  `json:"binary"`
+}
+
+func getHealth(ctx context.Context, c Call, _ struct{}) (Health, error) {
+	if c.Health == nil {
+		return Health{}, loading()
+	}
+	return c.Health(ctx), nil
+}
+
+// loading is the refusal of a process that has only just begun.
+func loading() error { return fault.NotAvailable("loading").After(time.Second) }
+
+// secretStore is how far a rotation of the keys has come, and nothing of what they seal.
+type secretStore struct {
+	Active string           `json:"activeKid"`
+	Rows   map[string]int64 `json:"rowsByKid"` // how many values each key seals
+}
+
+func getSecretStore(ctx context.Context, c Call, _ struct{}) (secretStore, error) {
+	rows, err := c.Accounts.Secrets.Rows(ctx)
+	return secretStore{c.Accounts.Secrets.Active(), rows}, err
+}
+
+// Rotation is how far the secrets have come on their way to a new key.
+type Rotation struct {
+	Status string           `json:"status" enum:"rotating rotated"`
+	Active string           `json:"activeKid"` // the key that seals
+	Rows   map[string]int64 `json:"rowsByKid"` // how many values each key seals
+	Todo   []string         `json:"todo"`      // what is left to whoever keeps the machines, in this order
+}
+
+// rotateSecrets moves every secret to a new key, and does not wait for all of them. That it was asked for is told first.
+func rotateSecrets(ctx context.Context, c Call, _ struct{}) (Rotation, error) {
+	if c.Rotate == nil {
+		return Rotation{}, loading()
+	}
+	e := audit.Event{Actor: c.Account.Actor(), Action: "secret_store.rotated", Target: audit.Target{Kind: "service", ID: "secrets"}}
+	if err := c.Accounts.NoteStaff(ctx, e); err != nil {
+		return Rotation{}, err
+	}
+	r, err := c.Rotate(ctx)
+	if r.Todo == nil {
+		r.Todo = []string{}
+	}
+	return r, err
+}
