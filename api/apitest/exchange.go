@@ -101,6 +101,9 @@ func (d *Description) checkAnswer(x Exchange, input *openapi3filter.RequestValid
 	if x.Status < 400 {
 		return validate(x, input)
 	}
+	if isPage(x) { // what a person gets is no part of what clients read
+		return d.checkRefusal(x, types)
+	}
 	// Its schema is made anew for every answer, which takes longer than the answer; most refusals are like one before.
 	same := sameAs(x, input.Route.Operation)
 	if _, found := d.checked.Load(same); !found {
@@ -132,9 +135,11 @@ func init() {
 	openapi3filter.RegisterBodyDecoder("application/x-ndjson", openapi3filter.PlainBodyDecoder)
 }
 
+func isPage(x Exchange) bool { return strings.HasPrefix(x.Header.Get("Content-Type"), "text/html") }
+
 // checkRefusal looks for the type among those that the operation names. A page, which only a person gets, does not tell it.
 func (d *Description) checkRefusal(x Exchange, types []string) error {
-	page := strings.HasPrefix(x.Header.Get("Content-Type"), "text/html")
+	page := isPage(x)
 	// What the runtime refuses it refuses in the envelope, whoever asks.
 	ofRuntime := strings.HasPrefix(x.Request.URL.Path, "/v1/") || strings.Contains(x.Body, `"run_not_found"`) || strings.Contains(x.Body, `"workflow_not_found"`)
 	if page != navigation(x.Request) && !ofRuntime {

@@ -56,7 +56,7 @@ func (f refusal) described(types []string) object {
 		of["properties"].(object)["meta"] = object{"required": f.meta}
 	}
 	schema := object{"allOf": []any{ref("schemas", "Error"), object{"properties": object{"error": of}}}}
-	return object{"description": f.says, "headers": headers, "content": object{"application/json": object{"schema": schema}, "text/html": object{}}}
+	return object{"description": f.says, "headers": headers, "content": content(schema)}
 }
 
 // refuse prints the answers by which rows refuse, each with the types that they name.
