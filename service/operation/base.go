@@ -29,7 +29,7 @@ const (
 
 var usesAgents = access.May(workspace.Work).Key("agents:write")
 
-var conversations = atBase("conversation",
+var conversations = everywhere("conversation",
 	passes[sendMessage, messageTaken]("sendMessage", "POST", talkPath, begins, usesAgents).once().header("Location", "Location").header("Stream-Next-Offset", "Stream-Next-Offset").
 		says("Say something to an agent. Whoever follows the conversation from `offset` on sees all that comes of it.", agentNotFound, "storage_quota_exceeded"),
 	passes[readConversation, history]("readConversation", "GET", talkPath, shows, readsAgents).streams([]update{}).
@@ -43,7 +43,7 @@ var conversations = atBase("conversation",
 		says("Read a file that was sent with a message.", streamNotFound, "attachment_not_found"),
 )
 
-var invocations = atBase("run",
+var invocations = everywhere("run",
 	passes[invocation, runBegun]("invokeWorkflow", "POST", Base+"/workflows/{name}", begins, startsRuns).forwards().answers(http.StatusOK, runEnded{}).
 		says("Start a run. With `wait=result` the answer is what comes of it.", workflowNotFound, "action_input_validation", "workflow_input_unexpected", "storage_quota_exceeded"),
 	passes[runQuery, listing.Page[engine.RunItem]]("findRuns", "GET", Base+"/runs", lists, readsRuns).says("List the runs of a workspace, the newest first."),
@@ -52,22 +52,13 @@ var invocations = atBase("run",
 		says("Read the events of a run from an offset on, or with `meta` its record. With `live` the answer waits for events, or goes on with them.", runNotFound, invalidRequest),
 )
 
-var webhooks = atBase("channel",
+var webhooks = everywhere("channel",
 	passes[struct{}, webhookTaken]("takeWebhook", "POST", Base+"/channels/{name}/{path...}", shows, access.Public).anywhere().
 		says("Take what a provider sends. Its signature is the credential; what is answered is the provider's to know.", "body_too_large"),
 )
 
 // Passed are the operations that the runtime answers itself.
 func Passed() []Row { return slices.Concat(conversations, invocations, webhooks) }
-
-// atBase are rows about a noun that both surfaces have, with those of the workspace of the staff.
-func atBase(noun string, rows ...Row) []Row {
-	all := everywhere(noun, rows...)
-	for i := range all {
-		all[i] = all[i].on(access.Agents, access.Admin)
-	}
-	return all
-}
 
 // passes is an operation that is only let through. In and Out are what its description tells.
 func passes[In, Out any](id, method, path string, k kind, need access.Need) Row {
