@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -36,9 +37,10 @@ func Main(m *testing.M) int {
 }
 
 // Reuse is Main for a package whose tests leave the tables of a schema as they were made: the next test gets them, emptied.
-// Making them takes longer than most tests.
+// Making them takes longer than most tests. Such packages ask much and keep little, so little is collected.
 func Reuse(m *testing.M) int {
 	shared.reuse = true
+	debug.SetGCPercent(400)
 	return Main(m)
 }
 
