@@ -180,7 +180,7 @@ var paths = []row{
 	{name: "API with escaped slashes", line: gets("/api%2fauth%2fsession"), status: 400, typ: "invalid_path"},
 	{name: "upper case username", line: gets("/v1/Ada/personal/agents/central/x"), status: 404, typ: "workspace_not_found"},
 	{name: "another's workspace", line: gets("/v1/eve/personal/agents/central/x"), status: 404, typ: "workspace_not_found"},
-	{name: "the staff's workspace", line: gets("/v1/admin/agents/central/x"), status: 404, typ: "route_not_found"},
+	{name: "the staff's workspace", line: gets("/v1/admin/agents/central/x"), status: 404, typ: "workspace_not_found"},
 	{name: "what only the gateway asks", line: gets("/v1/ada/personal/own/runs"), status: 404, typ: "route_not_found"},
 	{name: "the same without a scope", line: gets("/own/runs"), status: 404},
 	{name: "absolute form", line: gets("http://agents.svc.localhost:8080" + chat), status: 200},
