@@ -6,9 +6,8 @@ SHELL := bash
 SVC_KILLS ?= 10
 export SVC_KILLS
 
-# Tests of these packages run without the race detector, but for the soak: they are much slower under it. They
-# wait for disks and other processes more than they work, so four run at a time.
-PLAIN := svc.dev/svc/(cmd/svc|sqlstore|service|service/(account|audit|doctor|gateway|mail|operate|page|project|secret|throttle|workspace)|internal/flood|internal/browser|internal/sqldb|internal/bench|internal/crash|internal/tally|internal/outside|examples/.*)
+# Tests of these packages run with the race detector: the runtime, what serves it, and what it talks to. All others do in the soak.
+RACED := svc.dev/svc(/(channel|conversation|httpapi|internal/(front|outbox)|memory|model|service/(engine|scope)|stream|tool|workflow)(/.*)?)?
 
 # What measures how long work takes to stop and to move runs with no other test beside it.
 ALONE := svc.dev/svc/internal/outage
@@ -49,11 +48,14 @@ lint:
 	$(TOOL) tool staticcheck ./...
 	go mod tidy -diff
 
-# Tests of these packages run with the race detector, which does not look into what of SQLite was C: three times as fast. No
-# package with generic code may be left out: it would be left out for others too. A process ends without a pause.
+# The race detector does not look into what of SQLite was C: three times as fast. No package with generic code may be left out: it
+# would be left out for others too. A process ends without a pause.
 export GORACE := atexit_sleep_ms=0
-RACE = $$(go list ./... | grep -vxE '$(PLAIN)|$(ALONE)')
+RACE = $$(go list ./... | grep -xE '$(RACED)')
 RACING := -race -gcflags=modernc.org/sqlite/lib=-race=false
+
+# These wait for disks and other processes more than they work, so four run at a time.
+PLAIN = $$(go list ./... | grep -vxE '$(RACED)|$(ALONE)')
 
 .PHONY: racing
 racing:
@@ -64,11 +66,11 @@ racing:
 test: setup compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
-	bin/tally -beside '$(MAKE) --no-print-directory racing' \
-		-vet=off -p 4 -timeout 20m $(LONGEST) $$(go list ./... | grep -xE '$(PLAIN)') -- \
-		-beside '$(MAKE) --no-print-directory lint' -vet=off -p 4 $(RACING) -timeout 20m $(RACE) -- \
-		-vet=off -run Megabytes ./httpapi -- \
-		-vet=off -timeout 20m $(ALONE) $$peers
+	bin/tally -beside '$(MAKE) --no-print-directory racing' -vet=off -timeout 20m $(ALONE) -- \
+		-beside '$(MAKE) --no-print-directory lint' \
+		-vet=off -p 4 -timeout 20m $(LONGEST) $(PLAIN) -- \
+		-vet=off -p 4 $(RACING) -timeout 20m $(RACE) -- \
+		-vet=off -run Megabytes ./httpapi $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.

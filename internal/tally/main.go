@@ -10,6 +10,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,13 +18,17 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
 func main() {
-	t := newTally(os.Stdout)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	t := newTally(ctx, os.Stdout)
 	began := time.Now()
 	err := t.runAll(stages(os.Args[1:]))
 	t.close(time.Since(began))
@@ -59,14 +64,15 @@ type event struct {
 
 // tally counts what tests say.
 type tally struct {
+	ctx            context.Context // ends what runs beside
 	out            io.Writer
 	passed, failed int
 	skips          map[string][]string // tests by the reason
 	printed        map[string]*bytes.Buffer
 }
 
-func newTally(out io.Writer) *tally {
-	return &tally{out: out, skips: map[string][]string{}, printed: map[string]*bytes.Buffer{}}
+func newTally(ctx context.Context, out io.Writer) *tally {
+	return &tally{ctx: ctx, out: out, skips: map[string][]string{}, printed: map[string]*bytes.Buffer{}}
 }
 
 // runAll runs stage after stage until one fails.
@@ -89,10 +95,14 @@ func (t *tally) runAll(all [][]string) error {
 	return nil
 }
 
-// startBeside begins a command that runs beside a stage, of the lowest priority: it takes what the tests leave. What it printed is
-// shown when it has ended.
+// startBeside begins a command that runs beside a stage, of the lowest priority: it takes what the tests leave. Where Linux shares a
+// processor among sessions first, a session of its own has that priority too, or what the tests start would have to share
+// with it evenly. What it printed is shown when it has ended.
 func (t *tally) startBeside(command string) (wait func() error) {
-	cmd := exec.Command("nice", "-n", "19", "sh", "-c", command)
+	const lowest = `{ echo 19 >/proc/self/autogroup; } 2>/dev/null; exec nice -n 19 sh -c "$0"`
+	cmd := exec.CommandContext(t.ctx, "sh", "-c", lowest, command)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed
 	if err := cmd.Start(); err != nil {

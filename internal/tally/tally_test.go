@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,7 +49,7 @@ func TestD(t *testing.T) { t.SkipNow() }
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	tl := newTally(&out)
+	tl := newTally(t.Context(), &out)
 	if err := tl.runAll([][]string{{"-C", good, "./..."}, {"-C", good, "-count=1", "-run", "A", "./..."}}); err != nil {
 		t.Fatalf("%v: %s", err, &out)
 	}
@@ -75,7 +77,7 @@ func TestAFailureIsShownWholeAndEndsTheRun(t *testing.T) {
 		"a TestMain": {"func TestMain(*testing.M) { panic(\"too early\") }\n", "too early"},
 	} {
 		var out bytes.Buffer
-		tl := newTally(&out)
+		tl := newTally(t.Context(), &out)
 		bad := module(t, c.tests)
 		if err := tl.runAll([][]string{{"-C", bad, "-timeout", "3s", "./..."}, {"-C", module(t, "func TestLater(*testing.T) {}\n"), "./..."}}); err == nil {
 			t.Errorf("%s: does not fail: %s", name, &out)
@@ -90,10 +92,35 @@ func TestACommandRunsBesideAStage(t *testing.T) {
 	folder := module(t, "func TestA(*testing.T) {}\n")
 	for command, fails := range map[string]bool{"echo looked": false, "echo looked; exit 3": true} {
 		var out bytes.Buffer
-		tl := newTally(&out)
+		tl := newTally(t.Context(), &out)
 		err := tl.runAll([][]string{{"-C", folder, "./..."}, {"-beside", command, "-C", folder, "./..."}})
 		if (err != nil) != fails || !strings.Contains(out.String(), "looked\n") {
 			t.Errorf("%s: %v: %s", command, err, &out)
+		}
+	}
+}
+
+// TestWhatRunsBesideEndsWithTheRun breaks a run off whose command beside it has begun something of its own.
+func TestWhatRunsBesideEndsWithTheRun(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	began := filepath.Join(t.TempDir(), "began")
+	wait := newTally(ctx, io.Discard).startBeside("sleep 60 & echo $$ >" + began + "; wait")
+	eventually(t, "it begins", func() bool {
+		text, err := os.ReadFile(began)
+		return err == nil && len(text) > 0
+	})
+	stopped := time.Now()
+	stop()
+	if err := wait(); err == nil || time.Since(stopped) > 30*time.Second {
+		t.Errorf("it ended after %v: %v", time.Since(stopped), err)
+	}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not yet: %s", what)
 		}
 	}
 }
