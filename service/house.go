@@ -20,7 +20,9 @@ import (
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/redact"
+	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -38,8 +40,11 @@ type house struct {
 	accounts *account.Accounts
 	spaces   *workspace.Workspaces
 	receipts *receipt.Receipts
-	memory   *memory.Budget    // nil: rooms have their own
-	projects *project.Projects // nil for an operator, who looks after accounts and keys
+	memory   *memory.Budget // nil: rooms have their own
+	// What workspaces store; nil for an operator, who looks after accounts and keys.
+	quotas       *storage.Quotas
+	projects     *project.Projects
+	repositories *repository.Repositories
 }
 
 // redacted is the log without secrets, and what learns which they are.

@@ -10,8 +10,8 @@ import (
 	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
-	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/storage"
 	"svc.dev/svc/sqlstore"
 )
 
@@ -21,7 +21,7 @@ type node struct {
 	failed  <-chan struct{} // closed when the database can no longer be trusted
 	store   *sqlstore.Store
 	rt      *svc.Runtime
-	gauge   *project.Gauge // of what the runtime admits
+	gauge   *storage.Gauge // of what the runtime admits
 	gateway *gateway.Gateway
 	setup   string // where the first administrator begins
 }
@@ -66,7 +66,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	if n.store, err = sqlstore.New(ctx, db, sqlstore.Config{Folder: s.folder, Log: n.log}); err != nil {
 		return nil, err
 	}
-	n.gauge = project.NewGauge(db, s.config.LimitStorage, n.measure)
+	n.gauge = storage.NewGauge(db, s.config.LimitStorage, n.measure)
 	n.rt, err = svc.New(svc.Config{
 		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: n.model, Log: n.log,
 		Memory: s.memory, Holder: holder, Redact: n.redactor.JSON,
@@ -91,7 +91,7 @@ func holder(address string) string {
 // turn before is recorded whole.
 func (n *node) model(ctx context.Context, scope, name string) (model.Provider, error) {
 	err := n.gauge.GoOn(ctx, scope)
-	if fault.Is(err, project.StorageQuotaExceeded) {
+	if fault.Is(err, storage.StorageQuotaExceeded) {
 		return nil, err
 	}
 	if err != nil && ctx.Err() == nil {

@@ -7,8 +7,10 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/workspace"
 	"svc.dev/svc/sqlstore"
 )
@@ -16,12 +18,21 @@ import (
 // byGitHub is the provider of repositories.
 const byGitHub = "github"
 
+// openProjects opens the rooms of what workspaces store.
 func (h *house) openProjects() (err error) {
 	c := h.config
+	h.quotas, err = storage.New(storage.Config{DB: h.db, Audit: h.audit, Limit: c.LimitStorage, Measure: h.measure, Warn: h.warn, Log: h.log})
+	if err != nil {
+		return err
+	}
 	h.projects, err = project.New(project.Config{
-		DB: h.db, Audit: h.audit, Root: c.FilesDir, Limit: c.LimitStorage, MaxFile: c.LimitUpload, Measure: h.measure,
-		Memory: h.memory, Holder: holder,
-		Removed: workspace.ForgetProject, Warn: h.warn, Hosts: map[string]string{byGitHub: c.GitHubURL}, Log: h.log,
+		DB: h.db, Audit: h.audit, Quotas: h.quotas, Root: c.FilesDir, MaxFile: c.LimitUpload, Removed: workspace.ForgetProject, Log: h.log,
+	})
+	if err != nil {
+		return fmt.Errorf("files_dir: %w", err)
+	}
+	h.repositories, err = repository.New(repository.Config{
+		DB: h.db, Audit: h.audit, Quotas: h.quotas, Projects: h.projects, Memory: h.memory, Holder: holder, Hosts: map[string]string{byGitHub: c.GitHubURL},
 		Connected: func(ctx context.Context, scope string) error {
 			return h.accounts.NeedInstallation(ctx, byGitHub, scope)
 		},
@@ -29,10 +40,7 @@ func (h *house) openProjects() (err error) {
 			return h.accounts.RepositoryToken(ctx, byGitHub, scope, installation, owner, name)
 		},
 	})
-	if err != nil {
-		return fmt.Errorf("files_dir: %w", err)
-	}
-	return nil
+	return err
 }
 
 // measure is what a scope stores in the runtime.
@@ -43,7 +51,7 @@ func (h *house) measure(ctx context.Context, scope string) (attachments, streams
 
 // warn mails the owners of a workspace that its storage has passed a threshold, where there is mail. The staff's own workspace
 // belongs to nobody: it is in the audit log.
-func (h *house) warn(tx *sqldb.Tx, w project.Warning) (id string, err error) {
+func (h *house) warn(tx *sqldb.Tx, w storage.Warning) (id string, err error) {
 	if w.Scope == scope.Admin {
 		return scope.Admin, nil
 	}

@@ -173,7 +173,7 @@ func TestARecountIsOnceANightAndTellsWhatWasWrong(t *testing.T) {
 	if out.Len() != 0 {
 		t.Error(out.String())
 	}
-	if got, err := h.projects.Storage(t.Context(), shop.Scope); err != nil || got.ByKind.Projects != 4 {
+	if got, err := h.quotas.Of(t.Context(), shop.Scope); err != nil || got.ByKind.Projects != 4 {
 		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/throttle"
 )
 
@@ -55,16 +54,26 @@ func (h *house) recount(ctx context.Context) {
 	}
 	looked, wrong := 0, 0
 	if err == nil {
-		err = h.projects.RecountAll(ctx, func(scope string, d project.Drift, err error) {
-			if looked++; err != nil || !d.None() {
-				wrong++
-				h.log.Warn("storage was not as counted", "scope", scope, "adopted", d.Adopted, "dropped", d.Dropped, "changed", d.Changed, "temporary", d.Temps,
-					"strays", len(d.Strays), "used_bytes", d.UsedBytes, "reserved_bytes", d.ReservedBytes, "counters", d.Counters, "error", err)
-			}
-		})
+		looked, wrong, err = h.recountAll(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
 		h.log.Warn("recount storage", "error", err)
 	}
 	h.log.Info("recounted storage", "workspaces", looked, "wrong", wrong)
+}
+
+// recountAll counts one workspace after the other.
+func (h *house) recountAll(ctx context.Context) (looked, wrong int, err error) {
+	for scope, err := range h.quotas.Scopes(ctx) {
+		if err != nil {
+			return looked, wrong, err
+		}
+		d, err := h.projects.Recount(ctx, scope)
+		if looked++; err != nil || !d.None() {
+			wrong++
+			h.log.Warn("storage was not as counted", "scope", scope, "adopted", d.Adopted, "dropped", d.Dropped, "changed", d.Changed, "temporary", d.Temps,
+				"strays", len(d.Strays), "used_bytes", d.UsedBytes, "reserved_bytes", d.ReservedBytes, "counters", d.Counters, "error", err)
+		}
+	}
+	return looked, wrong, nil
 }

@@ -44,7 +44,7 @@ func (h *house) sweep(ctx context.Context) {
 		{"invitations", func(ctx context.Context) (int64, error) { return counted(h.spaces.Sweep(ctx, time.Now())) }},
 		{"deleted workspaces", func(ctx context.Context) (int64, error) { return counted(h.spaces.Erase(ctx)) }},
 		{"leftovers of projects", func(ctx context.Context) (int64, error) { return counted(h.projects.Sweep(ctx, time.Now())) }},
-		{"warnings of storage", func(ctx context.Context) (int64, error) { return counted(h.projects.Watch(ctx)) }},
+		{"warnings of storage", func(ctx context.Context) (int64, error) { return counted(h.quotas.Watch(ctx)) }},
 		{"verifications", func(ctx context.Context) (int64, error) {
 			return sqlstore.EraseRuns(ctx, h.db, scope.Service, time.Now().Add(-keepVerifications))
 		}},

@@ -21,6 +21,7 @@ import (
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/workspace"
 	"svc.dev/svc/sqlstore"
 )
@@ -86,7 +87,7 @@ func TestOwnersAreMailedThatTheirWorkspaceFills(t *testing.T) {
 		}
 		limit := func(scope string, bytes int64) {
 			t.Helper()
-			if err := h.projects.SetLimit(t.Context(), ada.Actor(), scope, bytes); err != nil {
+			if err := h.quotas.SetLimit(t.Context(), ada.Actor(), scope, bytes); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -127,7 +128,7 @@ func TestWorkBeyondTheOverdraftEnds(t *testing.T) {
 	h := furnished(t, sqldbtest.SQLite(t))
 	const here, there = "users/ada/shop", "users/bo/shop"
 	h.write(t, audit.Actor{Kind: audit.System}, project.Owner{Workspace: "wsp_1", Scope: here}, "a.md", "more than ten bytes")
-	if err := h.projects.SetLimit(t.Context(), audit.Actor{Kind: audit.System}, here, 10); err != nil {
+	if err := h.quotas.SetLimit(t.Context(), audit.Actor{Kind: audit.System}, here, 10); err != nil {
 		t.Fatal(err)
 	}
 	store, err := sqlstore.New(t.Context(), h.db, sqlstore.Config{Log: h.log})
@@ -135,7 +136,7 @@ func TestWorkBeyondTheOverdraftEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	n := &node{house: h, gauge: project.NewGauge(h.db, 0, h.measure)}
+	n := &node{house: h, gauge: storage.NewGauge(h.db, 0, h.measure)}
 	rt, err := svc.New(svc.Config{Store: store, Model: n.model, Log: h.log})
 	if err != nil {
 		t.Fatal(err)

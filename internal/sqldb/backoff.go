@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -20,5 +21,16 @@ func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-t.C:
+	}
+}
+
+// Insist does again, up to four times, what the write queue was too full for.
+func Insist(do func() error) error {
+	for n := 1; ; n++ {
+		err := do()
+		if !errors.Is(err, ErrBusy) || n == 5 {
+			return err
+		}
+		time.Sleep(time.Duration(n) * 50 * time.Millisecond)
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/redact"
+	"svc.dev/svc/service/repository"
+	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
 )
@@ -34,8 +36,10 @@ type Config struct {
 	// Workspaces and Vault are the businesses and their secrets. Default to none: their routes are not for use.
 	Workspaces *workspace.Workspaces
 	Vault      *vault.Vault
-	// Projects are the files of workspaces. Defaults to none.
-	Projects *project.Projects
+	// Quotas, Projects and Repositories are what workspaces store. Default to none.
+	Quotas       *storage.Quotas
+	Projects     *project.Projects
+	Repositories *repository.Repositories
 	// CookieDomain is the parent of the surfaces' hosts, to which a session belongs. Defaults to none: host by host.
 	CookieDomain string
 	// Trusted are the proxies whose word about a client's address counts. Defaults to none.
@@ -115,7 +119,7 @@ func New(c Config) *Gateway {
 		fetches:   access.NewStreams(fetchesOfOne), fetching: access.NewStreams(fetchesAtOnce),
 	}
 	g.longDeliveries, g.commonDeliveries = memory.NewTurns(2, 8), memory.NewTurns(16, 128)
-	g.rooms = &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces, Projects: c.Projects, Vault: c.Vault, Audit: c.Audit, Address: c.Surfaces.origin, ReturnTo: g.returnTo, Verifying: g.verifications.Take, Rotate: c.Rotate, Fetching: g.fetch}
+	g.rooms = &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces, Quotas: c.Quotas, Projects: c.Projects, Repositories: c.Repositories, Vault: c.Vault, Audit: c.Audit, Address: c.Surfaces.origin, ReturnTo: g.returnTo, Verifying: g.verifications.Take, Rotate: c.Rotate, Fetching: g.fetch}
 	if c.Health != nil {
 		g.rooms.Health = g.health
 	}

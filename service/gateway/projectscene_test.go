@@ -11,7 +11,9 @@ import (
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
+	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/workspace"
 	"svc.dev/svc/sqlstore"
 )
@@ -26,7 +28,7 @@ func measured(db *sqldb.DB) func(context.Context, string) (int64, int64, error) 
 
 // admission is how a runtime asks whether there is room for new work.
 func admission(db *sqldb.DB) func(context.Context, scope.Claims) error {
-	gauge := project.NewGauge(db, 0, measured(db))
+	gauge := storage.NewGauge(db, 0, measured(db))
 	return func(ctx context.Context, c scope.Claims) error { return gauge.Admit(ctx, c.Scope) }
 }
 
@@ -37,23 +39,33 @@ func (s *scene) openProjects(t testing.TB) {
 		t.Fatal(err)
 	}
 	var err error
+	s.quotas, err = storage.New(storage.Config{DB: s.DB, Audit: s.Log, Measure: measured(s.DB), Log: s.Accounts.Log})
+	if err != nil {
+		t.Fatalf("open quotas: %v", err)
+	}
 	s.files, err = project.New(project.Config{
-		DB: s.DB, Audit: s.Log, Root: filepath.Join(t.TempDir(), "root-sandbox"), Measure: measured(s.DB), Removed: workspace.ForgetProject, Log: s.Accounts.Log,
+		DB: s.DB, Audit: s.Log, Quotas: s.quotas, Root: filepath.Join(t.TempDir(), "root-sandbox"), Removed: workspace.ForgetProject, Log: s.Accounts.Log,
+	})
+	if err != nil {
+		t.Fatalf("open projects: %v", err)
+	}
+	t.Cleanup(func() { _ = s.files.Close() })
+	s.followed, err = repository.New(repository.Config{
+		DB: s.DB, Audit: s.Log, Quotas: s.quotas, Projects: s.files,
 		Connected: func(ctx context.Context, scope string) error { return s.NeedInstallation(ctx, "github", scope) },
 		Token: func(ctx context.Context, scope string, installation int64, owner, name string) (string, error) {
 			return s.RepositoryToken(ctx, "github", scope, installation, owner, name)
 		},
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open repositories: %v", err)
 	}
-	t.Cleanup(func() { _ = s.files.Close() })
 }
 
 // limit gives somebody's own workspace so many bytes.
 func (s *scene) limit(t testing.TB, scope string, bytes int64) {
 	t.Helper()
-	if err := s.files.SetLimit(t.Context(), audit.Actor{Kind: audit.Operator}, scope, bytes); err != nil {
+	if err := s.quotas.SetLimit(t.Context(), audit.Actor{Kind: audit.Operator}, scope, bytes); err != nil {
 		t.Fatal(err)
 	}
 }

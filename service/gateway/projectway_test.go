@@ -12,10 +12,10 @@ import (
 func (w *way) throughProjects(t *testing.T) {
 	host := startGitHost(t)
 	host.push(t, "octocat/hello-world", "README", "Hello")
-	w.files.Hosts = map[string]string{"github": host.url}
+	w.followed.Hosts = map[string]string{"github": host.url}
 	// The workspace of the staff has no installation: what it would answer with one is asked all the same.
-	byAccount := w.files.Token
-	w.files.Token = func(ctx context.Context, scope string, installation int64, owner, name string) (string, error) {
+	byAccount := w.followed.Token
+	w.followed.Token = func(ctx context.Context, scope string, installation int64, owner, name string) (string, error) {
 		if scope == "admin" {
 			return "ghs_test", nil
 		}

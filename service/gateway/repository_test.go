@@ -20,7 +20,7 @@ func TestARepositoryNeedsAnInstallationOfTheWorkspace(t *testing.T) {
 	host.push(t, "acme/widgets", "README.md", "secret")
 	edit := func(c *account.Config) { c.GitHub.URL, c.GitHub.APIURL = hub.URL, hub.URL }
 	w := &way{open(t, address(t), accounttest.Options{Edit: edit}, trusting), map[string]string{}, map[string]bool{}}
-	w.files.Hosts = map[string]string{"github": host.url}
+	w.followed.Hosts = map[string]string{"github": host.url}
 	ask := func(method, path string, body any) reply {
 		return w.do(t, call{on: gateway.Agents, method: method, path: "/api/workspaces/ada/personal" + path, body: body, cookie: "svc_session=" + w.jar["svc_session"]})
 	}

@@ -19,7 +19,9 @@ import (
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
+	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
 )
@@ -35,15 +37,17 @@ const (
 // scene is a front door with accounts behind it.
 type scene struct {
 	*accounttest.World
-	address string // of the database
-	server  *httptest.Server
-	hosts   map[gateway.Surface]string
-	spaces  *workspace.Workspaces
-	files   *project.Projects
-	runtime http.Handler   // as the gateway reaches it
-	private string         // where a runtime of its own listens
-	forward *scope.Forward // whom it believes
-	gateway *gateway.Gateway
+	address  string // of the database
+	server   *httptest.Server
+	hosts    map[gateway.Surface]string
+	spaces   *workspace.Workspaces
+	quotas   *storage.Quotas
+	files    *project.Projects
+	followed *repository.Repositories
+	runtime  http.Handler   // as the gateway reaches it
+	private  string         // where a runtime of its own listens
+	forward  *scope.Forward // whom it believes
+	gateway  *gateway.Gateway
 
 	persons    map[string]account.Registered // by username, once somebody asked for them
 	businesses int                           // how many were made
@@ -60,7 +64,7 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	}
 	s.openWorkspaces(t)
 	s.openProjects(t)
-	c.Projects = s.files
+	c.Quotas, c.Projects, c.Repositories = s.quotas, s.files, s.followed
 	c.Workspaces, c.Vault = s.spaces, &vault.Vault{DB: s.DB, Secrets: s.Store, Audit: s.Log}
 	c.Receipts = receipt.New(s.DB, s.Store, s.Clock.Now)
 	s.runtime = http.NotFoundHandler()

@@ -11,6 +11,7 @@ import (
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -227,8 +228,8 @@ type storageOfAll struct {
 }
 
 func listAllStorage(ctx context.Context, c Call, in page) (listing.Page[storageOfAll], error) {
-	all, err := c.Projects.AllStorage(ctx, in.Query)
-	return listing.Map(all, func(s project.Storage) storageOfAll {
+	all, err := c.Quotas.All(ctx, in.Query)
+	return listing.Map(all, func(s storage.Storage) storageOfAll {
 		return storageOfAll{s.Scope, s.LimitBytes, s.UsedBytes, s.ReservedBytes, s.State, s.MeasuredAt}
 	}), err
 }

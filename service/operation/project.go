@@ -6,6 +6,8 @@ import (
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/repository"
+	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -90,24 +92,24 @@ func connectRepository(ctx context.Context, c Call, in connection) (p project.Pr
 		return p, err
 	}
 	defer release()
-	return c.Projects.Connect(ctx, c.Actor(), c.owner(), in.Slug, int64(in.Match), in.Body)
+	return c.Repositories.Connect(ctx, c.Actor(), c.owner(), in.Slug, int64(in.Match), in.Body)
 }
 
 func disconnectRepository(ctx context.Context, c Call, in projectRemoval) error {
-	_, err := c.Projects.Disconnect(ctx, c.Actor(), c.owner(), in.Slug, int64(in.Match))
+	_, err := c.Repositories.Disconnect(ctx, c.Actor(), c.owner(), in.Slug, int64(in.Match))
 	return err
 }
 
-func pullRepository(ctx context.Context, c Call, in projectSlug) (done project.Pulled, err error) {
+func pullRepository(ctx context.Context, c Call, in projectSlug) (done repository.Pulled, err error) {
 	release, err := c.Fetching(c.Scope)
 	if err != nil {
 		return done, err
 	}
 	defer release()
-	return c.Projects.Pull(ctx, c.Actor(), c.owner(), in.Slug)
+	return c.Repositories.Pull(ctx, c.Actor(), c.owner(), in.Slug)
 }
 
 // getStorage tells everybody in a workspace how full it is, also those who only pay for it.
-func getStorage(ctx context.Context, c Call, _ struct{}) (project.Storage, error) {
-	return c.Projects.Storage(ctx, c.Scope)
+func getStorage(ctx context.Context, c Call, _ struct{}) (storage.Storage, error) {
+	return c.Quotas.Of(ctx, c.Scope)
 }

@@ -16,6 +16,8 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/repository"
+	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
 )
@@ -28,11 +30,13 @@ const (
 
 // Rooms are what operations act on.
 type Rooms struct {
-	Accounts   *account.Accounts
-	Workspaces *workspace.Workspaces
-	Projects   *project.Projects
-	Vault      *vault.Vault
-	Audit      *audit.Log
+	Accounts     *account.Accounts
+	Workspaces   *workspace.Workspaces
+	Quotas       *storage.Quotas
+	Projects     *project.Projects
+	Repositories *repository.Repositories
+	Vault        *vault.Vault
+	Audit        *audit.Log
 	// Address is that of a surface, and ReturnTo checks where a browser wants to go afterwards.
 	Address  func(access.Surface) string
 	ReturnTo func(string) (string, error)

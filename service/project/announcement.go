@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"fmt"
 
 	"svc.dev/svc/internal/sqldb"
 )
@@ -24,15 +23,15 @@ func (p *Projects) announce(ctx context.Context, o *operation, wanted []change, 
 }
 
 func (p *Projects) announceIn(tx *sqldb.Tx, o *operation, wanted []change, which []int, outcomes []error) (refused, err error) {
-	q, err := p.lockQuota(tx, o.Scope)
+	q, err := p.Quotas.Lock(tx, o.Scope)
 	if err != nil {
 		return nil, err
 	}
-	room, err := p.roomFor(tx, o)
-	if err != nil || room.refused != nil {
-		return room.refused, err
+	files, err := sqldb.Collect(tx, sqldb.Column[int64], "SELECT files FROM projects WHERE id = $1 AND deleted_at IS NULL", o.ID)
+	if err != nil || len(files) == 0 {
+		return NotFound(), err
 	}
-	var need int64
+	room, need := p.MaxFiles-files[0], int64(0)
 	for _, i := range which {
 		more, verdict, err := p.judge(tx, o, &wanted[i], &room)
 		if err != nil {
@@ -42,47 +41,16 @@ func (p *Projects) announceIn(tx *sqldb.Tx, o *operation, wanted []change, which
 			need += more
 		}
 	}
-	if more := need - room.bytes; more > 0 {
-		ok, err := p.takeOrExpire(tx, o.Scope, more)
-		if err != nil || !ok {
-			return q.refuse(need), err
-		}
-		if err := p.extend(tx, o.id, more); err != nil {
-			return nil, err
+	if o.held != nil {
+		if refused, err := o.held.Cover(tx, &q, need); refused != nil || err != nil {
+			return refused, err
 		}
 	}
 	return nil, p.record(tx, o, wanted, which, outcomes)
 }
 
-// room is what an operation has to stay within.
-type room struct {
-	bytes   int64 // reserved
-	files   int64 // that can be new
-	refused error // why there is none
-}
-
-func (p *Projects) roomFor(tx *sqldb.Tx, o *operation) (r room, err error) {
-	var files []int64
-	files, err = sqldb.Collect(tx, sqldb.Column[int64], "SELECT files FROM projects WHERE id = $1 AND deleted_at IS NULL", o.ID)
-	if err != nil {
-		return r, fmt.Errorf("find project: %w", err)
-	}
-	if len(files) == 0 {
-		return room{refused: notFound()}, nil
-	}
-	r.files = p.MaxFiles - files[0]
-	if o.held == nil {
-		return r, nil
-	}
-	var alive bool
-	if r.bytes, alive, err = held(tx, o.id); err == nil && !alive {
-		r.refused = expired()
-	}
-	return r, err
-}
-
-// judge says whether a change may be, and how many bytes more it stores.
-func (p *Projects) judge(tx *sqldb.Tx, o *operation, c *change, r *room) (more int64, verdict, err error) {
+// judge says whether a change may be, and how many bytes more it stores. Room is how many files can be new.
+func (p *Projects) judge(tx *sqldb.Tx, o *operation, c *change, room *int64) (more int64, verdict, err error) {
 	for _, path := range c.paths() {
 		if _, found, err := changeOf(tx, o.ID, path); err != nil || found {
 			return 0, errLocked, err
@@ -99,7 +67,7 @@ func (p *Projects) judge(tx *sqldb.Tx, o *operation, c *change, r *room) (more i
 	case c.kind == write && is.there():
 		return max(c.bytes-is.bytes, 0), nil, nil
 	case c.kind == write:
-		if r.files--; r.files < 0 {
+		if *room--; *room < 0 {
 			return 0, tooMany("files in a project", p.MaxFiles), nil
 		}
 		verdict, err = refuseClash(tx, o.ID, c.path)
@@ -107,23 +75,23 @@ func (p *Projects) judge(tx *sqldb.Tx, o *operation, c *change, r *room) (more i
 	case c.kind == repair:
 		return 0, nil, nil
 	case !is.there():
-		return 0, notFound(), nil
+		return 0, NotFound(), nil
 	case c.kind == move:
 		c.bytes, c.etag, c.mtime = is.bytes, is.etag, is.mtime
-		verdict, err = p.judgeTarget(tx, o, c.other)
+		verdict, err = judgeTarget(tx, o.ID, c.other)
 	}
 	return 0, verdict, err
 }
 
-func (p *Projects) judgeTarget(tx *sqldb.Tx, o *operation, path string) (verdict, err error) {
-	is, err := entryOf(tx, o.ID, path)
+func judgeTarget(tx *sqldb.Tx, project, path string) (verdict, err error) {
+	is, err := entryOf(tx, project, path)
 	if err != nil {
 		return nil, err
 	}
 	if is.there() {
 		return nameTaken("There is a file of that name."), nil
 	}
-	return refuseClash(tx, o.ID, path)
+	return refuseClash(tx, project, path)
 }
 
 func refuseClash(tx *sqldb.Tx, project, path string) (verdict, err error) {

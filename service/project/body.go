@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/storage"
 )
 
 // peeked is how much is read of a body to find out that it is a small one.
@@ -48,8 +48,8 @@ func broken(err error) error {
 // metered is a body that is read no further than what is reserved for it.
 type metered struct {
 	ctx    context.Context
-	p      *Projects
-	held   *reservation
+	most   int64 // bytes of a file
+	held   *storage.Reservation
 	credit int64 // bytes of the file that is replaced
 	left   int64 // of the size that was declared, or Unknown
 	read   int64
@@ -70,10 +70,10 @@ func (m *metered) next(into []byte) (int, error) {
 	if m.left == 0 {
 		return m.end()
 	}
-	if err := m.renew(); err != nil {
+	if err := m.held.Renew(m.ctx); err != nil {
 		return 0, err
 	}
-	room := min(m.held.bytes+m.credit, m.p.MaxFile) - m.read
+	room := min(m.held.Bytes+m.credit, m.most) - m.read
 	if m.left >= 0 {
 		room = m.left
 	} else if room <= 0 {
@@ -113,19 +113,11 @@ func (m *metered) extend(into []byte) (int, error) {
 	if n == 0 {
 		return 0, err
 	}
-	if m.read += int64(n); m.read > m.p.MaxFile {
-		return 0, tooLarge(m.p.MaxFile)
+	if m.read += int64(n); m.read > m.most {
+		return 0, tooLarge(m.most)
 	}
-	if grown := m.p.grow(m.ctx, m.held, min(stepBytes, m.p.MaxFile-m.read+1)); grown != nil {
+	if grown := m.held.Grow(m.ctx, min(storage.StepBytes, m.most-m.read+1)); grown != nil {
 		return 0, grown
 	}
 	return n, err
-}
-
-// renew keeps the reservation of one who still writes.
-func (m *metered) renew() error {
-	if time.Now().Before(m.held.until) {
-		return nil
-	}
-	return m.p.grow(m.ctx, m.held, 0)
 }

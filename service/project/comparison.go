@@ -12,7 +12,7 @@ import (
 // comparison is a look at all files of one project.
 type comparison struct {
 	*Projects
-	record
+	Project
 	folder folder
 	known  map[string]entry // by the index, and not yet found on disk
 	odd    []string         // paths to look at again
@@ -20,7 +20,7 @@ type comparison struct {
 }
 
 // compare looks for what disk and index of a project say differently, and repairs each such path.
-func (p *Projects) compare(ctx context.Context, r record, f folder, d *Drift) error {
+func (p *Projects) compare(ctx context.Context, r Project, f folder, d *Drift) error {
 	d.Projects++
 	known, err := p.entries(ctx, r)
 	if err != nil {
@@ -32,7 +32,7 @@ func (p *Projects) compare(ctx context.Context, r record, f folder, d *Drift) er
 		}
 		defer f.Close()
 	}
-	c := &comparison{Projects: p, record: r, folder: f, known: known, drift: d}
+	c := &comparison{Projects: p, Project: r, folder: f, known: known, drift: d}
 	err = fs.WalkDir(f.FS(), ".", func(path string, at fs.DirEntry, err error) error {
 		if err != nil {
 			return ignoreMissing(err) // gone since it was listed
@@ -95,7 +95,7 @@ func (c *comparison) stray(path string) {
 }
 
 // entries is the whole index of a project.
-func (p *Projects) entries(ctx context.Context, r record) (map[string]entry, error) {
+func (p *Projects) entries(ctx context.Context, r Project) (map[string]entry, error) {
 	var all []entry
 	err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		all, err = sqldb.Collect(tx, scanEntry, "SELECT "+entryColumns+" FROM project_files WHERE project = $1", r.ID)
@@ -113,10 +113,7 @@ func (p *Projects) entries(ctx context.Context, r record) (map[string]entry, err
 
 // visitTemp deletes a temporary file that belongs to no reservation: those of the living are reserved first.
 func (c *comparison) visitTemp(ctx context.Context, name string, at fs.DirEntry) error {
-	var owned bool
-	err := c.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		return tx.QueryRow("SELECT EXISTS (SELECT 1 FROM storage_reservations WHERE id = $1)", strings.ToValidUTF8(name[len(tempPrefix):], "")).Scan(&owned)
-	})
+	owned, err := c.Quotas.Reserved(ctx, strings.ToValidUTF8(name[len(tempPrefix):], ""))
 	if err != nil {
 		return err
 	}
@@ -131,7 +128,7 @@ func (c *comparison) visitTemp(ctx context.Context, name string, at fs.DirEntry)
 
 // again looks at a path once more, for it may have been changed while others were looked at, and repairs it.
 func (c *comparison) again(ctx context.Context, path string) error {
-	is, about, announced, err := c.Projects.known(ctx, c.record, path)
+	is, about, announced, err := c.Projects.known(ctx, c.Project, path)
 	if err != nil {
 		return err
 	}
@@ -148,7 +145,7 @@ func (c *comparison) again(ctx context.Context, path string) error {
 	case !announced && c.isFresh(is):
 		return nil // the next recount looks at it
 	case announced:
-		return c.resolve(ctx, c.record, c.folder, about)
+		return c.resolve(ctx, c.Project, c.folder, about)
 	case !is.there():
 		c.drift.Adopted++
 	case !there:
@@ -156,5 +153,5 @@ func (c *comparison) again(ctx context.Context, path string) error {
 	default:
 		c.drift.Changed++
 	}
-	return c.repair(ctx, c.record, c.folder, path)
+	return c.repair(ctx, c.Project, c.folder, path)
 }

@@ -35,7 +35,7 @@ func (p *Projects) Stat(ctx context.Context, o Owner, slug, path string) (File, 
 		return File{}, err
 	}
 	if !e.there() {
-		return File{}, notFound()
+		return File{}, NotFound()
 	}
 	return e.file(), nil
 }
@@ -74,7 +74,7 @@ const (
 
 // read opens the file and then asks what it is, so that what it answers is not older than the file. It is nil when that
 // could not be told this time.
-func (p *Projects) read(ctx context.Context, r record, f folder, path string, n int) (*Content, error) {
+func (p *Projects) read(ctx context.Context, r Project, f folder, path string, n int) (*Content, error) {
 	file, info, odd := f.regular(path)
 	is, about, announced, err := p.known(ctx, r, path)
 	if err == nil && file != nil {
@@ -94,7 +94,7 @@ func (p *Projects) read(ctx context.Context, r record, f folder, path string, n 
 	case announced:
 		return nil, p.await(ctx, r, f, path)
 	case !is.there():
-		return nil, notFound() // whatever else is there
+		return nil, NotFound() // whatever else is there
 	case odd != nil && !errors.Is(odd, fs.ErrNotExist):
 		return nil, odd
 	case n < triesBeforeRepair:
@@ -123,7 +123,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // known is what the database says of a path.
-func (p *Projects) known(ctx context.Context, r record, path string) (is entry, about change, announced bool, err error) {
+func (p *Projects) known(ctx context.Context, r Project, path string) (is entry, about change, announced bool, err error) {
 	err = p.DB.Snapshot(ctx, func(tx *sqldb.Tx) (err error) {
 		if is, err = entryOf(tx, r.ID, path); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (p *Projects) known(ctx context.Context, r record, path string) (is entry, 
 // missing is the refusal for a file that is not there.
 func missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return notFound()
+		return NotFound()
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/strictjson"
 )
 
 // Draft is what a project is made of.
@@ -26,7 +27,7 @@ func (d *Draft) check() error {
 	d.Name = strings.TrimSpace(d.Name)
 	d.Slug = cmp.Or(d.Slug, scope.Slug(d.Name, 64))
 	if err := scope.CheckProject(d.Slug); err != nil {
-		return wrong("slug", problemOf(err))
+		return strictjson.Wrong("slug", problemOf(err))
 	}
 	d.Name = cmp.Or(d.Name, d.Slug)
 	return checkTexts(&d.Name, &d.Description)
@@ -35,14 +36,14 @@ func (d *Draft) check() error {
 // checkTexts looks at those that are given.
 func checkTexts(name, description *string) error {
 	if name != nil {
-		if err := checkText("name", *name, 1, maxName, unicode.IsPrint); err != nil {
+		if err := strictjson.CheckText("name", *name, 1, maxName, unicode.IsPrint); err != nil {
 			return err
 		}
 	}
 	if description == nil {
 		return nil
 	}
-	return checkText("description", *description, 0, maxDescription, func(c rune) bool {
+	return strictjson.CheckText("description", *description, 0, maxDescription, func(c rune) bool {
 		return unicode.IsPrint(c) || c == '\n' || c == '\t'
 	})
 }
@@ -56,7 +57,7 @@ func (p *Projects) Create(ctx context.Context, by audit.Actor, o Owner, d Draft)
 		return Project{}, err
 	}
 	id := "prj_" + ulid.Make().String()
-	var made record
+	var made Project
 	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
 		if err := refuseTooMany(tx, o.Workspace); err != nil {
 			return err
@@ -70,12 +71,12 @@ func (p *Projects) Create(ctx context.Context, by audit.Actor, o Owner, d Draft)
 		if n == 0 {
 			return nameTaken("Choose another slug.")
 		}
-		if made, err = find(tx, o, d.Slug); err != nil {
+		if made, err = Find(tx, o, d.Slug); err != nil {
 			return err
 		}
-		return p.Audit.Append(ctx, tx, event(ctx, by, o.Scope, "project.created", "project", id))
+		return p.Audit.Append(ctx, tx, event(by, o.Scope, "project.created", "project", id))
 	})
-	return made.Project, err
+	return made, err
 }
 
 func refuseTooMany(tx *sqldb.Tx, workspace string) error {
@@ -92,12 +93,12 @@ func refuseTooMany(tx *sqldb.Tx, workspace string) error {
 // Get is one project.
 func (p *Projects) Get(ctx context.Context, o Owner, slug string) (Project, error) {
 	r, err := p.find(ctx, o, slug)
-	return r.Project, err
+	return r, err
 }
 
-func (p *Projects) find(ctx context.Context, o Owner, slug string) (r record, err error) {
+func (p *Projects) find(ctx context.Context, o Owner, slug string) (r Project, err error) {
 	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		r, err = find(tx, o, slug)
+		r, err = Find(tx, o, slug)
 		return err
 	})
 	return r, err
@@ -118,12 +119,9 @@ func (p *Projects) Patch(ctx context.Context, by audit.Actor, o Owner, slug stri
 	if err := checkTexts(e.Name, e.Description); err != nil {
 		return Project{}, err
 	}
-	var changed record
+	var changed Project
 	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if changed, err = claim(tx, o, slug); err != nil {
-			return err
-		}
-		if err := refuseStale(version, changed.Version); err != nil {
+		if changed, err = Claim(tx, o, slug, version); err != nil {
 			return err
 		}
 		names := changed.apply(e)
@@ -137,15 +135,15 @@ func (p *Projects) Patch(ctx context.Context, by audit.Actor, o Owner, slug stri
 		if err != nil {
 			return fmt.Errorf("change project: %w", err)
 		}
-		act := event(ctx, by, o.Scope, "project.changed", "project", changed.ID)
+		act := event(by, o.Scope, "project.changed", "project", changed.ID)
 		act.Changes = names
 		return p.Audit.Append(ctx, tx, act)
 	})
-	return changed.Project, err
+	return changed, err
 }
 
 // apply takes over what is given and differs, and says which.
-func (r *record) apply(e Edit) (names []string) {
+func (r *Project) apply(e Edit) (names []string) {
 	if e.Name != nil && *e.Name != r.Name {
 		r.Name, names = *e.Name, append(names, "name")
 	}

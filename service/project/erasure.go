@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/storage"
 )
 
 // Erase destroys all projects of a workspace, their files and its quota, without asking or telling anybody. What is erased
@@ -36,15 +37,19 @@ func (p *Projects) Erase(ctx context.Context, o Owner) error {
 		_ = p.root.Remove(user) // it stays where there are other workspaces in it
 	}
 	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(`DELETE FROM storage_quotas WHERE scope = $1 AND NOT EXISTS (SELECT 1 FROM projects WHERE scope = $1)`, o.Scope)
-		return err
+		var more bool
+		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM projects WHERE scope = $1)", o.Scope).Scan(&more)
+		if err != nil || more {
+			return err
+		}
+		return storage.Forget(tx, o.Scope)
 	})
 }
 
 // mark deletes all projects of a workspace for everybody, and says which are to be cleared.
-func (p *Projects) mark(ctx context.Context, o Owner) (all []record, err error) {
+func (p *Projects) mark(ctx context.Context, o Owner) (all []Project, err error) {
 	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := p.lockQuota(tx, o.Scope); err != nil {
+		if _, err := p.Quotas.Lock(tx, o.Scope); err != nil {
 			return err
 		}
 		_, err := tx.Exec("UPDATE projects SET deleted_at = $3 WHERE workspace = $1 AND scope = $2 AND deleted_at IS NULL",
@@ -52,7 +57,7 @@ func (p *Projects) mark(ctx context.Context, o Owner) (all []record, err error) 
 		if err != nil {
 			return err
 		}
-		all, err = sqldb.Collect(tx, scanRecord, "SELECT "+recordColumns+" FROM "+recordTables+" WHERE p.workspace = $1 AND p.scope = $2", o.Workspace, o.Scope)
+		all, err = sqldb.Collect(tx, scanProject, selectProjects+" WHERE p.workspace = $1 AND p.scope = $2", o.Workspace, o.Scope)
 		return err
 	})
 	return all, err

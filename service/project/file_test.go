@@ -14,81 +14,82 @@ import (
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/project/projecttest"
 )
 
 func TestAFileIsWrittenReadReplacedAndDeleted(t *testing.T) {
-	each(t, project.Config{}, func(t *testing.T, s *scene) {
-		s.create("site")
-		f, created, err := s.put("site", "docs/read me.md", "hello", project.Condition{})
-		if err != nil || !created || f.Bytes != 5 || f.UpdatedBy != ada || f.Kind != project.KindFile {
+	projecttest.Each(t, projecttest.Config{}, func(t *testing.T, s *projecttest.Scene) {
+		s.Make("site")
+		f, created, err := s.Put("site", "docs/read me.md", "hello", project.Condition{})
+		if err != nil || !created || f.Bytes != 5 || f.UpdatedBy != projecttest.Ada || f.Kind != project.KindFile {
 			t.Fatalf("got %+v, %v, %v", f, created, err)
 		}
-		if got := s.content("site", "docs/read me.md"); got != "hello" {
+		if got := s.Content("site", "docs/read me.md"); got != "hello" {
 			t.Errorf("read %q", got)
 		}
-		again, created, err := s.put("site", "docs/read me.md", "hello, world", project.Condition{Match: f.ETag})
+		again, created, err := s.Put("site", "docs/read me.md", "hello, world", project.Condition{Match: f.ETag})
 		if err != nil || created || again.ETag == f.ETag {
 			t.Errorf("got %+v, %v, %v", again, created, err)
 		}
-		if got := s.storage(); got.UsedBytes != 12 || got.ReservedBytes != 0 || got.ByKind.Projects != 12 {
+		if got := s.Stored(); got.UsedBytes != 12 || got.ReservedBytes != 0 || got.ByKind.Projects != 12 {
 			t.Errorf("stored %+v", got)
 		}
-		p, err := s.Get(t.Context(), shop, "site")
+		p, err := s.Get(t.Context(), projecttest.Shop, "site")
 		if err != nil || p.Bytes != 12 || p.FileCount != 1 {
 			t.Errorf("project %+v, %v", p, err)
 		}
-		if err := s.Remove(t.Context(), ada, shop, "site", "docs/read me.md", project.Condition{Match: again.ETag}); err != nil {
+		if err := s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "docs/read me.md", project.Condition{Match: again.ETag}); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.content("site", "docs/read me.md"); got != project.ItemNotFound {
+		if got := s.Content("site", "docs/read me.md"); got != project.ItemNotFound {
 			t.Errorf("read %q", got)
 		}
-		if _, err := os.Stat(filepath.Join(s.folder("site"), "docs")); !os.IsNotExist(err) {
+		if _, err := os.Stat(filepath.Join(s.Folder("site"), "docs")); !os.IsNotExist(err) {
 			t.Errorf("the empty folder stays: %v", err)
 		}
-		if got := s.storage(); got.UsedBytes != 0 || got.ReservedBytes != 0 {
+		if got := s.Stored(); got.UsedBytes != 0 || got.ReservedBytes != 0 {
 			t.Errorf("stored %+v", got)
 		}
-		s.agree()
+		s.Agree()
 	})
 }
 
 func TestFilesLieWhereTheContractSays(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
-	s.write("site", "a/b.txt", "x")
+	s := projecttest.One(t, projecttest.Config{})
+	s.Make("site")
+	s.Save("site", "a/b.txt", "x")
 	text, err := os.ReadFile(filepath.Join(s.Root, "ada/shop/projects/site/a/b.txt"))
 	if err != nil || string(text) != "x" {
 		t.Errorf("read %q, %v", text, err)
 	}
 	staff := project.Owner{Workspace: "wsp_01ADMIN", Scope: "admin"}
-	if _, err := s.Create(t.Context(), ada, staff, project.Draft{Slug: "site"}); err != nil {
+	if _, err := s.Create(t.Context(), projecttest.Ada, staff, project.Draft{Slug: "site"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Write(t.Context(), ada, staff, "site", "c", project.Upload{Body: strings.NewReader("y"), Size: 1}); err != nil {
+	if _, _, err := s.Write(t.Context(), projecttest.Ada, staff, "site", "c", project.Upload{Body: strings.NewReader("y"), Size: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(s.Root, "admin/projects/site/c")); err != nil {
 		t.Error(err)
 	}
-	if info, err := os.Stat(filepath.Join(s.folder("site"), "a/b.txt")); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(s.Folder("site"), "a/b.txt")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info, err)
 	}
 }
 
 func TestNobodySeesAnotherWorkspacesProject(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
-	f := s.write("site", "a", "x")
-	for _, stranger := range []project.Owner{bakery, {Workspace: shop.Workspace, Scope: bakery.Scope}, {Workspace: bakery.Workspace, Scope: shop.Scope}} {
+	s := projecttest.One(t, projecttest.Config{})
+	s.Make("site")
+	f := s.Save("site", "a", "x")
+	for _, stranger := range []project.Owner{projecttest.Bakery, {Workspace: projecttest.Shop.Workspace, Scope: projecttest.Bakery.Scope}, {Workspace: projecttest.Bakery.Workspace, Scope: projecttest.Shop.Scope}} {
 		_, err := s.Open(t.Context(), stranger, "site", "a")
-		refused(t, err, project.ItemNotFound)
-		_, _, err = s.Write(t.Context(), ada, stranger, "site", "a", project.Upload{Body: strings.NewReader("y"), Size: 1})
-		refused(t, err, project.ItemNotFound)
-		refused(t, s.Remove(t.Context(), ada, stranger, "site", "a", project.Condition{Match: f.ETag}), project.ItemNotFound)
-		refused(t, s.Delete(t.Context(), ada, stranger, "site", 0), project.ItemNotFound)
+		projecttest.Refused(t, err, project.ItemNotFound)
+		_, _, err = s.Write(t.Context(), projecttest.Ada, stranger, "site", "a", project.Upload{Body: strings.NewReader("y"), Size: 1})
+		projecttest.Refused(t, err, project.ItemNotFound)
+		projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, stranger, "site", "a", project.Condition{Match: f.ETag}), project.ItemNotFound)
+		projecttest.Refused(t, s.Delete(t.Context(), projecttest.Ada, stranger, "site", 0), project.ItemNotFound)
 		_, err = s.Files(t.Context(), stranger, "site", project.FileQuery{})
-		refused(t, err, project.ItemNotFound)
+		projecttest.Refused(t, err, project.ItemNotFound)
 		if page, err := s.List(t.Context(), stranger, listing.Query{}); err != nil || len(page.Items) != 0 {
 			t.Errorf("listed %+v, %v", page, err)
 		}
@@ -96,9 +97,9 @@ func TestNobodySeesAnotherWorkspacesProject(t *testing.T) {
 }
 
 func TestConditionsAreKept(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
-	f := s.write("site", "a", "one")
+	s := projecttest.One(t, projecttest.Config{})
+	s.Make("site")
+	f := s.Save("site", "a", "one")
 	other := `"` + strings.Repeat("0", 64) + `"`
 	for _, c := range []struct {
 		path string
@@ -119,30 +120,30 @@ func TestConditionsAreKept(t *testing.T) {
 		{"c", project.Condition{Match: "*"}, false},
 		{"c", project.Condition{Match: f.ETag}, false},
 	} {
-		_, _, err := s.put("site", c.path, "one", c.when)
+		_, _, err := s.Put("site", c.path, "one", c.when)
 		if c.ok && err != nil {
 			t.Errorf("%s %+v: %v", c.path, c.when, err)
 		}
 		if !c.ok {
-			meta := refused(t, err, fault.VersionConflict).Meta["version"]
+			meta := projecttest.Refused(t, err, fault.VersionConflict).Meta["version"]
 			if want := map[string]string{"a": f.ETag, "c": ""}[c.path]; meta != want {
 				t.Errorf("%s %+v: version %v", c.path, c.when, meta)
 			}
 		}
 	}
-	refused(t, s.Remove(t.Context(), ada, shop, "site", "a", project.Condition{Match: other}), fault.VersionConflict)
-	_, err := s.Move(t.Context(), ada, shop, "site", "a", "z", project.Condition{Match: other})
-	refused(t, err, fault.VersionConflict)
+	projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a", project.Condition{Match: other}), fault.VersionConflict)
+	_, err := s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a", "z", project.Condition{Match: other})
+	projecttest.Refused(t, err, fault.VersionConflict)
 }
 
 func TestOneOfManyWhoReplaceTheSameVersionSucceeds(t *testing.T) {
-	each(t, project.Config{}, func(t *testing.T, s *scene) {
-		s.create("site")
-		f := s.write("site", "a", "zero")
+	projecttest.Each(t, projecttest.Config{}, func(t *testing.T, s *projecttest.Scene) {
+		s.Make("site")
+		f := s.Save("site", "a", "zero")
 		results := make(chan error)
 		for i := range 8 {
 			go func() {
-				_, _, err := s.put("site", "a", fmt.Sprint("writer ", i), project.Condition{Match: f.ETag})
+				_, _, err := s.Put("site", "a", fmt.Sprint("writer ", i), project.Condition{Match: f.ETag})
 				results <- err
 			}()
 		}
@@ -151,22 +152,22 @@ func TestOneOfManyWhoReplaceTheSameVersionSucceeds(t *testing.T) {
 			if err := <-results; err == nil {
 				won++
 			} else {
-				refused(t, err, fault.VersionConflict)
+				projecttest.Refused(t, err, fault.VersionConflict)
 			}
 		}
 		if won != 1 {
 			t.Errorf("%d won", won)
 		}
-		s.agree()
+		s.Agree()
 	})
 }
 
 func TestAFileIsServedInRanges(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
-	f := s.write("site", "a.txt", "0123456789")
+	s := projecttest.One(t, projecttest.Config{})
+	s.Make("site")
+	f := s.Save("site", "a.txt", "0123456789")
 	handler := func(w http.ResponseWriter, r *http.Request) {
-		c, err := s.Open(r.Context(), shop, "site", "a.txt")
+		c, err := s.Open(r.Context(), projecttest.Shop, "site", "a.txt")
 		if err != nil {
 			t.Error(err)
 			return
@@ -193,16 +194,16 @@ func TestAFileIsServedInRanges(t *testing.T) {
 }
 
 func TestAnOpenFileStaysWhatItWas(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
-	s.write("site", "a", "first")
-	c, err := s.Open(t.Context(), shop, "site", "a")
+	s := projecttest.One(t, projecttest.Config{})
+	s.Make("site")
+	s.Save("site", "a", "first")
+	c, err := s.Open(t.Context(), projecttest.Shop, "site", "a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	s.write("site", "a", "other")
-	if err := s.Remove(t.Context(), ada, shop, "site", "a", project.Condition{}); err != nil {
+	s.Save("site", "a", "other")
+	if err := s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a", project.Condition{}); err != nil {
 		t.Fatal(err)
 	}
 	var text [5]byte
@@ -212,11 +213,11 @@ func TestAnOpenFileStaysWhatItWas(t *testing.T) {
 }
 
 func TestFilesAreListedByPath(t *testing.T) {
-	each(t, project.Config{}, func(t *testing.T, s *scene) {
-		s.create("site")
+	projecttest.Each(t, projecttest.Config{}, func(t *testing.T, s *projecttest.Scene) {
+		s.Make("site")
 		paths := []string{"B", "a", "a-b", "b.txt", "d/1", "d/2/x", "d/2/y", "d/3", "d-e", "é/ö", "ü", "z/%", "z/_"}
 		for _, path := range paths {
-			s.write("site", path, path)
+			s.Save("site", path, path)
 		}
 		slices.Sort(paths)
 		for _, c := range []struct {
@@ -235,104 +236,84 @@ func TestFilesAreListedByPath(t *testing.T) {
 		} {
 			for _, limit := range []int{0, 1, 2, 3} {
 				c.q.Limit = limit
-				if got := s.walk(c.q); !slices.Equal(got, c.want) {
+				if got := s.Walk(c.q); !slices.Equal(got, c.want) {
 					t.Errorf("%+v: got %q", c.q, got)
 				}
 			}
 		}
-		_, err := s.Files(t.Context(), shop, "site", project.FileQuery{Query: listing.Query{Cursor: "x"}})
-		refused(t, err, "invalid_request")
+		_, err := s.Files(t.Context(), projecttest.Shop, "site", project.FileQuery{Query: listing.Query{Cursor: "x"}})
+		projecttest.Refused(t, err, "invalid_request")
 	})
 }
 
-// walk goes through all pages; a folder ends in a slash.
-func (s *scene) walk(q project.FileQuery) (all []string) {
-	s.t.Helper()
-	for {
-		page, err := s.Files(s.t.Context(), shop, "site", q)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		for _, f := range page.Items {
-			if f.Kind == project.KindFolder {
-				f.Path += "/"
-			}
-			all = append(all, f.Path)
-		}
-		if q.Cursor = page.Next; page.Next == "" {
-			return all
-		}
-	}
-}
-
 func TestAFileMoves(t *testing.T) {
-	each(t, project.Config{}, func(t *testing.T, s *scene) {
-		s.create("site")
-		f := s.write("site", "a/b", "text")
-		s.write("site", "taken", "x")
+	projecttest.Each(t, projecttest.Config{}, func(t *testing.T, s *projecttest.Scene) {
+		s.Make("site")
+		f := s.Save("site", "a/b", "text")
+		s.Save("site", "taken", "x")
 		bo := audit.Actor{Kind: audit.Account, ID: "acc_01BO", Username: "bo"}
-		moved, err := s.Move(t.Context(), bo, shop, "site", "a/b", "c/d/e", project.Condition{Match: f.ETag})
+		moved, err := s.Move(t.Context(), bo, projecttest.Shop, "site", "a/b", "c/d/e", project.Condition{Match: f.ETag})
 		if err != nil || moved.Path != "c/d/e" || moved.ETag != f.ETag || moved.Bytes != 4 || moved.UpdatedBy != bo {
 			t.Errorf("got %+v, %v", moved, err)
 		}
-		if is, err := s.Stat(t.Context(), shop, "site", "c/d/e"); err != nil || is != moved {
+		if is, err := s.Stat(t.Context(), projecttest.Shop, "site", "c/d/e"); err != nil || is != moved {
 			t.Errorf("is %+v, %v, want %+v", is, err, moved)
 		}
-		if s.content("site", "c/d/e") != "text" || s.content("site", "a/b") != project.ItemNotFound {
+		if s.Content("site", "c/d/e") != "text" || s.Content("site", "a/b") != project.ItemNotFound {
 			t.Error("the file did not move")
 		}
 		for _, to := range []string{"taken", "taken/x", "c", "c/d", "c/d/e/f", "c/d/e"} {
-			_, err := s.Move(t.Context(), ada, shop, "site", "c/d/e", to, project.Condition{})
-			refused(t, err, project.NameTaken)
+			_, err := s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", "c/d/e", to, project.Condition{})
+			projecttest.Refused(t, err, project.NameTaken)
 		}
-		_, err = s.Move(t.Context(), ada, shop, "site", "a/b", "y", project.Condition{})
-		refused(t, err, project.ItemNotFound)
-		if got := s.storage(); got.UsedBytes != 5 {
+		_, err = s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a/b", "y", project.Condition{})
+		projecttest.Refused(t, err, project.ItemNotFound)
+		if got := s.Stored(); got.UsedBytes != 5 {
 			t.Errorf("stored %+v", got)
 		}
-		s.agree()
+		s.Agree()
 	})
 }
 
 func TestAFileCannotBeAFolderToo(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
-	s.write("site", "a/b", "x")
+	s := projecttest.One(t, projecttest.Config{})
+	s.Make("site")
+	s.Save("site", "a/b", "x")
 	for _, path := range []string{"a", "a/b/c", "a/b/c/d"} {
-		_, _, err := s.put("site", path, "y", project.Condition{})
-		refused(t, err, project.NameTaken)
+		_, _, err := s.Put("site", path, "y", project.Condition{})
+		projecttest.Refused(t, err, project.NameTaken)
 	}
-	if got := s.content("site", "a"); got != project.ItemNotFound {
+	if got := s.Content("site", "a"); got != project.ItemNotFound {
 		t.Errorf("a folder was read: %q", got)
 	}
-	refused(t, s.Remove(t.Context(), ada, shop, "site", "a", project.Condition{}), project.ItemNotFound)
-	s.agree()
+	projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a", project.Condition{}), project.ItemNotFound)
+	s.Agree()
 }
 
 func TestEveryActIsAudited(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
-	s.write("site", "a", "x")
-	if _, err := s.Move(t.Context(), ada, shop, "site", "a", "b", project.Condition{}); err != nil {
+	s := projecttest.One(t, projecttest.Config{})
+	s.Make("site")
+	s.Save("site", "a", "x")
+	if _, err := s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a", "b", project.Condition{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Remove(t.Context(), ada, shop, "site", "b", project.Condition{}); err != nil {
+	if err := s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "b", project.Condition{}); err != nil {
 		t.Fatal(err)
 	}
 	name := "Site"
-	if _, err := s.Patch(t.Context(), ada, shop, "site", 1, project.Edit{Name: &name}); err != nil {
+	if _, err := s.Patch(t.Context(), projecttest.Ada, projecttest.Shop, "site", 1, project.Edit{Name: &name}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Delete(t.Context(), ada, shop, "site", 2); err != nil {
+	if err := s.Delete(t.Context(), projecttest.Ada, projecttest.Shop, "site", 2); err != nil {
 		t.Fatal(err)
 	}
-	page, err := s.log.Page(t.Context(), audit.Query{Scope: shop.Scope})
+	page, err := s.Audit.Page(t.Context(), audit.Query{Scope: projecttest.Shop.Scope})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, e := range page.Items {
-		if e.Actor != ada {
+		if e.Actor != projecttest.Ada {
 			t.Errorf("%s by %+v", e.Action, e.Actor)
 		}
 		got = append(got, e.Action)

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,36 +9,26 @@ import (
 	"path"
 	"strings"
 
-	"svc.dev/svc/fault"
 	"svc.dev/svc/service/scope"
 )
 
-// adminScope is the workspace of the staff.
-const adminScope = "admin"
-
 // Folders of our own below Root. No username begins with a dot.
 const (
-	trashFolder = ".trash"
-	pullsFolder = ".pulls"
+	trashFolder   = ".trash"
+	scratchFolder = ".pulls"
 )
 
 // placeOf is the folder of a scope's projects, below Root.
 func placeOf(address string) (string, error) {
-	if address == adminScope {
-		return "admin/projects", nil
-	}
-	s, err := scope.Parse(address)
-	if err != nil {
-		return "", fault.New(InvalidScope, "This is not a workspace.", "")
-	}
-	return path.Join(s.Username, s.Business, "projects"), nil
+	s, err := scope.Workspace(address)
+	return path.Join(cmp.Or(s.Username, scope.Admin), s.Business, "projects"), err
 }
 
 // folder is a project's folder. Nothing reaches out of it.
 type folder struct{ *os.Root }
 
 // open opens a project's folder, which is made where that is asked for; else it may not be there (fs.ErrNotExist).
-func (p *Projects) open(r record, create bool) (folder, error) {
+func (p *Projects) open(r Project, create bool) (folder, error) {
 	place, err := placeOf(r.Scope)
 	if err != nil {
 		return folder{}, err

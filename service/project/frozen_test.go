@@ -12,34 +12,37 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/project/projecttest"
+	"svc.dev/svc/service/storage"
 )
 
 // beside is another node on the same files; where the database has one handle, they share it.
-func beside(t *testing.T, s *scene, address string) *scene {
+func beside(t *testing.T, s *projecttest.Scene, address string) *projecttest.Scene {
 	t.Helper()
-	if s.db.Dialect() == sqldb.Postgres {
-		return start(t, address, project.Config{Root: s.Root, Patience: s.Patience})
+	if s.DB.Dialect() == sqldb.Postgres {
+		return projecttest.Start(t, address, projecttest.Config{Root: s.Root, Patience: s.Patience})
 	}
-	other := &scene{t: t, db: s.db, log: s.log, clock: &clock{now: s.clock.Now()}}
-	c := s.Config
-	c.Now = other.clock.Now
+	other := &projecttest.Scene{T: t, Clock: projecttest.NewClock(s.Clock.Now())}
+	quotas, c := s.Quotas.Config, s.Config
+	quotas.Now, c.Now = other.Clock.Now, other.Clock.Now
 	var err error
-	if other.Projects, err = project.New(c); err != nil {
-		t.Fatal(err)
-	}
+	c.Quotas, err = storage.New(quotas)
+	projecttest.Must(t, err)
+	other.Projects, err = project.New(c)
+	projecttest.Must(t, err)
 	t.Cleanup(func() { other.Close() })
 	return other
 }
 
 // freeze runs do and stops it at a stage; thaw lets it go on and gives what it returned.
-func freeze(s *scene, stage string, do func() error) (thaw func() error) {
+func freeze(s *projecttest.Scene, stage string, do func() error) (thaw func() error) {
 	at, gone, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	var once sync.Once
-	project.OnStep(s.Projects, func(now string) {
+	s.Step = func(now string) {
 		if now == stage {
 			once.Do(func() { close(at); <-gone })
 		}
-	})
+	}
 	go func() { done <- do() }()
 	<-at
 	return func() error { close(gone); return <-done }
@@ -48,30 +51,35 @@ func freeze(s *scene, stage string, do func() error) (thaw func() error) {
 // TestAFrozenNodeDoesNoHarmWhenItWakes stops a node in the midst of a change for so long that another completes or forgets
 // it and goes on, and then lets it go on too.
 func TestAFrozenNodeDoesNoHarmWhenItWakes(t *testing.T) {
-	acts := map[string]func(s *scene) error{
-		"write": func(s *scene) error { _, _, err := s.put("site", "d/f", "frozen", project.Condition{}); return err },
-		"move": func(s *scene) error {
-			_, err := s.Move(s.t.Context(), ada, shop, "site", "d/f", "e/g", project.Condition{})
+	acts := map[string]func(s *projecttest.Scene) error{
+		"write": func(s *projecttest.Scene) error {
+			_, _, err := s.Put("site", "d/f", "frozen", project.Condition{})
 			return err
 		},
-		"delete": func(s *scene) error { return s.Remove(s.t.Context(), ada, shop, "site", "d/f", project.Condition{}) },
+		"move": func(s *projecttest.Scene) error {
+			_, err := s.Move(s.T.Context(), projecttest.Ada, projecttest.Shop, "site", "d/f", "e/g", project.Condition{})
+			return err
+		},
+		"delete": func(s *projecttest.Scene) error {
+			return s.Remove(s.T.Context(), projecttest.Ada, projecttest.Shop, "site", "d/f", project.Condition{})
+		},
 	}
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		a := start(t, address, project.Config{})
+		a := projecttest.Start(t, address, projecttest.Config{})
 		b := beside(t, a, address)
-		a.create("site")
+		a.Make("site")
 		for name, act := range acts {
 			for _, stage := range []string{"announced", "performed"} {
 				t.Run(name+" "+stage, func(t *testing.T) {
 					for _, path := range []string{"d/f", "e/g"} {
-						_ = a.Remove(t.Context(), ada, shop, "site", path, project.Condition{})
+						_ = a.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", path, project.Condition{})
 					}
-					a.write("site", "d/f", "before")
+					a.Save("site", "d/f", "before")
 					thaw := freeze(a, stage, func() error { return act(a) })
 					a.Patience = 2 * time.Millisecond // it has been frozen for longer
 					time.Sleep(2 * time.Millisecond)
-					b.clock.Advance(time.Minute)
-					b.write("site", "d/f", "after it")
+					b.Clock.Advance(time.Minute)
+					b.Save("site", "d/f", "after it")
 					err := thaw()
 					a.Patience = b.Patience
 					if stage == "performed" && err != nil {
@@ -83,13 +91,13 @@ func TestAFrozenNodeDoesNoHarmWhenItWakes(t *testing.T) {
 					if err != nil && !fault.Is(err, project.Busy) {
 						t.Error(err)
 					}
-					if got := b.content("site", "d/f"); got != "after it" {
+					if got := b.Content("site", "d/f"); got != "after it" {
 						t.Errorf("read %q", got)
 					}
-					if moved := b.content("site", "e/g"); (moved == "before") != (name == "move" && stage == "performed") {
+					if moved := b.Content("site", "e/g"); (moved == "before") != (name == "move" && stage == "performed") {
 						t.Errorf("moved %q", moved)
 					}
-					b.agree()
+					b.Agree()
 				})
 			}
 		}
@@ -99,15 +107,15 @@ func TestAFrozenNodeDoesNoHarmWhenItWakes(t *testing.T) {
 // TestReadersSeeOneVersion replaces files by others of the same size as fast as it can; what is read is always what its etag
 // says.
 func TestReadersSeeOneVersion(t *testing.T) {
-	each(t, project.Config{}, func(t *testing.T, s *scene) {
-		s.create("site")
-		s.write("site", "f", strings.Repeat("0", 4096))
+	projecttest.Each(t, projecttest.Config{}, func(t *testing.T, s *projecttest.Scene) {
+		s.Make("site")
+		s.Save("site", "f", strings.Repeat("0", 4096))
 		stop := make(chan struct{})
 		var writers, readers sync.WaitGroup
 		for i := range 2 {
 			writers.Go(func() {
 				for n := range 20 {
-					s.write("site", "f", strings.Repeat(string(rune('a'+(i*13+n)%26)), 4096))
+					s.Save("site", "f", strings.Repeat(string(rune('a'+(i*13+n)%26)), 4096))
 				}
 			})
 		}
@@ -119,7 +127,7 @@ func TestReadersSeeOneVersion(t *testing.T) {
 						return
 					default:
 					}
-					c, err := s.Open(t.Context(), shop, "site", "f")
+					c, err := s.Open(t.Context(), projecttest.Shop, "site", "f")
 					if err != nil {
 						t.Error(err)
 						return
@@ -136,7 +144,7 @@ func TestReadersSeeOneVersion(t *testing.T) {
 		writers.Wait()
 		close(stop)
 		readers.Wait()
-		s.agree()
+		s.Agree()
 	})
 }
 
@@ -144,14 +152,14 @@ func TestReadersSeeOneVersion(t *testing.T) {
 func TestAReaderDoesNotWaitForWhoDied(t *testing.T) {
 	for _, stage := range []string{"announced", "performed"} {
 		t.Run(stage, func(t *testing.T) {
-			s := one(t, project.Config{})
+			s := projecttest.One(t, projecttest.Config{})
 			b := beside(t, s, "")
-			s.create("site")
-			s.write("site", "f", "old")
-			thaw := freeze(s, stage, func() error { _, _, err := s.put("site", "f", "new", project.Condition{}); return err })
+			s.Make("site")
+			s.Save("site", "f", "old")
+			thaw := freeze(s, stage, func() error { _, _, err := s.Put("site", "f", "new", project.Condition{}); return err })
 			began := time.Now()
 			want := map[string]string{"announced": "old", "performed": "new"}[stage]
-			if got := b.content("site", "f"); got != want {
+			if got := b.Content("site", "f"); got != want {
 				t.Errorf("read %q", got)
 			}
 			if took := time.Since(began); took > 5*time.Second {
@@ -160,10 +168,10 @@ func TestAReaderDoesNotWaitForWhoDied(t *testing.T) {
 			if err := thaw(); err != nil {
 				t.Error(err)
 			}
-			if got := b.content("site", "f"); got != "new" {
+			if got := b.Content("site", "f"); got != "new" {
 				t.Errorf("read %q", got)
 			}
-			s.agree()
+			s.Agree()
 		})
 	}
 }
@@ -171,23 +179,23 @@ func TestAReaderDoesNotWaitForWhoDied(t *testing.T) {
 // TestTwoNodesShareFiles lets two nodes write the same and different files.
 func TestTwoNodesShareFiles(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		a := start(t, address, project.Config{})
+		a := projecttest.Start(t, address, projecttest.Config{})
 		b := beside(t, a, address)
-		a.create("site")
+		a.Make("site")
 		var all sync.WaitGroup
-		for i, s := range []*scene{a, b, a, b} {
+		for i, s := range []*projecttest.Scene{a, b, a, b} {
 			all.Go(func() {
 				for n := range 8 {
-					s.write("site", fmt.Sprint("own/", i, "/", n), "x")
-					s.write("site", fmt.Sprint("shared/", n), fmt.Sprint(i))
+					s.Save("site", fmt.Sprint("own/", i, "/", n), "x")
+					s.Save("site", fmt.Sprint("shared/", n), fmt.Sprint(i))
 				}
 			})
 		}
 		all.Wait()
-		p, err := b.Get(t.Context(), shop, "site")
+		p, err := b.Get(t.Context(), projecttest.Shop, "site")
 		if err != nil || p.FileCount != 40 || p.Bytes != 40 {
 			t.Errorf("got %+v, %v", p, err)
 		}
-		a.agree()
+		a.Agree()
 	})
 }

@@ -9,11 +9,12 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/storage"
 )
 
 // await returns when nothing is announced for the paths that has been for long, or after a moment. What has been is
 // resolved.
-func (p *Projects) await(ctx context.Context, r record, f folder, paths ...string) error {
+func (p *Projects) await(ctx context.Context, r Project, f folder, paths ...string) error {
 	for _, path := range paths {
 		var c change
 		var found bool
@@ -33,7 +34,7 @@ func (p *Projects) await(ctx context.Context, r record, f folder, paths ...strin
 
 // resolve completes or forgets a change whose owner is taken for dead. The disk tells which it is. An owner who lives after
 // all cannot place a file any more once its temporary one is gone, and finds its change finished or forgotten.
-func (p *Projects) resolve(ctx context.Context, r record, f folder, c change) error {
+func (p *Projects) resolve(ctx context.Context, r Project, f folder, c change) error {
 	if c.kind == hold {
 		c.kind, c.path, c.other = move, c.other, c.path
 	}
@@ -43,11 +44,7 @@ func (p *Projects) resolve(ctx context.Context, r record, f folder, c change) er
 	}
 	// It is their act, not that of whoever happens to come by.
 	ctx = audit.With(sqldb.Regardless(ctx), audit.Source{})
-	var q quota
-	err = p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if q, err = p.lockQuota(tx, r.Scope); err != nil {
-			return err
-		}
+	err = p.Quotas.Change(ctx, r.Scope, func(tx *sqldb.Tx, q *storage.Quota) error {
 		is, found, err := changeOf(tx, r.ID, c.path)
 		if err != nil || !found || is.op != c.op {
 			return err
@@ -55,15 +52,14 @@ func (p *Projects) resolve(ctx context.Context, r record, f folder, c change) er
 		if !happened {
 			return is.forget(tx, r.ID)
 		}
-		if err := p.settle(tx, r, c.op, []change{is}, &q); err != nil {
+		if err := settle(tx, q, r.ID, c.op, is); err != nil {
 			return err
 		}
-		return p.tell(ctx, tx, r, []change{is})
+		return p.tell(ctx, tx, r, is)
 	})
 	if err != nil {
 		return fmt.Errorf("resolve change: %w", err)
 	}
-	p.heed(ctx, r.Scope, q)
 	return nil
 }
 

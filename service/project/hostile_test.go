@@ -15,6 +15,8 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/project/projecttest"
+	"svc.dev/svc/service/storage"
 )
 
 var (
@@ -43,49 +45,49 @@ var literalPaths = []string{
 }
 
 func TestHostilePathsAreRefused(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
-	s.write("site", "a", "a")
+	s := projecttest.One(t, projecttest.Config{})
+	s.Make("site")
+	s.Save("site", "a", "a")
 	for _, path := range refusedPaths {
 		t.Run(fmt.Sprintf("%.40q", path), func(t *testing.T) {
-			_, _, err := s.put("site", path, "x", project.Condition{})
-			refused(t, err, project.InvalidPath)
-			_, err = s.Open(t.Context(), shop, "site", path)
-			refused(t, err, project.InvalidPath)
-			_, err = s.Stat(t.Context(), shop, "site", path)
-			refused(t, err, project.InvalidPath)
-			refused(t, s.Remove(t.Context(), ada, shop, "site", path, project.Condition{}), project.InvalidPath)
-			_, err = s.Move(t.Context(), ada, shop, "site", "a", path, project.Condition{})
-			refused(t, err, project.InvalidPath)
-			_, err = s.Move(t.Context(), ada, shop, "site", path, "b", project.Condition{})
-			refused(t, err, project.InvalidPath)
+			_, _, err := s.Put("site", path, "x", project.Condition{})
+			projecttest.Refused(t, err, project.InvalidPath)
+			_, err = s.Open(t.Context(), projecttest.Shop, "site", path)
+			projecttest.Refused(t, err, project.InvalidPath)
+			_, err = s.Stat(t.Context(), projecttest.Shop, "site", path)
+			projecttest.Refused(t, err, project.InvalidPath)
+			projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", path, project.Condition{}), project.InvalidPath)
+			_, err = s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a", path, project.Condition{})
+			projecttest.Refused(t, err, project.InvalidPath)
+			_, err = s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", path, "b", project.Condition{})
+			projecttest.Refused(t, err, project.InvalidPath)
 		})
 	}
-	if files := s.disk(); len(files) != 1 {
+	if files := s.Disk(); len(files) != 1 {
 		t.Errorf("on disk: %q", files)
 	}
-	s.agree()
+	s.Agree()
 }
 
 func TestLiteralPathsAreNames(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
+	s := projecttest.One(t, projecttest.Config{})
+	s.Make("site")
 	for i, path := range literalPaths {
 		slug := "site"
 		// Some are folders of others.
 		if path == ".git" || path == "%2e%2e" {
 			slug = fmt.Sprint("other-", i)
-			s.create(slug)
+			s.Make(slug)
 		}
-		s.write(slug, path, path)
-		if got := s.content(slug, path); got != path {
+		s.Save(slug, path, path)
+		if got := s.Content(slug, path); got != path {
 			t.Errorf("%q: read %q", path, got)
 		}
-		if text, err := os.ReadFile(s.folder(slug) + "/" + path); err != nil || string(text) != path {
+		if text, err := os.ReadFile(s.Folder(slug) + "/" + path); err != nil || string(text) != path {
 			t.Errorf("%q: on disk %q, %v", path, text, err)
 		}
 	}
-	s.agree()
+	s.Agree()
 }
 
 // plant puts something into a project's folder behind the service's back.
@@ -98,13 +100,13 @@ type plant struct {
 var plants = []plant{
 	{"link to a file outside", link("../../../../../secret"), "link"},
 	{"link to a file outside by its full path", func(t *testing.T, folder, outside string) {
-		must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(folder, "link")))
+		projecttest.Must(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(folder, "link")))
 	}, "link"},
 	{"link to a folder outside", func(t *testing.T, folder, outside string) {
-		must(t, os.Symlink(outside, filepath.Join(folder, "link")))
+		projecttest.Must(t, os.Symlink(outside, filepath.Join(folder, "link")))
 	}, "link/secret"},
 	{"new file below a link to a folder outside", func(t *testing.T, folder, outside string) {
-		must(t, os.Symlink(outside, filepath.Join(folder, "link")))
+		projecttest.Must(t, os.Symlink(outside, filepath.Join(folder, "link")))
 	}, "link/new"},
 	{"link to a file inside", link("a"), "link"},
 	{"link to a folder inside", link("d"), "link/e"},
@@ -116,16 +118,18 @@ var plants = []plant{
 	{"link to /proc", link("/proc/self"), "link/environ"},
 	{"link to the root", link("/"), "link/etc/passwd"},
 	{"hard link to a file outside", func(t *testing.T, folder, outside string) {
-		must(t, os.Link(filepath.Join(outside, "secret"), filepath.Join(folder, "link")))
+		projecttest.Must(t, os.Link(filepath.Join(outside, "secret"), filepath.Join(folder, "link")))
 	}, "link"},
 	{"hard link to a file inside", func(t *testing.T, folder, _ string) {
-		must(t, os.Link(filepath.Join(folder, "a"), filepath.Join(folder, "link")))
+		projecttest.Must(t, os.Link(filepath.Join(folder, "a"), filepath.Join(folder, "link")))
 	}, "link"},
-	{"pipe", func(t *testing.T, folder, _ string) { must(t, syscall.Mkfifo(filepath.Join(folder, "link"), 0o600)) }, "link"},
+	{"pipe", func(t *testing.T, folder, _ string) {
+		projecttest.Must(t, syscall.Mkfifo(filepath.Join(folder, "link"), 0o600))
+	}, "link"},
 	{"socket", func(t *testing.T, folder, _ string) {
 		t.Chdir(folder) // its address is short
 		l, err := net.Listen("unix", "link")
-		must(t, err)
+		projecttest.Must(t, err)
 		t.Cleanup(func() { l.Close() })
 	}, "link"},
 	{"device", func(t *testing.T, folder, _ string) {
@@ -133,36 +137,33 @@ var plants = []plant{
 			t.Skipf("cannot make a device: %v", err)
 		}
 	}, "link"},
-	{"folder", func(t *testing.T, folder, _ string) { must(t, os.Mkdir(filepath.Join(folder, "link"), 0o700)) }, "link"},
+	{"folder", func(t *testing.T, folder, _ string) {
+		projecttest.Must(t, os.Mkdir(filepath.Join(folder, "link"), 0o700))
+	}, "link"},
 	{"file where a folder is needed", func(t *testing.T, folder, _ string) {
-		must(t, os.WriteFile(filepath.Join(folder, "link"), nil, 0o600))
+		projecttest.Must(t, os.WriteFile(filepath.Join(folder, "link"), nil, 0o600))
 	}, "link/x"},
 }
 
 func link(to string) func(t *testing.T, folder, _ string) {
-	return func(t *testing.T, folder, _ string) { must(t, os.Symlink(to, filepath.Join(folder, "link"))) }
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+	return func(t *testing.T, folder, _ string) {
+		projecttest.Must(t, os.Symlink(to, filepath.Join(folder, "link")))
 	}
 }
 
 // TestWhatIsNoFileIsNeverOpened plants something where the index knows nothing, and then where it knows a file.
 func TestWhatIsNoFileIsNeverOpened(t *testing.T) {
-	s := one(t, project.Config{})
+	s := projecttest.One(t, projecttest.Config{})
 	for i, p := range plants {
 		t.Run(p.name, func(t *testing.T) {
 			slug := fmt.Sprint("site-", i)
-			folder, outside := s.plantIn(t, slug, p)
+			folder, outside := plantIn(t, s, slug, p)
 			for _, known := range []bool{false, true} {
 				if known {
-					s.exec(`INSERT INTO project_files (project, path, bytes, etag, mtime, updated_at, updated_by)
+					s.Exec(`INSERT INTO project_files (project, path, bytes, etag, mtime, updated_at, updated_by)
 						SELECT id, $2, 6, 'abc', 1, 1, '[]' FROM projects WHERE slug = $1`, slug, p.path)
 				}
-				s.besiege(t, slug, p.path)
+				besiege(t, s, slug, p.path)
 				text, err := os.ReadFile(filepath.Join(outside, "secret"))
 				if err != nil || string(text) != "secret" {
 					t.Fatalf("outside is %q, %v", text, err)
@@ -177,52 +178,52 @@ func TestWhatIsNoFileIsNeverOpened(t *testing.T) {
 	}
 }
 
-func (s *scene) plantIn(t *testing.T, slug string, p plant) (folder, outside string) {
+func plantIn(t *testing.T, s *projecttest.Scene, slug string, p plant) (folder, outside string) {
 	t.Helper()
-	s.create(slug)
-	if _, err := s.Create(t.Context(), ada, shop, project.Draft{Slug: "other"}); err == nil {
-		s.write("other", "f", "theirs")
+	s.Make(slug)
+	if _, err := s.Create(t.Context(), projecttest.Ada, projecttest.Shop, project.Draft{Slug: "other"}); err == nil {
+		s.Save("other", "f", "theirs")
 	}
-	s.write(slug, "a", "a")
-	s.write(slug, "d/e", "e")
-	folder, outside = s.folder(slug), filepath.Join(filepath.Dir(s.Root), "outside-"+slug)
-	must(t, os.Mkdir(outside, 0o700))
-	must(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o600))
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(s.Root), "secret"), []byte("secret"), 0o600))
+	s.Save(slug, "a", "a")
+	s.Save(slug, "d/e", "e")
+	folder, outside = s.Folder(slug), filepath.Join(filepath.Dir(s.Root), "outside-"+slug)
+	projecttest.Must(t, os.Mkdir(outside, 0o700))
+	projecttest.Must(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o600))
+	projecttest.Must(t, os.WriteFile(filepath.Join(filepath.Dir(s.Root), "secret"), []byte("secret"), 0o600))
 	p.make(t, folder, outside)
 	return folder, outside
 }
 
 // besiege tries every verb on a path; none may answer with what is there, or take long about it.
-func (s *scene) besiege(t *testing.T, slug, path string) {
+func besiege(t *testing.T, s *projecttest.Scene, slug, path string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if c, err := s.Open(ctx, shop, slug, path); err == nil {
+	if c, err := s.Open(ctx, projecttest.Shop, slug, path); err == nil {
 		c.Close()
 		t.Error("opened")
 	} else if f := fault.From(err); f.Type != project.ItemNotFound && f.Type != project.InvalidPath {
 		t.Errorf("open: %v", err)
 	}
-	if _, _, err := s.put(slug, path, "x", project.Condition{}); err == nil {
-		if info, err := os.Lstat(filepath.Join(s.folder(slug), path)); err != nil || !info.Mode().IsRegular() {
+	if _, _, err := s.Put(slug, path, "x", project.Condition{}); err == nil {
+		if info, err := os.Lstat(filepath.Join(s.Folder(slug), path)); err != nil || !info.Mode().IsRegular() {
 			t.Errorf("written to %v, %v", info, err)
 		}
 	} else if f := fault.From(err); f.Type != project.InvalidPath && f.Type != project.NameTaken {
 		t.Errorf("write: %v", err)
 	}
-	if _, err := s.Move(ctx, ada, shop, slug, path, "moved-away", project.Condition{}); err == nil {
-		if info, err := os.Lstat(filepath.Join(s.folder(slug), "moved-away")); err != nil || !info.Mode().IsRegular() {
+	if _, err := s.Move(ctx, projecttest.Ada, projecttest.Shop, slug, path, "moved-away", project.Condition{}); err == nil {
+		if info, err := os.Lstat(filepath.Join(s.Folder(slug), "moved-away")); err != nil || !info.Mode().IsRegular() {
 			t.Errorf("moved %v, %v", info, err)
 		}
-		must(t, s.Remove(ctx, ada, shop, slug, "moved-away", project.Condition{}))
+		projecttest.Must(t, s.Remove(ctx, projecttest.Ada, projecttest.Shop, slug, "moved-away", project.Condition{}))
 	} else if f := fault.From(err); f.Type == fault.Internal {
 		t.Errorf("move: %v", err)
 	}
-	if err := s.Remove(ctx, ada, shop, slug, path, project.Condition{}); err != nil && fault.From(err).Type == fault.Internal {
+	if err := s.Remove(ctx, projecttest.Ada, projecttest.Shop, slug, path, project.Condition{}); err != nil && fault.From(err).Type == fault.Internal {
 		t.Errorf("remove: %v", err)
 	}
-	if _, err := s.Recount(ctx, shop.Scope); err != nil {
+	if _, err := s.Recount(ctx, projecttest.Shop.Scope); err != nil {
 		t.Errorf("recount: %v", err)
 	}
 }
@@ -232,26 +233,26 @@ func TestAProjectsFolderIsNoLink(t *testing.T) {
 	for _, place := range []string{"ada/shop/projects/site", "ada/shop/projects", "ada/shop", "ada"} {
 		for _, target := range []string{"inside", "outside"} {
 			t.Run(place+" "+target, func(t *testing.T) {
-				s := one(t, project.Config{})
-				s.create("site")
+				s := projecttest.One(t, projecttest.Config{})
+				s.Make("site")
 				to := filepath.Join(filepath.Dir(s.Root), "outside")
 				if target == "inside" {
 					to = filepath.Join(s.Root, "bo/bakery/projects/bread")
 				}
-				must(t, os.MkdirAll(to, 0o700))
+				projecttest.Must(t, os.MkdirAll(to, 0o700))
 				if target == "inside" {
 					to, _ = filepath.Rel(filepath.Dir(filepath.Join(s.Root, place)), to)
 				}
 				at := filepath.Join(s.Root, place)
-				must(t, os.MkdirAll(filepath.Dir(at), 0o700))
-				must(t, os.Symlink(to, at))
-				if _, _, err := s.put("site", "a", "x", project.Condition{}); err == nil {
+				projecttest.Must(t, os.MkdirAll(filepath.Dir(at), 0o700))
+				projecttest.Must(t, os.Symlink(to, at))
+				if _, _, err := s.Put("site", "a", "x", project.Condition{}); err == nil {
 					t.Error("written through a link")
 				}
-				if _, err := s.Open(t.Context(), shop, "site", "a"); err == nil {
+				if _, err := s.Open(t.Context(), projecttest.Shop, "site", "a"); err == nil {
 					t.Error("read through a link")
 				}
-				for _, file := range s.disk() {
+				for _, file := range s.Disk() {
 					if info, err := os.Lstat(filepath.Join(s.Root, file)); err == nil && info.Mode().IsRegular() {
 						t.Errorf("made %s", file)
 					}
@@ -263,13 +264,13 @@ func TestAProjectsFolderIsNoLink(t *testing.T) {
 
 // TestRenamesBesideTheServiceNeverLeadOutside swaps a folder for a link as fast as it can while files are written and read.
 func TestRenamesBesideTheServiceNeverLeadOutside(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
-	s.write("site", "d/f", "inside")
+	s := projecttest.One(t, projecttest.Config{})
+	s.Make("site")
+	s.Save("site", "d/f", "inside")
 	outside := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(outside, "f"), []byte("secret"), 0o600))
-	folder := s.folder("site")
-	must(t, os.Symlink(outside, filepath.Join(folder, "evil")))
+	projecttest.Must(t, os.WriteFile(filepath.Join(outside, "f"), []byte("secret"), 0o600))
+	folder := s.Folder("site")
+	projecttest.Must(t, os.Symlink(outside, filepath.Join(folder, "evil")))
 	ctx, stop := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer stop()
 	var all sync.WaitGroup
@@ -285,10 +286,10 @@ func TestRenamesBesideTheServiceNeverLeadOutside(t *testing.T) {
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				if i%2 == 0 {
-					_, _, _ = s.put("site", "d/f", fmt.Sprint("inside ", n), project.Condition{})
+					_, _, _ = s.Put("site", "d/f", fmt.Sprint("inside ", n), project.Condition{})
 					continue
 				}
-				if got := s.content("site", "d/f"); strings.Contains(got, "secret") {
+				if got := s.Content("site", "d/f"); strings.Contains(got, "secret") {
 					t.Errorf("read %q", got)
 				}
 			}
@@ -306,8 +307,8 @@ func TestRenamesBesideTheServiceNeverLeadOutside(t *testing.T) {
 
 // TestRacesOverNamesEndInOrder lets many write, move and delete the same few names, some of which are folders of others.
 func TestRacesOverNamesEndInOrder(t *testing.T) {
-	each(t, project.Config{}, func(t *testing.T, s *scene) {
-		s.create("site")
+	projecttest.Each(t, projecttest.Config{}, func(t *testing.T, s *projecttest.Scene) {
+		s.Make("site")
 		names := []string{"a", "a/b", "a/b/c", "d", "d/e"}
 		var all sync.WaitGroup
 		for i := range 8 {
@@ -317,11 +318,11 @@ func TestRacesOverNamesEndInOrder(t *testing.T) {
 					var err error
 					switch (i + n) % 4 {
 					case 0, 1:
-						_, _, err = s.put("site", name, strings.Repeat("x", i+n), project.Condition{})
+						_, _, err = s.Put("site", name, strings.Repeat("x", i+n), project.Condition{})
 					case 2:
-						_, err = s.Move(t.Context(), ada, shop, "site", name, other, project.Condition{})
+						_, err = s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", name, other, project.Condition{})
 					case 3:
-						err = s.Remove(t.Context(), ada, shop, "site", name, project.Condition{})
+						err = s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", name, project.Condition{})
 					}
 					if err == nil {
 						continue
@@ -333,40 +334,40 @@ func TestRacesOverNamesEndInOrder(t *testing.T) {
 			})
 		}
 		all.Wait()
-		s.agree()
-		if n := s.number("SELECT count(*) FROM project_changes"); n != 0 {
+		s.Agree()
+		if n := s.Number("SELECT count(*) FROM project_changes"); n != 0 {
 			t.Errorf("%d changes are left", n)
 		}
 	})
 }
 
 func TestADeletedProjectTakesNoMoreFiles(t *testing.T) {
-	each(t, project.Config{}, func(t *testing.T, s *scene) {
-		s.create("site")
+	projecttest.Each(t, projecttest.Config{}, func(t *testing.T, s *projecttest.Scene) {
+		s.Make("site")
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
 				for n := range 20 {
-					_, _, err := s.put("site", fmt.Sprint("f", i, n), "text", project.Condition{})
-					if err != nil && !fault.Is(err, project.ItemNotFound) && !fault.Is(err, project.RuntimeTimeout) {
+					_, _, err := s.Put("site", fmt.Sprint("f", i, n), "text", project.Condition{})
+					if err != nil && !fault.Is(err, project.ItemNotFound) && !fault.Is(err, storage.RuntimeTimeout) {
 						t.Error(err)
 					}
 				}
 			})
 		}
 		time.Sleep(20 * time.Millisecond)
-		if err := s.Delete(t.Context(), ada, shop, "site", 0); err != nil && !errors.Is(err, context.Canceled) {
+		if err := s.Delete(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		all.Wait()
-		s.clock.Advance(time.Hour)
-		if _, err := s.Sweep(t.Context(), s.clock.Now()); err != nil {
+		s.Clock.Advance(time.Hour)
+		if _, err := s.Sweep(t.Context(), s.Clock.Now()); err != nil {
 			t.Error(err)
 		}
-		if got := s.storage(); got.UsedBytes != 0 || got.ReservedBytes != 0 {
+		if got := s.Stored(); got.UsedBytes != 0 || got.ReservedBytes != 0 {
 			t.Errorf("stored %+v", got)
 		}
-		for _, file := range s.disk() {
+		for _, file := range s.Disk() {
 			t.Errorf("left behind: %s", file)
 		}
 	})

@@ -35,7 +35,7 @@ func (p *Projects) Files(ctx context.Context, o Owner, slug string, q FileQuery)
 	}
 	err = p.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
 		page = listing.Page[File]{}
-		r, err := find(tx, o, slug)
+		r, err := Find(tx, o, slug)
 		if err != nil {
 			return err
 		}

@@ -9,18 +9,19 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/storage"
 )
 
 // operation is changes of one project that somebody makes together.
 type operation struct {
-	record
+	Project
 	id    string
 	by    audit.Actor
 	quiet bool // audited as a whole, by whoever begins it
 
 	folder folder
-	held   *reservation // nil: nothing is written
-	lasts  bool         // what is reserved is kept for more changes
+	held   *storage.Reservation // nil: nothing is written
+	lasts  bool                 // what is reserved is kept for more changes
 }
 
 func newID() string { return ulid.Make().String() }
@@ -50,7 +51,7 @@ func (p *Projects) carryOut(ctx context.Context, o *operation, wanted []change) 
 			}
 			return outcomes, nil
 		}
-		if err := p.await(ctx, o.record, o.folder, wanted[left[0]].paths()...); err != nil {
+		if err := p.await(ctx, o.Project, o.folder, wanted[left[0]].paths()...); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +91,7 @@ func (p *Projects) attempt(ctx context.Context, o *operation, wanted []change, w
 	}
 	// From here on it is on record: whoever asked may leave, but not halfway.
 	ctx = sqldb.Regardless(ctx)
-	p.step("announced")
+	p.Step("announced")
 	var failed []change
 	dirs := map[string]bool{}
 	for _, i := range announced {
@@ -104,20 +105,9 @@ func (p *Projects) attempt(ctx context.Context, o *operation, wanted []change, w
 			failed = append(failed, wanted[i])
 		}
 	}
-	p.step("performed")
+	p.Step("performed")
 	if err := o.folder.sync(dirs); err != nil {
 		return err
 	}
-	return p.insist(ctx, func() error { return p.finish(ctx, o, failed) })
-}
-
-// insist tries again what the database was too busy for.
-func (p *Projects) insist(ctx context.Context, do func() error) error {
-	for n := 1; ; n++ {
-		err := do()
-		if !errors.Is(err, sqldb.ErrBusy) || n == 5 {
-			return err
-		}
-		time.Sleep(time.Duration(n) * 50 * time.Millisecond)
-	}
+	return sqldb.Insist(func() error { return p.finish(ctx, o, failed) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/strictjson"
 )
 
 // List is the projects of a workspace, the newest first.
@@ -25,12 +26,12 @@ func (p *Projects) list(ctx context.Context, which string, args []any, q listing
 	if err != nil {
 		return page, err
 	}
-	if err := checkText("q", q.Q, 0, maxQuery, unicode.IsPrint); err != nil {
+	if err := strictjson.CheckText("q", q.Q, 0, maxQuery, unicode.IsPrint); err != nil {
 		return page, err
 	}
 	args = append(args, at, id, sqldb.Contains(strings.ToLower(q.Q)), q.Size()+1)
 	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		all, err := sqldb.Collect(tx, scanProject, "SELECT "+recordColumns+" FROM "+recordTables+" WHERE "+which+` AND p.deleted_at IS NULL
+		all, err := sqldb.Collect(tx, scanProject, selectProjects+" WHERE "+which+` AND p.deleted_at IS NULL
 			AND (p.created_at, p.id) < ($3, $4) AND p.folded LIKE $5 ESCAPE '\' ORDER BY p.created_at DESC, p.id DESC LIMIT $6`, args...)
 		if err != nil {
 			return fmt.Errorf("list projects: %w", err)
@@ -39,9 +40,4 @@ func (p *Projects) list(ctx context.Context, which string, args []any, q listing
 		return nil
 	})
 	return page, err
-}
-
-func scanProject(row sqldb.Row) (Project, error) {
-	r, err := scanRecord(row)
-	return r.Project, err
 }

@@ -86,17 +86,3 @@ func folders(path string) []string {
 
 // inFolder is the range of paths below a folder: from the first, before the second. '0' follows '/'.
 func inFolder(path string) (from, before string) { return path + "/", path + "0" }
-
-// isGit reports whether a name is that of git's own folder for some file system: one that knows no case, one that drops
-// dots and spaces at the end, one that has short names, or one that does not see some characters.
-func isGit(segment string) bool {
-	name := strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, segment)
-	name, _, _ = strings.Cut(name, ":")
-	name = strings.TrimRight(name, ". ")
-	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
-}

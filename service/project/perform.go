@@ -103,7 +103,7 @@ func (f folder) rename(from, to string, dirs map[string]bool) error {
 	case err != nil:
 		return err
 	case info == nil:
-		return notFound()
+		return NotFound()
 	case !isRegular(info):
 		return notRegular()
 	}

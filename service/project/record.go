@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/scope"
-	"svc.dev/svc/service/strictjson"
 )
 
 // Bounds of a record, in code points, and of how many there can be.
@@ -37,25 +38,41 @@ type Project struct {
 	Version     int64       `json:"version"`
 }
 
-// record is a project as statements need it.
-type record struct {
-	Project
-	deleted bool
+// Repository is what a project follows.
+type Repository struct {
+	Provider       string `json:"provider"`
+	Owner          string `json:"owner"`
+	Name           string `json:"name"`
+	Branch         string `json:"branch,omitzero"` // empty: the one that the repository itself names
+	InstallationID int64  `json:"installationId"`
 }
 
-// The columns of r are NULL where a project follows no repository.
-const (
-	recordColumns = `p.id, p.workspace, p.scope, p.slug, p.name, p.description, p.bytes, p.files, p.version, p.created_at, p.updated_at,
-		p.deleted_at IS NOT NULL, r.provider, r.owner, r.name, r.branch, r.installation, r.commit_id, r.conflicts, r.pulled_at`
-	recordTables = `projects p LEFT JOIN project_repositories r ON r.project = p.id`
-)
+// Checkout is how far a project has followed its repository.
+type Checkout struct {
+	Commit    string     `json:"commit"`
+	Conflicts int        `json:"conflicts"` // files that differ from the commit, for they were changed here
+	At        iso.Moment `json:"at"`
+}
 
-func scanRecord(row sqldb.Row) (r record, err error) {
+// CheckVersion refuses another version than the present one; 0 is any.
+func (r Project) CheckVersion(given int64) error {
+	if given == 0 || given == r.Version {
+		return nil
+	}
+	return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", r.Version)
+}
+
+// selectProjects begins a statement that scanProject reads. The columns of r are NULL where a project follows no repository.
+const selectProjects = `SELECT p.id, p.workspace, p.scope, p.slug, p.name, p.description, p.bytes, p.files, p.version, p.created_at, p.updated_at,
+	r.provider, r.owner, r.name, r.branch, r.installation, r.commit_id, r.conflicts, r.pulled_at
+	FROM projects p LEFT JOIN project_repositories r ON r.project = p.id`
+
+func scanProject(row sqldb.Row) (r Project, err error) {
 	var created, updated int64
 	var provider, owner, name, branch, commit sql.NullString
 	var installation, conflicts, pulled sql.NullInt64
 	err = row.Scan(&r.ID, &r.Workspace, &r.Scope, &r.Slug, &r.Name, &r.Description, &r.Bytes, &r.FileCount, &r.Version, &created, &updated,
-		&r.deleted, &provider, &owner, &name, &branch, &installation, &commit, &conflicts, &pulled)
+		&provider, &owner, &name, &branch, &installation, &commit, &conflicts, &pulled)
 	if err != nil {
 		return r, err
 	}
@@ -71,28 +88,40 @@ func scanRecord(row sqldb.Row) (r record, err error) {
 	return r, nil
 }
 
-// find is the project of a slug; one of another workspace, and one that is being deleted, is not there.
-func find(tx *sqldb.Tx, o Owner, slug string) (record, error) {
+// Find is the project of a slug; one of another workspace, and one that is being deleted, is not there.
+func Find(tx *sqldb.Tx, o Owner, slug string) (Project, error) {
 	if scope.CheckProject(slug) != nil {
-		return record{}, notFound() // no project has such a name
+		return Project{}, NotFound() // no project has such a name
 	}
-	r, err := scanRecord(tx.QueryRow("SELECT "+recordColumns+" FROM "+recordTables+
-		" WHERE p.workspace = $1 AND p.scope = $2 AND p.slug = $3 AND p.deleted_at IS NULL", o.Workspace, o.Scope, slug))
+	r, err := scanProject(tx.QueryRow(selectProjects+" WHERE p.workspace = $1 AND p.scope = $2 AND p.slug = $3 AND p.deleted_at IS NULL", o.Workspace, o.Scope, slug))
 	if errors.Is(err, sql.ErrNoRows) {
-		return record{}, notFound()
+		return Project{}, NotFound()
 	}
 	if err != nil {
-		return record{}, fmt.Errorf("find project: %w", err)
+		return Project{}, fmt.Errorf("find project: %w", err)
 	}
 	return r, nil
 }
 
-// claim is find before a change of the record: nobody else does until the transaction ends.
-func claim(tx *sqldb.Tx, o Owner, slug string) (record, error) {
+// Claim is Find before a change of a project whose version is the one given, 0 is any: nobody else changes it until the
+// transaction ends.
+func Claim(tx *sqldb.Tx, o Owner, slug string, version int64) (Project, error) {
 	if err := tx.Lock("SELECT id FROM projects WHERE workspace = $1 AND slug = $2", o.Workspace, slug); err != nil {
-		return record{}, fmt.Errorf("lock project: %w", err)
+		return Project{}, fmt.Errorf("lock project: %w", err)
 	}
-	return find(tx, o, slug)
+	r, err := Find(tx, o, slug)
+	if err == nil {
+		err = r.CheckVersion(version)
+	}
+	return r, err
+}
+
+// Touch raises the version of a project that another room has changed something of.
+func Touch(tx *sqldb.Tx, id string, now time.Time) error {
+	if _, err := tx.Exec("UPDATE projects SET version = version + 1, updated_at = $2 WHERE id = $1", id, now.UnixMilli()); err != nil {
+		return fmt.Errorf("touch project: %w", err)
+	}
+	return nil
 }
 
 // Has reports whether a workspace has a project of that slug, in the caller's transaction.
@@ -110,20 +139,3 @@ func Has(tx *sqldb.Tx, workspace, slug string) (bool, error) {
 
 // fold is the text that a search looks through.
 func fold(slug, name string) string { return strings.ToLower(slug + "\n" + name) }
-
-// checkText is what is wrong with a text that people chose.
-func checkText(field, text string, least, most int, visible func(rune) bool) error {
-	n := 0
-	for _, c := range text {
-		if n++; !visible(c) || c == '\uFFFD' {
-			return wrong(field, strictjson.Invalid)
-		}
-	}
-	switch {
-	case n < least:
-		return wrong(field, strictjson.TooShort)
-	case n > most:
-		return wrong(field, strictjson.TooLong)
-	}
-	return nil
-}

@@ -10,37 +10,35 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/storage"
 )
 
 // Delete deletes a project whose version is the one given, 0 is any, with its files. It is gone at once; its name is free
 // when Delete returns, or, after an error, when it was swept.
 func (p *Projects) Delete(ctx context.Context, by audit.Actor, o Owner, slug string, version int64) error {
-	var r record
+	var r Project
 	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
 		// Nothing is announced any more once the project is marked.
-		if _, err := p.lockQuota(tx, o.Scope); err != nil {
+		if _, err := p.Quotas.Lock(tx, o.Scope); err != nil {
 			return err
 		}
-		if r, err = claim(tx, o, slug); err != nil {
-			return err
-		}
-		if err := refuseStale(version, r.Version); err != nil {
+		if r, err = Claim(tx, o, slug, version); err != nil {
 			return err
 		}
 		if _, err := tx.Exec("UPDATE projects SET deleted_at = $2 WHERE id = $1", r.ID, p.Now().UnixMilli()); err != nil {
 			return fmt.Errorf("delete project: %w", err)
 		}
-		return p.Audit.Append(ctx, tx, event(ctx, by, o.Scope, "project.deleted", "project", r.ID))
+		return p.Audit.Append(ctx, tx, event(by, o.Scope, "project.deleted", "project", r.ID))
 	})
 	if err != nil {
 		return err
 	}
-	p.step("marked")
+	p.Step("marked")
 	return p.clear(sqldb.Regardless(ctx), r)
 }
 
 // clear takes away what a deleted project has: it may be done by several, and again.
-func (p *Projects) clear(ctx context.Context, r record) error {
+func (p *Projects) clear(ctx context.Context, r Project) error {
 	if err := p.drain(ctx, r); err != nil {
 		return fmt.Errorf("clear project: %w", err)
 	}
@@ -57,8 +55,8 @@ func (p *Projects) clear(ctx context.Context, r record) error {
 	if err != nil {
 		return fmt.Errorf("clear project: %w", err)
 	}
-	p.step("discarded")
-	if err := p.insist(ctx, func() error { return p.forget(ctx, r) }); err != nil {
+	p.Step("discarded")
+	if err := sqldb.Insist(func() error { return p.forget(ctx, r) }); err != nil {
 		return fmt.Errorf("clear project: %w", err)
 	}
 	if err := p.root.RemoveAll(trash); err != nil {
@@ -68,7 +66,7 @@ func (p *Projects) clear(ctx context.Context, r record) error {
 }
 
 // markAgain keeps others from clearing the project for a while, and reports false when they have.
-func (p *Projects) markAgain(ctx context.Context, r record) (there bool, err error) {
+func (p *Projects) markAgain(ctx context.Context, r Project) (there bool, err error) {
 	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		n, err := tx.Exec("UPDATE projects SET deleted_at = $2 WHERE id = $1", r.ID, p.Now().UnixMilli())
 		there = n == 1
@@ -81,7 +79,7 @@ func (p *Projects) markAgain(ctx context.Context, r record) (there bool, err err
 }
 
 // drain waits until nothing is announced any more.
-func (p *Projects) drain(ctx context.Context, r record) error {
+func (p *Projects) drain(ctx context.Context, r Project) error {
 	f, err := p.open(r, false)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotFolder) {
 		return err
@@ -106,7 +104,7 @@ func (p *Projects) drain(ctx context.Context, r record) error {
 }
 
 // discard moves a project's folder to the trash, where nobody looks.
-func (p *Projects) discard(r record) (trash string, err error) {
+func (p *Projects) discard(r Project) (trash string, err error) {
 	place, err := placeOf(r.Scope)
 	if err != nil {
 		return "", err
@@ -127,36 +125,23 @@ func (p *Projects) discard(r record) (trash string, err error) {
 }
 
 // forget deletes the rows of a project and frees what it took.
-func (p *Projects) forget(ctx context.Context, r record) error {
-	var q quota
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if q, err = p.lockQuota(tx, r.Scope); err != nil {
-			return err
-		}
-		var stored, reserved int64
-		err = tx.QueryRow(`SELECT (SELECT COALESCE(SUM(bytes), 0) FROM project_files WHERE project = $1),
-			(SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE project = $1)`, r.ID).Scan(&stored, &reserved)
-		if err != nil {
+func (p *Projects) forget(ctx context.Context, r Project) error {
+	return p.Quotas.Change(ctx, r.Scope, func(tx *sqldb.Tx, q *storage.Quota) error {
+		var stored int64
+		if err := tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM project_files WHERE project = $1", r.ID).Scan(&stored); err != nil {
 			return fmt.Errorf("sum project: %w", err)
 		}
 		for _, statement := range []string{
-			"DELETE FROM projects WHERE id = $1", "DELETE FROM project_files WHERE project = $1",
-			"DELETE FROM project_changes WHERE project = $1", "DELETE FROM project_bases WHERE project = $1",
-			"DELETE FROM project_repositories WHERE project = $1", "DELETE FROM storage_reservations WHERE project = $1",
+			"DELETE FROM projects WHERE id = $1", "DELETE FROM project_files WHERE project = $1", "DELETE FROM project_changes WHERE project = $1",
+			"DELETE FROM project_bases WHERE project = $1", "DELETE FROM project_repositories WHERE project = $1",
 		} {
 			if _, err := tx.Exec(statement, r.ID); err != nil {
 				return fmt.Errorf("forget project: %w", err)
 			}
 		}
-		q.used -= stored
-		if err := count(tx, r.Scope, -stored, -reserved); err != nil {
+		if err := q.Drop(tx, r.ID, stored); err != nil {
 			return err
 		}
 		return p.Removed(tx, r.Workspace, r.Slug)
 	})
-	if err != nil {
-		return err
-	}
-	p.heed(ctx, r.Scope, q)
-	return nil
 }

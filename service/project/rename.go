@@ -41,7 +41,7 @@ func (p *Projects) change(ctx context.Context, by audit.Actor, o Owner, slug str
 	if err != nil {
 		return c, err
 	}
-	op := &operation{record: r, id: newID(), by: by}
+	op := &operation{Project: r, id: newID(), by: by}
 	if op.folder, err = p.open(r, true); err != nil {
 		return c, missing(err)
 	}

@@ -9,12 +9,13 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/storage"
 )
 
 // repair makes the index follow the disk at one path, where somebody else has changed it: the limit does not hold for what
 // is there already.
-func (p *Projects) repair(ctx context.Context, r record, f folder, path string) error {
-	o := &operation{record: r, id: newID(), by: audit.Actor{Kind: audit.System}, quiet: true, folder: f}
+func (p *Projects) repair(ctx context.Context, r Project, f folder, path string) error {
+	o := &operation{Project: r, id: newID(), by: audit.Actor{Kind: audit.System}, quiet: true, folder: f}
 	return p.repairAs(ctx, o, path)
 }
 
@@ -26,7 +27,7 @@ func (p *Projects) repairAs(ctx context.Context, o *operation, path string) erro
 		return fmt.Errorf("repair index: %w", err)
 	}
 	if errors.Is(outcomes[0], errLocked) {
-		return p.await(ctx, o.record, o.folder, path) // whoever changes it also puts it right
+		return p.await(ctx, o.Project, o.folder, path) // whoever changes it also puts it right
 	}
 	if outcomes[0] != nil {
 		return outcomes[0]
@@ -63,21 +64,12 @@ func (f folder) examine(path string) (entry, error) {
 
 // settleRepair brings what was found into the index, unless somebody took the repair for dead meanwhile.
 func (p *Projects) settleRepair(ctx context.Context, o *operation, c change, is entry) error {
-	var q quota
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if q, err = p.lockQuota(tx, o.Scope); err != nil {
-			return err
-		}
+	return p.Quotas.Change(ctx, o.Scope, func(tx *sqldb.Tx, q *storage.Quota) error {
 		announced, found, err := changeOf(tx, o.ID, c.path)
 		if err != nil || !found || announced.op != c.op {
 			return err
 		}
 		announced.bytes, announced.etag, announced.mtime = is.bytes, is.etag, is.mtime
-		return p.settle(tx, o.record, c.op, []change{announced}, &q)
+		return settle(tx, q, o.ID, c.op, announced)
 	})
-	if err != nil {
-		return err
-	}
-	p.heed(ctx, o.Scope, q)
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/storage"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 )
 
 // Sweep completes or forgets what others left halfway: announced changes, deleted projects, reservations that nobody renews
-// with their temporary files, and folders of pulls. It returns how many; one that cannot be swept does not keep it from the
+// with their temporary files, and folders of our own. It returns how many; one that cannot be swept does not keep it from the
 // others.
 func (p *Projects) Sweep(ctx context.Context, now time.Time) (total int, err error) {
 	for _, kind := range []func(context.Context, time.Time) (int, error){
@@ -35,35 +36,15 @@ func (p *Projects) Sweep(ctx context.Context, now time.Time) (total int, err err
 	return total, nil
 }
 
-// found is a row to be swept and the project it belongs to.
-type found struct {
+// left is a change that nobody completed, and its project.
+type left struct {
 	change
 	project string
-	scope   string
-	id      string
 }
 
-func (p *Projects) sweepChanges(ctx context.Context, now time.Time) (n int, err error) {
-	var all []found
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, func(s sqldb.Row) (f found, err error) {
-			f.change, err = scanChange(prefixed{s, &f.project})
-			return f, err
-		}, "SELECT project, "+changeColumns+" FROM project_changes WHERE at < $1 ORDER BY at LIMIT $2",
-			now.Add(-p.Patience).UnixMilli(), sweepRows)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	for _, f := range all {
-		failed := p.withFolder(ctx, f.project, func(r record, at folder) error { return p.resolve(ctx, r, at, f.change) })
-		if failed == nil {
-			n++
-		}
-		err = errors.Join(err, failed)
-	}
-	return n, err
+func scanLeft(row sqldb.Row) (l left, err error) {
+	l.change, err = scanChange(prefixed{row, &l.project})
+	return l, err
 }
 
 // prefixed scans one column more before the rest.
@@ -74,12 +55,39 @@ type prefixed struct {
 
 func (p prefixed) Scan(into ...any) error { return p.Row.Scan(append([]any{p.first}, into...)...) }
 
+func (p *Projects) sweepChanges(ctx context.Context, now time.Time) (n int, err error) {
+	var all []left
+	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		all, err = sqldb.Collect(tx, scanLeft, "SELECT project, "+changeColumns+" FROM project_changes WHERE at < $1 ORDER BY at LIMIT $2",
+			now.Add(-p.Patience).UnixMilli(), sweepRows)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return each(all, func(l left) (bool, error) {
+		return true, p.withFolder(ctx, l.project, func(r Project, f folder) error { return p.resolve(ctx, r, f, l.change) })
+	})
+}
+
+// each sweeps all, and returns how many are gone; one that fails does not keep it from the others.
+func each[T any](all []T, sweep func(T) (gone bool, err error)) (n int, err error) {
+	for _, one := range all {
+		gone, failed := sweep(one)
+		if gone && failed == nil {
+			n++
+		}
+		err = errors.Join(err, failed)
+	}
+	return n, err
+}
+
 // withFolder calls fn with a project, deleted or not, and its folder, whose Root is nil where there is none. A project that
 // is not there is none of fn's business.
-func (p *Projects) withFolder(ctx context.Context, project string, fn func(record, folder) error) error {
-	var all []record
+func (p *Projects) withFolder(ctx context.Context, project string, fn func(Project, folder) error) error {
+	var all []Project
 	err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, scanRecord, "SELECT "+recordColumns+" FROM "+recordTables+" WHERE p.id = $1", project)
+		all, err = sqldb.Collect(tx, scanProject, selectProjects+" WHERE p.id = $1", project)
 		return err
 	})
 	if err != nil || len(all) == 0 {
@@ -96,80 +104,49 @@ func (p *Projects) withFolder(ctx context.Context, project string, fn func(recor
 }
 
 func (p *Projects) sweepDeleted(ctx context.Context, now time.Time) (n int, err error) {
-	var all []record
+	var all []Project
 	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, scanRecord, "SELECT "+recordColumns+" FROM "+recordTables+" WHERE p.deleted_at < $1 LIMIT $2",
+		all, err = sqldb.Collect(tx, scanProject, selectProjects+" WHERE p.deleted_at < $1 LIMIT $2",
 			now.Add(-p.Patience).UnixMilli(), sweepRows)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	for _, r := range all {
-		failed := p.clear(ctx, r)
-		if failed == nil {
-			n++
-		}
-		err = errors.Join(err, failed)
-	}
-	return n, err
+	return each(all, func(r Project) (bool, error) { return true, p.clear(ctx, r) })
 }
 
-func (p *Projects) sweepReservations(ctx context.Context, now time.Time) (n int, err error) {
-	var all []found
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, func(s sqldb.Row) (f found, err error) {
-			err = s.Scan(&f.id, &f.scope, &f.project)
-			return f, err
-		}, "SELECT id, scope, project FROM storage_reservations WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2",
-			now.UnixMilli(), sweepRows)
-		return err
-	})
+func (p *Projects) sweepReservations(ctx context.Context, now time.Time) (int, error) {
+	all, err := p.Quotas.Expired(ctx, now)
 	if err != nil {
 		return 0, err
 	}
-	for _, f := range all {
-		gone, failed := p.sweepReservation(ctx, f, now)
-		if gone {
-			n++
-		}
-		err = errors.Join(err, failed)
-	}
-	return n, err
+	return each(all, func(v *storage.Reservation) (bool, error) { return p.sweepReservation(ctx, v, now) })
 }
 
 // sweepReservation makes a reservation dead, then deletes its temporary files, then its row.
-func (p *Projects) sweepReservation(ctx context.Context, f found, now time.Time) (gone bool, err error) {
-	var dead bool
-	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := p.lockQuota(tx, f.scope); err != nil {
-			return err
-		}
-		if _, err := p.expire(tx, f.scope, now); err != nil {
-			return err
-		}
-		return tx.QueryRow("SELECT EXISTS (SELECT 1 FROM storage_reservations WHERE id = $1 AND dead = 1)", f.id).Scan(&dead)
-	})
+func (p *Projects) sweepReservation(ctx context.Context, v *storage.Reservation, now time.Time) (gone bool, err error) {
+	dead, err := v.Expire(ctx, now)
 	if err != nil || !dead {
 		return false, err
 	}
-	err = p.withFolder(ctx, f.project, func(_ record, at folder) error { return p.clean(ctx, at, f.id) })
+	err = p.withFolder(ctx, v.Project, func(_ Project, f folder) error { return f.clean(v.ID) })
 	if err != nil {
 		return false, err
 	}
-	return true, p.DB.Write(ctx, func(tx *sqldb.Tx) error { return forgetReservation(tx, f.id) })
+	return true, v.Forget(ctx)
 }
 
 // sweepFolders deletes what lies in our own folders since long.
 func (p *Projects) sweepFolders(_ context.Context, now time.Time) (n int, err error) {
-	for _, name := range []string{trashFolder, pullsFolder} {
+	for _, name := range []string{trashFolder, scratchFolder} {
 		entries, failed := fs.ReadDir(p.root.FS(), name)
 		if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 			err = errors.Join(err, failed)
 		}
 		for _, entry := range entries {
 			info, failed := entry.Info()
-			if failed != nil || now.Sub(info.ModTime()) < max(leftoverAge, 2*p.PullTimeout) {
+			if failed != nil || now.Sub(info.ModTime()) < leftoverAge {
 				continue
 			}
 			if failed := p.root.RemoveAll(path.Join(name, entry.Name())); failed != nil {

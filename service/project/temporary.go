@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/storage"
 )
 
 // tempName is the name of an operation's temporary file, or of the folder of several.
@@ -31,7 +32,7 @@ type temporary struct {
 func (f folder) temporary(name string) (*temporary, error) {
 	file, err := f.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, notFound() // the folder went with its project
+		return nil, NotFound() // the folder went with its project
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make temporary file: %w", err)
@@ -56,7 +57,7 @@ func (t *temporary) complete(path string, now time.Time) (c change, err error) {
 	mark := now.Truncate(time.Millisecond).Add(time.Duration(rand.IntN(1_000_000)))
 	err = t.folder.Chtimes(t.name, mark, mark)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, expired() // it was swept
+		return c, storage.TakenBack() // it was swept
 	}
 	if err != nil {
 		return c, fmt.Errorf("mark temporary file: %w", err)
@@ -81,32 +82,35 @@ func (p *Projects) abandon(ctx context.Context, o *operation) {
 	defer cancel()
 	var announced bool
 	err := p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := p.lockQuota(tx, o.Scope); err != nil {
+		q, err := p.Quotas.Lock(tx, o.Scope)
+		if err != nil {
 			return err
 		}
-		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM project_changes WHERE op = $1)", o.id).Scan(&announced)
+		err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM project_changes WHERE op = $1)", o.id).Scan(&announced)
 		if err != nil || announced {
 			return err
 		}
-		return release(tx, o.Scope, o.id)
+		return o.held.Release(tx, &q, false)
 	})
-	if err != nil || announced {
-		p.Log.Warn("temporary files stay until they are swept", "project", o.ID, "error", err)
-		return
+	if err == nil && !announced {
+		if err = o.folder.clean(o.id); err == nil {
+			err = o.held.Forget(ctx)
+		}
 	}
-	if err := p.clean(ctx, o.folder, o.id); err != nil {
+	if err != nil || announced {
 		p.Log.Warn("temporary files stay until they are swept", "project", o.ID, "error", err)
 	}
 }
 
-// clean deletes the temporary files of a reservation that is dead, and its row. A folder that is not there holds none.
-func (p *Projects) clean(ctx context.Context, f folder, op string) error {
-	if f.Root != nil {
-		if err := f.RemoveAll(tempName(op)); err != nil {
-			return fmt.Errorf("delete temporary files: %w", err)
-		}
+// clean deletes the temporary files of an operation. A folder that is not there holds none.
+func (f folder) clean(op string) error {
+	if f.Root == nil {
+		return nil
 	}
-	return p.DB.Write(ctx, func(tx *sqldb.Tx) error { return forgetReservation(tx, op) })
+	if err := f.RemoveAll(tempName(op)); err != nil {
+		return fmt.Errorf("delete temporary files: %w", err)
+	}
+	return nil
 }
 
 // hashOf is the etag of what a reader holds.

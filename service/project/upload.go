@@ -47,13 +47,13 @@ func (p *Projects) Write(ctx context.Context, by audit.Actor, o Owner, slug, pat
 	if u.Size > p.MaxFile {
 		return f, false, tooLarge(p.MaxFile)
 	}
-	return p.upload(ctx, &operation{record: r, id: newID(), by: by}, path, was, u)
+	return p.upload(ctx, &operation{Project: r, id: newID(), by: by}, path, was, u)
 }
 
 // look is a project and the entry of a path, as they are.
-func (p *Projects) look(ctx context.Context, o Owner, slug, path string) (r record, e entry, err error) {
+func (p *Projects) look(ctx context.Context, o Owner, slug, path string) (r Project, e entry, err error) {
 	err = p.DB.Snapshot(ctx, func(tx *sqldb.Tx) (err error) {
-		if r, err = find(tx, o, slug); err != nil {
+		if r, err = Find(tx, o, slug); err != nil {
 			return err
 		}
 		e, err = entryOf(tx, r.ID, path)
@@ -64,7 +64,7 @@ func (p *Projects) look(ctx context.Context, o Owner, slug, path string) (r reco
 
 // upload reserves, writes a temporary file and puts it in its place.
 func (p *Projects) upload(ctx context.Context, o *operation, path string, was entry, u Upload) (f File, created bool, err error) {
-	if o.held, err = p.reserve(ctx, o.record, o.id, max(u.firstBytes()-was.bytes, 0)); err != nil {
+	if o.held, err = p.Quotas.Reserve(ctx, o.Scope, o.ID, o.id, max(u.firstBytes()-was.bytes, 0)); err != nil {
 		return f, false, err
 	}
 	done := false
@@ -76,15 +76,15 @@ func (p *Projects) upload(ctx context.Context, o *operation, path string, was en
 			o.folder.Close()
 		}
 	}()
-	p.step("reserved")
-	if o.folder, err = p.open(o.record, true); err != nil {
+	p.Step("reserved")
+	if o.folder, err = p.open(o.Project, true); err != nil {
 		return f, false, missing(err)
 	}
 	c, err := p.receive(ctx, o, path, was, u)
 	if err != nil {
 		return f, false, err
 	}
-	p.step("received")
+	p.Step("received")
 	c.when = func(etag string) bool { created = etag == ""; return u.holds(etag) }
 	wanted := []change{c}
 	outcomes, err := p.carryOut(ctx, o, wanted)
@@ -112,7 +112,7 @@ func (p *Projects) receive(ctx context.Context, o *operation, path string, was e
 	if err != nil {
 		return change{}, err
 	}
-	body := &metered{ctx: ctx, p: p, held: o.held, credit: was.bytes, left: u.Size, from: u.Body}
+	body := &metered{ctx: ctx, most: p.MaxFile, held: o.held, credit: was.bytes, left: u.Size, from: u.Body}
 	if _, err := io.Copy(t, body); err != nil {
 		t.file.Close()
 		if body.broke {

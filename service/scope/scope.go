@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"svc.dev/svc/fault"
 )
 
 // Personal is the business that every person has from sign-up on.
@@ -50,6 +52,18 @@ func Parse(s string) (Scope, error) {
 		return Scope{}, fmt.Errorf("business of scope: %w", err)
 	}
 	return Scope{Username: username, Business: business}, nil
+}
+
+// Workspace reads the scope of a workspace, of which that of the staff has no parts. What is none is a fault of type invalid_scope.
+func Workspace(address string) (Scope, error) {
+	if address == Admin {
+		return Scope{}, nil
+	}
+	s, err := Parse(address)
+	if err != nil {
+		return Scope{}, fault.New(InvalidScope, "This is not a workspace.", "")
+	}
+	return s, nil
 }
 
 // Of is the scope of a user's business, both of which have been checked before.

@@ -6,6 +6,7 @@ package strictjson
 import (
 	"fmt"
 	"reflect"
+	"unicode/utf8"
 
 	"svc.dev/svc/fault"
 )
@@ -85,6 +86,26 @@ func Refuse(fields ...Field) *fault.Error {
 		fields = []Field{} // a list in JSON, not null
 	}
 	return fault.New(fault.InvalidRequest, "Some fields are missing or not valid.", "").With("fields", fields)
+}
+
+// Wrong refuses one field of a request.
+func Wrong(field, problem string) error { return Refuse(Field{Field: field, Type: problem}) }
+
+// CheckText refuses a text of a field that is shorter or longer than it may be, in code points, or has one that is not visible.
+func CheckText(field, text string, least, most int, visible func(rune) bool) error {
+	n := 0
+	for _, c := range text {
+		if n++; !visible(c) || c == utf8.RuneError {
+			return Wrong(field, Invalid)
+		}
+	}
+	switch {
+	case n < least:
+		return Wrong(field, TooShort)
+	case n > most:
+		return Wrong(field, TooLong)
+	}
+	return nil
 }
 
 // FieldsOf are the fields that a refusal names.

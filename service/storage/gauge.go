@@ -1,6 +1,7 @@
-package project
+package storage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -18,12 +19,15 @@ const (
 	maxMeasured = 4096
 )
 
+// Measure is how many bytes a scope stores elsewhere, in attachments and streams.
+type Measure func(ctx context.Context, scope string) (attachments, streams int64, err error)
+
 // Gauge tells whether there is room in a workspace, to work that changes no files: it reads, and leaves a note where a workspace is
 // to be warned. It is safe for concurrent use.
 type Gauge struct {
 	db      *sqldb.DB
 	limit   int64
-	measure func(ctx context.Context, scope string) (attachments, streams int64, err error)
+	measure Measure
 
 	mu   sync.Mutex
 	seen map[string]reading // by scope
@@ -37,42 +41,39 @@ type reading struct {
 
 // NewGauge makes a gauge of a database whose tables stand. A limit of 0 is the default of Config, and measure may be nil, as
 // there.
-func NewGauge(db *sqldb.DB, limit int64, measure func(ctx context.Context, scope string) (attachments, streams int64, err error)) *Gauge {
-	c := Config{Limit: limit, Measure: measure}
-	c.setDefaults()
-	return &Gauge{db: db, limit: c.Limit, measure: c.Measure, seen: map[string]reading{}}
+func NewGauge(db *sqldb.DB, limit int64, measure Measure) *Gauge {
+	if measure == nil {
+		measure = func(context.Context, string) (int64, int64, error) { return 0, 0, nil }
+	}
+	return &Gauge{db: db, limit: cmp.Or(limit, defaultLimit), measure: measure, seen: map[string]reading{}}
 }
 
 // Admit refuses new work in a workspace that is full.
 func (g *Gauge) Admit(ctx context.Context, scope string) error {
-	q, err := g.read(ctx, scope)
+	q, err := g.gauge(ctx, scope)
 	if err != nil || q.total() < q.limit {
 		return err
 	}
-	return q.refuse(0)
+	return q.Refuse(0)
 }
 
 // GoOn refuses work that was admitted, where it comes to a point at which it can end, once its workspace is past the limit by
 // more than the overdraft: 1 % of the limit, and never more than 64 MiB.
 func (g *Gauge) GoOn(ctx context.Context, scope string) error {
-	q, err := g.read(ctx, scope)
+	q, err := g.gauge(ctx, scope)
 	if err != nil || q.total()-q.limit <= q.overdraft() {
 		return err
 	}
-	return q.refuse(0)
+	return q.Refuse(0)
 }
 
-// read is the quota of a scope, with what it stores elsewhere as it was found last.
-func (g *Gauge) read(ctx context.Context, scope string) (q quota, err error) {
+// gauge is the quota of a scope, with what it stores elsewhere as it was found last.
+func (g *Gauge) gauge(ctx context.Context, scope string) (q Quota, err error) {
 	elsewhere, anew, err := g.look(ctx, scope)
 	if err != nil {
 		return q, err
 	}
-	err = g.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		q, _, err = readQuota(tx, scope, g.limit, "")
-		return err
-	})
-	if err != nil {
+	if q, err = g.Read(ctx, scope); err != nil {
 		return q, err
 	}
 	noted := q.level()
@@ -126,4 +127,22 @@ func (g *Gauge) last(scope string, now time.Time) (r reading, fresh bool) {
 	r.until = now.Add(measureEvery)
 	g.seen[scope] = r
 	return r, false
+}
+
+// Refresh brings into the scope's row what it stores elsewhere, as often as the gauge looks.
+func (s *Quotas) Refresh(ctx context.Context, scope string) error {
+	elsewhere, anew, err := s.look(ctx, scope)
+	if err != nil || !anew {
+		return err
+	}
+	err = s.Change(ctx, scope, func(tx *sqldb.Tx, q *Quota) error {
+		q.attachments, q.streams = elsewhere.attachments, elsewhere.streams
+		_, err := tx.Exec("UPDATE storage_quotas SET attachments = $2, streams = $3, measured_at = $4 WHERE scope = $1",
+			scope, elsewhere.attachments, elsewhere.streams, s.Now().UnixMilli())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("measure storage: %w", err)
+	}
+	return nil
 }

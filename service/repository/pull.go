@@ -1,4 +1,4 @@
-package project
+package repository
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/project"
 )
 
 // Pulled is what a pull did.
@@ -33,55 +34,44 @@ func pulled(commit string) Pulled {
 //
 // Either there is room for all of it, or nothing is changed. A pull that breaks off later leaves whole files, old and new,
 // and the next one goes on. One project has one pull at a time; another is refused with already_running.
-func (p *Projects) Pull(ctx context.Context, by audit.Actor, o Owner, slug string) (done Pulled, err error) {
-	ctx, end := context.WithTimeout(ctx, p.PullTimeout)
+func (s *Repositories) Pull(ctx context.Context, by audit.Actor, o project.Owner, slug string) (done Pulled, err error) {
+	ctx, end := context.WithTimeout(ctx, s.PullTimeout)
 	defer end()
-	op, err := p.beginPull(ctx, by, o, slug)
+	p, err := s.begin(ctx, by, o, slug)
 	if err != nil {
 		return done, err
 	}
-	ctx, release := p.keepPull(ctx, op)
-	done, err = p.pullAs(ctx, op)
+	ctx, release := p.keep(ctx)
+	done, err = p.run(ctx)
 	release()
 	if err != nil {
-		return Pulled{}, cmp.Or(refusal(err), p.endPull(ctx, op, nil))
+		return Pulled{}, cmp.Or(refusal(err), p.end(ctx, nil))
 	}
-	return done, p.endPull(ctx, op, &done)
+	return done, p.end(ctx, &done)
 }
 
-func (p *Projects) pullAs(ctx context.Context, op *operation) (Pulled, error) {
-	far, err := p.reach(ctx, op.Scope, *op.Repository)
+// run fetches what is new and brings it into the project.
+func (p *pull) run(ctx context.Context) (done Pulled, err error) {
+	far, err := p.reach(ctx, p.Scope, *p.Repository)
 	if err != nil {
-		return Pulled{}, err
+		return done, err
 	}
 	defer far.close()
-	return p.pull(ctx, op, far)
-}
-
-// pull fetches what is new and brings it into the project.
-func (p *Projects) pull(ctx context.Context, op *operation, far *remote) (done Pulled, err error) {
 	head, err := far.head(ctx)
 	if err != nil {
 		return done, err
 	}
-	if op.Pulled != nil && op.Pulled.Commit == head && op.Pulled.Conflicts == 0 {
+	if p.Pulled != nil && p.Pulled.Commit == head && p.Pulled.Conflicts == 0 {
 		return pulled(head), nil
 	}
-	q, err := p.quotaOf(ctx, op.Scope)
+	commit, err := p.fetch(ctx, far)
 	if err != nil {
 		return done, err
 	}
-	most := max(q.free(), 0) + op.Bytes + p.slack
-	commit, err := far.fetch(ctx, most)
-	if size, ok := errors.AsType[errTooMuch](err); ok {
-		return done, q.refuse(int64(size))
-	}
-	if err != nil {
-		return done, err
-	}
-	room := p.names(op.Scope)
+	room := p.names(p.Scope)
 	defer room.Release()
-	t, err := far.list(ctx, commit, p.MaxFile, p.MaxFiles, room)
+	maxFile, maxFiles := p.Projects.Limits()
+	t, err := far.list(ctx, commit, maxFile, maxFiles, room)
 	if err != nil {
 		return done, err
 	}
@@ -92,10 +82,23 @@ func (p *Projects) pull(ctx context.Context, op *operation, far *remote) (done P
 		return done, err
 	}
 	defer objects.close()
-	todo, err := p.plan(ctx, op, t, objects, room)
+	todo, err := p.plan(ctx, t, objects, room)
 	if err != nil {
 		return done, err
 	}
-	err = p.bring(ctx, op, objects, todo, &done)
+	err = p.bring(ctx, objects, todo, &done)
 	return done, err
+}
+
+// fetch brings the newest commit as far as the workspace has room for it.
+func (p *pull) fetch(ctx context.Context, far *remote) (commit string, err error) {
+	q, err := p.Quotas.Read(ctx, p.Scope)
+	if err != nil {
+		return "", err
+	}
+	commit, err = far.fetch(ctx, max(q.Free(), 0)+p.Bytes+p.Slack)
+	if size, ok := errors.AsType[errTooMuch](err); ok {
+		return "", q.Refuse(int64(size))
+	}
+	return commit, err
 }

@@ -1,4 +1,4 @@
-package project
+package storage
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type Warning struct {
 
 // level is the threshold that a workspace's owners should know of: the highest that is passed, or was, until it has fallen far
 // enough below. A limit of zero has no parts, and changes nothing.
-func (q quota) level() int64 {
+func (q Quota) level() int64 {
 	if q.limit == 0 {
 		return q.warned
 	}
@@ -37,12 +37,12 @@ func (q quota) level() int64 {
 
 // heed warns the owners of a scope whose quota was just changed to be this one, if that is news. What fails here, or is lost
 // with the process, Watch finds.
-func (p *Projects) heed(ctx context.Context, scope string, q quota) {
+func (s *Quotas) heed(ctx context.Context, q Quota) {
 	if q.level() == q.warned {
 		return
 	}
-	if _, err := p.warn(ctx, scope); err != nil && ctx.Err() == nil {
-		p.Log.Warn("warn of storage", "scope", scope, "error", err)
+	if _, err := s.warn(ctx, q.scope); err != nil && ctx.Err() == nil {
+		s.Log.Warn("warn of storage", "scope", q.scope, "error", err)
 	}
 }
 
@@ -51,12 +51,12 @@ var errNoWorkspace = errors.New("there is no such workspace")
 
 // warn remembers how far a workspace has come and tells its owners, in one transaction: of all who notice it one does so. A
 // workspace that has fallen back is told nothing. It reports whether there was anything new.
-func (p *Projects) warn(ctx context.Context, scope string) (news bool, err error) {
+func (s *Quotas) warn(ctx context.Context, scope string) (news bool, err error) {
 	// It is no act of whoever happened to come by.
 	ctx = audit.With(ctx, audit.Source{})
-	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	err = s.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		news = false
-		q, found, err := readQuota(tx, scope, p.Limit, tx.ForUpdate())
+		q, found, err := s.row(tx, scope, tx.ForUpdate())
 		level := q.level()
 		if err != nil || !found || level == q.warned {
 			return err
@@ -65,7 +65,7 @@ func (p *Projects) warn(ctx context.Context, scope string) (news bool, err error
 		if news = n == 1; err != nil || !news || level < q.warned {
 			return err
 		}
-		return p.announceLevel(ctx, tx, Warning{Scope: scope, Percent: int(level)})
+		return s.announce(ctx, tx, Warning{Scope: scope, Percent: int(level)})
 	})
 	if errors.Is(err, errNoWorkspace) {
 		return false, nil
@@ -76,64 +76,51 @@ func (p *Projects) warn(ctx context.Context, scope string) (news bool, err error
 	return news, nil
 }
 
-// announceLevel tells the owners and the audit log.
-func (p *Projects) announceLevel(ctx context.Context, tx *sqldb.Tx, w Warning) error {
-	workspace, err := p.Warn(tx, w)
+// announce tells the owners and the audit log.
+func (s *Quotas) announce(ctx context.Context, tx *sqldb.Tx, w Warning) error {
+	workspace, err := s.Warn(tx, w)
 	if err != nil {
 		return err
 	}
 	if workspace == "" {
 		return errNoWorkspace
 	}
-	e := event(ctx, audit.Actor{Kind: audit.System}, w.Scope, "storage.warning", "workspace", workspace)
-	e.Changes = []string{fmt.Sprintf("threshold_%d", w.Percent)}
-	return p.Audit.Append(ctx, tx, e)
+	return s.Audit.Append(ctx, tx, audit.Event{
+		Actor: audit.Actor{Kind: audit.System}, Action: "storage.warning", Target: audit.Target{Kind: "workspace", ID: workspace}, Scope: w.Scope,
+		Changes: []string{fmt.Sprintf("threshold_%d", w.Percent)},
+	})
 }
+
+// nearlyFull are the scopes whose level may be another than they were told.
+const nearlyFull = " AND (warned > 0 OR used + attachments + streams >= COALESCE(limit_bytes, $3) / 100 * $4)"
 
 // Watch measures the workspaces that are nearly full, or whose owners were told so, and warns those whose owners do not know.
 // It returns how many that were, with those that have fallen; one that fails does not keep it from the others.
-func (p *Projects) Watch(ctx context.Context) (total int, err error) {
-	for after := ""; ; {
-		scopes, failed := p.nearlyFull(ctx, after)
-		if failed != nil || len(scopes) == 0 {
-			return total, errors.Join(err, failed)
+func (s *Quotas) Watch(ctx context.Context) (total int, err error) {
+	for scope, failed := range s.scopes(ctx, nearlyFull, s.limit, softLimitPercent) {
+		var news bool
+		if failed == nil {
+			news, failed = s.watch(ctx, scope)
 		}
-		for _, scope := range scopes {
-			news, failed := p.watch(ctx, scope)
-			if news {
-				total++
-			}
-			err = errors.Join(err, failed)
+		if news {
+			total++
 		}
-		after = scopes[len(scopes)-1]
+		err = errors.Join(err, failed)
 	}
+	return total, err
 }
 
-// nearlyFull is some scopes, by their names, whose level may be another than they were told.
-func (p *Projects) nearlyFull(ctx context.Context, after string) (scopes []string, err error) {
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		scopes, err = sqldb.Collect(tx, sqldb.Column[string], `SELECT scope FROM storage_quotas WHERE scope > $1
-			AND (warned > 0 OR used + attachments + streams >= COALESCE(limit_bytes, $2) / 100 * $3) ORDER BY scope LIMIT $4`,
-			after, p.Limit, softLimitPercent, sweepRows)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find full workspaces: %w", err)
-	}
-	return scopes, nil
-}
-
-func (p *Projects) watch(ctx context.Context, scope string) (news bool, err error) {
-	before, err := p.quotaOf(ctx, scope)
+func (s *Quotas) watch(ctx context.Context, scope string) (news bool, err error) {
+	before, err := s.Read(ctx, scope)
 	if err != nil {
 		return false, err
 	}
-	if err := p.measure(ctx, scope); err != nil {
+	if err := s.Refresh(ctx, scope); err != nil {
 		return false, err
 	}
-	after, err := p.quotaOf(ctx, scope)
+	after, err := s.Read(ctx, scope)
 	if err != nil || after.level() == after.warned {
 		return after.warned != before.warned, err
 	}
-	return p.warn(ctx, scope)
+	return s.warn(ctx, scope)
 }

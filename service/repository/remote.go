@@ -1,4 +1,4 @@
-package project
+package repository
 
 import (
 	"context"
@@ -60,8 +60,7 @@ func refusal(err error) error {
 }
 
 func noBranch() error {
-	f := wrong("branch", strictjson.Invalid)
-	return fault.From(f).Because(errors.New("the repository has no such branch"))
+	return fault.From(strictjson.Wrong("branch", strictjson.Invalid)).Because(errors.New("the repository has no such branch"))
 }
 
 // ref is the name of the branch at the provider.

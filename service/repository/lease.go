@@ -1,4 +1,4 @@
-package project
+package repository
 
 import (
 	"context"
@@ -6,44 +6,55 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/project"
 )
 
 // pullLife is how long a project waits for a pull that is not heard of.
 const pullLife = time.Minute
 
-// beginPull takes the lease of a project's pulls; the pull is audited here, as one act.
-func (p *Projects) beginPull(ctx context.Context, by audit.Actor, o Owner, slug string) (*operation, error) {
-	op := &operation{id: newID(), by: by, quiet: true, lasts: true}
-	is, err := p.find(ctx, o, slug)
+// pull is one pull of a project, which has the lease of the project's pulls.
+type pull struct {
+	*Repositories
+	project.Project
+	lease string
+	by    audit.Actor
+}
+
+// begin takes the lease of a project's pulls; the pull is audited here, as one act.
+func (s *Repositories) begin(ctx context.Context, by audit.Actor, o project.Owner, slug string) (*pull, error) {
+	is, err := s.Projects.Get(ctx, o, slug)
 	if err == nil && is.Repository == nil {
 		// A workspace that could not follow any is told that first.
-		err = p.Connected(ctx, o.Scope)
+		err = s.Connected(ctx, o.Scope)
 	}
 	if err != nil {
 		return nil, err
 	}
-	err = p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if op.record, err = find(tx, o, slug); err != nil {
+	p := &pull{Repositories: s, lease: ulid.Make().String(), by: by}
+	err = s.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if p.Project, err = project.Find(tx, o, slug); err != nil {
 			return err
 		}
-		if op.Repository == nil {
-			return fault.New(ItemNotFound, "This project follows no repository.", "")
+		if p.Repository == nil {
+			return fault.New(project.ItemNotFound, "This project follows no repository.", "")
 		}
-		now := p.Now()
+		now := s.Now()
 		n, err := tx.Exec("UPDATE project_repositories SET pull = $2, pull_until = $3 WHERE project = $1 AND pull_until <= $4",
-			op.ID, op.id, now.Add(pullLife).UnixMilli(), now.UnixMilli())
+			p.ID, p.lease, now.Add(pullLife).UnixMilli(), now.UnixMilli())
 		if err != nil {
 			return fmt.Errorf("begin pull: %w", err)
 		}
 		if n == 0 {
 			return pullRuns()
 		}
-		return p.Audit.Append(ctx, tx, event(ctx, by, o.Scope, "project.pulled", "project", op.ID))
+		return s.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "project.pulled", Target: audit.Target{Kind: "project", ID: p.ID}, Scope: o.Scope})
 	})
-	return op, err
+	return p, err
 }
 
 func pullRuns() error {
@@ -53,8 +64,8 @@ func pullRuns() error {
 // errLost ends a pull whose lease somebody else has.
 var errLost = errors.New("pull was taken for dead")
 
-// keepPull renews the lease until release is called, and ends the context when it is lost.
-func (p *Projects) keepPull(ctx context.Context, op *operation) (kept context.Context, release func()) {
+// keep renews the lease until release is called, and ends the context when it is lost.
+func (p *pull) keep(ctx context.Context) (kept context.Context, release func()) {
 	kept, end := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -66,7 +77,7 @@ func (p *Projects) keepPull(ctx context.Context, op *operation) (kept context.Co
 			case <-kept.Done():
 				return
 			case <-tick.C:
-				if err := p.renewPull(kept, op); err != nil {
+				if err := p.renew(kept); err != nil {
 					end(err)
 				}
 			}
@@ -75,11 +86,11 @@ func (p *Projects) keepPull(ctx context.Context, op *operation) (kept context.Co
 	return kept, func() { end(context.Canceled); <-done }
 }
 
-func (p *Projects) renewPull(ctx context.Context, op *operation) error {
+func (p *pull) renew(ctx context.Context) error {
 	var n int64
 	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
 		n, err = tx.Exec("UPDATE project_repositories SET pull_until = $3 WHERE project = $1 AND pull = $2",
-			op.ID, op.id, p.Now().Add(pullLife).UnixMilli())
+			p.ID, p.lease, p.Now().Add(pullLife).UnixMilli())
 		return err
 	})
 	if err == nil && n == 0 {
@@ -88,15 +99,15 @@ func (p *Projects) renewPull(ctx context.Context, op *operation) error {
 	return err
 }
 
-// endPull gives the lease back and, where it succeeded, takes down how far the project has come.
-func (p *Projects) endPull(ctx context.Context, op *operation, done *Pulled) error {
+// end gives the lease back and, where the pull succeeded, takes down how far the project has come.
+func (p *pull) end(ctx context.Context, done *Pulled) error {
 	ctx = sqldb.Regardless(ctx)
-	set, args := "", []any{op.ID, op.id}
+	set, args := "", []any{p.ID, p.lease}
 	if done != nil {
 		set = ", commit_id = $3, conflicts = $4, pulled_at = $5"
 		args = append(args, done.Commit, done.ConflictCount, p.Now().UnixMilli())
 	}
-	err := p.insist(ctx, func() error {
+	err := sqldb.Insist(func() error {
 		return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
 			_, err := tx.Exec("UPDATE project_repositories SET pull = '', pull_until = 0"+set+" WHERE project = $1 AND pull = $2", args...)
 			return err

@@ -1,4 +1,4 @@
-package project
+package repository
 
 import (
 	"cmp"
@@ -19,7 +19,13 @@ type base struct {
 // task is a file that the repository changed since then. An object of "" is one that it deleted.
 type task struct {
 	leaf
-	is entry // as it is here
+	is here
+}
+
+// here is a file of the project; without an etag there is none.
+type here struct {
+	bytes int64
+	etag  string
 }
 
 // plan is what has to be done to follow a tree.
@@ -32,7 +38,7 @@ type plan struct {
 }
 
 // plan compares the tree with the last one and with the files as they are. Of these it holds no more than what has to be done.
-func (p *Projects) plan(ctx context.Context, op *operation, t *tree, objects *contents, room names) (todo plan, err error) {
+func (p *pull) plan(ctx context.Context, t *tree, objects *contents, room names) (todo plan, err error) {
 	decide := func(r row) error {
 		l, found := t.files[r.path]
 		switch {
@@ -41,19 +47,18 @@ func (p *Projects) plan(ctx context.Context, op *operation, t *tree, objects *co
 		case found:
 			l.met = true
 			t.files[r.path] = l
-			r.entry.path = l.path // one text for both
-			return todo.compare(task{leaf: l, is: r.entry}, r.base, objects)
+			return todo.compare(task{leaf: l, is: r.is}, r.base, objects)
 		case r.object == "":
 			return nil // the repository never had it
 		}
 		if err := room.take(len(r.path)); err != nil {
 			return err
 		}
-		todo.compareDeleted(task{leaf: leaf{path: r.path}, is: r.entry}, r.base)
+		todo.compareDeleted(task{leaf: leaf{path: r.path}, is: r.is}, r.base)
 		return nil
 	}
 	for _, query := range []string{filesAndBases, basesAlone} {
-		if err := p.eachRow(ctx, query, op.ID, decide); err != nil {
+		if err := p.eachRow(ctx, query, decide); err != nil {
 			return todo, err
 		}
 	}
@@ -76,7 +81,7 @@ func (d *plan) compare(k task, was base, objects *contents) error {
 	switch {
 	case was.object == k.object:
 		return nil // unchanged there
-	case k.is.etag == was.etag, !k.is.there():
+	case k.is.etag == was.etag, k.is.etag == "":
 		// Unchanged here, or deleted: then nothing is lost.
 	default:
 		sum, err := objects.sum(k.leaf)
@@ -98,7 +103,7 @@ func (d *plan) compare(k task, was base, objects *contents) error {
 // compareDeleted decides about a file that the repository had at the last pull.
 func (d *plan) compareDeleted(k task, was base) {
 	switch {
-	case !k.is.there():
+	case k.is.etag == "":
 		d.alike = append(d.alike, base{path: k.path})
 	case k.is.etag == was.etag:
 		d.remove = append(d.remove, k)
@@ -109,23 +114,20 @@ func (d *plan) compareDeleted(k task, was base) {
 
 // row is a path as it is here, and as the last pull left it; one of the two may be missing.
 type row struct {
-	path string
-	entry
 	base
+	is here
 }
 
 const (
-	filesAndBases = `SELECT f.path, f.bytes, f.etag, f.mtime, f.updated_at, f.updated_by, COALESCE(b.object, ''), COALESCE(b.etag, '')
+	filesAndBases = `SELECT f.path, f.bytes, f.etag, COALESCE(b.object, ''), COALESCE(b.etag, '')
 		FROM project_files f LEFT JOIN project_bases b ON b.project = f.project AND b.path = f.path
 		WHERE f.project = $1 AND f.path > $2 ORDER BY f.path LIMIT $3`
-	basesAlone = `SELECT b.path, 0, '', 0, 0, '', b.object, b.etag FROM project_bases b WHERE b.project = $1 AND b.path > $2
+	basesAlone = `SELECT b.path, 0, '', b.object, b.etag FROM project_bases b WHERE b.project = $1 AND b.path > $2
 		AND NOT EXISTS (SELECT 1 FROM project_files f WHERE f.project = b.project AND f.path = b.path) ORDER BY b.path LIMIT $3`
 )
 
 func scanRow(s sqldb.Row) (r row, err error) {
-	e := &r.entry
-	err = s.Scan(&r.path, &e.bytes, &e.etag, &e.mtime, &e.at, &e.by, &r.base.object, &r.base.etag)
-	r.entry.path, r.base.path = r.path, r.path
+	err = s.Scan(&r.path, &r.is.bytes, &r.is.etag, &r.object, &r.etag)
 	return r, err
 }
 
@@ -133,11 +135,11 @@ func scanRow(s sqldb.Row) (r row, err error) {
 const rowsAtOnce = 1000
 
 // eachRow looks at the rows of a project one after the other.
-func (p *Projects) eachRow(ctx context.Context, query, project string, look func(row) error) error {
+func (p *pull) eachRow(ctx context.Context, query string, look func(row) error) error {
 	for after := ""; ; {
 		var some []row
 		err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-			some, err = sqldb.Collect(tx, scanRow, query, project, after, rowsAtOnce)
+			some, err = sqldb.Collect(tx, scanRow, query, p.ID, after, rowsAtOnce)
 			return err
 		})
 		if err != nil {

@@ -1,4 +1,4 @@
-package project_test
+package repository_test
 
 import (
 	"context"
@@ -21,35 +21,85 @@ import (
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/project/projecttest"
+	"svc.dev/svc/service/repository"
+	"svc.dev/svc/service/storage"
 )
 
-// following is a project that follows a repository of the hub.
-func following(t *testing.T, address string, h *hub, c project.Config) *scene {
-	t.Helper()
-	s := start(t, address, withHub(h, c))
-	s.create("site")
-	s.connect("site", "")
-	return s
+// scene is a node whose projects follow repositories.
+type scene struct {
+	*projecttest.Scene
+	*repository.Repositories
 }
 
-func withHub(h *hub, c project.Config) project.Config {
+// config is what of the rooms a test wants otherwise.
+type config struct {
+	projecttest.Config
+	far repository.Config
+}
+
+// with makes the repositories of a node, which are those of the hub.
+func with(s *projecttest.Scene, h *hub, c repository.Config) (*scene, error) {
+	c.DB, c.Audit, c.Quotas, c.Projects, c.Now = s.DB, s.Audit, s.Quotas, s.Projects, s.Now
 	c.Hosts = map[string]string{"github": h.url}
 	if c.Token == nil {
 		c.Token = func(_ context.Context, scope string, installation int64, owner, name string) (string, error) {
-			if scope != shop.Scope || installation != 7 || owner != "acme" {
+			if scope != projecttest.Shop.Scope || installation != 7 || owner != "acme" {
 				return "", fault.New("installation_not_yours", "Not yours.", "")
 			}
 			return token, nil
 		}
 	}
-	return c
+	all, err := repository.New(c)
+	return &scene{s, all}, err
+}
+
+func start(t *testing.T, address string, h *hub, c config) *scene {
+	t.Helper()
+	s, err := with(projecttest.Start(t, address, c.Config), h, c.far)
+	projecttest.Must(t, err)
+	return s
+}
+
+func TestMain(m *testing.M) { projecttest.Main(m, victim) }
+
+// victim pulls until it stops.
+func victim(d projecttest.Doom) error {
+	ctx := context.Background()
+	local, err := projecttest.Open(ctx, d.Address, projecttest.Config{Root: d.Root})
+	if err != nil {
+		return err
+	}
+	local.Step = d.Stop
+	s, err := with(local, &hub{url: d.Hub}, repository.Config{Step: d.Stop})
+	if err != nil {
+		return err
+	}
+	if _, err := s.Create(ctx, projecttest.Ada, projecttest.Shop, project.Draft{Slug: "site"}); err != nil && !fault.Is(err, project.NameTaken) {
+		return err
+	}
+	fmt.Println("begun")
+	if _, err := s.Connect(ctx, projecttest.Ada, projecttest.Shop, "site", 0, repo("site", "")); err != nil {
+		return err
+	}
+	_, err = s.Pull(ctx, projecttest.Ada, projecttest.Shop, "site")
+	return err
+}
+
+// following is a project that follows a repository of the hub.
+func following(t *testing.T, address string, h *hub, c config) *scene {
+	t.Helper()
+	s := start(t, address, h, c)
+	s.Make("site")
+	s.connect("site", "")
+	return s
 }
 
 func (s *scene) connect(name, branch string) {
-	s.t.Helper()
-	_, err := s.Connect(s.t.Context(), ada, shop, "site", 0, repo(name, branch))
+	s.T.Helper()
+	_, err := s.Connect(s.T.Context(), projecttest.Ada, projecttest.Shop, "site", 0, repo(name, branch))
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 }
 
@@ -57,29 +107,29 @@ func repo(name, branch string) project.Repository {
 	return project.Repository{Provider: "github", Owner: "acme", Name: name, Branch: branch, InstallationID: 7}
 }
 
-func (s *scene) pull() project.Pulled {
-	s.t.Helper()
-	done, err := s.Pull(s.t.Context(), ada, shop, "site")
+func (s *scene) pull() repository.Pulled {
+	s.T.Helper()
+	done, err := s.Pull(s.T.Context(), projecttest.Ada, projecttest.Shop, "site")
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return done
 }
 
 // files is all files of the project.
 func (s *scene) files() map[string]string {
-	s.t.Helper()
+	s.T.Helper()
 	all := map[string]string{}
-	for _, path := range s.walk(project.FileQuery{}) {
-		all[path] = s.content("site", path)
+	for _, path := range s.Walk(project.FileQuery{}) {
+		all[path] = s.Content("site", path)
 	}
 	return all
 }
 
 func (s *scene) has(want map[string]string) {
-	s.t.Helper()
+	s.T.Helper()
 	if got := s.files(); !maps.Equal(got, want) {
-		s.t.Errorf("has %v, want %v", got, want)
+		s.T.Errorf("has %v, want %v", got, want)
 	}
 }
 
@@ -88,14 +138,14 @@ func TestAProjectFollowsItsRepository(t *testing.T) {
 		h := startHub(t)
 		r := h.repository("site")
 		first := r.push(map[string]string{"README.md": "one", "src/a.go": "package a", "src/b/c.go": "package c", "gone": "soon"})
-		s := following(t, address, h, project.Config{})
+		s := following(t, address, h, config{})
 		done := s.pull()
 		if done.Commit != first || done.Written != 4 || done.ConflictCount != 0 || done.SkipCount != 0 {
 			t.Errorf("got %+v", done)
 		}
 		s.has(map[string]string{"README.md": "one", "src/a.go": "package a", "src/b/c.go": "package c", "gone": "soon"})
-		p, err := s.Get(t.Context(), shop, "site")
-		if err != nil || p.Pulled.Commit != first || *p.Repository != repo("site", "") || p.FileCount != 4 || !p.Pulled.At.Equal(s.clock.Now()) {
+		p, err := s.Get(t.Context(), projecttest.Shop, "site")
+		if err != nil || p.Pulled.Commit != first || *p.Repository != repo("site", "") || p.FileCount != 4 || !p.Pulled.At.Equal(s.Clock.Now()) {
 			t.Errorf("got %+v, %v", p, err)
 		}
 		if again := s.pull(); again.Commit != first || again.Written+again.Deleted != 0 {
@@ -106,11 +156,11 @@ func TestAProjectFollowsItsRepository(t *testing.T) {
 			t.Errorf("got %+v", done)
 		}
 		s.has(map[string]string{"README.md": "two", "src/a.go": "package a", "src/b": "a file now"})
-		f, err := s.Stat(t.Context(), shop, "site", "README.md")
-		if err != nil || f.UpdatedBy != ada {
+		f, err := s.Stat(t.Context(), projecttest.Shop, "site", "README.md")
+		if err != nil || f.UpdatedBy != projecttest.Ada {
 			t.Errorf("got %+v, %v", f, err)
 		}
-		s.agree()
+		s.Agree()
 		if left, _ := filepath.Glob(filepath.Join(s.Root, ".pulls", "*")); len(left) != 0 {
 			t.Errorf("left behind: %v", left)
 		}
@@ -126,16 +176,16 @@ func TestLocalChangesAreNeverLost(t *testing.T) {
 			before[name] = "before"
 		}
 		r.push(before)
-		s := following(t, address, h, project.Config{})
-		s.write("site", "own", "mine")
-		s.write("site", "own-too", "mine")
+		s := following(t, address, h, config{})
+		s.Save("site", "own", "mine")
+		s.Save("site", "own-too", "mine")
 		s.pull()
-		s.write("site", "both", "mine")
-		s.write("site", "here", "mine")
-		s.write("site", "same", "theirs")
-		s.write("site", "deleted-there-changed-here", "mine")
+		s.Save("site", "both", "mine")
+		s.Save("site", "here", "mine")
+		s.Save("site", "same", "theirs")
+		s.Save("site", "deleted-there-changed-here", "mine")
 		for _, path := range []string{"deleted-here", "deleted-here-changed-there"} {
-			must(t, s.Remove(t.Context(), ada, shop, "site", path, project.Condition{}))
+			projecttest.Must(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", path, project.Condition{}))
 		}
 		r.push(map[string]string{"both": "theirs", "here": "before", "there": "theirs", "same": "theirs", "deleted-here": "before",
 			"deleted-here-changed-there": "theirs", "own-too": "theirs", "new": "theirs"})
@@ -149,20 +199,20 @@ func TestLocalChangesAreNeverLost(t *testing.T) {
 			}
 			s.has(want)
 		}
-		if p, err := s.Get(t.Context(), shop, "site"); err != nil || p.Pulled.Conflicts != 3 {
+		if p, err := s.Get(t.Context(), projecttest.Shop, "site"); err != nil || p.Pulled.Conflicts != 3 {
 			t.Errorf("got %+v, %v", p.Pulled, err)
 		}
 		// A conflict ends when the file is deleted here, or is alike.
-		must(t, s.Remove(t.Context(), ada, shop, "site", "both", project.Condition{}))
-		must(t, s.Remove(t.Context(), ada, shop, "site", "deleted-there-changed-here", project.Condition{}))
-		s.write("site", "own-too", "theirs")
+		projecttest.Must(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "both", project.Condition{}))
+		projecttest.Must(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "deleted-there-changed-here", project.Condition{}))
+		s.Save("site", "own-too", "theirs")
 		if done := s.pull(); done.ConflictCount != 0 || done.Written != 1 {
 			t.Errorf("got %+v", done)
 		}
-		if got := s.content("site", "both"); got != "theirs" {
+		if got := s.Content("site", "both"); got != "theirs" {
 			t.Errorf("read %q", got)
 		}
-		s.agree()
+		s.Agree()
 	})
 }
 
@@ -184,26 +234,26 @@ func TestHostileRepositoriesStayOutside(t *testing.T) {
 		{"100644", "big.bin", r.blob("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n")},
 	}
 	r.commit("main", r.tree(twigs...))
-	s := following(t, sqldbtest.SQLite(t), h, project.Config{})
+	s := following(t, sqldbtest.SQLite(t), h, config{})
 	done := s.pull()
 	reasons := map[string]int{}
 	for _, skip := range done.Skipped {
 		reasons[skip.Reason]++
 	}
-	want := map[string]int{project.SkipLink: 3, project.SkipSubmodule: 1, project.SkipPath: 20}
+	want := map[string]int{repository.SkipLink: 3, repository.SkipSubmodule: 1, repository.SkipPath: 20}
 	if !maps.Equal(reasons, want) || done.SkipCount != 24 || done.Written != 5 {
 		t.Errorf("skipped %v, got %+v", reasons, done)
 	}
 	names := slices.Sorted(maps.Keys(s.files()))
-	if !slices.Equal(names, []string{".gitattributes", ".gitmodules", "big.bin", "good", "runs"}) || s.content("site", "good") != "good" {
+	if !slices.Equal(names, []string{".gitattributes", ".gitmodules", "big.bin", "good", "runs"}) || s.Content("site", "good") != "good" {
 		t.Errorf("has %q", names)
 	}
-	for _, path := range s.disk() {
+	for _, path := range s.Disk() {
 		if !strings.HasPrefix(path, "ada/shop/projects/site/") {
 			t.Errorf("made %s", path)
 		}
 	}
-	s.agree()
+	s.Agree()
 }
 
 func TestARepositoryStaysWithinTheQuota(t *testing.T) {
@@ -211,48 +261,47 @@ func TestARepositoryStaysWithinTheQuota(t *testing.T) {
 	big := strings.Repeat("0123456789", 5000)
 	h.repository("site").push(map[string]string{"small": "x", "big": big, "half": big[:25_000]})
 	for name, c := range map[string]struct {
-		config project.Config
+		config projecttest.Config
 		typ    string
 	}{
-		"limit":      {project.Config{Limit: 60_000}, project.StorageQuotaExceeded},
-		"most files": {project.Config{MaxFiles: 2}, fault.BodyTooLarge},
+		"limit":      {projecttest.Config{Limit: 60_000}, storage.StorageQuotaExceeded},
+		"most files": {projecttest.Config{MaxFiles: 2}, fault.BodyTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := following(t, sqldbtest.SQLite(t), h, c.config)
-			s.write("site", "own", "mine")
-			_, err := s.Pull(t.Context(), ada, shop, "site")
-			f := refused(t, err, c.typ)
+			s := following(t, sqldbtest.SQLite(t), h, config{Config: c.config})
+			s.Save("site", "own", "mine")
+			_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
+			f := projecttest.Refused(t, err, c.typ)
 			if name == "limit" && (f.Meta["requestedBytes"] != int64(75_001) || f.Meta["limitBytes"] != int64(60_000) || f.Meta["usedBytes"] != int64(4)) {
 				t.Errorf("meta %v", f.Meta)
 			}
 			s.has(map[string]string{"own": "mine"})
-			if got := s.storage(); got.ReservedBytes != 0 || got.UsedBytes != 4 {
+			if got := s.Stored(); got.ReservedBytes != 0 || got.UsedBytes != 4 {
 				t.Errorf("stored %+v", got)
 			}
-			s.agree()
+			s.Agree()
 		})
 	}
 	t.Run("one file", func(t *testing.T) {
-		s := following(t, sqldbtest.SQLite(t), h, project.Config{MaxFile: 30_000})
+		s := following(t, sqldbtest.SQLite(t), h, config{Config: projecttest.Config{MaxFile: 30_000}})
 		done := s.pull()
-		if done.Written != 2 || len(done.Skipped) != 1 || done.Skipped[0] != (project.Skip{Path: "big", Reason: project.SkipTooLarge}) {
+		if done.Written != 2 || len(done.Skipped) != 1 || done.Skipped[0] != (repository.Skip{Path: "big", Reason: repository.SkipTooLarge}) {
 			t.Errorf("got %+v", done)
 		}
-		s.agree()
+		s.Agree()
 	})
 }
 
 // TestAPackThatIsTooLargeIsNotFetched has content that cannot be made smaller.
 func TestAPackThatIsTooLargeIsNotFetched(t *testing.T) {
 	h := startHub(t)
-	h.repository("site").push(map[string]string{"noise": string(letter(300_000))})
-	s := following(t, sqldbtest.SQLite(t), h, project.Config{Limit: 10_000})
-	project.SetSlack(s.Projects, 50_000)
-	_, err := s.Pull(t.Context(), ada, shop, "site")
-	if f := refused(t, err, project.StorageQuotaExceeded); f.Meta["requestedBytes"].(int64) <= 60_000 || f.Meta["requestedBytes"].(int64) >= 300_000 {
+	h.repository("site").push(map[string]string{"noise": string(projecttest.Letter(300_000))})
+	s := following(t, sqldbtest.SQLite(t), h, config{Config: projecttest.Config{Limit: 10_000}, far: repository.Config{Slack: 50_000}})
+	_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
+	if f := projecttest.Refused(t, err, storage.StorageQuotaExceeded); f.Meta["requestedBytes"].(int64) <= 60_000 || f.Meta["requestedBytes"].(int64) >= 300_000 {
 		t.Errorf("meta %v", f.Meta)
 	}
-	s.agree()
+	s.Agree()
 }
 
 // TestABombIsRefused fetches trees that hold each other a billion times.
@@ -268,10 +317,10 @@ func TestABombIsRefused(t *testing.T) {
 		tree = r.tree(twigs...)
 	}
 	r.commit("main", tree)
-	s := following(t, sqldbtest.SQLite(t), h, project.Config{MaxFiles: 1000})
-	_, err := s.Pull(t.Context(), ada, shop, "site")
-	refused(t, err, fault.BodyTooLarge)
-	s.agree()
+	s := following(t, sqldbtest.SQLite(t), h, config{Config: projecttest.Config{MaxFiles: 1000}})
+	_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
+	projecttest.Refused(t, err, fault.BodyTooLarge)
+	s.Agree()
 }
 
 // TestAPullOfManyFilesMissesNone has more files than are looked at together.
@@ -283,17 +332,17 @@ func TestAPullOfManyFilesMissesNone(t *testing.T) {
 			files[fmt.Sprintf("d%d/f%04d", i%7, i)] = "x"
 		}
 		r.push(files)
-		s := following(t, address, h, project.Config{})
+		s := following(t, address, h, config{})
 		if done := s.pull(); done.Written != len(files) {
 			t.Errorf("got %+v", done)
 		}
-		must(t, s.Remove(t.Context(), ada, shop, "site", "d0/f0000", project.Condition{}))
+		projecttest.Must(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "d0/f0000", project.Condition{}))
 		r.push(map[string]string{"d0/f0000": "x", "d1/f0001": "x", "d3/f1095": "y"})
 		if done := s.pull(); done.Deleted != len(files)-3 || done.Written != 1 || done.ConflictCount != 0 {
 			t.Errorf("then %d deleted, %d written, %d conflicts", done.Deleted, done.Written, done.ConflictCount)
 		}
 		s.has(map[string]string{"d1/f0001": "x", "d3/f1095": "y"})
-		s.agree()
+		s.Agree()
 	})
 }
 
@@ -312,25 +361,25 @@ func TestNamesOfARepositoryTakeNoMoreMemoryThanThereIs(t *testing.T) {
 	}
 	r.commit("main", tree)
 	budget := memory.New(64 << 20)
-	s := following(t, sqldbtest.SQLite(t), h, project.Config{Memory: budget, Holder: func(string) string { return "ada" }})
+	s := following(t, sqldbtest.SQLite(t), h, config{far: repository.Config{Memory: budget, Holder: func(string) string { return "ada" }}})
 	other, err := budget.Try("ada", memory.Work, budget.Share()/2)
-	must(t, err)
-	_, err = s.Pull(t.Context(), ada, shop, "site")
-	refused(t, err, fault.NotAvailable("").Type)
+	projecttest.Must(t, err)
+	_, err = s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
+	projecttest.Refused(t, err, fault.NotAvailable("").Type)
 	other.Release()
-	_, err = s.Pull(t.Context(), ada, shop, "site")
-	refused(t, err, fault.BodyTooLarge)
+	_, err = s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
+	projecttest.Refused(t, err, fault.BodyTooLarge)
 	if held := budget.Used(memory.Work); held != 0 {
 		t.Errorf("%d bytes are still counted", held)
 	}
-	s.agree()
+	s.Agree()
 }
 
 func TestAPullThatTheProviderRefusesIsAFault(t *testing.T) {
 	h := startHub(t)
 	h.repository("site").push(map[string]string{"a": "1"})
 	given := token
-	c := project.Config{Token: func(context.Context, string, int64, string, string) (string, error) { return given, nil }}
+	c := config{far: repository.Config{Token: func(context.Context, string, int64, string, string) (string, error) { return given, nil }}}
 	s := following(t, sqldbtest.SQLite(t), h, c)
 	s.pull()
 	fails := func(w http.ResponseWriter, status int) bool { w.WriteHeader(status); return true }
@@ -371,8 +420,8 @@ func TestAPullThatTheProviderRefusesIsAFault(t *testing.T) {
 			if s.PullTimeout = time.Minute; c.reason == "timeout" {
 				s.PullTimeout = 300 * time.Millisecond
 			}
-			_, err := s.Pull(t.Context(), ada, shop, "site")
-			f := refused(t, err, project.ProviderUnavailable)
+			_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
+			f := projecttest.Refused(t, err, repository.ProviderUnavailable)
 			if f.Meta["reason"] != c.reason {
 				t.Errorf("reason %v: %v", f.Meta["reason"], err)
 			}
@@ -386,7 +435,7 @@ func TestAPullThatTheProviderRefusesIsAFault(t *testing.T) {
 	if done := s.pull(); done.Commit == "" {
 		t.Error("a failure left the lease")
 	}
-	s.agree()
+	s.Agree()
 }
 
 func TestConnectAsksTheRepository(t *testing.T) {
@@ -395,55 +444,55 @@ func TestConnectAsksTheRepository(t *testing.T) {
 	r.push(map[string]string{"a": "1"})
 	r.commit("side/way", r.folder(map[string]string{"a": "2"}))
 	h.repository("empty")
-	s := start(t, sqldbtest.SQLite(t), withHub(h, project.Config{}))
-	s.create("site")
+	s := start(t, sqldbtest.SQLite(t), h, config{})
+	s.Make("site")
 	connect := func(r project.Repository) error {
-		_, err := s.Connect(t.Context(), ada, shop, "site", 0, r)
+		_, err := s.Connect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0, r)
 		return err
 	}
 	for _, branch := range []string{"missing", "-main", "../main", "a..b", "a b", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\b", "a.lock", ".a", "a/", "/a", "a//b", "@", "a@{1}",
 		"a.", "main\n", "\x00", "--upload-pack=id", "refs/heads/../x", strings.Repeat("b", 256), "\xff"} {
-		refused(t, connect(repo("site", branch)), fault.InvalidRequest)
+		projecttest.Refused(t, connect(repo("site", branch)), fault.InvalidRequest)
 	}
 	for _, r := range []project.Repository{
 		{Provider: "gitlab", Owner: "acme", Name: "site", InstallationID: 7}, {Owner: "acme", Name: "site", InstallationID: 7},
 	} {
-		refused(t, connect(r), project.UnknownProvider)
+		projecttest.Refused(t, connect(r), repository.UnknownProvider)
 	}
 	for _, owner := range []string{"", "..", "a/b", "-x", "a b", "a%2fb", strings.Repeat("o", 40), "a\x00", "a@b", "http:", "é"} {
-		refused(t, connect(project.Repository{Provider: "github", Owner: owner, Name: "site", InstallationID: 7}), fault.InvalidRequest)
+		projecttest.Refused(t, connect(project.Repository{Provider: "github", Owner: owner, Name: "site", InstallationID: 7}), fault.InvalidRequest)
 	}
 	for _, name := range []string{"", ".", "..", "...", "a/b", "a b", "site.git", "a%2e", strings.Repeat("n", 101), "a?b", "a#b", "é"} {
-		refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: name, InstallationID: 7}), fault.InvalidRequest)
+		projecttest.Refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: name, InstallationID: 7}), fault.InvalidRequest)
 	}
-	refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: "site"}), fault.InvalidRequest)
-	refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: "site", InstallationID: 8}), "installation_not_yours")
-	refused(t, connect(repo("unknown", "")), project.ProviderUnavailable)
-	refused(t, connect(repo("empty", "")), fault.InvalidRequest)
-	if p, err := s.Get(t.Context(), shop, "site"); err != nil || p.Repository != nil || p.Version != 1 {
+	projecttest.Refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: "site"}), fault.InvalidRequest)
+	projecttest.Refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: "site", InstallationID: 8}), "installation_not_yours")
+	projecttest.Refused(t, connect(repo("unknown", "")), repository.ProviderUnavailable)
+	projecttest.Refused(t, connect(repo("empty", "")), fault.InvalidRequest)
+	if p, err := s.Get(t.Context(), projecttest.Shop, "site"); err != nil || p.Repository != nil || p.Version != 1 {
 		t.Errorf("got %+v, %v", p, err)
 	}
-	_, err := s.Pull(t.Context(), ada, shop, "site")
-	refused(t, err, project.ItemNotFound)
+	_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
+	projecttest.Refused(t, err, project.ItemNotFound)
 
-	must(t, connect(repo("site", "side/way")))
+	projecttest.Must(t, connect(repo("site", "side/way")))
 	s.pull()
 	s.has(map[string]string{"a": "2"})
-	_, err = s.Connect(t.Context(), ada, shop, "site", 1, repo("site", "main"))
-	refused(t, err, fault.VersionConflict)
-	must(t, connect(repo("site", "main")))
+	_, err = s.Connect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 1, repo("site", "main"))
+	projecttest.Refused(t, err, fault.VersionConflict)
+	projecttest.Must(t, connect(repo("site", "main")))
 	// The files of the other branch are taken for changed here.
 	if done := s.pull(); !slices.Equal(done.Conflicts, []string{"a"}) {
 		t.Errorf("got %+v", done)
 	}
-	p, err := s.Disconnect(t.Context(), ada, shop, "site", 0)
+	p, err := s.Disconnect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0)
 	if err != nil || p.Repository != nil || p.Pulled != nil || p.FileCount != 1 {
 		t.Errorf("got %+v, %v", p, err)
 	}
-	_, err = s.Disconnect(t.Context(), ada, shop, "site", 0)
-	refused(t, err, project.ItemNotFound)
-	page, err := s.log.Page(t.Context(), audit.Query{Scope: shop.Scope})
-	must(t, err)
+	_, err = s.Disconnect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0)
+	projecttest.Refused(t, err, project.ItemNotFound)
+	page, err := s.Audit.Page(t.Context(), audit.Query{Scope: projecttest.Shop.Scope})
+	projecttest.Must(t, err)
 	var acts []string
 	for _, e := range page.Items {
 		acts = append(acts, e.Action)
@@ -455,15 +504,17 @@ func TestConnectAsksTheRepository(t *testing.T) {
 }
 
 func TestWithoutAConnectionOrGitItIsSaid(t *testing.T) {
-	s := one(t, project.Config{})
-	s.create("site")
-	_, err := s.Connect(t.Context(), ada, shop, "site", 0, repo("site", ""))
-	refused(t, err, project.ProviderConnectionRequired)
+	node := projecttest.One(t, projecttest.Config{})
+	node.Make("site")
+	bare, err := repository.New(repository.Config{DB: node.DB, Audit: node.Audit, Quotas: node.Quotas, Projects: node.Projects})
+	projecttest.Must(t, err)
+	_, err = bare.Connect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0, repo("site", ""))
+	projecttest.Refused(t, err, repository.ProviderConnectionRequired)
 	h := startHub(t)
-	s = start(t, sqldbtest.SQLite(t), withHub(h, project.Config{Git: "no-such-git"}))
-	s.create("site")
-	_, err = s.Connect(t.Context(), ada, shop, "site", 0, repo("site", ""))
-	if f := refused(t, err, project.ProviderNotConfigured); !strings.Contains(f.Details, "git") {
+	s := start(t, sqldbtest.SQLite(t), h, config{far: repository.Config{Git: "no-such-git"}})
+	s.Make("site")
+	_, err = s.Connect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0, repo("site", ""))
+	if f := projecttest.Refused(t, err, repository.ProviderNotConfigured); !strings.Contains(f.Details, "git") {
 		t.Errorf("got %v", f)
 	}
 }
@@ -475,16 +526,16 @@ func TestTheTokenGoesOnlyToTheProvider(t *testing.T) {
 	r := h.repository("site")
 	r.push(map[string]string{"a": "1"})
 	real, err := exec.LookPath("git")
-	must(t, err)
+	projecttest.Must(t, err)
 	spy, notes := filepath.Join(t.TempDir(), "git"), t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\nn=%s/$$\nprintf '%%s\\n' \"$@\" > $n.argv\nenv > $n.env\n%s \"$@\"\ncode=$?\ncat \"$GIT_DIR/config\" > $n.config 2>/dev/null\nexit $code\n", notes, real)
-	must(t, os.WriteFile(spy, []byte(script), 0o700))
+	projecttest.Must(t, os.WriteFile(spy, []byte(script), 0o700))
 	t.Setenv("SVC_SECRET_OF_OURS", "hunter2")
-	s := following(t, sqldbtest.SQLite(t), h, project.Config{Git: spy})
+	s := following(t, sqldbtest.SQLite(t), h, config{far: repository.Config{Git: spy}})
 	s.pull()
 	secrets := []string{token, base64.StdEncoding.EncodeToString([]byte("x-access-token:" + token))}
 	calls, with := 0, 0
-	must(t, filepath.WalkDir(notes, func(path string, d fs.DirEntry, err error) error {
+	projecttest.Must(t, filepath.WalkDir(notes, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -519,7 +570,7 @@ func TestTheTokenGoesOnlyToTheProvider(t *testing.T) {
 		}
 		return true
 	})
-	for _, path := range s.disk() {
+	for _, path := range s.Disk() {
 		text, err := os.ReadFile(filepath.Join(s.Root, path))
 		if err != nil || strings.Contains(string(text), token) {
 			t.Errorf("%s: %v", path, err)
@@ -533,11 +584,11 @@ func TestConfigurationOfTheMachineIsNotRead(t *testing.T) {
 	r := h.repository("site")
 	r.push(map[string]string{"a": "1", "b.txt": "2", ".gitattributes": "* filter=evil"})
 	home, trace := t.TempDir(), filepath.Join(t.TempDir(), "trace")
-	config := fmt.Sprintf("[core]\n\thooksPath = %[1]s\n\tfsmonitor = touch %[2]s\n[credential]\n\thelper = !touch %[2]s\n[filter \"evil\"]\n\tsmudge = touch %[2]s\n[url %[3]q]\n\tinsteadOf = %[4]s\n",
+	settings := fmt.Sprintf("[core]\n\thooksPath = %[1]s\n\tfsmonitor = touch %[2]s\n[credential]\n\thelper = !touch %[2]s\n[filter \"evil\"]\n\tsmudge = touch %[2]s\n[url %[3]q]\n\tinsteadOf = %[4]s\n",
 		home, trace, "http://127.0.0.1:1/", h.url)
-	must(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o600))
+	projecttest.Must(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(settings), 0o600))
 	for _, hook := range []string{"post-checkout", "reference-transaction", "post-merge"} {
-		must(t, os.WriteFile(filepath.Join(home, hook), []byte("#!/bin/sh\ntouch "+trace+"\n"), 0o700))
+		projecttest.Must(t, os.WriteFile(filepath.Join(home, hook), []byte("#!/bin/sh\ntouch "+trace+"\n"), 0o700))
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", home)
@@ -545,7 +596,7 @@ func TestConfigurationOfTheMachineIsNotRead(t *testing.T) {
 	t.Setenv("GIT_SSH_COMMAND", "touch "+trace)
 	t.Setenv("GIT_ASKPASS", filepath.Join(home, "post-merge"))
 	t.Setenv("GIT_TRACE", trace)
-	s := following(t, sqldbtest.SQLite(t), h, project.Config{})
+	s := following(t, sqldbtest.SQLite(t), h, config{})
 	if done := s.pull(); done.Written != 3 {
 		t.Errorf("got %+v", done)
 	}
@@ -557,29 +608,29 @@ func TestConfigurationOfTheMachineIsNotRead(t *testing.T) {
 func TestOnePullRunsAtATime(t *testing.T) {
 	h := startHub(t)
 	h.repository("site").push(map[string]string{"a": "1"})
-	s := following(t, sqldbtest.SQLite(t), h, project.Config{})
+	s := following(t, sqldbtest.SQLite(t), h, config{})
 	asked, answer := make(chan struct{}, 10), make(chan struct{})
 	h.answering(func(http.ResponseWriter, *http.Request) bool { asked <- struct{}{}; <-answer; return false })
 	done := make(chan error)
 	go func() {
-		_, err := s.Pull(t.Context(), ada, shop, "site")
+		_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
 		done <- err
 	}()
 	<-asked
-	_, err := s.Pull(t.Context(), ada, shop, "site")
-	refused(t, err, project.AlreadyRunning)
-	_, err = s.Disconnect(t.Context(), ada, shop, "site", 0)
-	refused(t, err, project.AlreadyRunning)
+	_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
+	projecttest.Refused(t, err, repository.AlreadyRunning)
+	_, err = s.Disconnect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0)
+	projecttest.Refused(t, err, repository.AlreadyRunning)
 	close(answer)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 	h.answering(nil)
 	// One that died is waited for no longer than a minute.
-	s.exec("UPDATE project_repositories SET pull = 'dead', pull_until = $1, commit_id = ''", s.clock.Now().Add(time.Minute).UnixMilli())
-	_, err = s.Pull(t.Context(), ada, shop, "site")
-	refused(t, err, project.AlreadyRunning)
-	s.clock.Advance(time.Minute)
+	s.Exec("UPDATE project_repositories SET pull = 'dead', pull_until = $1, commit_id = ''", s.Clock.Now().Add(time.Minute).UnixMilli())
+	_, err = s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
+	projecttest.Refused(t, err, repository.AlreadyRunning)
+	s.Clock.Advance(time.Minute)
 	s.pull()
 }
 
@@ -590,30 +641,30 @@ func TestWhoeverLeavesAPullLeavesWholeFiles(t *testing.T) {
 		files[fmt.Sprintf("d%d/f%d", i%7, i)] = fmt.Sprint("text ", i)
 	}
 	h.repository("site").push(files)
-	s := following(t, sqldbtest.SQLite(t), h, project.Config{})
+	s := following(t, sqldbtest.SQLite(t), h, config{})
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	project.OnStep(s.Projects, func(stage string) {
+	s.Step = func(stage string) {
 		if stage == "brought" {
 			leave()
 		}
-	})
-	if _, err := s.Pull(ctx, ada, shop, "site"); !errors.Is(err, context.Canceled) {
+	}
+	if _, err := s.Pull(ctx, projecttest.Ada, projecttest.Shop, "site"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	project.OnStep(s.Projects, func(string) {})
+	s.Step = func(string) {}
 	if got := s.files(); len(got) != 64 {
 		t.Errorf("%d files", len(got))
 	}
-	if got := s.storage(); got.ReservedBytes != 0 {
+	if got := s.Stored(); got.ReservedBytes != 0 {
 		t.Errorf("reserved %+v", got)
 	}
-	s.agree()
+	s.Agree()
 	if done := s.pull(); done.Written != 86 || done.ConflictCount != 0 {
 		t.Errorf("got %+v", done)
 	}
 	s.has(files)
-	s.agree()
+	s.Agree()
 }
 
 // TestAKilledPullGoesOn kills a process in the midst of its pull; the next one brings the rest.
@@ -630,25 +681,24 @@ func TestAKilledPullGoesOn(t *testing.T) {
 			stages = stages[1:2]
 		}
 		for _, stage := range stages {
-			v := newSiege(t, address)
-			v.Stage, v.Hub = stage, h.url
-			v.kill(0, "at "+stage)
+			v := projecttest.Doom{Address: address, Root: filepath.Join(t.TempDir(), "root-sandbox"), Stage: stage, Hub: h.url}
+			v.Kill(t, 0, func(line string) { t.Fatalf("the victim said %q", line) })
 			func() {
-				s := start(t, address, withHub(h, project.Config{Root: v.Root, Now: func() time.Time { return time.Now().Add(time.Hour) }}))
-				defer s.db.Close()
+				s := start(t, address, h, config{Config: projecttest.Config{Root: v.Root, Now: func() time.Time { return time.Now().Add(time.Hour) }}})
+				defer s.DB.Close()
 				if _, err := s.Sweep(t.Context(), time.Now().Add(time.Hour)); err != nil {
 					t.Error(err)
 				}
-				if got := s.storage(); got.ReservedBytes != 0 {
+				if got := s.Stored(); got.ReservedBytes != 0 {
 					t.Errorf("%s: reserved %+v", stage, got)
 				}
-				s.agree()
+				s.Agree()
 				if done := s.pull(); done.ConflictCount != 0 {
 					t.Errorf("%s: conflicts %v", stage, done.Conflicts)
 				}
 				s.has(files)
-				s.agree()
-				must(t, s.Delete(t.Context(), ada, shop, "site", 0))
+				s.Agree()
+				projecttest.Must(t, s.Delete(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0))
 			}()
 		}
 	})

@@ -1,4 +1,4 @@
-package project_test
+package repository_test
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"svc.dev/svc/service/project/projecttest"
 )
 
 const token = "ghs_" + "SecretTokenOfTheInstallation0123456789"
@@ -35,7 +37,7 @@ func startHub(t *testing.T) *hub {
 	t.Helper()
 	h := &hub{t: t, dir: t.TempDir()}
 	home, err := exec.Command("git", "--exec-path").Output()
-	must(t, err)
+	projecttest.Must(t, err)
 	backend := &cgi.Handler{
 		Path:       filepath.Join(strings.TrimSpace(string(home)), "git-http-backend"),
 		Env:        []string{"GIT_PROJECT_ROOT=" + h.dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + h.dir},
@@ -69,21 +71,21 @@ func (h *hub) answering(fn func(w http.ResponseWriter, r *http.Request) bool) {
 	h.answer = fn
 }
 
-// repository is one at the hub, whose objects are written by hand: git itself would refuse the hostile ones.
-type repository struct {
+// origin is a repository at the hub, whose objects are written by hand: git itself would refuse the hostile ones.
+type origin struct {
 	t   *testing.T
 	dir string
 }
 
-func (h *hub) repository(name string) *repository {
+func (h *hub) repository(name string) *origin {
 	h.t.Helper()
-	r := &repository{h.t, filepath.Join(h.dir, "acme", name+".git")}
-	must(h.t, os.MkdirAll(r.dir, 0o700))
+	r := &origin{h.t, filepath.Join(h.dir, "acme", name+".git")}
+	projecttest.Must(h.t, os.MkdirAll(r.dir, 0o700))
 	r.git("init", "--quiet", "--bare", "--initial-branch=main", ".")
 	return r
 }
 
-func (r *repository) git(args ...string) string {
+func (r *origin) git(args ...string) string {
 	r.t.Helper()
 	c := exec.Command("git", args...)
 	c.Dir = r.dir
@@ -96,7 +98,7 @@ func (r *repository) git(args ...string) string {
 }
 
 // object writes a loose object of any content.
-func (r *repository) object(kind string, content []byte) string {
+func (r *origin) object(kind string, content []byte) string {
 	r.t.Helper()
 	whole := append([]byte(fmt.Sprintf("%s %d\x00", kind, len(content))), content...)
 	sum := sha1.Sum(whole)
@@ -104,31 +106,31 @@ func (r *repository) object(kind string, content []byte) string {
 	var packed bytes.Buffer
 	z := zlib.NewWriter(&packed)
 	_, err := z.Write(whole)
-	must(r.t, err)
-	must(r.t, z.Close())
-	must(r.t, os.MkdirAll(filepath.Join(r.dir, "objects", name[:2]), 0o700))
-	must(r.t, os.WriteFile(filepath.Join(r.dir, "objects", name[:2], name[2:]), packed.Bytes(), 0o600))
+	projecttest.Must(r.t, err)
+	projecttest.Must(r.t, z.Close())
+	projecttest.Must(r.t, os.MkdirAll(filepath.Join(r.dir, "objects", name[:2]), 0o700))
+	projecttest.Must(r.t, os.WriteFile(filepath.Join(r.dir, "objects", name[:2], name[2:]), packed.Bytes(), 0o600))
 	return name
 }
 
 // branch of a tree, as it is written.
 type twig struct{ mode, name, object string }
 
-func (r *repository) tree(twigs ...twig) string {
+func (r *origin) tree(twigs ...twig) string {
 	r.t.Helper()
 	var content bytes.Buffer
 	for _, w := range twigs {
 		raw, err := hex.DecodeString(w.object)
-		must(r.t, err)
+		projecttest.Must(r.t, err)
 		fmt.Fprintf(&content, "%s %s\x00%s", w.mode, w.name, raw)
 	}
 	return r.object("tree", content.Bytes())
 }
 
-func (r *repository) blob(text string) string { return r.object("blob", []byte(text)) }
+func (r *origin) blob(text string) string { return r.object("blob", []byte(text)) }
 
 // folder makes trees of paths.
-func (r *repository) folder(files map[string]string) string {
+func (r *origin) folder(files map[string]string) string {
 	r.t.Helper()
 	below := map[string]map[string]string{}
 	var twigs []twig
@@ -159,7 +161,7 @@ func order(w twig) string {
 }
 
 // commit makes a branch point to a tree, and gives the commit.
-func (r *repository) commit(branch, tree string) string {
+func (r *origin) commit(branch, tree string) string {
 	r.t.Helper()
 	text := "tree " + tree + "\nauthor Ada <ada@example.com> 1782907500 +0000\ncommitter Ada <ada@example.com> 1782907500 +0000\n\nwork\n"
 	name := r.object("commit", []byte(text))
@@ -167,7 +169,7 @@ func (r *repository) commit(branch, tree string) string {
 	return name
 }
 
-func (r *repository) push(files map[string]string) string {
+func (r *origin) push(files map[string]string) string {
 	r.t.Helper()
 	return r.commit("main", r.folder(files))
 }

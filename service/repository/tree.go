@@ -1,4 +1,4 @@
-package project
+package repository
 
 import (
 	"bufio"
@@ -9,8 +9,10 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/project"
 )
 
 // Why something of a repository is left out.
@@ -131,7 +133,7 @@ func (t *tree) add(line string, maxFile int64) error {
 		t.skip(path, SkipLink)
 	case kind != "blob" || err != nil || !objectName.MatchString(object):
 		t.skip(path, SkipKind)
-	case problemOfPath(path) != "" || hasGit(path) || twice:
+	case project.CheckPath(path) != nil || hasGit(path) || twice:
 		t.skip(path, SkipPath)
 	case size > maxFile:
 		t.skip(path, SkipTooLarge)
@@ -148,4 +150,18 @@ func hasGit(path string) bool {
 		}
 	}
 	return false
+}
+
+// isGit reports whether a name is that of git's own folder for some file system: one that knows no case, one that drops
+// dots and spaces at the end, one that has short names, or one that does not see some characters.
+func isGit(segment string) bool {
+	name := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, segment)
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.TrimRight(name, ". ")
+	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
 }

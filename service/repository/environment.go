@@ -1,4 +1,4 @@
-package project
+package repository
 
 import (
 	"encoding/base64"
@@ -28,11 +28,11 @@ var settings = [][2]string{
 
 // environment is all that git gets to know. The token is in it, for the provider's address alone, when git goes there.
 func (f *remote) environment(far bool) []string {
-	home := filepath.Join(f.dir, "home")
+	home := filepath.Join(f.scratch.Path, "home")
 	env := []string{
 		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_LFS_SKIP_SMUDGE=1", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=",
-		"GIT_OPTIONAL_LOCKS=0", "GIT_CEILING_DIRECTORIES=" + f.dir, "GIT_DIR=" + filepath.Join(f.dir, "git"), "GIT_ALLOC_LIMIT=512m",
+		"GIT_OPTIONAL_LOCKS=0", "GIT_CEILING_DIRECTORIES=" + f.scratch.Path, "GIT_DIR=" + filepath.Join(f.scratch.Path, "git"), "GIT_ALLOC_LIMIT=512m",
 		"LC_ALL=C", "LANGUAGE=",
 	}
 	for _, name := range inherited {

@@ -1,4 +1,4 @@
-package project
+package repository
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ type names struct{ *memory.Grant }
 // nameBytes is what a file takes beside the text of its name: its places in the tree and in the plan.
 const nameBytes = 400
 
-func (p *Projects) names(scope string) names {
-	room, _ := p.Memory.Try(p.Holder(scope), memory.Work, 0) // nothing is always there
+func (s *Repositories) names(scope string) names {
+	room, _ := s.Memory.Try(s.Holder(scope), memory.Work, 0) // nothing is always there
 	return names{room}
 }
 

@@ -1,4 +1,4 @@
-package project
+package repository
 
 import (
 	"bytes"
@@ -16,62 +16,55 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/project"
 )
 
 // maxToken is more than any token is long.
 const maxToken = 4096
 
-// remote is a repository at its provider and a folder of our own, outside all projects, that git works in. Git is a program
-// that must be on the PATH; it never sees a project's files, and never writes any: it fetches a pack, and we read the pack's
-// trees and contents through it.
+// remote is a repository at its provider and a folder, outside all projects, that git works in.
 type remote struct {
 	program string
-	root    *os.Root
-	name    string // of the folder, below Root
-	dir     string // the folder itself
+	scratch *project.Scratch
 	url     string
 	branch  string
 	token   string
 }
 
 // reach gets ready to ask a repository, with a token that the scope has a right to.
-func (p *Projects) reach(ctx context.Context, scope string, r Repository) (*remote, error) {
-	if p.Token == nil {
+func (s *Repositories) reach(ctx context.Context, scope string, r project.Repository) (*remote, error) {
+	if s.Token == nil {
 		return nil, fault.New(ProviderConnectionRequired, "There is no connection to the provider.", "Connect one first.")
 	}
-	program, err := exec.LookPath(p.Git)
+	program, err := exec.LookPath(s.Git)
 	if err != nil {
 		return nil, fault.New(ProviderNotConfigured, "This server cannot fetch repositories.", "The program git is not installed on it.").Because(err)
 	}
-	host, err := url.Parse(p.Hosts[r.Provider])
+	host, err := url.Parse(s.Hosts[r.Provider])
 	if err != nil || host.Host == "" || host.User != nil || (host.Scheme != "https" && host.Scheme != "http") {
 		return nil, errors.New("address of the provider is not one of the web")
 	}
-	token, err := p.Token(ctx, scope, r.InstallationID, r.Owner, r.Name)
+	token, err := s.Token(ctx, scope, r.InstallationID, r.Owner, r.Name)
 	if err != nil {
 		return nil, err
 	}
 	if token == "" || len(token) > maxToken || strings.ContainsAny(token, "\r\n\x00") {
 		return nil, unavailable("unauthorized", errors.New("the token is not one"))
 	}
-	f := &remote{program: program, root: p.root, name: pullsFolder + "/" + newID(), branch: r.Branch, token: token}
-	f.url = host.JoinPath(r.Owner, r.Name+".git").String()
-	if err := p.makeFolder(f.name + "/home"); err != nil {
+	scratch, err := s.Projects.Scratch()
+	if err != nil {
 		return nil, fmt.Errorf("make folder for git: %w", err)
 	}
-	if f.dir, err = filepath.Abs(filepath.Join(p.Root, f.name)); err != nil {
-		return nil, fmt.Errorf("make folder for git: %w", err)
-	}
-	return f, nil
+	return &remote{program, scratch, host.JoinPath(r.Owner, r.Name+".git").String(), r.Branch, token}, nil
 }
 
 // close deletes the folder; what cannot be deleted now is swept.
-func (f *remote) close() { _ = f.root.RemoveAll(f.name) }
+func (f *remote) close() { _ = f.scratch.Close() }
 
 // command is git with these arguments; when ctx ends, it and all it has started are killed.
 func (f *remote) command(ctx context.Context, far bool, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, f.program, args...)
-	c.Dir = f.dir
+	c.Dir = f.scratch.Path
 	c.Env = f.environment(far)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error {
@@ -136,7 +129,7 @@ func (b *bounded) Write(data []byte) (int, error) {
 
 // size is how many bytes lie in the folder.
 func (f *remote) size() (total int64) {
-	_ = filepath.WalkDir(f.dir, func(_ string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(f.scratch.Path, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // deleted since it was listed
 		}

@@ -1,0 +1,198 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"math/bits"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+)
+
+// StorageQuotaExceeded is the type of the refusal of what a workspace has no room for.
+const StorageQuotaExceeded = "storage_quota_exceeded"
+
+// Quota is the row of a workspace.
+type Quota struct {
+	scope                string
+	limit                int64
+	used, reserved       int64
+	attachments, streams int64
+	measuredAt           int64
+	warned               int64 // the threshold that its owners were told of last, 0 for none
+}
+
+// total is what counts against the limit and is there already.
+func (q Quota) total() int64 { return q.used + q.attachments + q.streams }
+
+// Free is how many bytes more can be reserved; it is negative for a workspace that is over its limit.
+func (q Quota) Free() int64 { return q.limit - q.total() - q.reserved }
+
+// against compares what is there with a part of the limit, in percent, however large both are.
+func (q Quota) against(percent int64) int {
+	aHigh, aLow := bits.Mul64(uint64(max(q.total(), 0)), 100)
+	bHigh, bLow := bits.Mul64(uint64(q.limit), uint64(percent))
+	return cmp.Or(cmp.Compare(aHigh, bHigh), cmp.Compare(aLow, bLow))
+}
+
+// maxOverdraft bounds the overdraft where one percent of the limit is more.
+const maxOverdraft = 64 << 20
+
+// overdraft is how far work that was admitted may pass the limit.
+func (q Quota) overdraft() int64 { return min(q.limit/100, maxOverdraft) }
+
+// Refuse says that there is no room for so many bytes.
+func (q Quota) Refuse(asked int64) error {
+	return fault.New(StorageQuotaExceeded, "The workspace has no room for this.", "Delete something, or ask for a higher limit.").
+		With("limitBytes", q.limit).With("usedBytes", q.total()).With("requestedBytes", asked)
+}
+
+// quotaColumns need the limit of a row without its own as $2.
+const quotaColumns = "scope, COALESCE(limit_bytes, $2), used, reserved, attachments, streams, measured_at, warned"
+
+func scanQuota(row sqldb.Row) (q Quota, err error) {
+	err = row.Scan(&q.scope, &q.limit, &q.used, &q.reserved, &q.attachments, &q.streams, &q.measuredAt, &q.warned)
+	return q, err
+}
+
+// row is the row of a scope, and zeros where it never stored anything.
+func (g *Gauge) row(tx *sqldb.Tx, scope, suffix string) (q Quota, found bool, err error) {
+	q, err = scanQuota(tx.QueryRow("SELECT "+quotaColumns+" FROM storage_quotas WHERE scope = $1"+suffix, scope, g.limit))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Quota{scope: scope, limit: g.limit}, false, nil
+	}
+	if err != nil {
+		return q, false, fmt.Errorf("read quota: %w", err)
+	}
+	return q, true, nil
+}
+
+// Read is the quota of a scope as its row says.
+func (g *Gauge) Read(ctx context.Context, scope string) (q Quota, err error) {
+	err = g.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		q, _, err = g.row(tx, scope, "")
+		return err
+	})
+	return q, err
+}
+
+// Lock is the quota of a scope, whose row is made if need be. Until the transaction ends nobody else changes the quota, the
+// reservations, the files and the announced changes of the scope.
+func (s *Quotas) Lock(tx *sqldb.Tx, scope string) (Quota, error) {
+	q, found, err := s.row(tx, scope, tx.ForUpdate())
+	if err != nil || found {
+		return q, err
+	}
+	if _, err := tx.Exec("INSERT INTO storage_quotas (scope) VALUES ($1) ON CONFLICT (scope) DO NOTHING", scope); err != nil {
+		return q, fmt.Errorf("make quota: %w", err)
+	}
+	q, _, err = s.row(tx, scope, tx.ForUpdate())
+	return q, err
+}
+
+// Change runs fn in a transaction that has locked a scope, and warns its owners afterwards where what fn made of the quota is
+// news to them.
+func (s *Quotas) Change(ctx context.Context, scope string, fn func(tx *sqldb.Tx, q *Quota) error) error {
+	var q Quota
+	err := s.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if q, err = s.Lock(tx, scope); err != nil {
+			return err
+		}
+		return fn(tx, &q)
+	})
+	if err != nil {
+		return err
+	}
+	s.heed(ctx, q)
+	return nil
+}
+
+// Store counts files that an operation made larger by so many bytes, some of which it had reserved.
+func (q *Quota) Store(tx *sqldb.Tx, op string, bytes, reserved int64) error {
+	if reserved > 0 {
+		// Its life stays as it is: this may be another who completes what the owner could not.
+		if _, err := tx.Exec("UPDATE storage_reservations SET bytes = bytes - $2 WHERE id = $1", op, reserved); err != nil {
+			return fmt.Errorf("spend reservation: %w", err)
+		}
+	}
+	return q.count(tx, bytes, -reserved)
+}
+
+// Drop frees what the files of a project took, and what is reserved for more of them.
+func (q *Quota) Drop(tx *sqldb.Tx, project string, bytes int64) error {
+	var reserved int64
+	err := tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE project = $1", project).Scan(&reserved)
+	if err != nil {
+		return fmt.Errorf("drop reservations: %w", err)
+	}
+	if _, err := tx.Exec("DELETE FROM storage_reservations WHERE project = $1", project); err != nil {
+		return fmt.Errorf("drop reservations: %w", err)
+	}
+	return q.count(tx, -bytes, -reserved)
+}
+
+// Recount puts right what is used, which was counted, and what is reserved, and reports how much too many bytes each was.
+func (q *Quota) Recount(tx *sqldb.Tx, bytes int64) (used, reserved int64, err error) {
+	err = tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE scope = $1", q.scope).Scan(&reserved)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count reservations: %w", err)
+	}
+	used, reserved = q.used-bytes, q.reserved-reserved
+	return used, reserved, q.count(tx, -used, -reserved)
+}
+
+// count adds to what is used and what is reserved.
+func (q *Quota) count(tx *sqldb.Tx, used, reserved int64) error {
+	if used == 0 && reserved == 0 {
+		return nil
+	}
+	q.used, q.reserved = q.used+used, q.reserved+reserved
+	_, err := tx.Exec("UPDATE storage_quotas SET used = used + $2, reserved = reserved + $3 WHERE scope = $1", q.scope, used, reserved)
+	if err != nil {
+		return fmt.Errorf("count bytes: %w", err)
+	}
+	return nil
+}
+
+// Forget deletes the quota of a scope that stores nothing any more.
+func Forget(tx *sqldb.Tx, scope string) error {
+	if _, err := tx.Exec("DELETE FROM storage_quotas WHERE scope = $1", scope); err != nil {
+		return fmt.Errorf("forget quota: %w", err)
+	}
+	return nil
+}
+
+// scopesAtOnce is how many scopes are read at once.
+const scopesAtOnce = 200
+
+// Scopes are those of all workspaces that ever stored anything, by their names. An error is the last.
+func (s *Quotas) Scopes(ctx context.Context) iter.Seq2[string, error] { return s.scopes(ctx, "") }
+
+// scopes are those that a condition holds for, whose arguments begin with $3.
+func (s *Quotas) scopes(ctx context.Context, which string, args ...any) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for after := ""; ; {
+			var some []string
+			err := s.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+				some, err = sqldb.Collect(tx, sqldb.Column[string], "SELECT scope FROM storage_quotas WHERE scope > $1"+which+" ORDER BY scope LIMIT $2",
+					append([]any{after, scopesAtOnce}, args...)...)
+				return err
+			})
+			if err != nil {
+				yield("", fmt.Errorf("list scopes: %w", err))
+			}
+			if err != nil || len(some) == 0 {
+				return
+			}
+			for _, scope := range some {
+				if after = scope; !yield(scope, ctx.Err()) || ctx.Err() != nil {
+					return
+				}
+			}
+		}
+	}
+}
