@@ -4,49 +4,55 @@ import (
 	"context"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/storage"
 )
 
 // announce puts on record which changes are about to happen. A change that may not be gets its outcome instead. Whoever
 // wants to write more than is free has all of it refused. After an error it is open what is on record.
-func (p *Projects) announce(ctx context.Context, o *operation, wanted []change, which []int, outcomes []error) error {
+func (p *Projects) announce(ctx context.Context, o *operation, wanted []*change) error {
 	var refused error
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		refused, err = p.announceIn(tx, o, wanted, which, outcomes)
+	err := p.Quotas.Lock(ctx, o.Scope, func(tx *sqldb.Tx, q *storage.Quota) (err error) {
+		refused, err = p.announceIn(tx, q, o, wanted)
 		return err
 	})
 	if refused != nil {
-		for _, i := range which {
-			outcomes[i] = refused
+		for _, c := range wanted {
+			c.outcome = refused
 		}
 	}
 	return err
 }
 
-func (p *Projects) announceIn(tx *sqldb.Tx, o *operation, wanted []change, which []int, outcomes []error) (refused, err error) {
-	q, err := p.Quotas.Lock(tx, o.Scope)
-	if err != nil {
-		return nil, err
-	}
+func (p *Projects) announceIn(tx *sqldb.Tx, q *storage.Quota, o *operation, wanted []*change) (refused, err error) {
 	files, err := sqldb.Collect(tx, sqldb.Column[int64], "SELECT files FROM projects WHERE id = $1 AND deleted_at IS NULL", o.ID)
 	if err != nil || len(files) == 0 {
 		return NotFound(), err
 	}
 	room, need := p.MaxFiles-files[0], int64(0)
-	for _, i := range which {
-		more, verdict, err := p.judge(tx, o, &wanted[i], &room)
-		if err != nil {
+	for _, c := range wanted {
+		var more int64
+		if more, c.outcome, err = p.judge(tx, o, c, &room); err != nil {
 			return nil, err
 		}
-		if outcomes[i] = verdict; verdict == nil {
+		if c.outcome == nil {
 			need += more
 		}
 	}
 	if o.held != nil {
-		if refused, err := o.held.Cover(tx, &q, need); refused != nil || err != nil {
+		if refused, err := o.held.Cover(tx, q, need); refused != nil || err != nil {
 			return refused, err
 		}
 	}
-	return nil, p.record(tx, o, wanted, which, outcomes)
+	for _, c := range wanted {
+		if c.outcome != nil {
+			continue
+		}
+		c.project, c.op, c.actor, c.quiet, c.at = o.ID, o.id, actorText(o.by), o.quiet, p.Now().UnixMilli()
+		if err := c.announce(tx); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // judge says whether a change may be, and how many bytes more it stores. Room is how many files can be new.
@@ -100,20 +106,4 @@ func refuseClash(tx *sqldb.Tx, project, path string) (verdict, err error) {
 		verdict = nameTaken("A file cannot be a folder too.")
 	}
 	return verdict, err
-}
-
-// record announces the changes that nothing speaks against.
-func (p *Projects) record(tx *sqldb.Tx, o *operation, wanted []change, which []int, outcomes []error) error {
-	for _, i := range which {
-		if outcomes[i] != nil {
-			continue
-		}
-		c := wanted[i]
-		c.op, c.actor, c.quiet, c.at = o.id, actorText(o.by), o.quiet, p.Now().UnixMilli()
-		if err := c.announce(tx, o.ID); err != nil {
-			return err
-		}
-		wanted[i] = c
-	}
-	return nil
 }

@@ -14,86 +14,67 @@ import (
 type Batch struct {
 	projects *Projects
 	op       *operation
-	wanted   []change
-}
-
-// Outcome is what became of one change of a batch: the file has the etag now, or it is as it was.
-type Outcome struct {
-	ETag string
-	Err  error
+	wanted   []*change
 }
 
 // Begin reserves bytes for a batch. Whoever begins it closes it.
 func (p *Projects) Begin(ctx context.Context, by audit.Actor, r Project, bytes int64) (*Batch, error) {
-	o := &operation{Project: r, id: newID(), by: by, quiet: true, lasts: true}
-	var err error
-	if o.held, err = p.Quotas.Reserve(ctx, r.Scope, r.ID, o.id, bytes); err != nil {
+	o := &operation{Project: r, id: newID(), by: by, quiet: true}
+	if err := p.begin(ctx, o, bytes); err != nil {
 		return nil, err
 	}
-	b := &Batch{projects: p, op: o}
-	if o.folder, err = p.open(r, true); err == nil {
-		err = o.folder.Mkdir(tempName(o.id), 0o700)
+	if err := o.folder.Mkdir(tempName(o.id), 0o700); err != nil {
+		p.end(ctx, o)
+		return nil, fmt.Errorf("make temporary folder: %w", missing(err))
 	}
-	if err != nil {
-		b.Close(ctx)
-		return nil, fmt.Errorf("begin changes: %w", missing(err))
-	}
-	return b, nil
+	return &Batch{projects: p, op: o}, nil
 }
 
-// Write adds a file with the content that fill writes. What is there now must have the etag.
-func (b *Batch) Write(path, etag string, fill func(io.Writer) error) error {
+// Write adds a file with the content that fill writes, and returns its etag. What is there now must have the etag was.
+func (b *Batch) Write(path, was string, fill func(io.Writer) error) (etag string, err error) {
 	name := tempName(b.op.id) + "/" + strconv.Itoa(len(b.wanted))
 	// One that was not taken the last time, for there was a conflict.
 	if err := ignoreMissing(b.op.folder.Remove(name)); err != nil {
-		return fmt.Errorf("delete temporary file: %w", err)
+		return "", fmt.Errorf("delete temporary file: %w", err)
 	}
 	t, err := b.op.folder.temporary(name)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := fill(t); err != nil {
 		t.file.Close()
-		return err
+		return "", err
 	}
 	c, err := t.complete(path, b.projects.Now())
-	if err != nil {
-		return err
+	if err == nil {
+		b.add(c, was)
 	}
-	b.add(c, etag)
-	return nil
+	return c.etag, err
 }
 
-// Remove adds the deletion of a file, which must have the etag.
-func (b *Batch) Remove(path, etag string) { b.add(change{path: path, kind: remove}, etag) }
+// Remove adds the deletion of a file, which must have the etag was.
+func (b *Batch) Remove(path, was string) { b.add(change{path: path, kind: remove}, was) }
 
-func (b *Batch) add(c change, etag string) {
-	c.when = func(is string) bool { return is == etag }
-	b.wanted = append(b.wanted, c)
+func (b *Batch) add(c change, was string) {
+	c.when = func(etag string) bool { return etag == was }
+	b.wanted = append(b.wanted, &c)
 }
 
-// Commit makes the changes that were added since the last time, each of them or none of it, and says what became of them in
-// their order.
-func (b *Batch) Commit(ctx context.Context) ([]Outcome, error) {
+// Commit makes the changes that were added since the last time, each of them or none of it, and says in their order why one was
+// not made.
+func (b *Batch) Commit(ctx context.Context) (outcomes []error, err error) {
 	if err := b.op.held.Grow(ctx, 0); err != nil {
 		return nil, err
 	}
-	errs, err := b.projects.carryOut(ctx, b.op, b.wanted)
-	if err != nil {
+	if err := b.projects.carryOut(ctx, b.op, b.wanted...); err != nil {
 		return nil, err
 	}
-	all := make([]Outcome, len(errs))
-	for i, c := range b.wanted {
-		all[i] = Outcome{c.etag, errs[i]}
+	for _, c := range b.wanted {
+		outcomes = append(outcomes, c.outcome)
 	}
 	b.wanted = nil
-	return all, nil
+	return outcomes, nil
 }
 
 // Close lets go of what is reserved still.
-func (b *Batch) Close(ctx context.Context) {
-	b.projects.abandon(ctx, b.op)
-	if b.op.folder.Root != nil {
-		b.op.folder.Close()
-	}
-}
+func (b *Batch) Close(ctx context.Context) { b.projects.end(ctx, b.op) }

@@ -19,19 +19,21 @@ const (
 
 // change is something that is about to happen to a file, or that is wanted.
 type change struct {
-	path  string
-	kind  string
-	other string
-	bytes int64 // of the new content, like etag and mtime
-	etag  string
-	mtime int64
+	project string
+	path    string
+	kind    string
+	other   string
+	bytes   int64 // of the new content, like etag and mtime
+	etag    string
+	mtime   int64
 
 	op    string
 	actor string
 	quiet bool
 	at    int64
 
-	when func(etag string) bool // must be true for the file as it is, which is "" where there is none; nil is any
+	when    func(etag string) bool // must be true for the file as it is, which is "" where there is none; nil is any
+	outcome error                  // why nothing of it was done
 }
 
 // entry is the row of the index that the change leads to.
@@ -39,11 +41,11 @@ func (c change) entry() entry {
 	return entry{path: c.path, bytes: c.bytes, etag: c.etag, mtime: c.mtime, at: c.at, by: c.actor}
 }
 
-const changeColumns = "path, kind, other, bytes, etag, mtime, op, actor, quiet, at"
+const changeColumns = "project, path, kind, other, bytes, etag, mtime, op, actor, quiet, at"
 
 func scanChange(row sqldb.Row) (c change, err error) {
 	var quiet int
-	err = row.Scan(&c.path, &c.kind, &c.other, &c.bytes, &c.etag, &c.mtime, &c.op, &c.actor, &quiet, &c.at)
+	err = row.Scan(&c.project, &c.path, &c.kind, &c.other, &c.bytes, &c.etag, &c.mtime, &c.op, &c.actor, &quiet, &c.at)
 	c.quiet = quiet != 0
 	return c, err
 }
@@ -61,22 +63,21 @@ func changeOf(tx *sqldb.Tx, project, path string) (c change, found bool, err err
 }
 
 // announce writes the rows of a change, which locks its paths.
-func (c change) announce(tx *sqldb.Tx, project string) error {
-	if err := c.insert(tx, project); err != nil || c.kind != move {
+func (c change) announce(tx *sqldb.Tx) error {
+	if err := c.insert(tx); err != nil || c.kind != move {
 		return err
 	}
 	c.kind, c.path, c.other = hold, c.other, c.path
-	return c.insert(tx, project)
+	return c.insert(tx)
 }
 
-func (c change) insert(tx *sqldb.Tx, project string) error {
+func (c change) insert(tx *sqldb.Tx) error {
 	quiet := 0
 	if c.quiet {
 		quiet = 1
 	}
-	_, err := tx.Exec(`INSERT INTO project_changes (project, path, kind, other, bytes, etag, mtime, op, actor, quiet, at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		project, c.path, c.kind, c.other, c.bytes, c.etag, c.mtime, c.op, c.actor, quiet, c.at)
+	_, err := tx.Exec("INSERT INTO project_changes ("+changeColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+		c.project, c.path, c.kind, c.other, c.bytes, c.etag, c.mtime, c.op, c.actor, quiet, c.at)
 	if err != nil {
 		return fmt.Errorf("announce change: %w", err)
 	}
@@ -84,8 +85,8 @@ func (c change) insert(tx *sqldb.Tx, project string) error {
 }
 
 // forget deletes the rows of a change, which unlocks its paths.
-func (c change) forget(tx *sqldb.Tx, project string) error {
-	paths := []any{project, c.op, c.path, c.path}
+func (c change) forget(tx *sqldb.Tx) error {
+	paths := []any{c.project, c.op, c.path, c.path}
 	if c.kind == move || c.kind == hold {
 		paths[3] = c.other
 	}
@@ -103,8 +104,7 @@ type sums struct {
 }
 
 func (s *sums) add(was, is entry) {
-	delta := is.bytes - was.bytes
-	s.bytes += delta
+	s.bytes += is.bytes - was.bytes
 	if is.there() {
 		s.files++
 	}
@@ -114,8 +114,8 @@ func (s *sums) add(was, is entry) {
 }
 
 // settle changes the index as the disk has been changed.
-func (c change) settle(tx *sqldb.Tx, project string, s *sums) error {
-	was, err := entryOf(tx, project, c.path)
+func (c change) settle(tx *sqldb.Tx, s *sums) error {
+	was, err := entryOf(tx, c.project, c.path)
 	if err != nil {
 		return err
 	}
@@ -123,39 +123,47 @@ func (c change) settle(tx *sqldb.Tx, project string, s *sums) error {
 	case write:
 		s.taken += max(c.bytes-was.bytes, 0)
 		s.add(was, c.entry())
-		return c.entry().put(tx, project)
+		return c.entry().put(tx, c.project)
 	case remove:
 		s.add(was, entry{})
-		return dropEntry(tx, project, c.path)
+		return dropEntry(tx, c.project, c.path)
 	case move:
-		return c.settleMove(tx, project, was, s)
+		return c.settleMove(tx, was, s)
 	case repair:
-		return c.settleRepair(tx, project, was, s)
+		return c.settleRepair(tx, was, s)
 	}
 	return nil
 }
 
-func (c change) settleMove(tx *sqldb.Tx, project string, was entry, s *sums) error {
-	over, err := entryOf(tx, project, c.other)
+func (c change) settleMove(tx *sqldb.Tx, was entry, s *sums) error {
+	over, err := entryOf(tx, c.project, c.other)
 	if err != nil || !was.there() {
 		return err
 	}
 	s.add(over, entry{}) // nothing was there when the move was announced
-	if err := dropEntry(tx, project, c.path); err != nil {
+	if err := dropEntry(tx, c.project, c.path); err != nil {
 		return err
 	}
 	was.path, was.at, was.by = c.other, c.at, c.actor
-	return was.put(tx, project)
+	return was.put(tx, c.project)
 }
 
-func (c change) settleRepair(tx *sqldb.Tx, project string, was entry, s *sums) error {
+func (c change) settleRepair(tx *sqldb.Tx, was entry, s *sums) error {
 	is := c.entry()
 	s.add(was, is)
 	if !is.there() {
-		return dropEntry(tx, project, c.path)
+		return dropEntry(tx, c.project, c.path)
 	}
 	if was.etag == is.etag {
 		is.at, is.by = was.at, was.by // only the disk's own marks differ
 	}
-	return is.put(tx, project)
+	return is.put(tx, c.project)
+}
+
+// paths are those that the change locks.
+func (c change) paths() []string {
+	if c.kind == move {
+		return []string{c.path, c.other}
+	}
+	return []string{c.path}
 }

@@ -45,7 +45,7 @@ func (p *Projects) Open(ctx context.Context, o Owner, slug, path string) (*Conte
 	if err := CheckPath(path); err != nil {
 		return nil, err
 	}
-	r, err := p.find(ctx, o, slug)
+	r, err := p.Get(ctx, o, slug)
 	if err != nil {
 		return nil, err
 	}

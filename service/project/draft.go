@@ -91,12 +91,7 @@ func refuseTooMany(tx *sqldb.Tx, workspace string) error {
 }
 
 // Get is one project.
-func (p *Projects) Get(ctx context.Context, o Owner, slug string) (Project, error) {
-	r, err := p.find(ctx, o, slug)
-	return r, err
-}
-
-func (p *Projects) find(ctx context.Context, o Owner, slug string) (r Project, err error) {
+func (p *Projects) Get(ctx context.Context, o Owner, slug string) (r Project, err error) {
 	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		r, err = Find(tx, o, slug)
 		return err

@@ -48,10 +48,7 @@ func (p *Projects) Erase(ctx context.Context, o Owner) error {
 
 // mark deletes all projects of a workspace for everybody, and says which are to be cleared.
 func (p *Projects) mark(ctx context.Context, o Owner) (all []Project, err error) {
-	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := p.Quotas.Lock(tx, o.Scope); err != nil {
-			return err
-		}
+	err = p.Quotas.Lock(ctx, o.Scope, func(tx *sqldb.Tx, _ *storage.Quota) error {
 		_, err := tx.Exec("UPDATE projects SET deleted_at = $3 WHERE workspace = $1 AND scope = $2 AND deleted_at IS NULL",
 			o.Workspace, o.Scope, p.Now().UnixMilli())
 		if err != nil {

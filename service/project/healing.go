@@ -50,7 +50,7 @@ func (p *Projects) resolve(ctx context.Context, r Project, f folder, c change) e
 			return err
 		}
 		if !happened {
-			return is.forget(tx, r.ID)
+			return is.forget(tx)
 		}
 		if err := settle(tx, q, r.ID, c.op, is); err != nil {
 			return err

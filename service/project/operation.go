@@ -17,97 +17,119 @@ type operation struct {
 	Project
 	id    string
 	by    audit.Actor
-	quiet bool // audited as a whole, by whoever begins it
+	quiet bool // it is audited, and lets go of what is reserved, as a whole
 
 	folder folder
 	held   *storage.Reservation // nil: nothing is written
-	lasts  bool                 // what is reserved is kept for more changes
 }
 
 func newID() string { return ulid.Make().String() }
 
+// begin reserves bytes for an operation and opens the folder of its project. What is begun ends.
+func (p *Projects) begin(ctx context.Context, o *operation, bytes int64) (err error) {
+	if o.held, err = p.Quotas.Reserve(ctx, o.Scope, o.ID, o.id, bytes); err != nil {
+		return err
+	}
+	p.Step("reserved")
+	if o.folder, err = p.open(o.Project, true); err != nil {
+		p.end(ctx, o)
+		return missing(err)
+	}
+	return nil
+}
+
+// end closes the folder, lets go of what an operation reserved still, and deletes its temporary files. What it announced and did
+// not finish is not its own any more: then everything stays for those who come later.
+func (p *Projects) end(ctx context.Context, o *operation) {
+	if o.folder.Root != nil {
+		defer o.folder.Close()
+	}
+	if o.held == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(sqldb.Regardless(ctx), 10*time.Second)
+	defer cancel()
+	var announced bool
+	err := p.Quotas.Lock(ctx, o.Scope, func(tx *sqldb.Tx, q *storage.Quota) error {
+		err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM project_changes WHERE op = $1)", o.id).Scan(&announced)
+		if err != nil || announced {
+			return err
+		}
+		return o.held.Release(tx, q, false)
+	})
+	if err == nil && !announced {
+		if err = o.folder.clean(o.id); err == nil {
+			err = o.held.Forget(ctx)
+		}
+	}
+	if err != nil || announced {
+		p.Log.Warn("temporary files stay until they are swept", "project", o.ID, "error", err)
+	}
+}
+
 // errLocked says that somebody else changes the same path.
 var errLocked = errors.New("path is locked")
 
-// carryOut makes changes, each of them or none of it: the outcomes say which, in order. Paths that others are changing are
-// waited for. An error besides leaves open what has happened; it is found out later.
-func (p *Projects) carryOut(ctx context.Context, o *operation, wanted []change) (outcomes []error, err error) {
-	outcomes = make([]error, len(wanted))
-	left := make([]int, len(wanted))
-	for i := range wanted {
-		left[i] = i
-	}
+// carryOut makes changes, each of them or none of it: their outcomes say which. Paths that others are changing are waited for.
+// An error besides leaves open what has happened; it is found out later.
+func (p *Projects) carryOut(ctx context.Context, o *operation, wanted ...*change) error {
 	deadline := time.Now().Add(p.Patience + 5*time.Second)
 	for {
-		if err := p.attempt(ctx, o, wanted, left, outcomes); err != nil {
-			return nil, err
+		if err := p.attempt(ctx, o, wanted); err != nil {
+			return err
 		}
-		if left = lockedOnes(left, outcomes); len(left) == 0 {
-			return outcomes, nil
+		locked := func(c *change) bool { return errors.Is(c.outcome, errLocked) }
+		if wanted = filter(wanted, locked); len(wanted) == 0 {
+			return nil
 		}
 		if time.Now().After(deadline) {
-			for _, i := range left {
-				outcomes[i] = busy()
+			for _, c := range wanted {
+				c.outcome = busy()
 			}
-			return outcomes, nil
+			return nil
 		}
-		if err := p.await(ctx, o.Project, o.folder, wanted[left[0]].paths()...); err != nil {
-			return nil, err
+		if err := p.await(ctx, o.Project, o.folder, wanted[0].paths()...); err != nil {
+			return err
 		}
 	}
 }
 
-func lockedOnes(left []int, outcomes []error) (still []int) {
-	for _, i := range left {
-		if errors.Is(outcomes[i], errLocked) {
-			still = append(still, i)
+// filter is those changes of which something is true.
+func filter(all []*change, is func(*change) bool) (some []*change) {
+	for _, c := range all {
+		if is(c) {
+			some = append(some, c)
 		}
 	}
-	return still
+	return some
 }
 
-// paths are those that the change locks.
-func (c change) paths() []string {
-	if c.kind == move {
-		return []string{c.path, c.other}
-	}
-	return []string{c.path}
-}
-
-// attempt announces some changes, performs those that may be, and finishes them.
-func (p *Projects) attempt(ctx context.Context, o *operation, wanted []change, which []int, outcomes []error) error {
+// attempt announces changes, performs those that may be, and finishes them.
+func (p *Projects) attempt(ctx context.Context, o *operation, wanted []*change) error {
 	began := time.Now()
-	if err := p.announce(ctx, o, wanted, which, outcomes); err != nil {
+	if err := p.announce(ctx, o, wanted); err != nil {
 		return err
 	}
-	var announced []int
-	for _, i := range which {
-		if outcomes[i] == nil {
-			announced = append(announced, i)
-		}
-	}
+	announced := filter(wanted, func(c *change) bool { return c.outcome == nil })
 	if len(announced) == 0 {
 		return nil
 	}
 	// From here on it is on record: whoever asked may leave, but not halfway.
 	ctx = sqldb.Regardless(ctx)
 	p.Step("announced")
-	var failed []change
 	dirs := map[string]bool{}
-	for _, i := range announced {
+	for _, c := range announced {
 		// An operation that comes too late finds others at work, who took this one for dead.
 		if time.Since(began) > p.Patience/2 {
-			outcomes[i] = busy()
+			c.outcome = busy()
 		} else {
-			outcomes[i] = o.folder.perform(wanted[i], dirs)
-		}
-		if outcomes[i] != nil {
-			failed = append(failed, wanted[i])
+			c.outcome = o.folder.perform(*c, dirs)
 		}
 	}
 	p.Step("performed")
 	if err := o.folder.sync(dirs); err != nil {
 		return err
 	}
+	failed := filter(announced, func(c *change) bool { return c.outcome != nil })
 	return sqldb.Insist(func() error { return p.finish(ctx, o, failed) })
 }

@@ -62,30 +62,26 @@ func (r Project) CheckVersion(given int64) error {
 	return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", r.Version)
 }
 
-// selectProjects begins a statement that scanProject reads. The columns of r are NULL where a project follows no repository.
+// selectProjects begins a statement that scanProject reads. There is no row of r where a project follows no repository.
 const selectProjects = `SELECT p.id, p.workspace, p.scope, p.slug, p.name, p.description, p.bytes, p.files, p.version, p.created_at, p.updated_at,
-	r.provider, r.owner, r.name, r.branch, r.installation, r.commit_id, r.conflicts, r.pulled_at
+	COALESCE(r.provider, ''), COALESCE(r.owner, ''), COALESCE(r.name, ''), COALESCE(r.branch, ''), COALESCE(r.installation, 0),
+	COALESCE(r.commit_id, ''), COALESCE(r.conflicts, 0), COALESCE(r.pulled_at, 0)
 	FROM projects p LEFT JOIN project_repositories r ON r.project = p.id`
 
 func scanProject(row sqldb.Row) (r Project, err error) {
-	var created, updated int64
-	var provider, owner, name, branch, commit sql.NullString
-	var installation, conflicts, pulled sql.NullInt64
+	var created, updated, pulled int64
+	var at Repository
+	var last Checkout
 	err = row.Scan(&r.ID, &r.Workspace, &r.Scope, &r.Slug, &r.Name, &r.Description, &r.Bytes, &r.FileCount, &r.Version, &created, &updated,
-		&provider, &owner, &name, &branch, &installation, &commit, &conflicts, &pulled)
-	if err != nil {
-		return r, err
+		&at.Provider, &at.Owner, &at.Name, &at.Branch, &at.InstallationID, &last.Commit, &last.Conflicts, &pulled)
+	r.CreatedAt, r.UpdatedAt, last.At = iso.Millis(created), iso.Millis(updated), iso.Millis(pulled)
+	if at.Provider != "" {
+		r.Repository = &at
 	}
-	r.CreatedAt, r.UpdatedAt = iso.Millis(created), iso.Millis(updated)
-	if provider.Valid {
-		r.Repository = &Repository{
-			Provider: provider.String, Owner: owner.String, Name: name.String, Branch: branch.String, InstallationID: installation.Int64,
-		}
+	if last.Commit != "" {
+		r.Pulled = &last
 	}
-	if commit.String != "" {
-		r.Pulled = &Checkout{Commit: commit.String, Conflicts: int(conflicts.Int64), At: iso.Millis(pulled.Int64)}
-	}
-	return r, nil
+	return r, err
 }
 
 // Find is the project of a slug; one of another workspace, and one that is being deleted, is not there.

@@ -17,11 +17,8 @@ import (
 // when Delete returns, or, after an error, when it was swept.
 func (p *Projects) Delete(ctx context.Context, by audit.Actor, o Owner, slug string, version int64) error {
 	var r Project
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		// Nothing is announced any more once the project is marked.
-		if _, err := p.Quotas.Lock(tx, o.Scope); err != nil {
-			return err
-		}
+	// Nothing is announced any more once the project is marked.
+	err := p.Quotas.Lock(ctx, o.Scope, func(tx *sqldb.Tx, _ *storage.Quota) (err error) {
 		if r, err = Claim(tx, o, slug, version); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (p *Projects) Remove(ctx context.Context, by audit.Actor, o Owner, slug, pa
 
 // change makes one change that writes nothing.
 func (p *Projects) change(ctx context.Context, by audit.Actor, o Owner, slug string, c change) (change, error) {
-	r, err := p.find(ctx, o, slug)
+	r, err := p.Get(ctx, o, slug)
 	if err != nil {
 		return c, err
 	}
@@ -46,10 +46,8 @@ func (p *Projects) change(ctx context.Context, by audit.Actor, o Owner, slug str
 		return c, missing(err)
 	}
 	defer op.folder.Close()
-	wanted := []change{c}
-	outcomes, err := p.carryOut(ctx, op, wanted)
-	if err != nil {
+	if err := p.carryOut(ctx, op, &c); err != nil {
 		return c, fmt.Errorf("%s file: %w", c.kind, err)
 	}
-	return wanted[0], outcomes[0]
+	return c, c.outcome
 }

@@ -13,34 +13,28 @@ import (
 )
 
 // repair makes the index follow the disk at one path, where somebody else has changed it: the limit does not hold for what
-// is there already.
+// is there already. It is announced, which locks the path, and the disk is looked at only then.
 func (p *Projects) repair(ctx context.Context, r Project, f folder, path string) error {
 	o := &operation{Project: r, id: newID(), by: audit.Actor{Kind: audit.System}, quiet: true, folder: f}
-	return p.repairAs(ctx, o, path)
-}
-
-// repairAs announces the repair, which locks the path, and looks at the disk only then.
-func (p *Projects) repairAs(ctx context.Context, o *operation, path string) error {
-	wanted := []change{{path: path, kind: repair}}
-	outcomes := make([]error, 1)
-	if err := p.announce(ctx, o, wanted, []int{0}, outcomes); err != nil {
+	c := &change{path: path, kind: repair}
+	if err := p.announce(ctx, o, []*change{c}); err != nil {
 		return fmt.Errorf("repair index: %w", err)
 	}
-	if errors.Is(outcomes[0], errLocked) {
-		return p.await(ctx, o.Project, o.folder, path) // whoever changes it also puts it right
+	if errors.Is(c.outcome, errLocked) {
+		return p.await(ctx, r, f, path) // whoever changes it also puts it right
 	}
-	if outcomes[0] != nil {
-		return outcomes[0]
+	if c.outcome != nil {
+		return c.outcome
 	}
 	ctx = sqldb.Regardless(ctx)
-	is, err := o.folder.examine(path)
+	is, err := f.examine(path)
+	if err == nil {
+		err = p.settleRepair(ctx, o, *c, is)
+	}
 	if err != nil {
 		return fmt.Errorf("repair index: %w", err)
 	}
-	if err := p.settleRepair(ctx, o, wanted[0], is); err != nil {
-		return fmt.Errorf("repair index: %w", err)
-	}
-	p.Log.Warn("index followed the disk", "project", o.ID, "there", is.there())
+	p.Log.Warn("index followed the disk", "project", r.ID, "there", is.there())
 	return nil
 }
 

@@ -11,10 +11,10 @@ import (
 
 // finish brings into the index what was performed and forgets what failed. Unless the operation lasts, it lets go of what is
 // reserved. What somebody else finished in the meantime is finished.
-func (p *Projects) finish(ctx context.Context, o *operation, failed []change) error {
+func (p *Projects) finish(ctx context.Context, o *operation, failed []*change) error {
 	err := p.Quotas.Change(ctx, o.Scope, func(tx *sqldb.Tx, q *storage.Quota) error {
 		for _, c := range failed {
-			if err := c.forget(tx, o.ID); err != nil {
+			if err := c.forget(tx); err != nil {
 				return err
 			}
 		}
@@ -25,7 +25,7 @@ func (p *Projects) finish(ctx context.Context, o *operation, failed []change) er
 		if err := settle(tx, q, o.ID, o.id, done...); err != nil {
 			return err
 		}
-		if o.held != nil && !o.lasts {
+		if o.held != nil && !o.quiet {
 			if err := o.held.Release(tx, q, len(failed) == 0); err != nil {
 				return err
 			}
@@ -35,6 +35,9 @@ func (p *Projects) finish(ctx context.Context, o *operation, failed []change) er
 	if err != nil {
 		return fmt.Errorf("finish changes: %w", err)
 	}
+	if !o.quiet && len(failed) == 0 {
+		o.held = nil
+	}
 	p.Step("finished")
 	return nil
 }
@@ -43,10 +46,10 @@ func (p *Projects) finish(ctx context.Context, o *operation, failed []change) er
 func settle(tx *sqldb.Tx, q *storage.Quota, project, op string, done ...change) error {
 	var s sums
 	for _, c := range done {
-		if err := c.settle(tx, project, &s); err != nil {
+		if err := c.settle(tx, &s); err != nil {
 			return err
 		}
-		if err := c.forget(tx, project); err != nil {
+		if err := c.forget(tx); err != nil {
 			return err
 		}
 	}

@@ -36,37 +36,18 @@ func (p *Projects) Sweep(ctx context.Context, now time.Time) (total int, err err
 	return total, nil
 }
 
-// left is a change that nobody completed, and its project.
-type left struct {
-	change
-	project string
-}
-
-func scanLeft(row sqldb.Row) (l left, err error) {
-	l.change, err = scanChange(prefixed{row, &l.project})
-	return l, err
-}
-
-// prefixed scans one column more before the rest.
-type prefixed struct {
-	sqldb.Row
-	first any
-}
-
-func (p prefixed) Scan(into ...any) error { return p.Row.Scan(append([]any{p.first}, into...)...) }
-
 func (p *Projects) sweepChanges(ctx context.Context, now time.Time) (n int, err error) {
-	var all []left
+	var all []change
 	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, scanLeft, "SELECT project, "+changeColumns+" FROM project_changes WHERE at < $1 ORDER BY at LIMIT $2",
+		all, err = sqldb.Collect(tx, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE at < $1 ORDER BY at LIMIT $2",
 			now.Add(-p.Patience).UnixMilli(), sweepRows)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return each(all, func(l left) (bool, error) {
-		return true, p.withFolder(ctx, l.project, func(r Project, f folder) error { return p.resolve(ctx, r, f, l.change) })
+	return each(all, func(c change) (bool, error) {
+		return true, p.withFolder(ctx, c.project, func(r Project, f folder) error { return p.resolve(ctx, r, f, c) })
 	})
 }
 

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"time"
 
-	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/storage"
 )
 
@@ -73,33 +71,6 @@ func (t *temporary) complete(path string, now time.Time) (c change, err error) {
 		path: path, kind: write, other: t.name, bytes: t.bytes,
 		etag: hex.EncodeToString(t.sum.Sum(nil)), mtime: info.ModTime().UnixNano(),
 	}, nil
-}
-
-// abandon lets go of what an operation reserved, and deletes its temporary files. What it announced and did not finish is
-// not its own any more: then everything stays for those who come later.
-func (p *Projects) abandon(ctx context.Context, o *operation) {
-	ctx, cancel := context.WithTimeout(sqldb.Regardless(ctx), 10*time.Second)
-	defer cancel()
-	var announced bool
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		q, err := p.Quotas.Lock(tx, o.Scope)
-		if err != nil {
-			return err
-		}
-		err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM project_changes WHERE op = $1)", o.id).Scan(&announced)
-		if err != nil || announced {
-			return err
-		}
-		return o.held.Release(tx, &q, false)
-	})
-	if err == nil && !announced {
-		if err = o.folder.clean(o.id); err == nil {
-			err = o.held.Forget(ctx)
-		}
-	}
-	if err != nil || announced {
-		p.Log.Warn("temporary files stay until they are swept", "project", o.ID, "error", err)
-	}
 }
 
 // clean deletes the temporary files of an operation. A folder that is not there holds none.

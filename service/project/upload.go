@@ -64,46 +64,23 @@ func (p *Projects) look(ctx context.Context, o Owner, slug, path string) (r Proj
 
 // upload reserves, writes a temporary file and puts it in its place.
 func (p *Projects) upload(ctx context.Context, o *operation, path string, was entry, u Upload) (f File, created bool, err error) {
-	if o.held, err = p.Quotas.Reserve(ctx, o.Scope, o.ID, o.id, max(u.firstBytes()-was.bytes, 0)); err != nil {
+	if err := p.begin(ctx, o, max(u.Size-was.bytes, 0)); err != nil {
 		return f, false, err
 	}
-	done := false
-	defer func() {
-		if !done {
-			p.abandon(ctx, o)
-		}
-		if o.folder.Root != nil {
-			o.folder.Close()
-		}
-	}()
-	p.Step("reserved")
-	if o.folder, err = p.open(o.Project, true); err != nil {
-		return f, false, missing(err)
-	}
+	defer p.end(ctx, o)
 	c, err := p.receive(ctx, o, path, was, u)
 	if err != nil {
 		return f, false, err
 	}
 	p.Step("received")
 	c.when = func(etag string) bool { created = etag == ""; return u.holds(etag) }
-	wanted := []change{c}
-	outcomes, err := p.carryOut(ctx, o, wanted)
-	if err != nil {
+	if err := p.carryOut(ctx, o, &c); err != nil {
 		return f, false, fmt.Errorf("write file: %w", err)
 	}
-	if outcomes[0] != nil {
-		return f, false, outcomes[0]
+	if c.outcome != nil {
+		return f, false, c.outcome
 	}
-	done = true
-	return wanted[0].entry().file(), created, nil
-}
-
-// firstBytes is what is reserved before the first byte is written.
-func (u Upload) firstBytes() int64 {
-	if u.Size == Unknown {
-		return 0
-	}
-	return u.Size
+	return c.entry().file(), created, nil
 }
 
 // receive writes the body to a temporary file.

@@ -64,12 +64,14 @@ func divide(all []task) (lists [][]task) {
 // change does some tasks and remembers those that were done. Where a file was changed since the plan was made, or its name is
 // not free, it is a conflict.
 func (p *pull) change(ctx context.Context, batch *project.Batch, objects *contents, tasks []task, done *Pulled) error {
-	for _, k := range tasks {
+	etags := make([]string, len(tasks))
+	for i, k := range tasks {
 		if k.object == "" {
 			batch.Remove(k.path, k.is.etag)
 			continue
 		}
-		if err := batch.Write(k.path, k.is.etag, func(to io.Writer) error { return objects.copy(to, k.leaf) }); err != nil {
+		var err error
+		if etags[i], err = batch.Write(k.path, k.is.etag, func(to io.Writer) error { return objects.copy(to, k.leaf) }); err != nil {
 			return err
 		}
 	}
@@ -79,14 +81,13 @@ func (p *pull) change(ctx context.Context, batch *project.Batch, objects *conten
 	}
 	var made []base
 	for i, k := range tasks {
-		err := outcomes[i].Err
-		switch {
-		case err == nil && k.object == "":
-			done.Deleted++
-			made = append(made, base{path: k.path})
+		switch err := outcomes[i]; {
 		case err == nil:
-			done.Written++
-			made = append(made, base{k.path, k.object, outcomes[i].ETag})
+			if made = append(made, base{k.path, k.object, etags[i]}); k.object == "" {
+				done.Deleted++
+			} else {
+				done.Written++
+			}
 		case fault.Is(err, fault.VersionConflict), fault.Is(err, project.NameTaken), fault.Is(err, project.InvalidPath):
 			done.conflict(k.path)
 		default:

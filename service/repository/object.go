@@ -23,16 +23,14 @@ func (f *remote) contents(ctx context.Context) (*contents, error) {
 	ctx, end := context.WithCancel(ctx)
 	c := f.command(ctx, false, "cat-file", "--batch")
 	ask, err := c.StdinPipe()
-	if err != nil {
-		end()
-		return nil, err
+	var answer io.Reader
+	if err == nil {
+		answer, err = c.StdoutPipe()
 	}
-	answer, err := c.StdoutPipe()
-	if err != nil {
-		end()
-		return nil, err
+	if err == nil {
+		err = c.Start()
 	}
-	if err := c.Start(); err != nil {
+	if err != nil {
 		end()
 		return nil, fmt.Errorf("start git: %w", err)
 	}

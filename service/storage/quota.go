@@ -80,9 +80,20 @@ func (g *Gauge) Read(ctx context.Context, scope string) (q Quota, err error) {
 	return q, err
 }
 
-// Lock is the quota of a scope, whose row is made if need be. Until the transaction ends nobody else changes the quota, the
-// reservations, the files and the announced changes of the scope.
-func (s *Quotas) Lock(tx *sqldb.Tx, scope string) (Quota, error) {
+// Lock runs fn in a transaction that has locked the row of a scope: nobody else changes the quota, the reservations, the files
+// and the announced changes of the scope meanwhile.
+func (s *Quotas) Lock(ctx context.Context, scope string, fn func(tx *sqldb.Tx, q *Quota) error) error {
+	return s.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		q, err := s.lock(tx, scope)
+		if err != nil {
+			return err
+		}
+		return fn(tx, &q)
+	})
+}
+
+// lock makes the row if need be.
+func (s *Quotas) lock(tx *sqldb.Tx, scope string) (Quota, error) {
 	q, found, err := s.row(tx, scope, tx.ForUpdate())
 	if err != nil || found {
 		return q, err
@@ -94,21 +105,18 @@ func (s *Quotas) Lock(tx *sqldb.Tx, scope string) (Quota, error) {
 	return q, err
 }
 
-// Change runs fn in a transaction that has locked a scope, and warns its owners afterwards where what fn made of the quota is
-// news to them.
+// Change is Lock for what changes how much is stored: it warns the owners afterwards where that is news to them.
 func (s *Quotas) Change(ctx context.Context, scope string, fn func(tx *sqldb.Tx, q *Quota) error) error {
-	var q Quota
-	err := s.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if q, err = s.Lock(tx, scope); err != nil {
-			return err
-		}
-		return fn(tx, &q)
-	})
-	if err != nil {
+	var is Quota
+	err := s.Lock(ctx, scope, func(tx *sqldb.Tx, q *Quota) error {
+		err := fn(tx, q)
+		is = *q
 		return err
+	})
+	if err == nil {
+		s.heed(ctx, is)
 	}
-	s.heed(ctx, q)
-	return nil
+	return err
 }
 
 // Store counts files that an operation made larger by so many bytes, some of which it had reserved.

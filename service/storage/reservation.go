@@ -49,17 +49,13 @@ func (s *Quotas) Reserve(ctx context.Context, scope, project, op string, n int64
 		return nil, err
 	}
 	var refused error
-	err := s.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	err := s.Lock(ctx, scope, func(tx *sqldb.Tx, q *Quota) error {
 		refused = nil
-		q, err := s.Lock(tx, scope)
-		if err != nil {
-			return err
-		}
-		if ok, err := s.take(tx, &q, n); err != nil || !ok {
+		if ok, err := s.take(tx, q, n); err != nil || !ok {
 			refused = q.Refuse(n)
 			return err
 		}
-		_, err = tx.Exec("INSERT INTO storage_reservations (id, scope, project, bytes, expires_at) VALUES ($1, $2, $3, $4, $5)",
+		_, err := tx.Exec("INSERT INTO storage_reservations (id, scope, project, bytes, expires_at) VALUES ($1, $2, $3, $4, $5)",
 			op, scope, project, n, s.Now().Add(reservationLife).UnixMilli())
 		if err != nil {
 			return fmt.Errorf("reserve bytes: %w", err)
@@ -147,18 +143,13 @@ func (v *Reservation) Grow(ctx context.Context, most int64) error {
 	}
 	var refused error
 	var bytes int64
-	err := v.quotas.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		refused = nil
-		q, err := v.quotas.Lock(tx, v.scope)
-		if err != nil {
-			return err
-		}
+	err := v.quotas.Lock(ctx, v.scope, func(tx *sqldb.Tx, q *Quota) (err error) {
 		var alive bool
-		if bytes, alive, err = v.held(tx); err != nil {
-			return err
-		}
+		bytes, alive, err = v.held(tx)
 		more := max(min(most, q.Free()), 0)
-		switch {
+		switch refused = nil; {
+		case err != nil:
+			return err
 		case !alive:
 			refused = TakenBack()
 			return nil
@@ -232,12 +223,8 @@ func (s *Quotas) Expired(ctx context.Context, now time.Time) (all []*Reservation
 
 // Expire lets go of a reservation that nobody renewed, and reports false for one that something is announced for.
 func (v *Reservation) Expire(ctx context.Context, now time.Time) (dead bool, err error) {
-	err = v.quotas.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		q, err := v.quotas.Lock(tx, v.scope)
-		if err != nil {
-			return err
-		}
-		if err := expire(tx, &q, now); err != nil {
+	err = v.quotas.Lock(ctx, v.scope, func(tx *sqldb.Tx, q *Quota) error {
+		if err := expire(tx, q, now); err != nil {
 			return err
 		}
 		return tx.QueryRow("SELECT EXISTS (SELECT 1 FROM storage_reservations WHERE id = $1 AND dead = 1)", v.ID).Scan(&dead)
