@@ -1,5 +1,11 @@
 package sqldb
 
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
 // Row is one row of an answer.
 type Row interface{ Scan(into ...any) error }
 
@@ -19,6 +25,24 @@ func Collect[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any
 		all = append(all, one)
 	}
 	return all, rows.Err()
+}
+
+// ReadAll is Collect in a transaction of its own.
+func ReadAll[T any](ctx context.Context, db *DB, scan func(Row) (T, error), query string, args ...any) (all []T, err error) {
+	err = db.Read(ctx, func(tx *Tx) (err error) {
+		all, err = Collect(tx, scan, query, args...)
+		return err
+	})
+	return all, err
+}
+
+// First reads the first row that a statement answers with, if there is one.
+func First[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any) (one T, found bool, err error) {
+	one, err = scan(tx.QueryRow(query, args...))
+	if errors.Is(err, sql.ErrNoRows) {
+		return one, false, nil
+	}
+	return one, err == nil, err
 }
 
 // Column reads a row of one column.

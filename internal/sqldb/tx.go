@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"sync/atomic"
 )
 
@@ -42,6 +43,14 @@ func (tx *Tx) Exec(query string, args ...any) (int64, error) {
 		return 0, tx.fail(err)
 	}
 	return result.RowsAffected()
+}
+
+// Do is Exec for a statement of which nobody counts the rows. What it does begins its error.
+func (tx *Tx) Do(what, query string, args ...any) error {
+	if _, err := tx.Exec(query, args...); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 // Query runs a statement that answers with rows.

@@ -1,8 +1,6 @@
 package project
 
 import (
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"svc.dev/svc/internal/sqldb"
@@ -52,14 +50,11 @@ func scanChange(row sqldb.Row) (c change, err error) {
 
 // changeOf is what is announced for a path, if anything is.
 func changeOf(tx *sqldb.Tx, project, path string) (c change, found bool, err error) {
-	c, err = scanChange(tx.QueryRow("SELECT "+changeColumns+" FROM project_changes WHERE project = $1 AND path = $2", project, path))
-	if errors.Is(err, sql.ErrNoRows) {
-		return c, false, nil
-	}
+	c, found, err = sqldb.First(tx, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE project = $1 AND path = $2", project, path)
 	if err != nil {
-		return c, false, fmt.Errorf("find change: %w", err)
+		err = fmt.Errorf("find change: %w", err)
 	}
-	return c, true, nil
+	return c, found, err
 }
 
 // announce writes the rows of a change, which locks its paths.
@@ -76,12 +71,8 @@ func (c change) insert(tx *sqldb.Tx) error {
 	if c.quiet {
 		quiet = 1
 	}
-	_, err := tx.Exec("INSERT INTO project_changes ("+changeColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+	return tx.Do("announce change", "INSERT INTO project_changes ("+changeColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
 		c.project, c.path, c.kind, c.other, c.bytes, c.etag, c.mtime, c.op, c.actor, quiet, c.at)
-	if err != nil {
-		return fmt.Errorf("announce change: %w", err)
-	}
-	return nil
 }
 
 // forget deletes the rows of a change, which unlocks its paths.
@@ -90,10 +81,7 @@ func (c change) forget(tx *sqldb.Tx) error {
 	if c.kind == move || c.kind == hold {
 		paths[3] = c.other
 	}
-	if _, err := tx.Exec("DELETE FROM project_changes WHERE project = $1 AND op = $2 AND (path = $3 OR path = $4)", paths...); err != nil {
-		return fmt.Errorf("forget change: %w", err)
-	}
-	return nil
+	return tx.Do("forget change", "DELETE FROM project_changes WHERE project = $1 AND op = $2 AND (path = $3 OR path = $4)", paths...)
 }
 
 // sums is what changes amount to.

@@ -96,11 +96,7 @@ func (c *comparison) stray(path string) {
 
 // entries is the whole index of a project.
 func (p *Projects) entries(ctx context.Context, r Project) (map[string]entry, error) {
-	var all []entry
-	err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, scanEntry, "SELECT "+entryColumns+" FROM project_files WHERE project = $1", r.ID)
-		return err
-	})
+	all, err := sqldb.ReadAll(ctx, p.DB, scanEntry, "SELECT "+entryColumns+" FROM project_files WHERE project = $1", r.ID)
 	if err != nil {
 		return nil, err
 	}

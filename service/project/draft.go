@@ -80,8 +80,8 @@ func (p *Projects) Create(ctx context.Context, by audit.Actor, o Owner, d Draft)
 }
 
 func refuseTooMany(tx *sqldb.Tx, workspace string) error {
-	var n int64
-	if err := tx.QueryRow("SELECT count(*) FROM projects WHERE workspace = $1", workspace).Scan(&n); err != nil {
+	n, err := sqldb.Column[int64](tx.QueryRow("SELECT count(*) FROM projects WHERE workspace = $1", workspace))
+	if err != nil {
 		return fmt.Errorf("count projects: %w", err)
 	}
 	if n >= maxProjects {

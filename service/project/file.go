@@ -1,9 +1,7 @@
 package project
 
 import (
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -93,32 +91,25 @@ func scanEntry(row sqldb.Row) (e entry, err error) {
 
 // entryOf is the row of a path, and one that is not there where there is none.
 func entryOf(tx *sqldb.Tx, project, path string) (entry, error) {
-	e, err := scanEntry(tx.QueryRow("SELECT "+entryColumns+" FROM project_files WHERE project = $1 AND path = $2", project, path))
-	if errors.Is(err, sql.ErrNoRows) {
-		return entry{path: path}, nil
-	}
+	e, found, err := sqldb.First(tx, scanEntry, "SELECT "+entryColumns+" FROM project_files WHERE project = $1 AND path = $2", project, path)
 	if err != nil {
 		return e, fmt.Errorf("find file: %w", err)
+	}
+	if !found {
+		e.path = path
 	}
 	return e, nil
 }
 
 // put writes a row, over the one that is there.
 func (e entry) put(tx *sqldb.Tx, project string) error {
-	_, err := tx.Exec(`INSERT INTO project_files (project, path, bytes, etag, mtime, updated_at, updated_by) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	return tx.Do("index file", `INSERT INTO project_files (project, path, bytes, etag, mtime, updated_at, updated_by) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (project, path) DO UPDATE SET bytes = excluded.bytes, etag = excluded.etag, mtime = excluded.mtime,
 			updated_at = excluded.updated_at, updated_by = excluded.updated_by`, project, e.path, e.bytes, e.etag, e.mtime, e.at, e.by)
-	if err != nil {
-		return fmt.Errorf("index file: %w", err)
-	}
-	return nil
 }
 
 func dropEntry(tx *sqldb.Tx, project, path string) error {
-	if _, err := tx.Exec("DELETE FROM project_files WHERE project = $1 AND path = $2", project, path); err != nil {
-		return fmt.Errorf("drop file: %w", err)
-	}
-	return nil
+	return tx.Do("drop file", "DELETE FROM project_files WHERE project = $1 AND path = $2", project, path)
 }
 
 // clashes reports whether a file stands where the path needs a folder, or files stand below the path.

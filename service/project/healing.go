@@ -16,17 +16,12 @@ import (
 // resolved.
 func (p *Projects) await(ctx context.Context, r Project, f folder, paths ...string) error {
 	for _, path := range paths {
-		var c change
-		var found bool
-		err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-			c, found, err = changeOf(tx, r.ID, path)
-			return err
-		})
+		all, err := sqldb.ReadAll(ctx, p.DB, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE project = $1 AND path = $2", r.ID, path)
 		if err != nil {
 			return err
 		}
-		if found && p.Now().Sub(time.UnixMilli(c.at)) > p.Patience {
-			return p.resolve(ctx, r, f, c)
+		if len(all) > 0 && p.Now().Sub(time.UnixMilli(all[0].at)) > p.Patience {
+			return p.resolve(ctx, r, f, all[0])
 		}
 	}
 	return pause(ctx, 5*time.Millisecond)

@@ -30,14 +30,10 @@ func (p *Projects) list(ctx context.Context, which string, args []any, q listing
 		return page, err
 	}
 	args = append(args, at, id, sqldb.Contains(strings.ToLower(q.Q)), q.Size()+1)
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		all, err := sqldb.Collect(tx, scanProject, selectProjects+" WHERE "+which+` AND p.deleted_at IS NULL
-			AND (p.created_at, p.id) < ($3, $4) AND p.folded LIKE $5 ESCAPE '\' ORDER BY p.created_at DESC, p.id DESC LIMIT $6`, args...)
-		if err != nil {
-			return fmt.Errorf("list projects: %w", err)
-		}
-		page = listing.Cut(all, q.Size(), func(one Project) []any { return listing.Age(one.CreatedAt.Time, one.ID) })
-		return nil
-	})
-	return page, err
+	all, err := sqldb.ReadAll(ctx, p.DB, scanProject, selectProjects+" WHERE "+which+` AND p.deleted_at IS NULL
+		AND (p.created_at, p.id) < ($3, $4) AND p.folded LIKE $5 ESCAPE '\' ORDER BY p.created_at DESC, p.id DESC LIMIT $6`, args...)
+	if err != nil {
+		return page, fmt.Errorf("list projects: %w", err)
+	}
+	return listing.Cut(all, q.Size(), func(one Project) []any { return listing.Age(one.CreatedAt.Time, one.ID) }), nil
 }

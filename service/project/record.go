@@ -1,8 +1,6 @@
 package project
 
 import (
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -89,12 +87,12 @@ func Find(tx *sqldb.Tx, o Owner, slug string) (Project, error) {
 	if scope.CheckProject(slug) != nil {
 		return Project{}, NotFound() // no project has such a name
 	}
-	r, err := scanProject(tx.QueryRow(selectProjects+" WHERE p.workspace = $1 AND p.scope = $2 AND p.slug = $3 AND p.deleted_at IS NULL", o.Workspace, o.Scope, slug))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Project{}, NotFound()
-	}
+	r, found, err := sqldb.First(tx, scanProject, selectProjects+" WHERE p.workspace = $1 AND p.scope = $2 AND p.slug = $3 AND p.deleted_at IS NULL", o.Workspace, o.Scope, slug)
 	if err != nil {
 		return Project{}, fmt.Errorf("find project: %w", err)
+	}
+	if !found {
+		return Project{}, NotFound()
 	}
 	return r, nil
 }
@@ -114,10 +112,7 @@ func Claim(tx *sqldb.Tx, o Owner, slug string, version int64) (Project, error) {
 
 // Touch raises the version of a project that another room has changed something of.
 func Touch(tx *sqldb.Tx, id string, now time.Time) error {
-	if _, err := tx.Exec("UPDATE projects SET version = version + 1, updated_at = $2 WHERE id = $1", id, now.UnixMilli()); err != nil {
-		return fmt.Errorf("touch project: %w", err)
-	}
-	return nil
+	return tx.Do("touch project", "UPDATE projects SET version = version + 1, updated_at = $2 WHERE id = $1", id, now.UnixMilli())
 }
 
 // Has reports whether a workspace has a project of that slug, in the caller's transaction.
@@ -125,12 +120,11 @@ func Has(tx *sqldb.Tx, workspace, slug string) (bool, error) {
 	if scope.CheckProject(slug) != nil {
 		return false, nil
 	}
-	var n int
-	err := tx.QueryRow("SELECT count(*) FROM projects WHERE workspace = $1 AND slug = $2 AND deleted_at IS NULL", workspace, slug).Scan(&n)
+	_, found, err := sqldb.First(tx, sqldb.Column[string], "SELECT id FROM projects WHERE workspace = $1 AND slug = $2 AND deleted_at IS NULL", workspace, slug)
 	if err != nil {
 		return false, fmt.Errorf("find project: %w", err)
 	}
-	return n > 0, nil
+	return found, nil
 }
 
 // fold is the text that a search looks through.

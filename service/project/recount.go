@@ -38,11 +38,7 @@ func (p *Projects) Recount(ctx context.Context, scope string) (d Drift, err erro
 	if _, err := placeOf(scope); err != nil {
 		return d, err
 	}
-	var ids []string
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		ids, err = sqldb.Collect(tx, sqldb.Column[string], "SELECT id FROM projects WHERE scope = $1 AND deleted_at IS NULL ORDER BY id", scope)
-		return err
-	})
+	ids, err := sqldb.ReadAll(ctx, p.DB, sqldb.Column[string], "SELECT id FROM projects WHERE scope = $1 AND deleted_at IS NULL ORDER BY id", scope)
 	if err != nil {
 		return d, fmt.Errorf("recount: %w", err)
 	}
@@ -71,8 +67,8 @@ func (p *Projects) resum(ctx context.Context, scope string, d *Drift) error {
 		if err != nil {
 			return err
 		}
-		var stored int64
-		if err := tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM projects WHERE scope = $1", scope).Scan(&stored); err != nil {
+		stored, err := sqldb.Column[int64](tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM projects WHERE scope = $1", scope))
+		if err != nil {
 			return err
 		}
 		d.Counters = int(counters)

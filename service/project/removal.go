@@ -69,10 +69,7 @@ func (p *Projects) markAgain(ctx context.Context, r Project) (there bool, err er
 		there = n == 1
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("clear project: %w", err)
-	}
-	return there, nil
+	return there, err
 }
 
 // drain waits until nothing is announced any more.
@@ -85,11 +82,7 @@ func (p *Projects) drain(ctx context.Context, r Project) error {
 		defer f.Close()
 	}
 	for deadline := time.Now().Add(p.Patience + 5*time.Second); time.Now().Before(deadline); {
-		var all []change
-		err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-			all, err = sqldb.Collect(tx, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE project = $1 ORDER BY at LIMIT 1", r.ID)
-			return err
-		})
+		all, err := sqldb.ReadAll(ctx, p.DB, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE project = $1 ORDER BY at LIMIT 1", r.ID)
 		if err != nil || len(all) == 0 {
 			return err
 		}
@@ -124,16 +117,16 @@ func (p *Projects) discard(r Project) (trash string, err error) {
 // forget deletes the rows of a project and frees what it took.
 func (p *Projects) forget(ctx context.Context, r Project) error {
 	return p.Quotas.Change(ctx, r.Scope, func(tx *sqldb.Tx, q *storage.Quota) error {
-		var stored int64
-		if err := tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM project_files WHERE project = $1", r.ID).Scan(&stored); err != nil {
+		stored, err := sqldb.Column[int64](tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM project_files WHERE project = $1", r.ID))
+		if err != nil {
 			return fmt.Errorf("sum project: %w", err)
 		}
 		for _, statement := range []string{
 			"DELETE FROM projects WHERE id = $1", "DELETE FROM project_files WHERE project = $1", "DELETE FROM project_changes WHERE project = $1",
 			"DELETE FROM project_bases WHERE project = $1", "DELETE FROM project_repositories WHERE project = $1",
 		} {
-			if _, err := tx.Exec(statement, r.ID); err != nil {
-				return fmt.Errorf("forget project: %w", err)
+			if err := tx.Do("forget project", statement, r.ID); err != nil {
+				return err
 			}
 		}
 		if err := q.Drop(tx, r.ID, stored); err != nil {

@@ -9,7 +9,7 @@ import (
 	"svc.dev/svc/service/storage"
 )
 
-// finish brings into the index what was performed and forgets what failed. Unless the operation lasts, it lets go of what is
+// finish brings into the index what was performed and forgets what failed. Unless the operation is quiet, it lets go of what is
 // reserved. What somebody else finished in the meantime is finished.
 func (p *Projects) finish(ctx context.Context, o *operation, failed []*change) error {
 	err := p.Quotas.Change(ctx, o.Scope, func(tx *sqldb.Tx, q *storage.Quota) error {
@@ -54,9 +54,8 @@ func settle(tx *sqldb.Tx, q *storage.Quota, project, op string, done ...change) 
 		}
 	}
 	if s.bytes != 0 || s.files != 0 {
-		_, err := tx.Exec("UPDATE projects SET bytes = bytes + $2, files = files + $3 WHERE id = $1", project, s.bytes, s.files)
-		if err != nil {
-			return fmt.Errorf("count files: %w", err)
+		if err := tx.Do("count files", "UPDATE projects SET bytes = bytes + $2, files = files + $3 WHERE id = $1", project, s.bytes, s.files); err != nil {
+			return err
 		}
 	}
 	return q.Store(tx, op, s.bytes, s.taken)

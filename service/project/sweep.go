@@ -36,13 +36,9 @@ func (p *Projects) Sweep(ctx context.Context, now time.Time) (total int, err err
 	return total, nil
 }
 
-func (p *Projects) sweepChanges(ctx context.Context, now time.Time) (n int, err error) {
-	var all []change
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE at < $1 ORDER BY at LIMIT $2",
-			now.Add(-p.Patience).UnixMilli(), sweepRows)
-		return err
-	})
+func (p *Projects) sweepChanges(ctx context.Context, now time.Time) (int, error) {
+	all, err := sqldb.ReadAll(ctx, p.DB, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE at < $1 ORDER BY at LIMIT $2",
+		now.Add(-p.Patience).UnixMilli(), sweepRows)
 	if err != nil {
 		return 0, err
 	}
@@ -66,11 +62,7 @@ func each[T any](all []T, sweep func(T) (gone bool, err error)) (n int, err erro
 // withFolder calls fn with a project, deleted or not, and its folder, whose Root is nil where there is none. A project that
 // is not there is none of fn's business.
 func (p *Projects) withFolder(ctx context.Context, project string, fn func(Project, folder) error) error {
-	var all []Project
-	err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, scanProject, selectProjects+" WHERE p.id = $1", project)
-		return err
-	})
+	all, err := sqldb.ReadAll(ctx, p.DB, scanProject, selectProjects+" WHERE p.id = $1", project)
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -84,13 +76,8 @@ func (p *Projects) withFolder(ctx context.Context, project string, fn func(Proje
 	return fn(all[0], f)
 }
 
-func (p *Projects) sweepDeleted(ctx context.Context, now time.Time) (n int, err error) {
-	var all []Project
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, scanProject, selectProjects+" WHERE p.deleted_at < $1 LIMIT $2",
-			now.Add(-p.Patience).UnixMilli(), sweepRows)
-		return err
-	})
+func (p *Projects) sweepDeleted(ctx context.Context, now time.Time) (int, error) {
+	all, err := sqldb.ReadAll(ctx, p.DB, scanProject, selectProjects+" WHERE p.deleted_at < $1 LIMIT $2", now.Add(-p.Patience).UnixMilli(), sweepRows)
 	if err != nil {
 		return 0, err
 	}

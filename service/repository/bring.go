@@ -119,10 +119,8 @@ func (p *pull) remember(ctx context.Context, all []base) error {
 
 func (b base) store(tx *sqldb.Tx, project string) error {
 	if b.object == "" {
-		_, err := tx.Exec("DELETE FROM project_bases WHERE project = $1 AND path = $2", project, b.path)
-		return err
+		return tx.Do("forget base", "DELETE FROM project_bases WHERE project = $1 AND path = $2", project, b.path)
 	}
-	_, err := tx.Exec(`INSERT INTO project_bases (project, path, object, etag) VALUES ($1, $2, $3, $4)
+	return tx.Do("store base", `INSERT INTO project_bases (project, path, object, etag) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (project, path) DO UPDATE SET object = excluded.object, etag = excluded.etag`, project, b.path, b.object, b.etag)
-	return err
 }

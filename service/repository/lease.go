@@ -107,14 +107,9 @@ func (p *pull) end(ctx context.Context, done *Pulled) error {
 		set = ", commit_id = $3, conflicts = $4, pulled_at = $5"
 		args = append(args, done.Commit, done.ConflictCount, p.Now().UnixMilli())
 	}
-	err := sqldb.Insist(func() error {
+	return sqldb.Insist(func() error {
 		return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-			_, err := tx.Exec("UPDATE project_repositories SET pull = '', pull_until = 0"+set+" WHERE project = $1 AND pull = $2", args...)
-			return err
+			return tx.Do("end pull", "UPDATE project_repositories SET pull = '', pull_until = 0"+set+" WHERE project = $1 AND pull = $2", args...)
 		})
 	})
-	if err != nil {
-		return fmt.Errorf("end pull: %w", err)
-	}
-	return nil
 }

@@ -137,11 +137,7 @@ const rowsAtOnce = 1000
 // eachRow looks at the rows of a project one after the other.
 func (p *pull) eachRow(ctx context.Context, query string, look func(row) error) error {
 	for after := ""; ; {
-		var some []row
-		err := p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-			some, err = sqldb.Collect(tx, scanRow, query, p.ID, after, rowsAtOnce)
-			return err
-		})
+		some, err := sqldb.ReadAll(ctx, p.DB, scanRow, query, p.ID, after, rowsAtOnce)
 		if err != nil {
 			return fmt.Errorf("compare files: %w", err)
 		}

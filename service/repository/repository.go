@@ -181,7 +181,7 @@ func (s *Repositories) follow(ctx context.Context, by audit.Actor, o project.Own
 			return err
 		}
 		if err := s.store(tx, is, r); err != nil {
-			return fmt.Errorf("follow repository: %w", err)
+			return err
 		}
 		if is, err = project.Find(tx, o, slug); err != nil {
 			return err
@@ -193,15 +193,11 @@ func (s *Repositories) follow(ctx context.Context, by audit.Actor, o project.Own
 
 // refusePulling keeps what a project follows as it is while a pull runs.
 func (s *Repositories) refusePulling(tx *sqldb.Tx, project string) error {
-	var n int
-	err := tx.QueryRow("SELECT count(*) FROM project_repositories WHERE project = $1 AND pull_until > $2", project, s.Now().UnixMilli()).Scan(&n)
-	if err != nil {
-		return fmt.Errorf("find pull: %w", err)
-	}
-	if n > 0 {
+	_, found, err := sqldb.First(tx, sqldb.Column[string], "SELECT pull FROM project_repositories WHERE project = $1 AND pull_until > $2", project, s.Now().UnixMilli())
+	if found {
 		return pullRuns()
 	}
-	return nil
+	return err
 }
 
 // isSame says whether what was pulled stays known: only the way there may be new.
@@ -217,13 +213,13 @@ func isSame(was, is *project.Repository) bool {
 func (s *Repositories) store(tx *sqldb.Tx, is project.Project, r *project.Repository) error {
 	if !isSame(is.Repository, r) {
 		for _, table := range []string{"project_repositories", "project_bases"} {
-			if _, err := tx.Exec("DELETE FROM "+table+" WHERE project = $1", is.ID); err != nil {
+			if err := tx.Do("unfollow", "DELETE FROM "+table+" WHERE project = $1", is.ID); err != nil {
 				return err
 			}
 		}
 	}
 	if r != nil {
-		_, err := tx.Exec(`INSERT INTO project_repositories (project, provider, owner, name, branch, installation) VALUES ($1, $2, $3, $4, $5, $6)
+		err := tx.Do("follow", `INSERT INTO project_repositories (project, provider, owner, name, branch, installation) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (project) DO UPDATE SET installation = excluded.installation`,
 			is.ID, r.Provider, r.Owner, r.Name, r.Branch, r.InstallationID)
 		if err != nil {

@@ -87,10 +87,9 @@ func (g *Gauge) gauge(ctx context.Context, scope string) (q Quota, err error) {
 // note leaves a reading in the row of a scope, for those who can warn its owners to find.
 func (g *Gauge) note(ctx context.Context, scope string, r reading) error {
 	return g.db.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(`INSERT INTO storage_quotas (scope, attachments, streams, measured_at) VALUES ($1, $2, $3, $4)
+		return tx.Do("note reading", `INSERT INTO storage_quotas (scope, attachments, streams, measured_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (scope) DO UPDATE SET attachments = excluded.attachments, streams = excluded.streams, measured_at = excluded.measured_at`,
 			scope, r.attachments, r.streams, time.Now().UnixMilli())
-		return err
 	})
 }
 
@@ -135,14 +134,9 @@ func (s *Quotas) Refresh(ctx context.Context, scope string) error {
 	if err != nil || !anew {
 		return err
 	}
-	err = s.Change(ctx, scope, func(tx *sqldb.Tx, q *Quota) error {
+	return s.Change(ctx, scope, func(tx *sqldb.Tx, q *Quota) error {
 		q.attachments, q.streams = elsewhere.attachments, elsewhere.streams
-		_, err := tx.Exec("UPDATE storage_quotas SET attachments = $2, streams = $3, measured_at = $4 WHERE scope = $1",
+		return tx.Do("measure storage", "UPDATE storage_quotas SET attachments = $2, streams = $3, measured_at = $4 WHERE scope = $1",
 			scope, elsewhere.attachments, elsewhere.streams, s.Now().UnixMilli())
-		return err
 	})
-	if err != nil {
-		return fmt.Errorf("measure storage: %w", err)
-	}
-	return nil
 }

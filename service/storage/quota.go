@@ -3,8 +3,6 @@ package storage
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"iter"
 	"math/bits"
@@ -61,14 +59,14 @@ func scanQuota(row sqldb.Row) (q Quota, err error) {
 
 // row is the row of a scope, and zeros where it never stored anything.
 func (g *Gauge) row(tx *sqldb.Tx, scope, suffix string) (q Quota, found bool, err error) {
-	q, err = scanQuota(tx.QueryRow("SELECT "+quotaColumns+" FROM storage_quotas WHERE scope = $1"+suffix, scope, g.limit))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Quota{scope: scope, limit: g.limit}, false, nil
-	}
+	q, found, err = sqldb.First(tx, scanQuota, "SELECT "+quotaColumns+" FROM storage_quotas WHERE scope = $1"+suffix, scope, g.limit)
 	if err != nil {
 		return q, false, fmt.Errorf("read quota: %w", err)
 	}
-	return q, true, nil
+	if !found {
+		q = Quota{scope: scope, limit: g.limit}
+	}
+	return q, found, nil
 }
 
 // Read is the quota of a scope as its row says.
@@ -98,8 +96,8 @@ func (s *Quotas) lock(tx *sqldb.Tx, scope string) (Quota, error) {
 	if err != nil || found {
 		return q, err
 	}
-	if _, err := tx.Exec("INSERT INTO storage_quotas (scope) VALUES ($1) ON CONFLICT (scope) DO NOTHING", scope); err != nil {
-		return q, fmt.Errorf("make quota: %w", err)
+	if err := tx.Do("make quota", "INSERT INTO storage_quotas (scope) VALUES ($1) ON CONFLICT (scope) DO NOTHING", scope); err != nil {
+		return q, err
 	}
 	q, _, err = s.row(tx, scope, tx.ForUpdate())
 	return q, err
@@ -123,8 +121,8 @@ func (s *Quotas) Change(ctx context.Context, scope string, fn func(tx *sqldb.Tx,
 func (q *Quota) Store(tx *sqldb.Tx, op string, bytes, reserved int64) error {
 	if reserved > 0 {
 		// Its life stays as it is: this may be another who completes what the owner could not.
-		if _, err := tx.Exec("UPDATE storage_reservations SET bytes = bytes - $2 WHERE id = $1", op, reserved); err != nil {
-			return fmt.Errorf("spend reservation: %w", err)
+		if err := tx.Do("spend reservation", "UPDATE storage_reservations SET bytes = bytes - $2 WHERE id = $1", op, reserved); err != nil {
+			return err
 		}
 	}
 	return q.count(tx, bytes, -reserved)
@@ -132,22 +130,20 @@ func (q *Quota) Store(tx *sqldb.Tx, op string, bytes, reserved int64) error {
 
 // Drop frees what the files of a project took, and what is reserved for more of them.
 func (q *Quota) Drop(tx *sqldb.Tx, project string, bytes int64) error {
-	var reserved int64
-	err := tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE project = $1", project).Scan(&reserved)
+	reserved, err := sumReserved(tx, "project = $1", project)
 	if err != nil {
-		return fmt.Errorf("drop reservations: %w", err)
+		return err
 	}
-	if _, err := tx.Exec("DELETE FROM storage_reservations WHERE project = $1", project); err != nil {
-		return fmt.Errorf("drop reservations: %w", err)
+	if err := tx.Do("drop reservations", "DELETE FROM storage_reservations WHERE project = $1", project); err != nil {
+		return err
 	}
 	return q.count(tx, -bytes, -reserved)
 }
 
 // Recount puts right what is used, which was counted, and what is reserved, and reports how much too many bytes each was.
 func (q *Quota) Recount(tx *sqldb.Tx, bytes int64) (used, reserved int64, err error) {
-	err = tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE scope = $1", q.scope).Scan(&reserved)
-	if err != nil {
-		return 0, 0, fmt.Errorf("count reservations: %w", err)
+	if reserved, err = sumReserved(tx, "scope = $1", q.scope); err != nil {
+		return 0, 0, err
 	}
 	used, reserved = q.used-bytes, q.reserved-reserved
 	return used, reserved, q.count(tx, -used, -reserved)
@@ -159,19 +155,12 @@ func (q *Quota) count(tx *sqldb.Tx, used, reserved int64) error {
 		return nil
 	}
 	q.used, q.reserved = q.used+used, q.reserved+reserved
-	_, err := tx.Exec("UPDATE storage_quotas SET used = used + $2, reserved = reserved + $3 WHERE scope = $1", q.scope, used, reserved)
-	if err != nil {
-		return fmt.Errorf("count bytes: %w", err)
-	}
-	return nil
+	return tx.Do("count bytes", "UPDATE storage_quotas SET used = used + $2, reserved = reserved + $3 WHERE scope = $1", q.scope, used, reserved)
 }
 
 // Forget deletes the quota of a scope that stores nothing any more.
 func Forget(tx *sqldb.Tx, scope string) error {
-	if _, err := tx.Exec("DELETE FROM storage_quotas WHERE scope = $1", scope); err != nil {
-		return fmt.Errorf("forget quota: %w", err)
-	}
-	return nil
+	return tx.Do("forget quota", "DELETE FROM storage_quotas WHERE scope = $1", scope)
 }
 
 // scopesAtOnce is how many scopes are read at once.
@@ -184,12 +173,8 @@ func (s *Quotas) Scopes(ctx context.Context) iter.Seq2[string, error] { return s
 func (s *Quotas) scopes(ctx context.Context, which string, args ...any) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for after := ""; ; {
-			var some []string
-			err := s.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-				some, err = sqldb.Collect(tx, sqldb.Column[string], "SELECT scope FROM storage_quotas WHERE scope > $1"+which+" ORDER BY scope LIMIT $2",
-					append([]any{after, scopesAtOnce}, args...)...)
-				return err
-			})
+			some, err := sqldb.ReadAll(ctx, s.DB, sqldb.Column[string], "SELECT scope FROM storage_quotas WHERE scope > $1"+which+" ORDER BY scope LIMIT $2",
+				append([]any{after, scopesAtOnce}, args...)...)
 			if err != nil {
 				yield("", fmt.Errorf("list scopes: %w", err))
 			}

@@ -3,8 +3,6 @@ package storage
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -55,12 +53,8 @@ func (s *Quotas) Reserve(ctx context.Context, scope, project, op string, n int64
 			refused = q.Refuse(n)
 			return err
 		}
-		_, err := tx.Exec("INSERT INTO storage_reservations (id, scope, project, bytes, expires_at) VALUES ($1, $2, $3, $4, $5)",
+		return tx.Do("reserve bytes", "INSERT INTO storage_reservations (id, scope, project, bytes, expires_at) VALUES ($1, $2, $3, $4, $5)",
 			op, scope, project, n, s.Now().Add(reservationLife).UnixMilli())
-		if err != nil {
-			return fmt.Errorf("reserve bytes: %w", err)
-		}
-		return nil
 	})
 	if err := cmp.Or(err, refused); err != nil {
 		return nil, err
@@ -86,36 +80,38 @@ func (s *Quotas) take(tx *sqldb.Tx, q *Quota, n int64) (bool, error) {
 // it is completed or forgotten.
 func expire(tx *sqldb.Tx, q *Quota, now time.Time) error {
 	const which = `scope = $1 AND dead = 0 AND expires_at <= $2 AND NOT EXISTS (SELECT 1 FROM project_changes c WHERE c.op = storage_reservations.id)`
-	var bytes int64
-	if err := tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE "+which, q.scope, now.UnixMilli()).Scan(&bytes); err != nil {
-		return fmt.Errorf("expire reservations: %w", err)
+	bytes, err := sumReserved(tx, which, q.scope, now.UnixMilli())
+	if err != nil {
+		return err
 	}
-	if _, err := tx.Exec("UPDATE storage_reservations SET dead = 1, bytes = 0 WHERE "+which, q.scope, now.UnixMilli()); err != nil {
-		return fmt.Errorf("expire reservations: %w", err)
+	if err := tx.Do("expire reservations", "UPDATE storage_reservations SET dead = 1, bytes = 0 WHERE "+which, q.scope, now.UnixMilli()); err != nil {
+		return err
 	}
 	return q.count(tx, 0, -bytes)
 }
 
+// sumReserved is the bytes of the reservations that a condition holds for.
+func sumReserved(tx *sqldb.Tx, which string, args ...any) (int64, error) {
+	bytes, err := sqldb.Column[int64](tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE "+which, args...))
+	if err != nil {
+		return 0, fmt.Errorf("sum reservations: %w", err)
+	}
+	return bytes, nil
+}
+
 // held is the bytes of a reservation that is alive, whose scope is locked; false says that somebody took it back.
 func (v *Reservation) held(tx *sqldb.Tx) (bytes int64, alive bool, err error) {
-	err = tx.QueryRow("SELECT bytes FROM storage_reservations WHERE id = $1 AND dead = 0", v.ID).Scan(&bytes)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
+	bytes, alive, err = sqldb.First(tx, sqldb.Column[int64], "SELECT bytes FROM storage_reservations WHERE id = $1 AND dead = 0", v.ID)
 	if err != nil {
-		return 0, false, fmt.Errorf("find reservation: %w", err)
+		err = fmt.Errorf("find reservation: %w", err)
 	}
-	return bytes, true, nil
+	return bytes, alive, err
 }
 
 // extend gives a reservation bytes that have been taken, and a new life.
 func (v *Reservation) extend(tx *sqldb.Tx, by int64) error {
-	_, err := tx.Exec("UPDATE storage_reservations SET bytes = bytes + $2, expires_at = $3 WHERE id = $1",
+	return tx.Do("extend reservation", "UPDATE storage_reservations SET bytes = bytes + $2, expires_at = $3 WHERE id = $1",
 		v.ID, by, v.quotas.Now().Add(reservationLife).UnixMilli())
-	if err != nil {
-		return fmt.Errorf("extend reservation: %w", err)
-	}
-	return nil
 }
 
 // Cover takes what the reservation lacks of so many bytes, in a transaction that has locked its scope. It is refused where
@@ -186,8 +182,8 @@ func (v *Reservation) Release(tx *sqldb.Tx, q *Quota, clean bool) error {
 		return err
 	}
 	if alive {
-		if _, err := tx.Exec("UPDATE storage_reservations SET dead = 1, bytes = 0 WHERE id = $1", v.ID); err != nil {
-			return fmt.Errorf("release reservation: %w", err)
+		if err := tx.Do("release reservation", "UPDATE storage_reservations SET dead = 1, bytes = 0 WHERE id = $1", v.ID); err != nil {
+			return err
 		}
 		if err := q.count(tx, 0, -bytes); err != nil {
 			return err
@@ -200,25 +196,18 @@ func (v *Reservation) Release(tx *sqldb.Tx, q *Quota, clean bool) error {
 }
 
 func (v *Reservation) forget(tx *sqldb.Tx) error {
-	if _, err := tx.Exec("DELETE FROM storage_reservations WHERE id = $1 AND dead = 1", v.ID); err != nil {
-		return fmt.Errorf("forget reservation: %w", err)
-	}
-	return nil
+	return tx.Do("forget reservation", "DELETE FROM storage_reservations WHERE id = $1 AND dead = 1", v.ID)
 }
 
 // Forget deletes the row of a reservation that is dead and whose temporary files are deleted.
 func (v *Reservation) Forget(ctx context.Context) error { return v.quotas.DB.Write(ctx, v.forget) }
 
 // Expired are some reservations that nobody renewed, dead or not.
-func (s *Quotas) Expired(ctx context.Context, now time.Time) (all []*Reservation, err error) {
-	err = s.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, func(row sqldb.Row) (*Reservation, error) {
-			v := &Reservation{quotas: s}
-			return v, row.Scan(&v.ID, &v.scope, &v.Project)
-		}, "SELECT id, scope, project FROM storage_reservations WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2", now.UnixMilli(), expiredAtOnce)
-		return err
-	})
-	return all, err
+func (s *Quotas) Expired(ctx context.Context, now time.Time) ([]*Reservation, error) {
+	return sqldb.ReadAll(ctx, s.DB, func(row sqldb.Row) (*Reservation, error) {
+		v := &Reservation{quotas: s}
+		return v, row.Scan(&v.ID, &v.scope, &v.Project)
+	}, "SELECT id, scope, project FROM storage_reservations WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2", now.UnixMilli(), expiredAtOnce)
 }
 
 // Expire lets go of a reservation that nobody renewed, and reports false for one that something is announced for.
@@ -233,9 +222,7 @@ func (v *Reservation) Expire(ctx context.Context, now time.Time) (dead bool, err
 }
 
 // Reserved reports whether there is a reservation of that id, dead or not.
-func (s *Quotas) Reserved(ctx context.Context, id string) (there bool, err error) {
-	err = s.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		return tx.QueryRow("SELECT EXISTS (SELECT 1 FROM storage_reservations WHERE id = $1)", id).Scan(&there)
-	})
-	return there, err
+func (s *Quotas) Reserved(ctx context.Context, id string) (bool, error) {
+	all, err := sqldb.ReadAll(ctx, s.DB, sqldb.Column[string], "SELECT id FROM storage_reservations WHERE id = $1", id)
+	return len(all) > 0, err
 }

@@ -145,16 +145,12 @@ func (s *Quotas) All(ctx context.Context, query listing.Query) (page listing.Pag
 	if err := strictjson.CheckText("q", query.Q, 0, maxQuery, unicode.IsPrint); err != nil {
 		return page, err
 	}
-	err = s.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		all, err := sqldb.Collect(tx, scanQuota, "SELECT "+quotaColumns+` FROM storage_quotas
-			WHERE scope > $1 AND scope LIKE $3 ESCAPE '\' ORDER BY scope LIMIT $4`, after, s.limit, sqldb.Contains(strings.ToLower(query.Q)), query.Size()+1)
-		if err != nil {
-			return fmt.Errorf("list storage: %w", err)
-		}
-		page = listing.Map(listing.Cut(all, query.Size(), func(q Quota) []any { return []any{q.scope} }), Quota.storage)
-		return nil
-	})
-	return page, err
+	all, err := sqldb.ReadAll(ctx, s.DB, scanQuota, "SELECT "+quotaColumns+` FROM storage_quotas
+		WHERE scope > $1 AND scope LIKE $3 ESCAPE '\' ORDER BY scope LIMIT $4`, after, s.limit, sqldb.Contains(strings.ToLower(query.Q)), query.Size()+1)
+	if err != nil {
+		return page, fmt.Errorf("list storage: %w", err)
+	}
+	return listing.Map(listing.Cut(all, query.Size(), func(q Quota) []any { return []any{q.scope} }), Quota.storage), nil
 }
 
 // SetLimit gives a workspace a limit of its own; a negative one is that of everybody.
@@ -167,8 +163,8 @@ func (s *Quotas) SetLimit(ctx context.Context, by audit.Actor, address string, b
 		if q.limit = s.limit; bytes >= 0 {
 			limit, q.limit = bytes, bytes
 		}
-		if _, err := tx.Exec("UPDATE storage_quotas SET limit_bytes = $2 WHERE scope = $1", address, limit); err != nil {
-			return fmt.Errorf("set limit: %w", err)
+		if err := tx.Do("set limit", "UPDATE storage_quotas SET limit_bytes = $2 WHERE scope = $1", address, limit); err != nil {
+			return err
 		}
 		return s.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "storage.limited", Target: audit.Target{Kind: "storage", ID: address}, Scope: address})
 	})
