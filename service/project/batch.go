@@ -32,6 +32,9 @@ func (p *Projects) Begin(ctx context.Context, by audit.Actor, r Project, bytes i
 
 // Write adds a file with the content that fill writes, and returns its etag. What is there now must have the etag was.
 func (b *Batch) Write(path, was string, fill func(io.Writer) error) (etag string, err error) {
+	if err := CheckPath(path); err != nil {
+		return "", err
+	}
 	name := tempName(b.op.id) + "/" + strconv.Itoa(len(b.wanted))
 	// One that was not taken the last time, for there was a conflict.
 	if err := ignoreMissing(b.op.folder.Remove(name)); err != nil {

@@ -106,23 +106,20 @@ func (p *Projects) sweepReservation(ctx context.Context, v *storage.Reservation,
 }
 
 // sweepFolders deletes what lies in our own folders since long.
-func (p *Projects) sweepFolders(_ context.Context, now time.Time) (n int, err error) {
+func (p *Projects) sweepFolders(_ context.Context, now time.Time) (total int, err error) {
 	for _, name := range []string{trashFolder, scratchFolder} {
 		entries, failed := fs.ReadDir(p.root.FS(), name)
 		if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 			err = errors.Join(err, failed)
 		}
-		for _, entry := range entries {
-			info, failed := entry.Info()
-			if failed != nil || now.Sub(info.ModTime()) < leftoverAge {
-				continue
+		n, left := each(entries, func(e fs.DirEntry) (bool, error) {
+			info, err := e.Info()
+			if err != nil || now.Sub(info.ModTime()) < leftoverAge {
+				return false, nil
 			}
-			if failed := p.root.RemoveAll(path.Join(name, entry.Name())); failed != nil {
-				err = errors.Join(err, failed)
-				continue
-			}
-			n++
-		}
+			return true, p.root.RemoveAll(path.Join(name, e.Name()))
+		})
+		total, err = total+n, errors.Join(err, left)
 	}
-	return n, err
+	return total, err
 }

@@ -87,16 +87,14 @@ func (p *pull) keep(ctx context.Context) (kept context.Context, release func()) 
 }
 
 func (p *pull) renew(ctx context.Context) error {
-	var n int64
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		n, err = tx.Exec("UPDATE project_repositories SET pull_until = $3 WHERE project = $1 AND pull = $2",
+	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		n, err := tx.Exec("UPDATE project_repositories SET pull_until = $3 WHERE project = $1 AND pull = $2",
 			p.ID, p.lease, p.Now().Add(pullLife).UnixMilli())
+		if err == nil && n == 0 {
+			return errLost
+		}
 		return err
 	})
-	if err == nil && n == 0 {
-		return errLost
-	}
-	return err
 }
 
 // end gives the lease back and, where the pull succeeded, takes down how far the project has come.

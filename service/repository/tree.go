@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -133,7 +134,7 @@ func (t *tree) add(line string, maxFile int64) error {
 		t.skip(path, SkipLink)
 	case kind != "blob" || err != nil || !objectName.MatchString(object):
 		t.skip(path, SkipKind)
-	case project.CheckPath(path) != nil || hasGit(path) || twice:
+	case project.CheckPath(path) != nil || slices.ContainsFunc(strings.Split(path, "/"), isGit) || twice:
 		t.skip(path, SkipPath)
 	case size > maxFile:
 		t.skip(path, SkipTooLarge)
@@ -141,15 +142,6 @@ func (t *tree) add(line string, maxFile int64) error {
 		t.files[path] = leaf{path: path, object: object, bytes: size}
 	}
 	return nil
-}
-
-func hasGit(path string) bool {
-	for segment := range strings.SplitSeq(path, "/") {
-		if isGit(segment) {
-			return true
-		}
-	}
-	return false
 }
 
 // isGit reports whether a name is that of git's own folder for some file system: one that knows no case, one that drops
