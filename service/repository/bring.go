@@ -13,17 +13,17 @@ import (
 
 // Bounds of what a pull changes at once.
 const (
-	batchFiles = 64
-	batchBytes = 32 << 20
+	filesAtOnce = 64
+	bytesAtOnce = 32 << 20
 )
 
 // bring does what is planned. Deletions come first: what was a file may become a folder.
 func (p *pull) bring(ctx context.Context, objects *contents, todo plan, done *Pulled) error {
-	batch, err := p.Projects.Begin(ctx, p.by, p.Project, todo.bytes)
+	series, err := p.Projects.Begin(ctx, p.by, p.Project, todo.bytes)
 	if err != nil {
 		return err
 	}
-	defer batch.Close(ctx)
+	defer series.Close(ctx)
 	for _, path := range todo.conflicts {
 		done.conflict(path)
 	}
@@ -31,7 +31,7 @@ func (p *pull) bring(ctx context.Context, objects *contents, todo plan, done *Pu
 		return err
 	}
 	for _, tasks := range append(divide(todo.remove), divide(todo.write)...) {
-		if err := p.change(ctx, batch, objects, tasks, done); err != nil {
+		if err := p.change(ctx, series, objects, tasks, done); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func divide(all []task) (lists [][]task) {
 	var bytes int64
 	from := 0
 	for i, k := range all {
-		if i > from && (i-from == batchFiles || bytes+k.bytes > batchBytes) {
+		if i > from && (i-from == filesAtOnce || bytes+k.bytes > bytesAtOnce) {
 			lists = append(lists, all[from:i])
 			from, bytes = i, 0
 		}
@@ -63,19 +63,19 @@ func divide(all []task) (lists [][]task) {
 
 // change does some tasks and remembers those that were done. Where a file was changed since the plan was made, or its name is
 // not free, it is a conflict.
-func (p *pull) change(ctx context.Context, batch *project.Batch, objects *contents, tasks []task, done *Pulled) error {
+func (p *pull) change(ctx context.Context, series *project.Series, objects *contents, tasks []task, done *Pulled) error {
 	etags := make([]string, len(tasks))
 	for i, k := range tasks {
 		if k.object == "" {
-			batch.Remove(k.path, k.is.etag)
+			series.Remove(k.path, k.is.etag)
 			continue
 		}
 		var err error
-		if etags[i], err = batch.Write(k.path, k.is.etag, func(to io.Writer) error { return objects.copy(to, k.leaf) }); err != nil {
+		if etags[i], err = series.Write(k.path, k.is.etag, func(to io.Writer) error { return objects.copy(to, k.leaf) }); err != nil {
 			return err
 		}
 	}
-	outcomes, err := batch.Commit(ctx)
+	outcomes, err := series.Commit(ctx)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (p *pull) change(ctx context.Context, batch *project.Batch, objects *conten
 // remember takes down what a pull left; a base without an object is forgotten. Where this is lost the next pull finds that
 // the files are alike.
 func (p *pull) remember(ctx context.Context, all []base) error {
-	for some := range slices.Chunk(all, batchFiles*4) {
+	for some := range slices.Chunk(all, filesAtOnce*4) {
 		err := p.DB.Write(ctx, func(tx *sqldb.Tx) error {
 			for _, b := range some {
 				if err := b.store(tx, p.ID); err != nil {
