@@ -15,9 +15,6 @@ import (
 	"svc.dev/svc/sqlstore"
 )
 
-// byGitHub is the provider of repositories.
-const byGitHub = "github"
-
 // openProjects opens the rooms of what workspaces store.
 func (h *house) openProjects() (err error) {
 	c := h.config
@@ -32,13 +29,8 @@ func (h *house) openProjects() (err error) {
 		return fmt.Errorf("files_dir: %w", err)
 	}
 	h.repositories, err = repository.New(repository.Config{
-		DB: h.db, Audit: h.audit, Quotas: h.quotas, Projects: h.projects, Memory: h.memory, Holder: holder, Hosts: map[string]string{byGitHub: c.GitHubURL},
-		Connected: func(ctx context.Context, scope string) error {
-			return h.accounts.NeedInstallation(ctx, byGitHub, scope)
-		},
-		Token: func(ctx context.Context, scope string, installation int64, owner, name string) (string, error) {
-			return h.accounts.RepositoryToken(ctx, byGitHub, scope, installation, owner, name)
-		},
+		DB: h.db, Audit: h.audit, Quotas: h.quotas, Projects: h.projects, Memory: h.memory, Holder: holder,
+		Hosts: map[string]string{"github": c.GitHubURL}, Connected: h.accounts.NeedInstallation, Token: h.accounts.RepositoryToken,
 	})
 	return err
 }

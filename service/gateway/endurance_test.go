@@ -205,7 +205,7 @@ func TestAWorkspaceFetchesFewRepositoriesAtOnce(t *testing.T) {
 	let, asked := make(chan struct{}), make(chan struct{}, 100)
 	open := sync.OnceFunc(func() { close(let) })
 	defer open()
-	s.followed.Token = func(context.Context, string, int64, string, string) (string, error) {
+	s.followed.Token = func(context.Context, string, string, int64, string, string) (string, error) {
 		asked <- struct{}{}
 		<-let
 		return "", nil

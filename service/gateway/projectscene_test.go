@@ -51,11 +51,7 @@ func (s *scene) openProjects(t testing.TB) {
 	}
 	t.Cleanup(func() { _ = s.files.Close() })
 	s.followed, err = repository.New(repository.Config{
-		DB: s.DB, Audit: s.Log, Quotas: s.quotas, Projects: s.files,
-		Connected: func(ctx context.Context, scope string) error { return s.NeedInstallation(ctx, "github", scope) },
-		Token: func(ctx context.Context, scope string, installation int64, owner, name string) (string, error) {
-			return s.RepositoryToken(ctx, "github", scope, installation, owner, name)
-		},
+		DB: s.DB, Audit: s.Log, Quotas: s.quotas, Projects: s.files, Connected: s.NeedInstallation, Token: s.RepositoryToken,
 	})
 	if err != nil {
 		t.Fatalf("open repositories: %v", err)

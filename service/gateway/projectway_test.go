@@ -15,11 +15,11 @@ func (w *way) throughProjects(t *testing.T) {
 	w.followed.Hosts = map[string]string{"github": host.url}
 	// The workspace of the staff has no installation: what it would answer with one is asked all the same.
 	byAccount := w.followed.Token
-	w.followed.Token = func(ctx context.Context, scope string, installation int64, owner, name string) (string, error) {
+	w.followed.Token = func(ctx context.Context, provider, scope string, installation int64, owner, name string) (string, error) {
 		if scope == "admin" {
 			return "ghs_test", nil
 		}
-		return byAccount(ctx, scope, installation, owner, name)
+		return byAccount(ctx, provider, scope, installation, owner, name)
 	}
 	w.throughProjectsOf(t, gateway.Agents, "/api/workspaces/ada/personal", w.installation(t))
 	w.goes(t, 204, call{on: gateway.Admin, method: "POST", path: elevatePath, body: map[string]string{"password": password}})

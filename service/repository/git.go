@@ -44,7 +44,7 @@ func (s *Repositories) reach(ctx context.Context, scope string, r project.Reposi
 	if err != nil || host.Host == "" || host.User != nil || (host.Scheme != "https" && host.Scheme != "http") {
 		return nil, errors.New("address of the provider is not one of the web")
 	}
-	token, err := s.Token(ctx, scope, r.InstallationID, r.Owner, r.Name)
+	token, err := s.Token(ctx, r.Provider, scope, r.InstallationID, r.Owner, r.Name)
 	if err != nil {
 		return nil, err
 	}

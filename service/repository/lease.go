@@ -29,8 +29,7 @@ type pull struct {
 func (s *Repositories) begin(ctx context.Context, by audit.Actor, o project.Owner, slug string) (*pull, error) {
 	is, err := s.Projects.Get(ctx, o, slug)
 	if err == nil && is.Repository == nil {
-		// A workspace that could not follow any is told that first.
-		err = s.Connected(ctx, o.Scope)
+		err = s.connected(ctx, o.Scope)
 	}
 	if err != nil {
 		return nil, err
@@ -55,6 +54,16 @@ func (s *Repositories) begin(ctx context.Context, by audit.Actor, o project.Owne
 		return s.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "project.pulled", Target: audit.Target{Kind: "project", ID: p.ID}, Scope: o.Scope})
 	})
 	return p, err
+}
+
+// connected refuses a workspace that could not follow any repository: it is told that before what else is missing.
+func (s *Repositories) connected(ctx context.Context, scope string) (err error) {
+	for provider := range s.Hosts {
+		if err = s.Connected(ctx, provider, scope); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 func pullRuns() error {

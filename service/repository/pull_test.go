@@ -43,7 +43,7 @@ func with(s *projecttest.Scene, h *hub, c repository.Config) (*scene, error) {
 	c.DB, c.Audit, c.Quotas, c.Projects, c.Now = s.DB, s.Audit, s.Quotas, s.Projects, s.Now
 	c.Hosts = map[string]string{"github": h.url}
 	if c.Token == nil {
-		c.Token = func(_ context.Context, scope string, installation int64, owner, name string) (string, error) {
+		c.Token = func(_ context.Context, _, scope string, installation int64, owner, name string) (string, error) {
 			if scope != projecttest.Shop.Scope || installation != 7 || owner != "acme" {
 				return "", fault.New("installation_not_yours", "Not yours.", "")
 			}
@@ -379,7 +379,7 @@ func TestAPullThatTheProviderRefusesIsAFault(t *testing.T) {
 	h := startHub(t)
 	h.repository("site").push(map[string]string{"a": "1"})
 	given := token
-	c := config{far: repository.Config{Token: func(context.Context, string, int64, string, string) (string, error) { return given, nil }}}
+	c := config{far: repository.Config{Token: func(context.Context, string, string, int64, string, string) (string, error) { return given, nil }}}
 	s := following(t, sqldbtest.SQLite(t), h, c)
 	s.pull()
 	fails := func(w http.ResponseWriter, status int) bool { w.WriteHeader(status); return true }

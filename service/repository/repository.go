@@ -43,9 +43,9 @@ type Config struct {
 	Holder func(scope string) string
 	// Token is a token that reads the repository through an installation, which must be one of the scope's. Defaults to
 	// none: no project can follow a repository.
-	Token func(ctx context.Context, scope string, installationID int64, owner, name string) (string, error)
+	Token func(ctx context.Context, provider, scope string, installation int64, owner, name string) (string, error)
 	// Connected refuses a scope that has no connection to a provider. Defaults to none: nobody is asked.
-	Connected func(ctx context.Context, scope string) error
+	Connected func(ctx context.Context, provider, scope string) error
 	// Hosts is where the repositories of a provider lie. Defaults to github at https://github.com.
 	Hosts map[string]string
 	// Git is the program that fetches, a path or a name on the PATH; without it no project can follow a repository.
@@ -69,7 +69,7 @@ func (c *Config) setDefaults() {
 		c.Holder = func(scope string) string { return scope }
 	}
 	if c.Connected == nil {
-		c.Connected = func(context.Context, string) error { return nil }
+		c.Connected = func(context.Context, string, string) error { return nil }
 	}
 	if c.Hosts == nil {
 		c.Hosts = map[string]string{"github": "https://github.com"}
