@@ -519,6 +519,17 @@ func TestWithoutAConnectionOrGitItIsSaid(t *testing.T) {
 	}
 }
 
+// TestAPullDoesNotOutliveItsFolder refuses a pull so long that the sweeper could take its folder away.
+func TestAPullDoesNotOutliveItsFolder(t *testing.T) {
+	node := projecttest.One(t, projecttest.Config{})
+	for most, ok := range map[time.Duration]bool{0: true, project.ScratchLife / 2: true, project.ScratchLife: false} {
+		_, err := repository.New(repository.Config{DB: node.DB, Audit: node.Audit, Quotas: node.Quotas, Projects: node.Projects, PullTimeout: most})
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", most, err)
+		}
+	}
+}
+
 // TestTheTokenGoesOnlyToTheProvider puts a program before git that takes down how it was called, and looks for the token
 // wherever it could be.
 func TestTheTokenGoesOnlyToTheProvider(t *testing.T) {
