@@ -10,7 +10,7 @@ import (
 // toAwait are rooms whose tests still sleep where they should wait for a condition. One whose tests do not leaves the list.
 var toAwait = []string{
 	"cmd/svc", "internal/crash", "internal/flood", "internal/front", "internal/outage", "internal/outbox", "internal/sqldb", "sqlstore",
-	"service", "service/account", "service/audit", "service/gateway", "service/mail", "service/operate", "service/project", "service/secret",
+	"service", "service/account", "service/app", "service/audit", "service/gateway", "service/installation", "service/mail", "service/operate", "service/project", "service/secret",
 }
 
 // mayNap are the functions of tests that call time.Sleep: one waits for a condition, one is what takes its time in a scene.

@@ -49,6 +49,15 @@ type Moment struct{ time.Time }
 // At is a time as a Moment.
 func At(t time.Time) Moment { return Moment{t} }
 
+// Clock is a clock, or else the real one, that tells whole milliseconds: what is answered at once and what is read back later
+// are the same time.
+func Clock(now func() time.Time) func() time.Time {
+	if now == nil {
+		now = time.Now
+	}
+	return func() time.Time { return now().Truncate(time.Millisecond) }
+}
+
 // Millis is the moment of so many milliseconds since 1970.
 func Millis(n int64) Moment { return Moment{time.UnixMilli(n).UTC()} }
 

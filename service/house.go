@@ -13,8 +13,11 @@ import (
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/apikey"
+	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/operate"
 	"svc.dev/svc/service/project"
@@ -28,19 +31,23 @@ import (
 
 // house is the rooms of the product on one database.
 type house struct {
-	config   config.Config
-	surfaces config.Surfaces
-	log      *slog.Logger     // without secrets
-	redactor *redact.Redactor // of all that leaves the process
-	db       *sqldb.DB
-	keys     *operate.Keys
-	secrets  *secret.Store // of keys
-	audit    *audit.Log
-	outbox   *mail.Outbox
-	accounts *account.Accounts
-	spaces   *workspace.Workspaces
-	receipts *receipt.Receipts
-	memory   *memory.Budget // nil: rooms have their own
+	config    config.Config
+	surfaces  config.Surfaces
+	log       *slog.Logger     // without secrets
+	redactor  *redact.Redactor // of all that leaves the process
+	db        *sqldb.DB
+	keys      *operate.Keys
+	secrets   *secret.Store // of keys
+	audit     *audit.Log
+	outbox    *mail.Outbox
+	accounts  *account.Accounts
+	apikeys   *apikey.Keys
+	apps      *app.Apps
+	manifests *app.Manifests
+	installs  *installation.Installations
+	spaces    *workspace.Workspaces
+	receipts  *receipt.Receipts
+	memory    *memory.Budget // nil: rooms have their own
 	// What workspaces store; nil for an operator, who looks after accounts and keys.
 	quotas       *storage.Quotas
 	projects     *project.Projects
@@ -98,9 +105,13 @@ func (h *house) openOutbox(context.Context) (err error) {
 
 func (h *house) openAccounts(ctx context.Context) (err error) {
 	c := h.config
+	client, err := github.New(github.Config{URL: c.GitHubURL, APIURL: c.GitHubAPIURL})
+	if err != nil {
+		return err
+	}
+	h.apps = app.New(app.Config{DB: h.db, Secrets: h.secrets, GitHub: client, Platform: h.surfaces[0].URL.String()})
 	h.accounts, err = account.New(account.Config{
-		DB: h.db, Secrets: h.secrets, Audit: h.audit, Mail: h.outbox,
-		GitHub:   github.Config{URL: c.GitHubURL, APIURL: c.GitHubAPIURL},
+		DB: h.db, Secrets: h.secrets, Audit: h.audit, Mail: h.outbox, Keys: apikey.Ends{}, Unbind: installation.Unbind, GitHub: client, Apps: h.apps,
 		Platform: h.surfaces[0].URL.String(), Printed: h.develops(), Strict: h.strict(), Scrypt: c.Scrypt,
 		Idle: c.SessionIdle, Absolute: c.SessionAbsolute, Fresh: c.SessionReauth, MaxSessions: c.SessionMax,
 		AdminIdle: c.SessionAdminIdle, AdminAbsolute: c.SessionAdminAbsolute,
@@ -109,7 +120,13 @@ func (h *house) openAccounts(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return h.accounts.SealProviders(ctx)
+	h.apikeys = apikey.New(apikey.Config{DB: h.db, Audit: h.audit, Mail: h.outbox, Accounts: h.accounts})
+	h.manifests = app.NewManifests(app.ManifestsConfig{Apps: h.apps, Accounts: h.accounts, Audit: h.audit, Log: h.log})
+	h.installs = installation.New(installation.Config{
+		DB: h.db, Secrets: h.secrets, Audit: h.audit, Accounts: h.accounts, Apps: h.apps, GitHub: client, Platform: h.surfaces[0].URL.String(),
+		Keep: c.RetentionSessions, Memory: h.memory, Log: h.log,
+	})
+	return h.apps.Seal(ctx)
 }
 
 func (h *house) openWorkspaces(context.Context) (err error) {
@@ -133,7 +150,7 @@ func (h *house) strict() bool {
 // setupLink is where the first administrator begins. It is empty when there is one. The link of an earlier start dies.
 func (h *house) setupLink(ctx context.Context) (string, error) {
 	given := h.config.SetupToken.Reveal()
-	token, err := h.accounts.PrepareSetup(ctx, given)
+	token, err := h.accounts.Staff.PrepareSetup(ctx, given)
 	if err != nil {
 		return "", fmt.Errorf("prepare set-up: %w", err)
 	}

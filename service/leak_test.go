@@ -120,7 +120,7 @@ func failWith(t *testing.T, h *house, values []string) *bytes.Buffer {
 	var failing string
 	at := facing(h.surfaces)
 	door := gateway.New(gateway.Config{
-		DB: h.db, Accounts: h.accounts, Audit: h.audit, Surfaces: at, CookieDomain: "svc.localhost", Development: true, Log: h.log, Redactor: h.redactor,
+		DB: h.db, Accounts: h.accounts, Keys: h.apikeys, Apps: h.apps, Audit: h.audit, Surfaces: at, CookieDomain: "svc.localhost", Development: true, Log: h.log, Redactor: h.redactor,
 		Pages:   page.New(page.Config{Platform: at.Platform.String(), Agents: at.Agents.String(), Admin: at.Admin.String()}),
 		Runtime: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(failing) }),
 	})

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -30,7 +31,7 @@ func (h *house) openProjects() (err error) {
 	}
 	h.repositories, err = repository.New(repository.Config{
 		DB: h.db, Audit: h.audit, Quotas: h.quotas, Projects: h.projects, Memory: h.memory, Holder: holder,
-		Hosts: map[string]string{"github": c.GitHubURL}, Connected: h.accounts.NeedInstallation, Token: h.accounts.RepositoryToken,
+		Hosts: map[string]string{"github": c.GitHubURL}, Connected: h.installs.Need, Token: h.installs.RepositoryToken,
 	})
 	return err
 }
@@ -76,7 +77,7 @@ func (h *house) destroy(ctx context.Context, w workspace.Workspace) error {
 	if err != nil {
 		return err
 	}
-	if err := h.accounts.ForgetWorkspace(ctx, w.ID); err != nil {
+	if err := cmp.Or(h.apikeys.Forget(ctx, w.ID), h.installs.Forget(ctx, w.ID)); err != nil {
 		return err
 	}
 	return sqlstore.Erase(ctx, h.db, w.Scope)

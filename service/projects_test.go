@@ -13,6 +13,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/project"
@@ -32,7 +33,7 @@ func settled(t *testing.T, log *slog.Logger) (*house, account.Registered, worksp
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.projects.Close() })
-	ada, err := h.accounts.Register(t.Context(), account.Registration{Email: "ada@example.com", Password: "a calm and long password", Username: "ada"})
+	ada, err := h.accounts.Registrations.Register(t.Context(), account.Registration{Email: "ada@example.com", Password: "a calm and long password", Username: "ada"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestAnErasedWorkspaceLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.accounts.CreateKey(t.Context(), account.Who{Account: ada.Account, Session: ada.Session}, shop, account.NewKey{Name: "k", Scopes: []string{"agents:read"}}); err != nil {
+	if _, _, err := h.apikeys.Create(t.Context(), account.Who{Account: ada.Account, Session: ada.Session}, shop, apikey.Draft{Name: "k", Scopes: []string{"agents:read"}}); err != nil {
 		t.Fatal(err)
 	}
 	before, err := sqlstore.Measure(t.Context(), h.db, shop.Scope)

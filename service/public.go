@@ -22,7 +22,7 @@ func (s *server) public(n *node) http.Handler {
 		DB:      n.db,
 		Runtime: s.runtime(n), Stopping: s.stopping, Farewell: s.farewell(),
 		Rate: s.config.LimitRate, Burst: s.config.LimitBurst, Streams: s.config.LimitStreams, ChannelRate: s.config.LimitChannelRate,
-		ChannelBody: s.config.LimitChannelBody, WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification, Spoofed: s.metrics.spoofed, Accounts: n.accounts, Workspaces: n.spaces, Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories,
+		ChannelBody: s.config.LimitChannelBody, WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification, Spoofed: s.metrics.spoofed, Accounts: n.accounts, Keys: n.apikeys, Apps: n.apps, Manifests: n.manifests, Installations: n.installs, Workspaces: n.spaces, Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories,
 		Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit}, Audit: n.audit, Receipts: n.receipts, Surfaces: at,
 		Pages: page.New(page.Config{
 			Platform: at.Platform.String(), Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops(),

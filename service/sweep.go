@@ -40,6 +40,7 @@ func (h *house) sweep(ctx context.Context) {
 		do   func(context.Context) (int64, error)
 	}{
 		{"ended sessions and tokens", h.accounts.Sweep},
+		{"deliveries", h.installs.Sweep},
 		{"deleted accounts", func(ctx context.Context) (int64, error) { return counted(h.accounts.Erase(ctx)) }},
 		{"invitations", func(ctx context.Context) (int64, error) { return counted(h.spaces.Sweep(ctx, time.Now())) }},
 		{"deleted workspaces", func(ctx context.Context) (int64, error) { return counted(h.spaces.Erase(ctx)) }},

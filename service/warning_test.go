@@ -54,7 +54,7 @@ func furnished(t *testing.T, address string) *house {
 // person is an account with an address that is verified or not.
 func (h *house) person(t *testing.T, name string, verified bool) account.Account {
 	t.Helper()
-	r, err := h.accounts.Register(t.Context(), account.Registration{Email: name + "@example.com", Password: "a calm and long password", Username: name})
+	r, err := h.accounts.Registrations.Register(t.Context(), account.Registration{Email: name + "@example.com", Password: "a calm and long password", Username: name})
 	if err != nil {
 		t.Fatal(err)
 	}

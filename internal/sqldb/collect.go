@@ -50,3 +50,11 @@ func Column[T any](row Row) (value T, err error) {
 	err = row.Scan(&value)
 	return value, err
 }
+
+// Bit is a truth as it is stored.
+func Bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

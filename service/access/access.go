@@ -12,6 +12,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 )
 
 // Surface is one of the three faces of the service.
@@ -42,10 +43,11 @@ type Place struct {
 	Project string
 }
 
-// Config is what judging needs. DB and Accounts are required.
+// Config is what judging needs. DB, Accounts and Keys are required.
 type Config struct {
 	DB       *sqldb.DB
 	Accounts *account.Accounts
+	Keys     *apikey.Keys
 	// Rate and Burst bound the requests of a key or account, per minute.
 	Rate, Burst int
 	// WrongKeys bounds the wrong API keys from an address, per minute.
@@ -75,7 +77,7 @@ func (a *Access) Admit(ctx context.Context, c Credential, n Need, at Place) (*Vi
 		return v, TooMany("wrong_keys", wait)
 	}
 	err := v.first(ctx)
-	if c.Keyed && fault.Is(err, account.InvalidAPIKey) {
+	if c.Keyed && fault.Is(err, apikey.Invalid) {
 		a.wrongKeys.count(c.Source)
 	}
 	if by := v.Holder(); by != "" {
@@ -87,7 +89,7 @@ func (a *Access) Admit(ctx context.Context, c Credential, n Need, at Place) (*Vi
 		return v, err
 	}
 	if n.fresh {
-		if err := a.Accounts.NeedFresh(v.Who); err != nil {
+		if err := a.Accounts.Sessions.NeedFresh(v.Who); err != nil {
 			return v, err
 		}
 	}

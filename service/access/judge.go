@@ -44,7 +44,7 @@ var errNoNeed = errors.New("an operation has no need")
 
 // identify finds who is signed in, and as whom they look at the service.
 func (a *Access) identify(tx *sqldb.Tx, c Credential, j *judgement) error {
-	who, found, err := a.Accounts.SessionOf(tx, c.Session)
+	who, found, err := a.Accounts.Sessions.Of(tx, c.Session)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (a *Access) identify(tx *sqldb.Tx, c Credential, j *judgement) error {
 	if c.View == "" {
 		return nil
 	}
-	view, found, err := a.Accounts.ViewOf(tx, who, c.View)
+	view, found, err := a.Accounts.Views.Of(tx, who, c.View)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *Access) identify(tx *sqldb.Tx, c Credential, j *judgement) error {
 
 // judgeStaff lets staff in by the authority of the service, which is more than a session: a role and its elevation.
 func (a *Access) judgeStaff(tx *sqldb.Tx, c Credential, n Need, at Place, j *judgement) (err error) {
-	if j.lastSeen, err = a.Accounts.ElevationOf(tx, j.Who, c.Elevation); err != nil {
+	if j.lastSeen, err = a.Accounts.Staff.ElevationOf(tx, j.Who, c.Elevation); err != nil {
 		return err
 	}
 	j.Staff = j.Account.Role
@@ -112,7 +112,7 @@ func staffMay(role string, right workspace.Right) bool {
 
 // judgeKey lets a key in that was made for this workspace and this, within the present role of its maker.
 func (a *Access) judgeKey(tx *sqldb.Tx, c Credential, n Need, at Place) (j judgement, err error) {
-	b, err := a.Accounts.BearerOf(tx, c.Key)
+	b, err := a.Keys.BearerOf(tx, c.Key)
 	if err != nil {
 		return j, err
 	}
@@ -175,7 +175,7 @@ func seat(tx *sqldb.Tx, n Need, at Place, account string, j *judgement) error {
 func allow(n Need, m workspace.Membership) error {
 	switch {
 	case m.Suspended && !n.suspended:
-		return fault.New(account.WorkspaceSuspended, "This workspace is suspended.", "Ask the people who run this service.")
+		return fault.New(workspace.Suspended, "This workspace is suspended.", "Ask the people who run this service.")
 	case !workspace.Allows(m.Role, n.right):
 		return fault.New(Forbidden, "Your role does not allow this.", "").With("role", workspace.Least(n.right))
 	}

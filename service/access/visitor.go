@@ -9,6 +9,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
@@ -30,7 +31,7 @@ type judgement struct {
 	// The person who acts: of a key its maker, of an impersonation the customer.
 	account.Who
 	// Key is what they act by; nil: a session.
-	Key *account.Key
+	Key *apikey.Key
 	// View is that staff look as the customer; nil: they are who they are.
 	View *account.View
 	// Staff is the role over the service by which they act; empty: as customers.
@@ -142,9 +143,9 @@ func (v *Visitor) Holder() string {
 func (v *Visitor) used(ctx context.Context) error {
 	switch {
 	case v.Key != nil:
-		return v.access.Accounts.KeyUsed(ctx, *v.Key)
+		return v.access.Keys.Used(ctx, *v.Key)
 	case v.Staff != "":
-		return errors.Join(v.access.Accounts.Seen(ctx, v.Who), v.access.Accounts.ElevationUsed(ctx, v.Who, v.credential.Elevation, v.lastSeen))
+		return errors.Join(v.access.Accounts.Sessions.Seen(ctx, v.Who), v.access.Accounts.Staff.ElevationUsed(ctx, v.Who, v.credential.Elevation, v.lastSeen))
 	}
-	return v.access.Accounts.Seen(ctx, v.Self())
+	return v.access.Accounts.Sessions.Seen(ctx, v.Self())
 }

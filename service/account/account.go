@@ -11,9 +11,11 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -86,8 +88,8 @@ func (p Account) target() audit.Target { return audit.Target{Kind: "account", ID
 // scope is where acts on the account are told.
 func (p Account) scope() string { return scope.Of(p.Username, scope.Personal).String() }
 
-// alive reports whether anybody may act as the account.
-func (p Account) alive() bool { return p.ID != "" && !p.Suspended && p.deletedAt == 0 }
+// Alive reports whether anybody may act as the account.
+func (p Account) Alive() bool { return p.ID != "" && !p.Suspended && p.deletedAt == 0 }
 
 const accountColumns = `a.id, a.username, a.display_name, COALESCE(a.email, ''), a.email_verified, a.email_source, a.service_role,
 	a.suspended_at IS NOT NULL, a.version, a.created_at, a.email_in_use, a.password, a.password_version, COALESCE(a.deleted_at, 0),
@@ -111,6 +113,9 @@ func scanAccount(row sqldb.Row, more ...any) (Account, error) {
 	}
 	return p, err
 }
+
+// Find is the account of that id; found is false when there is none.
+func Find(tx *sqldb.Tx, id string) (Account, bool, error) { return oneAccount(tx, "a.id = $1", id) }
 
 // byEmail is the account that holds an address; found is false when there is none.
 func byEmail(tx *sqldb.Tx, email string) (Account, bool, error) {
@@ -147,8 +152,7 @@ type birth struct {
 }
 
 // create makes an account with its workspace. It is errTaken when the address was given away in the meantime.
-func (a *Accounts) create(tx *sqldb.Tx, b birth) (Account, workspace.Workspace, error) {
-	now := a.Now()
+func create(tx *sqldb.Tx, now time.Time, b birth) (Account, workspace.Workspace, error) {
 	p := Account{ID: "acc_" + ulid.Make().String()}
 	username, err := claimUsername(tx, p.ID, b)
 	if err != nil {
@@ -159,7 +163,7 @@ func (a *Accounts) create(tx *sqldb.Tx, b birth) (Account, workspace.Workspace, 
 	}
 	n, err := tx.Exec(`INSERT INTO accounts (id, username, display_name, email, email_verified, email_source, email_in_use, password, service_role, created_at, updated_at)
 		VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $10) ON CONFLICT DO NOTHING`,
-		p.ID, username, b.displayName, b.email, bit(b.verified), b.source, bit(b.inUse), b.password, b.role, now.UnixMilli())
+		p.ID, username, b.displayName, b.email, sqldb.Bit(b.verified), b.source, sqldb.Bit(b.inUse), b.password, b.role, now.UnixMilli())
 	if err != nil {
 		return p, workspace.Workspace{}, fmt.Errorf("make account: %w", err)
 	}
@@ -176,13 +180,6 @@ func (a *Accounts) create(tx *sqldb.Tx, b birth) (Account, workspace.Workspace, 
 
 // errTaken says that another account got the address first.
 var errTaken = errors.New("e-mail address was taken in the meantime")
-
-func bit(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
 
 // claimUsername takes the wanted name for ever, or makes one that is free.
 func claimUsername(tx *sqldb.Tx, account string, b birth) (string, error) {
@@ -235,30 +232,17 @@ func takeUsername(tx *sqldb.Tx, account, name string) (bool, error) {
 	return n == 1, nil
 }
 
-// Account is the account of that id.
-func (a *Accounts) Account(ctx context.Context, id string) (p Account, err error) {
-	var found bool
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		p, found, err = oneAccount(tx, "a.id = $1", id)
-		return err
-	})
-	if err == nil && !found {
-		err = notFound()
-	}
-	return p, err
-}
-
 // Rename changes what a person is called. With a version it refuses when that is not the present one.
 func (a *Accounts) Rename(ctx context.Context, who Who, displayName string, version int64) (p Account, err error) {
 	if problem := checkDisplayName(displayName); problem != "" {
-		return p, fields{{Field: "displayName", Type: problem}}.refusal()
+		return p, strictjson.Refuse(strictjson.Field{Field: "displayName", Type: problem})
 	}
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		if p, err = acting(tx, who); err != nil {
+	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		if p, err = Acting(tx, who); err != nil {
 			return err
 		}
 		if version != 0 && version != p.Version {
-			return versionConflict(p.Version)
+			return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", p.Version)
 		}
 		if _, err := tx.Exec("UPDATE accounts SET display_name = $2, version = version + 1, updated_at = $3 WHERE id = $1",
 			p.ID, displayName, a.Now().UnixMilli()); err != nil {
@@ -272,14 +256,41 @@ func (a *Accounts) Rename(ctx context.Context, who Who, displayName string, vers
 
 func checkDisplayName(name string) string {
 	if utf8.RuneCountInString(name) > maxDisplayName {
-		return tooLong
+		return strictjson.TooLong
 	}
-	return checkLine(name, 0, maxDisplayName)
+	return strictjson.CheckLine(name, 0, maxDisplayName)
 }
 
 // tell appends to the audit log, in the transaction of the act, that a person did something to their own account.
-func (a *Accounts) tell(ctx context.Context, tx *sqldb.Tx, p Account, action string, changes ...string) error {
+func (a *base) tell(ctx context.Context, tx *sqldb.Tx, p Account, action string, changes ...string) error {
 	return a.Audit.Append(ctx, tx, audit.Event{
 		Actor: p.Actor(), Action: action, Target: p.target(), Scope: p.scope(), Changes: changes,
 	})
+}
+
+// The warnings that an account can carry.
+const (
+	WarnNoEmail    = "provider_email_permission_missing"
+	WarnEmailInUse = "email_in_use_unverified"
+)
+
+// Warning is something that its person should know of an account.
+type Warning struct {
+	Type     string `json:"type"`
+	Provider string `json:"provider,omitempty"` // empty: it has to do with none
+	Message  string `json:"message"`
+}
+
+// Warnings are what the person should know, never nil.
+func (p Account) Warnings() []Warning {
+	all := []Warning{}
+	if p.noEmail {
+		all = append(all, Warning{WarnNoEmail, ByGitHub,
+			"The GitHub app lacks the Email addresses (read) account permission; the public profile address is used and is not verified."})
+	}
+	if p.emailInUse {
+		all = append(all, Warning{WarnEmailInUse, ByGitHub,
+			"Another account uses the e-mail address of your GitHub account; this account has none."})
+	}
+	return all
 }

@@ -1,4 +1,4 @@
-// Package account is people: how they sign up and in, what proves who they are, and what acts in their name.
+// Package account is people: how they sign up and in, what proves who they are, and what those do who run the service.
 package account
 
 import (
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/audit"
@@ -19,18 +20,24 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrations are the tables of this room.
+// Migrations are the tables of this room, and of apikey, app and installation: theirs were made here, and a sequence only goes
+// forward.
 var Migrations = sqldb.NewRoom("account", migrations)
 
-// Config is what accounts need. DB, Secrets, Audit and Mail are required.
+// Config is what accounts need. All up to Apps is required.
 type Config struct {
 	DB      *sqldb.DB
 	Secrets *secret.Store
 	Audit   *audit.Log
 	Mail    *mail.Outbox
+	Keys    Keys
+	// Unbind takes from a workspace the installations that it came to work with since a time, in the transaction that takes it back,
+	// and says how many.
+	Unbind func(tx *sqldb.Tx, workspace string, since time.Time) (int64, error)
 
-	// GitHub is the GitHub that people sign in with. Defaults to github.com.
-	GitHub github.Config
+	// GitHub is the GitHub that people sign in with, and Apps knows the app by which they do.
+	GitHub *github.Client
+	Apps   Apps
 	// Platform is the address of the account surface, without a slash at its end; links in mails begin with it.
 	Platform string
 	// Brand is a word that no password may be. Defaults to "svc".
@@ -57,12 +64,33 @@ type Config struct {
 	Hold time.Duration
 	// Keep is how long ended sessions and used tokens stay. Defaults to 30 days.
 	Keep time.Duration
-	// Memory is what deriving passwords and passing deliveries on takes from. Defaults to a budget of its own.
+	// Memory is what deriving passwords takes from. Defaults to a budget of its own.
 	Memory *memory.Budget
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 	// Log is told what no caller can be told. Defaults to slog.Default().
 	Log *slog.Logger
+}
+
+// Keys are API keys, which are another room's: they end in the transaction that takes away what they rest on.
+type Keys interface {
+	// OfMaker ends all keys of an account, and OfStaff those that it made by the authority of the service.
+	OfMaker(tx *sqldb.Tx, now time.Time, account string) error
+	OfStaff(tx *sqldb.Tx, now time.Time, account string) error
+	// Since ends the keys that were made for a workspace since a time, and says how many.
+	Since(tx *sqldb.Tx, now time.Time, workspace string, since time.Time) (int64, error)
+	// Erase deletes the keys of an account that is being erased.
+	Erase(tx *sqldb.Tx, account string) error
+}
+
+// Apps is the app by which the service speaks to a provider, which is another room's.
+type Apps interface {
+	// App is the app as it is now, with its secrets.
+	App(ctx context.Context, provider string) (github.App, error)
+	// Known is the app with the ids by which the provider knows it, and none of its other secrets.
+	Known(tx *sqldb.Tx, provider string) (github.App, error)
+	// NoteEmails remembers whether the app may read addresses.
+	NoteEmails(tx *sqldb.Tx, provider string, may bool) error
 }
 
 const day = 24 * time.Hour
@@ -89,58 +117,60 @@ func (c *Config) setDefaults() {
 	if c.MaxSessions == 0 {
 		c.MaxSessions = 50
 	}
-	clock := c.Now
-	if clock == nil {
-		clock = time.Now
-	}
-	// What is answered at once and what is read back later are the same time.
-	c.Now = func() time.Time { return clock().Truncate(time.Millisecond) }
-	if c.GitHub.Now == nil {
-		c.GitHub.Now = c.Now
-	}
+	c.Now = iso.Clock(c.Now)
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
 }
 
-// Accounts is the people of a service, on a database that all its nodes share.
-type Accounts struct {
+// base is what every part of the room stands on.
+type base struct {
 	Config
-	db     *sqldb.DB
 	hasher *hasher
-	github *github.Client
 	emails []byte      // key of the hashes by which addresses are throttled
 	box    *secret.Box // seals what a token must carry and nobody may read
-	courier
+}
+
+// Accounts is the people of a service, on a database that all its nodes share.
+type Accounts struct {
+	*base
+	Sessions      *Sessions
+	Identities    *Identities
+	Passwords     *Passwords
+	Registrations *Registrations
+	Emails        *Emails
+	Staff         *Staff
+	Views         *Views
 }
 
 // New makes the accounts of a database whose tables stand.
 func New(c Config) (*Accounts, error) {
-	if c.DB == nil || c.Secrets == nil || c.Audit == nil || c.Mail == nil {
-		return nil, errors.New("accounts need a database, secrets, an audit log and an outbox")
+	if c.DB == nil || c.Secrets == nil || c.Audit == nil || c.Mail == nil || c.Keys == nil || c.Unbind == nil || c.GitHub == nil || c.Apps == nil {
+		return nil, errors.New("accounts need a database, secrets, an audit log, an outbox, keys, bindings, a GitHub and its app")
 	}
 	c.setDefaults()
-	client, err := github.New(c.GitHub)
-	if err != nil {
-		return nil, err
-	}
-	return &Accounts{
-		Config: c, db: c.DB, hasher: newHasher(c.Scrypt, c.Memory, c.Log), github: client,
-		emails: c.Secrets.Derive("throttle e-mail"), box: c.Secrets.Box("account token"), courier: newCourier(c),
-	}, nil
+	a := &Accounts{base: &base{
+		Config: c, hasher: newHasher(c.Scrypt, c.Memory, c.Log),
+		emails: c.Secrets.Derive("throttle e-mail"), box: c.Secrets.Box("account token"),
+	}}
+	a.Sessions = &Sessions{a.base}
+	a.Identities = &Identities{a.base, a.Sessions}
+	a.Passwords = &Passwords{a.base, a.Sessions, a.Identities}
+	a.Registrations = &Registrations{a.base, a.Sessions, a.Passwords}
+	a.Emails = &Emails{a.base, a.Sessions, a.Registrations}
+	a.Staff = &Staff{a.base, a.Sessions, a.Passwords, a.Registrations}
+	a.Views = &Views{a.base}
+	return a, nil
 }
 
 // CanMail reports whether a link reaches somebody: by mail, or in development by the log.
-func (a *Accounts) CanMail() bool { return a.Mail.Enabled() || a.Printed }
-
-// Derivations is how many passwords have been derived since the start.
-func (a *Accounts) Derivations() int64 { return a.hasher.count.Load() }
+func (a *base) CanMail() bool { return a.Mail.Enabled() || a.Printed }
 
 // Sweep deletes what has ended long ago, a little at a time, and says how many rows that were.
 func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 	now := a.Now()
 	old := now.Add(-a.Keep).UnixMilli()
-	total, err := a.EndExpiredViews(ctx)
+	total, err := a.Views.EndExpired(ctx)
 	if err != nil {
 		return total, err
 	}
@@ -152,15 +182,11 @@ func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 		{`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE expires_at < $1 LIMIT 500)`, old},
 		// What strangers began and left says nothing to anybody.
 		{`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE account = '' AND used_at IS NULL AND expires_at < $1 LIMIT 500)`, now.UnixMilli()},
-		{`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE received_at < $1 LIMIT 500)`, old},
-		{`DELETE FROM dispatches WHERE delivery IN (SELECT delivery FROM dispatches WHERE created_at < $1 LIMIT 500) AND created_at < $1`, old},
-		{`DELETE FROM delivery_bodies WHERE delivery IN (SELECT delivery FROM delivery_bodies WHERE received_at < $1 LIMIT 500) AND received_at < $1`, old},
-		{`DELETE FROM installations WHERE id IN (SELECT id FROM installations WHERE deleted_at < $1 LIMIT 500)`, old},
 		{`DELETE FROM elevations WHERE session IN (SELECT session FROM elevations WHERE created_at < $1 LIMIT 500)`, now.Add(-a.AdminAbsolute).UnixMilli()},
 		{`DELETE FROM impersonations WHERE id IN (SELECT id FROM impersonations WHERE expires_at < $1 LIMIT 500)`, old},
 		{`DELETE FROM devices WHERE token IN (SELECT token FROM devices WHERE created_at < $1 LIMIT 500)`, now.Add(-deviceLife).UnixMilli()},
 	} {
-		err := a.db.Write(ctx, func(tx *sqldb.Tx) error {
+		err := a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 			n, err := tx.Exec(statement.sql, statement.before)
 			total += n
 			return err
@@ -170,4 +196,31 @@ func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 		}
 	}
 	return total, nil
+}
+
+// letters are the mails that accounts send. Somebody without an address gets none.
+type letters struct{ outbox *mail.Outbox }
+
+// post writes to the database and sends the mails that were written with it.
+func (a *base) post(ctx context.Context, fn func(tx *sqldb.Tx, out *letters) error) error {
+	err := a.DB.Write(ctx, func(tx *sqldb.Tx) error { return fn(tx, &letters{a.Mail}) })
+	if err == nil {
+		a.Mail.Wake()
+	}
+	return err
+}
+
+func (l *letters) send(tx *sqldb.Tx, to string, content mail.Content) error {
+	if to == "" {
+		return nil
+	}
+	return l.outbox.Queue(tx, mail.Message{To: to, Content: content})
+}
+
+// haveAccount answers somebody who signs up with an address that has an account.
+func (l *letters) haveAccount(tx *sqldb.Tx, p Account) error {
+	if p.deletedAt != 0 {
+		return nil
+	}
+	return l.send(tx, p.Email, mail.HaveAccount{})
 }

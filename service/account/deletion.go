@@ -12,6 +12,7 @@ import (
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
 	"svc.dev/svc/service/workspace"
 )
@@ -20,17 +21,17 @@ import (
 // username.
 func (a *Accounts) Delete(ctx context.Context, who Who, confirm string) (eraseAt time.Time, err error) {
 	if confirm != who.Account.Username {
-		return eraseAt, fields{{Field: "confirm", Type: invalid}}.refusal()
+		return eraseAt, strictjson.Refuse(strictjson.Field{Field: "confirm", Type: strictjson.Invalid})
 	}
-	if err := a.NeedFresh(who); err != nil {
+	if err := a.Sessions.NeedFresh(who); err != nil {
 		return eraseAt, err
 	}
 	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		p, err := acting(tx, who)
+		p, err := Acting(tx, who)
 		if err != nil {
 			return err
 		}
-		if err := a.refuseHeld(tx, p.ID); err != nil {
+		if err := refuseHeld(tx, a.Now(), p.ID); err != nil {
 			return err
 		}
 		if err := refuseLastOwner(tx, p.ID); err != nil {
@@ -58,8 +59,8 @@ func refuseLastOwner(tx *sqldb.Tx, account string) error {
 }
 
 func (a *Accounts) bury(ctx context.Context, tx *sqldb.Tx, out *letters, p Account) error {
-	if _, err := tx.Exec("UPDATE accounts SET deleted_at = $2, version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli()); err != nil {
-		return fmt.Errorf("delete account: %w", err)
+	if err := tx.Do("delete account", "UPDATE accounts SET deleted_at = $2, version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli()); err != nil {
+		return err
 	}
 	if err := a.expel(tx, p.ID, "account deleted", ""); err != nil {
 		return err
@@ -72,15 +73,15 @@ func (a *Accounts) bury(ctx context.Context, tx *sqldb.Tx, out *letters, p Accou
 
 // offerReturn mails the one way back from a deletion that there is to an address. Undo links of the address stay good: an
 // intruder who changes it and then deletes the account must not be the only one who can bring it back.
-func (a *Accounts) offerReturn(tx *sqldb.Tx, out *letters, p Account, email string) error {
-	if err := a.void(tx, p.ID, forUndelete); err != nil {
+func (a *base) offerReturn(tx *sqldb.Tx, out *letters, p Account, email string) error {
+	if err := void(tx, a.Now(), p.ID, forUndelete); err != nil {
 		return err
 	}
 	life := a.Hold
 	if p.deletedAt != 0 {
 		life = max(time.Hour, time.UnixMilli(p.deletedAt).Add(a.Hold).Sub(a.Now()).Truncate(time.Hour)) // as a mail says it
 	}
-	value, err := a.issue(tx, token{purpose: forUndelete, account: p.ID, life: life})
+	value, err := issue(tx, a.Now(), token{purpose: forUndelete, account: p.ID, life: life})
 	if err != nil {
 		return err
 	}
@@ -89,15 +90,15 @@ func (a *Accounts) offerReturn(tx *sqldb.Tx, out *letters, p Account, email stri
 
 // Undelete brings back an account within its hold. One that staff suspended stays suspended.
 func (a *Accounts) Undelete(ctx context.Context, value string) error {
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		_, p, found, err := a.redeem(tx, value, forUndelete)
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		_, p, found, err := redeem(tx, a.Now(), value, forUndelete)
 		if err != nil {
 			return err
 		}
 		if !found || p.deletedAt == 0 || a.isOver(p) {
 			return invalidToken()
 		}
-		if err := a.bringBack(tx, p, "deleted_at = NULL"); err != nil {
+		if err := bringBack(tx, a.Now(), p, "deleted_at = NULL"); err != nil {
 			return err
 		}
 		return a.Audit.Append(ctx, tx, audit.Event{
@@ -108,16 +109,15 @@ func (a *Accounts) Undelete(ctx context.Context, value string) error {
 
 // bringBack takes from an account what keeps its person out, and only that: whoever undoes a deletion does not end a
 // suspension by staff. The link by which a deletion is undone does not outlive it.
-func (a *Accounts) bringBack(tx *sqldb.Tx, p Account, set string) error {
-	_, err := tx.Exec("UPDATE accounts SET "+set+", version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli())
-	if err != nil {
-		return fmt.Errorf("restore account: %w", err)
+func bringBack(tx *sqldb.Tx, now time.Time, p Account, set string) error {
+	if err := tx.Do("restore account", "UPDATE accounts SET "+set+", version = version + 1, updated_at = $2 WHERE id = $1", p.ID, now.UnixMilli()); err != nil {
+		return err
 	}
-	return a.void(tx, p.ID, forUndelete)
+	return void(tx, now, p.ID, forUndelete)
 }
 
 // isOver reports whether an account was deleted so long ago that it does not come back.
-func (a *Accounts) isOver(p Account) bool {
+func (a *base) isOver(p Account) bool {
 	return p.deletedAt != 0 && !a.Now().Before(time.UnixMilli(p.deletedAt).Add(a.Hold))
 }
 
@@ -137,7 +137,7 @@ func (a *Accounts) Erase(ctx context.Context) (erased int, err error) {
 }
 
 func (a *Accounts) due(ctx context.Context) (ids []string, err error) {
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		ids, err = sqldb.Collect(tx, sqldb.Column[string], "SELECT id FROM accounts WHERE deleted_at IS NOT NULL AND deleted_at <= $1 AND username <> id ORDER BY id LIMIT 100",
 			a.Now().Add(-a.Hold).UnixMilli())
 		return err
@@ -149,7 +149,7 @@ func (a *Accounts) due(ctx context.Context) (ids []string, err error) {
 var errNotDue = errors.New("not due")
 
 func (a *Accounts) erase(ctx context.Context, id string) error {
-	err := a.db.Write(ctx, func(tx *sqldb.Tx) error {
+	err := a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		p, found, err := locked(tx, id)
 		if err != nil {
 			return err
@@ -163,8 +163,11 @@ func (a *Accounts) erase(ctx context.Context, id string) error {
 		if err := workspace.Abandon(tx, a.Now(), id); err != nil {
 			return err
 		}
+		if err := a.Keys.Erase(tx, id); err != nil {
+			return err
+		}
 		for _, statement := range []string{
-			"DELETE FROM identities WHERE account = $1", "DELETE FROM sessions WHERE account = $1", "DELETE FROM api_keys WHERE creator = $1",
+			"DELETE FROM identities WHERE account = $1", "DELETE FROM sessions WHERE account = $1",
 			"DELETE FROM tokens WHERE account = $1", "DELETE FROM devices WHERE account = $1", "DELETE FROM elevations WHERE account = $1",
 			"DELETE FROM impersonations WHERE staff = $1", "DELETE FROM impersonations WHERE subject = $1",
 			`UPDATE accounts SET username = id, display_name = '', email = NULL, email_verified = 0, email_source = '', password = '', service_role = 'none',

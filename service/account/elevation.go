@@ -10,6 +10,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/secret"
 )
 
 // elevationPrefix lets scanners recognise an elevation's value that leaked.
@@ -26,24 +27,24 @@ func (p Account) IsStaff() bool { return p.Role == RoleSupport || p.Role == Role
 
 // Elevate gives a session of staff their authority, for the right password or, with none, a proof that is still fresh. The
 // session gets a new value, and an elevation that it had before ends.
-func (a *Accounts) Elevate(ctx context.Context, who Who, password string) (up Elevated, err error) {
+func (a *Staff) Elevate(ctx context.Context, who Who, password string) (up Elevated, err error) {
 	if !who.Account.IsStaff() {
 		return up, staffOnly()
 	}
 	if password == "" {
-		err = a.NeedFresh(who)
+		err = a.sessions.NeedFresh(who)
 	} else {
-		err = a.confirm(ctx, who, password)
+		err = a.passwords.confirm(ctx, who, password)
 	}
 	if err != nil {
 		return up, err
 	}
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		p, found, err := locked(tx, who.Account.ID)
 		if err != nil {
 			return err
 		}
-		if !found || !p.alive() || p.password != who.Account.password {
+		if !found || !p.Alive() || p.password != who.Account.password {
 			return unauthenticated()
 		}
 		if !p.IsStaff() {
@@ -58,30 +59,29 @@ func (a *Accounts) Elevate(ctx context.Context, who Who, password string) (up El
 }
 
 // elevate writes the new values. Only a password proves anew whose session it is.
-func (a *Accounts) elevate(tx *sqldb.Tx, who Who, proven bool) (up Elevated, err error) {
+func (a *Staff) elevate(tx *sqldb.Tx, who Who, proven bool) (up Elevated, err error) {
 	if proven {
-		up.SignedIn, err = a.renew(tx, who, byPassword)
+		up.SignedIn, err = a.sessions.renew(tx, who, byPassword)
 	} else {
 		up.SignedIn, err = replaceToken(tx, who)
 	}
 	if err != nil {
 		return up, err
 	}
-	up.Elevation = elevationPrefix + random()
-	_, err = tx.Exec(`INSERT INTO elevations (session, token, account, created_at, last_seen_at) VALUES ($1, $2, $3, $4, $4)
+	up.Elevation = elevationPrefix + secret.Random()
+	if err := tx.Do("elevate session", `INSERT INTO elevations (session, token, account, created_at, last_seen_at) VALUES ($1, $2, $3, $4, $4)
 		ON CONFLICT (session) DO UPDATE SET token = excluded.token, account = excluded.account,
 			created_at = excluded.created_at, last_seen_at = excluded.last_seen_at`,
-		who.Session.ID, fingerprint(up.Elevation), who.Account.ID, a.Now().UnixMilli())
-	if err != nil {
-		return up, fmt.Errorf("elevate session: %w", err)
+		who.Session.ID, secret.Fingerprint(up.Elevation), who.Account.ID, a.Now().UnixMilli()); err != nil {
+		return up, err
 	}
 	return up, nil
 }
 
 // replaceToken gives a session a new value, and leaves the time of its last proof as it is.
 func replaceToken(tx *sqldb.Tx, who Who) (SignedIn, error) {
-	value := sessionPrefix + random()
-	n, err := tx.Exec("UPDATE sessions SET token = $2 WHERE id = $1 AND revoked_at IS NULL", who.Session.ID, fingerprint(value))
+	value := sessionPrefix + secret.Random()
+	n, err := tx.Exec("UPDATE sessions SET token = $2 WHERE id = $1 AND revoked_at IS NULL", who.Session.ID, secret.Fingerprint(value))
 	if err != nil {
 		return SignedIn{}, fmt.Errorf("replace session's value: %w", err)
 	}
@@ -92,19 +92,19 @@ func replaceToken(tx *sqldb.Tx, who Who) (SignedIn, error) {
 }
 
 // ElevationUsed notes that an elevation is in use, at most once a minute.
-func (a *Accounts) ElevationUsed(ctx context.Context, who Who, value string, last time.Time) error {
+func (a *Staff) ElevationUsed(ctx context.Context, who Who, value string, last time.Time) error {
 	if a.Now().Sub(last) < seenPause {
 		return nil
 	}
 	now := a.Now().UnixMilli()
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec("UPDATE elevations SET last_seen_at = $3 WHERE session = $1 AND token = $2 AND last_seen_at < $3", who.Session.ID, fingerprint(value), now)
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		_, err := tx.Exec("UPDATE elevations SET last_seen_at = $3 WHERE session = $1 AND token = $2 AND last_seen_at < $3", who.Session.ID, secret.Fingerprint(value), now)
 		return err
 	})
 }
 
 // ElevationOf is when the elevation of a session was last used, for staff alone, and as long as it counts. To ask is not to use it.
-func (a *Accounts) ElevationOf(tx *sqldb.Tx, who Who, value string) (last time.Time, err error) {
+func (a *Staff) ElevationOf(tx *sqldb.Tx, who Who, value string) (last time.Time, err error) {
 	if !who.Account.IsStaff() {
 		return last, staffOnly()
 	}
@@ -113,7 +113,7 @@ func (a *Accounts) ElevationOf(tx *sqldb.Tx, who Who, value string) (last time.T
 	}
 	var began, seen int64
 	err = tx.QueryRow("SELECT created_at, last_seen_at FROM elevations WHERE session = $1 AND token = $2 AND account = $3",
-		who.Session.ID, fingerprint(value), who.Account.ID).Scan(&began, &seen)
+		who.Session.ID, secret.Fingerprint(value), who.Account.ID).Scan(&began, &seen)
 	if errors.Is(err, sql.ErrNoRows) {
 		return last, reauthRequired(who.Account.Methods)
 	}
@@ -128,8 +128,8 @@ func (a *Accounts) ElevationOf(tx *sqldb.Tx, who Who, value string) (last time.T
 }
 
 // Lower ends the elevation of a session. It does not matter whether there was one.
-func (a *Accounts) Lower(ctx context.Context, who Who) error {
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+func (a *Staff) Lower(ctx context.Context, who Who) error {
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		n, err := tx.Exec("DELETE FROM elevations WHERE session = $1", who.Session.ID)
 		if err != nil {
 			return fmt.Errorf("end elevation: %w", err)
@@ -144,16 +144,12 @@ func (a *Accounts) Lower(ctx context.Context, who Who) error {
 }
 
 // lowerAll ends the elevations of an account whose role changes, and what it looks at: they do not come back with a role.
-func (a *Accounts) lowerAll(tx *sqldb.Tx, account string) error {
-	if _, err := tx.Exec("DELETE FROM elevations WHERE account = $1", account); err != nil {
-		return fmt.Errorf("end elevations: %w", err)
+func lowerAll(tx *sqldb.Tx, now time.Time, account string) error {
+	if err := tx.Do("end elevations", "DELETE FROM elevations WHERE account = $1", account); err != nil {
+		return err
 	}
 	// Their time is over; that they ended is told with all whose time is.
-	_, err := tx.Exec("UPDATE impersonations SET expires_at = $2 WHERE staff = $1 AND ended_at IS NULL AND expires_at > $2", account, a.Now().UnixMilli())
-	if err != nil {
-		return fmt.Errorf("end impersonations: %w", err)
-	}
-	return nil
+	return tx.Do("end impersonations", "UPDATE impersonations SET expires_at = $2 WHERE staff = $1 AND ended_at IS NULL AND expires_at > $2", account, now.UnixMilli())
 }
 
 func staffOnly() error { return fault.New(AdminRequired, "Only staff may do this.", "") }

@@ -14,11 +14,11 @@ import (
 // employ makes somebody of the staff.
 func employ(t *testing.T, w *accounttest.World, email, role string) account.Who {
 	t.Helper()
-	made := join(t, w, email)
-	if _, err := w.Grant(t.Context(), made.Account.ID, role); err != nil {
+	made := w.Join(t, email)
+	if _, err := w.Staff.Grant(t.Context(), made.Account.ID, role); err != nil {
 		t.Fatal(err)
 	}
-	who, found, err := w.Who(t.Context(), made.Token)
+	who, found, err := w.Sessions.Who(t.Context(), made.Token)
 	if err != nil || !found {
 		t.Fatalf("who: %t, %v", found, err)
 	}
@@ -58,21 +58,21 @@ func texts(t *testing.T, w *accounttest.World) string {
 }
 
 func TestWhatStaffHoldIsNotInTheDatabase(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		sam, ada := employ(t, w, "sam@example.com", account.RoleSupport), join(t, w, "ada@example.com")
-		up, err := w.Elevate(accounttest.From(t), sam, password)
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		sam, ada := employ(t, w, "sam@example.com", account.RoleSupport), w.Join(t, "ada@example.com")
+		up, err := w.Staff.Elevate(accounttest.From(t), sam, password)
 		if err != nil {
 			t.Fatal(err)
 		}
-		i, err := w.Impersonate(t.Context(), up.Who, ada.Account.ID, "she asked for help")
+		i, err := w.Views.Impersonate(t.Context(), up.Who, ada.Account.ID, "she asked for help")
 		if err != nil {
 			t.Fatal(err)
 		}
-		view, life, err := w.OpenView(t.Context(), up.Who, i.Ticket)
+		view, life, err := w.Views.Open(t.Context(), up.Who, i.Ticket)
 		if err != nil || life != time.Hour {
 			t.Fatalf("open: %s, %v", life, err)
 		}
-		stored := texts(t, w) + dump(t, w)
+		stored := texts(t, w) + w.Dump(t)
 		for _, value := range []string{up.Elevation, up.Elevation[5:], up.Token, i.Ticket, view, view[5:]} {
 			if strings.Contains(stored, value) {
 				t.Error("the database holds a value that opens something")
@@ -82,20 +82,20 @@ func TestWhatStaffHoldIsNotInTheDatabase(t *testing.T) {
 }
 
 func TestOfManyElevationsOfASessionTheLastCounts(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
 		sam := employ(t, w, "sam@example.com", account.RoleAdmin)
 		ups := make([]account.Elevated, 6)
 		var wg sync.WaitGroup
 		for n := range ups {
-			wg.Go(func() { ups[n], _ = w.Elevate(t.Context(), sam, "") })
+			wg.Go(func() { ups[n], _ = w.Staff.Elevate(t.Context(), sam, "") })
 		}
 		wg.Wait()
 		alive, open := 0, 0
 		for _, up := range ups {
-			if w.NeedElevation(t.Context(), sam, up.Elevation) == nil {
+			if w.Staff.NeedElevation(t.Context(), sam, up.Elevation) == nil {
 				alive++
 			}
-			if signedIn(t, w, up.Token) {
+			if w.IsSignedIn(t, up.Token) {
 				open++
 			}
 		}
@@ -106,40 +106,42 @@ func TestOfManyElevationsOfASessionTheLastCounts(t *testing.T) {
 }
 
 func TestAnOpenStreamDoesNotKeepAnElevationAlive(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
 		sam := employ(t, w, "sam@example.com", account.RoleAdmin)
-		up, err := w.Elevate(t.Context(), sam, password)
+		up, err := w.Staff.Elevate(t.Context(), sam, password)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 29 {
 			w.Clock.Pass(time.Minute)
-			if err := w.StillElevated(t.Context(), sam, up.Elevation); err != nil {
+			if err := w.Staff.StillElevated(t.Context(), sam, up.Elevation); err != nil {
 				t.Fatal(err)
 			}
 		}
 		w.Clock.Pass(time.Minute)
-		is(t, w.StillElevated(t.Context(), sam, up.Elevation), account.ReauthRequired)
+		accounttest.Is(t, w.Staff.StillElevated(t.Context(), sam, up.Elevation), account.ReauthRequired)
 	})
 }
 
 func TestAnElevationDiesWithItsSession(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
 		for name, end := range map[string]func(up account.Elevated) error{
-			"logout":         func(up account.Elevated) error { return w.Logout(t.Context(), up.Token) },
-			"ended":          func(up account.Elevated) error { return w.EndSession(t.Context(), up.Who, up.Session.ID) },
-			"suspended":      func(up account.Elevated) error { return w.Suspend(t.Context(), up.Account.ID, "x", up.Account.Actor()) },
+			"logout": func(up account.Elevated) error { return w.Sessions.Logout(t.Context(), up.Token) },
+			"ended":  func(up account.Elevated) error { return w.Sessions.End(t.Context(), up.Who, up.Session.ID) },
+			"suspended": func(up account.Elevated) error {
+				return w.Staff.Suspend(t.Context(), up.Account.ID, "x", up.Account.Actor())
+			},
 			"a new password": func(up account.Elevated) error { return changeElsewhere(t, w, up) },
 		} {
 			sam := employ(t, w, strings.ReplaceAll(name, " ", "-")+"@example.com", account.RoleAdmin)
-			up, err := w.Elevate(t.Context(), sam, password)
+			up, err := w.Staff.Elevate(t.Context(), sam, password)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := end(up); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if signedIn(t, w, up.Token) {
+			if w.IsSignedIn(t, up.Token) {
 				t.Errorf("%s: the session lives", name)
 			}
 		}
@@ -149,24 +151,24 @@ func TestAnElevationDiesWithItsSession(t *testing.T) {
 // changeElsewhere changes the password from another browser.
 func changeElsewhere(t *testing.T, w *accounttest.World, up account.Elevated) error {
 	t.Helper()
-	in, err := w.Login(accounttest.From(t), up.Account.Email, password, "")
+	in, err := w.Passwords.Login(accounttest.From(t), up.Account.Email, password, "")
 	if err != nil {
 		return err
 	}
-	_, err = w.ChangePassword(t.Context(), in.Who, password, "another calm password")
+	_, err = w.Passwords.Change(t.Context(), in.Who, password, "another calm password")
 	return err
 }
 
 func TestAnAccountWhoseHoldIsOverDoesNotComeBack(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		root, ada := employ(t, w, "root1@example.com", account.RoleAdmin), join(t, w, "ada@example.com")
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		root, ada := employ(t, w, "root1@example.com", account.RoleAdmin), w.Join(t, "ada@example.com")
 		if _, err := w.Delete(t.Context(), ada.Who, "ada"); err != nil {
 			t.Fatal(err)
 		}
-		if p, err := w.RestorePerson(t.Context(), root, ada.Account.ID); err != nil || !p.EraseAt.IsZero() {
+		if p, err := w.Staff.RestorePerson(t.Context(), root, ada.Account.ID); err != nil || !p.EraseAt.IsZero() {
 			t.Errorf("within the hold: %+v, %v", p, err)
 		}
-		in, err := w.Login(accounttest.From(t), "ada@example.com", password, "")
+		in, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,28 +176,28 @@ func TestAnAccountWhoseHoldIsOverDoesNotComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Clock.Pass(w.Hold)
-		again, err := w.Login(accounttest.From(t), "root1@example.com", password, "")
+		again, err := w.Passwords.Login(accounttest.From(t), "root1@example.com", password, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.RestorePerson(t.Context(), again.Who, ada.Account.ID)
-		is(t, err, account.ItemNotFound)
-		is(t, w.Restore(t.Context(), ada.Account.ID, root.Account.Actor()), account.ItemNotFound)
+		_, err = w.Staff.RestorePerson(t.Context(), again.Who, ada.Account.ID)
+		accounttest.Is(t, err, account.ItemNotFound)
+		accounttest.Is(t, w.Staff.Restore(t.Context(), ada.Account.ID, root.Account.Actor()), account.ItemNotFound)
 		if n, err := w.Erase(t.Context()); n != 1 || err != nil {
 			t.Fatalf("erase: %d, %v", n, err)
 		}
-		_, err = w.Person(t.Context(), ada.Account.ID)
-		is(t, err, account.ItemNotFound)
+		_, err = w.Staff.Person(t.Context(), ada.Account.ID)
+		accounttest.Is(t, err, account.ItemNotFound)
 	})
 }
 
 func TestWhatTheStaffLeaveIsSwept(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		sam, ada := employ(t, w, "sam@example.com", account.RoleAdmin), join(t, w, "ada@example.com")
-		if _, err := w.Elevate(t.Context(), sam, password); err != nil {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		sam, ada := employ(t, w, "sam@example.com", account.RoleAdmin), w.Join(t, "ada@example.com")
+		if _, err := w.Staff.Elevate(t.Context(), sam, password); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Impersonate(t.Context(), sam, ada.Account.ID, "she asked for help"); err != nil {
+		if _, err := w.Views.Impersonate(t.Context(), sam, ada.Account.ID, "she asked for help"); err != nil {
 			t.Fatal(err)
 		}
 		w.Clock.Pass(w.Keep + 2*time.Hour)

@@ -5,24 +5,13 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
 )
 
-// Bearer is who brings a key, as the gateway asks.
-func (a *Accounts) Bearer(ctx context.Context, value string) (b Bearer, err error) {
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		b, err = a.BearerOf(tx, value)
-		return err
-	})
-	if err != nil {
-		return b, err
-	}
-	return b, a.KeyUsed(ctx, b.Key)
-}
-
 // NeedElevation refuses unless a session has the authority of the staff, and counts as use of it.
-func (a *Accounts) NeedElevation(ctx context.Context, who Who, value string) error {
+func (a *Staff) NeedElevation(ctx context.Context, who Who, value string) error {
 	var last time.Time
-	err := a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+	err := a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		last, err = a.ElevationOf(tx, who, value)
 		return err
 	})
@@ -33,30 +22,15 @@ func (a *Accounts) NeedElevation(ctx context.Context, who Who, value string) err
 }
 
 // StillElevated is NeedElevation that does not count as use.
-func (a *Accounts) StillElevated(ctx context.Context, who Who, value string) error {
-	return a.db.Read(ctx, func(tx *sqldb.Tx) error {
+func (a *Staff) StillElevated(ctx context.Context, who Who, value string) error {
+	return a.DB.Read(ctx, func(tx *sqldb.Tx) error {
 		_, err := a.ElevationOf(tx, who, value)
 		return err
 	})
 }
 
 // OnDerive tells a test of every derivation and its cost.
-func (a *Accounts) OnDerive(fn func(Scrypt)) { a.hasher.derived = fn }
-
-// Fingerprint is what is stored of a token.
-func Fingerprint(value string) string { return fingerprint(value) }
-
-// ParseKey reads the public part of a key.
-func ParseKey(value string) (string, bool) { return parseKey(value) }
-
-// Sealed is a text with the checksum of a key.
-func Sealed(text string) string { return text + checksum(text) }
-
-// SetMostWaiting bounds how many deliveries wait, of one installation and of all.
-func (a *Accounts) SetMostWaiting(one, all int64) { a.mostOfOne.count, a.mostOfAll.count = one, all }
-
-// WakeCourier lets deliveries that are due by the test's clock be passed on.
-func (a *Accounts) WakeCourier() { a.queue.Wake() }
+func (a *Passwords) OnDerive(fn func(Scrypt)) { a.hasher.derived = fn }
 
 // Turns is the queue of the hasher.
 type Turns struct{ turns }
@@ -87,7 +61,51 @@ func (t *turns) load() (working, waiting, parties int) {
 }
 
 // Waiting is how many wait for the hasher.
-func (a *Accounts) Waiting() int {
+func (a *Passwords) Waiting() int {
 	_, waiting, _ := a.hasher.turns.load()
 	return waiting
 }
+
+// Suspend keeps a person out until they are restored; what they are signed in with ends.
+func (a *Staff) Suspend(ctx context.Context, id, reason string, by audit.Actor) error {
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		p, found, err := locked(tx, id)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return notFound()
+		}
+		return a.suspend(ctx, tx, p, reason, by)
+	})
+}
+
+// Restore ends a suspension, and undoes a deletion within its hold.
+func (a *Staff) Restore(ctx context.Context, id string, by audit.Actor) error {
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		p, found, err := locked(tx, id)
+		if err != nil {
+			return err
+		}
+		if !found || a.isOver(p) {
+			return notFound()
+		}
+		return a.restore(ctx, tx, p, by)
+	})
+}
+
+// Account is the account of that id.
+func (a *Accounts) Account(ctx context.Context, id string) (p Account, err error) {
+	var found bool
+	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		p, found, err = Find(tx, id)
+		return err
+	})
+	if err == nil && !found {
+		err = notFound()
+	}
+	return p, err
+}
+
+// Derivations is how many passwords have been derived since the start.
+func (a *Passwords) Derivations() int64 { return a.hasher.count.Load() }

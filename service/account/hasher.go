@@ -4,8 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -105,4 +110,104 @@ func (h *hasher) run(ctx context.Context, password string, salt []byte, cost Scr
 
 func errBusy() error {
 	return fault.New(Busy, "Too many sign-ins at this moment.", "Try again shortly.").After(2 * time.Second)
+}
+
+// Scrypt is the cost of deriving a password: N = 2^LogN, block size R, parallelism P.
+type Scrypt struct {
+	LogN, R, P int
+}
+
+// bytes is the memory that deriving takes.
+func (s Scrypt) bytes() int64 { return int64(128*s.R) * int64(1<<s.LogN+s.P) }
+
+// DefaultScrypt is one of five settings that are equally strong, with the memory that a small machine has.
+var DefaultScrypt = Scrypt{LogN: 15, R: 8, P: 3}
+
+const (
+	saltSize = 16
+	hashSize = 32
+)
+
+// strong are the settings that nothing may be weaker than all of.
+var strong = []Scrypt{{17, 8, 1}, {16, 8, 2}, {15, 8, 3}, {14, 8, 5}, {13, 8, 10}}
+
+// ParseScrypt reads ln=15,r=8,p=3, and refuses what is weaker than every accepted setting.
+func ParseScrypt(text string) (Scrypt, error) {
+	s, err := parseScrypt(text)
+	if err != nil {
+		return s, err
+	}
+	for _, least := range strong {
+		if s.LogN >= least.LogN && s.R >= least.R && s.P >= least.P {
+			return s, nil
+		}
+	}
+	return s, fmt.Errorf("%q is weaker than ln=17,r=8,p=1, ln=16,r=8,p=2, ln=15,r=8,p=3, ln=14,r=8,p=5 and ln=13,r=8,p=10", text)
+}
+
+func (s Scrypt) String() string { return fmt.Sprintf("ln=%d,r=%d,p=%d", s.LogN, s.R, s.P) }
+
+var errScrypt = errors.New("is not of the form ln=15,r=8,p=3 with 10 to 20, 1 to 16, 1 to 16")
+
+func parseScrypt(text string) (Scrypt, error) {
+	var s Scrypt
+	parts := strings.Split(text, ",")
+	if len(parts) != 3 {
+		return s, errScrypt
+	}
+	for i, field := range []struct {
+		name        string
+		to          *int
+		least, most int
+	}{{"ln=", &s.LogN, 10, 20}, {"r=", &s.R, 1, 16}, {"p=", &s.P, 1, 16}} {
+		digits, found := strings.CutPrefix(parts[i], field.name)
+		n, err := strconv.Atoi(digits)
+		if !found || err != nil || strconv.Itoa(n) != digits || n < field.least || n > field.most {
+			return Scrypt{}, errScrypt
+		}
+		*field.to = n
+	}
+	return s, nil
+}
+
+// phc is a derived password as it is stored: $scrypt$ln=15,r=8,p=3$<salt>$<hash>.
+type phc struct {
+	cost Scrypt
+	salt [saltSize]byte
+	hash [hashSize]byte
+}
+
+var errPHC = errors.New("not a derived password")
+
+// unpadded is base64 that has one spelling for each value.
+var unpadded = base64.RawStdEncoding.Strict()
+
+// parsePHC reads strictly: what was planted must neither panic nor choose how much is allocated.
+func parsePHC(text string) (phc, error) {
+	var p phc
+	parts := strings.Split(text, "$")
+	if len(parts) != 5 || parts[0] != "" || parts[1] != "scrypt" {
+		return p, errPHC
+	}
+	cost, err := parseScrypt(parts[2])
+	if err != nil {
+		return p, errPHC
+	}
+	p.cost = cost
+	if !decodeExactly(p.salt[:], parts[3]) || !decodeExactly(p.hash[:], parts[4]) {
+		return phc{}, errPHC
+	}
+	return p, nil
+}
+
+func decodeExactly(into []byte, text string) bool {
+	if len(text) != unpadded.EncodedLen(len(into)) || strings.ContainsAny(text, "\r\n") {
+		return false
+	}
+	n, err := unpadded.Decode(into, []byte(text))
+	return err == nil && n == len(into)
+}
+
+func (p phc) String() string {
+	return "$scrypt$" + p.cost.String() + "$" + unpadded.EncodeToString(p.salt[:]) + "$" + unpadded.EncodeToString(p.hash[:])
 }

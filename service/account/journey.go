@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
@@ -9,14 +10,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
-)
-
-// How long somebody may stay away.
-const (
-	signInLife   = 10 * time.Minute
-	manifestLife = time.Hour
-	installLife  = time.Hour
-	ticketLife   = 10 * time.Minute
+	"svc.dev/svc/service/secret"
 )
 
 // Redirect sends a browser to a provider. Browser is the value of the cookie by which it is recognised when it comes back;
@@ -27,70 +21,96 @@ type Redirect struct {
 	Life    time.Duration
 }
 
-// journey is what a state remembers of somebody who leaves for a provider until they come back.
-type journey struct {
+// Journey is what a state remembers of somebody who leaves for a provider until they come back. A room that sends people there
+// embeds it in what it wants to remember itself.
+type Journey struct {
 	Provider string `json:"provider"`
 	Browser  string `json:"browser"`           // fingerprint of its value
 	Session  string `json:"session,omitempty"` // empty: nobody needs to be signed in
-
-	// Of a sign-in.
-	Intent   string `json:"intent,omitempty"`
 	ReturnTo string `json:"returnTo,omitempty"`
-	Verifier []byte `json:"verifier,omitempty"` // sealed
-
-	// Of a manifest.
-	Owner   string `json:"owner,omitempty"`
-	App     string `json:"app,omitempty"` // its name
-	Replace bool   `json:"replace,omitempty"`
-	Version int64  `json:"version,omitempty"` // of the app that it replaces
-
-	// Of an installation.
-	Scope string `json:"scope,omitempty"`
 }
 
-// arrival is somebody who comes back from a provider, as far as it can be believed.
-type arrival struct {
-	provider string
-	state    string
-	browser  string
-	who      *Who // nil: not signed in
+// NewJourney leads to a provider, in the browser of that value.
+func NewJourney(provider, browser string) Journey {
+	return Journey{Provider: provider, Browser: secret.Fingerprint(browser)}
 }
 
-// depart stores a state. Where the journey is of somebody signed in, it ends with their account.
-func (a *Accounts) depart(tx *sqldb.Tx, state, purpose string, j journey, who *Who, life time.Duration) error {
+func (j *Journey) base() *Journey { return j }
+
+// journeying is a Journey, or what embeds one.
+type journeying interface{ base() *Journey }
+
+// State is the value that a provider sends back with a browser, and what for.
+type State struct {
+	Value   string
+	Purpose string
+	Life    time.Duration
+	Who     *Who // nil: nobody needs to be signed in
+}
+
+// Arrival is somebody who comes back from a provider, as far as it can be believed.
+type Arrival struct {
+	Provider string
+	State    string
+	Browser  string
+	Who      *Who // nil: not signed in
+}
+
+// Depart stores a state. Where the journey is of somebody signed in, it ends with their account.
+func Depart(tx *sqldb.Tx, now time.Time, s State, j journeying) error {
 	account := ""
-	if who != nil {
-		j.Session, account = who.Session.ID, who.Account.ID
+	if s.Who != nil {
+		j.base().Session, account = s.Who.Session.ID, s.Who.Account.ID
 	}
 	data, err := json.Marshal(j)
 	if err != nil {
 		return fmt.Errorf("keep state: %w", err)
 	}
-	return a.keep(tx, state, token{purpose: purpose, account: account, data: string(data), life: life})
+	return keep(tx, now, s.Value, token{purpose: s.Purpose, account: account, data: string(data), life: s.Life})
 }
 
-// arrive uses a state up, wherever it is shown, and reports whether it was made for this purpose, provider, browser and
+// Arrive uses a state up, wherever it is shown, and reports whether it was made for this purpose, provider, browser and
 // session. What it reports must not fail the transaction: a state that was refused is used too.
-func (a *Accounts) arrive(tx *sqldb.Tx, purpose string, at arrival) (j journey, ok bool, err error) {
-	t, found, err := a.use(tx, at.state, purpose)
+func Arrive(tx *sqldb.Tx, now time.Time, purpose string, at Arrival, j journeying) (ok bool, err error) {
+	t, found, err := use(tx, now, at.State, purpose)
 	if err != nil || !found {
-		return j, false, err
+		return false, err
 	}
-	if err := json.Unmarshal([]byte(t.data), &j); err != nil {
-		return j, false, fmt.Errorf("read state: %w", err)
+	if err := json.Unmarshal([]byte(t.data), j); err != nil {
+		return false, fmt.Errorf("read state: %w", err)
 	}
-	if j.Provider != at.provider || !sameBrowser(j.Browser, at.browser) {
-		return j, false, nil
+	left := j.base()
+	if left.Provider != at.Provider || !sameBrowser(left.Browser, at.Browser) {
+		return false, nil
 	}
-	if j.Session != "" && (at.who == nil || at.who.Session.ID != j.Session || at.who.Account.ID != t.account) {
-		return j, false, nil
+	if left.Session != "" && (at.Who == nil || at.Who.Session.ID != left.Session || at.Who.Account.ID != t.account) {
+		return false, nil
 	}
-	return j, true, nil
+	return true, nil
+}
+
+// ComeBack is Arrive in a transaction of its own, and the refusal of somebody whose journey is not known.
+func ComeBack(ctx context.Context, db *sqldb.DB, now time.Time, purpose string, at Arrival, j journeying) error {
+	var ok bool
+	err := db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		ok, err = Arrive(tx, now, purpose, at, j)
+		return err
+	})
+	if err == nil && !ok {
+		err = StateRefused()
+	}
+	return err
+}
+
+// StateRefused is the refusal of somebody whose journey is not known.
+func StateRefused() error {
+	return fault.New(InvalidState, "This sign-in cannot be continued.",
+		"It was finished before, it took too long, or it began in another browser. Start again.")
 }
 
 // sameBrowser reports whether a browser's value is the one of the fingerprint. No value is that of no browser.
 func sameBrowser(print, browser string) bool {
-	return browser != "" && subtle.ConstantTimeCompare([]byte(print), []byte(fingerprint(browser))) == 1
+	return browser != "" && subtle.ConstantTimeCompare([]byte(print), []byte(secret.Fingerprint(browser))) == 1
 }
 
 // markBrowser keeps the value that a browser has, so that two of its tabs can be away at once, or makes one.
@@ -98,10 +118,5 @@ func markBrowser(browser string) string {
 	if value, err := base64.RawURLEncoding.DecodeString(browser); err == nil && len(value) == 32 {
 		return browser
 	}
-	return random()
-}
-
-func invalidState() error {
-	return fault.New(InvalidState, "This sign-in cannot be continued.",
-		"It was finished before, it took too long, or it began in another browser. Start again.")
+	return secret.Random()
 }

@@ -10,6 +10,8 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
 )
 
@@ -19,12 +21,19 @@ var (
 	perSource = throttle.Rate{Limit: 30, Per: 5 * time.Minute}
 )
 
+// Passwords are how people prove by what they know that they are who they are, and come by another.
+type Passwords struct {
+	*base
+	sessions   *Sessions
+	identities *Identities
+}
+
 // Login signs a person in by password, after AdmitLogin. Whatever is wrong, it costs one derivation and is told in one sentence. Device is
 // what an earlier SignedIn gave to this browser, or empty.
-func (a *Accounts) Login(ctx context.Context, address, password, device string) (SignedIn, error) {
+func (a *Passwords) Login(ctx context.Context, address, password, device string) (SignedIn, error) {
 	email, err := NormalEmail(address)
 	if err != nil {
-		return SignedIn{}, fields{{Field: "email", Type: err.Error()}}.refusal()
+		return SignedIn{}, strictjson.Refuse(strictjson.Field{Field: "email", Type: err.Error()})
 	}
 	attempt, err := a.attempt(ctx, email, device)
 	if err != nil {
@@ -44,16 +53,18 @@ func (a *Accounts) Login(ctx context.Context, address, password, device string) 
 
 // AdmitLogin counts a request to sign in by where it comes from, before its body is looked at. That of a browser which some
 // account knows is counted by Login, once it is known whether it comes for that account.
-func (a *Accounts) AdmitLogin(ctx context.Context, device string) error {
-	return a.admitted(ctx, "login", perSource, func(tx *sqldb.Tx) (bool, error) { return a.someDevice(tx, device) })
+func (a *Passwords) AdmitLogin(ctx context.Context, device string) error {
+	return a.Admit(ctx, "login", perSource, func(tx *sqldb.Tx) (bool, error) { return someDevice(tx, a.Now(), device) })
 }
 
-// admitted counts a request by where it comes from, unless it is exempt.
-func (a *Accounts) admitted(ctx context.Context, limit string, r throttle.Rate, exempt func(*sqldb.Tx) (bool, error)) error {
+// Admit counts a request by where it comes from, before its body is looked at, unless something makes it exempt.
+func (a *base) Admit(ctx context.Context, limit string, r throttle.Rate, exempt ...func(*sqldb.Tx) (bool, error)) error {
 	var wait time.Duration
-	err := a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		if free, err := exempt(tx); err != nil || free {
-			return err
+	err := a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		for _, isFree := range exempt {
+			if free, err := isFree(tx); err != nil || free {
+				return err
+			}
 		}
 		var err error
 		wait, err = throttle.Take(tx, a.Now(), limit+"-ip:"+source(ctx), r)
@@ -65,9 +76,6 @@ func (a *Accounts) admitted(ctx context.Context, limit string, r throttle.Rate, 
 	}
 	return err
 }
-
-// nobody is exempt.
-func nobody(*sqldb.Tx) (bool, error) { return false, nil }
 
 // attempt is somebody who tries to sign in, and has been counted.
 type attempt struct {
@@ -85,14 +93,14 @@ func (t attempt) standing() standing {
 }
 
 // attempt counts a try before it is known whether it will do, so that many at once cannot slip through.
-func (a *Accounts) attempt(ctx context.Context, email, device string) (t attempt, err error) {
+func (a *Passwords) attempt(ctx context.Context, email, device string) (t attempt, err error) {
 	var wait time.Duration
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+	err = a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
 		t = attempt{key: "login:" + a.emailKey(email)}
 		if t.account, _, err = byEmail(tx, email); err != nil {
 			return err
 		}
-		if t.device, err = a.knownDevice(tx, device, t.account.ID); err != nil {
+		if t.device, err = knownDevice(tx, a.Now(), device, t.account.ID); err != nil {
 			return err
 		}
 		if t.device != "" {
@@ -114,13 +122,13 @@ func (a *Accounts) attempt(ctx context.Context, email, device string) (t attempt
 // countDevice counts a try that AdmitLogin left to be counted. A browser that comes for the account which knows it does not
 // pay for others of its address, as long as the browsers of that account together stay within what one address may; any
 // other does.
-func (a *Accounts) countDevice(ctx context.Context, tx *sqldb.Tx, t attempt, device string) (wait time.Duration, err error) {
+func (a *Passwords) countDevice(ctx context.Context, tx *sqldb.Tx, t attempt, device string) (wait time.Duration, err error) {
 	if t.device != "" {
 		if wait, err = throttle.Take(tx, a.Now(), "login-known:"+t.account.ID, perSource); err != nil || wait == 0 {
 			return 0, err
 		}
 	}
-	if some, err := a.someDevice(tx, device); err != nil || !some {
+	if some, err := someDevice(tx, a.Now(), device); err != nil || !some {
 		return 0, err
 	}
 	return throttle.Take(tx, a.Now(), "login-ip:"+source(ctx), perSource)
@@ -135,7 +143,7 @@ func (t attempt) succeed(tx *sqldb.Tx) error {
 }
 
 // prove derives the password once, whoever it is for. A suspended person hears of it only with the right password.
-func (a *Accounts) prove(ctx context.Context, as standing, p Account, password string) (_ Account, stale bool, err error) {
+func (a *Passwords) prove(ctx context.Context, as standing, p Account, password string) (_ Account, stale bool, err error) {
 	stored := p.password
 	if p.deletedAt != 0 {
 		stored = ""
@@ -153,23 +161,23 @@ func (a *Accounts) prove(ctx context.Context, as standing, p Account, password s
 }
 
 // enter opens the session of somebody whose password was right, unless it was changed meanwhile.
-func (a *Accounts) enter(ctx context.Context, proven Account, t attempt) (in SignedIn, err error) {
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+func (a *Passwords) enter(ctx context.Context, proven Account, t attempt) (in SignedIn, err error) {
+	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		p, found, err := locked(tx, proven.ID)
 		if err != nil {
 			return err
 		}
-		if !found || !p.alive() || p.password != proven.password {
+		if !found || !p.Alive() || p.password != proven.password {
 			return invalidCredentials()
 		}
 		if err := t.succeed(tx); err != nil {
 			return err
 		}
-		if in, err = a.start(ctx, tx, p, byPassword, ""); err != nil {
+		if in, err = a.sessions.start(ctx, tx, p, byPassword, ""); err != nil {
 			return err
 		}
 		if t.device == "" {
-			if in.Device, err = a.markDevice(tx, p.ID); err != nil {
+			if in.Device, err = markDevice(tx, a.Now(), p.ID); err != nil {
 				return err
 			}
 		}
@@ -179,28 +187,23 @@ func (a *Accounts) enter(ctx context.Context, proven Account, t attempt) (in Sig
 }
 
 // rederive stores a password at the present cost. A change that came first wins.
-func (a *Accounts) rederive(ctx context.Context, p Account, password string) error {
+func (a *Passwords) rederive(ctx context.Context, p Account, password string) error {
 	derived, err := a.hasher.hash(ctx, known, password)
 	if err != nil {
 		return nil // the person is signed in; the next time will do
 	}
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec("UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2", p.ID, p.password, derived)
-		return err
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		return tx.Do("store password anew", "UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2", p.ID, p.password, derived)
 	})
-	if err != nil {
-		return fmt.Errorf("store password anew: %w", err)
-	}
-	return nil
 }
 
 // Reauth proves again who is signed in, and gives the session a new value.
-func (a *Accounts) Reauth(ctx context.Context, who Who, password string) (in SignedIn, err error) {
+func (a *Passwords) Reauth(ctx context.Context, who Who, password string) (in SignedIn, err error) {
 	if err := a.confirm(ctx, who, password); err != nil {
 		return in, err
 	}
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if in, err = a.renew(tx, who, byPassword); err != nil {
+	err = a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if in, err = a.sessions.renew(tx, who, byPassword); err != nil {
 			return err
 		}
 		return a.tell(ctx, tx, who.Account, "session.confirmed")
@@ -209,10 +212,10 @@ func (a *Accounts) Reauth(ctx context.Context, who Who, password string) (in Sig
 }
 
 // confirm checks the password of somebody signed in, under the limits of signing in: the right one can be shown too often too.
-func (a *Accounts) confirm(ctx context.Context, who Who, password string) error {
+func (a *Passwords) confirm(ctx context.Context, who Who, password string) error {
 	key := "reauth:" + who.Account.ID
 	var wait time.Duration
-	err := a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+	err := a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
 		if wait, err = throttle.Take(tx, a.Now(), "confirm:"+who.Account.ID, perSource); err != nil || wait > 0 {
 			return err
 		}
@@ -233,33 +236,33 @@ func (a *Accounts) confirm(ctx context.Context, who Who, password string) error 
 		a.refused(ctx, "reauth.refused")
 		return wrongPassword()
 	}
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error { return throttle.Succeed(tx, key) })
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error { return throttle.Succeed(tx, key) })
 }
 
 // knownDevice is the mark of a browser if it belongs to the account.
-func (a *Accounts) knownDevice(tx *sqldb.Tx, device, account string) (string, error) {
+func knownDevice(tx *sqldb.Tx, now time.Time, device, account string) (string, error) {
 	if device == "" || account == "" {
 		return "", nil
 	}
 	var n int
 	err := tx.QueryRow("SELECT count(*) FROM devices WHERE token = $1 AND account = $2 AND created_at > $3",
-		fingerprint(device), account, a.Now().Add(-deviceLife).UnixMilli()).Scan(&n)
+		secret.Fingerprint(device), account, now.Add(-deviceLife).UnixMilli()).Scan(&n)
 	if err != nil {
 		return "", fmt.Errorf("find device: %w", err)
 	}
 	if n == 0 {
 		return "", nil
 	}
-	return fingerprint(device), nil
+	return secret.Fingerprint(device), nil
 }
 
 // someDevice reports whether any account knows a browser.
-func (a *Accounts) someDevice(tx *sqldb.Tx, device string) (bool, error) {
+func someDevice(tx *sqldb.Tx, now time.Time, device string) (bool, error) {
 	if device == "" {
 		return false, nil
 	}
 	var n int
-	err := tx.QueryRow("SELECT count(*) FROM devices WHERE token = $1 AND created_at > $2", fingerprint(device), a.Now().Add(-deviceLife).UnixMilli()).Scan(&n)
+	err := tx.QueryRow("SELECT count(*) FROM devices WHERE token = $1 AND created_at > $2", secret.Fingerprint(device), now.Add(-deviceLife).UnixMilli()).Scan(&n)
 	if err != nil {
 		return false, fmt.Errorf("find device: %w", err)
 	}
@@ -269,14 +272,14 @@ func (a *Accounts) someDevice(tx *sqldb.Tx, device string) (bool, error) {
 // maxDevices is how many browsers an account knows; the oldest gives way. Whoever keeps no cookies is a new one each time.
 const maxDevices = 100
 
-func (a *Accounts) markDevice(tx *sqldb.Tx, account string) (string, error) {
-	value := random()
-	_, err := tx.Exec("INSERT INTO devices (token, account, created_at) VALUES ($1, $2, $3)", fingerprint(value), account, a.Now().UnixMilli())
+func markDevice(tx *sqldb.Tx, now time.Time, account string) (string, error) {
+	value := secret.Random()
+	_, err := tx.Exec("INSERT INTO devices (token, account, created_at) VALUES ($1, $2, $3)", secret.Fingerprint(value), account, now.UnixMilli())
 	if err != nil {
 		return "", fmt.Errorf("mark device: %w", err)
 	}
 	_, err = tx.Exec(`DELETE FROM devices WHERE token IN (SELECT token FROM devices WHERE account = $1 ORDER BY created_at DESC LIMIT 1000 OFFSET $2)
-		AND token <> $3`, account, maxDevices, fingerprint(value))
+		AND token <> $3`, account, maxDevices, secret.Fingerprint(value))
 	if err != nil {
 		return "", fmt.Errorf("forget devices: %w", err)
 	}
@@ -284,7 +287,7 @@ func (a *Accounts) markDevice(tx *sqldb.Tx, account string) (string, error) {
 }
 
 // emailKey names an address in a limit without telling it.
-func (a *Accounts) emailKey(email string) string {
+func (a *base) emailKey(email string) string {
 	mac := hmac.New(sha256.New, a.emails)
 	mac.Write([]byte(email))
 	return hex.EncodeToString(mac.Sum(nil))
@@ -297,6 +300,6 @@ func source(ctx context.Context) string { return throttle.Network(audit.From(ctx
 func site(ctx context.Context) string { return throttle.Site(audit.From(ctx).IP) }
 
 // refused counts a refusal; many of them make one line of the audit log.
-func (a *Accounts) refused(ctx context.Context, action string) {
+func (a *base) refused(ctx context.Context, action string) {
 	a.Audit.Refused(ctx, audit.Event{Action: action, Outcome: "deny"})
 }

@@ -10,82 +10,35 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/strictjson"
 )
 
-const password = "a calm and long password"
-
-// each runs a test on both databases.
-func each(t *testing.T, o accounttest.Options, fn func(t *testing.T, w *accounttest.World)) {
-	t.Helper()
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) { fn(t, accounttest.New(t, address, o)) })
-}
-
-// join signs somebody up.
-func join(t *testing.T, w *accounttest.World, email string) account.Registered {
-	t.Helper()
-	made, err := w.Register(accounttest.From(t), account.Registration{Email: email, Password: password})
-	if err != nil {
-		t.Fatalf("register %s: %v", email, err)
-	}
-	return made
-}
-
-// is fails unless the error is a fault of that type.
-func is(t *testing.T, err error, typ string) {
-	t.Helper()
-	if !fault.Is(err, typ) {
-		t.Errorf("err = %v, want %s", err, typ)
-	}
-}
-
-// signedIn reports whether a session's value opens anything.
-func signedIn(t *testing.T, w *accounttest.World, token string) bool {
-	t.Helper()
-	_, found, err := w.Who(t.Context(), token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
-}
-
-// execute changes the database behind the accounts' back.
-func execute(t *testing.T, w *accounttest.World, statement string, args ...any) {
-	t.Helper()
-	err := w.DB.Write(t.Context(), func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(statement, args...)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+const password = accounttest.Password
 
 func TestLoginNeverRevealsAnAddress(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		join(t, w, "known@example.com")
-		off := join(t, w, "suspended@example.com")
-		if err := w.Suspend(t.Context(), off.Account.ID, "test", off.Account.Actor()); err != nil {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		w.Join(t, "known@example.com")
+		off := w.Join(t, "suspended@example.com")
+		if err := w.Staff.Suspend(t.Context(), off.Account.ID, "test", off.Account.Actor()); err != nil {
 			t.Fatal(err)
 		}
-		gone := join(t, w, "deleted@example.com")
+		gone := w.Join(t, "deleted@example.com")
 		if _, err := w.Delete(t.Context(), gone.Who, gone.Account.Username); err != nil {
 			t.Fatal(err)
 		}
-		join(t, w, "provider@example.com")
-		execute(t, w, "UPDATE accounts SET password = '' WHERE email = $1", "provider@example.com")
-		join(t, w, "damaged@example.com")
-		execute(t, w, "UPDATE accounts SET password = $2 WHERE email = $1", "damaged@example.com", "$scrypt$ln=40,r=8,p=1$x$y")
+		w.Join(t, "provider@example.com")
+		w.Execute(t, "UPDATE accounts SET password = '' WHERE email = $1", "provider@example.com")
+		w.Join(t, "damaged@example.com")
+		w.Execute(t, "UPDATE accounts SET password = $2 WHERE email = $1", "damaged@example.com", "$scrypt$ln=40,r=8,p=1$x$y")
 		var costs []account.Scrypt
-		w.OnDerive(func(s account.Scrypt) { costs = append(costs, s) })
+		w.Passwords.OnDerive(func(s account.Scrypt) { costs = append(costs, s) })
 		var first string
 		for _, email := range []string{"known", "unknown", "suspended", "deleted", "provider", "damaged"} {
 			costs = nil
-			_, err := w.Login(accounttest.From(t), email+"@example.com", "not the right password", "")
+			_, err := w.Passwords.Login(accounttest.From(t), email+"@example.com", "not the right password", "")
 			body, _ := json.Marshal(fault.From(err))
 			if first == "" {
 				first = string(body)
@@ -98,31 +51,31 @@ func TestLoginNeverRevealsAnAddress(t *testing.T) {
 			}
 		}
 		costs = nil
-		_, err := w.Login(accounttest.From(t), "suspended@example.com", password, "")
-		is(t, err, account.Suspended)
+		_, err := w.Passwords.Login(accounttest.From(t), "suspended@example.com", password, "")
+		accounttest.Is(t, err, account.Suspended)
 		if len(costs) != 1 {
 			t.Errorf("suspended with the right password: derived %v", costs)
 		}
-		if _, err := w.Login(accounttest.From(t), "KNOWN@Example.COM", password, ""); err != nil {
+		if _, err := w.Passwords.Login(accounttest.From(t), "KNOWN@Example.COM", password, ""); err != nil {
 			t.Errorf("the right password: %v", err)
 		}
 	})
 }
 
 func TestTooManyAttemptsAreRefusedAlikeForAddressesThatNobodyHas(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		made := join(t, w, "ada@example.com")
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		made := w.Join(t, "ada@example.com")
 		refusals := map[string]string{}
 		for _, email := range []string{"ada@example.com", "nobody@example.com"} {
 			for i := range 11 {
-				before := w.Derivations()
-				_, err := w.Login(accounttest.From(t), email, fmt.Sprint("wrong password ", i), "")
+				before := w.Passwords.Derivations()
+				_, err := w.Passwords.Login(accounttest.From(t), email, fmt.Sprint("wrong password ", i), "")
 				if i < 10 {
-					is(t, err, account.InvalidCredentials)
+					accounttest.Is(t, err, account.InvalidCredentials)
 					continue
 				}
-				is(t, err, account.RateLimited)
-				if w.Derivations() != before {
+				accounttest.Is(t, err, account.RateLimited)
+				if w.Passwords.Derivations() != before {
 					t.Error("a refused attempt was derived")
 				}
 				body, _ := json.Marshal(fault.From(err))
@@ -133,24 +86,24 @@ func TestTooManyAttemptsAreRefusedAlikeForAddressesThatNobodyHas(t *testing.T) {
 			t.Errorf("refusals differ: %v", refusals)
 		}
 		// The owner's own browser is in nobody's way.
-		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, made.Device); err != nil {
+		if _, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, made.Device); err != nil {
 			t.Errorf("with the device cookie: %v", err)
 		}
-		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, "another device"); !fault.Is(err, account.RateLimited) {
+		if _, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "another device"); !fault.Is(err, account.RateLimited) {
 			t.Errorf("with a made-up device cookie: %v", err)
 		}
 		w.Clock.Pass(2 * time.Second)
-		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
+		if _, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
 			t.Errorf("after the wait: %v", err)
 		}
 	})
 }
 
 func TestOneAddressCannotTryManyPeople(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
 		var limited int
 		for i := range 35 {
-			err := w.AdmitLogin(accounttest.Request(t, "2001:db8::"+fmt.Sprint(i)), "")
+			err := w.Passwords.AdmitLogin(accounttest.Request(t, "2001:db8::"+fmt.Sprint(i)), "")
 			if fault.Is(err, account.RateLimited) {
 				limited++
 			}
@@ -164,19 +117,19 @@ func TestOneAddressCannotTryManyPeople(t *testing.T) {
 // tries signs in as the gateway does, and reports whether the attempt was let through to a derivation.
 func tries(t *testing.T, w *accounttest.World, ip, email, secret, device string) (let bool, err error) {
 	t.Helper()
-	ctx, before := accounttest.Request(t, ip), w.Derivations()
-	if err = w.AdmitLogin(ctx, device); err == nil {
-		_, err = w.Login(ctx, email, secret, device)
+	ctx, before := accounttest.Request(t, ip), w.Passwords.Derivations()
+	if err = w.Passwords.AdmitLogin(ctx, device); err == nil {
+		_, err = w.Passwords.Login(ctx, email, secret, device)
 	}
 	if err != nil && !fault.Is(err, account.RateLimited) && !fault.Is(err, account.InvalidCredentials) {
 		t.Fatal(err)
 	}
-	return w.Derivations() > before, err
+	return w.Passwords.Derivations() > before, err
 }
 
 func TestABrowserIsSparedTheLimitOfItsAddressOnlyForItsOwnAccount(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		eve, ada := join(t, w, "eve@example.com"), join(t, w, "ada@example.com")
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		eve, ada := w.Join(t, "eve@example.com"), w.Join(t, "ada@example.com")
 		const here, elsewhere = "192.0.2.1", "192.0.2.2"
 		let := 0
 		for i := range 60 {
@@ -192,9 +145,9 @@ func TestABrowserIsSparedTheLimitOfItsAddressOnlyForItsOwnAccount(t *testing.T) 
 			t.Errorf("the owner's own browser: %v", err)
 		}
 		_, err := tries(t, w, here, "ada@example.com", password, eve.Device)
-		is(t, err, account.RateLimited)
+		accounttest.Is(t, err, account.RateLimited)
 		_, err = tries(t, w, here, "ada@example.com", password, "")
-		is(t, err, account.RateLimited)
+		accounttest.Is(t, err, account.RateLimited)
 		// Her own account is no way around it either: what she may there, and what her address may, is all.
 		let = 0
 		for range 90 {
@@ -209,16 +162,16 @@ func TestABrowserIsSparedTheLimitOfItsAddressOnlyForItsOwnAccount(t *testing.T) 
 }
 
 func TestParallelAttemptsCannotSlipThroughTheLimit(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		join(t, w, "ada@example.com")
-		before := w.Derivations()
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		w.Join(t, "ada@example.com")
+		before := w.Passwords.Derivations()
 		var wg sync.WaitGroup
 		for range 40 {
 			ctx := accounttest.From(t)
-			wg.Go(func() { _, _ = w.Login(ctx, "ada@example.com", "wrong password", "") })
+			wg.Go(func() { _, _ = w.Passwords.Login(ctx, "ada@example.com", "wrong password", "") })
 		}
 		wg.Wait()
-		if n := w.Derivations() - before; n > 10 {
+		if n := w.Passwords.Derivations() - before; n > 10 {
 			t.Errorf("%d attempts were derived", n)
 		}
 	})
@@ -228,23 +181,23 @@ func TestNodesShareSessionsThrottlesAndRevocations(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		a := accounttest.New(t, address, accounttest.Options{})
 		b := accounttest.New(t, address, accounttest.Options{Beside: a})
-		made := join(t, a, "ada@example.com")
-		if !signedIn(t, b, made.Token) {
+		made := a.Join(t, "ada@example.com")
+		if !b.IsSignedIn(t, made.Token) {
 			t.Fatal("the other node does not know the session")
 		}
 		for i := range 10 {
 			w := []*accounttest.World{a, b}[i%2]
-			_, err := w.Login(accounttest.From(t), "ada@example.com", "wrong password", "")
-			is(t, err, account.InvalidCredentials)
+			_, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", "wrong password", "")
+			accounttest.Is(t, err, account.InvalidCredentials)
 		}
 		for _, w := range []*accounttest.World{a, b} {
-			_, err := w.Login(accounttest.From(t), "ada@example.com", password, "")
-			is(t, err, account.RateLimited)
+			_, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "")
+			accounttest.Is(t, err, account.RateLimited)
 		}
-		if err := b.Logout(t.Context(), made.Token); err != nil {
+		if err := b.Sessions.Logout(t.Context(), made.Token); err != nil {
 			t.Fatal(err)
 		}
-		if signedIn(t, a, made.Token) {
+		if a.IsSignedIn(t, made.Token) {
 			t.Error("the session lives on one node and not on the other")
 		}
 	})
@@ -253,15 +206,15 @@ func TestNodesShareSessionsThrottlesAndRevocations(t *testing.T) {
 func TestAPasswordOfAnOlderCostIsDerivedAnew(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		old := accounttest.New(t, address, accounttest.Options{})
-		join(t, old, "ada@example.com")
+		old.Join(t, "ada@example.com")
 		dearer := account.Scrypt{LogN: 11, R: 1, P: 1}
 		w := accounttest.New(t, address, accounttest.Options{Beside: old, Edit: func(c *account.Config) { c.Scrypt = dearer }})
-		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
+		if _, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
 			t.Fatal(err)
 		}
 		var costs []account.Scrypt
-		w.OnDerive(func(s account.Scrypt) { costs = append(costs, s) })
-		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
+		w.Passwords.OnDerive(func(s account.Scrypt) { costs = append(costs, s) })
+		if _, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
 			t.Fatal(err)
 		}
 		if len(costs) != 1 || costs[0] != dearer {
@@ -278,7 +231,7 @@ func TestAnAttemptThatWaitsTooLongIsBusy(t *testing.T) {
 	for i := range 40 {
 		ctx := accounttest.From(t)
 		wg.Go(func() {
-			_, err := w.Login(ctx, fmt.Sprintf("p%d@example.com", i), "wrong password", "")
+			_, err := w.Passwords.Login(ctx, fmt.Sprintf("p%d@example.com", i), "wrong password", "")
 			mu.Lock()
 			defer mu.Unlock()
 			var f *fault.Error
@@ -297,22 +250,22 @@ func TestAnAttemptThatWaitsTooLongIsBusy(t *testing.T) {
 }
 
 func TestSignUpMakesOrResumesAnAccount(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		first := join(t, w, "ada@example.com")
-		if !first.Created || first.Account.Username != "ada" || first.Workspace.Scope != "users/ada/personal" || !signedIn(t, w, first.Token) {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		first := w.Join(t, "ada@example.com")
+		if !first.Created || first.Account.Username != "ada" || first.Workspace.Scope != "users/ada/personal" || !w.IsSignedIn(t, first.Token) {
 			t.Errorf("first: %+v", first)
 		}
-		again := join(t, w, "Ada@Example.com")
+		again := w.Join(t, "Ada@Example.com")
 		if again.Created || again.Account.ID != first.Account.ID || again.Workspace.ID != first.Workspace.ID {
 			t.Errorf("again: %+v", again)
 		}
-		_, err := w.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: "another long password"})
-		is(t, err, account.InvalidCredentials)
-		_, err = w.Register(accounttest.From(t), account.Registration{Email: "eve@example.com", Password: password, Username: "ada"})
-		is(t, err, account.UsernameTaken)
-		_, err = w.Register(accounttest.From(t), account.Registration{Email: "eve@example.com", Password: password, Username: "adm1n"})
-		is(t, err, account.UsernameTaken)
-		if other := join(t, w, "ada@example.org"); other.Account.Username != "ada-2" {
+		_, err := w.Registrations.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: "another long password"})
+		accounttest.Is(t, err, account.InvalidCredentials)
+		_, err = w.Registrations.Register(accounttest.From(t), account.Registration{Email: "eve@example.com", Password: password, Username: "ada"})
+		accounttest.Is(t, err, account.UsernameTaken)
+		_, err = w.Registrations.Register(accounttest.From(t), account.Registration{Email: "eve@example.com", Password: password, Username: "adm1n"})
+		accounttest.Is(t, err, account.UsernameTaken)
+		if other := w.Join(t, "ada@example.org"); other.Account.Username != "ada-2" {
 			t.Errorf("derived username %q", other.Account.Username)
 		}
 	})
@@ -320,7 +273,7 @@ func TestSignUpMakesOrResumesAnAccount(t *testing.T) {
 
 func TestARegistrationSaysAllThatIsWrongWithIt(t *testing.T) {
 	w := accounttest.New(t, sqldbtest.SQLite(t), accounttest.Options{})
-	_, err := w.Register(accounttest.From(t), account.Registration{Email: "x", Password: "short", Username: "A", DisplayName: strings.Repeat("x", 81)})
+	_, err := w.Registrations.Register(accounttest.From(t), account.Registration{Email: "x", Password: "short", Username: "A", DisplayName: strings.Repeat("x", 81)})
 	body, _ := json.Marshal(strictjson.FieldsOf(fault.From(err)))
 	want := `[{"field":"email","type":"invalid"},{"field":"password","type":"too_short"},{"field":"username","type":"invalid"},{"field":"displayName","type":"too_long"}]`
 	if string(body) != want {
@@ -329,13 +282,13 @@ func TestARegistrationSaysAllThatIsWrongWithIt(t *testing.T) {
 }
 
 func TestRacingSignUpsMakeOneAccount(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
 		var wg sync.WaitGroup
 		ids := make([]string, 8)
 		for i := range ids {
 			ctx := accounttest.From(t)
 			wg.Go(func() {
-				made, err := w.Register(ctx, account.Registration{Email: "ada@example.com", Password: password})
+				made, err := w.Registrations.Register(ctx, account.Registration{Email: "ada@example.com", Password: password})
 				if err != nil {
 					t.Errorf("register: %v", err)
 				}
@@ -352,8 +305,8 @@ func TestRacingSignUpsMakeOneAccount(t *testing.T) {
 }
 
 func TestAUsernameIsNeverGivenTwice(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		ada := join(t, w, "ada@example.com")
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		ada := w.Join(t, "ada@example.com")
 		if _, err := w.Delete(t.Context(), ada.Who, "ada"); err != nil {
 			t.Fatal(err)
 		}
@@ -364,9 +317,9 @@ func TestAUsernameIsNeverGivenTwice(t *testing.T) {
 		if n, err := w.Erase(t.Context()); n != 0 || err != nil {
 			t.Fatalf("erase again: %d, %v", n, err)
 		}
-		_, err := w.Register(accounttest.From(t), account.Registration{Email: "eve@example.com", Password: password, Username: "ada"})
-		is(t, err, account.UsernameTaken)
-		if back := join(t, w, "ada@example.com"); !back.Created || back.Account.Username == "ada" || back.Account.ID == ada.Account.ID {
+		_, err := w.Registrations.Register(accounttest.From(t), account.Registration{Email: "eve@example.com", Password: password, Username: "ada"})
+		accounttest.Is(t, err, account.UsernameTaken)
+		if back := w.Join(t, "ada@example.com"); !back.Created || back.Account.Username == "ada" || back.Account.ID == ada.Account.ID {
 			t.Errorf("the address came back as %+v", back.Account)
 		}
 	})
@@ -375,10 +328,10 @@ func TestAUsernameIsNeverGivenTwice(t *testing.T) {
 // TestAResetLetsItsBrowserInWhateverOthersFail is a stranger who fails to sign in once in a while, for ever: whoever sets a new
 // password by mail is not kept out by that, though every device that there was is forgotten.
 func TestAResetLetsItsBrowserInWhateverOthersFail(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		joinByMail(t, w, "ada@example.com")
 		try := func(secret, device string) error {
-			return errOf(w.Login(accounttest.From(t), "ada@example.com", secret, device))
+			return accounttest.ErrOf(w.Passwords.Login(accounttest.From(t), "ada@example.com", secret, device))
 		}
 		for failed := 0; failed < 20; {
 			if fault.Is(try("not the right password", ""), account.RateLimited) {
@@ -387,50 +340,50 @@ func TestAResetLetsItsBrowserInWhateverOthersFail(t *testing.T) {
 				failed++
 			}
 		}
-		is(t, try(password, ""), account.RateLimited)
-		check(t, w.Forgot(accounttest.From(t), "ada@example.com"))
-		device, err := w.Reset(accounttest.From(t), mailed(t, w, "ada@example.com"), other)
-		check(t, err)
-		is(t, try(other, ""), account.RateLimited)
-		check(t, try(other, device))
+		accounttest.Is(t, try(password, ""), account.RateLimited)
+		accounttest.Check(t, w.Passwords.Forgot(accounttest.From(t), "ada@example.com"))
+		device, err := w.Passwords.Reset(accounttest.From(t), mailed(t, w, "ada@example.com"), other)
+		accounttest.Check(t, err)
+		accounttest.Is(t, try(other, ""), account.RateLimited)
+		accounttest.Check(t, try(other, device))
 	})
 }
 
 // TestTheRightPasswordIsNotShownWithoutEnd is somebody signed in who wants all turns at the hasher.
 func TestTheRightPasswordIsNotShownWithoutEnd(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		in := join(t, w, "ada@example.com").SignedIn
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		in := w.Join(t, "ada@example.com").SignedIn
 		for range 30 {
 			var err error
-			in, err = w.Reauth(accounttest.From(t), in.Who, password)
-			check(t, err)
+			in, err = w.Passwords.Reauth(accounttest.From(t), in.Who, password)
+			accounttest.Check(t, err)
 		}
-		before := w.Derivations()
-		is(t, errOf(w.Reauth(accounttest.From(t), in.Who, password)), account.RateLimited)
-		is(t, errOf(w.ChangePassword(accounttest.From(t), in.Who, password, other)), account.RateLimited)
-		if w.Derivations() != before {
+		before := w.Passwords.Derivations()
+		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Reauth(accounttest.From(t), in.Who, password)), account.RateLimited)
+		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Change(accounttest.From(t), in.Who, password, other)), account.RateLimited)
+		if w.Passwords.Derivations() != before {
 			t.Error("it was derived all the same")
 		}
 		w.Clock.Pass(5 * time.Minute)
-		check(t, errOf(w.Reauth(accounttest.From(t), in.Who, password)))
+		accounttest.Check(t, accounttest.ErrOf(w.Passwords.Reauth(accounttest.From(t), in.Who, password)))
 	})
 }
 
 // TestAnAccountKnowsSoManyBrowsersAndNoMore signs in without cookies again and again.
 func TestAnAccountKnowsSoManyBrowsersAndNoMore(t *testing.T) {
-	each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
-		ada := join(t, w, "ada@example.com")
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		ada := w.Join(t, "ada@example.com")
 		last := ""
 		for range 120 {
 			w.Clock.Pass(time.Second)
-			in, err := w.Login(accounttest.From(t), "ada@example.com", password, "")
-			check(t, err)
+			in, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "")
+			accounttest.Check(t, err)
 			last = in.Device
 		}
-		if n := count(t, w, "SELECT count(*) FROM devices WHERE account = $1", ada.Account.ID); n != 100 {
+		if n := w.Count(t, "SELECT count(*) FROM devices WHERE account = $1", ada.Account.ID); n != 100 {
 			t.Errorf("%d devices are known", n)
 		}
-		if again, err := w.Login(accounttest.From(t), "ada@example.com", password, last); err != nil || again.Device != "" {
+		if again, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, last); err != nil || again.Device != "" {
 			t.Errorf("the last one is not known: %v", err)
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"svc.dev/svc/service/strictjson"
 )
 
 // Lengths of a password: in code points, and in bytes.
@@ -35,11 +37,11 @@ func weakness(password string, personal ...string) string {
 	n := utf8.RuneCountInString(password)
 	switch {
 	case n < minPassword:
-		return tooShort
+		return strictjson.TooShort
 	case n > maxPassword || len(password) > maxPasswordBytes:
-		return tooLong
+		return strictjson.TooLong
 	case tooGuessable(strings.ToLower(password), personal):
-		return tooCommon
+		return strictjson.TooCommon
 	}
 	return ""
 }

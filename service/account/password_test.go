@@ -4,40 +4,42 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"svc.dev/svc/service/strictjson"
 )
 
 func TestANewPasswordIsJudgedByLengthAndHowSoonItIsGuessed(t *testing.T) {
 	for password, want := range map[string]string{
-		"elevenchars":  tooShort,
+		"elevenchars":  strictjson.TooShort,
 		"twelve chars": "",
-		"":             tooShort,
+		"":             strictjson.TooShort,
 		"𝒶𝒷𝒸𝒹𝒾𝒻𝓀𝒽𝓂𝒿𝓍𝓁": "", // twelve code points of four bytes
 		"naïve Zürich":                     "",
-		strings.Repeat("xq7 ", 64):         tooCommon, // repeated
-		strings.Repeat("x", 257):           tooLong,
-		strings.Repeat("é𝒷c", 86):          tooLong,
-		"aaaaaaaaaaaa":                     tooCommon,
-		"abcabcabcabc":                     tooCommon,
-		"abcdefghijkl":                     tooCommon,
-		"lkjihgfedcba":                     tooCommon,
-		"123456789012":                     tooCommon,
-		"098765432109":                     tooCommon,
-		"qwertyuiop[]":                     tooCommon,
-		"qwerty123456":                     tooCommon,
-		"asdfghjkl123":                     tooCommon,
-		"ZXCVBNM12345":                     tooCommon,
-		"password1234":                     tooCommon,
-		"PassWord1234":                     tooCommon,
-		"svc123456789":                     tooCommon, // the brand and digits
-		"!!svc-----!!":                     tooCommon,
-		"ada.lovelace":                     tooCommon, // the local part
-		"ada.lovelace99!":                  tooCommon,
-		"ada.lovelace@example.com":         tooCommon,
-		"##countess##1815":                 tooCommon, // the username
+		strings.Repeat("xq7 ", 64):         strictjson.TooCommon, // repeated
+		strings.Repeat("x", 257):           strictjson.TooLong,
+		strings.Repeat("é𝒷c", 86):          strictjson.TooLong,
+		"aaaaaaaaaaaa":                     strictjson.TooCommon,
+		"abcabcabcabc":                     strictjson.TooCommon,
+		"abcdefghijkl":                     strictjson.TooCommon,
+		"lkjihgfedcba":                     strictjson.TooCommon,
+		"123456789012":                     strictjson.TooCommon,
+		"098765432109":                     strictjson.TooCommon,
+		"qwertyuiop[]":                     strictjson.TooCommon,
+		"qwerty123456":                     strictjson.TooCommon,
+		"asdfghjkl123":                     strictjson.TooCommon,
+		"ZXCVBNM12345":                     strictjson.TooCommon,
+		"password1234":                     strictjson.TooCommon,
+		"PassWord1234":                     strictjson.TooCommon,
+		"svc123456789":                     strictjson.TooCommon, // the brand and digits
+		"!!svc-----!!":                     strictjson.TooCommon,
+		"ada.lovelace":                     strictjson.TooCommon, // the local part
+		"ada.lovelace99!":                  strictjson.TooCommon,
+		"ada.lovelace@example.com":         strictjson.TooCommon,
+		"##countess##1815":                 strictjson.TooCommon, // the username
 		"ada.lovelace is my name":          "",
 		"correct horse battery staple now": "",
 		"tr0ub4dor&3-and-more":             "",
-		"            ":                     tooCommon,
+		"            ":                     strictjson.TooCommon,
 		"nul\x00nul nul!":                  "",
 	} {
 		if got := weakness(normalPassword(password), "ada.lovelace@example.com", "ada.lovelace", "countess", "svc"); got != want {

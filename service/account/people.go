@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/strictjson"
+	"svc.dev/svc/service/throttle"
+	"svc.dev/svc/service/workspace"
 )
 
 // Bounds of what staff write and search for, in code points.
@@ -40,12 +44,12 @@ const personColumns = accountColumns + `, a.suspend_reason, a.updated_at,
 	(SELECT count(*) FROM sessions s WHERE s.account = a.id AND s.revoked_at IS NULL AND s.last_seen_at > $1 AND s.created_at > $2)`
 
 // aliveSince are the arguments of personColumns.
-func (a *Accounts) aliveSince() []any {
+func (a *Staff) aliveSince() []any {
 	now := a.Now()
 	return []any{now.Add(-a.Idle).UnixMilli(), now.Add(-a.Absolute).UnixMilli()}
 }
 
-func (a *Accounts) scanPerson(row sqldb.Row) (p Person, err error) {
+func (a *Staff) scanPerson(row sqldb.Row) (p Person, err error) {
 	var seen, updated int64
 	if p.Account, err = scanAccount(row, &p.Reason, &updated, &seen, &p.Sessions); err != nil {
 		return p, err
@@ -61,16 +65,16 @@ func (a *Accounts) scanPerson(row sqldb.Row) (p Person, err error) {
 }
 
 // People lists everybody whose account is not erased.
-func (a *Accounts) People(ctx context.Context, q PeopleQuery) (page listing.Page[Person], err error) {
-	if problem := checkText(q.Q, 0, maxQuery); problem != "" {
-		return page, fields{{Field: "q", Type: problem}}.refusal()
+func (a *Staff) People(ctx context.Context, q PeopleQuery) (page listing.Page[Person], err error) {
+	if problem := strictjson.CheckText(q.Q, 0, maxQuery); problem != "" {
+		return page, strictjson.Refuse(strictjson.Field{Field: "q", Type: problem})
 	}
 	at, id, err := q.Older()
 	if err != nil {
 		return page, err
 	}
 	pattern := sqldb.Contains(strings.ToLower(q.Q))
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
+	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
 		all, err := a.people(tx, at, id, pattern, q.Staff, q.Size()+1)
 		page = listing.Cut(all, q.Size(), func(p Person) []any { return listing.Age(p.CreatedAt, p.ID) })
 		return err
@@ -81,7 +85,7 @@ func (a *Accounts) People(ctx context.Context, q PeopleQuery) (page listing.Page
 	return page, nil
 }
 
-func (a *Accounts) people(tx *sqldb.Tx, at int64, id, pattern string, staff bool, limit int) ([]Person, error) {
+func (a *Staff) people(tx *sqldb.Tx, at int64, id, pattern string, staff bool, limit int) ([]Person, error) {
 	which := ""
 	if staff {
 		which = " AND a.service_role <> 'none' AND a.deleted_at IS NULL"
@@ -91,48 +95,152 @@ func (a *Accounts) people(tx *sqldb.Tx, at int64, id, pattern string, staff bool
 		ORDER BY a.created_at DESC, a.id DESC LIMIT $6`, append(a.aliveSince(), at, id, pattern, limit)...)
 }
 
-// checkLine says what is wrong with a text on one line.
-func checkLine(text string, least, most int) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) }) {
-		return invalid
-	}
-	return checkText(text, least, most)
-}
-
-// checkText says what is wrong with a text that somebody wrote.
-func checkText(text string, least, most int) string {
-	n := utf8.RuneCountInString(strings.TrimSpace(text))
-	switch {
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }):
-		return invalid
-	case n < least:
-		return tooShort
-	case n > most:
-		return tooLong
-	}
-	return ""
-}
-
 // Person is the person of that id.
-func (a *Accounts) Person(ctx context.Context, id string) (p Person, err error) {
-	var found bool
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		p, found, err = a.person(tx, id)
-		return err
+func (a *Staff) Person(ctx context.Context, id string) (p Person, err error) {
+	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
+		all, err := sqldb.Collect(tx, a.scanPerson, "SELECT "+personColumns+" FROM accounts a WHERE a.id = $3 AND a.username <> a.id", append(a.aliveSince(), id)...)
+		if err != nil {
+			return fmt.Errorf("find person: %w", err)
+		}
+		if len(all) == 0 {
+			return notFound()
+		}
+		p = all[0]
+		return nil
 	})
-	if err == nil && !found {
-		err = notFound()
-	}
 	return p, err
 }
 
-func (a *Accounts) person(tx *sqldb.Tx, id string) (p Person, found bool, err error) {
-	all, err := sqldb.Collect(tx, a.scanPerson, "SELECT "+personColumns+" FROM accounts a WHERE a.id = $3 AND a.username <> a.id", append(a.aliveSince(), id)...)
+// onPerson runs a verb of an administrator on somebody, and gives the person as it leaves them. Those who change who may
+// come in wait for each other, and each must be an administrator when it is their turn.
+func (a *Staff) onPerson(ctx context.Context, by Who, id string, verb func(tx *sqldb.Tx, p Account, out *letters) error) (p Person, err error) {
+	if err := a.sessions.NeedFresh(by); err != nil {
+		return p, err
+	}
+	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
+		if err := lockStaff(tx); err != nil {
+			return err
+		}
+		if err := stillAdministers(tx, by); err != nil {
+			return err
+		}
+		target, found, err := locked(tx, id)
+		if err != nil {
+			return err
+		}
+		if !found || target.Username == target.ID {
+			return notFound()
+		}
+		return verb(tx, target, out)
+	})
 	if err != nil {
-		return p, false, fmt.Errorf("find person: %w", err)
+		return p, err
 	}
-	if len(all) == 0 {
-		return p, false, nil
+	return a.Person(ctx, id)
+}
+
+// stillAdministers reads the role and the session of whoever acts in the transaction of the act.
+func stillAdministers(tx *sqldb.Tx, by Who) error {
+	p, found, err := Find(tx, by.Account.ID)
+	switch {
+	case err != nil:
+		return err
+	case !found || !p.Alive():
+		return unauthenticated()
+	case !p.IsStaff():
+		return staffOnly()
+	case p.Role != RoleAdmin:
+		return fault.New(workspace.Forbidden, "Your role does not allow this.", "Support reads everything and changes nothing.").With("role", RoleAdmin)
 	}
-	return all[0], true, nil
+	return stillSignedIn(tx, by)
+}
+
+// notOneself keeps an administrator from locking themselves out, so that there is always one left.
+func notOneself(by Who, p Account) error {
+	if by.Account.ID != p.ID {
+		return nil
+	}
+	return fault.New(workspace.Forbidden, "Nobody may do this to themselves.", "Another administrator can.")
+}
+
+// SuspendPerson keeps somebody out until they are restored.
+func (a *Staff) SuspendPerson(ctx context.Context, by Who, id, reason string) (Person, error) {
+	if problem := strictjson.CheckText(reason, 1, maxReason); problem != "" {
+		return Person{}, strictjson.Refuse(strictjson.Field{Field: "reason", Type: problem})
+	}
+	return a.onPerson(ctx, by, id, func(tx *sqldb.Tx, p Account, _ *letters) error {
+		if err := notOneself(by, p); err != nil {
+			return err
+		}
+		return a.suspend(ctx, tx, p, strings.TrimSpace(reason), by.Account.Actor())
+	})
+}
+
+// RestorePerson ends a suspension, and undoes a deletion within its hold.
+func (a *Staff) RestorePerson(ctx context.Context, by Who, id string) (Person, error) {
+	return a.onPerson(ctx, by, id, func(tx *sqldb.Tx, p Account, _ *letters) error {
+		if a.isOver(p) {
+			return notFound()
+		}
+		return a.restore(ctx, tx, p, by.Account.Actor())
+	})
+}
+
+// SignOutPerson ends all sessions of somebody, and says how many there were.
+func (a *Staff) SignOutPerson(ctx context.Context, by Who, id string) (ended int64, err error) {
+	_, err = a.onPerson(ctx, by, id, func(tx *sqldb.Tx, p Account, _ *letters) (err error) {
+		since := append([]any{p.ID}, a.aliveSince()...)
+		if ended, err = end(tx, a.Now(), "ended by staff", "account = $3 AND last_seen_at > $4 AND created_at > $5", since...); err != nil {
+			return err
+		}
+		return a.Audit.Append(ctx, tx, audit.Event{Actor: by.Account.Actor(), Action: "sessions.revoked", Target: p.target(), Scope: p.scope(), Service: true})
+	})
+	return ended, err
+}
+
+// GrantPerson gives somebody a role over the whole service.
+func (a *Staff) GrantPerson(ctx context.Context, by Who, id, role string) (Person, error) {
+	if role != RoleNone && role != RoleSupport && role != RoleAdmin {
+		return Person{}, strictjson.Refuse(strictjson.Field{Field: "role", Type: strictjson.Invalid})
+	}
+	return a.onPerson(ctx, by, id, func(tx *sqldb.Tx, p Account, _ *letters) error {
+		if p.deletedAt != 0 {
+			return notFound()
+		}
+		if err := notOneself(by, p); err != nil {
+			return err
+		}
+		return a.setRole(ctx, tx, p, role, by.Account.Actor())
+	})
+}
+
+// SendReset mails somebody a link by which they choose a new password: staff never know one.
+func (a *Staff) SendReset(ctx context.Context, by Who, id string) error {
+	if !a.CanMail() {
+		return fault.New(MailNotConfigured, "This service sends no mail.", "An operator must configure a mail server.")
+	}
+	var wait time.Duration
+	_, err := a.onPerson(ctx, by, id, func(tx *sqldb.Tx, p Account, out *letters) (err error) {
+		if p.deletedAt != 0 {
+			return notFound()
+		}
+		if p.Email == "" {
+			return fault.Invalid("This account has no e-mail address.")
+		}
+		if wait, err = throttle.Take(tx, a.Now(), "forgot:"+a.emailKey(p.Email), forgotPerEmail); err != nil || wait > 0 {
+			return err
+		}
+		value, err := issue(tx, a.Now(), token{purpose: forReset, account: p.ID, email: p.Email, binding: p.passwordVersion, life: resetLife})
+		if err != nil {
+			return err
+		}
+		if err := out.send(tx, p.Email, mail.ResetPassword{Token: value, Life: resetLife}); err != nil {
+			return err
+		}
+		return a.Audit.Append(ctx, tx, audit.Event{Actor: by.Account.Actor(), Action: "password.reset_sent", Target: p.target(), Scope: p.scope(), Service: true})
+	})
+	if err == nil && wait > 0 {
+		err = limited("forgot", wait)
+	}
+	return err
 }

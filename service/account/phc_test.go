@@ -3,8 +3,9 @@ package account
 import (
 	"log/slog"
 	"strings"
-	"svc.dev/svc/memory"
 	"testing"
+
+	"svc.dev/svc/memory"
 )
 
 func TestADerivedPasswordIsReadExactlyAsItIsWritten(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -30,21 +31,21 @@ func as(who account.Account) workspace.Caller { return workspace.Caller{Actor: w
 func newNest(t *testing.T, w *accounttest.World) *nest {
 	t.Helper()
 	n := &nest{World: w, spaces: spacesOf(t, w)}
-	n.squatter, n.accomplice = join(t, w, victim), join(t, w, "mallory@example.com")
-	execute(t, w, "UPDATE accounts SET email_verified = 1 WHERE id = $1", n.accomplice.Account.ID)
+	n.squatter, n.accomplice = w.Join(t, victim), w.Join(t, "mallory@example.com")
+	w.Execute(t, "UPDATE accounts SET email_verified = 1 WHERE id = $1", n.accomplice.Account.ID)
 	for _, business := range []string{"shop", "gone"} {
 		m, err := n.spaces.Create(t.Context(), as(n.squatter.Account), business, business)
-		check(t, err)
+		accounttest.Check(t, err)
 		n.fill(t, m.Scope)
 	}
 	n.shop, n.gone = n.at("shop"), n.at("gone")
-	check(t, errOf(n.spaces.Delete(t.Context(), as(n.squatter.Account), n.gone, "gone")))
+	accounttest.Check(t, accounttest.ErrOf(n.spaces.Delete(t.Context(), as(n.squatter.Account), n.gone, "gone")))
 	n.fill(t, n.at("personal"))
 	m, _, err := w.Membership(t.Context(), n.accomplice.Account.ID, n.at("personal"))
-	check(t, err)
-	_, n.key, err = w.CreateKey(t.Context(), n.accomplice.Who, m, account.NewKey{Name: "k", Scopes: []string{"agents:read"}})
-	check(t, err)
-	execute(t, w, "INSERT INTO installation_bindings (workspace, provider, installation, scope, account, created_at) VALUES ($1, 'github', 7, $2, $3, 1)",
+	accounttest.Check(t, err)
+	_, n.key, err = w.Keys.Create(t.Context(), n.accomplice.Who, m, apikey.Draft{Name: "k", Scopes: []string{"agents:read"}})
+	accounttest.Check(t, err)
+	w.Execute(t, "INSERT INTO installation_bindings (workspace, provider, installation, scope, account, created_at) VALUES ($1, 'github', 7, $2, $3, 1)",
 		m.ID, m.Scope, n.accomplice.Account.ID)
 	return n
 }
@@ -56,7 +57,7 @@ func spacesOf(t *testing.T, w *accounttest.World) *workspace.Workspaces {
 		DB: w.DB, Audit: w.Log, Mail: w.Box, Platform: accounttest.Platform, Normal: account.NormalEmail, Lookup: w.Colleagues, Now: w.Clock.Now,
 		HasProject: func(*sqldb.Tx, string, string) (bool, error) { return true, nil },
 	})
-	check(t, err)
+	accounttest.Check(t, err)
 	return spaces
 }
 
@@ -71,18 +72,18 @@ func (n *nest) fill(t *testing.T, scope string) {
 	n.invite(t, own, scope, "mallory@example.com", workspace.Owner)
 	token := n.invited[len(n.invited)-1]
 	guest := workspace.Guest{Actor: theirs.Actor, Email: "mallory@example.com", Verified: true}
-	check(t, errOf(n.spaces.Accept(t.Context(), guest, token)))
+	accounttest.Check(t, accounttest.ErrOf(n.spaces.Accept(t.Context(), guest, token)))
 	team, err := n.spaces.CreateTeam(t.Context(), theirs, scope, "Everybody")
-	check(t, err)
-	check(t, errOf(n.spaces.PutTeamMember(t.Context(), theirs, scope, team.ID, n.accomplice.Account.ID)))
-	check(t, errOf(n.spaces.PutTeamProject(t.Context(), theirs, scope, team.ID, "site", workspace.Admin)))
+	accounttest.Check(t, err)
+	accounttest.Check(t, accounttest.ErrOf(n.spaces.PutTeamMember(t.Context(), theirs, scope, team.ID, n.accomplice.Account.ID)))
+	accounttest.Check(t, accounttest.ErrOf(n.spaces.PutTeamProject(t.Context(), theirs, scope, team.ID, "site", workspace.Admin)))
 	n.invite(t, theirs, scope, "third@example.com", workspace.Owner)
 	n.invite(t, own, scope, "fourth@example.com", workspace.Viewer)
 }
 
 func (n *nest) invite(t *testing.T, by workspace.Caller, scope, email, role string) {
 	t.Helper()
-	check(t, errOf(n.spaces.Invite(t.Context(), by, scope, email, role)))
+	accounttest.Check(t, accounttest.ErrOf(n.spaces.Invite(t.Context(), by, scope, email, role)))
 	n.invited = append(n.invited, mailed(t, n.World, email))
 }
 
@@ -102,12 +103,12 @@ func (n *nest) isLeft(t *testing.T, want bool) {
 		t.Errorf("the accomplice's key: %v", err)
 	}
 	for table, most := range map[string]int64{"members": 3, "team_members": 0, "invitations": 0, "installation_bindings": 0} {
-		got := count(t, n.World, "SELECT count(*) FROM "+table+" WHERE workspace IN (SELECT id FROM workspaces WHERE owner = $1)", n.squatter.Account.ID)
+		got := n.World.Count(t, "SELECT count(*) FROM "+table+" WHERE workspace IN (SELECT id FROM workspaces WHERE owner = $1)", n.squatter.Account.ID)
 		if (got > most) != want {
 			t.Errorf("%s: %d rows", table, got)
 		}
 	}
-	if got := count(t, n.World, "SELECT count(*) FROM api_keys WHERE creator = $1 AND revoked_at IS NULL", who); (got == 1) != want {
+	if got := n.World.Count(t, "SELECT count(*) FROM api_keys WHERE creator = $1 AND revoked_at IS NULL", who); (got == 1) != want {
 		t.Errorf("%d keys of the accomplice are listed", got)
 	}
 	guest := workspace.Guest{Actor: as(n.accomplice.Account).Actor, Email: "fourth@example.com", Verified: true}
@@ -126,16 +127,16 @@ func TestTheFirstProofLeavesTheWorkspacesToTheHolder(t *testing.T) {
 		from  bool // can be asked from a session
 	}{
 		"verify": {func(t *testing.T, n *nest, from *account.Who) error {
-			check(t, n.SendVerification(t.Context(), n.squatter.Who))
-			return n.Verify(t.Context(), mailed(t, n.World, victim), from)
+			accounttest.Check(t, n.Emails.SendVerification(t.Context(), n.squatter.Who))
+			return n.Emails.Verify(t.Context(), mailed(t, n.World, victim), from)
 		}, true},
 		"reset": {func(t *testing.T, n *nest, _ *account.Who) error {
-			check(t, n.Forgot(accounttest.From(t), victim))
-			return errOf(n.Reset(accounttest.From(t), mailed(t, n.World, victim), other))
+			accounttest.Check(t, n.Passwords.Forgot(accounttest.From(t), victim))
+			return accounttest.ErrOf(n.Passwords.Reset(accounttest.From(t), mailed(t, n.World, victim), other))
 		}, false},
 		"another address": {func(t *testing.T, n *nest, from *account.Who) error {
-			check(t, n.ChangeEmail(t.Context(), n.squatter.Who, "holder@example.com"))
-			return n.Verify(t.Context(), mailed(t, n.World, "holder@example.com"), from)
+			accounttest.Check(t, n.Emails.Change(t.Context(), n.squatter.Who, "holder@example.com"))
+			return n.Emails.Verify(t.Context(), mailed(t, n.World, "holder@example.com"), from)
 		}, true},
 	} {
 		for _, inside := range []bool{false, true} {
@@ -143,15 +144,15 @@ func TestTheFirstProofLeavesTheWorkspacesToTheHolder(t *testing.T) {
 				continue
 			}
 			t.Run(name+map[bool]string{false: " from nowhere", true: " from a session"}[inside], func(t *testing.T) {
-				each(t, o, func(t *testing.T, w *accounttest.World) {
+				accounttest.Each(t, o, func(t *testing.T, w *accounttest.World) {
 					n := newNest(t, w)
 					var from *account.Who
 					if inside {
 						from = &n.squatter.Who
 					}
-					check(t, c.prove(t, n, from))
+					accounttest.Check(t, c.prove(t, n, from))
 					n.isLeft(t, inside)
-					if signedIn(t, w, n.squatter.Token) != inside {
+					if w.IsSignedIn(t, n.squatter.Token) != inside {
 						t.Errorf("the session that there was is alive: %t", !inside)
 					}
 				})
@@ -164,25 +165,10 @@ func TestTheFirstProofLeavesTheWorkspacesToTheHolder(t *testing.T) {
 func TestASessionOfAnotherAccountProvesNothing(t *testing.T) {
 	o := byMail
 	o.Edit = func(c *account.Config) { c.Strict = false }
-	each(t, o, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, o, func(t *testing.T, w *accounttest.World) {
 		n := newNest(t, w)
-		check(t, n.SendVerification(t.Context(), n.squatter.Who))
-		check(t, n.Verify(t.Context(), mailed(t, w, victim), &n.accomplice.Who))
+		accounttest.Check(t, n.Emails.SendVerification(t.Context(), n.squatter.Who))
+		accounttest.Check(t, n.Emails.Verify(t.Context(), mailed(t, w, victim), &n.accomplice.Who))
 		n.isLeft(t, false)
 	})
-}
-
-// check ends the test at an error.
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// count is one number of the database.
-func count(t *testing.T, w *accounttest.World, statement string, args ...any) (n int64) {
-	t.Helper()
-	check(t, w.DB.Read(t.Context(), func(tx *sqldb.Tx) error { return tx.QueryRow(statement, args...).Scan(&n) }))
-	return n
 }

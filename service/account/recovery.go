@@ -11,6 +11,9 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
 )
 
@@ -24,15 +27,15 @@ var (
 )
 
 // AdmitForgot counts a request for a link by where it comes from, before its body is looked at.
-func (a *Accounts) AdmitForgot(ctx context.Context) error {
-	return a.admitted(ctx, "forgot", forgotPerSource, nobody)
+func (a *Passwords) AdmitForgot(ctx context.Context) error {
+	return a.Admit(ctx, "forgot", forgotPerSource)
 }
 
 // Forgot sends a link by which a password can be set anew, if somebody has the address; the answer never tells.
-func (a *Accounts) Forgot(ctx context.Context, address string) error {
+func (a *Passwords) Forgot(ctx context.Context, address string) error {
 	email, err := NormalEmail(address)
 	if err != nil {
-		return fields{{Field: "email", Type: err.Error()}}.refusal()
+		return strictjson.Refuse(strictjson.Field{Field: "email", Type: err.Error()})
 	}
 	var wait time.Duration
 	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) (err error) {
@@ -44,11 +47,11 @@ func (a *Accounts) Forgot(ctx context.Context, address string) error {
 			return err
 		}
 		// For an address that nobody has, a token is made all the same: the work must not tell.
-		value, err := a.issue(tx, token{purpose: forReset, account: p.ID, email: email, binding: p.passwordVersion, life: resetLife})
+		value, err := issue(tx, a.Now(), token{purpose: forReset, account: p.ID, email: email, binding: p.passwordVersion, life: resetLife})
 		if err != nil || !found || p.deletedAt != 0 || !a.CanMail() {
 			return err
 		}
-		return out.reset(tx, email, value)
+		return out.send(tx, email, mail.ResetPassword{Token: value, Life: resetLife})
 	})
 	if err == nil && wait > 0 {
 		err = limited("forgot", wait)
@@ -59,7 +62,7 @@ func (a *Accounts) Forgot(ctx context.Context, address string) error {
 // Reset sets a password by a link. It proves the address, ends everything that acted in the account's name, and signs
 // nobody in. Identities that are named in unlink are no way into the account any more; the others stay. Device marks the
 // browser as one that the account knows: whoever fails to sign in on purpose does not keep its person from doing so.
-func (a *Accounts) Reset(ctx context.Context, value, password string, unlink ...string) (device string, err error) {
+func (a *Passwords) Reset(ctx context.Context, value, password string, unlink ...string) (device string, err error) {
 	password = normalPassword(password)
 	if err := a.checkReset(ctx, value, password, unlink); err != nil {
 		return "", err
@@ -70,7 +73,7 @@ func (a *Accounts) Reset(ctx context.Context, value, password string, unlink ...
 	}
 	var given []grant
 	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		t, p, found, err := a.redeem(tx, value, forReset)
+		t, p, found, err := redeem(tx, a.Now(), value, forReset)
 		if err != nil {
 			return err
 		}
@@ -78,28 +81,28 @@ func (a *Accounts) Reset(ctx context.Context, value, password string, unlink ...
 			return invalidToken()
 		}
 		var events []audit.Event
-		if given, events, err = a.unlinkAll(tx, out, p, unlink); err != nil {
+		if given, events, err = a.identities.unlinkAll(tx, out, p, unlink); err != nil {
 			return err
 		}
 		if err := a.resetPassword(ctx, tx, out, p, derived, events); err != nil {
 			return err
 		}
-		device, err = a.markDevice(tx, p.ID)
+		device, err = markDevice(tx, a.Now(), p.ID)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
 	for _, g := range given {
-		a.giveBack(ctx, g)
+		a.identities.giveBack(ctx, g)
 	}
 	return device, nil
 }
 
 // ResetIdentities lists the ways into the account of a reset link that providers vouch for, so that whoever resets can say
 // which are not theirs. It does not use the link up.
-func (a *Accounts) ResetIdentities(ctx context.Context, value string) (all []Identity, err error) {
-	err = a.db.Snapshot(ctx, func(tx *sqldb.Tx) error {
+func (a *Passwords) ResetIdentities(ctx context.Context, value string) (all []Identity, err error) {
+	err = a.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
 		p, err := a.resetting(tx, value)
 		if err != nil {
 			return err
@@ -116,8 +119,8 @@ func (t token) fits(p Account) bool {
 }
 
 // checkReset judges a reset before anything is derived, and does not use up the link. A bad link costs no derivation.
-func (a *Accounts) checkReset(ctx context.Context, value, password string, unlink []string) error {
-	return a.db.Snapshot(ctx, func(tx *sqldb.Tx) error {
+func (a *Passwords) checkReset(ctx context.Context, value, password string, unlink []string) error {
+	return a.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
 		p, err := a.resetting(tx, value)
 		if err != nil {
 			return err
@@ -128,7 +131,7 @@ func (a *Accounts) checkReset(ctx context.Context, value, password string, unlin
 		}
 		for _, id := range unlink {
 			if !slices.ContainsFunc(linked, func(i Identity) bool { return i.ID == id }) {
-				return fields{{Field: "unlink", Type: invalid}}.refusal()
+				return strictjson.Refuse(strictjson.Field{Field: "unlink", Type: strictjson.Invalid})
 			}
 		}
 		return a.checkPassword("newPassword", password, p)
@@ -136,16 +139,16 @@ func (a *Accounts) checkReset(ctx context.Context, value, password string, unlin
 }
 
 // resetting is the account of a reset link that is good.
-func (a *Accounts) resetting(tx *sqldb.Tx, value string) (p Account, err error) {
+func (a *Passwords) resetting(tx *sqldb.Tx, value string) (p Account, err error) {
 	var t token
 	var live int
 	err = tx.QueryRow(`SELECT count(*), COALESCE(max(account), ''), COALESCE(max(email), ''), COALESCE(max(binding), 0) FROM tokens
-		WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3`, fingerprint(value), forReset, a.Now().UnixMilli()).
+		WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3`, secret.Fingerprint(value), forReset, a.Now().UnixMilli()).
 		Scan(&live, &t.account, &t.email, &t.binding)
 	if err != nil {
 		return p, fmt.Errorf("find token: %w", err)
 	}
-	if p, _, err = oneAccount(tx, "a.id = $1", t.account); err != nil {
+	if p, _, err = Find(tx, t.account); err != nil {
 		return p, err
 	}
 	if live == 0 || !t.fits(p) {
@@ -155,16 +158,16 @@ func (a *Accounts) resetting(tx *sqldb.Tx, value string) (p Account, err error) 
 }
 
 // checkPassword judges a new password for an account.
-func (a *Accounts) checkPassword(name, password string, p Account) error {
+func (a *Passwords) checkPassword(name, password string, p Account) error {
 	local, _, _ := strings.Cut(p.Email, "@")
 	if problem := weakness(password, p.Email, local, p.Username, a.Brand); problem != "" {
-		return fields{{Field: name, Type: problem}}.refusal()
+		return strictjson.Refuse(strictjson.Field{Field: name, Type: problem})
 	}
 	return nil
 }
 
-func (a *Accounts) resetPassword(ctx context.Context, tx *sqldb.Tx, out *letters, p Account, derived string, events []audit.Event) error {
-	if err := a.storePassword(tx, p.ID, derived); err != nil {
+func (a *Passwords) resetPassword(ctx context.Context, tx *sqldb.Tx, out *letters, p Account, derived string, events []audit.Event) error {
+	if err := storePassword(tx, a.Now(), p.ID, derived); err != nil {
 		return err
 	}
 	// Whoever got the mail holds the address; if nobody had proven that before, this is the first time.
@@ -174,13 +177,13 @@ func (a *Accounts) resetPassword(ctx context.Context, tx *sqldb.Tx, out *letters
 	if err := a.expel(tx, p.ID, "password reset", ""); err != nil {
 		return err
 	}
-	if err := a.void(tx, p.ID, forHold); err != nil {
+	if err := void(tx, a.Now(), p.ID, forHold); err != nil {
 		return err
 	}
 	if err := throttle.Succeed(tx, "login:"+a.emailKey(p.Email)); err != nil {
 		return err
 	}
-	if err := out.passwordChanged(tx, p.Email); err != nil {
+	if err := out.send(tx, p.Email, mail.PasswordChanged{}); err != nil {
 		return err
 	}
 	return a.Audit.Append(ctx, tx, append(events, audit.Event{
@@ -188,17 +191,13 @@ func (a *Accounts) resetPassword(ctx context.Context, tx *sqldb.Tx, out *letters
 	})...)
 }
 
-func (a *Accounts) storePassword(tx *sqldb.Tx, account, derived string) error {
-	_, err := tx.Exec(`UPDATE accounts SET password = $2, password_version = password_version + 1, version = version + 1, updated_at = $3
-		WHERE id = $1`, account, derived, a.Now().UnixMilli())
-	if err != nil {
-		return fmt.Errorf("store password: %w", err)
-	}
-	return nil
+func storePassword(tx *sqldb.Tx, now time.Time, account, derived string) error {
+	return tx.Do("store password", `UPDATE accounts SET password = $2, password_version = password_version + 1, version = version + 1, updated_at = $3
+		WHERE id = $1`, account, derived, now.UnixMilli())
 }
 
-// ChangePassword replaces a password by somebody who knows it. Other sessions end, and this one gets a new value.
-func (a *Accounts) ChangePassword(ctx context.Context, who Who, current, password string) (SignedIn, error) {
+// Change replaces a password by somebody who knows it. Other sessions end, and this one gets a new value.
+func (a *Passwords) Change(ctx context.Context, who Who, current, password string) (SignedIn, error) {
 	password = normalPassword(password)
 	if err := a.checkPassword("newPassword", password, who.Account); err != nil {
 		return SignedIn{}, err
@@ -209,10 +208,10 @@ func (a *Accounts) ChangePassword(ctx context.Context, who Who, current, passwor
 	return a.replacePassword(ctx, who, password, byPassword)
 }
 
-// SetPassword gives a password to an account that has none. It needs a proven address, which is how a password is used.
-func (a *Accounts) SetPassword(ctx context.Context, who Who, password string) (SignedIn, error) {
+// Set gives a password to an account that has none. It needs a proven address, which is how a password is used.
+func (a *Passwords) Set(ctx context.Context, who Who, password string) (SignedIn, error) {
 	password = normalPassword(password)
-	if err := a.NeedFresh(who); err != nil {
+	if err := a.sessions.NeedFresh(who); err != nil {
 		return SignedIn{}, err
 	}
 	if who.Account.password != "" {
@@ -227,7 +226,7 @@ func (a *Accounts) SetPassword(ctx context.Context, who Who, password string) (S
 	return a.replacePassword(ctx, who, password, who.Session.Method)
 }
 
-func (a *Accounts) replacePassword(ctx context.Context, who Who, password, method string) (in SignedIn, err error) {
+func (a *Passwords) replacePassword(ctx context.Context, who Who, password, method string) (in SignedIn, err error) {
 	derived, err := a.hasher.hash(ctx, known, password)
 	if err != nil {
 		return in, err
@@ -237,28 +236,28 @@ func (a *Accounts) replacePassword(ctx context.Context, who Who, password, metho
 		if err != nil {
 			return err
 		}
-		if !found || !p.alive() || p.password != who.Account.password {
+		if !found || !p.Alive() || p.password != who.Account.password {
 			return wrongPassword()
 		}
 		if wait, err := throttle.Take(tx, a.Now(), "change-password:"+p.ID, changesPerAccount); err != nil || wait > 0 {
 			return cmp.Or(err, limited("password", wait))
 		}
-		if err := a.storePassword(tx, p.ID, derived); err != nil {
+		if err := storePassword(tx, a.Now(), p.ID, derived); err != nil {
 			return err
 		}
-		if err := a.end(tx, "password changed", "account = $3 AND id <> $4", p.ID, who.Session.ID); err != nil {
+		if _, err := end(tx, a.Now(), "password changed", "account = $3 AND id <> $4", p.ID, who.Session.ID); err != nil {
 			return err
 		}
-		if err := a.void(tx, p.ID, forReset, forEmailChange, forLink); err != nil {
+		if err := void(tx, a.Now(), p.ID, forReset, forEmailChange, forLink); err != nil {
 			return err
 		}
-		if in, err = a.renew(tx, who, method); err != nil {
+		if in, err = a.sessions.renew(tx, who, method); err != nil {
 			return err
 		}
 		if in.Account, _, err = locked(tx, p.ID); err != nil {
 			return err
 		}
-		if err := out.passwordChanged(tx, p.Email); err != nil {
+		if err := out.send(tx, p.Email, mail.PasswordChanged{}); err != nil {
 			return err
 		}
 		return a.tell(ctx, tx, p, "password.changed", "password")

@@ -11,7 +11,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
-	"svc.dev/svc/service/workspace"
+	"svc.dev/svc/service/apikey"
 )
 
 const other = "another calm password"
@@ -19,14 +19,14 @@ const other = "another calm password"
 // joinByMail signs somebody up where sign-up waits for a mail, and in.
 func joinByMail(t *testing.T, w *accounttest.World, email string) account.SignedIn {
 	t.Helper()
-	made, err := w.Register(accounttest.From(t), account.Registration{Email: email, Password: password})
+	made, err := w.Registrations.Register(accounttest.From(t), account.Registration{Email: email, Password: password})
 	if err != nil || !made.Pending || made.Token != "" {
 		t.Fatalf("register: %+v, %v", made, err)
 	}
-	if err := w.Verify(t.Context(), mailed(t, w, email), nil); err != nil {
+	if err := w.Emails.Verify(t.Context(), mailed(t, w, email), nil); err != nil {
 		t.Fatalf("verify: %v", err)
 	}
-	in, err := w.Login(accounttest.From(t), email, password, "")
+	in, err := w.Passwords.Login(accounttest.From(t), email, password, "")
 	if err != nil {
 		t.Fatalf("login: %v", err)
 	}
@@ -46,30 +46,30 @@ func mailed(t *testing.T, w *accounttest.World, to string) string {
 var byMail = accounttest.Options{Mail: true}
 
 func TestStrictSignUpMakesNothingBeforeTheAddressIsProven(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		for range 2 {
-			if made, err := w.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: password, Username: "ada"}); err != nil || !made.Pending {
+			if made, err := w.Registrations.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: password, Username: "ada"}); err != nil || !made.Pending {
 				t.Fatalf("register: %+v, %v", made, err)
 			}
 		}
-		_, err := w.Login(accounttest.From(t), "ada@example.com", password, "")
-		is(t, err, account.InvalidCredentials)
+		_, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "")
+		accounttest.Is(t, err, account.InvalidCredentials)
 		first, second := mailed(t, w, "ada@example.com"), mailed(t, w, "ada@example.com")
-		if err := w.Verify(t.Context(), second, nil); err != nil {
+		if err := w.Emails.Verify(t.Context(), second, nil); err != nil {
 			t.Fatal(err)
 		}
-		is(t, w.Verify(t.Context(), second, nil), account.InvalidToken)
-		is(t, w.Verify(t.Context(), first, nil), account.InvalidToken)
-		in, err := w.Login(accounttest.From(t), "ada@example.com", password, "")
+		accounttest.Is(t, w.Emails.Verify(t.Context(), second, nil), account.InvalidToken)
+		accounttest.Is(t, w.Emails.Verify(t.Context(), first, nil), account.InvalidToken)
+		in, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "")
 		if err != nil || !in.Account.EmailVerified || in.Account.Username != "ada" {
 			t.Fatalf("login: %+v, %v", in.Account, err)
 		}
-		before := w.Derivations()
-		if made, err := w.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: other}); err != nil || !made.Pending {
+		before := w.Passwords.Derivations()
+		if made, err := w.Registrations.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: other}); err != nil || !made.Pending {
 			t.Fatalf("register again: %+v, %v", made, err)
 		}
-		if w.Derivations()-before != 1 {
-			t.Errorf("%d derivations", w.Derivations()-before)
+		if w.Passwords.Derivations()-before != 1 {
+			t.Errorf("%d derivations", w.Passwords.Derivations()-before)
 		}
 		if m := w.Inbox.Next(t, "ada@example.com"); m.Token() != "" {
 			t.Errorf("the holder of an account got a token: %s", m.Subject)
@@ -78,75 +78,65 @@ func TestStrictSignUpMakesNothingBeforeTheAddressIsProven(t *testing.T) {
 }
 
 func TestAMailedSignUpExpires(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
-		if _, err := w.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: password}); err != nil {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		if _, err := w.Registrations.Register(accounttest.From(t), account.Registration{Email: "ada@example.com", Password: password}); err != nil {
 			t.Fatal(err)
 		}
 		token := mailed(t, w, "ada@example.com")
 		w.Clock.Pass(24*time.Hour + time.Second)
-		is(t, w.Verify(t.Context(), token, nil), account.InvalidToken)
+		accounttest.Is(t, w.Emails.Verify(t.Context(), token, nil), account.InvalidToken)
 	})
 }
 
 func TestAResetEndsEverythingThatActedForTheAccount(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		in := joinByMail(t, w, "ada@example.com")
-		_, key, err := w.CreateKey(t.Context(), in.Who, personal(t, w, in.Who), account.NewKey{Name: "ci", Scopes: []string{"agents:read"}})
+		_, key, err := w.Keys.Create(t.Context(), in.Who, w.Personal(t, in.Who), apikey.Draft{Name: "ci", Scopes: []string{"agents:read"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.ChangeEmail(t.Context(), in.Who, "eve@example.com"); err != nil {
+		if err := w.Emails.Change(t.Context(), in.Who, "eve@example.com"); err != nil {
 			t.Fatal(err)
 		}
 		change := mailed(t, w, "eve@example.com")
 		for range 2 {
-			if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
+			if err := w.Passwords.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		token, unused := mailed(t, w, "ada@example.com"), mailed(t, w, "ada@example.com")
-		is(t, errOf(w.Reset(t.Context(), token, "short")), fault.InvalidRequest) // and the link is not used up
-		if err := errOf(w.Reset(t.Context(), token, other)); err != nil {
+		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Reset(t.Context(), token, "short")), fault.InvalidRequest) // and the link is not used up
+		if err := accounttest.ErrOf(w.Passwords.Reset(t.Context(), token, other)); err != nil {
 			t.Fatal(err)
 		}
-		is(t, errOf(w.Reset(t.Context(), token, other)), account.InvalidToken)
-		is(t, errOf(w.Reset(t.Context(), unused, other)), account.InvalidToken)
-		is(t, w.Verify(t.Context(), change, nil), account.InvalidToken)
-		if _, err := w.Bearer(t.Context(), key); !fault.Is(err, account.InvalidAPIKey) {
+		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Reset(t.Context(), token, other)), account.InvalidToken)
+		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Reset(t.Context(), unused, other)), account.InvalidToken)
+		accounttest.Is(t, w.Emails.Verify(t.Context(), change, nil), account.InvalidToken)
+		if _, err := w.Bearer(t.Context(), key); !fault.Is(err, apikey.Invalid) {
 			t.Errorf("the key lives: %v", err)
 		}
-		if signedIn(t, w, in.Token) {
+		if w.IsSignedIn(t, in.Token) {
 			t.Error("the session lives")
 		}
-		_, err = w.Login(accounttest.From(t), "ada@example.com", password, "")
-		is(t, err, account.InvalidCredentials)
-		if _, err := w.Login(accounttest.From(t), "ada@example.com", other, ""); err != nil {
+		_, err = w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "")
+		accounttest.Is(t, err, account.InvalidCredentials)
+		if _, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", other, ""); err != nil {
 			t.Errorf("with the new password: %v", err)
 		}
 	})
 }
 
-// personal is the workspace that somebody has from sign-up on.
-func personal(t *testing.T, w *accounttest.World, who account.Who) workspace.Membership {
-	t.Helper()
-	m, found, err := w.Membership(t.Context(), who.Account.ID, "users/"+who.Account.Username+"/personal")
-	if err != nil || !found {
-		t.Fatalf("personal workspace: %v, %v", found, err)
-	}
-	return m
-}
-
 func TestOfTwoResetsWithOneLinkOneWins(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		joinByMail(t, w, "ada@example.com")
-		if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
+		if err := w.Passwords.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
 			t.Fatal(err)
 		}
 		token := mailed(t, w, "ada@example.com")
 		var wg sync.WaitGroup
 		errs := make([]error, 4)
 		for i := range errs {
-			wg.Go(func() { errs[i] = errOf(w.Reset(t.Context(), token, other)) })
+			wg.Go(func() { errs[i] = accounttest.ErrOf(w.Passwords.Reset(t.Context(), token, other)) })
 		}
 		wg.Wait()
 		won := 0
@@ -164,11 +154,11 @@ func TestOfTwoResetsWithOneLinkOneWins(t *testing.T) {
 }
 
 func TestForgotAnswersAlikeForAddressesThatNobodyHas(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		joinByMail(t, w, "ada@example.com")
 		for _, email := range []string{"ada@example.com", "nobody@example.com"} {
 			for i := range 4 {
-				err := w.Forgot(accounttest.From(t), email)
+				err := w.Passwords.Forgot(accounttest.From(t), email)
 				if i < 3 && err != nil || i == 3 && !fault.Is(err, account.RateLimited) {
 					t.Errorf("%s, %d: %v", email, i, err)
 				}
@@ -183,114 +173,114 @@ func TestForgotAnswersAlikeForAddressesThatNobodyHas(t *testing.T) {
 }
 
 func TestAResetLinkIsOfNoUseAfterTheAddressOrPasswordChanged(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		in := joinByMail(t, w, "ada@example.com")
-		if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
+		if err := w.Passwords.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
 			t.Fatal(err)
 		}
 		token := mailed(t, w, "ada@example.com")
-		changed, err := w.ChangePassword(accounttest.From(t), in.Who, password, other)
-		if err != nil || signedIn(t, w, in.Token) || !signedIn(t, w, changed.Token) {
+		changed, err := w.Passwords.Change(accounttest.From(t), in.Who, password, other)
+		if err != nil || w.IsSignedIn(t, in.Token) || !w.IsSignedIn(t, changed.Token) {
 			t.Fatalf("change: %v", err)
 		}
-		is(t, errOf(w.Reset(t.Context(), token, password)), account.InvalidToken)
-		if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
+		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Reset(t.Context(), token, password)), account.InvalidToken)
+		if err := w.Passwords.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
 			t.Fatal(err)
 		}
 		token = mailed(t, w, "ada@example.com")
-		if err := w.ChangeEmail(t.Context(), changed.Who, "ada@example.org"); err != nil {
+		if err := w.Emails.Change(t.Context(), changed.Who, "ada@example.org"); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Verify(t.Context(), mailed(t, w, "ada@example.org"), nil); err != nil {
+		if err := w.Emails.Verify(t.Context(), mailed(t, w, "ada@example.org"), nil); err != nil {
 			t.Fatal(err)
 		}
-		is(t, errOf(w.Reset(t.Context(), token, password)), account.InvalidToken)
+		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Reset(t.Context(), token, password)), account.InvalidToken)
 	})
 }
 
 func TestAnAddressChangesOnlyWhenTheNewOneIsProvenAndCanComeBack(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		in := joinByMail(t, w, "ada@example.com")
 		joinByMail(t, w, "held@example.com")
-		if err := w.ChangeEmail(t.Context(), in.Who, "held@example.com"); err != nil {
+		if err := w.Emails.Change(t.Context(), in.Who, "held@example.com"); err != nil {
 			t.Errorf("an address that is held: %v", err)
 		}
 		if m := w.Inbox.Next(t, "held@example.com"); m.Token() != "" {
 			t.Error("the holder got a token")
 		}
-		if err := w.ChangeEmail(t.Context(), in.Who, "new@example.com"); err != nil {
+		if err := w.Emails.Change(t.Context(), in.Who, "new@example.com"); err != nil {
 			t.Fatal(err)
 		}
 		if p, _ := w.Account(t.Context(), in.Account.ID); p.Email != "ada@example.com" {
 			t.Errorf("changed to %s before it was proven", p.Email)
 		}
-		if err := w.Verify(t.Context(), mailed(t, w, "new@example.com"), &in.Who); err != nil {
+		if err := w.Emails.Verify(t.Context(), mailed(t, w, "new@example.com"), &in.Who); err != nil {
 			t.Fatal(err)
 		}
 		undo := mailed(t, w, "ada@example.com")
-		if p, _ := w.Account(t.Context(), in.Account.ID); p.Email != "new@example.com" || !signedIn(t, w, in.Token) {
+		if p, _ := w.Account(t.Context(), in.Account.ID); p.Email != "new@example.com" || !w.IsSignedIn(t, in.Token) {
 			t.Errorf("after proving: %s", p.Email)
 		}
-		if err := w.UndoEmail(t.Context(), undo); err != nil {
+		if err := w.Emails.Undo(t.Context(), undo); err != nil {
 			t.Fatal(err)
 		}
-		if p, _ := w.Account(t.Context(), in.Account.ID); p.Email != "ada@example.com" || signedIn(t, w, in.Token) {
+		if p, _ := w.Account(t.Context(), in.Account.ID); p.Email != "ada@example.com" || w.IsSignedIn(t, in.Token) {
 			t.Errorf("after undoing: %s", p.Email)
 		}
-		is(t, w.UndoEmail(t.Context(), undo), account.InvalidToken)
+		accounttest.Is(t, w.Emails.Undo(t.Context(), undo), account.InvalidToken)
 	})
 }
 
 func TestTheFirstProofOfAnAddressPutsEverybodyElseOut(t *testing.T) {
 	o := byMail
 	o.Edit = func(c *account.Config) { c.Strict = false }
-	each(t, o, func(t *testing.T, w *accounttest.World) {
-		squatter := join(t, w, "victim@example.com")
-		_, key, err := w.CreateKey(t.Context(), squatter.Who, personal(t, w, squatter.Who), account.NewKey{Name: "k", Scopes: []string{"agents:read"}})
+	accounttest.Each(t, o, func(t *testing.T, w *accounttest.World) {
+		squatter := w.Join(t, "victim@example.com")
+		_, key, err := w.Keys.Create(t.Context(), squatter.Who, w.Personal(t, squatter.Who), apikey.Draft{Name: "k", Scopes: []string{"agents:read"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.ChangeEmail(t.Context(), squatter.Who, "attacker@example.com"); err != nil {
+		if err := w.Emails.Change(t.Context(), squatter.Who, "attacker@example.com"); err != nil {
 			t.Fatal(err)
 		}
 		pending := mailed(t, w, "attacker@example.com")
-		if err := w.SendVerification(t.Context(), squatter.Who); err != nil {
+		if err := w.Emails.SendVerification(t.Context(), squatter.Who); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Verify(t.Context(), mailed(t, w, "victim@example.com"), nil); err != nil {
+		if err := w.Emails.Verify(t.Context(), mailed(t, w, "victim@example.com"), nil); err != nil {
 			t.Fatal(err)
 		}
-		if signedIn(t, w, squatter.Token) {
+		if w.IsSignedIn(t, squatter.Token) {
 			t.Error("the squatter's session lives")
 		}
-		if _, err := w.Bearer(t.Context(), key); !fault.Is(err, account.InvalidAPIKey) {
+		if _, err := w.Bearer(t.Context(), key); !fault.Is(err, apikey.Invalid) {
 			t.Errorf("the squatter's key lives: %v", err)
 		}
-		is(t, w.Verify(t.Context(), pending, nil), account.InvalidToken)
+		accounttest.Is(t, w.Emails.Verify(t.Context(), pending, nil), account.InvalidToken)
 	})
 }
 
 func TestADeletedAccountAnswersLikeNoneAndCanComeBackWithinItsHold(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		in := joinByMail(t, w, "ada@example.com")
 		_, err := w.Delete(t.Context(), in.Who, "adaa")
-		is(t, err, fault.InvalidRequest)
+		accounttest.Is(t, err, fault.InvalidRequest)
 		w.Clock.Pass(11 * time.Minute)
 		_, err = w.Delete(t.Context(), in.Who, "ada")
-		is(t, err, account.ReauthRequired)
-		if in, err = w.Reauth(accounttest.From(t), in.Who, password); err != nil {
+		accounttest.Is(t, err, account.ReauthRequired)
+		if in, err = w.Passwords.Reauth(accounttest.From(t), in.Who, password); err != nil {
 			t.Fatal(err)
 		}
 		at, err := w.Delete(t.Context(), in.Who, "ada")
 		if err != nil || !at.Equal(w.Clock.Now().Add(14*24*time.Hour)) {
 			t.Fatalf("delete: %v, %v", at, err)
 		}
-		_, err = w.Login(accounttest.From(t), "ada@example.com", password, "")
-		is(t, err, account.InvalidCredentials)
+		_, err = w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "")
+		accounttest.Is(t, err, account.InvalidCredentials)
 		if err := w.Undelete(t.Context(), mailed(t, w, "ada@example.com")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
+		if _, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, ""); err != nil {
 			t.Errorf("after coming back: %v", err)
 		}
 		if n, err := w.Erase(t.Context()); n != 0 || err != nil {
@@ -300,9 +290,9 @@ func TestADeletedAccountAnswersLikeNoneAndCanComeBackWithinItsHold(t *testing.T)
 }
 
 func TestMailsLinkToTheConfiguredAddressAlone(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		joinByMail(t, w, "ada@example.com")
-		if err := w.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
+		if err := w.Passwords.Forgot(accounttest.From(t), "ada@example.com"); err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range w.Inbox.Wait(t, 2) {
@@ -317,16 +307,16 @@ func TestMailsLinkToTheConfiguredAddressAlone(t *testing.T) {
 
 // TestOfTwoWhoProveOneAddressAtOnceOneGetsIt and the other is told what whoever comes later is told.
 func TestOfTwoWhoProveOneAddressAtOnceOneGetsIt(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		a, b := joinByMail(t, w, "a@example.com"), joinByMail(t, w, "b@example.com")
 		for i := range 8 {
 			email := fmt.Sprintf("same%d@example.com", i)
 			var links []string
 			for _, in := range []account.SignedIn{a, b} {
-				check(t, w.ChangeEmail(t.Context(), in.Who, email))
+				accounttest.Check(t, w.Emails.Change(t.Context(), in.Who, email))
 				links = append(links, mailed(t, w, email))
 			}
-			if _, err := w.Register(accounttest.From(t), account.Registration{Email: email, Password: password}); err != nil {
+			if _, err := w.Registrations.Register(accounttest.From(t), account.Registration{Email: email, Password: password}); err != nil {
 				t.Fatal(err)
 			}
 			links = append(links, mailed(t, w, email))
@@ -334,7 +324,7 @@ func TestOfTwoWhoProveOneAddressAtOnceOneGetsIt(t *testing.T) {
 			var won atomic.Int64
 			for _, link := range links {
 				wg.Go(func() {
-					switch err := w.Verify(t.Context(), link, nil); {
+					switch err := w.Emails.Verify(t.Context(), link, nil); {
 					case err == nil:
 						won.Add(1)
 					case !fault.Is(err, account.InvalidToken):

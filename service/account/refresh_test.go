@@ -2,7 +2,6 @@ package account_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,22 +16,22 @@ import (
 func TestManyWhoNeedAnExpiredTokenRefreshItOnce(t *testing.T) {
 	t.Parallel()
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		h := newHub(t, address, accounttest.Options{})
-		h.configure(t)
-		nodes := []*accounttest.World{h.World, h.beside(t, address)}
-		in := (&browser{h: h, as: "octocat"}).signIn(t)
+		h := &hub{accounttest.NewHub(t, address, accounttest.Options{})}
+		h.Configure(t)
+		nodes := []*accounttest.World{h.World, h.Beside(t, address)}
+		in := h.Browser("octocat").SignIn(t)
 		for range 3 {
-			old, err := h.ProviderToken(t.Context(), in.Account.ID, "github")
+			old, err := h.Identities.Token(t.Context(), in.Account.ID, "github")
 			if err != nil {
 				t.Fatal(err)
 			}
 			h.Clock.Pass(8*time.Hour - time.Minute)
 			h.GitHub.Forget()
-			h.GitHub.FailOnce(tokenRoute, githubtest.Slow(50*time.Millisecond))
+			h.GitHub.FailOnce(accounttest.TokenRoute, githubtest.Slow(50*time.Millisecond))
 			tokens := make(chan string, 16)
 			for i := range cap(tokens) {
 				go func() {
-					token, err := nodes[i%2].ProviderToken(t.Context(), in.Account.ID, "github")
+					token, err := nodes[i%2].Identities.Token(t.Context(), in.Account.ID, "github")
 					if err != nil {
 						t.Error(err)
 					}
@@ -43,7 +42,7 @@ func TestManyWhoNeedAnExpiredTokenRefreshItOnce(t *testing.T) {
 			for range cap(tokens) {
 				seen[<-tokens] = true
 			}
-			if n := h.GitHub.Calls(tokenRoute); n != 1 || len(seen) != 1 || seen[old] {
+			if n := h.GitHub.Calls(accounttest.TokenRoute); n != 1 || len(seen) != 1 || seen[old] {
 				t.Errorf("refreshed %d times to %d tokens", n, len(seen))
 			}
 		}
@@ -52,18 +51,18 @@ func TestManyWhoNeedAnExpiredTokenRefreshItOnce(t *testing.T) {
 
 func TestATokenThatIsGoodIsNotRefreshed(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		in := (&browser{h: h, as: "octocat"}).signIn(t)
+		in := h.Browser("octocat").SignIn(t)
 		h.GitHub.Forget()
 		for range 3 {
-			if _, err := h.ProviderToken(t.Context(), in.Account.ID, "github"); err != nil {
+			if _, err := h.Identities.Token(t.Context(), in.Account.ID, "github"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		h.GitHub.ExpireTokens(false)
-		eternal := (&browser{h: h, as: "hubot"}).signIn(t)
+		eternal := h.Browser("hubot").SignIn(t)
 		h.GitHub.Forget()
 		h.Clock.Pass(1000 * time.Hour)
-		if _, err := h.ProviderToken(t.Context(), eternal.Account.ID, "github"); err != nil {
+		if _, err := h.Identities.Token(t.Context(), eternal.Account.ID, "github"); err != nil {
 			t.Error(err)
 		}
 		if n := h.GitHub.Calls(); n != 0 {
@@ -74,16 +73,16 @@ func TestATokenThatIsGoodIsNotRefreshed(t *testing.T) {
 
 func TestALeaseThatWasLeftBehindEnds(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		in := (&browser{h: h, as: "octocat"}).signIn(t)
+		in := h.Browser("octocat").SignIn(t)
 		h.Clock.Pass(9 * time.Hour)
-		execute(t, h.World, "UPDATE identities SET lease = 'of a node that died', refreshing_until = $1", h.Clock.Now().Add(30*time.Second).UnixMilli())
+		h.Execute(t, "UPDATE identities SET lease = 'of a node that died', refreshing_until = $1", h.Clock.Now().Add(30*time.Second).UnixMilli())
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 		defer cancel()
-		if _, err := h.ProviderToken(ctx, in.Account.ID, "github"); err == nil {
+		if _, err := h.Identities.Token(ctx, in.Account.ID, "github"); err == nil {
 			t.Fatal("two refresh at once")
 		}
 		h.Clock.Pass(30 * time.Second)
-		if _, err := h.ProviderToken(t.Context(), in.Account.ID, "github"); err != nil {
+		if _, err := h.Identities.Token(t.Context(), in.Account.ID, "github"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -91,73 +90,57 @@ func TestALeaseThatWasLeftBehindEnds(t *testing.T) {
 
 func TestARefreshThatFailsIsTriedAgainAndOneThatIsRefusedIsTheEnd(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		b := &browser{h: h, as: "octocat"}
-		in := b.signIn(t)
+		b := h.Browser("octocat")
+		in := b.SignIn(t)
 		h.Clock.Pass(9 * time.Hour)
-		h.GitHub.FailOnce(tokenRoute, githubtest.Status(502))
-		is(t, errOf(h.ProviderToken(t.Context(), in.Account.ID, "github")), github.ExchangeFailed)
-		h.GitHub.FailOnce(tokenRoute, githubtest.Slowed(429, 5))
-		is(t, errOf(h.ProviderToken(t.Context(), in.Account.ID, "github")), github.RateLimited)
-		if _, err := h.ProviderToken(t.Context(), in.Account.ID, "github"); err != nil {
+		h.GitHub.FailOnce(accounttest.TokenRoute, githubtest.Status(502))
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), github.ExchangeFailed)
+		h.GitHub.FailOnce(accounttest.TokenRoute, githubtest.Slowed(429, 5))
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), github.RateLimited)
+		if _, err := h.Identities.Token(t.Context(), in.Account.ID, "github"); err != nil {
 			t.Fatal(err)
 		}
 		// The answer was lost: the pair is dead at GitHub, and only the person can make another.
 		h.Clock.Pass(9 * time.Hour)
-		h.GitHub.FailOnce(tokenRoute, githubtest.Truncated())
-		is(t, errOf(h.ProviderToken(t.Context(), in.Account.ID, "github")), github.ExchangeFailed)
-		_, err := h.ProviderToken(t.Context(), in.Account.ID, "github")
-		is(t, err, account.ProviderConnectionRequired)
+		h.GitHub.FailOnce(accounttest.TokenRoute, githubtest.Truncated())
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), github.ExchangeFailed)
+		_, err := h.Identities.Token(t.Context(), in.Account.ID, "github")
+		accounttest.Is(t, err, account.ProviderConnectionRequired)
 		if where, _ := fault.From(err).Meta["connectUrl"].(string); where != accounttest.Platform+"/api/auth/oauth/github/start?intent=connect" {
 			t.Errorf("connect at %q", where)
 		}
-		h.revokedOnce(t, in)
-		b.signIn(t)
-		if _, err := h.ProviderToken(t.Context(), in.Account.ID, "github"); err != nil {
+		h.RevokedOnce(t, in)
+		b.SignIn(t)
+		if _, err := h.Identities.Token(t.Context(), in.Account.ID, "github"); err != nil {
 			t.Errorf("signing in does not connect again: %v", err)
 		}
 	})
 }
 
-// revokedOnce fails unless the only identity is revoked, without tokens, and that was told once.
-func (h *hub) revokedOnce(t *testing.T, in account.SignedIn) {
-	t.Helper()
-	all, err := h.Identities(t.Context(), in.Who)
-	if err != nil || len(all) != 1 || all[0].Status != "revoked" {
-		t.Errorf("identities: %+v, %v", all, err)
-	}
-	if n := h.query(t, "SELECT count(*) FROM secrets WHERE scope = $1", in.Account.ID); n != 0 {
-		t.Errorf("%d tokens are left", n)
-	}
-	told := strings.Join(h.actions(t, "users/"+in.Account.Username+"/personal"), " ")
-	if strings.Count(told, "identity.revoked") != 1 {
-		t.Errorf("told: %v", told)
-	}
-}
-
 func TestATokenOfBeforeIsNotPutOverOneThatCameSince(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		b := &browser{h: h, as: "octocat"}
-		in := b.signIn(t)
+		b := h.Browser("octocat")
+		in := b.SignIn(t)
 		h.Clock.Pass(9 * time.Hour)
-		h.GitHub.FailOnce(tokenRoute, githubtest.Slow(200*time.Millisecond))
+		h.GitHub.FailOnce(accounttest.TokenRoute, githubtest.Slow(200*time.Millisecond))
 		late := make(chan string)
 		h.GitHub.Forget()
 		go func() {
-			token, err := h.ProviderToken(t.Context(), in.Account.ID, "github")
+			token, err := h.Identities.Token(t.Context(), in.Account.ID, "github")
 			if err != nil {
 				t.Error(err)
 			}
 			late <- token
 		}()
-		for h.GitHub.Calls(tokenRoute) == 0 {
+		for h.GitHub.Calls(accounttest.TokenRoute) == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		b.signIn(t)
-		now, err := h.ProviderToken(t.Context(), in.Account.ID, "github")
+		b.SignIn(t)
+		now, err := h.Identities.Token(t.Context(), in.Account.ID, "github")
 		if got := <-late; err != nil || got != now {
 			t.Errorf("two tokens, %v", err)
 		}
-		if again, err := h.ProviderToken(t.Context(), in.Account.ID, "github"); err != nil || again != now {
+		if again, err := h.Identities.Token(t.Context(), in.Account.ID, "github"); err != nil || again != now {
 			t.Errorf("the token of the sign-in is gone, %v", err)
 		}
 	})
@@ -165,27 +148,25 @@ func TestATokenOfBeforeIsNotPutOverOneThatCameSince(t *testing.T) {
 
 func TestNobodyGetsATokenOfWhoIsOut(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		in := (&browser{h: h, as: "octocat"}).signIn(t)
-		none := join(t, h.World, "ada@example.com")
-		is(t, errOf(h.ProviderToken(t.Context(), none.Account.ID, "github")), account.ProviderConnectionRequired)
-		is(t, errOf(h.ProviderToken(t.Context(), "acc_nobody", "github")), account.ProviderConnectionRequired)
-		if err := h.Suspend(t.Context(), in.Account.ID, "test", h.Admin.Account.Actor()); err != nil {
+		in := h.Browser("octocat").SignIn(t)
+		none := h.Join(t, "ada@example.com")
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), none.Account.ID, "github")), account.ProviderConnectionRequired)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), "acc_nobody", "github")), account.ProviderConnectionRequired)
+		if err := h.Staff.Suspend(t.Context(), in.Account.ID, "test", h.Admin.Account.Actor()); err != nil {
 			t.Fatal(err)
 		}
-		is(t, errOf(h.ProviderToken(t.Context(), in.Account.ID, "github")), account.ProviderConnectionRequired)
-		if err := h.Restore(t.Context(), in.Account.ID, h.Admin.Account.Actor()); err != nil {
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), account.ProviderConnectionRequired)
+		if err := h.Staff.Restore(t.Context(), in.Account.ID, h.Admin.Account.Actor()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.ProviderToken(t.Context(), in.Account.ID, "github"); err != nil {
+		if _, err := h.Identities.Token(t.Context(), in.Account.ID, "github"); err != nil {
 			t.Fatal(err)
 		}
 		// Tokens that were given to another app are of no use to this one.
-		if err := h.finish(t, h.Admin, h.started(t, "", true)); err != nil {
-			t.Fatal(err)
-		}
-		is(t, errOf(h.ProviderToken(t.Context(), in.Account.ID, "github")), account.ProviderConnectionRequired)
-		(&browser{h: h, as: "octocat"}).signIn(t)
-		if _, err := h.ProviderToken(t.Context(), in.Account.ID, "github"); err != nil {
+		h.Configure(t)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), account.ProviderConnectionRequired)
+		h.Browser("octocat").SignIn(t)
+		if _, err := h.Identities.Token(t.Context(), in.Account.ID, "github"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -193,22 +174,22 @@ func TestNobodyGetsATokenOfWhoIsOut(t *testing.T) {
 
 func TestARefreshTokenThatHasExpiredIsNotShown(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		in := (&browser{h: h, as: "octocat"}).signIn(t)
+		in := h.Browser("octocat").SignIn(t)
 		h.Clock.Pass(185 * 24 * time.Hour)
-		is(t, errOf(h.ProviderToken(t.Context(), in.Account.ID, "github")), account.ProviderConnectionRequired)
-		h.revokedOnce(t, in)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), account.ProviderConnectionRequired)
+		h.RevokedOnce(t, in)
 	})
 }
 
 func TestATokenThatSoonEndsIsUsedAllTheSame(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		in := (&browser{h: h, as: "octocat"}).signIn(t)
+		in := h.Browser("octocat").SignIn(t)
 		h.Clock.Pass(9 * time.Hour)
 		h.GitHub.Forget()
-		h.GitHub.FailOnce(tokenRoute, githubtest.Raw(200, `{"access_token":"ghu_short","expires_in":60,"refresh_token":"ghr_short","refresh_token_expires_in":900,"token_type":"bearer"}`))
-		token, err := h.ProviderToken(t.Context(), in.Account.ID, "github")
-		if err != nil || token != "ghu_short" || h.GitHub.Calls(tokenRoute) != 1 {
-			t.Errorf("asked %d times, %v", h.GitHub.Calls(tokenRoute), err)
+		h.GitHub.FailOnce(accounttest.TokenRoute, githubtest.Raw(200, `{"access_token":"ghu_short","expires_in":60,"refresh_token":"ghr_short","refresh_token_expires_in":900,"token_type":"bearer"}`))
+		token, err := h.Identities.Token(t.Context(), in.Account.ID, "github")
+		if err != nil || token != "ghu_short" || h.GitHub.Calls(accounttest.TokenRoute) != 1 {
+			t.Errorf("asked %d times, %v", h.GitHub.Calls(accounttest.TokenRoute), err)
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/service/strictjson"
 )
 
 // The types of refusals that this room raises.
@@ -12,7 +11,6 @@ const (
 	InvalidToken              = "invalid_token"
 	InvalidState              = "invalid_state"
 	InvalidCredentials        = "invalid_credentials"
-	InvalidAPIKey             = "invalid_api_key"
 	ReauthRequired            = "reauth_required"
 	Suspended                 = "account_suspended"
 	ItemNotFound              = "item_not_found"
@@ -25,31 +23,11 @@ const (
 	RateLimited               = "rate_limited"
 	Busy                      = "busy"
 	MailNotConfigured         = "mail_not_configured"
+	AdminRequired             = "admin_required"
+	// Those that have to do with providers; of the protocol itself they stand in package github.
+	UnknownProvider            = "unknown_provider"
+	ProviderConnectionRequired = "provider_connection_required"
 )
-
-// What can be wrong with a field.
-const (
-	invalid   = strictjson.Invalid
-	tooShort  = strictjson.TooShort
-	tooLong   = strictjson.TooLong
-	tooCommon = strictjson.TooCommon
-)
-
-// fields gathers what is wrong with a request.
-type fields []strictjson.Field
-
-func (f *fields) add(name, problem string) {
-	if problem != "" {
-		*f = append(*f, strictjson.Field{Field: name, Type: problem})
-	}
-}
-
-func (f fields) refusal() error {
-	if len(f) == 0 {
-		return nil
-	}
-	return strictjson.Refuse(f...)
-}
 
 func invalidCredentials() error {
 	return fault.New(InvalidCredentials, "Email or password is incorrect.", "")
@@ -82,8 +60,4 @@ func limited(limit string, after time.Duration) error {
 
 func reauthRequired(methods []string) error {
 	return fault.New(ReauthRequired, "Confirm that it is you.", "Sign in again, then repeat this.").With("methods", methods)
-}
-
-func versionConflict(now int64) error {
-	return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now)
 }

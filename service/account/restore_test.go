@@ -13,7 +13,7 @@ type standing struct{ deleted, suspended bool }
 
 func (h *heist) standing(t *testing.T) standing {
 	t.Helper()
-	p, err := h.Person(t.Context(), h.in.Account.ID)
+	p, err := h.Staff.Person(t.Context(), h.in.Account.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,31 +30,33 @@ func TestNoVerbEndsWhatAnotherBegan(t *testing.T) {
 		wrong string // the type of the refusal
 	}{
 		"undelete": {func(t *testing.T, h *heist, l links) error { return h.Undelete(t.Context(), l.undelete) }, standing{suspended: true}, ""},
-		"undo":     {func(t *testing.T, h *heist, l links) error { return h.UndoEmail(t.Context(), l.undo) }, standing{true, true}, ""},
-		"restore":  {func(t *testing.T, h *heist, _ links) error { return h.Restore(t.Context(), h.in.Account.ID, staff) }, standing{}, ""},
+		"undo":     {func(t *testing.T, h *heist, l links) error { return h.Emails.Undo(t.Context(), l.undo) }, standing{true, true}, ""},
+		"restore": {func(t *testing.T, h *heist, _ links) error {
+			return h.Staff.Restore(t.Context(), h.in.Account.ID, staff)
+		}, standing{}, ""},
 		"suspend": {func(t *testing.T, h *heist, _ links) error {
-			return h.Suspend(t.Context(), h.in.Account.ID, "again", staff)
+			return h.Staff.Suspend(t.Context(), h.in.Account.ID, "again", staff)
 		}, standing{true, true}, ""},
 		"grant": {func(t *testing.T, h *heist, _ links) error {
-			return errOf(h.Grant(t.Context(), h.in.Account.ID, account.RoleSupport))
+			return accounttest.ErrOf(h.Staff.Grant(t.Context(), h.in.Account.ID, account.RoleSupport))
 		}, standing{true, true}, account.ItemNotFound},
 		"reset": {func(t *testing.T, h *heist, l links) error {
-			return errOf(h.Reset(accounttest.From(t), l.reset, other))
+			return accounttest.ErrOf(h.Passwords.Reset(accounttest.From(t), l.reset, other))
 		}, standing{true, true}, account.InvalidToken},
-		"verify": {func(t *testing.T, h *heist, l links) error { return h.Verify(t.Context(), l.undelete, nil) }, standing{true, true}, account.InvalidToken},
+		"verify": {func(t *testing.T, h *heist, l links) error { return h.Emails.Verify(t.Context(), l.undelete, nil) }, standing{true, true}, account.InvalidToken},
 		"login": {func(t *testing.T, h *heist, _ links) error {
-			return errOf(h.Login(accounttest.From(t), h.at("b"), password, ""))
+			return accounttest.ErrOf(h.Passwords.Login(accounttest.From(t), h.at("b"), password, ""))
 		}, standing{true, true}, account.InvalidCredentials},
 		"sign up": {func(t *testing.T, h *heist, _ links) error {
-			return errOf(h.Register(accounttest.From(t), account.Registration{Email: h.at("b"), Password: password}))
+			return accounttest.ErrOf(h.Registrations.Register(accounttest.From(t), account.Registration{Email: h.at("b"), Password: password}))
 		}, standing{true, true}, ""},
-		"erase early": {func(t *testing.T, h *heist, _ links) error { return errOf(h.Erase(t.Context())) }, standing{true, true}, ""},
+		"erase early": {func(t *testing.T, h *heist, _ links) error { return accounttest.ErrOf(h.Erase(t.Context())) }, standing{true, true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, byMail, func(t *testing.T, w *accounttest.World) {
+			accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 				h := newHeist(t, w, "h", false)
 				h.moves(t, "a", "b")
-				if err := h.Forgot(accounttest.From(t), h.at("b")); err != nil {
+				if err := h.Passwords.Forgot(accounttest.From(t), h.at("b")); err != nil {
 					t.Fatal(err)
 				}
 				l := links{undo: h.undo["a"], reset: mailed(t, w, h.at("b"))}
@@ -62,11 +64,11 @@ func TestNoVerbEndsWhatAnotherBegan(t *testing.T) {
 					t.Fatal(err)
 				}
 				l.undelete = mailed(t, w, h.at("b"))
-				if err := h.Suspend(t.Context(), h.in.Account.ID, "abuse", staff); err != nil {
+				if err := h.Staff.Suspend(t.Context(), h.in.Account.ID, "abuse", staff); err != nil {
 					t.Fatal(err)
 				}
 				if err := c.do(t, h, l); c.wrong != "" {
-					is(t, err, c.wrong)
+					accounttest.Is(t, err, c.wrong)
 				} else if err != nil {
 					t.Error(err)
 				}
@@ -80,7 +82,7 @@ func TestNoVerbEndsWhatAnotherBegan(t *testing.T) {
 
 // TestAnEarlierWayBackIsOfNoUseLater deletes an account twice: the link of the first time is not that of the second.
 func TestAnEarlierWayBackIsOfNoUseLater(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		h := newHeist(t, w, "h", false)
 		var links []string
 		for range 2 {
@@ -88,7 +90,7 @@ func TestAnEarlierWayBackIsOfNoUseLater(t *testing.T) {
 				t.Fatal(err)
 			}
 			links = append(links, mailed(t, w, h.at("a")))
-			if err := h.Restore(t.Context(), h.in.Account.ID, audit.Actor{Kind: audit.Operator}); err != nil {
+			if err := h.Staff.Restore(t.Context(), h.in.Account.ID, audit.Actor{Kind: audit.Operator}); err != nil {
 				t.Fatal(err)
 			}
 			h.login(t, "a")
@@ -97,7 +99,7 @@ func TestAnEarlierWayBackIsOfNoUseLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, link := range links {
-			is(t, h.Undelete(t.Context(), link), account.InvalidToken)
+			accounttest.Is(t, h.Undelete(t.Context(), link), account.InvalidToken)
 		}
 	})
 }

@@ -13,16 +13,17 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 )
 
 // sessionPrefix lets scanners recognise a session's value that leaked.
 const sessionPrefix = "svcs_"
 
-// How a session came to be.
+// How a session came to be: ByGitHub is also the name of that provider.
 const (
 	byPassword = "password"
-	byGitHub   = "github"
+	ByGitHub   = "github"
 )
 
 // seenPause is the least time between two notes that a session was used.
@@ -56,20 +57,22 @@ type SignedIn struct {
 	Device string // marks this browser as one that the account knows; empty: unchanged
 }
 
+// Sessions are where people are signed in.
+type Sessions struct{ *base }
+
 // start opens a session for a person and ends the oldest when there are too many.
-func (a *Accounts) start(ctx context.Context, tx *sqldb.Tx, p Account, method, identity string) (SignedIn, error) {
+func (a *Sessions) start(ctx context.Context, tx *sqldb.Tx, p Account, method, identity string) (SignedIn, error) {
 	now, from := a.Now(), audit.From(ctx)
 	s := Session{
 		ID: "ses_" + ulid.Make().String(), CreatedAt: now, LastSeenAt: now, AuthTime: now, Method: method,
 		IP: from.IP, UserAgent: from.UserAgent, Surface: from.Surface, identity: identity,
 	}
 	s.ExpiresAt = a.expiry(s)
-	value := sessionPrefix + random()
-	_, err := tx.Exec(`INSERT INTO sessions (id, token, account, created_at, last_seen_at, auth_time, auth_method, identity, ip, user_agent, surface)
+	value := sessionPrefix + secret.Random()
+	if err := tx.Do("start session", `INSERT INTO sessions (id, token, account, created_at, last_seen_at, auth_time, auth_method, identity, ip, user_agent, surface)
 		VALUES ($1, $2, $3, $4, $4, $4, $5, $6, $7, $8, $9)`,
-		s.ID, fingerprint(value), p.ID, now.UnixMilli(), method, identity, s.IP, s.UserAgent, s.Surface)
-	if err != nil {
-		return SignedIn{}, fmt.Errorf("start session: %w", err)
+		s.ID, secret.Fingerprint(value), p.ID, now.UnixMilli(), method, identity, s.IP, s.UserAgent, s.Surface); err != nil {
+		return SignedIn{}, err
 	}
 	if err := a.makeRoom(tx, p.ID); err != nil {
 		return SignedIn{}, err
@@ -78,20 +81,16 @@ func (a *Accounts) start(ctx context.Context, tx *sqldb.Tx, p Account, method, i
 }
 
 // makeRoom ends the oldest sessions beyond the most that an account may have.
-func (a *Accounts) makeRoom(tx *sqldb.Tx, account string) error {
+func (a *Sessions) makeRoom(tx *sqldb.Tx, account string) error {
 	now := a.Now()
-	_, err := tx.Exec(`UPDATE sessions SET revoked_at = $2, revoke_reason = 'too_many' WHERE id IN (
+	return tx.Do("end oldest sessions", `UPDATE sessions SET revoked_at = $2, revoke_reason = 'too_many' WHERE id IN (
 		SELECT id FROM sessions WHERE account = $1 AND revoked_at IS NULL AND last_seen_at > $3 AND created_at > $4
 		ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $5)`,
 		account, now.UnixMilli(), now.Add(-a.Idle).UnixMilli(), now.Add(-a.Absolute).UnixMilli(), a.MaxSessions)
-	if err != nil {
-		return fmt.Errorf("end oldest sessions: %w", err)
-	}
-	return nil
 }
 
 // expiry is when a session ends if nobody uses it: the lifetimes of now hold for sessions of before.
-func (a *Accounts) expiry(s Session) time.Time {
+func (a *Sessions) expiry(s Session) time.Time {
 	idle, absolute := s.LastSeenAt.Add(a.Idle), s.CreatedAt.Add(a.Absolute)
 	if idle.Before(absolute) {
 		return idle
@@ -105,19 +104,19 @@ func sessionFields(s *Session, times *[3]int64) []any {
 	return []any{&s.ID, &times[0], &times[1], &times[2], &s.Method, &s.identity, &s.IP, &s.UserAgent, &s.Surface}
 }
 
-func (a *Accounts) completed(s Session, times [3]int64) Session {
+func (a *Sessions) completed(s Session, times [3]int64) Session {
 	s.CreatedAt, s.LastSeenAt, s.AuthTime = time.UnixMilli(times[0]), time.UnixMilli(times[1]), time.UnixMilli(times[2])
 	s.ExpiresAt = a.expiry(s)
 	return s
 }
 
 // Who is behind a session's value; found is false for every value that opens nothing, whatever the reason.
-func (a *Accounts) Who(ctx context.Context, value string) (who Who, found bool, err error) {
+func (a *Sessions) Who(ctx context.Context, value string) (who Who, found bool, err error) {
 	if !plausible(value) {
 		return who, false, nil // the database need not be asked
 	}
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		who, found, err = a.SessionOf(tx, value)
+	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
+		who, found, err = a.Of(tx, value)
 		return err
 	})
 	if err != nil || !found {
@@ -126,23 +125,15 @@ func (a *Accounts) Who(ctx context.Context, value string) (who Who, found bool, 
 	return who, true, a.Seen(ctx, who)
 }
 
-// SessionOf is who is signed in by a value, in a transaction.
-func (a *Accounts) SessionOf(tx *sqldb.Tx, value string) (Who, bool, error) {
+// Of is who is signed in by a value, in a transaction.
+func (a *Sessions) Of(tx *sqldb.Tx, value string) (Who, bool, error) {
 	if !plausible(value) {
 		return Who{}, false, nil
 	}
-	return a.who(tx, value)
-}
-
-func plausible(value string) bool {
-	return len(value) == len(sessionPrefix)+43 && value[:len(sessionPrefix)] == sessionPrefix
-}
-
-func (a *Accounts) who(tx *sqldb.Tx, value string) (Who, bool, error) {
 	var s Session
 	var times [3]int64
 	row := tx.QueryRow(`SELECT `+accountColumns+`, `+sessionColumns+` FROM sessions s JOIN accounts a ON a.id = s.account
-		WHERE s.token = $1 AND s.revoked_at IS NULL`, fingerprint(value))
+		WHERE s.token = $1 AND s.revoked_at IS NULL`, secret.Fingerprint(value))
 	p, err := scanAccount(row, sessionFields(&s, &times)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Who{}, false, nil
@@ -151,16 +142,20 @@ func (a *Accounts) who(tx *sqldb.Tx, value string) (Who, bool, error) {
 		return Who{}, false, fmt.Errorf("find session: %w", err)
 	}
 	s = a.completed(s, times)
-	return Who{Session: s, Account: p}, p.alive() && a.Now().Before(s.ExpiresAt), nil
+	return Who{Session: s, Account: p}, p.Alive() && a.Now().Before(s.ExpiresAt), nil
+}
+
+func plausible(value string) bool {
+	return len(value) == len(sessionPrefix)+43 && value[:len(sessionPrefix)] == sessionPrefix
 }
 
 // Seen notes that a session is in use, at most once a minute.
-func (a *Accounts) Seen(ctx context.Context, who Who) error {
+func (a *Sessions) Seen(ctx context.Context, who Who) error {
 	now := a.Now()
 	if now.Sub(who.Session.LastSeenAt) < seenPause {
 		return nil
 	}
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec("UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $3",
 			who.Session.ID, now.UnixMilli(), now.Add(-seenPause).UnixMilli()+1)
 		return err
@@ -168,7 +163,7 @@ func (a *Accounts) Seen(ctx context.Context, who Who) error {
 }
 
 // NeedFresh refuses unless the person proved who they are a short while ago.
-func (a *Accounts) NeedFresh(who Who) error {
+func (a *Sessions) NeedFresh(who Who) error {
 	if a.Now().Sub(who.Session.AuthTime) <= a.Fresh {
 		return nil
 	}
@@ -177,7 +172,7 @@ func (a *Accounts) NeedFresh(who Who) error {
 
 // Workspaces lists the workspaces of a person.
 func (a *Accounts) Workspaces(ctx context.Context, account string) (all []workspace.Membership, err error) {
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		all, err = workspace.Of(tx, account)
 		return err
 	})
@@ -185,19 +180,19 @@ func (a *Accounts) Workspaces(ctx context.Context, account string) (all []worksp
 }
 
 // Logout ends the session of a value. It does not matter whether there was one.
-func (a *Accounts) Logout(ctx context.Context, value string) error {
+func (a *Sessions) Logout(ctx context.Context, value string) error {
 	if !plausible(value) {
 		return nil
 	}
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		who, found, err := a.who(tx, value)
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		who, found, err := a.Of(tx, value)
 		if err != nil || !found {
 			return err
 		}
-		if err := a.end(tx, "logout", "id = $3", who.Session.ID); err != nil {
+		if _, err := end(tx, a.Now(), "logout", "id = $3", who.Session.ID); err != nil {
 			return err
 		}
-		events, err := a.endViews(tx, "session = $2", who.Session.ID)
+		events, err := endViews(tx, a.Now(), "session = $2", who.Session.ID)
 		if err != nil {
 			return err
 		}
@@ -206,15 +201,10 @@ func (a *Accounts) Logout(ctx context.Context, value string) error {
 	})
 }
 
-// end revokes the sessions that a condition names; its first argument is $3.
-func (a *Accounts) end(tx *sqldb.Tx, reason, where string, args ...any) error {
-	_, err := a.endCounted(tx, reason, where, args...)
-	return err
-}
-
-func (a *Accounts) endCounted(tx *sqldb.Tx, reason, where string, args ...any) (int64, error) {
+// end revokes the sessions that a condition names, whose first argument is $3, and says how many.
+func end(tx *sqldb.Tx, now time.Time, reason, where string, args ...any) (int64, error) {
 	n, err := tx.Exec("UPDATE sessions SET revoked_at = $1, revoke_reason = $2 WHERE revoked_at IS NULL AND "+where,
-		append([]any{a.Now().UnixMilli(), reason}, args...)...)
+		append([]any{now.UnixMilli(), reason}, args...)...)
 	if err != nil {
 		return 0, fmt.Errorf("end sessions: %w", err)
 	}
@@ -222,10 +212,10 @@ func (a *Accounts) endCounted(tx *sqldb.Tx, reason, where string, args ...any) (
 }
 
 // renew gives a session a new value after its person proved who they are; the old value dies with it.
-func (a *Accounts) renew(tx *sqldb.Tx, who Who, method string) (SignedIn, error) {
-	value, now := sessionPrefix+random(), a.Now()
+func (a *Sessions) renew(tx *sqldb.Tx, who Who, method string) (SignedIn, error) {
+	value, now := sessionPrefix+secret.Random(), a.Now()
 	n, err := tx.Exec("UPDATE sessions SET token = $2, auth_time = $3, last_seen_at = $3, auth_method = $4 WHERE id = $1 AND revoked_at IS NULL",
-		who.Session.ID, fingerprint(value), now.UnixMilli(), method)
+		who.Session.ID, secret.Fingerprint(value), now.UnixMilli(), method)
 	if err != nil {
 		return SignedIn{}, fmt.Errorf("renew session: %w", err)
 	}
@@ -244,10 +234,10 @@ func unauthenticated() error {
 	return fault.New(Unauthenticated, "Sign in first.", "")
 }
 
-// Sessions lists where a person is signed in, the last used first.
-func (a *Accounts) Sessions(ctx context.Context, who Who) (all []Session, err error) {
+// List lists where a person is signed in, the last used first.
+func (a *Sessions) List(ctx context.Context, who Who) (all []Session, err error) {
 	now := a.Now()
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
+	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		all, err = sqldb.Collect(tx, a.scanSession, `SELECT `+sessionColumns+` FROM sessions s WHERE s.account = $1 AND s.revoked_at IS NULL
 			ORDER BY s.last_seen_at DESC, s.id DESC LIMIT 1000`, who.Account.ID)
 		return err
@@ -258,20 +248,20 @@ func (a *Accounts) Sessions(ctx context.Context, who Who) (all []Session, err er
 	return slices.DeleteFunc(all, func(s Session) bool { return !now.Before(s.ExpiresAt) }), nil
 }
 
-func (a *Accounts) scanSession(row sqldb.Row) (Session, error) {
+func (a *Sessions) scanSession(row sqldb.Row) (Session, error) {
 	var s Session
 	var times [3]int64
 	err := row.Scan(sessionFields(&s, &times)...)
 	return a.completed(s, times), err
 }
 
-// EndSession ends one session of a person.
-func (a *Accounts) EndSession(ctx context.Context, who Who, id string) error {
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := acting(tx, who); err != nil {
+// End ends one session of a person.
+func (a *Sessions) End(ctx context.Context, who Who, id string) error {
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+		if _, err := Acting(tx, who); err != nil {
 			return err
 		}
-		n, err := a.endCounted(tx, "ended by its person", "id = $3 AND account = $4", id, who.Account.ID)
+		n, err := end(tx, a.Now(), "ended by its person", "id = $3 AND account = $4", id, who.Account.ID)
 		if err != nil {
 			return err
 		}
@@ -285,15 +275,15 @@ func (a *Accounts) EndSession(ctx context.Context, who Who, id string) error {
 }
 
 // EndOthers ends all sessions of a person but the one they ask from.
-func (a *Accounts) EndOthers(ctx context.Context, who Who) (ended int64, err error) {
+func (a *Sessions) EndOthers(ctx context.Context, who Who) (ended int64, err error) {
 	if err := a.NeedFresh(who); err != nil {
 		return 0, err
 	}
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if _, err := acting(tx, who); err != nil {
+	err = a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+		if _, err := Acting(tx, who); err != nil {
 			return err
 		}
-		ended, err = a.endCounted(tx, "ended by its person", "account = $3 AND id <> $4", who.Account.ID, who.Session.ID)
+		ended, err = end(tx, a.Now(), "ended by its person", "account = $3 AND id <> $4", who.Account.ID, who.Session.ID)
 		if err != nil {
 			return err
 		}
@@ -302,11 +292,28 @@ func (a *Accounts) EndOthers(ctx context.Context, who Who) (ended int64, err err
 	return ended, err
 }
 
-// Membership is a person's place in the workspace of a scope; found is false for strangers.
-func (a *Accounts) Membership(ctx context.Context, account, address string) (m workspace.Membership, found bool, err error) {
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		m, found, err = workspace.Find(tx, account, address)
-		return err
-	})
-	return m, found, err
+// Acting is the account of somebody signed in, locked, in the transaction of what they do. Somebody who was put out since their
+// request began does nothing more: what ends a session has locked the account too, and is seen from here.
+func Acting(tx *sqldb.Tx, who Who) (Account, error) {
+	p, found, err := locked(tx, who.Account.ID)
+	if err != nil {
+		return p, err
+	}
+	if !found || !p.Alive() {
+		return p, unauthenticated()
+	}
+	return p, stillSignedIn(tx, who)
+}
+
+// stillSignedIn refuses a session that has ended.
+func stillSignedIn(tx *sqldb.Tx, who Who) error {
+	var lives bool
+	err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = $1 AND revoked_at IS NULL)", who.Session.ID).Scan(&lives)
+	if err != nil {
+		return fmt.Errorf("find session: %w", err)
+	}
+	if !lives {
+		return unauthenticated()
+	}
+	return nil
 }

@@ -8,24 +8,25 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/secret"
 )
 
 // PrepareSetup makes the link by which the first administrator comes in, and returns its token; the link of before dies.
 // It is empty when there is an administrator. Given is the token to use, so that many nodes share one; empty makes one.
-func (a *Accounts) PrepareSetup(ctx context.Context, given string) (value string, err error) {
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+func (a *Staff) PrepareSetup(ctx context.Context, given string) (value string, err error) {
+	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		value = ""
 		if there, err := hasAdmin(tx); err != nil || there {
 			return err
 		}
-		if _, err := tx.Exec("DELETE FROM tokens WHERE purpose = $1", forSetup); err != nil {
-			return fmt.Errorf("drop old set-up link: %w", err)
+		if err := tx.Do("drop old set-up link", "DELETE FROM tokens WHERE purpose = $1", forSetup); err != nil {
+			return err
 		}
 		value = given
 		if value == "" {
-			value = random()
+			value = secret.Random()
 		}
-		return a.keep(tx, value, token{purpose: forSetup, life: setupLife})
+		return keep(tx, a.Now(), value, token{purpose: forSetup, life: setupLife})
 	})
 	return value, err
 }
@@ -43,8 +44,8 @@ func hasAdmin(tx *sqldb.Tx) (bool, error) {
 func lockStaff(tx *sqldb.Tx) error { return tx.Alone("svc staff") }
 
 // SetupOpen reports whether the first administrator is still to come.
-func (a *Accounts) SetupOpen(ctx context.Context) (open bool, err error) {
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
+func (a *Staff) SetupOpen(ctx context.Context) (open bool, err error) {
+	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
 		there, err := hasAdmin(tx)
 		open = !there
 		return err
@@ -53,18 +54,18 @@ func (a *Accounts) SetupOpen(ctx context.Context) (open bool, err error) {
 }
 
 // Setup makes the first administrator. Whoever holds the token is the operator, so the address counts as proven.
-func (a *Accounts) Setup(ctx context.Context, value string, r Registration) (made Registered, err error) {
+func (a *Staff) Setup(ctx context.Context, value string, r Registration) (made Registered, err error) {
 	if err := a.admitSetup(ctx, value); err != nil {
 		return made, err
 	}
-	if r, err = a.check(r); err != nil {
+	if r, err = a.registrations.check(r); err != nil {
 		return made, err
 	}
 	derived, err := a.hasher.hash(ctx, known, r.Password)
 	if err != nil {
 		return made, err
 	}
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) error {
+	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		if err := a.openSetup(tx, value); err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (a *Accounts) Setup(ctx context.Context, value string, r Registration) (mad
 			return err
 		}
 		made = Registered{Created: true, Workspace: w}
-		made.SignedIn, err = a.firstSession(ctx, tx, p)
+		made.SignedIn, err = a.registrations.firstSession(ctx, tx, p)
 		return err
 	})
 	if errors.Is(err, errTaken) {
@@ -83,15 +84,15 @@ func (a *Accounts) Setup(ctx context.Context, value string, r Registration) (mad
 }
 
 // SetupExisting raises somebody who is signed in to the first administrator.
-func (a *Accounts) SetupExisting(ctx context.Context, value string, who Who) error {
+func (a *Staff) SetupExisting(ctx context.Context, value string, who Who) error {
 	if err := a.admitSetup(ctx, value); err != nil {
 		return err
 	}
-	return a.db.Write(ctx, func(tx *sqldb.Tx) error {
+	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		if err := a.openSetup(tx, value); err != nil {
 			return err
 		}
-		p, err := acting(tx, who)
+		p, err := Acting(tx, who)
 		if err != nil {
 			return err
 		}
@@ -101,20 +102,20 @@ func (a *Accounts) SetupExisting(ctx context.Context, value string, who Who) err
 
 // admitSetup refuses a set-up that cannot succeed before it costs anything. It is counted in a transaction of its own: a token
 // that is refused must not undo the count.
-func (a *Accounts) admitSetup(ctx context.Context, value string) error {
-	if err := a.admitted(ctx, "setup", perSource, nobody); err != nil {
+func (a *Staff) admitSetup(ctx context.Context, value string) error {
+	if err := a.Admit(ctx, "setup", perSource); err != nil {
 		return err
 	}
-	return a.db.Read(ctx, func(tx *sqldb.Tx) error { return a.checkSetup(tx, value) })
+	return a.DB.Read(ctx, func(tx *sqldb.Tx) error { return a.checkSetup(tx, value) })
 }
 
-func (a *Accounts) checkSetup(tx *sqldb.Tx, value string) error {
+func (a *Staff) checkSetup(tx *sqldb.Tx, value string) error {
 	if there, err := hasAdmin(tx); err != nil || there {
 		return cmp.Or[error](err, fault.New(SetupClosed, "This service has an administrator.", "An administrator can grant the role to others."))
 	}
 	var n int
 	err := tx.QueryRow("SELECT count(*) FROM tokens WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
-		fingerprint(value), forSetup, a.Now().UnixMilli()).Scan(&n)
+		secret.Fingerprint(value), forSetup, a.Now().UnixMilli()).Scan(&n)
 	if err != nil {
 		return fmt.Errorf("find set-up token: %w", err)
 	}
@@ -125,14 +126,14 @@ func (a *Accounts) checkSetup(tx *sqldb.Tx, value string) error {
 }
 
 // openSetup uses the token; of two who come with it, one becomes administrator.
-func (a *Accounts) openSetup(tx *sqldb.Tx, value string) error {
+func (a *Staff) openSetup(tx *sqldb.Tx, value string) error {
 	if err := lockStaff(tx); err != nil {
 		return err
 	}
 	if err := a.checkSetup(tx, value); err != nil {
 		return err
 	}
-	if _, found, err := a.use(tx, value, forSetup); err != nil || !found {
+	if _, found, err := use(tx, a.Now(), value, forSetup); err != nil || !found {
 		return cmp.Or(err, invalidToken())
 	}
 	return nil

@@ -15,32 +15,32 @@ import (
 func TestStrangersWithManyAddressesKeepNobodyOut(t *testing.T) {
 	for name, try := range map[string]func(t *testing.T, w *accounttest.World, in account.SignedIn, link string) error{
 		"login": func(t *testing.T, w *accounttest.World, in account.SignedIn, _ string) error {
-			return errOf(w.Login(accounttest.From(t), "ada@example.com", password, in.Device))
+			return accounttest.ErrOf(w.Passwords.Login(accounttest.From(t), "ada@example.com", password, in.Device))
 		},
 		"reauth": func(t *testing.T, w *accounttest.World, in account.SignedIn, _ string) error {
-			return errOf(w.Reauth(accounttest.From(t), in.Who, password))
+			return accounttest.ErrOf(w.Passwords.Reauth(accounttest.From(t), in.Who, password))
 		},
 		"change": func(t *testing.T, w *accounttest.World, in account.SignedIn, _ string) error {
-			return errOf(w.ChangePassword(accounttest.From(t), in.Who, password, other))
+			return accounttest.ErrOf(w.Passwords.Change(accounttest.From(t), in.Who, password, other))
 		},
 		"reset": func(t *testing.T, w *accounttest.World, _ account.SignedIn, link string) error {
-			return errOf(w.Reset(accounttest.From(t), link, other))
+			return accounttest.ErrOf(w.Passwords.Reset(accounttest.From(t), link, other))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, byMail, func(t *testing.T, w *accounttest.World) {
+			accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 				in := joinByMail(t, w, "ada@example.com")
-				check(t, w.Forgot(accounttest.From(t), "ada@example.com"))
+				accounttest.Check(t, w.Passwords.Forgot(accounttest.From(t), "ada@example.com"))
 				link := mailed(t, w, "ada@example.com")
 				open := make(chan struct{})
-				w.OnDerive(func(account.Scrypt) { <-open })
+				w.Passwords.OnDerive(func(account.Scrypt) { <-open })
 				var strangers sync.WaitGroup
 				for i := range 40 {
 					strangers.Go(func() {
-						_ = errOf(w.Login(accounttest.From(t), fmt.Sprintf("nobody%d@example.com", i), password, ""))
+						_ = accounttest.ErrOf(w.Passwords.Login(accounttest.From(t), fmt.Sprintf("nobody%d@example.com", i), password, ""))
 					})
 				}
-				for w.Waiting() < 16 {
+				for w.Passwords.Waiting() < 16 {
 					time.Sleep(time.Millisecond)
 				}
 				ended := make(chan error, 1)
@@ -49,7 +49,7 @@ func TestStrangersWithManyAddressesKeepNobodyOut(t *testing.T) {
 				close(open)
 				err := <-ended
 				strangers.Wait()
-				check(t, err)
+				accounttest.Check(t, err)
 			})
 		})
 	}

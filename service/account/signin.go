@@ -12,8 +12,16 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
 )
+
+// Identities are the ways into accounts that providers vouch for, and how people come by them.
+type Identities struct {
+	*base
+	sessions *Sessions
+}
 
 // Why somebody goes to a provider.
 const (
@@ -23,8 +31,34 @@ const (
 	IntentReauth  = "reauth"  // to prove again who they are
 )
 
+// How long somebody may stay away, and how long a ticket waits for them.
+const (
+	signInLife = 10 * time.Minute
+	ticketLife = 10 * time.Minute
+)
+
+// journey is somebody who went to a provider to sign in.
+type journey struct {
+	Journey
+	Intent   string `json:"intent,omitempty"`
+	Verifier []byte `json:"verifier,omitempty"` // sealed
+}
+
 // startsPerSource bounds how many states one party can have stored.
 var startsPerSource = throttle.Rate{Limit: 100, Per: 5 * time.Minute}
+
+// KnownProvider refuses every name but the one there is.
+func KnownProvider(name string) error {
+	if name == ByGitHub {
+		return nil
+	}
+	return fault.New(UnknownProvider, "There is no such sign-in provider.", "")
+}
+
+// Route is an address of a platform that has to do with a provider.
+func Route(platform, provider, name string) string {
+	return platform + "/api/auth/oauth/" + provider + "/" + name
+}
 
 // SignInRequest is somebody who wants to go to a provider.
 type SignInRequest struct {
@@ -36,11 +70,15 @@ type SignInRequest struct {
 
 // StartSignIn sends a browser to a provider. All intents but IntentSignIn need somebody signed in, and all of those but
 // IntentReauth somebody who proved a short while ago who they are.
-func (a *Accounts) StartSignIn(ctx context.Context, provider string, r SignInRequest) (Redirect, error) {
-	if err := knownProvider(provider); err != nil {
+func (a *Identities) StartSignIn(ctx context.Context, provider string, r SignInRequest) (Redirect, error) {
+	if err := KnownProvider(provider); err != nil {
 		return Redirect{}, err
 	}
-	s, err := a.configured(ctx, provider)
+	var app github.App
+	err := a.DB.Snapshot(ctx, func(tx *sqldb.Tx) (err error) {
+		app, err = a.Apps.Known(tx, provider)
+		return err
+	})
 	if err != nil {
 		return Redirect{}, err
 	}
@@ -50,12 +88,10 @@ func (a *Accounts) StartSignIn(ctx context.Context, provider string, r SignInReq
 	if err := a.mayLeave(r); err != nil {
 		return Redirect{}, err
 	}
-	state, verifier := random(), oauth2.GenerateVerifier()
+	state, verifier := secret.Random(), oauth2.GenerateVerifier()
 	to := Redirect{Browser: markBrowser(r.Browser), Life: signInLife}
-	j := journey{
-		Provider: provider, Browser: fingerprint(to.Browser), Intent: r.Intent, ReturnTo: r.ReturnTo,
-		Verifier: a.box.Seal(sealedIn(state), []byte(verifier)),
-	}
+	j := journey{Journey: NewJourney(provider, to.Browser), Intent: r.Intent, Verifier: a.box.Seal(sealedIn(state), []byte(verifier))}
+	j.ReturnTo = r.ReturnTo
 	if r.Intent == IntentSignIn {
 		r.Who = nil // the state is good for whoever this browser is by then
 	}
@@ -63,18 +99,18 @@ func (a *Accounts) StartSignIn(ctx context.Context, provider string, r SignInReq
 		return Redirect{}, err
 	}
 	challenge := oauth2.S256ChallengeFromVerifier(verifier)
-	to.URL = a.github.AuthorizeURL(s.app, a.route(provider, "callback"), state, challenge, r.Intent == IntentLink)
+	to.URL = a.GitHub.AuthorizeURL(app, Route(a.Platform, provider, "callback"), state, challenge, r.Intent == IntentLink)
 	return to, nil
 }
 
 // keepState stores the state of a sign-in, unless too many come from one place.
-func (a *Accounts) keepState(ctx context.Context, state string, j journey, who *Who) error {
+func (a *Identities) keepState(ctx context.Context, state string, j journey, who *Who) error {
 	var wait time.Duration
-	err := a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
+	err := a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
 		if wait, err = throttle.Take(tx, a.Now(), "oauth-ip:"+source(ctx), startsPerSource); err != nil || wait > 0 {
 			return err
 		}
-		return a.depart(tx, state, forState, j, who, signInLife)
+		return Depart(tx, a.Now(), State{Value: state, Purpose: forState, Life: signInLife, Who: who}, &j)
 	})
 	if err == nil && wait > 0 {
 		err = limited("login", wait)
@@ -83,12 +119,12 @@ func (a *Accounts) keepState(ctx context.Context, state string, j journey, who *
 }
 
 // sealedIn binds what is sealed to the state that carries it.
-func sealedIn(state string) string { return "state " + fingerprint(state) }
+func sealedIn(state string) string { return "state " + secret.Fingerprint(state) }
 
 // mayLeave refuses an intent that the person must first be signed in for, or be signed in anew.
-func (a *Accounts) mayLeave(r SignInRequest) error {
+func (a *Identities) mayLeave(r SignInRequest) error {
 	if !slices.Contains([]string{IntentSignIn, IntentLink, IntentConnect, IntentReauth}, r.Intent) {
-		return fields{{Field: "intent", Type: invalid}}.refusal()
+		return strictjson.Refuse(strictjson.Field{Field: "intent", Type: strictjson.Invalid})
 	}
 	if r.Intent == IntentSignIn {
 		return nil
@@ -99,7 +135,7 @@ func (a *Accounts) mayLeave(r SignInRequest) error {
 	if r.Intent == IntentReauth {
 		return nil
 	}
-	return a.NeedFresh(*r.Who)
+	return a.sessions.NeedFresh(*r.Who)
 }
 
 // Callback is what a browser brings back from a provider.
@@ -123,7 +159,7 @@ type Outcome struct {
 
 // FinishSignIn goes on with somebody who comes back from a provider. The state is used up whatever comes of it, and before
 // the provider is asked: of two who come with one state, one goes on.
-func (a *Accounts) FinishSignIn(ctx context.Context, provider string, c Callback) (Outcome, error) {
+func (a *Identities) FinishSignIn(ctx context.Context, provider string, c Callback) (Outcome, error) {
 	out, err := a.finishSignIn(ctx, provider, c)
 	if err != nil {
 		a.refused(ctx, "login.refused")
@@ -131,12 +167,12 @@ func (a *Accounts) FinishSignIn(ctx context.Context, provider string, c Callback
 	return out, err
 }
 
-func (a *Accounts) finishSignIn(ctx context.Context, provider string, c Callback) (Outcome, error) {
-	if err := knownProvider(provider); err != nil {
+func (a *Identities) finishSignIn(ctx context.Context, provider string, c Callback) (Outcome, error) {
+	if err := KnownProvider(provider); err != nil {
 		return Outcome{}, err
 	}
-	j, err := a.comeBack(ctx, provider, c)
-	if err != nil {
+	var j journey
+	if err := ComeBack(ctx, a.DB, a.Now(), forState, Arrival{provider, c.State, c.Browser, c.Who}, &j); err != nil {
 		return Outcome{}, err
 	}
 	switch {
@@ -153,22 +189,9 @@ func (a *Accounts) finishSignIn(ctx context.Context, provider string, c Callback
 	return a.receive(ctx, v, j, c)
 }
 
-// comeBack uses up the state of a callback.
-func (a *Accounts) comeBack(ctx context.Context, provider string, c Callback) (j journey, err error) {
-	var ok bool
-	err = a.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		j, ok, err = a.arrive(tx, forState, arrival{provider, c.State, c.Browser, c.Who})
-		return err
-	})
-	if err == nil && !ok {
-		err = invalidState()
-	}
-	return j, err
-}
-
 // identify asks the provider whom a code stands for.
-func (a *Accounts) identify(ctx context.Context, provider string, c Callback, j journey) (visitor, error) {
-	app, err := a.app(ctx, provider)
+func (a *Identities) identify(ctx context.Context, provider string, c Callback, j journey) (visitor, error) {
+	app, err := a.Apps.App(ctx, provider)
 	if err != nil {
 		return visitor{}, err
 	}
@@ -176,21 +199,21 @@ func (a *Accounts) identify(ctx context.Context, provider string, c Callback, j 
 	if err != nil {
 		return visitor{}, fmt.Errorf("read state: %w", err)
 	}
-	tokens, err := a.github.Exchange(ctx, app, c.Code, a.route(provider, "callback"), string(verifier))
+	tokens, err := a.GitHub.Exchange(ctx, app, c.Code, Route(a.Platform, provider, "callback"), string(verifier))
 	if err != nil {
 		return visitor{}, err
 	}
-	user, err := a.github.User(ctx, tokens.Access)
+	user, err := a.GitHub.User(ctx, tokens.Access)
 	if err != nil {
 		return visitor{}, err
 	}
-	emails, err := a.github.Emails(ctx, tokens.Access)
+	emails, err := a.GitHub.Emails(ctx, tokens.Access)
 	missing := errors.Is(err, github.ErrPermission)
 	if err != nil && !missing {
 		return visitor{}, err
 	}
 	v := visitor{
-		Provider: provider, Issuer: a.github.Host(), Subject: user.Subject(), Login: user.Login, Name: user.Name,
+		Provider: provider, Issuer: a.GitHub.Host(), Subject: user.Subject(), Login: user.Login, Name: user.Name,
 		NoEmail: missing, Grant: grant{Client: app.ClientID, Tokens: tokens},
 	}
 	if e, ok := github.ChooseEmail(emails, user.Email, contact); ok {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,13 +15,14 @@ import (
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/account/githubtest"
+	"svc.dev/svc/service/secret"
 )
 
 func TestABrowserIsSentAwayWithAStateAndAChallenge(t *testing.T) {
 	t.Parallel()
-	h := newHub(t, sqldbtest.SQLite(t), accounttest.Options{})
-	h.configure(t)
-	to, err := h.StartSignIn(accounttest.From(t), "github", account.SignInRequest{ReturnTo: "/x"})
+	h := &hub{accounttest.NewHub(t, sqldbtest.SQLite(t), accounttest.Options{})}
+	h.Configure(t)
+	to, err := h.Identities.StartSignIn(accounttest.From(t), "github", account.SignInRequest{ReturnTo: "/x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,38 +38,38 @@ func TestABrowserIsSentAwayWithAStateAndAChallenge(t *testing.T) {
 	if len(to.Browser) != 43 || to.Life != 10*time.Minute {
 		t.Errorf("redirect %+v", to)
 	}
-	again, err := h.StartSignIn(accounttest.From(t), "github", account.SignInRequest{Browser: to.Browser})
+	again, err := h.Identities.StartSignIn(accounttest.From(t), "github", account.SignInRequest{Browser: to.Browser})
 	if err != nil || again.Browser != to.Browser {
 		t.Errorf("a second tab makes the first one useless: %v", err)
 	}
 	for _, odd := range []string{"short", strings.Repeat("x", 44)} {
-		if made, err := h.StartSignIn(accounttest.From(t), "github", account.SignInRequest{Browser: odd}); err != nil || made.Browser == odd {
+		if made, err := h.Identities.StartSignIn(accounttest.From(t), "github", account.SignInRequest{Browser: odd}); err != nil || made.Browser == odd {
 			t.Errorf("the browser keeps %q, %v", odd, err)
 		}
 	}
-	if held := dump(t, h.World); strings.Contains(held, q.Get("state")) || strings.Contains(held, to.Browser) {
+	if held := h.Dump(t); strings.Contains(held, q.Get("state")) || strings.Contains(held, to.Browser) {
 		t.Error("the database holds a state or the value of a browser")
 	}
 }
 
 func TestIntentsNeedSomebodySignedIn(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		ada := join(t, h.World, "ada@example.com")
+		ada := h.Join(t, "ada@example.com")
 		start := func(intent string, who *account.Who) error {
-			return errOf(h.StartSignIn(accounttest.From(t), "github", account.SignInRequest{Intent: intent, Who: who}))
+			return accounttest.ErrOf(h.Identities.StartSignIn(accounttest.From(t), "github", account.SignInRequest{Intent: intent, Who: who}))
 		}
 		for _, intent := range []string{account.IntentLink, account.IntentConnect, account.IntentReauth} {
-			is(t, start(intent, nil), account.Unauthenticated)
+			accounttest.Is(t, start(intent, nil), account.Unauthenticated)
 			if err := start(intent, &ada.Who); err != nil {
 				t.Errorf("%s: %v", intent, err)
 			}
 		}
 		for _, intent := range []string{"Link", "delete", "signin ", "signin,link"} {
-			is(t, start(intent, &ada.Who), fault.InvalidRequest)
+			accounttest.Is(t, start(intent, &ada.Who), fault.InvalidRequest)
 		}
 		h.Clock.Pass(10*time.Minute + time.Millisecond)
-		is(t, start(account.IntentLink, &ada.Who), account.ReauthRequired)
-		is(t, start(account.IntentConnect, &ada.Who), account.ReauthRequired)
+		accounttest.Is(t, start(account.IntentLink, &ada.Who), account.ReauthRequired)
+		accounttest.Is(t, start(account.IntentConnect, &ada.Who), account.ReauthRequired)
 		if err := start(account.IntentReauth, &ada.Who); err != nil {
 			t.Errorf("reauth: %v", err)
 		}
@@ -84,59 +86,59 @@ func TestEveryWayBackFromGitHubEndsAsPromised(t *testing.T) {
 			after time.Duration
 			calls int // of the token endpoint
 		}{
-			"token says no":          {tokenRoute, githubtest.Raw(200, `{"error":"bad_verification_code","error_description":"x"}`), github.ExchangeFailed, 0, 1},
-			"token says who knows":   {tokenRoute, githubtest.Raw(200, `{"error":"ghu_surprise"}`), github.ExchangeFailed, 0, 1},
-			"wrong secret":           {tokenRoute, githubtest.Raw(200, `{"error":"incorrect_client_credentials"}`), github.ExchangeFailed, 0, 1},
-			"empty token":            {tokenRoute, githubtest.Raw(200, `{"access_token":"","token_type":"bearer"}`), github.ExchangeFailed, 0, 1},
-			"no token":               {tokenRoute, githubtest.Raw(200, `{"token_type":"bearer"}`), github.ExchangeFailed, 0, 1},
-			"token not JSON":         {tokenRoute, githubtest.HTML(), github.ExchangeFailed, 0, 1},
-			"token 404":              {tokenRoute, githubtest.Status(404), github.ExchangeFailed, 0, 1},
-			"token 500":              {tokenRoute, githubtest.Status(500), github.ExchangeFailed, 0, 1},
-			"token moved":            {tokenRoute, githubtest.Redirect("https://evil.example.com/steal"), github.ExchangeFailed, 0, 1},
-			"token cut off":          {tokenRoute, githubtest.Truncated(), github.ExchangeFailed, 0, 1},
-			"token too long":         {tokenRoute, githubtest.Oversized(), github.ExchangeFailed, 0, 1},
-			"token limited":          {tokenRoute, githubtest.Slowed(429, 7), github.RateLimited, 7 * time.Second, 1},
-			"unverified person":      {tokenRoute, githubtest.Raw(200, `{"error":"unverified_user_email"}`), github.EmailUnverified, 0, 1},
-			"user 401":               {userRoute, githubtest.Status(401), github.Unavailable, 0, 1},
-			"user 500":               {userRoute, githubtest.Status(500), github.Unavailable, 0, 1},
-			"user 503":               {userRoute, githubtest.Status(503), github.Unavailable, 0, 1},
-			"user page":              {userRoute, githubtest.HTML(), github.Unavailable, 0, 1},
-			"user cut off":           {userRoute, githubtest.Truncated(), github.Unavailable, 0, 1},
-			"user limited":           {userRoute, githubtest.Spent(reset), github.RateLimited, 90 * time.Second, 1},
-			"user id a text":         {userRoute, githubtest.Raw(200, `{"id":"583231","login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id 0":              {userRoute, githubtest.Raw(200, `{"id":0,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id negative":       {userRoute, githubtest.Raw(200, `{"id":-583231,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id a fraction":     {userRoute, githubtest.Raw(200, `{"id":583231.5,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id an exponent":    {userRoute, githubtest.Raw(200, `{"id":5e5,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id too long":       {userRoute, githubtest.Raw(200, `{"id":99999999999999999999,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id null":           {userRoute, githubtest.Raw(200, `{"id":null,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id twice":          {userRoute, githubtest.Raw(200, `{"id":583231,"id":480938,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id in capitals":    {userRoute, githubtest.Raw(200, `{"ID":583231,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"addresses 500":          {emailsRoute, githubtest.Status(500), github.Unavailable, 0, 1},
-			"addresses 403 for else": {emailsRoute, githubtest.Status(403), github.Unavailable, 0, 1},
-			"addresses limited":      {emailsRoute, githubtest.Slowed(403, 11), github.RateLimited, 11 * time.Second, 1},
-			"addresses spent":        {emailsRoute, githubtest.Spent(reset), github.RateLimited, 90 * time.Second, 1},
+			"token says no":          {accounttest.TokenRoute, githubtest.Raw(200, `{"error":"bad_verification_code","error_description":"x"}`), github.ExchangeFailed, 0, 1},
+			"token says who knows":   {accounttest.TokenRoute, githubtest.Raw(200, `{"error":"ghu_surprise"}`), github.ExchangeFailed, 0, 1},
+			"wrong secret":           {accounttest.TokenRoute, githubtest.Raw(200, `{"error":"incorrect_client_credentials"}`), github.ExchangeFailed, 0, 1},
+			"empty token":            {accounttest.TokenRoute, githubtest.Raw(200, `{"access_token":"","token_type":"bearer"}`), github.ExchangeFailed, 0, 1},
+			"no token":               {accounttest.TokenRoute, githubtest.Raw(200, `{"token_type":"bearer"}`), github.ExchangeFailed, 0, 1},
+			"token not JSON":         {accounttest.TokenRoute, githubtest.HTML(), github.ExchangeFailed, 0, 1},
+			"token 404":              {accounttest.TokenRoute, githubtest.Status(404), github.ExchangeFailed, 0, 1},
+			"token 500":              {accounttest.TokenRoute, githubtest.Status(500), github.ExchangeFailed, 0, 1},
+			"token moved":            {accounttest.TokenRoute, githubtest.Redirect("https://evil.example.com/steal"), github.ExchangeFailed, 0, 1},
+			"token cut off":          {accounttest.TokenRoute, githubtest.Truncated(), github.ExchangeFailed, 0, 1},
+			"token too long":         {accounttest.TokenRoute, githubtest.Oversized(), github.ExchangeFailed, 0, 1},
+			"token limited":          {accounttest.TokenRoute, githubtest.Slowed(429, 7), github.RateLimited, 7 * time.Second, 1},
+			"unverified person":      {accounttest.TokenRoute, githubtest.Raw(200, `{"error":"unverified_user_email"}`), github.EmailUnverified, 0, 1},
+			"user 401":               {accounttest.UserRoute, githubtest.Status(401), github.Unavailable, 0, 1},
+			"user 500":               {accounttest.UserRoute, githubtest.Status(500), github.Unavailable, 0, 1},
+			"user 503":               {accounttest.UserRoute, githubtest.Status(503), github.Unavailable, 0, 1},
+			"user page":              {accounttest.UserRoute, githubtest.HTML(), github.Unavailable, 0, 1},
+			"user cut off":           {accounttest.UserRoute, githubtest.Truncated(), github.Unavailable, 0, 1},
+			"user limited":           {accounttest.UserRoute, githubtest.Spent(reset), github.RateLimited, 90 * time.Second, 1},
+			"user id a text":         {accounttest.UserRoute, githubtest.Raw(200, `{"id":"583231","login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id 0":              {accounttest.UserRoute, githubtest.Raw(200, `{"id":0,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id negative":       {accounttest.UserRoute, githubtest.Raw(200, `{"id":-583231,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id a fraction":     {accounttest.UserRoute, githubtest.Raw(200, `{"id":583231.5,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id an exponent":    {accounttest.UserRoute, githubtest.Raw(200, `{"id":5e5,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id too long":       {accounttest.UserRoute, githubtest.Raw(200, `{"id":99999999999999999999,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id null":           {accounttest.UserRoute, githubtest.Raw(200, `{"id":null,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id twice":          {accounttest.UserRoute, githubtest.Raw(200, `{"id":583231,"id":480938,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"user id in capitals":    {accounttest.UserRoute, githubtest.Raw(200, `{"ID":583231,"login":"octocat"}`), github.Unavailable, 0, 1},
+			"addresses 500":          {accounttest.EmailsRoute, githubtest.Status(500), github.Unavailable, 0, 1},
+			"addresses 403 for else": {accounttest.EmailsRoute, githubtest.Status(403), github.Unavailable, 0, 1},
+			"addresses limited":      {accounttest.EmailsRoute, githubtest.Slowed(403, 11), github.RateLimited, 11 * time.Second, 1},
+			"addresses spent":        {accounttest.EmailsRoute, githubtest.Spent(reset), github.RateLimited, 90 * time.Second, 1},
 		} {
-			b := &browser{h: h, as: "octocat"}
+			b := h.Browser("octocat")
 			h.GitHub.Heal()
-			q := b.leave(t, account.IntentSignIn)
+			q := b.Leave(t, account.IntentSignIn)
 			h.GitHub.Forget()
 			h.GitHub.FailOnce(c.route, c.fault)
-			out, err := b.comeBack(t, q)
+			out, err := b.ComeBack(t, q)
 			if !fault.Is(err, c.typ) || out != (account.Outcome{}) || (fault.From(err).RetryAfter-c.after).Abs() >= time.Second {
 				t.Errorf("%s: %+v, %v after %v", name, out, err, fault.From(err).RetryAfter)
 			}
-			if n := h.GitHub.Calls(tokenRoute); n != c.calls {
+			if n := h.GitHub.Calls(accounttest.TokenRoute); n != c.calls {
 				t.Errorf("%s: %d tokens were asked for", name, n)
 			}
 			h.GitHub.Heal()
-			is(t, errOf(b.comeBack(t, q)), account.InvalidState)
+			accounttest.Is(t, accounttest.ErrOf(b.ComeBack(t, q)), account.InvalidState)
 		}
-		if n := h.query(t, "SELECT count(*) FROM identities"); n != 0 {
+		if n := h.Count(t, "SELECT count(*) FROM identities"); n != 0 {
 			t.Errorf("%d identities", n)
 		}
-		b := &browser{h: h, as: "octocat"}
-		out, err := b.visit(t, account.IntentSignIn)
+		b := h.Browser("octocat")
+		out, err := b.Visit(t, account.IntentSignIn)
 		if err != nil || out.SignedIn == nil || out.ReturnTo != "/here" || out.Notice != "" || out.Denied {
 			t.Fatalf("sign in: %+v, %v", out, err)
 		}
@@ -144,7 +146,7 @@ func TestEveryWayBackFromGitHubEndsAsPromised(t *testing.T) {
 			fmt.Sprint(in.Account.Methods) != "[github]" || len(in.Account.Warnings()) != 0 || in.Account.DisplayName != "Mona Lisa Octocat" {
 			t.Errorf("account %+v", in.Account)
 		}
-		if all := h.actions(t, "users/octocat/personal"); fmt.Sprint(all) != "[account.created login.github]" {
+		if all := h.Actions(t, "users/octocat/personal"); fmt.Sprint(all) != "[account.created login.github]" {
 			t.Errorf("told: %v", all)
 		}
 	})
@@ -156,19 +158,19 @@ func TestWhoSaysNoIsNotSignedInAndTheStateIsUsed(t *testing.T) {
 			word   string
 			denied bool
 		}{{"access_denied", true}, {"application_suspended", false}, {"redirect_uri_mismatch", false}} {
-			b := &browser{h: h, as: "octocat"}
+			b := h.Browser("octocat")
 			h.GitHub.Deny(c.word)
-			q := b.leave(t, account.IntentSignIn)
+			q := b.Leave(t, account.IntentSignIn)
 			h.GitHub.Deny("")
 			h.GitHub.Forget()
-			out, err := b.comeBack(t, q)
+			out, err := b.ComeBack(t, q)
 			if c.denied && (err != nil || !out.Denied || out.SignedIn != nil) {
 				t.Errorf("%s: %+v, %v", c.word, out, err)
 			}
 			if !c.denied {
-				is(t, err, github.ExchangeFailed)
+				accounttest.Is(t, err, github.ExchangeFailed)
 			}
-			is(t, errOf(b.comeBack(t, q)), account.InvalidState)
+			accounttest.Is(t, accounttest.ErrOf(b.ComeBack(t, q)), account.InvalidState)
 			if n := h.GitHub.Calls(); n != 0 {
 				t.Errorf("GitHub was asked %d times", n)
 			}
@@ -178,15 +180,15 @@ func TestWhoSaysNoIsNotSignedInAndTheStateIsUsed(t *testing.T) {
 
 func TestACodeBesideAnErrorIsNotUsed(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		b := &browser{h: h, as: "octocat"}
-		q := b.leave(t, account.IntentSignIn)
+		b := h.Browser("octocat")
+		q := b.Leave(t, account.IntentSignIn)
 		h.GitHub.Forget()
 		q.Set("error", "access_denied")
-		if out, err := b.comeBack(t, q); err != nil || !out.Denied || out.SignedIn != nil {
+		if out, err := b.ComeBack(t, q); err != nil || !out.Denied || out.SignedIn != nil {
 			t.Errorf("%+v, %v", out, err)
 		}
 		q.Del("error")
-		is(t, errOf(b.comeBack(t, q)), account.InvalidState)
+		accounttest.Is(t, accounttest.ErrOf(b.ComeBack(t, q)), account.InvalidState)
 		if n := h.GitHub.Calls(); n != 0 {
 			t.Errorf("GitHub was asked %d times", n)
 		}
@@ -195,20 +197,20 @@ func TestACodeBesideAnErrorIsNotUsed(t *testing.T) {
 
 func TestAStateIsOfOneBrowserOneProviderOneSessionAndOneUse(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		ada, eve := join(t, h.World, "ada@example.com"), join(t, h.World, "eve@example.com")
+		ada, eve := h.Join(t, "ada@example.com"), h.Join(t, "eve@example.com")
 		for name, c := range map[string]struct {
 			intent string
 			spoil  func(q url.Values, back *account.Callback)
 		}{
 			"missing":        {"", func(_ url.Values, c *account.Callback) { c.State = "" }},
 			"unknown":        {"", func(_ url.Values, c *account.Callback) { c.State = strings.Repeat("A", 43) }},
-			"its hash":       {"", func(_ url.Values, c *account.Callback) { c.State = account.Fingerprint(c.State) }},
+			"its hash":       {"", func(_ url.Values, c *account.Callback) { c.State = secret.Fingerprint(c.State) }},
 			"longer":         {"", func(_ url.Values, c *account.Callback) { c.State += "=" }},
 			"other browser":  {"", func(_ url.Values, c *account.Callback) { c.Browser = strings.Repeat("B", 43) }},
 			"no browser":     {"", func(_ url.Values, c *account.Callback) { c.Browser = "" }},
-			"browser's hash": {"", func(_ url.Values, c *account.Callback) { c.Browser = account.Fingerprint(c.Browser) }},
+			"browser's hash": {"", func(_ url.Values, c *account.Callback) { c.Browser = secret.Fingerprint(c.Browser) }},
 			"other provider": {"", func(_ url.Values, c *account.Callback) {
-				execute(t, h.World, `UPDATE tokens SET data = replace(data, '"provider":"github"', '"provider":"gitlab"') WHERE hash = $1`, account.Fingerprint(c.State))
+				h.Execute(t, `UPDATE tokens SET data = replace(data, '"provider":"github"', '"provider":"gitlab"') WHERE hash = $1`, secret.Fingerprint(c.State))
 			}},
 			"too old":            {"", func(_ url.Values, c *account.Callback) { h.Clock.Pass(10 * time.Minute) }},
 			"link, nobody":       {account.IntentLink, func(_ url.Values, c *account.Callback) { c.Who = nil }},
@@ -220,95 +222,95 @@ func TestAStateIsOfOneBrowserOneProviderOneSessionAndOneUse(t *testing.T) {
 			"reauth, nobody":       {account.IntentReauth, func(_ url.Values, c *account.Callback) { c.Who = nil }},
 			"reauth, other person": {account.IntentReauth, func(_ url.Values, c *account.Callback) { c.Who = &eve.Who }},
 		} {
-			b := &browser{h: h, as: "hubot"}
+			b := h.Browser("hubot")
 			if c.intent != "" {
-				b.login(t, "ada@example.com")
+				b.Login(t, "ada@example.com")
 			}
-			q := b.leave(t, c.intent)
+			q := b.Leave(t, c.intent)
 			h.GitHub.Forget()
-			back := b.callback(t, q)
+			back := b.Callback(t, q)
 			c.spoil(q, &back)
-			if out, err := h.FinishSignIn(accounttest.From(t), "github", back); !fault.Is(err, account.InvalidState) || out != (account.Outcome{}) {
+			if out, err := h.Identities.FinishSignIn(accounttest.From(t), "github", back); !fault.Is(err, account.InvalidState) || out != (account.Outcome{}) {
 				t.Errorf("%s: %+v, %v", name, out, err)
 			}
 			if n := h.GitHub.Calls(); n != 0 {
 				t.Errorf("%s: GitHub was asked %d times", name, n)
 			}
 		}
-		b := &browser{h: h, as: "hubot"}
-		q := b.leave(t, "")
+		b := h.Browser("hubot")
+		q := b.Leave(t, "")
 		h.Clock.Pass(10*time.Minute - time.Millisecond)
 		// GitHub's code is as old, and good for as long.
-		if _, err := b.comeBack(t, q); err != nil {
+		if _, err := b.ComeBack(t, q); err != nil {
 			t.Errorf("just in time: %v", err)
 		}
-		is(t, errOf(b.comeBack(t, q)), account.InvalidState)
+		accounttest.Is(t, accounttest.ErrOf(b.ComeBack(t, q)), account.InvalidState)
 	})
 }
 
 func TestAStateThatWasShownInAnotherBrowserIsGone(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		b := &browser{h: h, as: "octocat"}
-		q := b.leave(t, account.IntentSignIn)
-		thief := b.callback(t, q)
+		b := h.Browser("octocat")
+		q := b.Leave(t, account.IntentSignIn)
+		thief := b.Callback(t, q)
 		thief.Browser = strings.Repeat("B", 43)
-		is(t, errOf(h.FinishSignIn(accounttest.From(t), "github", thief)), account.InvalidState)
-		is(t, errOf(b.comeBack(t, q)), account.InvalidState)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.FinishSignIn(accounttest.From(t), "github", thief)), account.InvalidState)
+		accounttest.Is(t, accounttest.ErrOf(b.ComeBack(t, q)), account.InvalidState)
 	})
 }
 
 func TestACodeOfAnotherJourneyIsRefused(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		eve, victim := &browser{h: h, as: "hubot"}, &browser{h: h, as: "octocat"}
-		stolen := eve.leave(t, account.IntentSignIn)
-		q := victim.leave(t, account.IntentSignIn)
+		eve, victim := h.Browser("hubot"), h.Browser("octocat")
+		stolen := eve.Leave(t, account.IntentSignIn)
+		q := victim.Leave(t, account.IntentSignIn)
 		// Whoever slips in a code of their own consent does not know the verifier.
 		q.Set("code", stolen.Get("code"))
-		is(t, errOf(victim.comeBack(t, q)), github.ExchangeFailed)
-		if n := h.query(t, "SELECT count(*) FROM identities"); n != 0 {
+		accounttest.Is(t, accounttest.ErrOf(victim.ComeBack(t, q)), github.ExchangeFailed)
+		if n := h.Count(t, "SELECT count(*) FROM identities"); n != 0 {
 			t.Errorf("%d identities", n)
 		}
-		q = victim.leave(t, account.IntentSignIn)
+		q = victim.Leave(t, account.IntentSignIn)
 		q.Del("code")
-		is(t, errOf(victim.comeBack(t, q)), github.ExchangeFailed)
+		accounttest.Is(t, accounttest.ErrOf(victim.ComeBack(t, q)), github.ExchangeFailed)
 	})
 }
 
 func TestOfManyCallbacksWithOneStateOneMakesASession(t *testing.T) {
 	t.Parallel()
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		h := newHub(t, address, accounttest.Options{})
-		h.configure(t)
-		nodes := []*accounttest.World{h.World, h.beside(t, address)}
-		b := &browser{h: h, as: "octocat"}
-		back := b.callback(t, b.leave(t, account.IntentSignIn))
+		h := &hub{accounttest.NewHub(t, address, accounttest.Options{})}
+		h.Configure(t)
+		nodes := []*accounttest.World{h.World, h.Beside(t, address)}
+		b := h.Browser("octocat")
+		back := b.Callback(t, b.Leave(t, account.IntentSignIn))
 		h.GitHub.Forget()
 		ended := make(chan error, 16)
 		for i := range cap(ended) {
 			ctx := accounttest.From(t)
-			go func() { ended <- errOf(nodes[i%2].FinishSignIn(ctx, "github", back)) }()
+			go func() { ended <- accounttest.ErrOf(nodes[i%2].Identities.FinishSignIn(ctx, "github", back)) }()
 		}
 		won := 0
 		for range cap(ended) {
 			if err := <-ended; err == nil {
 				won++
 			} else {
-				is(t, err, account.InvalidState)
+				accounttest.Is(t, err, account.InvalidState)
 			}
 		}
-		sessions := h.query(t, "SELECT count(*) FROM sessions s JOIN identities i ON i.id = s.identity")
-		if won != 1 || sessions != 1 || h.GitHub.Calls(tokenRoute) != 1 {
-			t.Errorf("%d won, %d sessions, %d tokens", won, sessions, h.GitHub.Calls(tokenRoute))
+		sessions := h.Count(t, "SELECT count(*) FROM sessions s JOIN identities i ON i.id = s.identity")
+		if won != 1 || sessions != 1 || h.GitHub.Calls(accounttest.TokenRoute) != 1 {
+			t.Errorf("%d won, %d sessions, %d tokens", won, sessions, h.GitHub.Calls(accounttest.TokenRoute))
 		}
 	})
 }
 
 func TestSigningInEndsTheSessionThatTheBrowserHad(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		b := &browser{h: h, as: "octocat"}
-		first := b.signIn(t)
-		second := b.signIn(t)
-		if signedIn(t, h.World, first.Token) || !signedIn(t, h.World, second.Token) || first.Account.ID != second.Account.ID {
+		b := h.Browser("octocat")
+		first := b.SignIn(t)
+		second := b.SignIn(t)
+		if h.IsSignedIn(t, first.Token) || !h.IsSignedIn(t, second.Token) || first.Account.ID != second.Account.ID {
 			t.Error("the value of before opens something")
 		}
 	})
@@ -316,15 +318,15 @@ func TestSigningInEndsTheSessionThatTheBrowserHad(t *testing.T) {
 
 func TestAddressesThatAreNoneAreNobodys(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		victim := join(t, h.World, "victim@example.com")
+		victim := h.Join(t, "victim@example.com")
 		for i, address := range []string{
 			"victim＠example.com", "victim@example.com\r\nBcc: eve@example.com", strings.Repeat("v", 300) + "@example.com", "victim@@example.com",
 			"\"victim\"@example.com", "victim@example.com ", " victim@example.com", "victim@example.com\x00", "<victim@example.com>",
 			"victim@example", "victim@", "@example.com", "583231+octocat@users.noreply.github.com", "X@USERS.NOREPLY.GITHUB.COM",
 			"vıctim@example.com", "victim\u200b@example.com",
 		} {
-			b, _ := h.person(t, fmt.Sprintf("odd-%d", i), address)
-			in := b.signIn(t)
+			b, _ := h.AddPerson(t, fmt.Sprintf("odd-%d", i), address)
+			in := b.SignIn(t)
 			if in.Account.Email != "" || in.Account.EmailVerified || in.Account.ID == victim.Account.ID || len(in.Account.Warnings()) != 0 {
 				t.Errorf("%q: %+v", address, in.Account)
 			}
@@ -336,14 +338,14 @@ func TestAnAddressIsFoundInAllItsForms(t *testing.T) {
 	eachHub(t, accounttest.Options{Mail: true}, func(t *testing.T, h *hub) {
 		joinByMail(t, h.World, "victim@xn--bcher-kva.example")
 		for i, address := range []string{"VICTIM@bücher.example", "victim@xn--bcher-kva.example", "Victim@XN--BCHER-KVA.EXAMPLE", "victim@BÜCHER.example"} {
-			b, _ := h.person(t, fmt.Sprintf("form-%d", i), address)
-			if out, err := b.visit(t, ""); err != nil || out.SignedIn != nil || out.LinkTicket == "" {
+			b, _ := h.AddPerson(t, fmt.Sprintf("form-%d", i), address)
+			if out, err := b.Visit(t, ""); err != nil || out.SignedIn != nil || out.LinkTicket == "" {
 				t.Errorf("%s: %+v, %v", address, out, err)
 			}
 		}
 		for i, address := range []string{"vic.tim@xn--bcher-kva.example", "victim+tag@bücher.example", "victim@buecher.example"} {
-			b, _ := h.person(t, fmt.Sprintf("another-%d", i), address)
-			if in := b.signIn(t); in.Account.Email == "" {
+			b, _ := h.AddPerson(t, fmt.Sprintf("another-%d", i), address)
+			if in := b.SignIn(t); in.Account.Email == "" {
 				t.Errorf("%s is taken for another", address)
 			}
 		}
@@ -355,7 +357,7 @@ func TestLargeNumbersAreTwoPeople(t *testing.T) {
 		ids := map[string]bool{}
 		for i, id := range []int64{1 << 53, 1<<53 + 1, 1<<63 - 1} {
 			h.GitHub.AddUser(githubtest.User{ID: id, Login: fmt.Sprintf("big-%d", i)})
-			in := (&browser{h: h, as: fmt.Sprintf("big-%d", i)}).signIn(t)
+			in := h.Browser(fmt.Sprintf("big-%d", i)).SignIn(t)
 			ids[in.Account.ID] = true
 		}
 		if len(ids) != 3 {
@@ -366,7 +368,7 @@ func TestLargeNumbersAreTwoPeople(t *testing.T) {
 
 func TestAMissingPermissionIsReportedAndNotFatal(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		victim := join(t, h.World, "victim@example.com")
+		victim := h.Join(t, "victim@example.com")
 		h.GitHub.SetPermission(h.App, "emails", "")
 		for _, c := range []struct {
 			login, public, email string
@@ -380,12 +382,12 @@ func TestAMissingPermissionIsReportedAndNotFatal(t *testing.T) {
 		} {
 			h.GitHub.DenyEmailsWith(c.denial)
 			h.GitHub.AddUser(githubtest.User{Login: c.login, Email: c.public})
-			b := &browser{h: h, as: c.login}
-			out, err := b.visit(t, account.IntentSignIn)
+			b := h.Browser(c.login)
+			out, err := b.Visit(t, account.IntentSignIn)
 			if err != nil || out.SignedIn == nil || out.Notice != account.WarnNoEmail {
 				t.Fatalf("%s: %+v, %v", c.login, out, err)
 			}
-			who := b.who(t)
+			who := b.Who(t)
 			if who.Account.Email != c.email || who.Account.EmailVerified || who.Account.ID == victim.Account.ID {
 				t.Errorf("%s: %+v", c.login, who.Account)
 			}
@@ -400,13 +402,13 @@ func TestAMissingPermissionIsReportedAndNotFatal(t *testing.T) {
 			if inUse := len(w) == 2 && w[1].Type == account.WarnEmailInUse; inUse != c.inUse {
 				t.Errorf("%s: %+v", c.login, w)
 			}
-			if all := h.actions(t, "users/"+who.Account.Username+"/personal"); fmt.Sprint(all) != "[account.created login.github provider_email_permission_missing]" {
+			if all := h.Actions(t, "users/"+who.Account.Username+"/personal"); fmt.Sprint(all) != "[account.created login.github provider_email_permission_missing]" {
 				t.Errorf("told: %v", all)
 			}
 		}
 		h.GitHub.SetPermission(h.App, "emails", "read")
-		b := &browser{h: h, as: "public"}
-		if out, err := b.visit(t, ""); err != nil || out.Notice != "" || len(b.who(t).Account.Warnings()) != 0 {
+		b := h.Browser("public")
+		if out, err := b.Visit(t, ""); err != nil || out.Notice != "" || len(b.Who(t).Account.Warnings()) != 0 {
 			t.Errorf("the warning stays: %+v, %v", out, err)
 		}
 	})
@@ -414,45 +416,45 @@ func TestAMissingPermissionIsReportedAndNotFatal(t *testing.T) {
 
 func TestProvingAgainTakesTheSamePerson(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		b := &browser{h: h, as: "octocat"}
-		first := b.signIn(t)
+		b := h.Browser("octocat")
+		first := b.SignIn(t)
 		h.Clock.Pass(11 * time.Minute)
-		is(t, h.NeedFresh(*b.who(t)), account.ReauthRequired)
-		b.as = "hubot"
-		is(t, errOf(b.visit(t, account.IntentReauth)), account.InvalidCredentials)
-		if n := h.query(t, "SELECT count(*) FROM identities"); n != 1 {
+		accounttest.Is(t, h.Sessions.NeedFresh(*b.Who(t)), account.ReauthRequired)
+		b.As = "hubot"
+		accounttest.Is(t, accounttest.ErrOf(b.Visit(t, account.IntentReauth)), account.InvalidCredentials)
+		if n := h.Count(t, "SELECT count(*) FROM identities"); n != 1 {
 			t.Errorf("%d identities", n)
 		}
-		b.as = "octocat"
-		out, err := b.visit(t, account.IntentReauth)
+		b.As = "octocat"
+		out, err := b.Visit(t, account.IntentReauth)
 		if err != nil || out.SignedIn.Session.ID != first.Session.ID || out.SignedIn.Token == first.Token {
 			t.Fatalf("%+v, %v", out, err)
 		}
-		if err := h.NeedFresh(*b.who(t)); err != nil || signedIn(t, h.World, first.Token) {
+		if err := h.Sessions.NeedFresh(*b.Who(t)); err != nil || h.IsSignedIn(t, first.Token) {
 			t.Errorf("not proven: %v", err)
 		}
-		if all := h.actions(t, "users/octocat/personal"); !has(all, "session.confirmed") {
+		if all := h.Actions(t, "users/octocat/personal"); !slices.Contains(all, "session.confirmed") {
 			t.Errorf("told: %v", all)
 		}
 		// An identity of the account that the session did not come by is another person for it.
-		b.as = "hubot"
-		if _, err := b.visit(t, account.IntentLink); err != nil {
+		b.As = "hubot"
+		if _, err := b.Visit(t, account.IntentLink); err != nil {
 			t.Fatal(err)
 		}
-		is(t, errOf(b.visit(t, account.IntentReauth)), account.InvalidCredentials)
+		accounttest.Is(t, accounttest.ErrOf(b.Visit(t, account.IntentReauth)), account.InvalidCredentials)
 	})
 }
 
 func TestASessionByPasswordIsProvenByAnIdentityOfItsOwn(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
-		join(t, h.World, "ada@example.com")
-		b := &browser{h: h, as: "hubot"}
-		b.login(t, "ada@example.com")
-		is(t, errOf(b.visit(t, account.IntentReauth)), account.InvalidCredentials)
-		if _, err := b.visit(t, account.IntentLink); err != nil {
+		h.Join(t, "ada@example.com")
+		b := h.Browser("hubot")
+		b.Login(t, "ada@example.com")
+		accounttest.Is(t, accounttest.ErrOf(b.Visit(t, account.IntentReauth)), account.InvalidCredentials)
+		if _, err := b.Visit(t, account.IntentLink); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := b.visit(t, account.IntentReauth); err != nil || out.SignedIn.Session.Method != "github" {
+		if out, err := b.Visit(t, account.IntentReauth); err != nil || out.SignedIn.Session.Method != "github" {
 			t.Errorf("%+v, %v", out, err)
 		}
 	})
@@ -460,11 +462,11 @@ func TestASessionByPasswordIsProvenByAnIdentityOfItsOwn(t *testing.T) {
 
 func TestStatesAreNotStoredWithoutEnd(t *testing.T) {
 	t.Parallel()
-	h := newHub(t, sqldbtest.SQLite(t), accounttest.Options{})
-	h.configure(t)
+	h := &hub{accounttest.NewHub(t, sqldbtest.SQLite(t), accounttest.Options{})}
+	h.Configure(t)
 	ctx, refused := accounttest.Request(t, "192.0.2.1"), 0
 	for range 120 {
-		if err := errOf(h.StartSignIn(ctx, "github", account.SignInRequest{})); fault.Is(err, account.RateLimited) && fault.From(err).RetryAfter > 0 {
+		if err := accounttest.ErrOf(h.Identities.StartSignIn(ctx, "github", account.SignInRequest{})); fault.Is(err, account.RateLimited) && fault.From(err).RetryAfter > 0 {
 			refused++
 		} else if err != nil {
 			t.Fatal(err)
@@ -473,14 +475,14 @@ func TestStatesAreNotStoredWithoutEnd(t *testing.T) {
 	if refused != 20 {
 		t.Errorf("%d were refused", refused)
 	}
-	check(t, h.Forgot(ctx, "nobody@example.com"))
+	accounttest.Check(t, h.Passwords.Forgot(ctx, "nobody@example.com"))
 	for _, c := range []struct {
 		pass  time.Duration
 		count string
 	}{{31 * time.Minute, "SELECT count(*) FROM tokens WHERE account = ''"}, {31 * 24 * time.Hour, "SELECT count(*) FROM tokens"}} {
 		h.Clock.Pass(c.pass)
-		check(t, errOf(h.Sweep(t.Context())))
-		if n := h.query(t, c.count); n != 0 {
+		accounttest.Check(t, accounttest.ErrOf(h.Sweep(t.Context())))
+		if n := h.Count(t, c.count); n != 0 {
 			t.Errorf("%d tokens are left after %s", n, c.pass)
 		}
 	}
@@ -488,12 +490,12 @@ func TestStatesAreNotStoredWithoutEnd(t *testing.T) {
 
 func TestAVerifierIsSealed(t *testing.T) {
 	t.Parallel()
-	h := newHub(t, sqldbtest.SQLite(t), accounttest.Options{})
-	h.configure(t)
-	b := &browser{h: h, as: "octocat"}
-	q := b.leave(t, "")
-	held := dump(t, h.World)
-	b.comeBack(t, q)
+	h := &hub{accounttest.NewHub(t, sqldbtest.SQLite(t), accounttest.Options{})}
+	h.Configure(t)
+	b := h.Browser("octocat")
+	q := b.Leave(t, "")
+	held := h.Dump(t)
+	b.ComeBack(t, q)
 	for _, r := range h.GitHub.Journal() {
 		form, _ := url.ParseQuery(r.Body)
 		v := form.Get("code_verifier")

@@ -11,6 +11,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -38,10 +39,10 @@ func (h *heist) at(who string) string { return who + "@" + h.name + ".example.co
 // moves changes the address, and keeps the undo link that the address of before is sent.
 func (h *heist) moves(t *testing.T, from, to string) {
 	t.Helper()
-	if err := h.ChangeEmail(t.Context(), h.in.Who, h.at(to)); err != nil {
+	if err := h.Emails.Change(t.Context(), h.in.Who, h.at(to)); err != nil {
 		t.Fatalf("change to %s: %v", to, err)
 	}
-	if err := h.Verify(t.Context(), mailed(t, h.World, h.at(to)), nil); err != nil {
+	if err := h.Emails.Verify(t.Context(), mailed(t, h.World, h.at(to)), nil); err != nil {
 		t.Fatalf("prove %s: %v", to, err)
 	}
 	h.undo[from] = mailed(t, h.World, h.at(from))
@@ -55,10 +56,10 @@ func (h *heist) reset(t *testing.T, who string) {
 	t.Helper()
 	h.numbered++
 	h.secret = fmt.Sprint("calm password number ", h.numbered)
-	if err := h.Forgot(accounttest.From(t), h.at(who)); err != nil {
+	if err := h.Passwords.Forgot(accounttest.From(t), h.at(who)); err != nil {
 		t.Fatal(err)
 	}
-	if err := errOf(h.Reset(accounttest.From(t), mailed(t, h.World, h.at(who)), h.secret)); err != nil {
+	if err := accounttest.ErrOf(h.Passwords.Reset(accounttest.From(t), mailed(t, h.World, h.at(who)), h.secret)); err != nil {
 		t.Fatalf("reset by %s: %v", who, err)
 	}
 	h.login(t, who)
@@ -66,7 +67,7 @@ func (h *heist) reset(t *testing.T, who string) {
 
 func (h *heist) login(t *testing.T, who string) {
 	t.Helper()
-	in, err := h.Login(accounttest.From(t), h.at(who), h.secret, "")
+	in, err := h.Passwords.Login(accounttest.From(t), h.at(who), h.secret, "")
 	if err != nil {
 		t.Fatalf("login as %s: %v", who, err)
 	}
@@ -100,7 +101,7 @@ func permutations(links []string) (all [][]string) {
 func TestWithinItsLifeTheOldestUndoLinkWins(t *testing.T) {
 	for _, resets := range []bool{false, true} {
 		t.Run(fmt.Sprintf("resets=%t", resets), func(t *testing.T) {
-			each(t, byMail, func(t *testing.T, w *accounttest.World) {
+			accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 				for i, order := range permutations([]string{"a", "b", "c"}) {
 					h := newHeist(t, w, fmt.Sprintf("h%d", i), resets)
 					h.moves(t, "a", "b")
@@ -108,9 +109,9 @@ func TestWithinItsLifeTheOldestUndoLinkWins(t *testing.T) {
 					h.moves(t, "c", "d")
 					oldest := "d"
 					for _, who := range order {
-						err := h.UndoEmail(t.Context(), h.undo[who])
+						err := h.Emails.Undo(t.Context(), h.undo[who])
 						if who > oldest {
-							is(t, err, account.InvalidToken)
+							accounttest.Is(t, err, account.InvalidToken)
 						} else if oldest = who; err != nil {
 							t.Errorf("%v: undo by %s: %v", order, who, err)
 						}
@@ -128,47 +129,47 @@ func TestWithinItsLifeTheOldestUndoLinkWins(t *testing.T) {
 // TestAnUndoEndsWhatWasBegunSinceTheChange is the takeover that a review found: whoever had the password is out for good
 // once the owner took the address back and chose a new password.
 func TestAnUndoEndsWhatWasBegunSinceTheChange(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		h := newHeist(t, w, "h", false)
 		h.moves(t, "a", "b")
 		h.moves(t, "b", "c")
-		_, key := makeKey(t, w, h.in.Who)
-		if err := h.ChangeEmail(t.Context(), h.in.Who, h.at("d")); err != nil {
+		_, key := w.MakeKey(t, h.in.Who)
+		if err := h.Emails.Change(t.Context(), h.in.Who, h.at("d")); err != nil {
 			t.Fatal(err)
 		}
 		change := mailed(t, w, h.at("d"))
-		if err := h.Forgot(accounttest.From(t), h.at("c")); err != nil {
+		if err := h.Passwords.Forgot(accounttest.From(t), h.at("c")); err != nil {
 			t.Fatal(err)
 		}
 		reset := mailed(t, w, h.at("c"))
 		intruder := h.in
-		if err := h.UndoEmail(t.Context(), h.undo["a"]); err != nil {
+		if err := h.Emails.Undo(t.Context(), h.undo["a"]); err != nil {
 			t.Fatal(err)
 		}
 		h.has(t, "a")
 		if m := w.Inbox.Next(t, h.at("c")); !strings.Contains(m.Subject, "taken back") || m.Token() != "" {
 			t.Errorf("the address that was replaced is told %q", m.Subject)
 		}
-		is(t, h.UndoEmail(t.Context(), h.undo["b"]), account.InvalidToken)
-		is(t, h.Verify(t.Context(), change, nil), account.InvalidToken)
-		is(t, errOf(h.Reset(accounttest.From(t), reset, other)), account.InvalidToken)
-		is(t, errOf(h.Bearer(t.Context(), key)), account.InvalidAPIKey)
-		if signedIn(t, w, intruder.Token) {
+		accounttest.Is(t, h.Emails.Undo(t.Context(), h.undo["b"]), account.InvalidToken)
+		accounttest.Is(t, h.Emails.Verify(t.Context(), change, nil), account.InvalidToken)
+		accounttest.Is(t, accounttest.ErrOf(h.Passwords.Reset(accounttest.From(t), reset, other)), account.InvalidToken)
+		accounttest.Is(t, accounttest.ErrOf(h.Bearer(t.Context(), key)), apikey.Invalid)
+		if w.IsSignedIn(t, intruder.Token) {
 			t.Error("the intruder's session lives")
 		}
 		h.reset(t, "a")
-		is(t, h.UndoEmail(t.Context(), h.undo["b"]), account.InvalidToken)
+		accounttest.Is(t, h.Emails.Undo(t.Context(), h.undo["b"]), account.InvalidToken)
 		h.has(t, "a")
 		// What comes afterwards has links of its own.
 		h.moves(t, "a", "e")
-		if err := h.UndoEmail(t.Context(), h.undo["a"]); err != nil {
+		if err := h.Emails.Undo(t.Context(), h.undo["a"]); err != nil {
 			t.Errorf("undo of a later change: %v", err)
 		}
 	})
 }
 
 func TestOfTwoUndoLinksAtOnceTheOlderWins(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		for i := range 6 {
 			h := newHeist(t, w, fmt.Sprintf("h%d", i), false)
 			h.moves(t, "a", "b")
@@ -177,7 +178,7 @@ func TestOfTwoUndoLinksAtOnceTheOlderWins(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, who := range []string{"c", "a", "b", "a"} {
 				wg.Go(func() {
-					if err := h.UndoEmail(t.Context(), h.undo[who]); err != nil && !fault.Is(err, account.InvalidToken) {
+					if err := h.Emails.Undo(t.Context(), h.undo[who]); err != nil && !fault.Is(err, account.InvalidToken) {
 						t.Errorf("undo by %s: %v", who, err)
 					}
 				})
@@ -189,15 +190,15 @@ func TestOfTwoUndoLinksAtOnceTheOlderWins(t *testing.T) {
 }
 
 func TestAnAddressThatWasChangedBackIsStillTheOldest(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		h := newHeist(t, w, "h", false)
 		h.moves(t, "a", "b")
 		undo := h.undo["a"]
 		h.moves(t, "b", "a")
-		if err := h.UndoEmail(t.Context(), undo); err != nil {
+		if err := h.Emails.Undo(t.Context(), undo); err != nil {
 			t.Errorf("undo to the address that the account has: %v", err)
 		}
-		is(t, h.UndoEmail(t.Context(), h.undo["b"]), account.InvalidToken)
+		accounttest.Is(t, h.Emails.Undo(t.Context(), h.undo["b"]), account.InvalidToken)
 		h.has(t, "a")
 	})
 }
@@ -208,17 +209,17 @@ func TestAnIntruderCannotBarTheWayBack(t *testing.T) {
 	lenient := byMail
 	lenient.Edit = func(c *account.Config) { c.Strict = false }
 	t.Run("deletion", func(t *testing.T) {
-		each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 			h := newHeist(t, w, "h", false)
 			h.moves(t, "a", "b")
 			if _, err := h.Delete(t.Context(), h.in.Who, h.in.Account.Username); err != nil {
 				t.Fatal(err)
 			}
 			theirs := mailed(t, w, h.at("b"))
-			if err := h.UndoEmail(t.Context(), h.undo["a"]); err != nil {
+			if err := h.Emails.Undo(t.Context(), h.undo["a"]); err != nil {
 				t.Fatalf("undo of a deleted account: %v", err)
 			}
-			is(t, h.Undelete(t.Context(), theirs), account.InvalidToken)
+			accounttest.Is(t, h.Undelete(t.Context(), theirs), account.InvalidToken)
 			if err := h.Undelete(t.Context(), mailed(t, w, h.at("a"))); err != nil {
 				t.Errorf("undelete by the owner: %v", err)
 			}
@@ -227,67 +228,67 @@ func TestAnIntruderCannotBarTheWayBack(t *testing.T) {
 		})
 	})
 	t.Run("squatter", func(t *testing.T) {
-		each(t, lenient, func(t *testing.T, w *accounttest.World) {
+		accounttest.Each(t, lenient, func(t *testing.T, w *accounttest.World) {
 			h := &heist{World: w, name: "h", secret: password, undo: map[string]string{}}
-			h.in = join(t, w, h.at("a")).SignedIn
-			execute(t, w, "UPDATE accounts SET email_verified = 1")
+			h.in = w.Join(t, h.at("a")).SignedIn
+			w.Execute(t, "UPDATE accounts SET email_verified = 1")
 			h.moves(t, "a", "b")
-			squatter := join(t, w, h.at("a"))
-			if err := h.UndoEmail(t.Context(), h.undo["a"]); err != nil {
+			squatter := w.Join(t, h.at("a"))
+			if err := h.Emails.Undo(t.Context(), h.undo["a"]); err != nil {
 				t.Fatalf("undo over an unproven holder: %v", err)
 			}
 			h.has(t, "a")
-			if p, _ := h.Account(t.Context(), squatter.Account.ID); p.Email != "" || signedIn(t, w, squatter.Token) {
+			if p, _ := h.Account(t.Context(), squatter.Account.ID); p.Email != "" || w.IsSignedIn(t, squatter.Token) {
 				t.Errorf("the squatter keeps %q", p.Email)
 			}
 		})
 	})
 	t.Run("proven", func(t *testing.T) {
-		each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 			h := newHeist(t, w, "h", false)
 			h.moves(t, "a", "b")
 			anew := joinByMail(t, w, h.at("a"))
-			check(t, h.UndoEmail(t.Context(), h.undo["a"]))
+			accounttest.Check(t, h.Emails.Undo(t.Context(), h.undo["a"]))
 			h.has(t, "a")
-			if p, _ := h.Account(t.Context(), anew.Account.ID); p.Email != "" || p.EmailVerified || signedIn(t, w, anew.Token) {
+			if p, _ := h.Account(t.Context(), anew.Account.ID); p.Email != "" || p.EmailVerified || w.IsSignedIn(t, anew.Token) {
 				t.Errorf("the account that was made meanwhile keeps %q", p.Email)
 			}
 		})
 	})
 	t.Run("moved there", func(t *testing.T) {
-		each(t, byMail, func(t *testing.T, w *accounttest.World) {
+		accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 			h, second := newHeist(t, w, "h", false), newHeist(t, w, "second", false)
 			h.moves(t, "a", "b")
-			check(t, second.ChangeEmail(t.Context(), second.in.Who, h.at("a")))
-			check(t, second.Verify(t.Context(), mailed(t, w, h.at("a")), nil))
+			accounttest.Check(t, second.Emails.Change(t.Context(), second.in.Who, h.at("a")))
+			accounttest.Check(t, second.Emails.Verify(t.Context(), mailed(t, w, h.at("a")), nil))
 			second.undo["a"] = mailed(t, w, second.at("a"))
-			check(t, h.UndoEmail(t.Context(), h.undo["a"]))
+			accounttest.Check(t, h.Emails.Undo(t.Context(), h.undo["a"]))
 			h.has(t, "a")
-			check(t, second.UndoEmail(t.Context(), second.undo["a"]))
+			accounttest.Check(t, second.Emails.Undo(t.Context(), second.undo["a"]))
 			second.has(t, "a")
 		})
 	})
 	t.Run("provider", func(t *testing.T) {
 		eachHub(t, byMail, func(t *testing.T, h *hub) {
 			theft := newHeist(t, h.World, "h", false)
-			h.person(t, "ada-l", theft.at("a"))
-			owner := &browser{h: h, as: "ada-l", token: theft.in.Token}
-			if _, err := owner.visit(t, account.IntentLink); err != nil {
+			h.AddPerson(t, "ada-l", theft.at("a"))
+			owner := &accounttest.Browser{Hub: h.Hub, As: "ada-l", Token: theft.in.Token}
+			if _, err := owner.Visit(t, account.IntentLink); err != nil {
 				t.Fatal(err)
 			}
 			theft.login(t, "a")
-			linked, err := h.Identities(t.Context(), theft.in.Who)
-			check(t, err)
-			check(t, h.Unlink(t.Context(), theft.in.Who, linked[0].ID))
+			linked, err := h.Identities.List(t.Context(), theft.in.Who)
+			accounttest.Check(t, err)
+			accounttest.Check(t, h.Identities.Unlink(t.Context(), theft.in.Who, linked[0].ID))
 			theft.moves(t, "a", "b")
-			owner.token = ""
-			if anew := owner.signIn(t); anew.Account.ID == theft.in.Account.ID || anew.Account.Email != theft.at("a") {
+			owner.Token = ""
+			if anew := owner.SignIn(t); anew.Account.ID == theft.in.Account.ID || anew.Account.Email != theft.at("a") {
 				t.Fatalf("the owner came to %+v", anew.Account)
 			}
-			check(t, h.UndoEmail(t.Context(), theft.undo["a"]))
+			accounttest.Check(t, h.Emails.Undo(t.Context(), theft.undo["a"]))
 			theft.has(t, "a")
-			owner.token = ""
-			if back := owner.signIn(t); back.Account.Email != "" {
+			owner.Token = ""
+			if back := owner.SignIn(t); back.Account.Email != "" {
 				t.Errorf("the account that was made meanwhile keeps %q", back.Account.Email)
 			}
 		})
@@ -297,28 +298,28 @@ func TestAnIntruderCannotBarTheWayBack(t *testing.T) {
 func TestAnUndoEndsTheIdentitiesLinkedSinceTheChange(t *testing.T) {
 	eachHub(t, accounttest.Options{Mail: true}, func(t *testing.T, h *hub) {
 		theft := newHeist(t, h.World, "h", false)
-		before, since := &browser{h: h, as: "octocat"}, &browser{h: h, as: "hubot"}
-		before.token = theft.in.Token
-		if _, err := before.visit(t, account.IntentLink); err != nil {
+		before, since := h.Browser("octocat"), h.Browser("hubot")
+		before.Token = theft.in.Token
+		if _, err := before.Visit(t, account.IntentLink); err != nil {
 			t.Fatal(err)
 		}
 		theft.login(t, "a")
 		h.Clock.Pass(time.Second)
 		theft.moves(t, "a", "b")
 		h.Clock.Pass(time.Second)
-		since.token = theft.in.Token
-		if _, err := since.visit(t, account.IntentLink); err != nil {
+		since.Token = theft.in.Token
+		if _, err := since.Visit(t, account.IntentLink); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.UndoEmail(t.Context(), theft.undo["a"]); err != nil {
+		if err := h.Emails.Undo(t.Context(), theft.undo["a"]); err != nil {
 			t.Fatal(err)
 		}
-		left, err := h.Identities(t.Context(), theft.in.Who)
+		left, err := h.Identities.List(t.Context(), theft.in.Who)
 		if err != nil || len(left) != 1 || left[0].Login != "octocat" {
 			t.Errorf("identities: %+v, %v", left, err)
 		}
-		since.token = ""
-		if back := since.signIn(t); back.Account.ID == theft.in.Account.ID {
+		since.Token = ""
+		if back := since.SignIn(t); back.Account.ID == theft.in.Account.ID {
 			t.Error("the identity of the intruder opens the account")
 		}
 	})
@@ -327,19 +328,19 @@ func TestAnUndoEndsTheIdentitiesLinkedSinceTheChange(t *testing.T) {
 // TestAnAddressThatWasTakenBackStaysUntilAReset is an intruder who knows the password, and is faster than the owner with
 // everything: the address that was taken back is not theirs again.
 func TestAnAddressThatWasTakenBackStaysUntilAReset(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		h := newHeist(t, w, "h", false)
 		h.moves(t, "a", "b")
-		check(t, h.UndoEmail(t.Context(), h.undo["a"]))
+		accounttest.Check(t, h.Emails.Undo(t.Context(), h.undo["a"]))
 		h.login(t, "a")
-		is(t, h.ChangeEmail(t.Context(), h.in.Who, h.at("c")), account.Forbidden)
-		changed, err := h.ChangePassword(accounttest.From(t), h.in.Who, password, other)
-		check(t, err)
-		is(t, h.ChangeEmail(t.Context(), changed.Who, h.at("c")), account.Forbidden)
+		accounttest.Is(t, h.Emails.Change(t.Context(), h.in.Who, h.at("c")), workspace.Forbidden)
+		changed, err := h.Passwords.Change(accounttest.From(t), h.in.Who, password, other)
+		accounttest.Check(t, err)
+		accounttest.Is(t, h.Emails.Change(t.Context(), changed.Who, h.at("c")), workspace.Forbidden)
 		w.Clock.Pass(72*time.Hour - time.Second)
-		fresh, err := h.Reauth(accounttest.From(t), changed.Who, other)
-		check(t, err)
-		is(t, h.ChangeEmail(t.Context(), fresh.Who, h.at("c")), account.Forbidden)
+		fresh, err := h.Passwords.Reauth(accounttest.From(t), changed.Who, other)
+		accounttest.Check(t, err)
+		accounttest.Is(t, h.Emails.Change(t.Context(), fresh.Who, h.at("c")), workspace.Forbidden)
 		h.reset(t, "a")
 		h.moves(t, "a", "e")
 		h.has(t, "e")
@@ -349,7 +350,7 @@ func TestAnAddressThatWasTakenBackStaysUntilAReset(t *testing.T) {
 // TestAnUndoEndsWhoWasLetInSinceTheChange leaves the owner's people and takes the intruder's: those who came, those who are
 // invited, and what they made.
 func TestAnUndoEndsWhoWasLetInSinceTheChange(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		h := newHeist(t, w, "h", false)
 		n := &nest{World: w, spaces: spacesOf(t, w)}
 		n.squatter.Account = h.in.Account
@@ -359,15 +360,15 @@ func TestAnUndoEndsWhoWasLetInSinceTheChange(t *testing.T) {
 			who := joinByMail(t, w, email)
 			n.invite(t, as(h.in.Account), scope, email, role)
 			guest := workspace.Guest{Actor: who.Account.Actor(), Email: email, Verified: true}
-			check(t, errOf(n.spaces.Accept(t.Context(), guest, n.invited[len(n.invited)-1])))
+			accounttest.Check(t, accounttest.ErrOf(n.spaces.Accept(t.Context(), guest, n.invited[len(n.invited)-1])))
 			return who
 		}
 		key := func(who account.SignedIn) string {
 			t.Helper()
 			m, _, err := w.Membership(t.Context(), who.Account.ID, scope)
-			check(t, err)
-			_, value, err := w.CreateKey(t.Context(), who.Who, m, account.NewKey{Name: "k", Scopes: []string{"agents:read"}})
-			check(t, err)
+			accounttest.Check(t, err)
+			_, value, err := w.Keys.Create(t.Context(), who.Who, m, apikey.Draft{Name: "k", Scopes: []string{"agents:read"}})
+			accounttest.Check(t, err)
 			return value
 		}
 		friend := in("friend@example.com", workspace.Admin)
@@ -379,19 +380,19 @@ func TestAnUndoEndsWhoWasLetInSinceTheChange(t *testing.T) {
 		accomplice := in("mallory@example.com", workspace.Owner)
 		hostile := key(accomplice)
 		n.invite(t, as(accomplice.Account), scope, "third@example.com", workspace.Owner)
-		check(t, h.UndoEmail(t.Context(), h.undo["a"]))
+		accounttest.Check(t, h.Emails.Undo(t.Context(), h.undo["a"]))
 
 		for who, want := range map[string]bool{friend.Account.ID: true, h.in.Account.ID: true, accomplice.Account.ID: false} {
 			if _, found, err := w.Membership(t.Context(), who, scope); err != nil || found != want {
 				t.Errorf("%s is a member: %t, %v", who, found, err)
 			}
 		}
-		check(t, errOf(w.Bearer(t.Context(), friendly)))
-		is(t, errOf(w.Bearer(t.Context(), hostile)), account.InvalidAPIKey)
-		if got := count(t, w, "SELECT count(*) FROM invitations"); got != 1 {
+		accounttest.Check(t, accounttest.ErrOf(w.Bearer(t.Context(), friendly)))
+		accounttest.Is(t, accounttest.ErrOf(w.Bearer(t.Context(), hostile)), apikey.Invalid)
+		if got := w.Count(t, "SELECT count(*) FROM invitations"); got != 1 {
 			t.Errorf("%d invitations are left", got)
 		}
-		if got := count(t, w, "SELECT count(*) FROM api_keys WHERE creator = $1 AND revoked_at IS NULL", accomplice.Account.ID); got != 0 {
+		if got := w.Count(t, "SELECT count(*) FROM api_keys WHERE creator = $1 AND revoked_at IS NULL", accomplice.Account.ID); got != 0 {
 			t.Errorf("%d keys of the accomplice are listed", got)
 		}
 	})
@@ -400,33 +401,33 @@ func TestAnUndoEndsWhoWasLetInSinceTheChange(t *testing.T) {
 // TestWithAllLinksAtOnceTheOldestWin crosses two accounts that want addresses of each other, and uses everything that was ever
 // mailed for them at the same moment. Nobody waits for somebody who waits for them.
 func TestWithAllLinksAtOnceTheOldestWin(t *testing.T) {
-	each(t, byMail, func(t *testing.T, w *accounttest.World) {
+	accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 		for i := range 6 {
 			v, x := newHeist(t, w, fmt.Sprintf("v%d", i), false), newHeist(t, w, fmt.Sprintf("x%d", i), false)
 			v.moves(t, "a", "b")
-			check(t, x.ChangeEmail(t.Context(), x.in.Who, v.at("a")))
-			check(t, x.Verify(t.Context(), mailed(t, w, v.at("a")), nil))
+			accounttest.Check(t, x.Emails.Change(t.Context(), x.in.Who, v.at("a")))
+			accounttest.Check(t, x.Emails.Verify(t.Context(), mailed(t, w, v.at("a")), nil))
 			x.undo["a"] = mailed(t, w, x.at("a"))
 			v.moves(t, "b", "c")
-			check(t, v.ChangeEmail(t.Context(), v.in.Who, x.at("a")))
+			accounttest.Check(t, v.Emails.Change(t.Context(), v.in.Who, x.at("a")))
 			vc := mailed(t, w, x.at("a"))
-			check(t, x.ChangeEmail(t.Context(), x.in.Who, v.at("b")))
+			accounttest.Check(t, x.Emails.Change(t.Context(), x.in.Who, v.at("b")))
 			xc := mailed(t, w, v.at("b"))
-			check(t, v.Forgot(accounttest.From(t), v.at("c")))
+			accounttest.Check(t, v.Passwords.Forgot(accounttest.From(t), v.at("c")))
 			vr := mailed(t, w, v.at("c"))
-			check(t, x.Forgot(accounttest.From(t), v.at("a")))
+			accounttest.Check(t, x.Passwords.Forgot(accounttest.From(t), v.at("a")))
 			xr := mailed(t, w, v.at("a"))
 			var wg sync.WaitGroup
 			for name, f := range map[string]func() error{
-				"v undo a": func() error { return w.UndoEmail(t.Context(), v.undo["a"]) },
-				"v undo b": func() error { return w.UndoEmail(t.Context(), v.undo["b"]) },
-				"x undo a": func() error { return w.UndoEmail(t.Context(), x.undo["a"]) },
-				"v change": func() error { return w.Verify(t.Context(), vc, nil) },
-				"x change": func() error { return w.Verify(t.Context(), xc, nil) },
-				"v reset":  func() error { return errOf(w.Reset(accounttest.From(t), vr, other)) },
-				"x reset":  func() error { return errOf(w.Reset(accounttest.From(t), xr, other)) },
-				"v delete": func() error { return errOf(w.Delete(t.Context(), v.in.Who, v.in.Account.Username)) },
-				"x key":    func() error { return errOf(w.Rename(t.Context(), x.in.Who, "x", 0)) },
+				"v undo a": func() error { return w.Emails.Undo(t.Context(), v.undo["a"]) },
+				"v undo b": func() error { return w.Emails.Undo(t.Context(), v.undo["b"]) },
+				"x undo a": func() error { return w.Emails.Undo(t.Context(), x.undo["a"]) },
+				"v change": func() error { return w.Emails.Verify(t.Context(), vc, nil) },
+				"x change": func() error { return w.Emails.Verify(t.Context(), xc, nil) },
+				"v reset":  func() error { return accounttest.ErrOf(w.Passwords.Reset(accounttest.From(t), vr, other)) },
+				"x reset":  func() error { return accounttest.ErrOf(w.Passwords.Reset(accounttest.From(t), xr, other)) },
+				"v delete": func() error { return accounttest.ErrOf(w.Delete(t.Context(), v.in.Who, v.in.Account.Username)) },
+				"x key":    func() error { return accounttest.ErrOf(w.Rename(t.Context(), x.in.Who, "x", 0)) },
 			} {
 				wg.Go(func() {
 					if err := f(); err != nil && !fault.Is(err, account.InvalidToken) && !fault.Is(err, account.Unauthenticated) {
@@ -450,7 +451,7 @@ func TestAnIntruderWithThePasswordIsOutInTheEnd(t *testing.T) {
 	for name, hinder := range map[string]func(t *testing.T, h *heist) error{
 		"password": func(t *testing.T, h *heist) error {
 			next := h.secret + "!"
-			in, err := h.ChangePassword(accounttest.From(t), h.in.Who, h.secret, next)
+			in, err := h.Passwords.Change(accounttest.From(t), h.in.Who, h.secret, next)
 			if err == nil {
 				h.in, h.secret = in, next
 			}
@@ -459,39 +460,39 @@ func TestAnIntruderWithThePasswordIsOutInTheEnd(t *testing.T) {
 		"deletion": func(t *testing.T, h *heist) error {
 			_, err := h.Delete(t.Context(), h.in.Who, h.in.Account.Username)
 			if err == nil {
-				check(t, h.Undelete(t.Context(), mailed(t, h.World, h.at("a"))))
+				accounttest.Check(t, h.Undelete(t.Context(), mailed(t, h.World, h.at("a"))))
 				h.login(t, "a")
 			}
 			return err
 		},
 		"address": func(t *testing.T, h *heist) error {
-			err := h.ChangeEmail(t.Context(), h.in.Who, h.at("b"))
+			err := h.Emails.Change(t.Context(), h.in.Who, h.at("b"))
 			if err == nil {
-				check(t, h.Verify(t.Context(), mailed(t, h.World, h.at("b")), nil))
-				check(t, h.UndoEmail(t.Context(), mailed(t, h.World, h.at("a"))))
+				accounttest.Check(t, h.Emails.Verify(t.Context(), mailed(t, h.World, h.at("b")), nil))
+				accounttest.Check(t, h.Emails.Undo(t.Context(), mailed(t, h.World, h.at("a"))))
 				h.login(t, "a")
 			}
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, byMail, func(t *testing.T, w *accounttest.World) {
+			accounttest.Each(t, byMail, func(t *testing.T, w *accounttest.World) {
 				h := newHeist(t, w, "h", false)
 				for try := 1; ; try++ {
 					if try > 15 {
 						t.Fatal("the owner gave up")
 					}
-					check(t, h.Forgot(accounttest.From(t), h.at("a")))
+					accounttest.Check(t, h.Passwords.Forgot(accounttest.From(t), h.at("a")))
 					link := mailed(t, w, h.at("a"))
 					refused := hinder(t, h)
-					err := errOf(h.Reset(accounttest.From(t), link, other))
+					err := accounttest.ErrOf(h.Passwords.Reset(accounttest.From(t), link, other))
 					if err == nil {
-						if !fault.Is(refused, account.RateLimited) && !fault.Is(refused, account.Forbidden) {
+						if !fault.Is(refused, account.RateLimited) && !fault.Is(refused, workspace.Forbidden) {
 							t.Errorf("the intruder was told %v", refused)
 						}
 						return
 					}
-					is(t, err, account.InvalidToken)
+					accounttest.Is(t, err, account.InvalidToken)
 					w.Clock.Pass(20 * time.Minute)
 					h.login(t, "a") // the intruder comes back
 				}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/secret"
 )
 
 // ticket is a visitor who waits: an account has their address, and they may or may not be its holder.
@@ -30,26 +31,26 @@ type Ticket struct {
 }
 
 // issueTicket stores a visitor, sealed: the tokens of the provider are in it. It dies with what its account has pending.
-func (a *Accounts) issueTicket(tx *sqldb.Tx, held Account, t ticket) (string, error) {
+func (a *Identities) issueTicket(tx *sqldb.Tx, held Account, t ticket) (string, error) {
 	data, err := json.Marshal(t)
 	if err != nil {
 		return "", fmt.Errorf("issue ticket: %w", err)
 	}
-	value := random()
+	value := secret.Random()
 	sealed := a.box.Seal(sealedUnder(value), data)
-	return value, a.keep(tx, value, token{
+	return value, keep(tx, a.Now(), value, token{
 		purpose: forLink, account: held.ID, email: held.Email, data: base64.StdEncoding.EncodeToString(sealed), life: ticketLife,
 	})
 }
 
-func sealedUnder(value string) string { return "ticket " + fingerprint(value) }
+func sealedUnder(value string) string { return "ticket " + secret.Fingerprint(value) }
 
 // readTicket looks at a ticket without using it. Another browser finds none.
-func (a *Accounts) readTicket(tx *sqldb.Tx, value, browser string) (ticket, error) {
+func (a *Identities) readTicket(tx *sqldb.Tx, value, browser string) (ticket, error) {
 	var t ticket
 	var data, account, email string
 	err := tx.QueryRow("SELECT account, email, data FROM tokens WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
-		fingerprint(value), forLink, a.Now().UnixMilli()).Scan(&account, &email, &data)
+		secret.Fingerprint(value), forLink, a.Now().UnixMilli()).Scan(&account, &email, &data)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, invalidToken()
 	}
@@ -75,8 +76,8 @@ func (a *Accounts) readTicket(tx *sqldb.Tx, value, browser string) (ticket, erro
 }
 
 // Ticket is what a ticket is about, for the browser that it was made for.
-func (a *Accounts) Ticket(ctx context.Context, value, browser string) (shown Ticket, err error) {
-	err = a.db.Read(ctx, func(tx *sqldb.Tx) error {
+func (a *Identities) Ticket(ctx context.Context, value, browser string) (shown Ticket, err error) {
+	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
 		t, err := a.readTicket(tx, value, browser)
 		shown = Ticket{Email: t.email, Login: t.Visitor.Login, OfferNew: t.Offer}
 		return err
@@ -89,8 +90,8 @@ func (a *Accounts) Ticket(ctx context.Context, value, browser string) (shown Tic
 
 // Link adds the visitor of a ticket to the account of its holder, who has just signed in by what the account had before.
 // The session gets a new value.
-func (a *Accounts) Link(ctx context.Context, who Who, value, browser string) (SignedIn, error) {
-	if err := a.NeedFresh(who); err != nil {
+func (a *Identities) Link(ctx context.Context, who Who, value, browser string) (SignedIn, error) {
+	if err := a.sessions.NeedFresh(who); err != nil {
 		return SignedIn{}, err
 	}
 	var s settled
@@ -107,7 +108,7 @@ func (a *Accounts) Link(ctx context.Context, who Who, value, browser string) (Si
 		if !found || !t.fits(p) {
 			return invalidToken()
 		}
-		if _, found, err := a.use(tx, value, forLink); err != nil || !found {
+		if _, found, err := use(tx, a.Now(), value, forLink); err != nil || !found {
 			return cmp.Or(err, invalidToken())
 		}
 		if err := a.linkVisitor(tx, out, t.Visitor, who, &s); err != nil {
@@ -123,12 +124,12 @@ func (a *Accounts) Link(ctx context.Context, who Who, value, browser string) (Si
 
 // fits reports whether an account is the one that the ticket was made for, and still has the address as it had it then.
 func (t ticket) fits(p Account) bool {
-	return p.ID == t.account && p.alive() && p.Email == t.email && (p.EmailVerified || t.Offer)
+	return p.ID == t.account && p.Alive() && p.Email == t.email && (p.EmailVerified || t.Offer)
 }
 
 // GoOnNew gives the visitor of a ticket an account of their own, without the address that another has. It needs a ticket
 // that offers it.
-func (a *Accounts) GoOnNew(ctx context.Context, value, browser string) (SignedIn, error) {
+func (a *Identities) GoOnNew(ctx context.Context, value, browser string) (SignedIn, error) {
 	var s settled
 	err := a.insist(ctx, func(tx *sqldb.Tx, _ *letters) error {
 		s = settled{}
@@ -139,7 +140,7 @@ func (a *Accounts) GoOnNew(ctx context.Context, value, browser string) (SignedIn
 		if !t.Offer {
 			return invalidToken()
 		}
-		if _, found, err := a.use(tx, value, forLink); err != nil || !found {
+		if _, found, err := use(tx, a.Now(), value, forLink); err != nil || !found {
 			return cmp.Or(err, invalidToken())
 		}
 		if err := a.goOn(ctx, tx, t.Visitor, &s); err != nil {
@@ -154,7 +155,7 @@ func (a *Accounts) GoOnNew(ctx context.Context, value, browser string) (SignedIn
 }
 
 // goOn makes the account, unless the visitor got one in another tab.
-func (a *Accounts) goOn(ctx context.Context, tx *sqldb.Tx, v visitor, s *settled) error {
+func (a *Identities) goOn(ctx context.Context, tx *sqldb.Tx, v visitor, s *settled) error {
 	id, found, err := findIdentity(tx, v)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/accounttest"
 )
 
 // line is a queue whose slots are taken, and in which order parties were let in and sent away.
@@ -27,7 +28,7 @@ type line struct {
 func newLine(t *testing.T, slots int) *line {
 	l := &line{Turns: account.NewTurns(slots, 16, 5*time.Second)}
 	for range slots {
-		check(t, l.Enter(t.Context(), "first"))
+		accounttest.Check(t, l.Enter(t.Context(), "first"))
 	}
 	return l
 }

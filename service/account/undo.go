@@ -9,17 +9,18 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/workspace"
 )
 
-// UndoEmail gives an account its former address back: somebody else had changed it. What was begun since that change ends,
+// Undo gives an account its former address back: somebody else had changed it. What was begun since that change ends,
 // whoever began it: younger undo links, pending changes, links of mails, sessions, keys, devices, identities, and who was let
 // into its workspaces. Older undo links stay good, so the oldest address wins as long as its link lives. Until a password is
 // set by mail the address stays.
 //
 // The link also works on an account that was deleted since; the way back from the deletion is then mailed to the address.
-func (a *Accounts) UndoEmail(ctx context.Context, value string) error {
+func (a *Emails) Undo(ctx context.Context, value string) error {
 	return a.insist(ctx, func(tx *sqldb.Tx, out *letters) error {
-		t, p, found, err := a.redeem(tx, value, forEmailUndo)
+		t, p, found, err := redeem(tx, a.Now(), value, forEmailUndo)
 		if err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func (a *Accounts) UndoEmail(ctx context.Context, value string) error {
 
 // vacate takes the address that an undo link restores from the account that got it since. Even where that one proved it: the
 // owner may have signed up anew, or come in by a provider that the intruder had unlinked, before they saw the link.
-func (a *Accounts) vacate(tx *sqldb.Tx, p Account, email string) ([]audit.Event, error) {
+func (a *Emails) vacate(tx *sqldb.Tx, p Account, email string) ([]audit.Event, error) {
 	held, taken, err := byEmail(tx, email)
 	if err != nil || !taken || held.ID == p.ID {
 		return nil, err
@@ -55,17 +56,19 @@ func (a *Accounts) vacate(tx *sqldb.Tx, p Account, email string) ([]audit.Event,
 	return []audit.Event{event}, err
 }
 
-func (a *Accounts) undoEmail(tx *sqldb.Tx, out *letters, p Account, t token) error {
-	if err := a.setEmail(tx, p.ID, t.email, true); err != nil {
+func (a *Emails) undoEmail(tx *sqldb.Tx, out *letters, p Account, t token) error {
+	if err := setEmail(tx, a.Now(), p.ID, t.email, true); err != nil {
 		return err
 	}
 	if err := a.expel(tx, p.ID, "e-mail change undone", ""); err != nil {
 		return err
 	}
-	if err := a.voidYounger(tx, t); err != nil {
+	if err := voidYounger(tx, a.Now(), t); err != nil {
 		return err
 	}
-	if err := a.hold(tx, p.ID); err != nil {
+	// The account is held as it is, for as long as an undo link would live or until a reset: it neither changes its address nor is
+	// deleted. Somebody who knows the password would else do it again before its owner has a new one. Nobody has the token's value.
+	if _, err := issue(tx, a.Now(), token{purpose: forHold, account: p.ID, life: undoLife}); err != nil {
 		return err
 	}
 	since := func(i Identity) bool { return i.LinkedAt.UnixMilli() >= t.issuedAt }
@@ -83,36 +86,24 @@ func (a *Accounts) undoEmail(tx *sqldb.Tx, out *letters, p Account, t token) err
 	return a.offerReturn(tx, out, p, t.email)
 }
 
-// hold keeps an account that somebody took back by mail as it is, for as long as an undo link would live or until a reset: it
-// neither changes its address nor is deleted. Somebody who knows the password would else do it again before its owner has a new one.
-// Of the token that says so nobody has the value.
-func (a *Accounts) hold(tx *sqldb.Tx, account string) error {
-	_, err := a.issue(tx, token{purpose: forHold, account: account, life: undoLife})
-	return err
-}
-
 // refuseHeld refuses to change what is held.
-func (a *Accounts) refuseHeld(tx *sqldb.Tx, account string) error {
+func refuseHeld(tx *sqldb.Tx, now time.Time, account string) error {
 	var n int
 	err := tx.QueryRow("SELECT count(*) FROM tokens WHERE account = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
-		account, forHold, a.Now().UnixMilli()).Scan(&n)
+		account, forHold, now.UnixMilli()).Scan(&n)
 	if err != nil {
 		return fmt.Errorf("find hold: %w", err)
 	}
 	if n > 0 {
-		return fault.New(Forbidden, "This account was taken back a short while ago.", "Ask for a new password by mail first.")
+		return fault.New(workspace.Forbidden, "This account was taken back a short while ago.", "Ask for a new password by mail first.")
 	}
 	return nil
 }
 
 // voidYounger makes the undo links void that were issued after this one. They are told apart by the version that the account
 // had then; links of a release that did not keep it are told apart by the clock.
-func (a *Accounts) voidYounger(tx *sqldb.Tx, t token) error {
-	_, err := tx.Exec(`UPDATE tokens SET used_at = $3 WHERE account = $1 AND purpose = $2 AND used_at IS NULL
+func voidYounger(tx *sqldb.Tx, now time.Time, t token) error {
+	return tx.Do("void younger undo links", `UPDATE tokens SET used_at = $3 WHERE account = $1 AND purpose = $2 AND used_at IS NULL
 		AND CASE WHEN binding = 0 OR CAST($4 AS BIGINT) = 0 THEN created_at > $5 ELSE binding > $4 END`,
-		t.account, forEmailUndo, a.Now().UnixMilli(), t.binding, t.issuedAt)
-	if err != nil {
-		return fmt.Errorf("void younger undo links: %w", err)
-	}
-	return nil
+		t.account, forEmailUndo, now.UnixMilli(), t.binding, t.issuedAt)
 }

@@ -8,15 +8,24 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
 	"svc.dev/svc/service/workspace"
 )
 
+// Emails are the addresses of accounts: proven, changed, and taken back.
+type Emails struct {
+	*base
+	sessions      *Sessions
+	registrations *Registrations
+}
+
 // Verify answers the mail of a sign-up, of an address to be proven, or of one to be changed to. It signs nobody in.
 // Current is the session of whoever asks, if there is one: it survives when the others must not.
-func (a *Accounts) Verify(ctx context.Context, value string, current *Who) error {
+func (a *Emails) Verify(ctx context.Context, value string, current *Who) error {
 	return a.insist(ctx, func(tx *sqldb.Tx, out *letters) error {
-		t, p, found, err := a.redeem(tx, value, forSignUp, forVerifying, forEmailChange)
+		t, p, found, err := redeem(tx, a.Now(), value, forSignUp, forVerifying, forEmailChange)
 		if err != nil {
 			return err
 		}
@@ -24,10 +33,10 @@ func (a *Accounts) Verify(ctx context.Context, value string, current *Who) error
 		case !found:
 			return invalidToken()
 		case t.purpose == forSignUp:
-			return a.completeSignUp(ctx, tx, t)
+			return a.registrations.completeSignUp(ctx, tx, t)
 		case t.purpose == forEmailChange:
 			return a.completeEmailChange(ctx, tx, out, p, t, current)
-		case !p.alive() || p.Email != t.email:
+		case !p.Alive() || p.Email != t.email:
 			return invalidToken()
 		}
 		return a.proveEmail(ctx, tx, p, current)
@@ -35,12 +44,12 @@ func (a *Accounts) Verify(ctx context.Context, value string, current *Who) error
 }
 
 // proveEmail marks an address as its holder's, and the first time puts out whoever else got into the account before.
-func (a *Accounts) proveEmail(ctx context.Context, tx *sqldb.Tx, p Account, current *Who) error {
+func (a *base) proveEmail(ctx context.Context, tx *sqldb.Tx, p Account, current *Who) error {
 	if p.EmailVerified {
 		return nil
 	}
-	if _, err := tx.Exec("UPDATE accounts SET email_verified = 1, version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli()); err != nil {
-		return fmt.Errorf("verify e-mail: %w", err)
+	if err := tx.Do("verify e-mail", "UPDATE accounts SET email_verified = 1, version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli()); err != nil {
+		return err
 	}
 	events, err := a.putOut(tx, p, current)
 	if err != nil {
@@ -52,7 +61,7 @@ func (a *Accounts) proveEmail(ctx context.Context, tx *sqldb.Tx, p Account, curr
 // putOut leaves an account to the holder of its address, at the first proof of one: sessions, keys, pending changes and
 // identities end, but for the session that proves. Without such a session the holder may never have been inside, and nobody
 // else stays in the account's workspaces either. It returns what the logs are to be told.
-func (a *Accounts) putOut(tx *sqldb.Tx, p Account, current *Who) ([]audit.Event, error) {
+func (a *base) putOut(tx *sqldb.Tx, p Account, current *Who) ([]audit.Event, error) {
 	inside := current != nil && current.Account.ID == p.ID
 	session, identity := "", ""
 	if inside {
@@ -69,21 +78,19 @@ func (a *Accounts) putOut(tx *sqldb.Tx, p Account, current *Who) ([]audit.Event,
 
 // reclaim takes from an account's workspaces what came to them since a time: people, invitations, keys and installations end,
 // whoever they came by. The zero time leaves the workspaces to the account alone.
-func (a *Accounts) reclaim(tx *sqldb.Tx, p Account, since time.Time, by audit.Actor) (events []audit.Event, err error) {
+func (a *base) reclaim(tx *sqldb.Tx, p Account, since time.Time, by audit.Actor) (events []audit.Event, err error) {
 	all, err := workspace.Reclaim(tx, p.ID, since)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range all {
-		keys, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE workspace = $1 AND created_at >= $3 AND (revoked_at IS NULL OR revoked_at > $2)",
-			w.ID, a.Now().UnixMilli(), since.UnixMilli())
+		keys, err := a.Keys.Since(tx, a.Now(), w.ID, since)
 		if err != nil {
-			return nil, fmt.Errorf("revoke keys: %w", err)
+			return nil, err
 		}
-		// What still waits for an installation that is bound no more is dropped when its turn comes.
-		bound, err := tx.Exec("DELETE FROM installation_bindings WHERE workspace = $1 AND created_at >= $2", w.ID, since.UnixMilli())
+		bound, err := a.Unbind(tx, w.ID, since)
 		if err != nil {
-			return nil, fmt.Errorf("unbind installations: %w", err)
+			return nil, err
 		}
 		if w.Ended+keys+bound > 0 {
 			target := audit.Target{Kind: "workspace", ID: w.ID}
@@ -94,27 +101,26 @@ func (a *Accounts) reclaim(tx *sqldb.Tx, p Account, since time.Time, by audit.Ac
 }
 
 // expel ends all sessions but one, all keys, devices and everything that waits for an answer.
-func (a *Accounts) expel(tx *sqldb.Tx, account, reason, session string) error {
-	if err := a.end(tx, reason, "account = $3 AND id <> $4", account, session); err != nil {
+func (a *base) expel(tx *sqldb.Tx, account, reason, session string) error {
+	if _, err := end(tx, a.Now(), reason, "account = $3 AND id <> $4", account, session); err != nil {
 		return err
 	}
-	// One that was rotated lives on for its grace, and must not.
-	if _, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE creator = $1 AND (revoked_at IS NULL OR revoked_at > $2)", account, a.Now().UnixMilli()); err != nil {
-		return fmt.Errorf("revoke keys: %w", err)
+	if err := a.Keys.OfMaker(tx, a.Now(), account); err != nil {
+		return err
 	}
-	if _, err := tx.Exec("DELETE FROM devices WHERE account = $1", account); err != nil {
-		return fmt.Errorf("forget devices: %w", err)
+	if err := tx.Do("forget devices", "DELETE FROM devices WHERE account = $1", account); err != nil {
+		return err
 	}
-	return a.void(tx, account, forVerifying, forReset, forEmailChange, forLink, forState, forInstall)
+	return void(tx, a.Now(), account, forVerifying, forReset, forEmailChange, forLink, forState, ForInstall)
 }
 
 // SendVerification sends another mail to prove the address of somebody signed in.
-func (a *Accounts) SendVerification(ctx context.Context, who Who) error {
+func (a *Emails) SendVerification(ctx context.Context, who Who) error {
 	if !a.CanMail() {
 		return mailNotConfigured()
 	}
 	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		p, err := acting(tx, who)
+		p, err := Acting(tx, who)
 		if err != nil || p.Email == "" || p.EmailVerified {
 			return err
 		}
@@ -122,36 +128,32 @@ func (a *Accounts) SendVerification(ctx context.Context, who Who) error {
 		if err != nil || wait > 0 {
 			return err
 		}
-		return a.sendVerification(tx, out, p)
+		value, err := issue(tx, a.Now(), token{purpose: forVerifying, account: p.ID, email: p.Email, life: verifyLife})
+		if err != nil {
+			return err
+		}
+		return out.send(tx, p.Email, mail.VerifyEmail{Token: value, Life: verifyLife})
 	})
 }
 
-func (a *Accounts) sendVerification(tx *sqldb.Tx, out *letters, p Account) error {
-	value, err := a.issue(tx, token{purpose: forVerifying, account: p.ID, email: p.Email, life: verifyLife})
-	if err != nil {
-		return err
-	}
-	return out.verify(tx, p.Email, value)
-}
-
-// ChangeEmail begins to change an address: the new one must be proven first. Whether somebody holds it is not told.
-func (a *Accounts) ChangeEmail(ctx context.Context, who Who, address string) error {
+// Change begins to change an address: the new one must be proven first. Whether somebody holds it is not told.
+func (a *Emails) Change(ctx context.Context, who Who, address string) error {
 	email, err := NormalEmail(address)
 	if err != nil {
-		return fields{{Field: "email", Type: err.Error()}}.refusal()
+		return strictjson.Refuse(strictjson.Field{Field: "email", Type: err.Error()})
 	}
-	if err := a.NeedFresh(who); err != nil {
+	if err := a.sessions.NeedFresh(who); err != nil {
 		return err
 	}
 	if !a.CanMail() {
 		return mailNotConfigured()
 	}
 	return a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		p, err := acting(tx, who)
+		p, err := Acting(tx, who)
 		if err != nil {
 			return err
 		}
-		if err := a.refuseHeld(tx, p.ID); err != nil {
+		if err := refuseHeld(tx, a.Now(), p.ID); err != nil {
 			return err
 		}
 		wait, err := throttle.Take(tx, a.Now(), "change-mail:"+p.ID, throttle.Rate{Limit: 10, Per: time.Hour})
@@ -165,10 +167,10 @@ func (a *Accounts) ChangeEmail(ctx context.Context, who Who, address string) err
 		if err != nil {
 			return err
 		}
-		if err := a.void(tx, p.ID, forEmailChange); err != nil {
+		if err := void(tx, a.Now(), p.ID, forEmailChange); err != nil {
 			return err
 		}
-		value, err := a.issue(tx, token{
+		value, err := issue(tx, a.Now(), token{
 			purpose: forEmailChange, account: p.ID, email: email, binding: p.passwordVersion, life: verifyLife,
 		})
 		if err != nil {
@@ -177,24 +179,24 @@ func (a *Accounts) ChangeEmail(ctx context.Context, who Who, address string) err
 		if taken {
 			return out.haveAccount(tx, held)
 		}
-		return out.changeEmail(tx, email, value)
+		return out.send(tx, email, mail.ChangeEmail{Token: value, Life: verifyLife})
 	})
 }
 
 // completeEmailChange gives the account the address that was just proven, and the old one a way back. Ways back that there
 // are already stay good: the oldest address wins.
-func (a *Accounts) completeEmailChange(ctx context.Context, tx *sqldb.Tx, out *letters, p Account, t token, current *Who) error {
+func (a *Emails) completeEmailChange(ctx context.Context, tx *sqldb.Tx, out *letters, p Account, t token, current *Who) error {
 	_, taken, err := byEmail(tx, t.email)
 	if err != nil {
 		return err
 	}
-	if !p.alive() || taken || p.passwordVersion != t.binding {
+	if !p.Alive() || taken || p.passwordVersion != t.binding {
 		return invalidToken()
 	}
-	if err := a.setEmail(tx, p.ID, t.email, true); err != nil {
+	if err := setEmail(tx, a.Now(), p.ID, t.email, true); err != nil {
 		return err
 	}
-	if err := a.void(tx, p.ID, forVerifying, forReset); err != nil {
+	if err := void(tx, a.Now(), p.ID, forVerifying, forReset); err != nil {
 		return err
 	}
 	var events []audit.Event
@@ -212,19 +214,19 @@ func (a *Accounts) completeEmailChange(ctx context.Context, tx *sqldb.Tx, out *l
 }
 
 // offerUndo mails a way back to the address that an account had until this change.
-func (a *Accounts) offerUndo(tx *sqldb.Tx, out *letters, p Account) error {
-	value, err := a.issue(tx, token{purpose: forEmailUndo, account: p.ID, email: p.Email, binding: p.Version + 1, life: undoLife})
+func (a *Emails) offerUndo(tx *sqldb.Tx, out *letters, p Account) error {
+	value, err := issue(tx, a.Now(), token{purpose: forEmailUndo, account: p.ID, email: p.Email, binding: p.Version + 1, life: undoLife})
 	if err != nil {
 		return err
 	}
-	return out.emailChanged(tx, p.Email, value)
+	return out.send(tx, p.Email, mail.EmailChanged{Token: value, Life: undoLife})
 }
 
 // setEmail gives an account an address that is free. On PostgreSQL somebody may take it at this moment; then the transaction
 // fails with errTaken, and whoever insists looks again.
-func (a *Accounts) setEmail(tx *sqldb.Tx, account, email string, verified bool) error {
+func setEmail(tx *sqldb.Tx, now time.Time, account, email string, verified bool) error {
 	_, err := tx.Exec(`UPDATE accounts SET email = NULLIF($2, ''), email_verified = $3, email_in_use = 0, version = version + 1, updated_at = $4
-		WHERE id = $1`, account, email, bit(verified), a.Now().UnixMilli())
+		WHERE id = $1`, account, email, sqldb.Bit(verified), now.UnixMilli())
 	if sqldb.IsTaken(err) {
 		return errTaken
 	}

@@ -119,7 +119,7 @@ func TestNoRouteSetsThePasswordOfAnotherPerson(t *testing.T) {
 	for _, path := range []string{"/api/admin/people/" + eve.Account.ID + "/password", "/api/account/" + eve.Account.ID + "/password", "/api/auth/password/set?account=" + eve.Account.ID} {
 		s.do(t, call{method: "POST", path: path, cookie: cookie, body: map[string]string{"newPassword": "another calm password"}})
 	}
-	if _, err := s.Login(t.Context(), "eve@example.com", password, ""); err != nil {
+	if _, err := s.Passwords.Login(t.Context(), "eve@example.com", password, ""); err != nil {
 		t.Errorf("eve's password: %v", err)
 	}
 }

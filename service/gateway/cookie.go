@@ -111,7 +111,7 @@ func (x *exchange) session() (*account.Who, error) {
 	if err != nil {
 		return nil, err
 	}
-	who, found, err := x.g.Accounts.Who(x.ctx(), value)
+	who, found, err := x.g.Accounts.Sessions.Who(x.ctx(), value)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,9 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/workspace"
 )
 
 const (
@@ -57,7 +59,7 @@ func (g *Gateway) PassOn(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	return g.Accounts.PassOn(ctx, g.pass)
+	return g.Installations.PassOn(ctx, g.pass)
 }
 
 // passedPath takes the deliveries of the service's own app. No request from outside is ever given such a path: their
@@ -67,14 +69,14 @@ func passedPath(provider string) string { return "/own/deliveries/" + provider }
 // hopeless are the refusals that another attempt would meet again.
 var hopeless = []string{
 	fault.InvalidJSON, fault.InvalidRequest, fault.BodyTooLarge, fault.UnsupportedMediaType, fault.IdempotencyConflict,
-	access.WorkspaceNotFound, account.WorkspaceSuspended,
+	access.WorkspaceNotFound, workspace.Suspended,
 }
 
 // pass hands a delivery to the channel of a workspace.
-func (g *Gateway) pass(ctx context.Context, p account.Passing) (err error) {
+func (g *Gateway) pass(ctx context.Context, p installation.Passing) (err error) {
 	at, err := scope.Parse(p.Scope)
 	if err != nil {
-		return fmt.Errorf("%w: %w", account.ErrUndeliverable, err)
+		return fmt.Errorf("%w: %w", installation.ErrUndeliverable, err)
 	}
 	// Whoever floods the public path of the channel takes nothing away from this.
 	if err := g.hooks.Take("passed " + p.Scope); err != nil {
@@ -103,7 +105,7 @@ func (g *Gateway) hand(r *http.Request) (err error) {
 	}()
 	g.Runtime.ServeHTTP(&told, r)
 	if told.because != nil {
-		return fmt.Errorf("%w: %w", account.ErrAway, told.because)
+		return fmt.Errorf("%w: %w", installation.ErrAway, told.because)
 	}
 	if told.status >= 200 && told.status < 300 {
 		return nil
@@ -111,9 +113,9 @@ func (g *Gateway) hand(r *http.Request) (err error) {
 	err = told.fault()
 	switch {
 	case told.status == http.StatusServiceUnavailable || fault.Is(err, "bad_gateway"):
-		return fmt.Errorf("%w: %w", account.ErrAway, err)
+		return fmt.Errorf("%w: %w", installation.ErrAway, err)
 	case slices.Contains(hopeless, fault.From(err).Type):
-		return fmt.Errorf("%w: %w", account.ErrUndeliverable, err)
+		return fmt.Errorf("%w: %w", installation.ErrUndeliverable, err)
 	}
 	return err
 }

@@ -43,8 +43,8 @@ type hubbed struct {
 func withHub(t *testing.T, address string, apart bool) *hubbed {
 	t.Helper()
 	h := &hubbed{hub: githubtest.New(t), runtime: &far{}, apart: apart}
-	h.scene = open(t, address, accounttest.Options{Edit: func(c *account.Config) {
-		c.GitHub.URL, c.GitHub.APIURL, c.Platform, c.Now = h.hub.URL, h.hub.URL, "https://svc.example.com", nil
+	h.scene = open(t, address, accounttest.Options{GitHub: h.hub.URL, Edit: func(c *account.Config) {
+		c.Platform, c.Now = "https://svc.example.com", nil
 	}}, func(c *gateway.Config) { c.Runtime = h.runtime })
 	h.leave(t)
 	h.configure(t)
@@ -90,19 +90,19 @@ func atHub(t *testing.T, method, address, as string, form url.Values) url.Values
 // configure goes the whole way of a manifest.
 func (h *hubbed) configure(t *testing.T) {
 	t.Helper()
-	if _, err := h.CreateAdmin(t.Context(), account.Registration{Email: "root@example.com", Password: password, Username: "root-admin"}); err != nil {
+	if _, err := h.Staff.CreateAdmin(t.Context(), account.Registration{Email: "root@example.com", Password: password, Username: "root-admin"}); err != nil {
 		t.Fatal(err)
 	}
-	in, err := h.Login(accounttest.From(t), "root@example.com", password, "")
+	in, err := h.Passwords.Login(accounttest.From(t), "root@example.com", password, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	form, err := h.StartManifest(t.Context(), in.Who, "github", "", false)
+	form, err := h.Manifests.Start(t.Context(), in.Who, "github", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	back := atHub(t, "POST", form.Action, "octocat", url.Values{"manifest": {form.Manifest}})
-	if err := h.FinishManifest(t.Context(), in.Who, "github", back.Get("code"), back.Get("state"), form.Browser); err != nil {
+	if err := h.Manifests.Finish(t.Context(), in.Who, "github", back.Get("code"), back.Get("state"), form.Browser); err != nil {
 		t.Fatal(err)
 	}
 	var text string
@@ -126,12 +126,12 @@ type resident struct {
 
 func (h *hubbed) resident(t *testing.T, login string) resident {
 	t.Helper()
-	to, err := h.StartSignIn(accounttest.From(t), "github", account.SignInRequest{ReturnTo: "/", Intent: account.IntentSignIn})
+	to, err := h.Identities.StartSignIn(accounttest.From(t), "github", account.SignInRequest{ReturnTo: "/", Intent: account.IntentSignIn})
 	if err != nil {
 		t.Fatal(err)
 	}
 	back := atHub(t, "GET", to.URL, login, nil)
-	out, err := h.FinishSignIn(accounttest.From(t), "github", account.Callback{Code: back.Get("code"), State: back.Get("state"), Browser: to.Browser})
+	out, err := h.Identities.FinishSignIn(accounttest.From(t), "github", account.Callback{Code: back.Get("code"), State: back.Get("state"), Browser: to.Browser})
 	if err != nil || out.SignedIn == nil {
 		t.Fatalf("sign in: %+v, %v", out, err)
 	}
@@ -140,18 +140,14 @@ func (h *hubbed) resident(t *testing.T, login string) resident {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if to, err = h.StartInstall(t.Context(), who, "github", m, "/"); err != nil {
+	if to, err = h.Installations.Start(t.Context(), who, "github", m, "/"); err != nil {
 		t.Fatal(err)
 	}
 	back = atHub(t, "GET", to.URL, login, nil)
-	if _, err := h.FinishInstall(t.Context(), who, "github", back.Get("installation_id"), back.Get("setup_action"), back.Get("state"), to.Browser); err != nil {
+	if _, err := h.Installations.Finish(t.Context(), who, "github", back.Get("installation_id"), back.Get("setup_action"), back.Get("state"), to.Browser); err != nil {
 		t.Fatal(err)
 	}
-	all, err := h.Installations(t.Context(), m.ID)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("installations: %v, %v", all, err)
-	}
-	return resident{login, "svc_session=" + out.SignedIn.Token, all[0].ID}
+	return resident{login, "svc_session=" + out.SignedIn.Token, h.Count(t, "SELECT installation FROM installation_bindings WHERE workspace = $1", m.ID)}
 }
 
 // signed is a delivery as GitHub sends it.

@@ -13,7 +13,7 @@ import (
 func TestEveryWayInEndsTheSessionThatTheBrowserHad(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		w := &way{open(t, address, accounttest.Options{}, trusting), map[string]string{}, map[string]bool{}}
-		setup, err := w.PrepareSetup(t.Context(), "")
+		setup, err := w.Staff.PrepareSetup(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/workspace"
@@ -32,7 +33,7 @@ const (
 // denials are the refusals of somebody who may not, which the audit log counts. Those of a sign-in are counted where it is
 // refused. That a workspace is not there is what a stranger is told of one that is.
 var denials = map[string]bool{
-	account.InvalidAPIKey: true, crossOrigin: true, access.Forbidden: true, adminRequired: true, access.InsufficientScope: true,
+	apikey.Invalid: true, crossOrigin: true, access.Forbidden: true, adminRequired: true, access.InsufficientScope: true,
 	"invalid_signature": true, "installation_not_yours": true, credentialInURL: true,
 	account.ImpersonationForbidden: true, access.WorkspaceNotFound: true, workspace.InvitationEmailMismatch: true,
 }

@@ -13,7 +13,10 @@ import (
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
+	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/project"
@@ -25,14 +28,19 @@ import (
 	"svc.dev/svc/service/workspace"
 )
 
-// Config is what the front door needs. DB, Accounts, Audit, Pages and Surfaces are required.
+// Config is what the front door needs. DB, Accounts, Keys, Apps, Audit, Pages and Surfaces are required.
 type Config struct {
 	DB       *sqldb.DB
 	Accounts *account.Accounts
+	Keys     *apikey.Keys
+	Apps     *app.Apps
 	Audit    *audit.Log
 	Receipts *receipt.Receipts
 	Pages    *page.Pages
 	Surfaces Surfaces
+	// Manifests make apps, and Installations are where they are. Default to none: their routes are not for use.
+	Manifests     *app.Manifests
+	Installations *installation.Installations
 	// Workspaces and Vault are the businesses and their secrets. Default to none: their routes are not for use.
 	Workspaces *workspace.Workspaces
 	Vault      *vault.Vault
@@ -111,7 +119,7 @@ func New(c Config) *Gateway {
 	c.setDefaults()
 	g := &Gateway{
 		Config: c, cookies: newCookies(c), routes: table(),
-		access:        access.New(access.Config{DB: c.DB, Accounts: c.Accounts, Rate: c.Rate, Burst: c.Burst, WrongKeys: c.WrongKeys}),
+		access:        access.New(access.Config{DB: c.DB, Accounts: c.Accounts, Keys: c.Keys, Rate: c.Rate, Burst: c.Burst, WrongKeys: c.WrongKeys}),
 		hooks:         access.NewRates("channel", c.ChannelRate, c.ChannelRate),
 		verifications: access.NewRates("verification", c.Verifications, c.Verifications), streams: access.NewStreams(c.Streams),
 		probes: access.NewRates("probe", probesPerMinute, probesPerMinute), probing: access.NewStreams(probesAtOnce),
@@ -119,7 +127,7 @@ func New(c Config) *Gateway {
 		fetches:   access.NewStreams(fetchesOfOne), fetching: access.NewStreams(fetchesAtOnce),
 	}
 	g.longDeliveries, g.commonDeliveries = memory.NewTurns(2, 8), memory.NewTurns(16, 128)
-	g.rooms = &operation.Rooms{Accounts: c.Accounts, Workspaces: c.Workspaces, Quotas: c.Quotas, Projects: c.Projects, Repositories: c.Repositories, Vault: c.Vault, Audit: c.Audit, Address: c.Surfaces.origin, ReturnTo: g.returnTo, Verifying: g.verifications.Take, Rotate: c.Rotate, Fetching: g.fetch}
+	g.rooms = &operation.Rooms{Accounts: c.Accounts, Keys: c.Keys, Apps: c.Apps, Manifests: c.Manifests, Installations: c.Installations, Workspaces: c.Workspaces, Quotas: c.Quotas, Projects: c.Projects, Repositories: c.Repositories, Vault: c.Vault, Audit: c.Audit, Address: c.Surfaces.origin, ReturnTo: g.returnTo, Verifying: g.verifications.Take, Rotate: c.Rotate, Fetching: g.fetch}
 	if c.Health != nil {
 		g.rooms.Health = g.health
 	}

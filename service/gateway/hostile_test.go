@@ -77,7 +77,7 @@ func (p somebody) caller() workspace.Caller { return workspace.Caller{Actor: p.A
 // enrol signs somebody up.
 func (s *scene) enrol(t testing.TB, username string) somebody {
 	t.Helper()
-	made, err := s.Register(accounttest.From(t), account.Registration{Email: username + "@example.com", Password: password, Username: username})
+	made, err := s.Registrations.Register(accounttest.From(t), account.Registration{Email: username + "@example.com", Password: password, Username: username})
 	if err != nil {
 		t.Fatal(err)
 	}

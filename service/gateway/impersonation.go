@@ -25,7 +25,7 @@ func (x *exchange) look() error {
 	if err != nil || who == nil {
 		return err
 	}
-	v, found, err := x.g.Accounts.View(x.ctx(), *who, value)
+	v, found, err := x.g.Accounts.Views.Find(x.ctx(), *who, value)
 	if err != nil || !found {
 		return err
 	}
@@ -37,7 +37,7 @@ func (x *exchange) look() error {
 	if !strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/api/workspaces") {
 		return nil
 	}
-	return x.g.Accounts.NoteReading(own, v.Reading(audit.Target{Kind: "path", ID: path}))
+	return x.g.Accounts.Staff.NoteReading(own, v.Reading(audit.Target{Kind: "path", ID: path}))
 }
 
 // lookAs answers as the customer from here on.

@@ -102,7 +102,7 @@ func TestATicketIsOfUseOnceForAMinuteToTheBrowserThatAsked(t *testing.T) {
 		other, _ := s.hire(t, "tom", account.RoleAdmin)
 		third, _ := s.hire(t, "tim", account.RoleAdmin)
 		up := s.elevate(t, cookie)
-		again, err := s.Login(accounttest.From(t), "sam@example.com", password, "")
+		again, err := s.Passwords.Login(accounttest.From(t), "sam@example.com", password, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestATicketIsOfUseOnceForAMinuteToTheBrowserThatAsked(t *testing.T) {
 		if statuses[0] != 303 || statuses[1] != 400 {
 			t.Errorf("one ticket, used at once: %v", statuses)
 		}
-		if _, err := s.Grant(t.Context(), sam.Account.ID, account.RoleNone); err != nil {
+		if _, err := s.Staff.Grant(t.Context(), sam.Account.ID, account.RoleNone); err != nil {
 			t.Fatal(err)
 		}
 		s.visits(t, up, lost).wants(t, 400, "invalid_token")
@@ -214,7 +214,7 @@ func TestAViewLivesBesideItsSessionAndNoLongerThanAnHour(t *testing.T) {
 		up := s.elevate(t, cookie)
 		_, view := s.looks(t, up, customer.Account.ID)
 		value := part(t, view, "svc_view")
-		again, err := s.Login(accounttest.From(t), "sam@example.com", password, "")
+		again, err := s.Passwords.Login(accounttest.From(t), "sam@example.com", password, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestAViewLivesBesideItsSessionAndNoLongerThanAnHour(t *testing.T) {
 
 func (s *scene) grant(t testing.TB, id, role string) {
 	t.Helper()
-	if _, err := s.Grant(t.Context(), id, role); err != nil {
+	if _, err := s.Staff.Grant(t.Context(), id, role); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -322,11 +322,11 @@ func TestTheCookieOfAViewIsExactlyAsItsEnvironmentDemands(t *testing.T) {
 			s := quick(t, c.edit)
 			_, customer := s.session(t, "ada@example.com")
 			cookie, sam := s.hire(t, "sam", account.RoleSupport)
-			who, _, err := s.Who(t.Context(), sam.Token)
+			who, _, err := s.Sessions.Who(t.Context(), sam.Token)
 			if err != nil {
 				t.Fatal(err)
 			}
-			i, err := s.Impersonate(t.Context(), who, customer.Account.ID, "she asked for help")
+			i, err := s.Views.Impersonate(t.Context(), who, customer.Account.ID, "she asked for help")
 			if err != nil {
 				t.Fatal(err)
 			}

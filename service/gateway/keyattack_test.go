@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
-	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/workspace"
 )
@@ -62,7 +62,7 @@ func keyWithinItsRole(t *testing.T, s *scene) {
 			t.Errorf("%s: %s %s (%s): %d %.200s, want %q", name, method, path, scope, got.StatusCode, got.body, want)
 		}
 	}
-	for _, scope := range account.KeyScopes {
+	for _, scope := range apikey.Scopes {
 		k := s.issue(t, maker, acme, nil, scope)
 		for _, p := range probes {
 			want := ""
@@ -72,7 +72,7 @@ func keyWithinItsRole(t *testing.T, s *scene) {
 			ask(scope, k.Key, p.scope, p.method, p.path, want)
 		}
 	}
-	all := s.issue(t, maker, acme, nil, account.KeyScopes...)
+	all := s.issue(t, maker, acme, nil, apikey.Scopes...)
 	for _, role := range workspace.Roles() {
 		s.seat(t, acme, maker, role)
 		for _, p := range probes {
@@ -99,9 +99,9 @@ func keyOfOneWorkspace(t *testing.T, s *scene) {
 	}
 	acme, other, hers := s.found(t, boss, "acme"), s.found(t, boss, "other"), s.found(t, eve, "acme")
 	s.seat(t, acme, eve, workspace.Owner)
-	inAcme := s.issue(t, boss, acme, nil, account.KeyScopes...)
-	inPersonal := s.issue(t, boss, personal, nil, account.KeyScopes...)
-	evesHere, evesOwn := s.issue(t, eve, acme, nil, account.KeyScopes...), s.issue(t, eve, hers, nil, account.KeyScopes...)
+	inAcme := s.issue(t, boss, acme, nil, apikey.Scopes...)
+	inPersonal := s.issue(t, boss, personal, nil, apikey.Scopes...)
+	evesHere, evesOwn := s.issue(t, eve, acme, nil, apikey.Scopes...), s.issue(t, eve, hers, nil, apikey.Scopes...)
 	none := s.do(t, call{on: gateway.Agents, path: "/v1/nobody/none/runs", header: by(inAcme.Key)}).wants(t, 404, "workspace_not_found")
 	for name, c := range map[string]struct {
 		key string
@@ -137,7 +137,7 @@ func keysOnEveryRoute(t *testing.T, s *scene) {
 		t.Fatal(err)
 	}
 	// There is nothing yet that this scope opens, and all scopes open nothing of what people alone do.
-	usage, all := s.issue(t, boss, personal, nil, "usage:read"), s.issue(t, boss, personal, nil, account.KeyScopes...)
+	usage, all := s.issue(t, boss, personal, nil, "usage:read"), s.issue(t, boss, personal, nil, apikey.Scopes...)
 	rows := 0
 	ask := func(on gateway.Surface, l gateway.Line, key, cookie string) reply {
 		header := s.page(on)

@@ -251,7 +251,7 @@ func (g *siege) ofSessions(t *testing.T) (all []loss) {
 		all = append(all, loss{"session: " + name, gateway.Agents, http.Header{"Cookie": {p.cookie}}, g.talk, func() { lose(p) }, status, typ})
 	}
 	elsewhere := func(p somebody) string {
-		in, err := g.Login(accounttest.From(t), p.Account.Username+"@example.com", password, "")
+		in, err := g.Passwords.Login(accounttest.From(t), p.Account.Username+"@example.com", password, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -138,7 +138,7 @@ func (s *scene) person(t *testing.T, username string) account.Registered {
 	if p, found := s.persons[username]; found {
 		return p
 	}
-	p, err := s.Register(accounttest.From(t), account.Registration{Email: username + "@example.com", Password: password, Username: username})
+	p, err := s.Registrations.Register(accounttest.From(t), account.Registration{Email: username + "@example.com", Password: password, Username: username})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func TestARightLostWhileABodyComesChangesNothing(t *testing.T) {
 			execute(t, s, "UPDATE accounts SET suspended_at = 1 WHERE id = $1", p.Account.ID)
 		}
 		out := func(t *testing.T, p account.Registered) {
-			if err := s.Logout(t.Context(), p.Token); err != nil {
+			if err := s.Sessions.Logout(t.Context(), p.Token); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -140,7 +140,7 @@ func (s *scene) bereave(t *testing.T, of tenant, all []bereft, again ...func()) 
 // join lets somebody new into the workspace as an administrator, and is what their requests say of them.
 func (s *scene) join(t *testing.T, of tenant, username string, byKey bool) (account.Registered, http.Header) {
 	t.Helper()
-	p, err := s.Register(accounttest.From(t), account.Registration{Email: username + "@example.com", Password: password, Username: username})
+	p, err := s.Registrations.Register(accounttest.From(t), account.Registration{Email: username + "@example.com", Password: password, Username: username})
 	if err != nil {
 		t.Fatal(err)
 	}

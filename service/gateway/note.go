@@ -14,10 +14,10 @@ func (x *exchange) note(address, path string) error {
 	}
 	e := audit.Event{Actor: audit.From(x.ctx()).Actor, Action: "staff.read", Target: noted(path), Scope: address}
 	if safe(x.r.Method) {
-		return x.g.Accounts.NoteReading(x.ctx(), e)
+		return x.g.Accounts.Staff.NoteReading(x.ctx(), e)
 	}
 	e.Action, e.Changes = "staff.acted", []string{strings.ToLower(x.r.Method) + " " + strings.TrimPrefix(path, "/")}
-	return x.g.Accounts.NoteStaff(x.ctx(), e)
+	return x.g.Accounts.Staff.NoteStaff(x.ctx(), e)
 }
 
 // nouns are what the items of a list are called in the log.

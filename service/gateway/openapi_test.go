@@ -343,9 +343,9 @@ func TestEverySuccessIsAsDescribed(t *testing.T) {
 	hub := githubtest.New(t, githubtest.WithClock(func() time.Time { return w.Clock.Now() }))
 	edit := func(c *account.Config) {
 		lenient(c)
-		c.GitHub.URL, c.GitHub.APIURL, c.Platform = hub.URL, hub.URL, "https://svc.example.com" // that deliveries can reach
+		c.Platform = "https://svc.example.com" // that deliveries can reach
 	}
-	w.scene = open(t, address(t), accounttest.Options{Mail: true, Edit: edit}, trusting, roomy)
+	w.scene = open(t, address(t), accounttest.Options{Mail: true, GitHub: hub.URL, Edit: edit}, trusting, roomy)
 	w.start(t, false)
 	w.throughPasswords(t)
 	w.throughRuntime(t)
@@ -525,7 +525,7 @@ var (
 )
 
 func (w *way) throughProvider(t *testing.T, hub *githubtest.Server) {
-	link, err := w.PrepareSetup(t.Context(), "")
+	link, err := w.Staff.PrepareSetup(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -608,7 +608,7 @@ func (w *way) throughLinking(t *testing.T, hub *githubtest.Server) {
 
 func (w *way) throughSetup(t *testing.T) {
 	first := &way{quick(t, trusting), map[string]string{}, w.seen}
-	link, err := first.PrepareSetup(t.Context(), "")
+	link, err := first.Staff.PrepareSetup(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,7 +150,7 @@ func TestAMailedLinkIsUsedOnItsPage(t *testing.T) {
 
 func TestTheFirstAdministratorBeginsOnAPage(t *testing.T) {
 	s := quick(t)
-	link, err := s.PrepareSetup(t.Context(), "")
+	link, err := s.Staff.PrepareSetup(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func TestPagesSayWhatIsTrueOfTheService(t *testing.T) {
 		t.Error("sends people to a mail that nobody sent")
 	}
 	grace := s.visitor(t, "grace")
-	if _, err := s.Grant(t.Context(), grace.Account.ID, "admin"); err != nil {
+	if _, err := s.Staff.Grant(t.Context(), grace.Account.ID, "admin"); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.browse(t, "/login", ""); strings.Contains(got.body, "no administrator yet") {

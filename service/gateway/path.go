@@ -7,6 +7,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 )
 
 // checkPath refuses a path of the API that can be read in two ways. It looks at the path as it was sent, decoded once.
@@ -51,14 +52,17 @@ func errPath() error {
 	return fault.New(invalidPath, "The path is not acceptable.", "Segments must not be empty, dots or escaped here.")
 }
 
+// credentialPrefixes are how what a client shows with every request begins: none may stand in an address.
+var credentialPrefixes = append([]string{apikey.Prefix}, account.Prefixes...)
+
 // checkURL refuses a credential in an address, where logs and histories keep it, and tells its owner.
 func (x *exchange) checkURL() error {
 	query := readable(x.r.URL.RawQuery)
-	if !slices.ContainsFunc(account.Prefixes, func(prefix string) bool { return strings.Contains(query, prefix) }) {
+	if !slices.ContainsFunc(credentialPrefixes, func(prefix string) bool { return strings.Contains(query, prefix) }) {
 		return nil
 	}
-	if key, found := account.FindKey(query); found {
-		if err := x.g.Accounts.Exposed(x.ctx(), key); err != nil {
+	if key, found := apikey.Find(query); found {
+		if err := x.g.Keys.Exposed(x.ctx(), key); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func (s *scene) openProjects(t testing.TB) {
 	}
 	t.Cleanup(func() { _ = s.files.Close() })
 	s.followed, err = repository.New(repository.Config{
-		DB: s.DB, Audit: s.Log, Quotas: s.quotas, Projects: s.files, Connected: s.NeedInstallation, Token: s.RepositoryToken,
+		DB: s.DB, Audit: s.Log, Quotas: s.quotas, Projects: s.files, Connected: s.Installations.Need, Token: s.Installations.RepositoryToken,
 	})
 	if err != nil {
 		t.Fatalf("open repositories: %v", err)

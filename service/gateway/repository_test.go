@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/account/githubtest"
 	"svc.dev/svc/service/gateway"
@@ -18,8 +17,7 @@ func TestARepositoryNeedsAnInstallationOfTheWorkspace(t *testing.T) {
 	hub, host := githubtest.New(t), startGitHost(t)
 	host.push(t, "octocat/hello-world", "README.md", "Hello")
 	host.push(t, "acme/widgets", "README.md", "secret")
-	edit := func(c *account.Config) { c.GitHub.URL, c.GitHub.APIURL = hub.URL, hub.URL }
-	w := &way{open(t, address(t), accounttest.Options{Edit: edit}, trusting), map[string]string{}, map[string]bool{}}
+	w := &way{open(t, address(t), accounttest.Options{GitHub: hub.URL}, trusting), map[string]string{}, map[string]bool{}}
 	w.followed.Hosts = map[string]string{"github": host.url}
 	ask := func(method, path string, body any) reply {
 		return w.do(t, call{on: gateway.Agents, method: method, path: "/api/workspaces/ada/personal" + path, body: body, cookie: "svc_session=" + w.jar["svc_session"]})
@@ -64,7 +62,7 @@ func TestARepositoryNeedsAnInstallationOfTheWorkspace(t *testing.T) {
 // makesApp makes the first administrator, and the app of the service.
 func (w *way) makesApp(t *testing.T) {
 	t.Helper()
-	link, err := w.PrepareSetup(t.Context(), "")
+	link, err := w.Staff.PrepareSetup(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
-	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/account/githubtest"
 	"svc.dev/svc/service/gateway"
@@ -31,8 +30,7 @@ type visitor struct {
 func newVisitor(t *testing.T) *visitor {
 	t.Helper()
 	v := &visitor{hub: githubtest.New(t)}
-	edit := func(c *account.Config) { c.GitHub.URL, c.GitHub.APIURL = v.hub.URL, v.hub.URL }
-	v.way = &way{open(t, sqldbtest.SQLite(t), accounttest.Options{Edit: edit}, trusting), map[string]string{}, map[string]bool{}}
+	v.way = &way{open(t, sqldbtest.SQLite(t), accounttest.Options{GitHub: v.hub.URL}, trusting), map[string]string{}, map[string]bool{}}
 	v.posts(t, 201, registerPath, "email", "ada@example.com", "password", password, "username", "ada")
 	v.makesApp(t)
 	var text string

@@ -58,7 +58,7 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	t.Helper()
 	s := &scene{World: accounttest.New(t, address, o), address: address, persons: map[string]account.Registered{}}
 	c := gateway.Config{
-		DB: s.DB, Accounts: s.Accounts, Audit: s.Log, CookieDomain: "svc.localhost", Development: true, MailOff: !o.Mail,
+		DB: s.DB, Accounts: s.Accounts, Keys: s.Keys, Apps: s.Apps, Manifests: s.Manifests, Installations: s.Installations, Audit: s.Log, CookieDomain: "svc.localhost", Development: true, MailOff: !o.Mail,
 		Surfaces: gateway.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},
 		Log:      s.Accounts.Log, ProbePause: time.Millisecond,
 	}
@@ -249,7 +249,7 @@ func (r reply) cookies() string {
 // session is the cookie of somebody who just signed up.
 func (s *scene) session(t testing.TB, email string) (cookie string, who account.Registered) {
 	t.Helper()
-	made, err := s.Register(accounttest.From(t), account.Registration{Email: email, Password: password})
+	made, err := s.Registrations.Register(accounttest.From(t), account.Registration{Email: email, Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}

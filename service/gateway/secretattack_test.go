@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/workspace"
 )
@@ -22,7 +23,7 @@ func secretsUnread(t *testing.T, s *scene) {
 	g := &siege{scene: s}
 	_, up := g.staffer(t, "zoe-staff", account.RoleAdmin)
 	_, view := s.looks(t, up, owner.Account.ID)
-	k := s.issue(t, owner, in, nil, account.KeyScopes...)
+	k := s.issue(t, owner, in, nil, apikey.Scopes...)
 	type reader struct {
 		name   string
 		header http.Header

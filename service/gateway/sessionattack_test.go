@@ -16,7 +16,7 @@ func sessionsMisused(t *testing.T, s *scene) {
 	in := s.found(t, owner, "acme")
 	path := baseOf(in) + "/agents/central/x"
 	value := owner.Token
-	out, err := s.Login(accounttest.From(t), "saul@example.com", password, "")
+	out, err := s.Passwords.Login(accounttest.From(t), "saul@example.com", password, "")
 	if err != nil {
 		t.Fatal(err)
 	}

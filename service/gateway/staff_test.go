@@ -23,7 +23,7 @@ const elevatePath = "/api/auth/elevate"
 func (s *scene) hire(t testing.TB, username, role string) (cookie string, who account.Registered) {
 	t.Helper()
 	cookie, who = s.session(t, username+"@example.com")
-	if _, err := s.Grant(t.Context(), who.Account.ID, role); err != nil {
+	if _, err := s.Staff.Grant(t.Context(), who.Account.ID, role); err != nil {
 		t.Fatal(err)
 	}
 	return cookie, who
@@ -113,7 +113,7 @@ func TestAStolenOrTossedCookieNeverYieldsAdmin(t *testing.T) {
 		both := s.elevate(t, first)
 		session, elevation := part(t, both, "svc_session"), part(t, both, "svc_admin")
 		value := strings.TrimPrefix(elevation, "svc_admin=")
-		again, err := s.Login(accounttest.From(t), "root1@example.com", password, "")
+		again, err := s.Passwords.Login(accounttest.From(t), "root1@example.com", password, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +263,7 @@ func TestSupportReadsEverythingAndChangesNothing(t *testing.T) {
 			t.Errorf("%s: %s", path, got.body)
 		}
 	}
-	if p, err := s.Person(t.Context(), ada.Account.ID); err != nil || p.Suspended || p.Role != account.RoleNone || p.Sessions != 1 {
+	if p, err := s.Staff.Person(t.Context(), ada.Account.ID); err != nil || p.Suspended || p.Role != account.RoleNone || p.Sessions != 1 {
 		t.Errorf("something changed: %+v, %v", p, err)
 	}
 	s.on(t, up, "POST", "/api/admin/impersonations", map[string]string{"accountId": ada.Account.ID, "reason": "she asked for help"}).wants(t, 201, "")
@@ -350,7 +350,7 @@ func TestStaffVerbsAreToldToTheCustomerAndTheService(t *testing.T) {
 			t.Errorf("person: %s", body)
 		}
 		s.on(t, up, "POST", person+"/restore", nil).wants(t, 200, "")
-		in, err := s.Login(accounttest.From(t), "ada@example.com", password, "")
+		in, err := s.Passwords.Login(accounttest.From(t), "ada@example.com", password, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,7 +407,7 @@ func TestTwoAdministratorsCannotBothGo(t *testing.T) {
 		if statuses != [2]int{200, 403} {
 			t.Errorf("answers %v", statuses)
 		}
-		if open, err := s.SetupOpen(t.Context()); open || err != nil {
+		if open, err := s.Staff.SetupOpen(t.Context()); open || err != nil {
 			t.Errorf("no administrator is left: %v", err)
 		}
 	})

@@ -34,7 +34,7 @@ func supportChangesNothing(t *testing.T, s *scene) {
 			}
 		}
 	}
-	p, err := s.Person(t.Context(), customer.Account.ID)
+	p, err := s.Staff.Person(t.Context(), customer.Account.ID)
 	if err != nil || p.Suspended || p.Role != account.RoleNone || p.Sessions != 1 {
 		t.Errorf("something changed: %+v, %v", p, err)
 	}
@@ -53,7 +53,7 @@ func authorityMisused(t *testing.T, s *scene) {
 	_, peer := g.staffer(t, "amy-peer", account.RoleAdmin)
 	_, ended := g.staffer(t, "amy-ended", account.RoleAdmin)
 	former, was := g.staffer(t, "amy-former", account.RoleAdmin)
-	again, err := s.Login(accounttest.From(t), "amy-boss@example.com", password, "")
+	again, err := s.Passwords.Login(accounttest.From(t), "amy-boss@example.com", password, "")
 	if err != nil {
 		t.Fatal(err)
 	}

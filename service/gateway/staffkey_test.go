@@ -110,7 +110,7 @@ func TestStaffMakeKeysThatSaySoAndEndWithThem(t *testing.T) {
 		try(asks, false)
 		try(refused, false)
 		for _, role := range []string{account.RoleSupport, account.RoleAdmin} {
-			if _, err := s.Grant(t.Context(), who.Account.ID, role); err != nil {
+			if _, err := s.Staff.Grant(t.Context(), who.Account.ID, role); err != nil {
 				t.Fatal(err)
 			}
 			try(asks, true)

@@ -305,7 +305,7 @@ func TestAnImpersonationThatEndsIsToldOnce(t *testing.T) {
 		"by logout": func(s *scene, up, _ string) { s.on(t, up, "POST", "/api/auth/logout", nil).wants(t, 204, "") },
 		"by expiry": func(s *scene, _, _ string) { s.Clock.Pass(time.Hour) },
 		"with the role": func(s *scene, _, _ string) {
-			if _, err := s.Grant(t.Context(), s.person(t, "root9").Account.ID, account.RoleNone); err != nil {
+			if _, err := s.Staff.Grant(t.Context(), s.person(t, "root9").Account.ID, account.RoleNone); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -321,7 +321,7 @@ func impersonateAndEnd(t *testing.T, s *scene, end func(s *scene, up, id string)
 	t.Helper()
 	_, ada := s.session(t, "ada@example.com")
 	root := s.person(t, "root9")
-	if _, err := s.Grant(t.Context(), root.Account.ID, account.RoleAdmin); err != nil {
+	if _, err := s.Staff.Grant(t.Context(), root.Account.ID, account.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
 	up := s.elevate(t, "svc_session="+root.Token)

@@ -151,7 +151,7 @@ func (s *onslaught) furnish(t *testing.T) {
 	t.Helper()
 	ada := s.enrol(t, "ada")
 	execute(t, s.scene, "UPDATE accounts SET email_verified = 1")
-	if _, err := s.Grant(t.Context(), ada.Account.ID, account.RoleAdmin); err != nil {
+	if _, err := s.Staff.Grant(t.Context(), ada.Account.ID, account.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
 	in := s.found(t, ada, "shop")
@@ -191,11 +191,11 @@ func (s *onslaught) signIn(t *testing.T) {
 	execute(t, s.scene, "UPDATE accounts SET deleted_at = NULL, suspended_at = NULL")
 	execute(t, s.scene, "UPDATE accounts SET service_role = 'admin', email = 'ada@example.com', email_verified = 1, password = $1 WHERE username = 'ada'", s.derived)
 	execute(t, s.scene, "UPDATE workspaces SET deleted_at = NULL, suspended_at = NULL, archived_at = NULL, erase_at = NULL")
-	in, err := s.Login(accounttest.From(t), "ada@example.com", password, "")
+	in, err := s.Passwords.Login(accounttest.From(t), "ada@example.com", password, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	up, err := s.Elevate(t.Context(), in.Who, "")
+	up, err := s.Staff.Elevate(t.Context(), in.Who, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/gateway"
 )
 
@@ -14,7 +15,7 @@ func viewsMisused(t *testing.T, s *scene) {
 	g := &siege{scene: s}
 	customer, other := s.enrol(t, "vera"), s.enrol(t, "vera-other")
 	in := s.found(t, customer, "acme")
-	k := s.issue(t, customer, in, nil, account.KeyScopes...)
+	k := s.issue(t, customer, in, nil, apikey.Scopes...)
 	_, up := g.staffer(t, "vera-staff", account.RoleSupport)
 	_, peer := g.staffer(t, "vera-peer", account.RoleAdmin)
 	id, view := s.looks(t, up, customer.Account.ID)

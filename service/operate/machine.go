@@ -21,20 +21,20 @@ type Machine struct {
 
 // CreateAdmin makes an account that administers the service.
 func (m *Machine) CreateAdmin(ctx context.Context, n NewAdmin) (Person, error) {
-	p, err := m.Accounts.CreateAdmin(asOperator(ctx), account.Registration{Email: n.Email, Username: n.Username, Password: n.Password})
+	p, err := m.Accounts.Staff.CreateAdmin(asOperator(ctx), account.Registration{Email: n.Email, Username: n.Username, Password: n.Password})
 	return personOf(p), plain(err)
 }
 
 // Grant gives an account a role over the whole service.
 func (m *Machine) Grant(ctx context.Context, g Grant) (Person, error) {
 	if g.AccountID == "" {
-		p, err := m.Accounts.Named(ctx, g.Username, g.Email)
+		p, err := m.Accounts.Staff.Named(ctx, g.Username, g.Email)
 		if err != nil {
 			return Person{}, plain(err)
 		}
 		g.AccountID = p.ID
 	}
-	p, err := m.Accounts.Grant(asOperator(ctx), g.AccountID, g.Role)
+	p, err := m.Accounts.Staff.Grant(asOperator(ctx), g.AccountID, g.Role)
 	return personOf(p), plain(err)
 }
 

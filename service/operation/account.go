@@ -73,16 +73,16 @@ type verificationSent struct {
 }
 
 func changeEmail(ctx context.Context, c Call, in newEmail) (verificationSent, error) {
-	return verificationSent{"verification_sent"}, c.Accounts.ChangeEmail(ctx, c.Who, in.Body.Email)
+	return verificationSent{"verification_sent"}, c.Accounts.Emails.Change(ctx, c.Who, in.Body.Email)
 }
 
 func listIdentities(ctx context.Context, c Call, _ struct{}) (listing.Page[account.Identity], error) {
-	all, err := c.Accounts.Identities(ctx, c.Who)
+	all, err := c.Accounts.Identities.List(ctx, c.Who)
 	return listing.Page[account.Identity]{Items: all}, err
 }
 
 func unlinkIdentity(ctx context.Context, c Call, in itemID) error {
-	return c.Accounts.Unlink(ctx, c.Who, in.ID)
+	return c.Accounts.Identities.Unlink(ctx, c.Who, in.ID)
 }
 
 // device is one place where a person is signed in.
@@ -97,14 +97,14 @@ type device struct {
 }
 
 func listSessions(ctx context.Context, c Call, _ struct{}) (listing.Page[device], error) {
-	all, err := c.Accounts.Sessions(ctx, c.Who)
+	all, err := c.Accounts.Sessions.List(ctx, c.Who)
 	return listing.Map(listing.Page[account.Session]{Items: all}, func(s account.Session) device {
 		return device{s.ID, iso.At(s.CreatedAt), iso.At(s.LastSeenAt), s.IP, s.UserAgent, s.Surface, s.ID == c.Session.ID}
 	}), err
 }
 
 func endSession(ctx context.Context, c Call, in itemID) error {
-	err := c.Accounts.EndSession(ctx, c.Who, in.ID)
+	err := c.Accounts.Sessions.End(ctx, c.Who, in.ID)
 	if err == nil && in.ID == c.Session.ID {
 		c.Browser.Forget()
 	}
@@ -112,6 +112,6 @@ func endSession(ctx context.Context, c Call, in itemID) error {
 }
 
 func endOtherSessions(ctx context.Context, c Call, _ struct{}) (revoked, error) {
-	n, err := c.Accounts.EndOthers(ctx, c.Who)
+	n, err := c.Accounts.Sessions.EndOthers(ctx, c.Who)
 	return revoked{n}, err
 }

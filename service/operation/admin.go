@@ -7,6 +7,7 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/project"
@@ -69,7 +70,7 @@ func personOf(p account.Person) person {
 }
 
 func listEverybody(ctx context.Context, c Call, in page) (listing.Page[person], error) {
-	all, err := c.Accounts.People(ctx, account.PeopleQuery{Query: in.Query})
+	all, err := c.Accounts.Staff.People(ctx, account.PeopleQuery{Query: in.Query})
 	return listing.Map(all, personOf), err
 }
 
@@ -100,7 +101,7 @@ type acquaintance struct {
 }
 
 func getPerson(ctx context.Context, c Call, in itemID) (shown acquaintance, err error) {
-	p, err := c.Accounts.Person(ctx, in.ID)
+	p, err := c.Accounts.Staff.Person(ctx, in.ID)
 	if err != nil {
 		return shown, err
 	}
@@ -119,11 +120,11 @@ type reasoned struct {
 }
 
 func suspendPerson(ctx context.Context, c Call, in reasoned) (person, error) {
-	return shown(c.Accounts.SuspendPerson(ctx, c.Who, in.ID, in.Body.Reason))
+	return shown(c.Accounts.Staff.SuspendPerson(ctx, c.Who, in.ID, in.Body.Reason))
 }
 
 func restorePerson(ctx context.Context, c Call, in itemID) (person, error) {
-	return shown(c.Accounts.RestorePerson(ctx, c.Who, in.ID))
+	return shown(c.Accounts.Staff.RestorePerson(ctx, c.Who, in.ID))
 }
 
 type granting struct {
@@ -132,7 +133,7 @@ type granting struct {
 }
 
 func grantPerson(ctx context.Context, c Call, in granting) (person, error) {
-	return shown(c.Accounts.GrantPerson(ctx, c.Who, in.ID, in.Body.Role))
+	return shown(c.Accounts.Staff.GrantPerson(ctx, c.Who, in.ID, in.Body.Role))
 }
 
 // revoked is how many sessions ended.
@@ -141,7 +142,7 @@ type revoked struct {
 }
 
 func signOutPerson(ctx context.Context, c Call, in itemID) (revoked, error) {
-	n, err := c.Accounts.SignOutPerson(ctx, c.Who, in.ID)
+	n, err := c.Accounts.Staff.SignOutPerson(ctx, c.Who, in.ID)
 	return revoked{n}, err
 }
 
@@ -151,7 +152,7 @@ type resetSent struct {
 }
 
 func sendReset(ctx context.Context, c Call, in itemID) (resetSent, error) {
-	return resetSent{"reset_sent"}, c.Accounts.SendReset(ctx, c.Who, in.ID)
+	return resetSent{"reset_sent"}, c.Accounts.Staff.SendReset(ctx, c.Who, in.ID)
 }
 
 // caseShown is a workspace as the staff see it.
@@ -236,11 +237,11 @@ func listAllStorage(ctx context.Context, c Call, in page) (listing.Page[storageO
 
 // keyOfAll is an API key among those of all workspaces.
 type keyOfAll struct {
-	account.Key
+	apikey.Key
 	Scope string `json:"scope"`
 }
 
 func listAllKeys(ctx context.Context, c Call, in page) (listing.Page[keyOfAll], error) {
-	all, err := c.Accounts.Keys(ctx, account.KeyQuery{All: true, Query: in.Query})
-	return listing.Map(all, func(k account.Key) keyOfAll { return keyOfAll{k, k.Scope} }), err
+	all, err := c.Keys.List(ctx, apikey.Query{All: true, Query: in.Query})
+	return listing.Map(all, func(k apikey.Key) keyOfAll { return keyOfAll{k, k.Scope} }), err
 }

@@ -67,5 +67,5 @@ func (c Call) erase(ctx context.Context, q Question, e audit.Event) (Question, e
 		return q, err
 	}
 	e.Actor, e.Scope, e.Service = c.Actor(), c.Scope, c.isStaff()
-	return q, c.Accounts.Note(ctx, e)
+	return q, c.Accounts.Staff.Note(ctx, e)
 }

@@ -41,12 +41,12 @@ type impersonation struct {
 }
 
 func impersonate(ctx context.Context, c Call, in newImpersonation) (impersonation, error) {
-	i, err := c.Accounts.Impersonate(ctx, c.Who, in.Body.AccountID, in.Body.Reason)
+	i, err := c.Accounts.Views.Impersonate(ctx, c.Who, in.Body.AccountID, in.Body.Reason)
 	return impersonation{i.ID, c.Address(access.Agents) + viewPath + "?" + url.Values{"ticket": {i.Ticket}}.Encode(), iso.At(i.ExpiresAt)}, err
 }
 
 func endView(ctx context.Context, c Call, in itemID) error {
-	return c.Accounts.EndView(ctx, c.Who, in.ID)
+	return c.Accounts.Views.End(ctx, c.Who, in.ID)
 }
 
 type viewTicket struct {
@@ -55,7 +55,7 @@ type viewTicket struct {
 
 // openView uses the ticket of an impersonation. Whoever looks as one customer may go on to another.
 func openView(ctx context.Context, c Call, in viewTicket) (Onward, error) {
-	value, life, err := c.Accounts.OpenView(ctx, c.Self(), in.Ticket)
+	value, life, err := c.Accounts.Views.Open(ctx, c.Self(), in.Ticket)
 	if err == nil {
 		c.Browser.Look(value, life)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
-	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/workspace"
 )
@@ -20,8 +20,8 @@ var keys = everywhere("key",
 	drop(W+"/keys/{key}", access.May(workspace.Manage), revokeKey).says("End an API key.", itemNotFound),
 )
 
-func listKeys(ctx context.Context, c Call, in page) (listing.Page[account.Key], error) {
-	return c.Accounts.Keys(ctx, account.KeyQuery{Workspace: c.Member.ID, Query: in.Query})
+func listKeys(ctx context.Context, c Call, in page) (listing.Page[apikey.Key], error) {
+	return c.Keys.List(ctx, apikey.Query{Workspace: c.Member.ID, Query: in.Query})
 }
 
 // NewKey is what a key is made of. An expiry of null is for ever, which its owner must confirm.
@@ -33,8 +33,8 @@ type NewKey struct {
 }
 
 // Value is the key that is asked for.
-func (n NewKey) Value() (account.NewKey, error) {
-	k := account.NewKey{Name: n.Name, Scopes: n.Scopes}
+func (n NewKey) Value() (apikey.Draft, error) {
+	k := apikey.Draft{Name: n.Name, Scopes: n.Scopes}
 	switch {
 	case n.ExpiresAt == nil:
 	case string(n.ExpiresAt) == "null" && n.Confirm:
@@ -56,7 +56,7 @@ func refusedField(name string) error {
 
 // KeyMade is a key with its value, which is shown once.
 type KeyMade struct {
-	account.Key
+	apikey.Key
 	Value string `json:"key"`
 }
 
@@ -68,7 +68,7 @@ func createKey(ctx context.Context, c Call, in newKey) (made KeyMade, err error)
 		return made, err
 	}
 	wanted.Staff = c.isStaff()
-	made.Key, made.Value, err = c.Accounts.CreateKey(ctx, c.Who, c.Member, wanted)
+	made.Key, made.Value, err = c.Keys.Create(ctx, c.Who, c.Member, wanted)
 	return made, err
 }
 
@@ -82,7 +82,7 @@ type keyRotation struct {
 func rotateKey(ctx context.Context, c Call, in keyRotation) (made KeyMade, err error) {
 	const longest = int64(24 * time.Hour / time.Second) // more would not be a time.Duration
 	grace := time.Duration(min(in.Body.Grace, longest+1)) * time.Second
-	made.Key, made.Value, err = c.Accounts.RotateKey(ctx, c.Who, c.Member, in.ID, grace, c.isStaff())
+	made.Key, made.Value, err = c.Keys.Rotate(ctx, c.Who, c.Member, in.ID, grace, c.isStaff())
 	return made, err
 }
 
@@ -91,7 +91,7 @@ type key struct {
 }
 
 func revokeKey(ctx context.Context, c Call, in key) error {
-	return c.Accounts.RevokeKey(ctx, c.Who, c.Member, in.ID)
+	return c.Keys.Revoke(ctx, c.Who, c.Member, in.ID)
 }
 
 // found are keys that somebody has found.
@@ -111,9 +111,9 @@ type accepted struct {
 	Status string `json:"status" enum:"accepted"`
 }
 
-func admitRevoke(ctx context.Context, c Call) error { return c.Accounts.AdmitRevoke(ctx) }
+func admitRevoke(ctx context.Context, c Call) error { return c.Keys.AdmitRevoke(ctx) }
 
 // revokeFoundKey ends a key. Possession is authority, and the answer tells nothing.
 func revokeFoundKey(ctx context.Context, c Call, in foundKey) (accepted, error) {
-	return accepted{"accepted"}, c.Accounts.RevokeFound(ctx, in.Body.Key)
+	return accepted{"accepted"}, c.Keys.RevokeFound(ctx, in.Body.Key)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"svc.dev/svc/service/access"
-	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/workspace"
 )
@@ -89,8 +89,8 @@ func TestWhatIsOfTheStaffIsOnAdminAlone(t *testing.T) {
 // TestAKeyIsDescribedWithEveryScope holds what the description lists to what the room takes.
 func TestAKeyIsDescribedWithEveryScope(t *testing.T) {
 	field, _ := reflect.TypeFor[operation.NewKey]().FieldByName("Scopes")
-	if listed := strings.Fields(field.Tag.Get("enum")); !slices.Equal(listed, account.KeyScopes) {
-		t.Errorf("described are %v, taken %v", listed, account.KeyScopes)
+	if listed := strings.Fields(field.Tag.Get("enum")); !slices.Equal(listed, apikey.Scopes) {
+		t.Errorf("described are %v, taken %v", listed, apikey.Scopes)
 	}
 }
 

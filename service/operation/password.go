@@ -69,11 +69,11 @@ type newcomersPlace struct {
 	Scope    string `json:"scope"`
 }
 
-func admitRegister(ctx context.Context, c Call) error { return c.Accounts.AdmitRegister(ctx) }
+func admitRegister(ctx context.Context, c Call) error { return c.Accounts.Registrations.Admit(ctx) }
 
 func register(ctx context.Context, c Call, in registration) (outcome, error) {
 	b := in.Body
-	made, err := c.Accounts.Register(ctx, account.Registration{Email: b.Email, Password: b.Password, Username: b.Username, DisplayName: b.DisplayName})
+	made, err := c.Accounts.Registrations.Register(ctx, account.Registration{Email: b.Email, Password: b.Password, Username: b.Username, DisplayName: b.DisplayName})
 	if err == nil && made.Pending {
 		return outcome{http.StatusAccepted, verificationSent{"verification_sent"}}, nil
 	}
@@ -109,11 +109,11 @@ type signedIn struct {
 
 // admitLogin counts a sign-in by where it comes from.
 func admitLogin(ctx context.Context, c Call) error {
-	return c.Accounts.AdmitLogin(ctx, c.Browser.Device())
+	return c.Accounts.Passwords.AdmitLogin(ctx, c.Browser.Device())
 }
 
 func login(ctx context.Context, c Call, in credentials) (signedIn, error) {
-	s, err := c.Accounts.Login(ctx, in.Body.Email, in.Body.Password, c.Browser.Device())
+	s, err := c.Accounts.Passwords.Login(ctx, in.Body.Email, in.Body.Password, c.Browser.Device())
 	if err == nil {
 		err = c.Browser.Begin(s)
 	}
@@ -128,7 +128,7 @@ type passwordChange struct {
 }
 
 func changePassword(ctx context.Context, c Call, in passwordChange) error {
-	return c.renew(c.Accounts.ChangePassword(ctx, c.Who, in.Body.Current, in.Body.New))
+	return c.renew(c.Accounts.Passwords.Change(ctx, c.Who, in.Body.Current, in.Body.New))
 }
 
 type passwordSet struct {
@@ -138,13 +138,13 @@ type passwordSet struct {
 }
 
 func setPassword(ctx context.Context, c Call, in passwordSet) error {
-	return c.renew(c.Accounts.SetPassword(ctx, c.Who, in.Body.New))
+	return c.renew(c.Accounts.Passwords.Set(ctx, c.Who, in.Body.New))
 }
 
-func admitForgot(ctx context.Context, c Call) error { return c.Accounts.AdmitForgot(ctx) }
+func admitForgot(ctx context.Context, c Call) error { return c.Accounts.Passwords.AdmitForgot(ctx) }
 
 func forgotPassword(ctx context.Context, c Call, in newEmail) (resetSent, error) {
-	return resetSent{"reset_sent"}, c.Accounts.Forgot(ctx, in.Body.Email)
+	return resetSent{"reset_sent"}, c.Accounts.Passwords.Forgot(ctx, in.Body.Email)
 }
 
 type passwordReset struct {
@@ -156,7 +156,7 @@ type passwordReset struct {
 }
 
 func resetPassword(ctx context.Context, c Call, in passwordReset) error {
-	mark, err := c.Accounts.Reset(ctx, in.Body.Token, in.Body.New, in.Body.Unlink...)
+	mark, err := c.Accounts.Passwords.Reset(ctx, in.Body.Token, in.Body.New, in.Body.Unlink...)
 	if err == nil {
 		c.Browser.Know(mark)
 	}
@@ -176,21 +176,21 @@ type identities struct {
 }
 
 func resetIdentities(ctx context.Context, c Call, in token) (identities, error) {
-	all, err := c.Accounts.ResetIdentities(ctx, in.Body.Token)
+	all, err := c.Accounts.Passwords.ResetIdentities(ctx, in.Body.Token)
 	return identities{append([]account.Identity{}, all...)}, err
 }
 
 func verifyEmail(_ context.Context, c Call, in token) error {
 	who, ctx, _ := c.Browser.Session() // one that does not stand is no obstacle: the token is the credential
-	return c.Accounts.Verify(ctx, in.Body.Token, who)
+	return c.Accounts.Emails.Verify(ctx, in.Body.Token, who)
 }
 
 func sendVerification(ctx context.Context, c Call, _ struct{}) (verificationSent, error) {
-	return verificationSent{"verification_sent"}, c.Accounts.SendVerification(ctx, c.Who)
+	return verificationSent{"verification_sent"}, c.Accounts.Emails.SendVerification(ctx, c.Who)
 }
 
 func undoEmail(ctx context.Context, c Call, in token) error {
-	return c.Accounts.UndoEmail(ctx, in.Body.Token)
+	return c.Accounts.Emails.Undo(ctx, in.Body.Token)
 }
 
 func undeleteAccount(ctx context.Context, c Call, in token) error {

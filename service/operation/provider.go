@@ -10,6 +10,7 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/app"
 	pages "svc.dev/svc/service/page"
 	"svc.dev/svc/service/workspace"
 )
@@ -73,7 +74,7 @@ type provider struct {
 	InstallURL         *string  `json:"installUrl"` // where repositories are chosen
 }
 
-func providerOf(p account.Provider) provider {
+func providerOf(p app.Provider) provider {
 	shown := provider{p.Provider, p.Configured, p.Login, append([]string{}, p.MissingPermissions...), nil}
 	if p.InstallURL != "" {
 		shown.InstallURL = &p.InstallURL
@@ -86,7 +87,7 @@ type providerName struct {
 }
 
 func getProvider(ctx context.Context, c Call, in providerName) (provider, error) {
-	p, err := c.Accounts.Provider(ctx, in.Provider)
+	p, err := c.Apps.Provider(ctx, in.Provider)
 	return providerOf(p), err
 }
 
@@ -100,7 +101,7 @@ type providerOfStaff struct {
 }
 
 func listProviders(ctx context.Context, c Call, _ struct{}) (listing.Page[providerOfStaff], error) {
-	p, err := c.Accounts.Provider(ctx, "github")
+	p, err := c.Apps.Provider(ctx, "github")
 	return listing.Page[providerOfStaff]{Items: []providerOfStaff{{providerOf(p), p.AppName, p.Owner, iso.At(p.ConfiguredAt), p.Attempt.Outcome}}}, err
 }
 
@@ -112,7 +113,7 @@ type newManifest struct {
 
 // startManifest hands an administrator's browser the manifest to approve.
 func startManifest(ctx context.Context, c Call, in newManifest) (Onward, error) {
-	form, err := c.Accounts.StartManifest(ctx, c.Who, in.Provider, in.Owner, in.Replace == "true")
+	form, err := c.Manifests.Start(ctx, c.Who, in.Provider, in.Owner, in.Replace == "true")
 	if err != nil {
 		return Onward{}, err
 	}
@@ -130,7 +131,7 @@ type returned struct {
 
 // finishManifest takes the credentials of an app that was approved.
 func finishManifest(ctx context.Context, c Call, in returned) (Onward, error) {
-	err := c.Accounts.FinishManifest(ctx, c.Who, in.Provider, in.Code, in.State, c.Browser.Traveller())
+	err := c.Manifests.Finish(ctx, c.Who, in.Provider, in.Code, in.State, c.Browser.Traveller())
 	return Onward{To: c.Address(access.Admin) + pages.ProvidersPath + "?configured=" + in.Provider}, err
 }
 
@@ -157,7 +158,7 @@ func startSignIn(_ context.Context, c Call, in signInStart) (Onward, error) {
 	if err != nil {
 		return Onward{}, err
 	}
-	return c.travel(c.Accounts.StartSignIn(ctx, in.Provider, account.SignInRequest{ReturnTo: to, Intent: in.Intent, Who: who, Browser: c.Browser.Traveller()}))
+	return c.travel(c.Accounts.Identities.StartSignIn(ctx, in.Provider, account.SignInRequest{ReturnTo: to, Intent: in.Intent, Who: who, Browser: c.Browser.Traveller()}))
 }
 
 func finishSignIn(_ context.Context, c Call, in returned) (Onward, error) {
@@ -165,7 +166,7 @@ func finishSignIn(_ context.Context, c Call, in returned) (Onward, error) {
 	if err != nil {
 		return Onward{}, err
 	}
-	out, err := c.Accounts.FinishSignIn(ctx, in.Provider, account.Callback{Code: in.Code, State: in.State, Error: in.Error, Browser: c.Browser.Traveller(), Who: who})
+	out, err := c.Accounts.Identities.FinishSignIn(ctx, in.Provider, account.Callback{Code: in.Code, State: in.State, Error: in.Error, Browser: c.Browser.Traveller(), Who: who})
 	switch {
 	case err != nil:
 		return Onward{}, err
@@ -189,7 +190,7 @@ type linkTicket struct {
 
 // linkIdentity gives an account the identity of a ticket.
 func linkIdentity(ctx context.Context, c Call, in linkTicket) error {
-	return c.renew(c.Accounts.Link(ctx, c.Who, in.Body.Ticket, c.Browser.Traveller()))
+	return c.renew(c.Accounts.Identities.Link(ctx, c.Who, in.Body.Ticket, c.Browser.Traveller()))
 }
 
 type installStart struct {
@@ -202,7 +203,7 @@ func startInstall(_ context.Context, c Call, in installStart) (Onward, error) {
 	if err != nil {
 		return Onward{}, err
 	}
-	return c.travel(c.Accounts.StartInstall(ctx, v.Self(), in.Provider, v.Member, pages.ConnectionsPath))
+	return c.travel(c.Installations.Start(ctx, v.Self(), in.Provider, v.Member, pages.ConnectionsPath))
 }
 
 type installReturn struct {
@@ -214,7 +215,7 @@ type installReturn struct {
 
 // finishInstall binds an installation that the person's own token shows.
 func finishInstall(ctx context.Context, c Call, in installReturn) (Onward, error) {
-	done, err := c.Accounts.FinishInstall(ctx, c.Who, in.Provider, in.Installation, in.Action, in.State, c.Browser.Traveller())
+	done, err := c.Installations.Finish(ctx, c.Who, in.Provider, in.Installation, in.Action, in.State, c.Browser.Traveller())
 	if done.Pending {
 		return Onward{Page: pages.Waiting{Back: pages.Destination{URL: pages.ConnectionsPath, Text: "Back to connections"}}}, err
 	}
@@ -244,7 +245,7 @@ type duplicate struct {
 // takeDelivery keeps a delivery: it is on disk before it is accepted.
 func takeDelivery(ctx context.Context, c Call, in delivered) (outcome, error) {
 	defer in.Release()
-	again, err := c.Accounts.Delivery(ctx, in.Provider, in.Header, in.Delivery.Body)
+	again, err := c.Installations.Take(ctx, in.Provider, in.Header, in.Delivery.Body)
 	if again {
 		return outcome{http.StatusOK, duplicate{"duplicate"}}, err
 	}

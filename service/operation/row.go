@@ -14,7 +14,10 @@ import (
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
+	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/storage"
@@ -30,13 +33,17 @@ const (
 
 // Rooms are what operations act on.
 type Rooms struct {
-	Accounts     *account.Accounts
-	Workspaces   *workspace.Workspaces
-	Quotas       *storage.Quotas
-	Projects     *project.Projects
-	Repositories *repository.Repositories
-	Vault        *vault.Vault
-	Audit        *audit.Log
+	Accounts      *account.Accounts
+	Keys          *apikey.Keys
+	Apps          *app.Apps
+	Manifests     *app.Manifests
+	Installations *installation.Installations
+	Workspaces    *workspace.Workspaces
+	Quotas        *storage.Quotas
+	Projects      *project.Projects
+	Repositories  *repository.Repositories
+	Vault         *vault.Vault
+	Audit         *audit.Log
 	// Address is that of a surface, and ReturnTo checks where a browser wants to go afterwards.
 	Address  func(access.Surface) string
 	ReturnTo func(string) (string, error)

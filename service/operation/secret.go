@@ -47,7 +47,7 @@ type secretValue struct {
 
 // putSecret keeps a value. Somebody who has proven nothing lately only adds: that there is none yet is judged where it is written.
 func putSecret(ctx context.Context, c Call, in secretValue) (secret.Entry, error) {
-	version, stale := in.Match.pointer(), c.Accounts.NeedFresh(c.Self())
+	version, stale := in.Match.pointer(), c.Accounts.Sessions.NeedFresh(c.Self())
 	if stale != nil {
 		if version != nil {
 			return secret.Entry{}, stale

@@ -102,7 +102,7 @@ func rotateSecrets(ctx context.Context, c Call, _ struct{}) (Rotation, error) {
 		return Rotation{}, loading()
 	}
 	e := audit.Event{Actor: c.Account.Actor(), Action: "secret_store.rotated", Target: audit.Target{Kind: "service", ID: "secrets"}}
-	if err := c.Accounts.NoteStaff(ctx, e); err != nil {
+	if err := c.Accounts.Staff.NoteStaff(ctx, e); err != nil {
 		return Rotation{}, err
 	}
 	r, err := c.Rotate(ctx)

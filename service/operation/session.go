@@ -65,7 +65,7 @@ type proof struct {
 }
 
 func reauth(ctx context.Context, c Call, in proof) error {
-	return c.renew(c.Accounts.Reauth(ctx, c.Who, in.Body.Password))
+	return c.renew(c.Accounts.Passwords.Reauth(ctx, c.Who, in.Body.Password))
 }
 
 // renew gives the browser the new value of its session.
@@ -83,7 +83,7 @@ type elevation struct {
 }
 
 func elevate(ctx context.Context, c Call, in elevation) error {
-	up, err := c.Accounts.Elevate(ctx, c.Who, in.Body.Password)
+	up, err := c.Accounts.Staff.Elevate(ctx, c.Who, in.Body.Password)
 	if err == nil {
 		c.Browser.Raise(up)
 	}
@@ -91,7 +91,7 @@ func elevate(ctx context.Context, c Call, in elevation) error {
 }
 
 func lower(ctx context.Context, c Call, _ struct{}) error {
-	err := c.Accounts.Lower(ctx, c.Who)
+	err := c.Accounts.Staff.Lower(ctx, c.Who)
 	if err == nil {
 		c.Browser.Lower()
 	}

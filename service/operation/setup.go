@@ -28,7 +28,7 @@ type newSetup struct {
 func setUp(ctx context.Context, c Call, in newSetup) (outcome, error) {
 	b := in.Body
 	if b.Email != "" || b.Password != "" || b.Username != "" {
-		return c.welcome(c.Accounts.Setup(ctx, b.Token, account.Registration{Email: b.Email, Password: b.Password, Username: b.Username}))
+		return c.welcome(c.Accounts.Staff.Setup(ctx, b.Token, account.Registration{Email: b.Email, Password: b.Password, Username: b.Username}))
 	}
 	who, ctx, err := c.Browser.Session()
 	if err != nil {
@@ -37,5 +37,5 @@ func setUp(ctx context.Context, c Call, in newSetup) (outcome, error) {
 	if who == nil {
 		return outcome{}, access.Unauthenticated()
 	}
-	return outcome{Status: http.StatusNoContent}, c.Accounts.SetupExisting(ctx, b.Token, *who)
+	return outcome{Status: http.StatusNoContent}, c.Accounts.Staff.SetupExisting(ctx, b.Token, *who)
 }

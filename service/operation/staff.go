@@ -18,7 +18,7 @@ var staff = []Row{
 }
 
 func listStaff(ctx context.Context, c Call, in page) (listing.Page[workspace.Member], error) {
-	all, err := c.Accounts.People(ctx, account.PeopleQuery{Query: in.Query, Staff: true})
+	all, err := c.Accounts.Staff.People(ctx, account.PeopleQuery{Query: in.Query, Staff: true})
 	shown := listing.Page[workspace.Member]{Next: all.Next}
 	for _, p := range all.Items {
 		shown.Items = append(shown.Items, staffMember(p))
@@ -27,7 +27,7 @@ func listStaff(ctx context.Context, c Call, in page) (listing.Page[workspace.Mem
 }
 
 func getStaff(ctx context.Context, c Call, in member) (workspace.Member, error) {
-	p, err := c.Accounts.Person(ctx, in.Account)
+	p, err := c.Accounts.Staff.Person(ctx, in.Account)
 	if err == nil && (p.Role == account.RoleNone || !p.EraseAt.IsZero()) {
 		err = fault.New(itemNotFound, "There is no such person.", "")
 	}

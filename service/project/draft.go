@@ -36,14 +36,14 @@ func (d *Draft) check() error {
 // checkTexts looks at those that are given.
 func checkTexts(name, description *string) error {
 	if name != nil {
-		if err := strictjson.CheckText("name", *name, 1, maxName, unicode.IsPrint); err != nil {
+		if err := strictjson.CheckRunes("name", *name, 1, maxName, unicode.IsPrint); err != nil {
 			return err
 		}
 	}
 	if description == nil {
 		return nil
 	}
-	return strictjson.CheckText("description", *description, 0, maxDescription, func(c rune) bool {
+	return strictjson.CheckRunes("description", *description, 0, maxDescription, func(c rune) bool {
 		return unicode.IsPrint(c) || c == '\n' || c == '\t'
 	})
 }

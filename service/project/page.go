@@ -26,7 +26,7 @@ func (p *Projects) list(ctx context.Context, which string, args []any, q listing
 	if err != nil {
 		return page, err
 	}
-	if err := strictjson.CheckText("q", q.Q, 0, maxQuery, unicode.IsPrint); err != nil {
+	if err := strictjson.CheckRunes("q", q.Q, 0, maxQuery, unicode.IsPrint); err != nil {
 		return page, err
 	}
 	args = append(args, at, id, sqldb.Contains(strings.ToLower(q.Q)), q.Size()+1)

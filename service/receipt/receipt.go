@@ -100,10 +100,9 @@ func (s *Receipts) Guard(ctx context.Context, r *Request) context.Context {
 		if _, err := tx.Exec("DELETE FROM receipts WHERE id = $1 AND made_at <= $2", r.id(), s.Now().Add(-Life).UnixMilli()); err != nil {
 			return fmt.Errorf("drop old receipt: %w", err)
 		}
-		_, err := tx.Exec("INSERT INTO receipts (id, request, body, made_at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING",
-			r.id(), r.ID, s.mac(r.Body), s.Now().UnixMilli())
-		if err != nil {
-			return fmt.Errorf("leave receipt: %w", err)
+		if err := tx.Do("leave receipt", "INSERT INTO receipts (id, request, body, made_at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING",
+			r.id(), r.ID, s.mac(r.Body), s.Now().UnixMilli()); err != nil {
+			return err
 		}
 		var by string
 		if err := tx.QueryRow("SELECT request FROM receipts WHERE id = $1", r.id()).Scan(&by); err != nil {
@@ -184,24 +183,16 @@ func (s *Receipts) Keep(ctx context.Context, r Request, a Answer) error {
 		until = now.Add(SecretLife)
 	}
 	return s.DB.Write(sqldb.Regardless(ctx), func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(`INSERT INTO receipts (id, request, body, answer, shown_until, made_at) VALUES ($1, $2, $3, $4, $5, $6)
+		return tx.Do("keep receipt", `INSERT INTO receipts (id, request, body, answer, shown_until, made_at) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (id) DO UPDATE SET answer = excluded.answer, shown_until = excluded.shown_until WHERE receipts.request = excluded.request`,
 			r.id(), r.ID, s.mac(r.Body), s.box.Seal(string(r.id()), text), until.UnixMilli(), now.UnixMilli())
-		if err != nil {
-			return fmt.Errorf("keep receipt: %w", err)
-		}
-		return nil
 	})
 }
 
 // Forget takes back the receipt of a request that was refused.
 func (s *Receipts) Forget(ctx context.Context, r Request) error {
 	return s.DB.Write(sqldb.Regardless(ctx), func(tx *sqldb.Tx) error {
-		_, err := tx.Exec("DELETE FROM receipts WHERE id = $1 AND request = $2 AND answer IS NULL", r.id(), r.ID)
-		if err != nil {
-			return fmt.Errorf("forget receipt: %w", err)
-		}
-		return nil
+		return tx.Do("forget receipt", "DELETE FROM receipts WHERE id = $1 AND request = $2 AND answer IS NULL", r.id(), r.ID)
 	})
 }
 

@@ -74,7 +74,7 @@ func signIn(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
 // unclaimed reports whether the first administrator is still to come. A database that cannot say so is no reason to have no
 // page.
 func (v *Visit) unclaimed(ctx context.Context) bool {
-	open, err := v.Accounts.SetupOpen(ctx)
+	open, err := v.Accounts.Staff.SetupOpen(ctx)
 	return err == nil && open
 }
 
@@ -102,7 +102,7 @@ func forgot(_ context.Context, v *Visit, form page.Form) (page.View, error) {
 }
 
 func reset(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
-	linked, _ := v.Accounts.ResetIdentities(ctx, v.typed("token")) // a link that is good no more leads nowhere
+	linked, _ := v.Accounts.Passwords.ResetIdentities(ctx, v.typed("token")) // a link that is good no more leads nowhere
 	view := page.Reset{Form: form, Token: v.keptToken(form)}
 	for _, i := range linked {
 		view.Items = append(view.Items, identity(i, slices.Contains(v.ticked("unlink"), i.ID)))
@@ -112,7 +112,7 @@ func reset(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
 
 // showWays asks which ways into the account are to stay, before its password is set.
 func showWays(ctx context.Context, v *Visit) (Next, error) {
-	linked, err := v.Accounts.ResetIdentities(ctx, v.typed("token"))
+	linked, err := v.Accounts.Passwords.ResetIdentities(ctx, v.typed("token"))
 	if err != nil || len(linked) == 0 || v.typed("shown") != "" {
 		return Next{}, err
 	}
@@ -146,7 +146,7 @@ func undelete(_ context.Context, _ *Visit, form page.Form) (page.View, error) {
 
 // setup is where the first administrator begins.
 func setup(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
-	open, err := v.Accounts.SetupOpen(ctx)
+	open, err := v.Accounts.Staff.SetupOpen(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
-	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/scope"
@@ -39,7 +39,7 @@ func listKeys(_ context.Context, v *Visit, form page.Form) (page.View, error) {
 	if view.Others, err = v.keepsAlso(ctx); err != nil {
 		return nil, err
 	}
-	all, err := v.Accounts.Keys(ctx, account.KeyQuery{Workspace: v.Member.ID, Query: listing.Query{Limit: listing.MaxLimit}})
+	all, err := v.Keys.List(ctx, apikey.Query{Workspace: v.Member.ID, Query: listing.Query{Limit: listing.MaxLimit}})
 	for _, k := range all.Items {
 		view.Items = append(view.Items, page.Key{
 			ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: k.Scopes, CreatedAt: k.CreatedAt.Time,

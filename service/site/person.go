@@ -40,7 +40,7 @@ func (v *Visit) desk(form page.Form) page.Desk {
 	p := v.Account
 	person := page.Person{
 		Username: p.Username, DisplayName: p.DisplayName, Email: p.Email, EmailVerified: p.EmailVerified,
-		Staff: p.Role != account.RoleNone, Stale: v.Accounts.NeedFresh(v.Who) != nil, MailOff: !v.Accounts.CanMail(), Printed: v.MailOff && v.Accounts.CanMail(),
+		Staff: p.Role != account.RoleNone, Stale: v.Accounts.Sessions.NeedFresh(v.Who) != nil, MailOff: !v.Accounts.CanMail(), Printed: v.MailOff && v.Accounts.CanMail(),
 	}
 	for _, w := range p.Warnings() {
 		person.Warnings = append(person.Warnings, page.Warning{Type: w.Type, Message: w.Message})
@@ -65,7 +65,7 @@ func security(_ context.Context, v *Visit, form page.Form) (page.View, error) {
 
 func connections(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
 	view := page.Connections{Desk: v.desk(form), GitHub: v.github(ctx)}
-	all, err := v.Accounts.Identities(ctx, v.Who)
+	all, err := v.Accounts.Identities.List(ctx, v.Who)
 	last := len(all) == 1 && (!v.can("password") || !v.Account.EmailVerified)
 	for _, i := range all {
 		shown := identity(i, false)
@@ -76,7 +76,7 @@ func connections(ctx context.Context, v *Visit, form page.Form) (page.View, erro
 }
 
 func sessions(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
-	all, err := v.Accounts.Sessions(ctx, v.Who)
+	all, err := v.Accounts.Sessions.List(ctx, v.Who)
 	view := page.Sessions{Desk: v.desk(form)}
 	for _, s := range all {
 		view.Items = append(view.Items, page.Session{

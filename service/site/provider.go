@@ -24,7 +24,7 @@ var providers = []Row{
 
 // github says whether sign-in through GitHub works. A database that cannot say so is no reason to have no page.
 func (v *Visit) github(ctx context.Context) page.Provider {
-	status, err := v.Accounts.Provider(ctx, "github")
+	status, err := v.Apps.Provider(ctx, "github")
 	p := page.Provider{Ready: err == nil && status.Login}
 	if who, _, _ := v.Browser.Session(); !p.Ready && who != nil && who.Account.Role == account.RoleAdmin {
 		p.SetupURL = v.Address(access.Admin) + page.ProvidersPath
@@ -38,7 +38,7 @@ func link(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
 	if v.sent("ticket") {
 		ticket = v.typed("ticket")
 	}
-	t, err := v.Accounts.Ticket(ctx, ticket, v.Browser.Traveller())
+	t, err := v.Accounts.Identities.Ticket(ctx, ticket, v.Browser.Traveller())
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func signInAndLink(ctx context.Context, v *Visit) (Next, error) {
 		Password string `json:"password" text:"any"`
 		ReturnTo string `json:"returnTo"`
 	}
-	if err := v.Accounts.AdmitLogin(ctx, v.Browser.Device()); err != nil {
+	if err := v.Accounts.Passwords.AdmitLogin(ctx, v.Browser.Device()); err != nil {
 		return Next{}, err
 	}
 	if err := v.fill(&f); err != nil {
@@ -79,14 +79,14 @@ func signInAndLink(ctx context.Context, v *Visit) (Next, error) {
 	who, ctx, err := v.Browser.Known()
 	if err == nil && (f.Email != "" || who == nil) {
 		var in account.SignedIn
-		if in, err = v.Accounts.Login(ctx, f.Email, f.Password, v.Browser.Device()); err == nil {
+		if in, err = v.Accounts.Passwords.Login(ctx, f.Email, f.Password, v.Browser.Device()); err == nil {
 			who, err = &in.Who, v.Browser.Begin(in)
 		}
 	}
 	if err != nil {
 		return Next{}, err
 	}
-	in, err := v.Accounts.Link(ctx, *who, f.Ticket, v.Browser.Traveller())
+	in, err := v.Accounts.Identities.Link(ctx, *who, f.Ticket, v.Browser.Traveller())
 	if err == nil {
 		v.Browser.Renew(in)
 	}
@@ -106,7 +106,7 @@ func goOnApart(ctx context.Context, v *Visit) (Next, error) {
 	if err != nil {
 		return Next{}, err
 	}
-	in, err := v.Accounts.GoOnNew(ctx, f.Ticket, v.Browser.Traveller())
+	in, err := v.Accounts.Identities.GoOnNew(ctx, f.Ticket, v.Browser.Traveller())
 	if err == nil {
 		err = v.Browser.Begin(in)
 	}
@@ -127,7 +127,7 @@ func elevate(_ context.Context, v *Visit, form page.Form) (page.View, error) {
 		form.ReturnTo = page.ProvidersPath
 	}
 	return page.Reauth{
-		Desk: v.desk(form), Password: v.can("password"), GitHub: v.can("github"), Elevate: true, Fresh: v.Accounts.NeedFresh(v.Who) == nil,
+		Desk: v.desk(form), Password: v.can("password"), GitHub: v.can("github"), Elevate: true, Fresh: v.Accounts.Sessions.NeedFresh(v.Who) == nil,
 	}, nil
 }
 
@@ -148,7 +148,7 @@ func (v *Visit) providers(ctx context.Context, form page.Form) (page.Providers, 
 	if v.Account.Role != account.RoleAdmin {
 		return page.Providers{}, onlyFor("an administrator")
 	}
-	p, err := v.Accounts.Provider(ctx, "github")
+	p, err := v.Apps.Provider(ctx, "github")
 	if err != nil {
 		return page.Providers{}, err
 	}
@@ -156,7 +156,7 @@ func (v *Visit) providers(ctx context.Context, form page.Form) (page.Providers, 
 		form.Notice = page.NoticeProviderConfigured
 	}
 	view := page.Providers{
-		Desk: v.desk(form), Web: v.Accounts.GitHub.URL, Kind: page.OwnerKind(v.Query.Get("kind")), Owner: v.Query.Get("owner"), Linked: v.can("github"),
+		Desk: v.desk(form), Web: p.Web, Kind: page.OwnerKind(v.Query.Get("kind")), Owner: v.Query.Get("owner"), Linked: v.can("github"),
 		Outcome: page.Outcome(p.Attempt.Outcome), Attempt: page.Attempt{Name: p.Attempt.Name, Wanted: p.Attempt.Wanted, Got: p.Attempt.Got},
 	}
 	if p.Configured {
@@ -179,7 +179,7 @@ func replaceProvider(ctx context.Context, v *Visit) (Next, error) {
 	}
 	view, err := v.providers(ctx, page.Form{})
 	if err == nil {
-		err = v.Accounts.NeedFresh(v.Who)
+		err = v.Accounts.Sessions.NeedFresh(v.Who)
 	}
 	if err != nil {
 		return Next{}, err

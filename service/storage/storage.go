@@ -142,7 +142,7 @@ func (s *Quotas) All(ctx context.Context, query listing.Query) (page listing.Pag
 	if err := query.After(&after); err != nil {
 		return page, err
 	}
-	if err := strictjson.CheckText("q", query.Q, 0, maxQuery, unicode.IsPrint); err != nil {
+	if err := strictjson.CheckRunes("q", query.Q, 0, maxQuery, unicode.IsPrint); err != nil {
 		return page, err
 	}
 	all, err := sqldb.ReadAll(ctx, s.DB, scanQuota, "SELECT "+quotaColumns+` FROM storage_quotas

@@ -6,7 +6,6 @@ package strictjson
 import (
 	"fmt"
 	"reflect"
-	"unicode/utf8"
 
 	"svc.dev/svc/fault"
 )
@@ -91,21 +90,22 @@ func Refuse(fields ...Field) *fault.Error {
 // Wrong refuses one field of a request.
 func Wrong(field, problem string) error { return Refuse(Field{Field: field, Type: problem}) }
 
-// CheckText refuses a text of a field that is shorter or longer than it may be, in code points, or has one that is not visible.
-func CheckText(field, text string, least, most int, visible func(rune) bool) error {
-	n := 0
-	for _, c := range text {
-		if n++; !visible(c) || c == utf8.RuneError {
-			return Wrong(field, Invalid)
-		}
+// Fields gathers what is wrong with a request.
+type Fields []Field
+
+// Add notes what is wrong with a field; no problem is nothing wrong.
+func (f *Fields) Add(name, problem string) {
+	if problem != "" {
+		*f = append(*f, Field{Field: name, Type: problem})
 	}
-	switch {
-	case n < least:
-		return Wrong(field, TooShort)
-	case n > most:
-		return Wrong(field, TooLong)
+}
+
+// Refusal is nil where nothing is wrong.
+func (f Fields) Refusal() error {
+	if len(f) == 0 {
+		return nil
 	}
-	return nil
+	return Refuse(f...)
 }
 
 // FieldsOf are the fields that a refusal names.

@@ -50,11 +50,7 @@ func Attempt(tx *sqldb.Tx, now time.Time, key string, b Backoff) (retryAfter tim
 
 // Succeed takes back the one attempt that succeeded. The failures of others on the same key stay.
 func Succeed(tx *sqldb.Tx, key string) error {
-	_, err := tx.Exec(`UPDATE backoffs SET failures = failures - 1 WHERE key = $1 AND failures > 0`, stored(key))
-	if err != nil {
-		return fmt.Errorf("take back attempt: %w", err)
-	}
-	return nil
+	return tx.Do("take back attempt", `UPDATE backoffs SET failures = failures - 1 WHERE key = $1 AND failures > 0`, stored(key))
 }
 
 // Reset forgets every failure of the key: for one that only the person who succeeded can use.

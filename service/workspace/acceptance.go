@@ -6,6 +6,7 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/secret"
 )
 
 // Guest is somebody who comes with an invitation.
@@ -29,7 +30,7 @@ func (w *Workspaces) Accept(ctx context.Context, g Guest, token string) (m Membe
 		return m, invitationInvalid()
 	}
 	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		i, s, err := w.redeem(tx, g, fingerprint(token))
+		i, s, err := w.redeem(tx, g, secret.Fingerprint(token))
 		if err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func (w *Workspaces) Look(ctx context.Context, g Guest, token string) (i Invitat
 		return i, one, invitationInvalid()
 	}
 	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		found, s, err := w.redeem(tx, g, fingerprint(token))
+		found, s, err := w.redeem(tx, g, secret.Fingerprint(token))
 		if err != nil {
 			return err
 		}

@@ -33,17 +33,12 @@ func (w *Workspaces) Create(ctx context.Context, by Caller, business, name strin
 }
 
 func checkNew(business, name string) error {
-	var refused []strictjson.Field
-	if problem := businessProblem(business); problem != "" {
-		refused = append(refused, strictjson.Field{Field: "business", Type: problem})
+	var refused strictjson.Fields
+	refused.Add("business", businessProblem(business))
+	if name != business {
+		refused.Add("name", checkText(name, maxName))
 	}
-	if problem := checkText(name, maxName); problem != "" && name != business {
-		refused = append(refused, strictjson.Field{Field: "name", Type: problem})
-	}
-	if len(refused) > 0 {
-		return strictjson.Refuse(refused...)
-	}
-	return nil
+	return refused.Refusal()
 }
 
 func businessProblem(business string) string {

@@ -74,15 +74,13 @@ func Abandon(tx *sqldb.Tx, now time.Time, account string) error {
 	if err := lock(tx, "owner", account); err != nil {
 		return err
 	}
-	_, err := tx.Exec(`UPDATE workspaces SET deleted_at = COALESCE(deleted_at, $2), erase_at = 0, version = version + 1, updated_at = $2
-		WHERE owner = $1 AND erased_at IS NULL`, account, now.UnixMilli())
-	if err != nil {
-		return fmt.Errorf("abandon workspaces: %w", err)
+	if err := tx.Do("abandon workspaces", `UPDATE workspaces SET deleted_at = COALESCE(deleted_at, $2), erase_at = 0, version = version + 1, updated_at = $2
+		WHERE owner = $1 AND erased_at IS NULL`, account, now.UnixMilli()); err != nil {
+		return err
 	}
 	for _, table := range []string{"team_members", "members"} {
-		_, err := tx.Exec("DELETE FROM "+table+" WHERE account = $1 AND workspace NOT IN (SELECT id FROM workspaces WHERE owner = $1)", account)
-		if err != nil {
-			return fmt.Errorf("leave workspaces: %w", err)
+		if err := tx.Do("leave workspaces", "DELETE FROM "+table+" WHERE account = $1 AND workspace NOT IN (SELECT id FROM workspaces WHERE owner = $1)", account); err != nil {
+			return err
 		}
 	}
 	return nil

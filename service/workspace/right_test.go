@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -84,22 +84,22 @@ func TestAKeyMayWhatItsScopesAndItsMakerAllow(t *testing.T) {
 		"runs:read": {"viewer", "builder", "admin", "owner"}, "connectors:read": {"viewer", "builder", "admin", "owner"},
 		"projects:read": {"viewer", "builder", "admin", "owner"}, "projects:write": {"builder", "admin", "owner"}, "usage:read": {"admin", "owner", "billing"},
 	}
-	if len(account.KeyScopes) != len(makers) {
-		t.Errorf("keys have %d scopes, the test %d", len(account.KeyScopes), len(makers))
+	if len(apikey.Scopes) != len(makers) {
+		t.Errorf("keys have %d scopes, the test %d", len(apikey.Scopes), len(makers))
 	}
-	for _, scope := range account.KeyScopes {
+	for _, scope := range apikey.Scopes {
 		for _, role := range append(workspace.Roles(), "", "root", "support ") {
 			if got := workspace.RoleAllowsKeyScope(role, scope); got != slices.Contains(makers[scope], role) {
 				t.Errorf("%s %s: %v", role, scope, got)
 			}
 		}
-		for _, other := range account.KeyScopes {
+		for _, other := range apikey.Scopes {
 			if got := workspace.KeyAllows([]string{other}, scope); got != (other == scope) {
 				t.Errorf("a key for %s may %s: %v", other, scope, got)
 			}
 		}
 	}
-	all := append(slices.Clone(account.KeyScopes), "keys:write", "people:write", "*", "")
+	all := append(slices.Clone(apikey.Scopes), "keys:write", "people:write", "*", "")
 	for _, never := range []string{"", "*", "keys:write", "people:write", "secrets:read", "billing:write", "admin", "agents:*", "agents", "Agents:read"} {
 		if workspace.KeyAllows(all, never) || workspace.RoleAllowsKeyScope(workspace.Owner, never) {
 			t.Errorf("a key may %q", never)

@@ -45,10 +45,9 @@ func (w *Workspaces) ChangeRole(ctx context.Context, by Caller, address, account
 
 func (w *Workspaces) setRole(ctx context.Context, tx *sqldb.Tx, s seat, m *Member, role string) error {
 	now := w.Now()
-	_, err := tx.Exec("UPDATE members SET role = $3, version = version + 1, updated_at = $4 WHERE workspace = $1 AND account = $2",
-		s.ID, m.Account, role, now.UnixMilli())
-	if err != nil {
-		return fmt.Errorf("change role: %w", err)
+	if err := tx.Do("change role", "UPDATE members SET role = $3, version = version + 1, updated_at = $4 WHERE workspace = $1 AND account = $2",
+		s.ID, m.Account, role, now.UnixMilli()); err != nil {
+		return err
 	}
 	m.Role, m.Version, m.UpdatedAt = role, m.Version+1, iso.At(now)
 	return w.tellOf(ctx, tx, s, *m, "member.changed", "role")

@@ -119,10 +119,6 @@ func (w *Workspaces) tell(ctx context.Context, tx *sqldb.Tx, s seat, e audit.Eve
 
 // touch counts a change of the workspace itself.
 func (w *Workspaces) touch(tx *sqldb.Tx, id, set string, args ...any) error {
-	_, err := tx.Exec("UPDATE workspaces SET "+set+", version = version + 1, updated_at = $2 WHERE id = $1",
+	return tx.Do("change workspace", "UPDATE workspaces SET "+set+", version = version + 1, updated_at = $2 WHERE id = $1",
 		append([]any{id, w.Now().UnixMilli()}, args...)...)
-	if err != nil {
-		return fmt.Errorf("change workspace: %w", err)
-	}
-	return nil
 }

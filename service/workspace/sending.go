@@ -2,10 +2,6 @@ package workspace
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/oklog/ulid/v2"
@@ -14,6 +10,7 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
 )
@@ -56,28 +53,24 @@ func (w *Workspaces) Resend(ctx context.Context, by Caller, address, id string) 
 }
 
 func (w *Workspaces) checkInvitation(email, role string) (string, error) {
-	var refused []strictjson.Field
+	var refused strictjson.Fields
 	normal, err := w.Normal(email)
 	switch {
 	case len(email) > maxEmail:
-		refused = append(refused, strictjson.Field{Field: "email", Type: strictjson.TooLong})
+		refused.Add("email", strictjson.TooLong)
 	case err != nil:
-		refused = append(refused, strictjson.Field{Field: "email", Type: strictjson.Invalid})
+		refused.Add("email", strictjson.Invalid)
 	}
 	if !IsRole(role) {
-		refused = append(refused, strictjson.Field{Field: "role", Type: strictjson.Invalid})
+		refused.Add("role", strictjson.Invalid)
 	}
-	if len(refused) > 0 {
-		return "", strictjson.Refuse(refused...)
-	}
-	return normal, nil
+	return normal, refused.Refusal()
 }
 
 // makeRoom refuses a second invitation for an address, and one person too many.
 func (w *Workspaces) makeRoom(tx *sqldb.Tx, workspace, email string) error {
-	_, err := tx.Exec("DELETE FROM invitations WHERE workspace = $1 AND email = $2 AND expires_at <= $3", workspace, email, w.Now().UnixMilli())
-	if err != nil {
-		return fmt.Errorf("drop expired invitation: %w", err)
+	if err := tx.Do("drop expired invitation", "DELETE FROM invitations WHERE workspace = $1 AND email = $2 AND expires_at <= $3", workspace, email, w.Now().UnixMilli()); err != nil {
+		return err
 	}
 	_, pending, err := oneInvitation(tx, "i.workspace = $1 AND i.email = $2", workspace, email)
 	if err != nil {
@@ -149,16 +142,15 @@ func (w *Workspaces) issue(tx *sqldb.Tx, s seat, i Invitation) (Sent, error) {
 	if err != nil {
 		return Sent{}, err
 	}
-	value, hash := makeToken()
+	value := secret.Random()
 	now := w.Now()
 	i.UpdatedAt, i.ExpiresAt, i.Version = iso.At(now), iso.At(now.Add(w.Life)), i.Version+1
 	i.InvitedBy, i.staff = colleague(known, s.by.ID), s.by.Staff != ""
-	_, err = tx.Exec(`INSERT INTO invitations (id, workspace, email, role, token, inviter, staff, version, created_at, updated_at, expires_at)
+	if err := tx.Do("issue invitation", `INSERT INTO invitations (id, workspace, email, role, token, inviter, staff, version, created_at, updated_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO UPDATE SET token = excluded.token, inviter = excluded.inviter,
 		staff = excluded.staff, version = excluded.version, updated_at = excluded.updated_at, expires_at = excluded.expires_at`,
-		i.ID, s.ID, i.Email, i.Role, hash, s.by.ID, bit(i.staff), i.Version, i.CreatedAt.UnixMilli(), i.UpdatedAt.UnixMilli(), i.ExpiresAt.UnixMilli())
-	if err != nil {
-		return Sent{}, fmt.Errorf("issue invitation: %w", err)
+		i.ID, s.ID, i.Email, i.Role, secret.Fingerprint(value), s.by.ID, sqldb.Bit(i.staff), i.Version, i.CreatedAt.UnixMilli(), i.UpdatedAt.UnixMilli(), i.ExpiresAt.UnixMilli()); err != nil {
+		return Sent{}, err
 	}
 	if !w.CanMail() {
 		return Sent{Invitation: i, AcceptURL: w.Platform + acceptPath + value}, nil
@@ -170,24 +162,4 @@ func (w *Workspaces) issue(tx *sqldb.Tx, s seat, i Invitation) (Sent, error) {
 	return Sent{Invitation: i}, w.Mail.Queue(tx, mail.Message{
 		To: i.Email, Content: mail.Invitation{Workspace: s.Name, Inviter: inviter, Token: value, Life: w.Life},
 	})
-}
-
-// makeToken is 256 bits that nobody can guess, and what is stored of them.
-func makeToken() (value, hash string) {
-	b := make([]byte, 32)
-	_, _ = rand.Read(b) // never fails
-	value = base64.RawURLEncoding.EncodeToString(b)
-	return value, fingerprint(value)
-}
-
-func fingerprint(value string) string {
-	sum := sha256.Sum256([]byte(value))
-	return hex.EncodeToString(sum[:])
-}
-
-func bit(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }

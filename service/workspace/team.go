@@ -112,11 +112,7 @@ func (w *Workspaces) touchTeam(tx *sqldb.Tx, id, set string, args ...any) error 
 	if set != "" {
 		set += ", "
 	}
-	_, err := tx.Exec("UPDATE teams SET "+set+"version = version + 1, updated_at = $2 WHERE id = $1", append([]any{id, w.Now().UnixMilli()}, args...)...)
-	if err != nil {
-		return fmt.Errorf("change team: %w", err)
-	}
-	return nil
+	return tx.Do("change team", "UPDATE teams SET "+set+"version = version + 1, updated_at = $2 WHERE id = $1", append([]any{id, w.Now().UnixMilli()}, args...)...)
 }
 
 // refuseFull refuses one more of what there are enough of.

@@ -79,12 +79,8 @@ func insert(tx *sqldb.Tx, now time.Time, account, address, business, name string
 
 // join makes somebody a member. A member stays what they are.
 func join(tx *sqldb.Tx, now time.Time, workspace, account, role string) error {
-	_, err := tx.Exec(`INSERT INTO members (workspace, account, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
+	return tx.Do("make member", `INSERT INTO members (workspace, account, role, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
 		ON CONFLICT (workspace, account) DO NOTHING`, workspace, account, role, now.UnixMilli())
-	if err != nil {
-		return fmt.Errorf("make member: %w", err)
-	}
-	return nil
 }
 
 const columns = `w.id, w.owner, w.scope, w.business, w.name, w.archived_at IS NOT NULL, w.suspended_at IS NOT NULL,

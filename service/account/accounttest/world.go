@@ -1,4 +1,5 @@
-// Package accounttest opens accounts on a real database, with a clock that tests move and mail that tests read.
+// Package accounttest opens accounts and the rooms beside them on a real database, with a clock that tests move and mail that
+// tests read.
 package accounttest
 
 import (
@@ -12,7 +13,11 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/apikey"
+	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/mail/mailtest"
 	"svc.dev/svc/service/secret"
@@ -31,9 +36,14 @@ var Rooms = []sqldb.Room{
 	secret.Migrations, audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations,
 }
 
-// World is a node's accounts and what they stand on.
+// World is a node's accounts, the rooms beside them and what they stand on.
 type World struct {
 	*account.Accounts
+	Keys          *apikey.Keys
+	Apps          *app.Apps
+	Manifests     *app.Manifests
+	Installations *installation.Installations
+
 	DB    *sqldb.DB
 	Ring  *secret.Ring
 	Store *secret.Store
@@ -74,6 +84,8 @@ type Options struct {
 	Beside *World
 	// After opens the database of a world whose handle was closed, as a restart does.
 	After *World
+	// GitHub is the address of a GitHub. Defaults to github.com.
+	GitHub string
 	// Edit changes the configuration of the accounts.
 	Edit func(*account.Config)
 	// Log hears what the rooms have to say. Defaults to nobody.
@@ -95,16 +107,32 @@ func New(t testing.TB, address string, o Options) *World {
 	}
 	w.open(t, address, o)
 	w.openMail(t, o)
+	w.openAccounts(t, o)
+	return w
+}
+
+// openAccounts makes the accounts, and the rooms that stand on them.
+func (w *World) openAccounts(t testing.TB, o Options) {
+	t.Helper()
 	c := account.Config{
-		DB: w.DB, Secrets: w.Store, Audit: w.Log, Mail: w.Box, Platform: Platform, Strict: o.Mail, Scrypt: Weak, Now: w.Clock.Now, Log: o.Log,
+		DB: w.DB, Secrets: w.Store, Audit: w.Log, Mail: w.Box, Keys: apikey.Ends{}, Unbind: installation.Unbind, Platform: Platform, Strict: o.Mail, Scrypt: Weak,
+		Now: w.Clock.Now, Log: o.Log,
 	}
 	if o.Edit != nil {
 		o.Edit(&c)
 	}
 	var err error
+	c.GitHub, err = github.New(github.Config{URL: o.GitHub, APIURL: o.GitHub, Now: c.Now})
+	must(t, "open GitHub", err)
+	w.Apps = app.New(app.Config{DB: c.DB, Secrets: c.Secrets, GitHub: c.GitHub, Platform: c.Platform})
+	c.Apps = w.Apps
 	w.Accounts, err = account.New(c)
 	must(t, "open accounts", err)
-	return w
+	w.Keys = apikey.New(apikey.Config{DB: c.DB, Audit: c.Audit, Mail: c.Mail, Accounts: w.Accounts, Now: c.Now})
+	w.Manifests = app.NewManifests(app.ManifestsConfig{Apps: w.Apps, Accounts: w.Accounts, Audit: c.Audit, Now: c.Now, Log: c.Log})
+	w.Installations = installation.New(installation.Config{
+		DB: c.DB, Secrets: c.Secrets, Audit: c.Audit, Accounts: w.Accounts, Apps: w.Apps, GitHub: c.GitHub, Platform: c.Platform, Memory: c.Memory, Now: c.Now, Log: c.Log,
+	})
 }
 
 // open makes the rooms that hold nobody's account.

@@ -1,0 +1,195 @@
+package apikey
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
+	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/strictjson"
+)
+
+// Scopes are what a key can be allowed to do.
+var Scopes = []string{
+	"agents:read", "agents:write", "workflows:run", "runs:read", "connectors:read", "projects:read", "projects:write", "usage:read",
+}
+
+// Bounds of a key.
+const (
+	day       = 24 * time.Hour
+	life      = 90 * day
+	maxLife   = 366 * day
+	staffLife = 7 * day // of a key that staff make, at most
+	maxName   = 64
+	maxQuery  = 200
+	maxGrace  = day
+	maxKeys   = 200 // of one workspace
+)
+
+// Key is an API key as it is listed.
+type Key struct {
+	ID          string     `json:"id" id:"key"`
+	Name        string     `json:"name"`
+	Prefix      string     `json:"prefix"` // the public part of its value
+	Last4       string     `json:"last4"`
+	Scopes      []string   `json:"scopes"`
+	CreatedAt   iso.Moment `json:"createdAt"`
+	ExpiresAt   iso.Moment `json:"expiresAt" null:"never"`
+	LastUsedAt  iso.Moment `json:"lastUsedAt" null:"never"` // noted at most once a minute
+	LastUsedIP  *string    `json:"lastUsedIp"`
+	RevokedAt   iso.Moment `json:"revokedAt" null:"it lives on"`
+	Creator     string     `json:"creator" id:"acc"`
+	Workspace   string     `json:"workspace"`
+	Scope       string     `json:"-"`
+	RotatedFrom *string    `json:"rotatedFrom"` // id of the key that this one replaced
+	Staff       bool       `json:"staff"`       // made by the authority of the service, which it needs as long as it lives
+}
+
+// Draft is what a key is made of.
+type Draft struct {
+	Name      string
+	Scopes    []string
+	ExpiresAt *time.Time // nil: after 90 days
+	Forever   bool       // never expires; for owners who confirm it
+	Staff     bool       // made by the authority of the service: for a week at most
+}
+
+func (d *Draft) check(now time.Time) error {
+	var wrong strictjson.Fields
+	wrong.Add("name", strictjson.CheckLine(d.Name, 1, maxName))
+	for _, s := range d.Scopes {
+		if !slices.Contains(Scopes, s) {
+			wrong.Add("scopes", strictjson.Invalid)
+			break
+		}
+	}
+	if len(d.Scopes) == 0 {
+		wrong.Add("scopes", strictjson.TooShort)
+	}
+	if d.ExpiresAt != nil && (!d.ExpiresAt.After(now) || d.ExpiresAt.After(now.Add(longest(d.Staff)))) || d.Forever && d.Staff {
+		wrong.Add("expiresAt", strictjson.Invalid)
+	}
+	return wrong.Refusal()
+}
+
+// longest is how long a key of staff or of others may live.
+func longest(staff bool) time.Duration {
+	if staff {
+		return staffLife
+	}
+	return maxLife
+}
+
+// expiry is when the key ends; the zero time is never.
+func (d *Draft) expiry(now time.Time) time.Time {
+	switch {
+	case d.Forever:
+		return time.Time{}
+	case d.ExpiresAt != nil:
+		return *d.ExpiresAt
+	}
+	return now.Add(min(life, longest(d.Staff)))
+}
+
+// heir is the key that takes the place of one.
+func (k Key) heir(now time.Time, creator string, staff bool) Key {
+	old := k.ID
+	switch most := longest(staff); {
+	case !k.ExpiresAt.IsZero():
+		k.ExpiresAt = iso.At(now.Add(min(most, k.ExpiresAt.Sub(k.CreatedAt.Time))))
+	case staff:
+		k.ExpiresAt = iso.At(now.Add(most))
+	}
+	k.Creator, k.RevokedAt, k.LastUsedAt, k.LastUsedIP, k.RotatedFrom, k.Staff = creator, iso.Moment{}, iso.Moment{}, nil, &old, staff
+	return k
+}
+
+func (k Key) live(now time.Time) bool {
+	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt.Time)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt.Time))
+}
+
+// insert gives a key its id and value.
+func (k *Key) insert(tx *sqldb.Tx, now time.Time, from string) (value string, err error) {
+	value, k.Prefix = makeValue()
+	k.ID, k.Last4, k.CreatedAt = "key_"+ulid.Make().String(), value[len(value)-4:], iso.At(now)
+	scopes, err := json.Marshal(k.Scopes)
+	if err != nil {
+		return "", err
+	}
+	var expires sql.NullInt64
+	if !k.ExpiresAt.IsZero() {
+		expires = sql.NullInt64{Int64: k.ExpiresAt.UnixMilli(), Valid: true}
+	}
+	_, err = tx.Exec(`INSERT INTO api_keys (id, prefix, hash, last4, name, scopes, workspace, scope, creator, created_at, expires_at, rotated_from, staff)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, k.ID, k.Prefix, secret.Fingerprint(value), k.Last4, k.Name, string(scopes),
+		k.Workspace, k.Scope, k.Creator, k.CreatedAt.UnixMilli(), expires, from, sqldb.Bit(k.Staff))
+	if err != nil {
+		return "", fmt.Errorf("make key: %w", err)
+	}
+	return value, nil
+}
+
+const columns = `k.id, k.prefix, k.last4, k.name, k.scopes, k.workspace, k.scope, k.creator, k.created_at, k.expires_at, k.last_used_at, NULLIF(k.last_used_ip, ''),
+	k.revoked_at, NULLIF(k.rotated_from, ''), k.staff <> 0`
+
+func scan(row sqldb.Row, more ...any) (Key, error) {
+	var k Key
+	var scopes string
+	var created int64
+	var expires, used, revoked sql.NullInt64
+	to := []any{&k.ID, &k.Prefix, &k.Last4, &k.Name, &scopes, &k.Workspace, &k.Scope, &k.Creator, &created, &expires, &used, &k.LastUsedIP, &revoked, &k.RotatedFrom, &k.Staff}
+	if err := row.Scan(append(to, more...)...); err != nil {
+		return k, err
+	}
+	k.CreatedAt, k.ExpiresAt, k.LastUsedAt, k.RevokedAt = iso.Millis(created), moment(expires), moment(used), moment(revoked)
+	return k, json.Unmarshal([]byte(scopes), &k.Scopes)
+}
+
+// moment is a time as it is stored; none is the zero time.
+func moment(n sql.NullInt64) iso.Moment {
+	if !n.Valid {
+		return iso.Moment{}
+	}
+	return iso.Millis(n.Int64)
+}
+
+// Ends is how keys end with what they rest on, in the transaction that takes it away: account.Keys.
+type Ends struct{}
+
+// OfMaker ends all keys of an account. One that was rotated lives on for its grace, and must not.
+func (Ends) OfMaker(tx *sqldb.Tx, now time.Time, account string) error {
+	_, err := revoke(tx, now, "creator = $2", account)
+	return err
+}
+
+// OfStaff ends the keys that somebody made by an authority which they have no more. They stay dead if it comes back.
+func (Ends) OfStaff(tx *sqldb.Tx, now time.Time, account string) error {
+	_, err := revoke(tx, now, "creator = $2 AND staff <> 0", account)
+	return err
+}
+
+// Since ends the keys that were made for a workspace since a time, and says how many.
+func (Ends) Since(tx *sqldb.Tx, now time.Time, workspace string, since time.Time) (int64, error) {
+	return revoke(tx, now, "workspace = $2 AND created_at >= $3", workspace, since.UnixMilli())
+}
+
+// Erase deletes the keys of an account that is being erased.
+func (Ends) Erase(tx *sqldb.Tx, account string) error {
+	_, err := tx.Exec("DELETE FROM api_keys WHERE creator = $1", account)
+	return err
+}
+
+// revoke ends the keys that a condition names; its first argument is $2.
+func revoke(tx *sqldb.Tx, now time.Time, where string, args ...any) (int64, error) {
+	n, err := tx.Exec("UPDATE api_keys SET revoked_at = $1 WHERE "+where+" AND (revoked_at IS NULL OR revoked_at > $1)", append([]any{now.UnixMilli()}, args...)...)
+	if err != nil {
+		return 0, fmt.Errorf("revoke keys: %w", err)
+	}
+	return n, nil
+}
