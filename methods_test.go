@@ -1,0 +1,59 @@
+package svc_test
+
+import (
+	"go/ast"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// mostMethods is how many methods a type may have. A store has a verb of the law and its parts for each.
+const (
+	mostMethods        = 60
+	mostMethodsOfStore = 70
+)
+
+// toCut are types that have more. One that no longer does leaves the list.
+var toCut = []string{"service/account/githubtest.Server", "service/gateway.exchange", "service/workspace.Workspaces", "sqlstore.Store"}
+
+// TestNoTypeHasTooManyMethods keeps a type from becoming the place where everything is put.
+func TestNoTypeHasTooManyMethods(t *testing.T) {
+	methods := map[string]int{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		for _, decl := range s.file.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil {
+				methods[filepath.ToSlash(filepath.Dir(s.path))+"."+receiver(fn.Recv.List[0].Type)]++
+			}
+		}
+	}
+	for name, n := range methods {
+		most := mostMethods
+		if name == "sqlstore.Store" {
+			most = mostMethodsOfStore
+		}
+		switch known := slices.Contains(toCut, name); {
+		case n > most && !known:
+			t.Errorf("%s has %d methods, more than %d: which nouns are they about?", name, n, most)
+		case n <= most && known:
+			t.Errorf("%s has %d methods: take it off toCut", name, n)
+		}
+	}
+}
+
+// receiver is the name of a method's type.
+func receiver(of ast.Expr) string {
+	switch of := of.(type) {
+	case *ast.StarExpr:
+		return receiver(of.X)
+	case *ast.IndexExpr:
+		return receiver(of.X)
+	case *ast.IndexListExpr:
+		return receiver(of.X)
+	case *ast.Ident:
+		return of.Name
+	}
+	return ""
+}
