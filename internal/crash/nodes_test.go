@@ -28,7 +28,7 @@ func newPair(t *testing.T, change func(*setup)) *pair {
 	t.Helper()
 	p := &pair{t: t, setup: setup{
 		Address: sqldbtest.Postgres(t), Effects: filepath.Join(t.TempDir(), "effects"),
-		Lease: time.Second, Poll: time.Second, StopTimeout: 10 * time.Second,
+		Lease: 3 * time.Second, Poll: time.Second, StopTimeout: 10 * time.Second,
 	}}
 	if change != nil {
 		change(&p.setup)
