@@ -54,7 +54,7 @@ export GORACE := atexit_sleep_ms=0
 RACE = $$(go list ./... | grep -xE '$(RACED)')
 RACING := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
-# These wait for disks and other processes more than they work, so four run at a time.
+# These wait for disks and other processes too, so three run at a time.
 PLAIN = $$(go list ./... | grep -vxE '$(RACED)|$(ALONE)')
 
 .PHONY: racing
@@ -67,9 +67,8 @@ test: setup compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
 	bin/tally -beside '$(MAKE) --no-print-directory racing' -vet=off -timeout 20m $(ALONE) -- \
-		-beside '$(MAKE) --no-print-directory lint' \
-		-vet=off -p 4 -timeout 20m $(LONGEST) $(PLAIN) -- \
-		-vet=off -p 4 $(RACING) -timeout 20m $(RACE) -- \
+		-vet=off -p 3 -timeout 20m $(LONGEST) $(PLAIN) -- \
+		-beside '$(MAKE) --no-print-directory lint' -vet=off -p 4 $(RACING) -timeout 20m $(RACE) -- \
 		-vet=off -run Megabytes ./httpapi $$peers
 
 .PHONY: soak
