@@ -41,14 +41,20 @@ func TestWordsAreSteeredByTheText(t *testing.T) {
 	}
 }
 
-// TestALongTextIsNotReadThrough: all of it would take a second and more.
+// TestALongTextIsNotReadThrough: all of it would take a second and more. Another process may take the processor once, but hardly
+// each time.
 func TestALongTextIsNotReadThrough(t *testing.T) {
-	began := time.Now()
-	if h := modeltest.Hear(t, scripted.Words(), ask("n=3 "+strings.Repeat("n=1 ", 4<<20))); h.Err != nil || h.Deltas != 3 {
-		t.Errorf("%d words, %v", h.Deltas, h.Err)
+	text := "n=3 " + strings.Repeat("n=1 ", 4<<20)
+	fastest := time.Hour
+	for range 5 {
+		began := time.Now()
+		if h := modeltest.Hear(t, scripted.Words(), ask(text)); h.Err != nil || h.Deltas != 3 {
+			t.Errorf("%d words, %v", h.Deltas, h.Err)
+		}
+		fastest = min(fastest, time.Since(began))
 	}
-	if took := time.Since(began); took > 500*time.Millisecond {
-		t.Errorf("took %v", took)
+	if fastest > 500*time.Millisecond {
+		t.Errorf("took %v", fastest)
 	}
 }
 
