@@ -25,9 +25,9 @@ func (s *Store) Put(ctx context.Context, scope string, r io.Reader) (svc.Blob, e
 	var b svc.Blob
 	var err error
 	if s.db.Dialect() == sqldb.Postgres {
-		b, err = s.putRows(ctx, scope, r)
+		b, err = blobs{s}.putRows(ctx, scope, r)
 	} else {
-		b, err = s.putFile(scope, r)
+		b, err = blobs{s}.putFile(scope, r)
 	}
 	if err != nil {
 		return svc.Blob{}, wrap("put blob", err)
@@ -53,13 +53,16 @@ WHERE t.scope = $1 AND t.kind = $2 AND t.name = $3 AND t.instance = $4 AND NOT t
 	if err != nil {
 		return svc.Attachment{}, nil, err
 	}
-	body, err := s.openBlob(ctx, a.Scope, at.Blob)
+	body, err := blobs{s}.openBlob(ctx, a.Scope, at.Blob)
 	return at, body, err
 }
 
-func (s *Store) openBlob(ctx context.Context, scope string, b svc.Blob) (io.ReadCloser, error) {
+// blobs is how a store keeps what is too large for its rows.
+type blobs struct{ *Store }
+
+func (s blobs) openBlob(ctx context.Context, scope string, b svc.Blob) (io.ReadCloser, error) {
 	if s.db.Dialect() == sqldb.Postgres {
-		c := &chunks{ctx: ctx, store: s, scope: scope, blob: b}
+		c := &chunks{ctx: ctx, store: s.Store, scope: scope, blob: b}
 		return c, c.next()
 	}
 	f, err := os.Open(s.blobPath(scope, b.SHA256))
@@ -70,7 +73,7 @@ func (s *Store) openBlob(ctx context.Context, scope string, b svc.Blob) (io.Read
 }
 
 // blobPath keeps scopes apart by a hash of their name: a scope holds slashes.
-func (s *Store) blobPath(scope, name string) string {
+func (s blobs) blobPath(scope, name string) string {
 	return filepath.Join(blobFolder(s.db, scope), name)
 }
 
@@ -80,7 +83,7 @@ func blobFolder(db *sqldb.DB, scope string) string {
 }
 
 // putFile writes, syncs and renames, so that a name never stands for half the bytes.
-func (s *Store) putFile(scope string, r io.Reader) (b svc.Blob, err error) {
+func (s blobs) putFile(scope string, r io.Reader) (b svc.Blob, err error) {
 	dir := filepath.Dir(s.blobPath(scope, "x"))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return b, err
@@ -112,7 +115,7 @@ const chunkBytes = 256 << 10
 
 // putRows writes chunks under a name of their own and gives them the right one at the end, when the hash is known. What a
 // node leaves behind that dies in between is swept, like all bytes that no stream refers to.
-func (s *Store) putRows(ctx context.Context, scope string, r io.Reader) (svc.Blob, error) {
+func (s blobs) putRows(ctx context.Context, scope string, r io.Reader) (svc.Blob, error) {
 	incoming := "incoming-" + rand.Text()
 	b, err := s.putChunks(ctx, scope, incoming, r)
 	if err != nil {
@@ -127,7 +130,7 @@ func (s *Store) putRows(ctx context.Context, scope string, r io.Reader) (svc.Blo
 	}
 }
 
-func (s *Store) putChunks(ctx context.Context, scope, name string, r io.Reader) (b svc.Blob, err error) {
+func (s blobs) putChunks(ctx context.Context, scope, name string, r io.Reader) (b svc.Blob, err error) {
 	sum := sha256.New()
 	buf := make([]byte, chunkBytes)
 	for n := 0; ; n++ {
@@ -149,7 +152,7 @@ func (s *Store) putChunks(ctx context.Context, scope, name string, r io.Reader) 
 	}
 }
 
-func (s *Store) putChunk(ctx context.Context, scope, name string, n int, data []byte) error {
+func (s blobs) putChunk(ctx context.Context, scope, name string, n int, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, s.db.Timeout())
 	defer cancel()
 	_, err := s.db.Pool().Exec(ctx, `INSERT INTO blob_chunks (scope, sha256, n, at, data) VALUES ($1, $2, $3, COALESCE($4::bigint, `+postgresNow+`), $5)`,
@@ -159,7 +162,7 @@ func (s *Store) putChunk(ctx context.Context, scope, name string, n int, data []
 
 // nameChunks gives what came in its name, or where the same bytes lie under it already makes those as young as if they had
 // come now.
-func (s *Store) nameChunks(ctx context.Context, scope, incoming, sha string) error {
+func (s blobs) nameChunks(ctx context.Context, scope, incoming, sha string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.db.Timeout())
 	defer cancel()
 	_, err := s.db.Pool().Exec(ctx, `

@@ -19,7 +19,7 @@ func (s *Store) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, err
 	if err != nil || n <= 0 {
 		return svc.Claimed{}, err
 	}
-	more, err := s.unpark(ctx, w)
+	more, err := parking{s}.unpark(ctx, w)
 	if err != nil {
 		return svc.Claimed{}, err
 	}
@@ -40,10 +40,10 @@ func (s *Store) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, err
 	}
 	switch {
 	case len(c.Leases) == 0:
-		more = s.parkUnknown(ctx) || more
+		more = parking{s}.parkUnknown(ctx) || more
 	case len(c.Leases) < n:
 		// The next claim parks: nobody renews these leases before they are handed on.
-		more = s.mayPark() || more
+		more = parking{s}.mayPark() || more
 	}
 	if more {
 		c.Next = time.Millisecond

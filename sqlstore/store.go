@@ -119,7 +119,7 @@ func New(ctx context.Context, db *sqldb.DB, c Config) (*Store, error) {
 	}
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	s.work.Go(func() { s.sweepAlways(background) })
+	s.work.Go(func() { sweep{s}.always(background) })
 	if s.committer != nil {
 		db.Listen(s.hub.heard)
 		s.work.Go(func() { s.pollReady(background) })

@@ -24,7 +24,10 @@ type Swept struct {
 	Blobs int64 // bytes that no stream refers to
 }
 
-func (s *Store) sweepAlways(ctx context.Context) {
+// sweep takes away what a store keeps no longer.
+type sweep struct{ *Store }
+
+func (s sweep) always(ctx context.Context) {
 	next := time.NewTimer(rand.N(sweepFirst))
 	defer next.Stop()
 	for {
@@ -46,18 +49,19 @@ func (s *Store) sweepAlways(ctx context.Context) {
 
 // Sweep forgets what is past its time, in small batches. The store does it by itself once an hour.
 func (s *Store) Sweep(ctx context.Context) (swept Swept, err error) {
-	if swept.Keys, err = s.sweepKeys(ctx); err != nil {
+	of := sweep{s}
+	if swept.Keys, err = of.keys(ctx); err != nil {
 		return swept, err
 	}
 	if s.db.Dialect() == sqldb.Postgres {
-		swept.Blobs, err = s.sweepRows(ctx)
+		swept.Blobs, err = of.rows(ctx)
 	} else {
-		swept.Blobs, err = s.sweepFiles(ctx)
+		swept.Blobs, err = of.files(ctx)
 	}
 	return swept, err
 }
 
-func (s *Store) sweepKeys(ctx context.Context) (total int64, err error) {
+func (s sweep) keys(ctx context.Context) (total int64, err error) {
 	for {
 		var n int64
 		err := s.write(ctx, "sweep keys", func(tx *sqldb.Tx) error {
@@ -77,8 +81,8 @@ SELECT idem FROM submissions WHERE idem IS NOT NULL AND admitted_at < $1 AND out
 	}
 }
 
-// sweepRows takes the first chunk of old bytes first, as it is when it is taken: what was put again meanwhile is young.
-func (s *Store) sweepRows(ctx context.Context) (total int64, err error) {
+// rows takes the first chunk of old bytes first, as it is when it is taken: what was put again meanwhile is young.
+func (s sweep) rows(ctx context.Context) (total int64, err error) {
 	for {
 		var n int64
 		err := s.write(ctx, "sweep blobs", func(tx *sqldb.Tx) error {
@@ -109,8 +113,8 @@ DELETE FROM blob_chunks WHERE ctid IN (
 	}
 }
 
-// sweepFiles walks the blobs; a file that is put again is a new file, so its age is that of its last Put.
-func (s *Store) sweepFiles(ctx context.Context) (total int64, err error) {
+// files walks the blobs; a file that is put again is a new file, so its age is that of its last Put.
+func (s sweep) files(ctx context.Context) (total int64, err error) {
 	root := s.db.Folder().Path("blobs")
 	old := s.config.Now().Add(-blobAge)
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -132,7 +136,7 @@ func (s *Store) sweepFiles(ctx context.Context) (total int64, err error) {
 }
 
 // removeOld removes a blob unless it was put again since it was looked at.
-func (s *Store) removeOld(path string, old time.Time) error {
+func (s sweep) removeOld(path string, old time.Time) error {
 	s.putting.Lock()
 	defer s.putting.Unlock()
 	info, err := os.Stat(path)
@@ -142,7 +146,7 @@ func (s *Store) removeOld(path string, old time.Time) error {
 	return ignoreMissing(os.Remove(path))
 }
 
-func (s *Store) blobUsed(ctx context.Context, sha, path string) (used bool, err error) {
+func (s sweep) blobUsed(ctx context.Context, sha, path string) (used bool, err error) {
 	err = s.read(ctx, "sweep blobs", func(tx *sqldb.Tx) error {
 		rows, err := tx.Query(`SELECT DISTINCT scope FROM blobs WHERE sha256 = $1`, sha)
 		if err != nil {
@@ -150,7 +154,7 @@ func (s *Store) blobUsed(ctx context.Context, sha, path string) (used bool, err 
 		}
 		scopes, err := collect(rows, func(scope *string) []any { return []any{scope} })
 		for _, scope := range scopes {
-			used = used || s.blobPath(scope, sha) == path
+			used = used || blobs{s.Store}.blobPath(scope, sha) == path
 		}
 		return err
 	})

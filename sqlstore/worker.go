@@ -82,9 +82,12 @@ func (s *Store) enrol(ctx context.Context, o svc.Owner) error {
 		[]any{s.clock(), utf8.RuneCountInString(prefix), prefix, ownerName(o), string(names), o.Agents}, []any{&now})
 }
 
+// parking is how work that no node can do waits, and is woken by one that can.
+type parking struct{ *Store }
+
 // unpark makes some of the work ready that waits for an owner like this, and reports whether there may be more. Not only
 // when it registers: others take an owner for gone that could not be heard of for a while.
-func (s *Store) unpark(ctx context.Context, w *worker) (bool, error) {
+func (s parking) unpark(ctx context.Context, w *worker) (bool, error) {
 	if !s.due(&w.looked) {
 		return false, nil
 	}
@@ -101,7 +104,7 @@ func (s *Store) unpark(ctx context.Context, w *worker) (bool, error) {
 }
 
 // unparkSQLite says how many streams of a sort it made ready, at most.
-func (s *Store) unparkSQLite(ctx context.Context, o svc.Owner) (most int64, err error) {
+func (s parking) unparkSQLite(ctx context.Context, o svc.Owner) (most int64, err error) {
 	names, err := s.names(o.Workflows)
 	if err != nil {
 		return 0, err
@@ -132,13 +135,13 @@ r AS (
 )
 SELECT GREATEST((SELECT count(*) FROM r), (SELECT count(*) FROM a))`
 
-func (s *Store) unparkPostgres(ctx context.Context, o svc.Owner) (most int64, err error) {
+func (s parking) unparkPostgres(ctx context.Context, o svc.Owner) (most int64, err error) {
 	err = s.once(ctx, "unpark work", unparkStreams, []any{s.clock(), o.Workflows, o.Agents, parkRows}, []any{&most})
 	return most, err
 }
 
 // due reports whether it is time to look, which is twice in the time of a poll, and takes it for looked.
-func (s *Store) due(looked *time.Time) bool {
+func (s parking) due(looked *time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.longAgo(*looked) {
@@ -148,10 +151,10 @@ func (s *Store) due(looked *time.Time) bool {
 	return true
 }
 
-func (s *Store) longAgo(looked time.Time) bool { return time.Since(looked) >= s.config.Poll/2 }
+func (s parking) longAgo(looked time.Time) bool { return time.Since(looked) >= s.config.Poll/2 }
 
 // again makes it time to look.
-func (s *Store) again(looked *time.Time) {
+func (s parking) again(looked *time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*looked = time.Time{}
@@ -159,7 +162,7 @@ func (s *Store) again(looked *time.Time) {
 
 // parkUnknown parks some of what is ready and no owner that works can do, so that no claim looks at it again: the next owner
 // that registers for it makes it ready. It reports whether there may be more.
-func (s *Store) parkUnknown(ctx context.Context) (more bool) {
+func (s parking) parkUnknown(ctx context.Context) (more bool) {
 	if !s.due(&s.looked) {
 		return false
 	}
@@ -181,13 +184,13 @@ func (s *Store) parkUnknown(ctx context.Context) (more bool) {
 }
 
 // mayPark reports whether it is time to park what nobody can do.
-func (s *Store) mayPark() bool {
+func (s parking) mayPark() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.longAgo(s.looked)
 }
 
-func (s *Store) parkSQLite(ctx context.Context) (parked int64, err error) {
+func (s parking) parkSQLite(ctx context.Context) (parked int64, err error) {
 	can := s.known()
 	names, err := s.names(can.Workflows)
 	if err != nil {
@@ -210,7 +213,7 @@ ORDER BY ready_at LIMIT $5)`, s.config.Now().UnixMilli(), names, can.Agents, unk
 }
 
 // known is what the owners of this process can do between them, as one owner.
-func (s *Store) known() svc.Owner {
+func (s parking) known() svc.Owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := svc.Owner{}
@@ -242,7 +245,7 @@ WHERE next_seq > done_seq AND ` + owner + ` AND ready_at <= (SELECT now FROM t) 
 ORDER BY ready_at LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING 1`
 }
 
-func (s *Store) parkPostgres(ctx context.Context) (parked int64, err error) {
+func (s parking) parkPostgres(ctx context.Context) (parked int64, err error) {
 	err = s.once(ctx, "park unregistered work", parkStreams, []any{s.clock(), workerAge.Milliseconds(), unknown, parkRows}, []any{&parked})
 	return parked, err
 }
