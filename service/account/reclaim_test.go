@@ -73,10 +73,10 @@ func (n *nest) fill(t *testing.T, scope string) {
 	token := n.invited[len(n.invited)-1]
 	guest := workspace.Guest{Actor: theirs.Actor, Email: "mallory@example.com", Verified: true}
 	accounttest.Check(t, accounttest.ErrOf(n.spaces.Accept(t.Context(), guest, token)))
-	team, err := n.spaces.CreateTeam(t.Context(), theirs, scope, "Everybody")
+	team, err := n.spaces.Teams.Create(t.Context(), theirs, scope, "Everybody")
 	accounttest.Check(t, err)
-	accounttest.Check(t, accounttest.ErrOf(n.spaces.PutTeamMember(t.Context(), theirs, scope, team.ID, n.accomplice.Account.ID)))
-	accounttest.Check(t, accounttest.ErrOf(n.spaces.PutTeamProject(t.Context(), theirs, scope, team.ID, "site", workspace.Admin)))
+	accounttest.Check(t, accounttest.ErrOf(n.spaces.Teams.PutMember(t.Context(), theirs, scope, team.ID, n.accomplice.Account.ID)))
+	accounttest.Check(t, accounttest.ErrOf(n.spaces.Teams.PutProject(t.Context(), theirs, scope, team.ID, "site", workspace.Admin)))
 	n.invite(t, theirs, scope, "third@example.com", workspace.Owner)
 	n.invite(t, own, scope, "fourth@example.com", workspace.Viewer)
 }

@@ -100,7 +100,7 @@ func revokeInvitation(ctx context.Context, c Call, in invitation) error {
 }
 
 func listTeams(ctx context.Context, c Call, in page) (listing.Page[workspace.Team], error) {
-	return c.Workspaces.Teams(ctx, c.Caller(), c.Scope, in.Query)
+	return c.Workspaces.Teams.List(ctx, c.Caller(), c.Scope, in.Query)
 }
 
 type nameBody struct {
@@ -110,7 +110,7 @@ type nameBody struct {
 type newTeam struct{ Body nameBody }
 
 func createTeam(ctx context.Context, c Call, in newTeam) (workspace.Team, error) {
-	return c.Workspaces.CreateTeam(ctx, c.Caller(), c.Scope, in.Body.Name)
+	return c.Workspaces.Teams.Create(ctx, c.Caller(), c.Scope, in.Body.Name)
 }
 
 type team struct {
@@ -118,7 +118,7 @@ type team struct {
 }
 
 func getTeam(ctx context.Context, c Call, in team) (workspace.Team, error) {
-	return c.Workspaces.GetTeam(ctx, c.Caller(), c.Scope, in.ID)
+	return c.Workspaces.Teams.Get(ctx, c.Caller(), c.Scope, in.ID)
 }
 
 type teamChange struct {
@@ -128,7 +128,7 @@ type teamChange struct {
 }
 
 func renameTeam(ctx context.Context, c Call, in teamChange) (workspace.Team, error) {
-	return c.Workspaces.RenameTeam(ctx, c.Caller(), c.Scope, in.ID, in.Body.Name, int64(in.Match))
+	return c.Workspaces.Teams.Rename(ctx, c.Caller(), c.Scope, in.ID, in.Body.Name, int64(in.Match))
 }
 
 type teamRemoval struct {
@@ -137,7 +137,7 @@ type teamRemoval struct {
 }
 
 func deleteTeam(ctx context.Context, c Call, in teamRemoval) error {
-	return c.Workspaces.DeleteTeam(ctx, c.Caller(), c.Scope, in.ID, int64(in.Match))
+	return c.Workspaces.Teams.Delete(ctx, c.Caller(), c.Scope, in.ID, int64(in.Match))
 }
 
 type teamMember struct {
@@ -146,11 +146,11 @@ type teamMember struct {
 }
 
 func joinTeam(ctx context.Context, c Call, in teamMember) (workspace.Team, error) {
-	return c.Workspaces.PutTeamMember(ctx, c.Caller(), c.Scope, in.Team, in.Account)
+	return c.Workspaces.Teams.PutMember(ctx, c.Caller(), c.Scope, in.Team, in.Account)
 }
 
 func leaveTeam(ctx context.Context, c Call, in teamMember) (workspace.Team, error) {
-	return c.Workspaces.DropTeamMember(ctx, c.Caller(), c.Scope, in.Team, in.Account)
+	return c.Workspaces.Teams.DropMember(ctx, c.Caller(), c.Scope, in.Team, in.Account)
 }
 
 type teamRole struct {
@@ -160,7 +160,7 @@ type teamRole struct {
 }
 
 func giveTeamProject(ctx context.Context, c Call, in teamRole) (workspace.Team, error) {
-	return c.Workspaces.PutTeamProject(ctx, c.Caller(), c.Scope, in.Team, in.Slug, in.Body.Role)
+	return c.Workspaces.Teams.PutProject(ctx, c.Caller(), c.Scope, in.Team, in.Slug, in.Body.Role)
 }
 
 type teamProject struct {
@@ -169,5 +169,5 @@ type teamProject struct {
 }
 
 func takeTeamProject(ctx context.Context, c Call, in teamProject) (workspace.Team, error) {
-	return c.Workspaces.DropTeamProject(ctx, c.Caller(), c.Scope, in.Team, in.Slug)
+	return c.Workspaces.Teams.DropProject(ctx, c.Caller(), c.Scope, in.Team, in.Slug)
 }

@@ -39,31 +39,31 @@ var byID = map[string]struct {
 		return w.Revoke(ctx, by, address, id)
 	}},
 	"GetTeam": {func(s scene) string { return s.team }, func(ctx context.Context, w *world, by workspace.Caller, address string, _ scene, id string) error {
-		return err2(w.GetTeam(ctx, by, address, id))
+		return err2(w.Teams.Get(ctx, by, address, id))
 	}},
 	"RenameTeam": {func(s scene) string { return s.team }, func(ctx context.Context, w *world, by workspace.Caller, address string, _ scene, id string) error {
-		return err2(w.RenameTeam(ctx, by, address, id, "Mine", 0))
+		return err2(w.Teams.Rename(ctx, by, address, id, "Mine", 0))
 	}},
 	"DeleteTeam": {func(s scene) string { return s.team }, func(ctx context.Context, w *world, by workspace.Caller, address string, _ scene, id string) error {
-		return w.DeleteTeam(ctx, by, address, id, 0)
+		return w.Teams.Delete(ctx, by, address, id, 0)
 	}},
 	"PutTeamMember, team": {func(s scene) string { return s.team }, func(ctx context.Context, w *world, by workspace.Caller, address string, own scene, id string) error {
-		return err2(w.PutTeamMember(ctx, by, address, id, own.outside))
+		return err2(w.Teams.PutMember(ctx, by, address, id, own.outside))
 	}},
 	"PutTeamMember, account": {func(s scene) string { return s.outside }, func(ctx context.Context, w *world, by workspace.Caller, address string, own scene, id string) error {
-		return err2(w.PutTeamMember(ctx, by, address, own.team, id))
+		return err2(w.Teams.PutMember(ctx, by, address, own.team, id))
 	}},
 	"DropTeamMember, team": {func(s scene) string { return s.team }, func(ctx context.Context, w *world, by workspace.Caller, address string, own scene, id string) error {
-		return err2(w.DropTeamMember(ctx, by, address, id, own.guest))
+		return err2(w.Teams.DropMember(ctx, by, address, id, own.guest))
 	}},
 	"DropTeamMember, account": {func(s scene) string { return s.guest }, func(ctx context.Context, w *world, by workspace.Caller, address string, own scene, id string) error {
-		return err2(w.DropTeamMember(ctx, by, address, own.team, id))
+		return err2(w.Teams.DropMember(ctx, by, address, own.team, id))
 	}},
 	"PutTeamProject": {func(s scene) string { return s.team }, func(ctx context.Context, w *world, by workspace.Caller, address string, _ scene, id string) error {
-		return err2(w.PutTeamProject(ctx, by, address, id, "shop", workspace.Viewer))
+		return err2(w.Teams.PutProject(ctx, by, address, id, "shop", workspace.Viewer))
 	}},
 	"DropTeamProject": {func(s scene) string { return s.team }, func(ctx context.Context, w *world, by workspace.Caller, address string, _ scene, id string) error {
-		return err2(w.DropTeamProject(ctx, by, address, id, "site"))
+		return err2(w.Teams.DropProject(ctx, by, address, id, "site"))
 	}},
 }
 
@@ -249,7 +249,7 @@ func (w *world) anything(t *testing.T, random *rand.Rand, s scene, by, target wo
 		w.pass(time.Hour)
 		return "erase", err2(w.Erase(t.Context()))
 	}
-	return "put", err2(w.PutTeamMember(t.Context(), by, s.in.Scope, s.team, target.ID))
+	return "put", err2(w.Teams.PutMember(t.Context(), by, s.in.Scope, s.team, target.ID))
 }
 
 // TestWithoutAnAuditRowThereIsNoAct breaks the audit log under every verb that is told.

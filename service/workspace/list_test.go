@@ -42,7 +42,7 @@ func TestListsArePagedNewestFirst(t *testing.T) {
 			}
 			w.business(t, ada, fmt.Sprintf("b-%d", i))
 			w.member(t, in, workspace.Viewer)
-			_, err := w.CreateTeam(t.Context(), ada, in.Scope, fmt.Sprintf("Team %d", i))
+			_, err := w.Teams.Create(t.Context(), ada, in.Scope, fmt.Sprintf("Team %d", i))
 			must(t, err)
 			_, err = w.Invite(t.Context(), ada, in.Scope, fmt.Sprintf("p%d@example.com", i), workspace.Viewer)
 			must(t, err)
@@ -67,7 +67,7 @@ func TestListsArePagedNewestFirst(t *testing.T) {
 				return names(p.Items, func(m workspace.Member) string { return m.Account }), p.Next, err
 			},
 			"Teams": func(q listing.Query) ([]string, string, error) {
-				p, err := w.Teams(t.Context(), ada, in.Scope, q)
+				p, err := w.Teams.List(t.Context(), ada, in.Scope, q)
 				return names(p.Items, func(m workspace.Team) string { return m.ID }), p.Next, err
 			},
 			"Invitations": func(q listing.Query) ([]string, string, error) {

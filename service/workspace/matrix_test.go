@@ -121,31 +121,31 @@ var verbs = []verb{
 		return w.Revoke(ctx, by, s.in.Scope, s.invited)
 	}},
 	{"Teams", workspace.Read, "", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.Teams(ctx, by, s.in.Scope, listing.Query{}))
+		return err2(w.Teams.List(ctx, by, s.in.Scope, listing.Query{}))
 	}},
 	{"GetTeam", workspace.Read, "", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.GetTeam(ctx, by, s.in.Scope, s.team))
+		return err2(w.Teams.Get(ctx, by, s.in.Scope, s.team))
 	}},
 	{"CreateTeam", workspace.Manage, "team.created", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.CreateTeam(ctx, by, s.in.Scope, "Sales"))
+		return err2(w.Teams.Create(ctx, by, s.in.Scope, "Sales"))
 	}},
 	{"RenameTeam", workspace.Manage, "team.changed", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.RenameTeam(ctx, by, s.in.Scope, s.team, "Sales", 0))
+		return err2(w.Teams.Rename(ctx, by, s.in.Scope, s.team, "Sales", 0))
 	}},
 	{"DeleteTeam", workspace.Manage, "team.deleted", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return w.DeleteTeam(ctx, by, s.in.Scope, s.team, 0)
+		return w.Teams.Delete(ctx, by, s.in.Scope, s.team, 0)
 	}},
 	{"PutTeamMember", workspace.Manage, "team.member_added", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.PutTeamMember(ctx, by, s.in.Scope, s.team, s.outside))
+		return err2(w.Teams.PutMember(ctx, by, s.in.Scope, s.team, s.outside))
 	}},
 	{"DropTeamMember", workspace.Manage, "team.member_removed", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.DropTeamMember(ctx, by, s.in.Scope, s.team, s.guest))
+		return err2(w.Teams.DropMember(ctx, by, s.in.Scope, s.team, s.guest))
 	}},
 	{"PutTeamProject", workspace.Manage, "team.project_granted", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.PutTeamProject(ctx, by, s.in.Scope, s.team, "shop", workspace.Viewer))
+		return err2(w.Teams.PutProject(ctx, by, s.in.Scope, s.team, "shop", workspace.Viewer))
 	}},
 	{"DropTeamProject", workspace.Manage, "team.project_revoked", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.DropTeamProject(ctx, by, s.in.Scope, s.team, "site"))
+		return err2(w.Teams.DropProject(ctx, by, s.in.Scope, s.team, "site"))
 	}},
 }
 

@@ -56,8 +56,8 @@ func findTeam(tx *sqldb.Tx, workspace, id string) (Team, error) {
 	return t, nil
 }
 
-// Teams is the teams of a workspace.
-func (w *Workspaces) Teams(ctx context.Context, by Caller, address string, q listing.Query) (p listing.Page[Team], err error) {
+// List is the teams of a workspace.
+func (w *Teams) List(ctx context.Context, by Caller, address string, q listing.Query) (p listing.Page[Team], err error) {
 	sel, err := selected(q)
 	if err != nil {
 		return p, err
@@ -81,8 +81,8 @@ func (w *Workspaces) Teams(ctx context.Context, by Caller, address string, q lis
 	return p, nil
 }
 
-// GetTeam is one team.
-func (w *Workspaces) GetTeam(ctx context.Context, by Caller, address, id string) (t Team, err error) {
+// Get is one team.
+func (w *Teams) Get(ctx context.Context, by Caller, address, id string) (t Team, err error) {
 	err = w.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
 		s, err := look(tx, by, address, Read)
 		if err != nil {
@@ -98,7 +98,7 @@ func (w *Workspaces) GetTeam(ctx context.Context, by Caller, address, id string)
 }
 
 // team is a team with its members and projects.
-func (w *Workspaces) team(tx *sqldb.Tx, workspace, id string) (Team, error) {
+func (w *Teams) team(tx *sqldb.Tx, workspace, id string) (Team, error) {
 	t, err := findTeam(tx, workspace, id)
 	if err != nil {
 		return t, err
@@ -109,7 +109,7 @@ func (w *Workspaces) team(tx *sqldb.Tx, workspace, id string) (Team, error) {
 }
 
 // fill adds the members and projects of teams. A page of teams reads those of the whole workspace: they are not many.
-func (w *Workspaces) fill(tx *sqldb.Tx, workspace string, teams []Team) error {
+func (w *Teams) fill(tx *sqldb.Tx, workspace string, teams []Team) error {
 	only, args := "", []any{workspace}
 	if len(teams) == 1 {
 		only, args = " AND team = $2", append(args, teams[0].ID)

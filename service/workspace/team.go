@@ -11,8 +11,8 @@ import (
 	"svc.dev/svc/service/audit"
 )
 
-// CreateTeam makes a team without members. Its name is its own in the workspace, in whatever case.
-func (w *Workspaces) CreateTeam(ctx context.Context, by Caller, address, name string) (Team, error) {
+// Create makes a team without members. Its name is its own in the workspace, in whatever case.
+func (w *Teams) Create(ctx context.Context, by Caller, address, name string) (Team, error) {
 	name = strings.TrimSpace(name)
 	if err := wrong("name", checkText(name, maxName)); err != nil {
 		return Team{}, err
@@ -32,8 +32,8 @@ func (w *Workspaces) CreateTeam(ctx context.Context, by Caller, address, name st
 	})
 }
 
-// RenameTeam gives a team another name.
-func (w *Workspaces) RenameTeam(ctx context.Context, by Caller, address, id, name string, version int64) (Team, error) {
+// Rename gives a team another name.
+func (w *Teams) Rename(ctx context.Context, by Caller, address, id, name string, version int64) (Team, error) {
 	name = strings.TrimSpace(name)
 	if err := wrong("name", checkText(name, maxName)); err != nil {
 		return Team{}, err
@@ -59,8 +59,8 @@ func (w *Workspaces) RenameTeam(ctx context.Context, by Caller, address, id, nam
 	})
 }
 
-// DeleteTeam ends a team, and what its members could do by it.
-func (w *Workspaces) DeleteTeam(ctx context.Context, by Caller, address, id string, version int64) error {
+// Delete ends a team, and what its members could do by it.
+func (w *Teams) Delete(ctx context.Context, by Caller, address, id string, version int64) error {
 	return w.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		s, err := enter(tx, by, address, Manage)
 		if err != nil {
@@ -85,7 +85,7 @@ func (w *Workspaces) DeleteTeam(ctx context.Context, by Caller, address, id stri
 }
 
 // changeTeam does one thing to a team and gives the team as it is then.
-func (w *Workspaces) changeTeam(ctx context.Context, by Caller, address string, fn func(*sqldb.Tx, seat) (id string, e audit.Event, err error)) (t Team, err error) {
+func (w *Teams) changeTeam(ctx context.Context, by Caller, address string, fn func(*sqldb.Tx, seat) (id string, e audit.Event, err error)) (t Team, err error) {
 	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		s, err := enter(tx, by, address, Manage)
 		if err != nil {
@@ -108,7 +108,7 @@ func (w *Workspaces) changeTeam(ctx context.Context, by Caller, address string, 
 }
 
 // touchTeam counts a change of a team.
-func (w *Workspaces) touchTeam(tx *sqldb.Tx, id, set string, args ...any) error {
+func (w *Teams) touchTeam(tx *sqldb.Tx, id, set string, args ...any) error {
 	if set != "" {
 		set += ", "
 	}

@@ -18,13 +18,13 @@ func TestATeamHasMembersAndProjects(t *testing.T) {
 		in := w.business(t, ada, "acme")
 		w.put(t, in, bob, workspace.Viewer)
 		w.addProject(in.ID, "site")
-		team, err := w.CreateTeam(t.Context(), ada, in.Scope, "  Core  ")
+		team, err := w.Teams.Create(t.Context(), ada, in.Scope, "  Core  ")
 		must(t, err)
 		if team.Name != "Core" || team.Version != 1 || len(team.Members)+len(team.Projects) != 0 {
 			t.Errorf("got %+v", team)
 		}
 		for _, version := range []int64{2, 2} { // the second time nothing changes
-			team, err = w.PutTeamMember(t.Context(), ada, in.Scope, team.ID, bob.ID)
+			team, err = w.Teams.PutMember(t.Context(), ada, in.Scope, team.ID, bob.ID)
 			must(t, err)
 			if team.Version != version || !slices.Equal(team.Members, []workspace.Colleague{{Account: bob.ID, Username: "bob", DisplayName: "Bob"}}) {
 				t.Errorf("got %+v", team)
@@ -34,30 +34,30 @@ func TestATeamHasMembersAndProjects(t *testing.T) {
 			role    string
 			version int64
 		}{{workspace.Builder, 3}, {workspace.Builder, 3}, {workspace.Admin, 4}} {
-			team, err = w.PutTeamProject(t.Context(), ada, in.Scope, team.ID, "site", step.role)
+			team, err = w.Teams.PutProject(t.Context(), ada, in.Scope, team.ID, "site", step.role)
 			must(t, err)
 			if team.Version != step.version || !slices.Equal(team.Projects, []workspace.TeamProject{{Slug: "site", Role: step.role}}) {
 				t.Errorf("got %+v", team)
 			}
 		}
-		got, err := w.GetTeam(t.Context(), bob, in.Scope, team.ID)
+		got, err := w.Teams.Get(t.Context(), bob, in.Scope, team.ID)
 		must(t, err)
 		if fmt.Sprint(got) != fmt.Sprint(team) {
 			t.Errorf("got %+v", got)
 		}
-		team, err = w.RenameTeam(t.Context(), ada, in.Scope, team.ID, "CORE", 4)
+		team, err = w.Teams.Rename(t.Context(), ada, in.Scope, team.ID, "CORE", 4)
 		must(t, err)
-		_, err = w.RenameTeam(t.Context(), ada, in.Scope, team.ID, "Core", 4)
+		_, err = w.Teams.Rename(t.Context(), ada, in.Scope, team.ID, "Core", 4)
 		refused(t, err, fault.VersionConflict)
-		must(t, err2(w.DropTeamMember(t.Context(), ada, in.Scope, team.ID, bob.ID)))
-		must(t, err2(w.DropTeamProject(t.Context(), ada, in.Scope, team.ID, "site")))
-		_, err = w.DropTeamMember(t.Context(), ada, in.Scope, team.ID, bob.ID)
+		must(t, err2(w.Teams.DropMember(t.Context(), ada, in.Scope, team.ID, bob.ID)))
+		must(t, err2(w.Teams.DropProject(t.Context(), ada, in.Scope, team.ID, "site")))
+		_, err = w.Teams.DropMember(t.Context(), ada, in.Scope, team.ID, bob.ID)
 		refused(t, err, workspace.ItemNotFound)
-		_, err = w.DropTeamProject(t.Context(), ada, in.Scope, team.ID, "site")
+		_, err = w.Teams.DropProject(t.Context(), ada, in.Scope, team.ID, "site")
 		refused(t, err, workspace.ItemNotFound)
-		refused(t, w.DeleteTeam(t.Context(), ada, in.Scope, team.ID, 6), fault.VersionConflict)
-		must(t, w.DeleteTeam(t.Context(), ada, in.Scope, team.ID, 7))
-		_, err = w.GetTeam(t.Context(), ada, in.Scope, team.ID)
+		refused(t, w.Teams.Delete(t.Context(), ada, in.Scope, team.ID, 6), fault.VersionConflict)
+		must(t, w.Teams.Delete(t.Context(), ada, in.Scope, team.ID, 7))
+		_, err = w.Teams.Get(t.Context(), ada, in.Scope, team.ID)
 		refused(t, err, workspace.ItemNotFound)
 		want := []string{"workspace.created", "team.created", "team.member_added", "team.project_granted", "team.project_granted", "team.changed",
 			"team.member_removed", "team.project_revoked", "team.deleted"}
@@ -71,23 +71,23 @@ func TestATeamsNameIsItsOwn(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ada := w.person(t, "ada")
 		in, other := w.business(t, ada, "acme"), w.business(t, ada, "other")
-		must(t, err2(w.CreateTeam(t.Context(), ada, in.Scope, "Köln")))
-		second, err := w.CreateTeam(t.Context(), ada, in.Scope, "Bonn")
+		must(t, err2(w.Teams.Create(t.Context(), ada, in.Scope, "Köln")))
+		second, err := w.Teams.Create(t.Context(), ada, in.Scope, "Bonn")
 		must(t, err)
-		_, err = w.CreateTeam(t.Context(), ada, in.Scope, "KÖLN")
+		_, err = w.Teams.Create(t.Context(), ada, in.Scope, "KÖLN")
 		refused(t, err, workspace.NameTaken)
-		_, err = w.RenameTeam(t.Context(), ada, in.Scope, second.ID, "köln", 0)
+		_, err = w.Teams.Rename(t.Context(), ada, in.Scope, second.ID, "köln", 0)
 		refused(t, err, workspace.NameTaken)
-		must(t, err2(w.CreateTeam(t.Context(), ada, other.Scope, "Köln")))
+		must(t, err2(w.Teams.Create(t.Context(), ada, other.Scope, "Köln")))
 		for name, problem := range map[string]string{"": "too_short", " ": "too_short", strings.Repeat("x", 81): "too_long", "a\nb": "invalid", "\xff": "invalid", "a\x00": "invalid"} {
-			_, err := w.CreateTeam(t.Context(), ada, in.Scope, name)
+			_, err := w.Teams.Create(t.Context(), ada, in.Scope, name)
 			if got := strictjson.FieldsOf(refused(t, err, fault.InvalidRequest)); len(got) != 1 || got[0].Field != "name" || got[0].Type != problem {
 				t.Errorf("%q: %v", name, got)
 			}
-			_, err = w.RenameTeam(t.Context(), ada, in.Scope, second.ID, name, 0)
+			_, err = w.Teams.Rename(t.Context(), ada, in.Scope, second.ID, name, 0)
 			refused(t, err, fault.InvalidRequest)
 		}
-		if got := together(16, func(int) error { return err2(w.CreateTeam(t.Context(), ada, in.Scope, "Race")) }); got[""] != 1 || got[workspace.NameTaken] != 15 {
+		if got := together(16, func(int) error { return err2(w.Teams.Create(t.Context(), ada, in.Scope, "Race")) }); got[""] != 1 || got[workspace.NameTaken] != 15 {
 			t.Errorf("got %v", got)
 		}
 	})
@@ -98,14 +98,14 @@ func TestAProjectsRoleIsTheGreaterOne(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.scene(t)
 		guest := workspace.Caller{Actor: person(s.guest, "guest")}
-		second, err := w.CreateTeam(t.Context(), s.owner, s.in.Scope, "Second")
+		second, err := w.Teams.Create(t.Context(), s.owner, s.in.Scope, "Second")
 		must(t, err)
-		must(t, err2(w.PutTeamMember(t.Context(), s.owner, s.in.Scope, second.ID, s.guest)))
+		must(t, err2(w.Teams.PutMember(t.Context(), s.owner, s.in.Scope, second.ID, s.guest)))
 		rank := map[string]int{"": 0, "billing": 1, "viewer": 2, "builder": 3, "admin": 4, "owner": 5}
 		for _, one := range []string{"viewer", "builder", "admin"} {
-			must(t, err2(w.PutTeamProject(t.Context(), s.owner, s.in.Scope, s.team, "site", one)))
+			must(t, err2(w.Teams.PutProject(t.Context(), s.owner, s.in.Scope, s.team, "site", one)))
 			for _, two := range []string{"viewer", "builder", "admin"} {
-				must(t, err2(w.PutTeamProject(t.Context(), s.owner, s.in.Scope, second.ID, "site", two)))
+				must(t, err2(w.Teams.PutProject(t.Context(), s.owner, s.in.Scope, second.ID, "site", two)))
 				for _, own := range workspace.Roles() {
 					w.put(t, s.in, guest, own)
 					want := own
@@ -153,15 +153,15 @@ func TestATeamGivesNoRoleThatAProjectHasNot(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.scene(t)
 		for _, role := range []string{"", "owner", "billing", "support", "root", "Admin"} {
-			_, err := w.PutTeamProject(t.Context(), s.owner, s.in.Scope, s.team, "site", role)
+			_, err := w.Teams.PutProject(t.Context(), s.owner, s.in.Scope, s.team, "site", role)
 			if got := strictjson.FieldsOf(refused(t, err, fault.InvalidRequest)); len(got) != 1 || got[0].Field != "role" {
 				t.Errorf("%q: %v", role, got)
 			}
 		}
 		for _, slug := range []string{"", "unknown", "..", "a/b", "Site", "personal", "site\x00", strings.Repeat("a", 65)} {
-			_, err := w.PutTeamProject(t.Context(), s.owner, s.in.Scope, s.team, slug, workspace.Viewer)
+			_, err := w.Teams.PutProject(t.Context(), s.owner, s.in.Scope, s.team, slug, workspace.Viewer)
 			refused(t, err, workspace.ItemNotFound)
-			_, err = w.DropTeamProject(t.Context(), s.owner, s.in.Scope, s.team, slug)
+			_, err = w.Teams.DropProject(t.Context(), s.owner, s.in.Scope, s.team, slug)
 			refused(t, err, workspace.ItemNotFound)
 		}
 	})
@@ -201,14 +201,14 @@ func TestThereAreSoManyTeamsAndNoMore(t *testing.T) {
 			return nil
 		}))
 		before := w.dump(t, s.in.ID)
-		_, err := w.CreateTeam(t.Context(), s.owner, s.in.Scope, "More")
+		_, err := w.Teams.Create(t.Context(), s.owner, s.in.Scope, "More")
 		refused(t, err, fault.InvalidRequest)
-		_, err = w.PutTeamMember(t.Context(), s.owner, s.in.Scope, s.team, s.outside)
+		_, err = w.Teams.PutMember(t.Context(), s.owner, s.in.Scope, s.team, s.outside)
 		refused(t, err, fault.InvalidRequest)
-		_, err = w.PutTeamProject(t.Context(), s.owner, s.in.Scope, s.team, "shop", workspace.Viewer)
+		_, err = w.Teams.PutProject(t.Context(), s.owner, s.in.Scope, s.team, "shop", workspace.Viewer)
 		refused(t, err, fault.InvalidRequest)
 		// What is there can be changed all the same.
-		must(t, err2(w.PutTeamProject(t.Context(), s.owner, s.in.Scope, s.team, "site", workspace.Builder)))
+		must(t, err2(w.Teams.PutProject(t.Context(), s.owner, s.in.Scope, s.team, "site", workspace.Builder)))
 		if w.dump(t, s.in.ID) != before {
 			t.Error("something has changed")
 		}

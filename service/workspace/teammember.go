@@ -8,8 +8,8 @@ import (
 	"svc.dev/svc/service/audit"
 )
 
-// PutTeamMember makes somebody of the workspace a member of a team. A member stays one.
-func (w *Workspaces) PutTeamMember(ctx context.Context, by Caller, address, team, account string) (Team, error) {
+// PutMember makes somebody of the workspace a member of a team. A member stays one.
+func (w *Teams) PutMember(ctx context.Context, by Caller, address, team, account string) (Team, error) {
 	return w.changeTeam(ctx, by, address, func(tx *sqldb.Tx, s seat) (string, audit.Event, error) {
 		e := audit.Event{Action: "team.member_added"}
 		if _, err := findTeam(tx, s.ID, team); err != nil {
@@ -39,14 +39,14 @@ func (w *Workspaces) PutTeamMember(ctx context.Context, by Caller, address, team
 }
 
 // of names the person whom an act is about.
-func (w *Workspaces) of(tx *sqldb.Tx, e audit.Event, account string) (audit.Event, error) {
+func (w *Teams) of(tx *sqldb.Tx, e audit.Event, account string) (audit.Event, error) {
 	known, err := w.lookup(tx, account)
 	e.Subject = &audit.Actor{Kind: audit.Account, ID: account, Username: known[account].Username}
 	return e, err
 }
 
-// DropTeamMember takes somebody out of a team.
-func (w *Workspaces) DropTeamMember(ctx context.Context, by Caller, address, team, account string) (Team, error) {
+// DropMember takes somebody out of a team.
+func (w *Teams) DropMember(ctx context.Context, by Caller, address, team, account string) (Team, error) {
 	return w.changeTeam(ctx, by, address, func(tx *sqldb.Tx, s seat) (string, audit.Event, error) {
 		e := audit.Event{Action: "team.member_removed"}
 		if _, err := findTeam(tx, s.ID, team); err != nil {

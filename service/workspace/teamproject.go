@@ -44,8 +44,8 @@ func ForgetProject(tx *sqldb.Tx, workspace, slug string) error {
 	return nil
 }
 
-// PutTeamProject gives a team a role in a project of the workspace, instead of the one it had.
-func (w *Workspaces) PutTeamProject(ctx context.Context, by Caller, address, team, slug, role string) (Team, error) {
+// PutProject gives a team a role in a project of the workspace, instead of the one it had.
+func (w *Teams) PutProject(ctx context.Context, by Caller, address, team, slug, role string) (Team, error) {
 	if !slices.Contains(teamRoles, role) {
 		return Team{}, wrong("role", strictjson.Invalid)
 	}
@@ -74,7 +74,7 @@ func (w *Workspaces) PutTeamProject(ctx context.Context, by Caller, address, tea
 }
 
 // findProject refuses what is no project of the workspace.
-func (w *Workspaces) findProject(tx *sqldb.Tx, workspace, slug string) error {
+func (w *Teams) findProject(tx *sqldb.Tx, workspace, slug string) error {
 	if scope.CheckProject(slug) != nil {
 		return itemNotFound()
 	}
@@ -88,8 +88,8 @@ func (w *Workspaces) findProject(tx *sqldb.Tx, workspace, slug string) error {
 	return nil
 }
 
-// DropTeamProject takes a project from a team, also one that is there no more.
-func (w *Workspaces) DropTeamProject(ctx context.Context, by Caller, address, team, slug string) (Team, error) {
+// DropProject takes a project from a team, also one that is there no more.
+func (w *Teams) DropProject(ctx context.Context, by Caller, address, team, slug string) (Team, error) {
 	return w.changeTeam(ctx, by, address, func(tx *sqldb.Tx, s seat) (string, audit.Event, error) {
 		e := audit.Event{Action: "team.project_revoked"}
 		if _, err := findTeam(tx, s.ID, team); err != nil {

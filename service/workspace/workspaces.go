@@ -92,7 +92,13 @@ func (c *Config) setDefaults() {
 }
 
 // Workspaces is the businesses of a service, on a database that all its nodes share.
-type Workspaces struct{ Config }
+type Workspaces struct {
+	Config
+	Teams *Teams
+}
+
+// Teams is the teams of all workspaces.
+type Teams struct{ *Workspaces }
 
 // New makes the workspaces of a database whose tables stand.
 func New(c Config) (*Workspaces, error) {
@@ -100,7 +106,9 @@ func New(c Config) (*Workspaces, error) {
 		return nil, errors.New("workspaces need a database, an audit log, an outbox, the platform's address, and a way to know addresses and people")
 	}
 	c.setDefaults()
-	return &Workspaces{c}, nil
+	w := &Workspaces{Config: c}
+	w.Teams = &Teams{w}
+	return w, nil
 }
 
 // sweepRows are deleted at once.
