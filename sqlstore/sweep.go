@@ -154,7 +154,7 @@ func (s sweep) blobUsed(ctx context.Context, sha, path string) (used bool, err e
 		}
 		scopes, err := collect(rows, func(scope *string) []any { return []any{scope} })
 		for _, scope := range scopes {
-			used = used || blobs{s.Store}.blobPath(scope, sha) == path
+			used = used || blobs(s).blobPath(scope, sha) == path
 		}
 		return err
 	})
