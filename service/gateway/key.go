@@ -1,10 +1,6 @@
 package gateway
 
-import (
-	"strings"
-
-	"svc.dev/svc/service/strictjson"
-)
+import "strings"
 
 // bearer is the credential of an Authorization header, and empty for every other scheme and spelling.
 func bearer(header string) string {
@@ -13,8 +9,4 @@ func bearer(header string) string {
 		return ""
 	}
 	return value
-}
-
-func refusedField(name string) error {
-	return strictjson.Refuse(strictjson.Field{Field: name, Type: strictjson.Invalid})
 }

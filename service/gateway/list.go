@@ -34,7 +34,7 @@ func (x *exchange) asks() (asking, error) {
 	a := asking{q: v.Get("q"), cursor: v.Get("cursor"), limit: defaultLimit}
 	for name, text := range map[string]string{"q": a.q, "cursor": a.cursor} {
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-			return a, refusedField(name)
+			return a, strictjson.Wrong(name, strictjson.Invalid)
 		}
 	}
 	if utf8.RuneCountInString(a.q) > maxQuery {
@@ -43,7 +43,7 @@ func (x *exchange) asks() (asking, error) {
 	if text := v.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxLimit {
-			return a, refusedField("limit")
+			return a, strictjson.Wrong("limit", strictjson.Invalid)
 		}
 		a.limit = n
 	}

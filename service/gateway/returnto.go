@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"svc.dev/svc/service/strictjson"
 )
 
 // maxReturnTo is in bytes.
@@ -16,7 +18,7 @@ func (g *Gateway) returnTo(text string) (string, error) {
 		return g.Surfaces.origin(Agents) + "/", nil
 	}
 	if !validReturnTo(text, g.Surfaces.origins()) {
-		return "", refusedField("returnTo")
+		return "", strictjson.Wrong("returnTo", strictjson.Invalid)
 	}
 	return text, nil
 }

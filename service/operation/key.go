@@ -40,18 +40,14 @@ func (n NewKey) Value() (apikey.Draft, error) {
 	case string(n.ExpiresAt) == "null" && n.Confirm:
 		k.Forever = true
 	case string(n.ExpiresAt) == "null":
-		return k, refusedField("confirm")
+		return k, strictjson.Wrong("confirm", strictjson.Invalid)
 	default:
 		k.ExpiresAt = new(time.Time)
 		if err := json.Unmarshal(n.ExpiresAt, k.ExpiresAt); err != nil {
-			return k, refusedField("expiresAt")
+			return k, strictjson.Wrong("expiresAt", strictjson.Invalid)
 		}
 	}
 	return k, nil
-}
-
-func refusedField(name string) error {
-	return strictjson.Refuse(strictjson.Field{Field: name, Type: strictjson.Invalid})
 }
 
 // KeyMade is a key with its value, which is shown once.

@@ -29,7 +29,7 @@ func (f filled) Match() (int64, error) {
 	}
 	n, err := strconv.ParseInt(version, 10, 64)
 	if err != nil {
-		return 0, refusedField("version")
+		return 0, strictjson.Wrong("version", strictjson.Invalid)
 	}
 	return n, nil
 }
@@ -39,8 +39,4 @@ func (f filled) Body(into any, count func(context.Context) error) error {
 		return err
 	}
 	return f.v.fill(into)
-}
-
-func refusedField(name string) error {
-	return strictjson.Refuse(strictjson.Field{Field: name, Type: strictjson.Invalid})
 }
