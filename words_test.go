@@ -20,7 +20,7 @@ var toReword = []string{}
 // toRename are names of types that still stand for different things in three packages or more. One that no longer does leaves
 // the list.
 var toRename = []string{
-	"address", "answer", "connection", "content", "form", "object", "place", "request",
+	"address", "connection", "content", "form", "object", "place", "request",
 }
 
 var (

@@ -26,6 +26,7 @@ import (
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/secret"
+	"svc.dev/svc/service/surface"
 )
 
 // spellings are the forms in which a value can stand in a text.
@@ -120,7 +121,8 @@ func failWith(t *testing.T, h *house, values []string) *bytes.Buffer {
 	var failing string
 	at := facing(h.surfaces)
 	door := gateway.New(gateway.Config{
-		DB: h.db, Accounts: h.accounts, Keys: h.apikeys, Apps: h.apps, Audit: h.audit, Surfaces: at, CookieDomain: "svc.localhost", Development: true, Log: h.log, Redactor: h.redactor,
+		DB: h.db, Accounts: h.accounts, Keys: h.apikeys, Apps: h.apps, Audit: h.audit, Log: h.log, Redactor: h.redactor,
+		Config:  surface.Config{Surfaces: at, CookieDomain: "svc.localhost", Development: true},
 		Pages:   page.New(page.Config{Platform: at.Platform.String(), Agents: at.Agents.String(), Admin: at.Admin.String()}),
 		Runtime: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(failing) }),
 	})

@@ -7,12 +7,13 @@ import (
 	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/page"
+	"svc.dev/svc/service/surface"
 	"svc.dev/svc/service/vault"
 )
 
 // facing is the surfaces as the front door takes them.
-func facing(all config.Surfaces) gateway.Surfaces {
-	return gateway.Surfaces{Platform: all[0].URL, Agents: all[1].URL, Admin: all[2].URL}
+func facing(all config.Surfaces) surface.Surfaces {
+	return surface.Surfaces{Platform: all[0].URL, Agents: all[1].URL, Admin: all[2].URL}
 }
 
 // public answers on the public address.
@@ -22,14 +23,17 @@ func (s *server) public(n *node) http.Handler {
 		DB:      n.db,
 		Runtime: s.runtime(n), Stopping: s.stopping, Farewell: s.farewell(),
 		Rate: s.config.LimitRate, Burst: s.config.LimitBurst, Streams: s.config.LimitStreams, ChannelRate: s.config.LimitChannelRate,
-		ChannelBody: s.config.LimitChannelBody, WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification, Spoofed: s.metrics.spoofed, Accounts: n.accounts, Keys: n.apikeys, Apps: n.apps, Manifests: n.manifests, Installations: n.installs, Workspaces: n.spaces, Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories,
-		Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit}, Audit: n.audit, Receipts: n.receipts, Surfaces: at,
+		ChannelBody: s.config.LimitChannelBody, WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification, Accounts: n.accounts, Keys: n.apikeys, Apps: n.apps, Manifests: n.manifests, Installations: n.installs, Workspaces: n.spaces, Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories,
+		Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit}, Audit: n.audit, Receipts: n.receipts,
 		Pages: page.New(page.Config{
 			Platform: at.Platform.String(), Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops(),
 		}),
-		CookieDomain: s.config.CookieDomain, Trusted: s.config.TrustedProxies, Development: n.develops(),
-		MailOff: !n.outbox.Enabled(), Absolute: s.config.SessionAbsolute, Observe: s.metrics.answered, Log: n.log, Redactor: n.redactor,
-		Memory: s.memory, Health: s.health, Rotate: n.rotate,
+		Config: surface.Config{
+			Surfaces: at, CookieDomain: s.config.CookieDomain, Trusted: s.config.TrustedProxies, Development: n.develops(),
+			Absolute: s.config.SessionAbsolute, Memory: s.memory, Spoofed: s.metrics.spoofed,
+		},
+		MailOff: !n.outbox.Enabled(), Observe: s.metrics.answered, Log: n.log, Redactor: n.redactor,
+		Health: s.health, Rotate: n.rotate,
 		Node: database.PublicNode(database.NodeIn(s.config.DataDir)),
 	})
 	return n.gateway

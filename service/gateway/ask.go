@@ -17,7 +17,7 @@ func (x *exchange) ask(ctx context.Context, q operation.Question, into any) erro
 	if x.g.Runtime == nil {
 		return fault.NotAvailable("loading").After(time.Second)
 	}
-	r, err := http.NewRequestWithContext(x.g.with(ctx, x.v.Claims(x.id)), http.MethodGet, q.Path, nil)
+	r, err := http.NewRequestWithContext(x.g.with(ctx, x.v.Claims(x.ID)), http.MethodGet, q.Path, nil)
 	if err != nil {
 		return err
 	}

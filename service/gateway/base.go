@@ -5,22 +5,22 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/surface"
 )
 
 // base answers below {base_url}, /v1/{username}/{business}: the contract's API, for those who may.
 func (x *exchange) base() error {
-	x.expose()
-	if x.r.Method == http.MethodOptions {
-		return x.preflight()
+	x.Expose()
+	if x.Request.Method == http.MethodOptions {
+		return x.Preflight()
 	}
-	at, err := parseBase(sentPath(x.r.URL))
+	at, err := parseBase(x.SentPath())
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func notThere(segments []string, path string) error {
 	case len(segments) > 0 && segments[0] == channels:
 		return noChannel()
 	case strings.ContainsAny(path, "%;") && len(segments) > 0:
-		return errPath()
+		return surface.WrongPath()
 	}
 	return access.NoWorkspace()
 }
@@ -127,7 +127,7 @@ func fit(shape, segments []string) (built string, ok bool, err error) {
 				return "", false, err
 			}
 		case strings.ContainsAny(part, "%;"):
-			return "", false, errPath()
+			return "", false, surface.WrongPath()
 		case !name && want != part:
 			return "", false, nil
 		}
@@ -136,23 +136,10 @@ func fit(shape, segments []string) (built string, ok bool, err error) {
 	return built, true, nil
 }
 
-// maxID is the longest id, decoded, in bytes.
-const maxID = 255
-
 // id is a segment that may be escaped, decoded once and escaped by us.
 func id(segment string) (string, error) {
-	text, err := decoded(segment)
+	text, err := surface.Decoded(segment)
 	return url.PathEscape(text), err
-}
-
-// decoded is a segment that may be escaped, decoded once.
-func decoded(segment string) (string, error) {
-	text, err := url.PathUnescape(segment)
-	if err != nil || text == "" || len(text) > maxID || !utf8.ValidString(text) ||
-		strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' }) {
-		return "", errPath()
-	}
-	return text, nil
 }
 
 func (at place) asChannel(segments []string) (place, error) {
@@ -173,7 +160,7 @@ func (at place) asChannel(segments []string) (place, error) {
 // asMember lets somebody in who is signed in or brings a key, and may do what is asked.
 func (x *exchange) asMember(at place) error {
 	need := at.reads
-	if !safe(x.r.Method) {
+	if !x.Safe() {
 		need = at.writes
 	}
 	if err := x.enter(need, access.Place{Scope: at.scope}); err != nil {
@@ -182,7 +169,7 @@ func (x *exchange) asMember(at place) error {
 	if err := x.note(at.scope, at.path); err != nil {
 		return err
 	}
-	e := errand{claims: x.v.Claims(x.id), path: at.path, header: allowed(x.r.Header)}
+	e := errand{claims: x.v.Claims(x.ID), path: at.path, header: allowed(x.Request.Header)}
 	if at.pattern == "runs" {
 		e.path = engine.RunsPath
 	}
@@ -192,7 +179,7 @@ func (x *exchange) asMember(at place) error {
 // channel lets a webhook through to its workspace: the channel's own check of the signature is the authentication. What is
 // refused before it is refused alike for a workspace that is there and one that is not.
 func (x *exchange) channel(at place) error {
-	if at.scope == scope.Admin || x.surface != Agents {
+	if at.scope == scope.Admin || x.Surface != Agents {
 		return noChannel()
 	}
 	if err := x.g.hooks.Take(at.scope); err != nil {
@@ -202,52 +189,29 @@ func (x *exchange) channel(at place) error {
 	if at.channel == "github" {
 		most = max(most, maxDelivery)
 	}
-	if x.r.ContentLength > most {
-		return fault.New(fault.BodyTooLarge, "The body is too large.", "").With("limit", most)
+	if x.Request.ContentLength > most {
+		return surface.TooLarge(most)
 	}
 	release, err := x.slot()
 	defer release()
 	if err != nil {
 		return err
 	}
-	owner, found, err := x.g.Accounts.OwnerOf(x.ctx(), at.scope)
+	owner, found, err := x.g.Accounts.OwnerOf(x.Ctx(), at.scope)
 	if err != nil {
 		return err
 	}
 	if !found {
 		return noChannel()
 	}
-	x.count(x.stranger())
-	x.r.Body = http.MaxBytesReader(nil, x.r.Body, most)
+	x.Count(x.Stranger())
+	x.Request.Body = http.MaxBytesReader(nil, x.Request.Body, most)
 	parsed, _ := scope.Parse(at.scope) // it was parsed before
 	return x.forward(errand{
 		claims: scope.Claims{
 			Account: parsed.Username, AccountID: owner, Scope: at.scope, Actor: scope.Channel(at.channel), Authority: scope.Customer,
-			Delegated: true, RequestID: x.id,
+			Delegated: true, RequestID: x.ID,
 		},
-		path: at.path, header: allowedHook(x.r.Header), hook: true,
+		path: at.path, header: allowedHook(x.Request.Header), hook: true,
 	})
-}
-
-// streamHeaders are what scripts may read of an answer.
-const streamHeaders = "Stream-Next-Offset, Stream-Up-To-Date, Stream-Closed, Stream-Cursor, ETag, Retry-After, X-Request-Id, Idempotency-Replayed, Location"
-
-// expose lets the pages that may read answers below {base_url}.
-func (x *exchange) expose() {
-	x.share()
-	if x.out.Header().Get("Access-Control-Allow-Origin") != "" {
-		x.out.Header().Set("Access-Control-Expose-Headers", streamHeaders)
-	}
-}
-
-// preflight answers a browser that asks before it sends. Only pages that may read the answer hear that they may.
-func (x *exchange) preflight() error {
-	if !slices.Contains(x.readers(), x.r.Header.Get("Origin")) {
-		return errCrossOrigin()
-	}
-	h := x.out.Header()
-	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST")
-	h.Set("Access-Control-Allow-Headers", "Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, Authorization")
-	h.Set("Access-Control-Max-Age", "600")
-	return x.none()
 }

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/surface"
 )
 
 // production is a service on https.
 func production(c *gateway.Config) {
-	c.Surfaces = gateway.Surfaces{Platform: parse("https://example.com"), Agents: parse("https://agents.example.com"), Admin: parse("https://admin.example.com")}
+	c.Surfaces = surface.Surfaces{Platform: parse("https://example.com"), Agents: parse("https://agents.example.com"), Admin: parse("https://admin.example.com")}
 	c.CookieDomain, c.Development = "example.com", false
 	trusting(c)
 }

@@ -16,6 +16,7 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/surface"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -30,27 +31,15 @@ const (
 // slot lets a delivery into memory: nobody has proven anything yet, so all of them must not take much.
 func (x *exchange) slot() (release func(), err error) {
 	turns := x.g.commonDeliveries
-	if n := x.r.ContentLength; n < 0 || n > commonDelivery {
+	if n := x.Request.ContentLength; n < 0 || n > commonDelivery {
 		turns = x.g.longDeliveries
 	}
-	ctx, cancel := context.WithTimeout(x.ctx(), bodyTimeout/2)
+	ctx, cancel := context.WithTimeout(x.Ctx(), surface.BodyTimeout/2)
 	defer cancel()
-	if release, err := turns.Wait(ctx, x.source()); err == nil {
+	if release, err := turns.Wait(ctx, x.Network()); err == nil {
 		return release, nil
 	}
 	return func() {}, fault.New(account.Busy, "Too many deliveries at this moment.", "Try again shortly.").After(time.Second)
-}
-
-// delivery reads what the provider sends, and does not wait for it long.
-func (x *exchange) delivery() (body []byte, release func(), err error) {
-	if release, err = x.slot(); err != nil {
-		return nil, release, err
-	}
-	x.count(x.stranger())
-	if body, err = x.whole(maxDelivery); err != nil {
-		return nil, release, err
-	}
-	return body, release, nil
 }
 
 // PassOn hands what the provider told of workspaces on to their channels, until ctx ends. Any number of nodes may do so.
@@ -91,7 +80,7 @@ func (g *Gateway) pass(ctx context.Context, p installation.Passing) (err error) 
 		return err
 	}
 	r.URL = &url.URL{Path: passedPath(p.Provider)}
-	r.Header = http.Header{"Content-Type": {typeJSON}, "X-Github-Event": {p.Event}, "X-Github-Delivery": {p.Delivery}}
+	r.Header = http.Header{"Content-Type": {surface.TypeJSON}, "X-Github-Event": {p.Event}, "X-Github-Delivery": {p.Delivery}}
 	return g.hand(r)
 }
 

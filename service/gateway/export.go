@@ -9,16 +9,16 @@ import (
 
 // export answers with events, a line each.
 func (x *exchange) export(events operation.Export) error {
-	h := x.out.Header()
+	h := x.Out.Header()
 	h.Set("Content-Type", "application/x-ndjson")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Disposition", `attachment; filename="audit.ndjson"`)
-	return events(x.ctx(), func(e audit.Event) error {
+	return events(x.Ctx(), func(e audit.Event) error {
 		line, err := e.MarshalJSON()
-		if err = cmp.Or(err, x.still()); err != nil {
+		if err = cmp.Or(err, x.Still()); err != nil {
 			return err
 		}
-		_, err = x.out.Write(append(line, '\n'))
+		_, err = x.Out.Write(append(line, '\n'))
 		return err
 	})
 }

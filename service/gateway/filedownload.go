@@ -10,6 +10,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/surface"
 )
 
 // rangeNotSatisfiable is the refusal of a part that a file does not have.
@@ -17,19 +18,19 @@ const rangeNotSatisfiable = "range_not_satisfiable"
 
 // download lets a file out so that a browser does nothing with it but keep it: it is somebody else's content on our origin.
 func (x *exchange) download(c *project.Content) error {
-	if asked := x.r.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") || strings.Contains(asked, ",") {
-		x.r.Header.Del("Range") // nobody must give several parts in one answer, or parts by another measure
+	if asked := x.Request.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") || strings.Contains(asked, ",") {
+		x.Request.Header.Del("Range") // nobody must give several parts in one answer, or parts by another measure
 	}
-	h := x.out.Header()
+	h := x.Out.Header()
 	policy := h.Get("Content-Security-Policy")
 	h.Set("Content-Type", harmless(c.Path))
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(c.Path)}))
 	h.Set("Content-Security-Policy", "sandbox; "+policy)
 	h.Set("Cache-Control", "no-store")
 	h.Set("ETag", c.ETag)
-	d := &download{answer: x.out, pace: x.paced(http.NewResponseController(x.out).SetWriteDeadline)}
+	d := &download{Answer: x.Out, pace: x.paced(http.NewResponseController(x.Out).SetWriteDeadline)}
 	// Without a time only the etag counts: two changes within a second are two.
-	http.ServeContent(d, x.r, "", time.Time{}, c)
+	http.ServeContent(d, x.Request, "", time.Time{}, c)
 	if d.refused == 0 {
 		return nil
 	}
@@ -48,7 +49,7 @@ func (x *exchange) download(c *project.Content) error {
 
 // download is an answer whose refusals are ours to write.
 type download struct {
-	*answer
+	*surface.Answer
 	pace    pace
 	refused int
 }
@@ -58,7 +59,7 @@ func (d *download) WriteHeader(status int) {
 		d.refused = status
 		return
 	}
-	d.answer.WriteHeader(status)
+	d.Answer.WriteHeader(status)
 }
 
 func (d *download) Write(b []byte) (int, error) {
@@ -69,7 +70,7 @@ func (d *download) Write(b []byte) (int, error) {
 		return 0, err // what has begun is broken off
 	}
 	d.pace.step()
-	return d.answer.Write(b)
+	return d.Answer.Write(b)
 }
 
 // pictures are the types that a browser can show and cannot run.

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/surface"
 )
 
 // filter lets the runtime's answer out, without headers that are ours to set.
 type filter struct {
-	*answer
+	*surface.Answer
 	x    *exchange
 	in   *intake
 	head http.Header
@@ -48,7 +49,7 @@ func (f *filter) WriteHeader(status int) {
 		return
 	}
 	f.sent = true
-	out := f.answer.Header()
+	out := f.Answer.Header()
 	for name, values := range f.head {
 		switch {
 		case name == "Vary":
@@ -57,15 +58,15 @@ func (f *filter) WriteHeader(status int) {
 			out[name] = values
 		}
 	}
-	f.answer.WriteHeader(status)
+	f.Answer.WriteHeader(status)
 }
 
 func (f *filter) passes(name string) bool {
 	if f.hook {
 		return name != "Set-Cookie" && !ours(name) && (!banned(name) || name == "X-Accel-Buffering")
 	}
-	if name == resourcePolicy {
-		return f.x.isBase() // what the runtime shares is shared there alone
+	if name == surface.ResourcePolicy {
+		return f.x.IsBase() // what the runtime shares is shared there alone
 	}
 	return slices.Contains(returned, name) || strings.HasPrefix(name, "Stream-")
 }
@@ -81,14 +82,14 @@ func (f *filter) Write(b []byte) (int, error) {
 	if f.refused {
 		return len(b), nil
 	}
-	return f.answer.Write(b)
+	return f.Answer.Write(b)
 }
 
 // FlushError lets a frame out at once.
 func (f *filter) FlushError() error {
 	f.WriteHeader(http.StatusOK)
-	f.answer.allow()
-	return http.NewResponseController(f.answer).Flush()
+	f.Answer.Allow()
+	return http.NewResponseController(f.Answer).Flush()
 }
 
 // refuseEnded answers a client whose stream we ended before it began. It asks again, and is told why then.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/scope"
 )
 
@@ -54,22 +55,22 @@ func (g *Gateway) with(ctx context.Context, c scope.Claims) context.Context {
 	if c.Authority == scope.StaffAuth {
 		on = Admin
 	}
-	c.Base = g.Surfaces.origin(on) + "/v1/" + strings.TrimPrefix(c.Scope, "users/")
+	c.Base = g.Surfaces.Origin(on) + "/v1/" + strings.TrimPrefix(c.Scope, "users/")
 	return scope.With(ctx, c)
 }
 
 // forward lets the runtime answer.
 func (x *exchange) forward(e errand) error {
 	if x.g.Runtime == nil {
-		return noRoute(x.r)
+		return noRoute(x.Request)
 	}
 	x.told = e.claims
-	if x.g.stopping() && (!safe(x.r.Method) || isStream(x.r)) {
+	if x.g.stopping() && (!x.Safe() || isStream(x.Request)) {
 		return fault.NotAvailable("draining").After(time.Second)
 	}
-	ctx, end := context.WithCancelCause(x.g.with(x.ctx(), e.claims))
+	ctx, end := context.WithCancelCause(x.g.with(x.Ctx(), e.claims))
 	defer end(nil)
-	if x.v != nil && isStream(x.r) {
+	if x.v != nil && isStream(x.Request) {
 		release, err := x.g.streams.Take(e.claims.Actor)
 		if err != nil {
 			return err
@@ -80,16 +81,23 @@ func (x *exchange) forward(e errand) error {
 	x.countSigned(e.claims.Account)
 	in := x.take(e.hook)
 	defer in.leave()
-	r := x.r.Clone(ctx)
-	r.URL = &url.URL{RawPath: e.path, RawQuery: cleanQuery(x.r.URL.RawQuery)}
+	r := x.Request.Clone(ctx)
+	r.URL = &url.URL{RawPath: e.path, RawQuery: cleanQuery(x.Request.URL.RawQuery)}
 	r.URL.Path, _ = url.PathUnescape(e.path) // it was built by escaping
 	r.Host, r.RequestURI, r.Header, r.Trailer, r.Body = "", "", e.header, nil, in.body()
-	out := &filter{answer: x.out, x: x, in: in, hook: e.hook, ended: func() bool { return errors.Is(context.Cause(ctx), errEnded) }}
+	out := &filter{Answer: x.Out, x: x, in: in, hook: e.hook, ended: func() bool { return errors.Is(context.Cause(ctx), errEnded) }}
 	x.g.Runtime.ServeHTTP(out, r)
 	if out.ended() {
 		out.refuseEnded()
 	}
 	return nil
+}
+
+// countSigned counts a body that the way to another process holds as a whole, to sign it.
+func (x *exchange) countSigned(owner string) {
+	if _, apart := x.g.Runtime.(*Proxy); apart && x.Request.ContentLength <= scope.MaxHash {
+		x.Count(owner, memory.Bodies)
+	}
 }
 
 // cleanQuery leaves out the parts of a query that readers understand differently: those with a semicolon, or with an escape
@@ -125,18 +133,4 @@ func allowedHook(h http.Header) http.Header {
 		}
 	}
 	return out
-}
-
-// checkSpoofed drops and counts headers that only we may set; one that is spelled to be mistaken for ours is refused.
-func (x *exchange) checkSpoofed() error {
-	for name := range x.r.Header {
-		if scope.Spelled(name) {
-			return fault.New(invalidHeader, "A header is not acceptable.", "")
-		}
-		if scope.Reserved(name) {
-			x.spoofed = true
-			x.g.Spoofed()
-		}
-	}
-	return nil
 }

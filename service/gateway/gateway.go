@@ -1,12 +1,10 @@
-// Package gateway is the front door: it knows the three surfaces by their host, who is asking, and what may be asked, and
-// answers in one envelope. Whatever a browser claims about itself counts for nothing here.
+// Package gateway is the front door: it knows who is asking on a surface, and what may be asked there. Whatever a browser claims about itself counts for nothing here.
 package gateway
 
 import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
@@ -24,12 +22,25 @@ import (
 	"svc.dev/svc/service/redact"
 	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/storage"
+	"svc.dev/svc/service/surface"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
 )
 
+// Surface is one of the three faces of the service.
+type Surface = access.Surface
+
+// The surfaces there are.
+const (
+	Platform = access.Platform
+	Agents   = access.Agents
+	Admin    = access.Admin
+)
+
 // Config is what the front door needs. DB, Accounts, Keys, Apps, Audit, Pages and Surfaces are required.
 type Config struct {
+	surface.Config
+
 	DB       *sqldb.DB
 	Accounts *account.Accounts
 	Keys     *apikey.Keys
@@ -37,7 +48,6 @@ type Config struct {
 	Audit    *audit.Log
 	Receipts *receipt.Receipts
 	Pages    *page.Pages
-	Surfaces Surfaces
 	// Manifests make apps, and Installations are where they are. Default to none: their routes are not for use.
 	Manifests     *app.Manifests
 	Installations *installation.Installations
@@ -48,16 +58,8 @@ type Config struct {
 	Quotas       *storage.Quotas
 	Projects     *project.Projects
 	Repositories *repository.Repositories
-	// CookieDomain is the parent of the surfaces' hosts, to which a session belongs. Defaults to none: host by host.
-	CookieDomain string
-	// Trusted are the proxies whose word about a client's address counts. Defaults to none.
-	Trusted []netip.Prefix
-	// Development allows http, and cookies without Secure. Defaults to false.
-	Development bool
 	// MailOff says that no mail can be sent, so that pages say so. Defaults to false.
 	MailOff bool
-	// Absolute is how long a browser keeps the session's cookie. Defaults to 30 days.
-	Absolute time.Duration
 	// Runtime answers below {base_url}, in process or in another. Defaults to none: there is no {base_url}.
 	Runtime http.Handler
 	// Rate and Burst bound the requests of a key or account, per minute. Default to 600 and 100.
@@ -73,14 +75,10 @@ type Config struct {
 	Verifications int
 	// Recheck is how often the credential of an open stream is looked at again. Defaults to 10 seconds.
 	Recheck time.Duration
-	// WriteTimeout is how long a client may take to accept what the runtime says, before it is given up. Defaults to 30 seconds.
-	WriteTimeout time.Duration
 	// Stopping is closed when this process stops and its runtime does not: what is new is refused then, and open streams end
 	// within Farewell, each at a time of its own. Default to never and 10 seconds.
 	Stopping <-chan struct{}
 	Farewell time.Duration
-	// Memory is what bodies take from, and each party a share of it. Defaults to a budget of its own.
-	Memory *memory.Budget
 	// Node is what a probe is told of which process answers. Defaults to nothing.
 	Node string
 	// ProbePause is what lies between the two parts of a probe. Defaults to DefaultProbePause.
@@ -89,8 +87,6 @@ type Config struct {
 	Health func(context.Context) operation.Health
 	// Rotate moves every secret to a new key. It says how far it came in a moment, and goes on. Defaults to nobody who could.
 	Rotate func(context.Context) (operation.Rotation, error)
-	// Spoofed hears of every header that only we may set. Defaults to nobody.
-	Spoofed func()
 	// Observe is told of every answer. Defaults to nobody.
 	Observe func(surface, route string, status int, took time.Duration)
 	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
@@ -102,10 +98,9 @@ type Config struct {
 // Gateway answers the public.
 type Gateway struct {
 	Config
-	access  *access.Access
-	rooms   *operation.Rooms
-	cookies cookies
-	routes  map[Surface][]line
+	access *access.Access
+	rooms  *operation.Rooms
+	routes map[Surface][]line
 
 	hooks, verifications, probes *access.Rates
 	streams, probing, transfers  *access.Streams
@@ -118,7 +113,7 @@ type Gateway struct {
 func New(c Config) *Gateway {
 	c.setDefaults()
 	g := &Gateway{
-		Config: c, cookies: newCookies(c), routes: table(),
+		Config: c, routes: table(),
 		access:        access.New(access.Config{DB: c.DB, Accounts: c.Accounts, Keys: c.Keys, Rate: c.Rate, Burst: c.Burst, WrongKeys: c.WrongKeys}),
 		hooks:         access.NewRates("channel", c.ChannelRate, c.ChannelRate),
 		verifications: access.NewRates("verification", c.Verifications, c.Verifications), streams: access.NewStreams(c.Streams),
@@ -127,7 +122,7 @@ func New(c Config) *Gateway {
 		fetches:   access.NewStreams(fetchesOfOne), fetching: access.NewStreams(fetchesAtOnce),
 	}
 	g.longDeliveries, g.commonDeliveries = memory.NewTurns(2, 8), memory.NewTurns(16, 128)
-	g.rooms = &operation.Rooms{Accounts: c.Accounts, Keys: c.Keys, Apps: c.Apps, Manifests: c.Manifests, Installations: c.Installations, Workspaces: c.Workspaces, Quotas: c.Quotas, Projects: c.Projects, Repositories: c.Repositories, Vault: c.Vault, Audit: c.Audit, Address: c.Surfaces.origin, ReturnTo: g.returnTo, Verifying: g.verifications.Take, Rotate: c.Rotate, Fetching: g.fetch}
+	g.rooms = &operation.Rooms{Accounts: c.Accounts, Keys: c.Keys, Apps: c.Apps, Manifests: c.Manifests, Installations: c.Installations, Workspaces: c.Workspaces, Quotas: c.Quotas, Projects: c.Projects, Repositories: c.Repositories, Vault: c.Vault, Audit: c.Audit, Address: c.Surfaces.Origin, ReturnTo: c.Surfaces.ReturnTo, Verifying: g.verifications.Take, Rotate: c.Rotate, Fetching: g.fetch}
 	if c.Health != nil {
 		g.rooms.Health = g.health
 	}
@@ -142,29 +137,18 @@ func (g *Gateway) health(ctx context.Context) operation.Health {
 }
 
 func (c *Config) setDefaults() {
+	c.Config.SetDefaults()
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
 	if c.Redactor == nil {
 		c.Redactor = redact.New()
 	}
-	if c.Memory == nil {
-		c.Memory = memory.New(0)
-	}
 	if c.Observe == nil {
 		c.Observe = func(string, string, int, time.Duration) {}
 	}
-	if c.Spoofed == nil {
-		c.Spoofed = func() {}
-	}
-	if c.Absolute == 0 {
-		c.Absolute = 30 * 24 * time.Hour
-	}
 	if c.Recheck == 0 {
 		c.Recheck = 10 * time.Second
-	}
-	if c.WriteTimeout == 0 {
-		c.WriteTimeout = 30 * time.Second
 	}
 	if c.Farewell == 0 {
 		c.Farewell = 10 * time.Second
@@ -195,9 +179,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // tell counts and logs an answer, whole or broken off.
 func (g *Gateway) tell(x *exchange, took time.Duration) {
-	g.Observe(string(x.surface), x.route, x.out.status, took)
-	if ctx := x.r.Context(); g.Log.Enabled(ctx, slog.LevelDebug) {
-		g.Log.LogAttrs(ctx, slog.LevelDebug, "request", append(x.known(), slog.String("surface", string(x.surface)), slog.String("method", x.r.Method),
-			slog.String("route", x.route), slog.Int("status", x.out.status), slog.Float64("duration_ms", float64(took.Microseconds())/1000))...)
+	g.Observe(string(x.Surface), x.route, x.Out.Status(), took)
+	if ctx := x.Request.Context(); g.Log.Enabled(ctx, slog.LevelDebug) {
+		g.Log.LogAttrs(ctx, slog.LevelDebug, "request", append(x.known(), slog.String("surface", string(x.Surface)), slog.String("method", x.Request.Method),
+			slog.String("route", x.route), slog.Int("status", x.Out.Status()), slog.Float64("duration_ms", float64(took.Microseconds())/1000))...)
 	}
 }

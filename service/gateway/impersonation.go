@@ -6,6 +6,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/surface"
 )
 
 // viewCookie belongs to the Agents surface alone, and counts beside the session that began the view.
@@ -17,21 +18,21 @@ const logoutPath = "/api/auth/logout"
 // look finds out whether the staff look at the service as a customer, which every answer then says. They only read, and not
 // everything; what they read the customer's log tells.
 func (x *exchange) look() error {
-	value := x.host(viewCookie)
-	if x.surface != Agents || value == "" || len(x.r.CookiesNamed(sessionCookie)) != 1 {
+	value := x.HostCookie(viewCookie)
+	if x.Surface != Agents || value == "" || len(x.Request.CookiesNamed(surface.SessionCookie)) != 1 {
 		return nil
 	}
 	who, err := x.session()
 	if err != nil || who == nil {
 		return err
 	}
-	v, found, err := x.g.Accounts.Views.Find(x.ctx(), *who, value)
+	v, found, err := x.g.Accounts.Views.Find(x.Ctx(), *who, value)
 	if err != nil || !found {
 		return err
 	}
-	own, path := x.ctx(), x.r.URL.Path
+	own, path := x.Ctx(), x.Request.URL.Path
 	x.lookAs(v)
-	if !safe(x.r.Method) && path != logoutPath || isVeiled(path) {
+	if !x.Safe() && path != logoutPath || isVeiled(path) {
 		return fault.New(account.ImpersonationForbidden, "Nobody may do this in a customer's name.", "Whoever looks as a customer only reads.")
 	}
 	if !strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/api/workspaces") {
@@ -44,10 +45,8 @@ func (x *exchange) look() error {
 func (x *exchange) lookAs(v account.View) {
 	subject, staff := v.Who(), v.Staff.Account.Actor()
 	x.view, x.who = &v, &subject
-	x.out.Header().Set("Svc-Impersonation", v.ID)
-	from := audit.From(x.ctx())
-	from.Actor, from.Impersonator = v.Subject.Actor(), &staff
-	x.r = x.r.WithContext(audit.With(x.ctx(), from))
+	x.Out.Header().Set("Svc-Impersonation", v.ID)
+	x.Sourced(func(from *audit.Source) { from.Actor, from.Impersonator = v.Subject.Actor(), &staff })
 }
 
 // veiled are the nouns of a workspace that nobody sees in a customer's name.

@@ -10,6 +10,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/memory"
+	"svc.dev/svc/service/surface"
 )
 
 // intake is the body of a request on its way to the runtime. It remembers why it could not be read: the runtime, and the way
@@ -25,14 +26,14 @@ type intake struct {
 
 // take is the body of the request: of a person as long as it comes, of a webhook for a while.
 func (x *exchange) take(hook bool) *intake {
-	p := &pace{extend: http.NewResponseController(x.out).SetReadDeadline, each: x.g.WriteTimeout}
+	p := &pace{extend: http.NewResponseController(x.Out).SetReadDeadline, each: x.g.WriteTimeout}
 	if hook {
-		p.each, p.until = 0, time.Now().Add(bodyTimeout)
-		if x.out.rest != nil { // else the server listens whether the client is there
+		p.each, p.until = 0, time.Now().Add(surface.BodyTimeout)
+		if x.Out.Unread() { // else the server listens whether the client is there
 			_ = p.extend(p.until)
 		}
 	}
-	return &intake{ReadCloser: x.r.Body, still: x.still, pace: p}
+	return &intake{ReadCloser: x.Request.Body, still: x.Still, pace: p}
 }
 
 // step gives the client its time for what is read next; at the end it has all the time again.
@@ -94,13 +95,13 @@ func (in *intake) beyond() *fault.Error {
 		return nil
 	}
 	if most, ok := errors.AsType[*http.MaxBytesError](*err); ok {
-		return fault.From(tooLarge(most.Limit))
+		return fault.From(surface.TooLarge(most.Limit))
 	}
 	if refusal, ok := errors.AsType[*fault.Error](*err); ok {
 		return refusal
 	}
 	if errors.Is(*err, memory.ErrFull) || errors.Is(*err, memory.ErrTooLarge) {
-		return fault.From(errFull(*err))
+		return fault.From(surface.Full(*err))
 	}
 	return nil
 }

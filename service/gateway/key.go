@@ -1,6 +1,14 @@
 package gateway
 
-import "strings"
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
+)
 
 // bearer is the credential of an Authorization header, and empty for every other scheme and spelling.
 func bearer(header string) string {
@@ -9,4 +17,32 @@ func bearer(header string) string {
 		return ""
 	}
 	return value
+}
+
+// credentialPrefixes are how what a client shows with every request begins: none may stand in an address.
+var credentialPrefixes = append([]string{apikey.Prefix}, account.Prefixes...)
+
+// checkURL refuses a credential in an address, where logs and histories keep it, and tells its owner.
+func (x *exchange) checkURL() error {
+	query := readable(x.Request.URL.RawQuery)
+	if !slices.ContainsFunc(credentialPrefixes, func(prefix string) bool { return strings.Contains(query, prefix) }) {
+		return nil
+	}
+	if key, found := apikey.Find(query); found {
+		if err := x.g.Keys.Exposed(x.Ctx(), key); err != nil {
+			return err
+		}
+	}
+	return fault.New(credentialInURL, "A credential stands in the address.", "Send it in the Authorization header. Replace this one: addresses are kept in logs.")
+}
+
+// readable is a query as whoever reads a log understands it: an escape hides nothing. What is no escape stays as it is.
+func readable(query string) string {
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		if text, err := url.QueryUnescape(part); err == nil {
+			parts[i] = text
+		}
+	}
+	return strings.Join(parts, "&")
 }

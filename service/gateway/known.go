@@ -13,12 +13,12 @@ import (
 // names and ids alone.
 func (x *exchange) known() []slog.Attr {
 	address := x.workspace()
-	owner, actor := x.told.Account, cmp.Or(x.told.Actor, audit.From(x.ctx()).Actor.Username)
+	owner, actor := x.told.Account, cmp.Or(x.told.Actor, audit.From(x.Ctx()).Actor.Username)
 	if at, err := scope.Parse(address); err == nil {
 		owner = at.Username
 	}
-	all := []slog.Attr{slog.String("request_id", x.id)}
-	for _, field := range [][2]string{{"scope", address}, {"account", cmp.Or(owner, actor)}, {"actor", actor}, {"stream", x.stream()}, {"run_id", x.runID()}} {
+	all := []slog.Attr{slog.String("request_id", x.ID)}
+	for _, field := range [][2]string{{"scope", address}, {"account", cmp.Or(owner, actor)}, {"actor", actor}, {"stream", x.at.stream()}, {"run_id", x.runID()}} {
 		if field[1] != "" {
 			all = append(all, slog.String(field[0], field[1]))
 		}
@@ -39,8 +39,8 @@ func (x *exchange) workspace() string {
 }
 
 // stream is the conversation that a path below {base_url} names.
-func (x *exchange) stream() string {
-	parts := strings.Split(x.at.path, "/")
+func (at place) stream() string {
+	parts := strings.Split(at.path, "/")
 	if len(parts) < 4 || parts[1] != "agents" {
 		return ""
 	}

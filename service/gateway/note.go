@@ -9,15 +9,15 @@ import (
 // note tells a workspace's people what staff do there, before it is done: what cannot be told is not done. What its own
 // people do is told where it is done.
 func (x *exchange) note(address, path string) error {
-	if x.surface != Admin {
+	if x.Surface != Admin {
 		return nil
 	}
-	e := audit.Event{Actor: audit.From(x.ctx()).Actor, Action: "staff.read", Target: noted(path), Scope: address}
-	if safe(x.r.Method) {
-		return x.g.Accounts.Staff.NoteReading(x.ctx(), e)
+	e := audit.Event{Actor: audit.From(x.Ctx()).Actor, Action: "staff.read", Target: noted(path), Scope: address}
+	if x.Safe() {
+		return x.g.Accounts.Staff.NoteReading(x.Ctx(), e)
 	}
-	e.Action, e.Changes = "staff.acted", []string{strings.ToLower(x.r.Method) + " " + strings.TrimPrefix(path, "/")}
-	return x.g.Accounts.Staff.NoteStaff(x.ctx(), e)
+	e.Action, e.Changes = "staff.acted", []string{strings.ToLower(x.Request.Method) + " " + strings.TrimPrefix(path, "/")}
+	return x.g.Accounts.Staff.NoteStaff(x.Ctx(), e)
 }
 
 // nouns are what the items of a list are called in the log.
@@ -43,7 +43,7 @@ func noted(path string) audit.Target {
 
 // below is what follows the workspace in a path below W.
 func (x *exchange) below() string {
-	path := strings.TrimPrefix(x.r.URL.Path, "/api/workspaces/")
+	path := strings.TrimPrefix(x.Request.URL.Path, "/api/workspaces/")
 	for range strings.Count(strings.TrimPrefix(x.address(), "users/"), "/") + 1 {
 		_, path, _ = strings.Cut(path, "/")
 	}

@@ -3,7 +3,6 @@ package gateway
 import (
 	"errors"
 	"io"
-	"net/http"
 	"time"
 )
 
@@ -21,7 +20,7 @@ type pace struct {
 
 // paced is a pace that asks again whether who was let in may go on, as often as of a stream.
 func (x *exchange) paced(extend func(time.Time) error) pace {
-	return pace{extend: extend, each: x.g.WriteTimeout, still: func() error { return x.v.Again(x.ctx()) }, every: x.g.Recheck, asked: time.Now()}
+	return pace{extend: extend, each: x.g.WriteTimeout, still: func() error { return x.v.Again(x.Ctx()) }, every: x.g.Recheck, asked: time.Now()}
 }
 
 // step gives the next step its time. A deadline that still leaves it is not set anew: that costs as much as the step.
@@ -41,11 +40,7 @@ func (p *pace) ask() error {
 	return p.still()
 }
 
-// upload is the body of a request that may be long.
-func (x *exchange) upload() io.Reader {
-	return &pacedBody{x.r.Body, x.paced(http.NewResponseController(x.out).SetReadDeadline)}
-}
-
+// pacedBody is a body that may be long.
 type pacedBody struct {
 	io.Reader
 	pace pace

@@ -20,59 +20,44 @@ func (x *exchange) show(status int, view page.View) error {
 	if err := x.g.Pages.Render(&b, view); err != nil {
 		return err
 	}
-	h := x.out.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", x.g.Pages.Policy(view))
-	x.out.WriteHeader(status)
-	if x.r.Method != http.MethodHead {
-		_, _ = x.out.Write(b.Bytes()) // who has gone needs no answer
-	}
-	return nil
+	x.Out.Header().Set("Content-Security-Policy", x.g.Pages.Policy(view))
+	return x.Send(status, "text/html; charset=utf-8", "no-store", b.Bytes())
 }
 
 // failPage answers a person with a refusal. A person who must sign in first, or prove again who they are, is led there.
 func (x *exchange) failPage(status int, f *fault.Error) {
 	switch f.Type {
 	case account.Unauthenticated:
-		_ = x.see(x.onward(), x.g.Surfaces.origin(Platform)+page.SignInPath+"?returnTo="+url.QueryEscape(x.back()))
+		_ = x.See(x.Onward(), x.g.Surfaces.Origin(Platform)+page.SignInPath+"?returnTo="+url.QueryEscape(x.back()))
 		return
 	case account.ReauthRequired:
-		if x.surface == Admin {
-			_ = x.see(x.onward(), page.ElevatePath+"?returnTo="+url.QueryEscape(x.back()))
+		if x.Surface == Admin {
+			_ = x.See(x.Onward(), page.ElevatePath+"?returnTo="+url.QueryEscape(x.back()))
 			return
 		}
-		_ = x.see(x.onward(), x.g.Surfaces.origin(Platform)+page.ReauthPath+"?returnTo="+url.QueryEscape(x.back()))
+		_ = x.See(x.Onward(), x.g.Surfaces.Origin(Platform)+page.ReauthPath+"?returnTo="+url.QueryEscape(x.back()))
 		return
 	}
 	message, details := f.Message, f.Details
 	if f.Type == fault.RouteNotFound {
 		message, details = "There is no page at this address.", "It may have been mistyped, or moved."
 	}
-	err := x.show(status, page.Failure{Status: status, Message: message, Details: details, RequestID: x.id, RetryAfter: f.RetryAfter})
+	err := x.show(status, page.Failure{Status: status, Message: message, Details: details, RequestID: x.ID, RetryAfter: f.RetryAfter})
 	if err != nil {
-		x.envelope(status, f)
+		x.Envelope(status, f)
 	}
-}
-
-// onward is the status that leads a browser on: a form becomes a GET.
-func (x *exchange) onward() int {
-	if safe(x.r.Method) {
-		return http.StatusFound
-	}
-	return http.StatusSeeOther
 }
 
 // back is where a person was: the page they asked for, or that of the form they sent.
 func (x *exchange) back() string {
-	path := x.target()
-	if !safe(x.r.Method) {
-		path = formPage(x.r.URL.Path)
+	path := x.Target()
+	if !x.Safe() {
+		path = formPage(x.Request.URL.Path)
 	}
-	if x.surface != Platform {
-		path = x.g.Surfaces.origin(x.surface) + path
+	if x.Surface != Platform {
+		path = x.g.Surfaces.Origin(x.Surface) + path
 	}
-	if !validReturnTo(path, x.g.Surfaces.origins()) {
+	if !x.g.Surfaces.Has(path) {
 		return page.ProfilePath
 	}
 	return path
@@ -94,11 +79,11 @@ func (x *exchange) again(err error, r site.Row, v *site.Visit) error {
 	if r.Again == nil || led || status >= 500 && status != http.StatusServiceUnavailable {
 		return err
 	}
-	view, err := r.Refused(x.ctx(), v, page.Form{Error: f.Message, RetryAfter: f.RetryAfter, Fields: refusedFields(f)})
+	view, err := r.Refused(x.Ctx(), v, page.Form{Error: f.Message, RetryAfter: f.RetryAfter, Fields: refusedFields(f)})
 	if err != nil {
 		return err
 	}
-	x.retryAfter(f.RetryAfter)
+	x.Out.RetryAfter(f.RetryAfter)
 	return x.show(status, view)
 }
 
@@ -119,16 +104,9 @@ func refusedFields(f *fault.Error) []page.FieldError {
 
 // asset serves a file of the pages; its address changes with its content.
 func (x *exchange) asset() error {
-	body, contentType, ok := x.g.Pages.Asset(x.r.URL.Path)
+	body, contentType, ok := x.g.Pages.Asset(x.Request.URL.Path)
 	if !ok {
-		return noRoute(x.r)
+		return noRoute(x.Request)
 	}
-	h := x.out.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	x.out.WriteHeader(http.StatusOK)
-	if x.r.Method != http.MethodHead {
-		_, _ = x.out.Write(body) // who has gone needs no answer
-	}
-	return nil
+	return x.Send(http.StatusOK, contentType, "public, max-age=31536000, immutable", body)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"svc.dev/svc/service/surface"
 )
 
 // ProbePath is where whoever keeps the machine asks what stands between a client and us.
@@ -42,7 +44,7 @@ type Probe struct {
 
 // probe answers in two parts, as a stream does, and ends.
 func (x *exchange) probe() error {
-	if err := x.g.probes.Take(x.source()); err != nil {
+	if err := x.g.probes.Take(x.Network()); err != nil {
 		return err
 	}
 	release, err := x.g.probing.Take("")
@@ -50,28 +52,28 @@ func (x *exchange) probe() error {
 		return err
 	}
 	defer release()
-	first, err := json.Marshal(Probe{Service: "svc", Surface: x.surface, Node: x.g.Node, Forwarded: x.forwarded()})
+	first, err := json.Marshal(Probe{Service: "svc", Surface: x.Surface, Node: x.g.Node, Forwarded: x.forwarded()})
 	if err != nil {
 		return err
 	}
-	h := x.out.Header()
+	h := x.Out.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
-	x.out.WriteHeader(http.StatusOK)
-	if x.r.Method == http.MethodHead {
+	x.Out.WriteHeader(http.StatusOK)
+	if x.Request.Method == http.MethodHead {
 		return nil
 	}
-	flow := http.NewResponseController(x.out)
-	_ = flow.SetWriteDeadline(time.Now().Add(x.g.ProbePause + bodyTimeout))
-	_, _ = fmt.Fprintf(x.out, "event: probe\ndata: %s\n\n", first)
+	flow := http.NewResponseController(x.Out)
+	_ = flow.SetWriteDeadline(time.Now().Add(x.g.ProbePause + surface.BodyTimeout))
+	_, _ = fmt.Fprintf(x.Out, "event: probe\ndata: %s\n\n", first)
 	if flow.Flush() != nil {
 		return nil // who has gone needs no answer
 	}
 	select {
-	case <-x.ctx().Done():
+	case <-x.Ctx().Done():
 	case <-time.After(x.g.ProbePause):
-		_, _ = fmt.Fprint(x.out, "event: end\ndata: {}\n\n")
+		_, _ = fmt.Fprint(x.Out, "event: end\ndata: {}\n\n")
 	}
 	_ = flow.SetWriteDeadline(time.Time{})
 	return nil
@@ -79,14 +81,15 @@ func (x *exchange) probe() error {
 
 // forwarded is what was said of the client's address, and whether it counts.
 func (x *exchange) forwarded() string {
-	said, trusted := len(x.r.Header.Values("X-Forwarded-For")) > 0, x.g.trusts(addressOf(x.r.RemoteAddr))
+	said := len(x.Request.Header.Values("X-Forwarded-For")) > 0
+	peer, trusted := x.Peer()
 	switch {
-	case x.clientIP() == NobodysAddress:
+	case x.ClientIP() == NobodysAddress:
 		return ForwardedClaimed
 	case said && trusted:
 		return ForwardedCounted
 	case said:
-		x.g.Log.Info("a probe came through a proxy that trusted_proxies does not name", "proxy", addressOf(x.r.RemoteAddr).String())
+		x.g.Log.Info("a probe came through a proxy that trusted_proxies does not name", "proxy", peer.String())
 		return ForwardedIgnored
 	case trusted:
 		return ForwardedMissing

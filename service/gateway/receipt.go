@@ -4,29 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/receipt"
 )
-
-// maxKey is how long an Idempotency-Key may be.
-const maxKey = 256
-
-// idempotencyKey is the key by which a request may come again; empty: it names none.
-func (x *exchange) idempotencyKey() (string, error) {
-	sent := x.r.Header.Values("Idempotency-Key")
-	if len(sent) == 0 {
-		return "", nil
-	}
-	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
-	if len(sent) > 1 || sent[0] == "" || len(sent[0]) > maxKey || strings.ContainsFunc(sent[0], invisible) {
-		return "", fault.Invalid("Idempotency-Key must be 1 to %d visible characters.", maxKey)
-	}
-	return sent[0], nil
-}
 
 // keeps reports whether what a route does can be asked for again by a key.
 func (r *line) keeps() bool {
@@ -56,22 +39,21 @@ func (x *exchange) act(r *line) error {
 	if !r.keeps() {
 		return r.do(x)
 	}
-	key, err := x.idempotencyKey()
+	key, err := x.IdempotencyKey()
 	if err != nil {
 		return err
 	}
 	if key == "" {
 		return r.do(x)
 	}
-	x.slip = &slip{Request: receipt.Request{ID: x.id, Holder: x.v.Holder(), Method: x.r.Method, Path: x.r.URL.EscapedPath(), Key: key}, out: x.out.ResponseWriter, status: http.StatusOK}
-	x.r = x.r.WithContext(x.g.Receipts.Guard(x.ctx(), &x.slip.Request))
+	x.slip = &slip{Request: receipt.Request{ID: x.ID, Holder: x.v.Holder(), Method: x.Request.Method, Path: x.Request.URL.EscapedPath(), Key: key}, out: x.Out.ResponseWriter, status: http.StatusOK}
+	x.Request = x.Request.WithContext(x.g.Receipts.Guard(x.Ctx(), &x.slip.Request))
 	return x.settle(r, x.aside(r))
 }
 
 // aside runs the route while its answer is held back. After a panic too the client is there again.
 func (x *exchange) aside(r *line) error {
-	x.out.ResponseWriter = x.slip
-	defer func() { x.out.ResponseWriter, x.out.status, x.out.until = x.slip.out, 0, time.Time{} }()
+	defer x.Out.Divert(x.slip)()
 	if err := x.recall(); err != nil {
 		return err
 	}
@@ -80,7 +62,7 @@ func (x *exchange) aside(r *line) error {
 
 // recall ends a request that has come before. While a body is to come nobody can say.
 func (x *exchange) recall() error {
-	if x.slip == nil || x.slip.Body == nil && x.r.ContentLength != 0 {
+	if x.slip == nil || x.slip.Body == nil && x.Request.ContentLength != 0 {
 		return nil
 	}
 	return x.before()
@@ -88,7 +70,7 @@ func (x *exchange) recall() error {
 
 // before ends a request for which there is a receipt.
 func (x *exchange) before() error {
-	a, found, err := x.g.Receipts.Find(x.ctx(), x.slip.Request)
+	a, found, err := x.g.Receipts.Find(x.Ctx(), x.slip.Request)
 	if found {
 		return &answered{a}
 	}
@@ -109,24 +91,24 @@ func (x *exchange) settle(r *line, err error) error {
 		err = errors.New("a route has refused without saying why")
 	}
 	if err != nil {
-		if gone := x.g.Receipts.Forget(x.ctx(), x.slip.Request); gone != nil {
-			x.g.Log.WarnContext(x.ctx(), "a receipt of nothing stays", "error", gone)
+		if gone := x.g.Receipts.Forget(x.Ctx(), x.slip.Request); gone != nil {
+			x.g.Log.WarnContext(x.Ctx(), "a receipt of nothing stays", "error", gone)
 		}
 		return err
 	}
-	h := x.out.Header()
+	h := x.Out.Header()
 	kept := receipt.Answer{Status: x.slip.status, ETag: h.Get("ETag"), Location: h.Get("Location"), Type: h.Get("Content-Type"), Body: x.slip.body.Bytes(), Once: r.traits&secretly != 0}
-	if err := x.g.Receipts.Keep(x.ctx(), x.slip.Request, kept); err != nil {
-		x.g.Log.WarnContext(x.ctx(), "an answer is not kept", "error", err) // what was asked is done
+	if err := x.g.Receipts.Keep(x.Ctx(), x.slip.Request, kept); err != nil {
+		x.g.Log.WarnContext(x.Ctx(), "an answer is not kept", "error", err) // what was asked is done
 	}
-	x.out.WriteHeader(kept.Status)
-	_, _ = x.out.Write(kept.Body) // who has gone asks again
+	x.Out.WriteHeader(kept.Status)
+	_, _ = x.Out.Write(kept.Body) // who has gone asks again
 	return nil
 }
 
 // repeat answers as the first time.
 func (x *exchange) repeat(a receipt.Answer) error {
-	h := x.out.Header()
+	h := x.Out.Header()
 	for name, value := range map[string]string{"ETag": a.ETag, "Location": a.Location, "Content-Type": a.Type} {
 		if value != "" {
 			h.Set(name, value)
@@ -134,7 +116,7 @@ func (x *exchange) repeat(a receipt.Answer) error {
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("Idempotency-Replayed", "true")
-	x.out.WriteHeader(a.Status)
-	_, _ = x.out.Write(a.Body)
+	x.Out.WriteHeader(a.Status)
+	_, _ = x.Out.Write(a.Body)
 	return nil
 }

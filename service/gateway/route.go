@@ -9,6 +9,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/surface"
 )
 
 // trait is what else is said of a route.
@@ -56,19 +57,19 @@ func (x *exchange) dispatch() {
 		x.fail(err)
 		return
 	}
-	if x.isBase() {
+	if x.IsBase() {
 		if err := x.base(); err != nil {
 			x.fail(err)
 		}
 		return
 	}
-	found, allowed := x.find(x.path())
+	found, allowed := x.find(x.Path())
 	if found == nil && len(allowed) > 0 {
 		x.wrongMethod(allowed)
 		return
 	}
 	if found == nil {
-		x.fail(noRoute(x.r))
+		x.fail(noRoute(x.Request))
 		return
 	}
 	x.route = found.path
@@ -77,31 +78,18 @@ func (x *exchange) dispatch() {
 	}
 }
 
-// isBase reports whether a request is one below {base_url}.
-func (x *exchange) isBase() bool {
-	return x.surface != Platform && strings.HasPrefix(x.r.URL.Path, "/v1/")
-}
-
-// path is what routes are matched with.
-func (x *exchange) path() string {
-	if strings.HasPrefix(x.r.URL.Path, "/api/") {
-		return sentPath(x.r.URL) // checkPath let nothing escaped pass but the segments of a path
-	}
-	return x.r.URL.Path
-}
-
 // find matches a path, and the method or else which methods there are.
 func (x *exchange) find(path string) (found *line, allowed []string) {
 	segments := strings.Split(path, "/")
-	for i, r := range x.g.routes[x.surface] {
+	for i, r := range x.g.routes[x.Surface] {
 		params, ok := r.match(segments)
 		if !ok {
 			continue
 		}
 		allowed = append(allowed, r.method)
-		if r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead {
+		if r.method == x.Request.Method || r.method == http.MethodGet && x.Request.Method == http.MethodHead {
 			x.params = params
-			return &x.g.routes[x.surface][i], nil
+			return &x.g.routes[x.Surface][i], nil
 		}
 	}
 	return nil, allowed
@@ -134,7 +122,7 @@ func (r *line) match(segments []string) (params map[string]string, ok bool) {
 
 // above is the nearest page above one that takes a form alone.
 func (x *exchange) above() string {
-	for at := x.r.URL.Path; at != "/"; {
+	for at := x.Request.URL.Path; at != "/"; {
 		at = path.Dir(at)
 		if found, _ := x.find(at); found != nil {
 			return at
@@ -145,8 +133,8 @@ func (x *exchange) above() string {
 
 func (x *exchange) wrongMethod(allowed []string) {
 	// A refused form leaves the browser where it was sent. Whoever goes there again, by hand or after a restart, wants its page.
-	if x.navigation() && isPage(x.r.URL.Path) {
-		_ = x.see(http.StatusFound, x.above())
+	if x.Navigation() && surface.IsPage(x.Request.URL.Path) {
+		_ = x.See(http.StatusFound, x.above())
 		return
 	}
 	if slices.Contains(allowed, http.MethodGet) {
@@ -154,13 +142,13 @@ func (x *exchange) wrongMethod(allowed []string) {
 	}
 	slices.Sort(allowed)
 	list := strings.Join(slices.Compact(allowed), ", ")
-	x.out.Header().Set("Allow", list)
-	x.fail(fault.New(fault.MethodNotAllowed, x.r.Method+" is not allowed here.", "Allowed: "+list+"."))
+	x.Out.Header().Set("Allow", list)
+	x.fail(fault.New(fault.MethodNotAllowed, x.Request.Method+" is not allowed here.", "Allowed: "+list+"."))
 }
 
 func (x *exchange) run(r *line) error {
 	if r.traits&shared != 0 {
-		x.share()
+		x.Share()
 	}
 	if err := x.checkPublic(r); err != nil {
 		return err
@@ -168,7 +156,7 @@ func (x *exchange) run(r *line) error {
 	if err := x.enter(r.need, x.place()); err != nil {
 		return err
 	}
-	if _, is := r.need.Inside(); is && x.surface == Admin && (r.traits&told != 0 || safe(x.r.Method)) {
+	if _, is := r.need.Inside(); is && x.Surface == Admin && (r.traits&told != 0 || x.Safe()) {
 		if err := x.note(x.address(), x.below()); err != nil {
 			return err
 		}
@@ -181,10 +169,10 @@ func (x *exchange) checkPublic(r *line) error {
 	switch {
 	case !r.need.IsPublic():
 		return nil // entering judges it
-	case !safe(x.r.Method) && r.traits&anyOrigin == 0:
-		return x.checkOrigin()
-	case safe(x.r.Method) && !isPage(x.r.URL.Path):
-		return x.checkRead()
+	case !x.Safe() && r.traits&anyOrigin == 0:
+		return x.CheckOrigin()
+	case x.Safe() && !surface.IsPage(x.Request.URL.Path):
+		return x.CheckRead()
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/site"
+	"svc.dev/svc/service/surface"
 )
 
 // routes are all there is.
@@ -24,19 +25,19 @@ func pages() []route {
 // visits serves a row of the site.
 func visits(r site.Row) func(*exchange) error {
 	return func(x *exchange) (err error) {
-		v := &site.Visit{Call: x.call(), Query: x.r.URL.Query(), Params: x.params, MailOff: x.g.MailOff}
+		v := &site.Visit{Call: x.call(), Query: x.Request.URL.Query(), Params: x.params, MailOff: x.g.MailOff}
 		if r.Method == http.MethodPost {
-			if v.Body, err = x.body(typeForm); err != nil {
+			if v.Body, err = x.body(surface.TypeForm); err != nil {
 				return err
 			}
 		}
-		next, err := r.Do(x.ctx(), v)
+		next, err := r.Do(x.Ctx(), v)
 		switch {
 		case err != nil:
 			return x.again(err, r, v)
 		case next.Page != nil:
 			return x.show(cmp.Or(next.Status, http.StatusOK), next.Page)
 		}
-		return x.see(x.onward(), withNotice(next.To, string(next.Notice)))
+		return x.See(x.Onward(), surface.WithNotice(next.To, string(next.Notice)))
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/storage"
+	"svc.dev/svc/service/surface"
 	"svc.dev/svc/service/vault"
 	"svc.dev/svc/service/workspace"
 )
@@ -58,9 +59,12 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	t.Helper()
 	s := &scene{World: accounttest.New(t, address, o), address: address, persons: map[string]account.Registered{}}
 	c := gateway.Config{
-		DB: s.DB, Accounts: s.Accounts, Keys: s.Keys, Apps: s.Apps, Manifests: s.Manifests, Installations: s.Installations, Audit: s.Log, CookieDomain: "svc.localhost", Development: true, MailOff: !o.Mail,
-		Surfaces: gateway.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},
-		Log:      s.Accounts.Log, ProbePause: time.Millisecond,
+		DB: s.DB, Accounts: s.Accounts, Keys: s.Keys, Apps: s.Apps, Manifests: s.Manifests, Installations: s.Installations, Audit: s.Log, MailOff: !o.Mail,
+		Config: surface.Config{
+			Surfaces:     surface.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},
+			CookieDomain: "svc.localhost", Development: true,
+		},
+		Log: s.Accounts.Log, ProbePause: time.Millisecond,
 	}
 	s.openWorkspaces(t)
 	s.openProjects(t)

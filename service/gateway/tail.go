@@ -1,6 +1,10 @@
 package gateway
 
-import "strings"
+import (
+	"strings"
+
+	"svc.dev/svc/service/surface"
+)
 
 // tail is the name of the parameter that takes all that follows, if the route has one. It is the last.
 func (r *line) tail() (name string, found bool) {
@@ -12,7 +16,7 @@ func (r *line) tail() (name string, found bool) {
 func joined(segments []string) (path string, ok bool) {
 	parts := make([]string, len(segments))
 	for i, segment := range segments {
-		text, err := decoded(segment)
+		text, err := surface.Decoded(segment)
 		if err != nil {
 			return "", false
 		}

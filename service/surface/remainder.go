@@ -1,4 +1,4 @@
-package gateway
+package surface
 
 import (
 	"io"
@@ -27,27 +27,27 @@ func (b *remainder) Read(into []byte) (int, error) {
 
 // keepRest remembers how far the body is read. A client that asked for something to read has no use for one: it is read at once, so
 // that only the answer is left to wait for.
-func (x *exchange) keepRest() {
-	if x.r.Body == nil || x.r.Body == http.NoBody {
+func (x *Exchange) keepRest() {
+	if x.Request.Body == nil || x.Request.Body == http.NoBody {
 		return
 	}
-	rest := &remainder{ReadCloser: x.r.Body}
-	x.r = x.r.WithContext(x.r.Context()) // the server looks at its own
-	x.r.Body, x.out.rest = rest, rest
-	if !safe(x.r.Method) {
+	rest := &remainder{ReadCloser: x.Request.Body}
+	x.Request = x.Request.WithContext(x.Request.Context()) // the server looks at its own
+	x.Request.Body, x.Out.rest = rest, rest
+	if !x.Safe() {
 		return
 	}
-	patience := http.NewResponseController(x.out)
+	patience := http.NewResponseController(x.Out)
 	_ = patience.SetReadDeadline(time.Now().Add(restTimeout))
 	_, _ = io.CopyN(io.Discard, rest, maxBody)
-	x.r.Body, x.r.ContentLength, x.r.TransferEncoding = http.NoBody, 0, nil // nobody waits for what is gone
+	x.Request.Body, x.Request.ContentLength, x.Request.TransferEncoding = http.NoBody, 0, nil // nobody waits for what is gone
 	if rest.ended.Load() {
 		_ = patience.SetReadDeadline(time.Time{})
 	}
 }
 
 // leaveRest gives what is left of the body its time, before the answer begins.
-func (a *answer) leaveRest() {
+func (a *Answer) leaveRest() {
 	if a.rest != nil && !a.rest.ended.Load() {
 		_ = http.NewResponseController(a.ResponseWriter).SetReadDeadline(time.Now().Add(restTimeout))
 	}

@@ -1,29 +1,31 @@
-package gateway
+package surface
 
 import (
 	"net/url"
 	"slices"
 	"strings"
 
+	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/strictjson"
 )
 
 // maxReturnTo is in bytes.
 const maxReturnTo = 512
 
-// returnTo is where a browser goes after a sign-in: a path of this surface, or an address on one of the three. Empty is the
+// ReturnTo is where a browser goes after a sign-in: a path of this surface, or an address on one of the three. Empty is the
 // customer's surface; everything else is refused. What was checked is what is sent, byte for byte.
-func (g *Gateway) returnTo(text string) (string, error) {
+func (s Surfaces) ReturnTo(text string) (string, error) {
 	if text == "" {
-		return g.Surfaces.origin(Agents) + "/", nil
+		return s.Origin(access.Agents) + "/", nil
 	}
-	if !validReturnTo(text, g.Surfaces.origins()) {
+	if !s.Has(text) {
 		return "", strictjson.Wrong("returnTo", strictjson.Invalid)
 	}
 	return text, nil
 }
 
-func validReturnTo(text string, origins []string) bool {
+// Has reports whether an address is a path, or one on a surface.
+func (s Surfaces) Has(text string) bool {
 	if len(text) > maxReturnTo || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == 0xfffd }) {
 		return false
 	}
@@ -35,7 +37,7 @@ func validReturnTo(text string, origins []string) bool {
 		return !strings.HasPrefix(text, "//") && u.Host == "" && !hidesHost(u.Path)
 	}
 	origin := u.Scheme + "://" + u.Host
-	return u.User == nil && slices.Contains(origins, origin) &&
+	return u.User == nil && slices.Contains(s.Origins(), origin) &&
 		(text == origin || strings.HasPrefix(text, origin+"/") || strings.HasPrefix(text, origin+"?"))
 }
 
@@ -45,9 +47,9 @@ func hidesHost(path string) bool {
 	return strings.HasPrefix(path, "//") || strings.HasPrefix(path, `/\`)
 }
 
-// withNotice adds what happened on the way to an address. It takes the text as it is: one that was taken apart and written
+// WithNotice adds what happened on the way to an address. It takes the text as it is: one that was taken apart and written
 // anew could lead elsewhere than the one that was checked.
-func withNotice(address, notice string) string {
+func WithNotice(address, notice string) string {
 	if notice == "" {
 		return address
 	}
