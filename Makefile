@@ -24,7 +24,8 @@ setup: ## Get the Go modules and a PostgreSQL for the tests.
 	@scripts/setup
 
 # What compiles ends before its memory matters: a collector would only cost time.
-TOOL := GOGC=off GOMEMLIMIT=3GiB go
+LEAN := GOGC=off GOMEMLIMIT=3GiB
+TOOL := $(LEAN) go
 
 .PHONY: run
 run: ## Run the service on its embedded database.
@@ -42,11 +43,14 @@ format:
 .PHONY: compile
 compile: format
 	$(TOOL) vet ./...
+	$(TOOL) vet -C bench ./...
 
 .PHONY: lint
 lint:
 	$(TOOL) tool staticcheck ./...
+	cd bench && $(LEAN) $$(go -C .. tool -n staticcheck) ./...
 	go mod tidy -diff
+	go -C bench mod tidy -diff
 
 # The race detector does not look into what of SQLite was C: three times as fast. No package with generic code may be left out: it
 # would be left out for others too. A process ends without a pause.
@@ -69,14 +73,15 @@ test: setup compile ## Run every check and every fast test.
 	bin/tally -beside '$(MAKE) --no-print-directory racing' -vet=off -timeout 20m $(ALONE) -- \
 		-vet=off -p 3 -timeout 20m $(LONGEST) $(PLAIN) -- \
 		-beside '$(MAKE) --no-print-directory lint' -vet=off -p 4 $(RACING) -timeout 20m $(RACE) -- \
-		-vet=off -run Megabytes ./httpapi $$peers
+		-vet=off -run Megabytes ./httpapi -- -C bench -vet=off ./... $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.
 	SVC_SOAK=1 SVC_KILLS=200 go test -count=1 -timeout 60m $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/flood')
 	SVC_SOAK=1 go test -count=1 -timeout 30m ./internal/flood
 	SVC_SOAK=1 go test -count=1 -timeout 30m $(ALONE)
-	go test $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood|bench)$$')
+	go test $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood)$$')
+	cd bench && go test -count=1 ./...
 	cd internal/peers && go test -count=1 ./...
 	scripts/fuzz 60s
 
@@ -84,6 +89,8 @@ soak: setup ## Run the tests with their full counts, for an hour or so.
 fuzz: ## Run every fuzz test for a minute.
 	scripts/fuzz 60s
 
+# It runs at the root, where it builds the product: make bench BENCH='-run runs -quick'
 .PHONY: bench
 bench: ## Measure, and write bench/RESULTS.md.
-	go run ./internal/bench
+	@go build -C bench -o ../bin/bench .
+	bin/bench $(BENCH)

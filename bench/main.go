@@ -2,6 +2,8 @@
 // connections, prompts and conversations, each beside the raw limit that it is held against. It prints one table; a full run writes it to
 // bench/RESULTS.md too.
 //
+// It is a module of its own, so that nothing of it is ever linked.
+//
 // What is measured and what loads it are processes of their own, made by running this binary again: their figures for CPU
 // and memory are then theirs alone.
 package main
