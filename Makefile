@@ -89,7 +89,7 @@ soak: setup ## Run the tests with their full counts, for an hour or so.
 fuzz: ## Run every fuzz test for a minute.
 	scripts/fuzz 60s
 
-# It runs at the root, where it builds the product: make bench BENCH='-run runs -quick'
+# It runs at the root, where it builds the product: make bench BENCH='-run peers -quick'
 .PHONY: bench
 bench: ## Measure, and write bench/RESULTS.md.
 	@go build -C bench -o ../bin/bench .

@@ -147,6 +147,38 @@ func TestAFilledConversationIsReadLikeAnother(t *testing.T) {
 	}
 }
 
+func TestBothEnginesDoTheSameWork(t *testing.T) {
+	b := newBench(t)
+	for _, name := range []string{ours, dbosName} {
+		err := b.withEngine(t.Context(), b.Databases[0], name, func(e *Engine) error {
+			for _, steps := range []int{0, 2} {
+				spent, err := e.do(t.Context(), Task{Steps: steps, Writers: 2, For: 50 * time.Millisecond})
+				if err != nil {
+					return err
+				}
+				if spent.Runs == 0 || spent.millis() <= 0 {
+					t.Errorf("%s, %d steps: %+v", name, steps, spent)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAMissStandsOut(t *testing.T) {
+	c := Comparison{Work: "work", Concurrency: 16, Unit: "ms", Ours: 1, Peer: 2, Most: 0.5}
+	if want := "| work | 16 | 1 ms | 2 ms | 0.50 | ≤ 0.5 | yes |"; c.String() != want {
+		t.Errorf("%s, not %s", c, want)
+	}
+	c.Ours = 1.02
+	if want := "| work | 16 | 1.02 ms | 2 ms | 0.51 | ≤ 0.5 | **no** |"; c.String() != want {
+		t.Errorf("%s, not %s", c, want)
+	}
+}
+
 func TestFsyncsAreCountedWithinATime(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	text := `7 100.500000 fdatasync(3)    = 0

@@ -37,6 +37,18 @@ func memoryOf(pid int) (rss, highWater int64, err error) {
 	return rss << 10, highWater << 10, err
 }
 
+// cpuOf is the CPU that a process of one thread has used.
+func cpuOf(pid int) (time.Duration, error) {
+	file := fmt.Sprintf("/proc/%d/schedstat", pid)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	used, _, _ := strings.Cut(string(text), " ")
+	n, err := strconv.ParseInt(used, 10, 64)
+	return time.Duration(n), err
+}
+
 // procField reads the number that follows a name in a file of /proc.
 func procField(file, name string) (int64, error) {
 	f, err := os.Open(file)

@@ -1,6 +1,6 @@
 // Command bench measures what the design promises, on this machine: the cost of appends, runs, steps, reads, idle
-// connections, prompts and conversations, each beside the raw limit that it is held against. It prints one table; a full run writes it to
-// bench/RESULTS.md too.
+// connections, prompts and conversations, each beside the raw limit that it is held against, and of workflows beside a peer's engine. It prints
+// its tables; a full run writes them to bench/RESULTS.md too.
 //
 // It is a module of its own, so that nothing of it is ever linked.
 //
@@ -28,6 +28,7 @@ var roles = map[string]func(ctx context.Context, args []string) error{
 	"bare":    serveBare,
 	"load":    load,
 	"readers": readers,
+	"library": serveLibrary,
 }
 
 func main() {
@@ -63,6 +64,7 @@ var measurements = []struct {
 	{"tokens", measureTokens},
 	{"conversations", measureConversations},
 	{"start", measureStart},
+	{"peers", measurePeers},
 }
 
 // Bench is one run of the measurements.
@@ -79,7 +81,7 @@ type Bench struct {
 const resultsFile = "bench/RESULTS.md"
 
 // longest is how long a run may take, whatever happens.
-const longest = 10 * time.Minute
+const longest = 12 * time.Minute
 
 func bench(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)

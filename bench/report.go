@@ -57,11 +57,12 @@ type Header struct {
 	Fsync     string   `json:"fsync,omitempty"`
 }
 
-// Report is the table.
+// Report is the tables.
 type Report struct {
-	Header Header `json:"header"`
-	Rows   []Row  `json:"rows"`
-	fsync  string
+	Header      Header       `json:"header"`
+	Rows        []Row        `json:"rows"`
+	Comparisons []Comparison `json:"comparisons,omitempty"`
+	fsync       string
 }
 
 func (r *Report) add(row Row) { r.Rows = append(r.Rows, row) }
@@ -112,8 +113,20 @@ func (r *Report) markdown() string {
 	if h.Fsync != "" {
 		fmt.Fprintf(&s, "; raw 4 KB append + fdatasync: %s", h.Fsync)
 	}
-	fmt.Fprintf(&s, "\n\n| measurement | figure | raw limit or comparison | target | met |\n|---|---|---|---|---|\n")
-	for _, row := range r.Rows {
+	s.WriteString("\n")
+	s.WriteString(rows(r.Rows))
+	s.WriteString(comparisons(r.Comparisons))
+	return s.String()
+}
+
+// rows is the table of those there are.
+func rows(all []Row) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "\n| measurement | figure | raw limit or comparison | target | met |\n|---|---|---|---|---|\n")
+	for _, row := range all {
 		fmt.Fprintf(&s, "| %s | %s | %s | %s | %s |\n", cell(row.Measurement), cell(row.Figure), cell(row.Beside), cell(row.Target), cell(row.Met.shown()))
 	}
 	return s.String()
