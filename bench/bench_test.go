@@ -170,11 +170,11 @@ func TestBothEnginesDoTheSameWork(t *testing.T) {
 
 func TestAMissStandsOut(t *testing.T) {
 	c := Comparison{Work: "work", Concurrency: 16, Unit: "ms", Ours: 1, Peer: 2, Most: 0.5}
-	if want := "| work | 16 | 1 ms | 2 ms | 0.50 | ≤ 0.5 | yes |"; c.String() != want {
+	if want := "| work | 16 | 1 ms | 2 ms | 0.5 | ≤ 0.5 | yes |"; c.String() != want {
 		t.Errorf("%s, not %s", c, want)
 	}
-	c.Ours = 1.02
-	if want := "| work | 16 | 1.02 ms | 2 ms | 0.51 | ≤ 0.5 | **no** |"; c.String() != want {
+	c.Ours = 1.01
+	if want := "| work | 16 | 1.01 ms | 2 ms | 0.505 | ≤ 0.5 | **no** |"; c.String() != want {
 		t.Errorf("%s, not %s", c, want)
 	}
 }

@@ -20,8 +20,8 @@ type Comparison struct {
 func (c Comparison) ratio() float64 { return c.Ours / c.Peer }
 
 func (c Comparison) String() string {
-	return fmt.Sprintf("| %s | %d | %s %s | %s %s | %.2f | ≤ %.1f | %s |", cell(c.Work), c.Concurrency,
-		digits(c.Ours), c.Unit, digits(c.Peer), c.Unit, c.ratio(), c.Most, met(c.ratio() <= c.Most).shown())
+	return fmt.Sprintf("| %s | %d | %s %s | %s %s | %s | ≤ %.1f | %s |", cell(c.Work), c.Concurrency,
+		digits(c.Ours), c.Unit, digits(c.Peer), c.Unit, digits(c.ratio()), c.Most, met(c.ratio() <= c.Most).shown())
 }
 
 // comparisons is the table of those there are.
