@@ -48,9 +48,8 @@ compile: format
 .PHONY: lint
 lint:
 	$(TOOL) tool staticcheck ./...
-	cd bench && $(LEAN) $$(go -C .. tool -n staticcheck) ./...
 	go mod tidy -diff
-	go -C bench mod tidy -diff
+	! scripts/changed bench || { cd bench && $(LEAN) $$(go -C .. tool -n staticcheck) ./... && go mod tidy -diff; }
 
 # The race detector does not look into what of SQLite was C: three times as fast. No package with generic code may be left out: it
 # would be left out for others too. A process ends without a pause.
@@ -70,10 +69,11 @@ racing:
 test: setup compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
+	bench=$$(scripts/changed bench && echo '-- -C bench -vet=off ./...') || echo "bench is not run: it is as it was"; \
 	bin/tally -beside '$(MAKE) --no-print-directory racing' -vet=off -timeout 20m $(ALONE) -- \
 		-vet=off -p 3 -timeout 20m $(LONGEST) $(PLAIN) -- \
 		-beside '$(MAKE) --no-print-directory lint' -vet=off -p 4 $(RACING) -timeout 20m $(RACE) -- \
-		-vet=off -run Megabytes ./httpapi -- -C bench -vet=off ./... $$peers
+		-vet=off -run Megabytes ./httpapi $$bench $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.

@@ -72,9 +72,9 @@ func (h *hubbed) arrive(t *testing.T) {
 // hubs runs a test in every mode.
 func hubs(t *testing.T, fn func(t *testing.T, h *hubbed)) {
 	t.Helper()
-	t.Run("one process, sqlite", func(t *testing.T) { fn(t, withHub(t, sqldbtest.SQLite(t), false)) })
-	t.Run("one process, postgres", func(t *testing.T) { fn(t, withHub(t, sqldbtest.Schema(t), false)) })
-	t.Run("two processes, postgres", func(t *testing.T) { fn(t, withHub(t, sqldbtest.Schema(t), true)) })
+	for _, m := range everyMode() {
+		t.Run(m.name, func(t *testing.T) { fn(t, withHub(t, m.address(t), m.apart)) })
+	}
 }
 
 // query is what an address at GitHub brings back.

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/gateway"
@@ -42,17 +41,12 @@ var attacks = []struct {
 	{"who loses a right loses every stream of it", lostRights},
 }
 
-// TestNoAttackGetsThrough tries all of them with the runtime in this process on both databases, and in another on PostgreSQL.
+// TestNoAttackGetsThrough tries all of them in every mode.
 func TestNoAttackGetsThrough(t *testing.T) {
-	for mode, where := range map[string]struct {
-		address func(testing.TB) string
-		apart   bool
-	}{
-		"one process, sqlite": {sqldbtest.SQLite, false}, "one process, postgres": {sqldbtest.Schema, false}, "two processes, postgres": {sqldbtest.Schema, true},
-	} {
-		t.Run(mode, func(t *testing.T) {
+	for _, m := range everyMode() {
+		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			s := withRuntime(t, where.address(t), where.apart, plenty, func(c *gateway.Config) { c.Recheck = 500 * time.Millisecond })
+			s := withRuntime(t, m.address(t), m.apart, plenty, func(c *gateway.Config) { c.Recheck = 500 * time.Millisecond })
 			for _, a := range attacks {
 				t.Run(a.name, func(t *testing.T) { a.try(t, s) })
 			}

@@ -28,12 +28,28 @@ const (
 	adminToken   = "another token of it, for administrators"
 )
 
-// modes runs a test with the runtime in this process on both databases, and in another on PostgreSQL.
+// mode is where the runtime runs, and on which database.
+type mode struct {
+	name    string
+	address func(testing.TB) string
+	apart   bool // the runtime is another process
+}
+
+// everyMode has each database and each arrangement once; the soak has them together too.
+func everyMode() []mode {
+	all := []mode{{"one process, sqlite", sqldbtest.SQLite, false}, {"two processes, postgres", sqldbtest.Schema, true}}
+	if soak {
+		all = append(all, mode{"one process, postgres", sqldbtest.Schema, false})
+	}
+	return all
+}
+
+// modes runs a test in every mode.
 func modes(t *testing.T, fn func(t *testing.T, s *scene), edit ...func(*gateway.Config)) {
 	t.Helper()
-	t.Run("one process, sqlite", func(t *testing.T) { fn(t, withRuntime(t, sqldbtest.SQLite(t), false, edit...)) })
-	t.Run("one process, postgres", func(t *testing.T) { fn(t, withRuntime(t, sqldbtest.Schema(t), false, edit...)) })
-	t.Run("two processes, postgres", func(t *testing.T) { fn(t, withRuntime(t, sqldbtest.Schema(t), true, edit...)) })
+	for _, m := range everyMode() {
+		t.Run(m.name, func(t *testing.T) { fn(t, withRuntime(t, m.address(t), m.apart, edit...)) })
+	}
 }
 
 // withRuntime sets the scene with a runtime behind it.
