@@ -132,7 +132,7 @@ func (w *Work) operation(nth int, agent *Agent, prompt string, form *schema) (*o
 func resultIn(form *schema) Tool {
 	return RawTool(resultTool, "Give your final result.", form.source, func(_ context.Context, in json.RawMessage) (ToolResult, error) {
 		if err := form.check(in); err != nil {
-			return ToolResult{}, renamed(err, "tool_input_validation", "The result does not fit.")
+			return ToolResult{}, renamed(err, toolInputValidation, "The result does not fit.")
 		}
 		return ToolResult{Output: in}, nil
 	})
@@ -194,7 +194,7 @@ func (o *operation) run(ctx context.Context) error {
 		case o.th.gives == "" || o.th.gave() != nil:
 			return nil
 		case reminders == maxReminders:
-			return fault.New("operation_failed", "prompt failed: the model did not give its result in the asked form", "")
+			return fault.New(operationFailed, "prompt failed: the model did not give its result in the asked form", "")
 		}
 		if err := o.th.w.write(o.th.asking("Give your result by calling " + resultTool + ".")); err != nil {
 			return err

@@ -94,12 +94,15 @@ type gaveUp struct {
 
 func (g *gaveUp) Error() string { return g.fault.Error() }
 
+// submissionInterrupted is the fault of a submission that was not begun, and the notice of one that was.
+const submissionInterrupted = "submission_interrupted"
+
 // exhausted is a submission that was interrupted too often.
 func (th *thread) exhausted(attempts int) error {
 	limit := th.agent.maxAttempts(th.w.rt)
 	f := fault.New("submission_retry_exhausted", fmt.Sprintf("The submission was interrupted %d times.", attempts), "")
 	if th.t.Resume(th.submission.ID) == conversation.OwedInput {
-		f = fault.New("submission_interrupted", "The submission was interrupted before it began.", "").With("phase", "retry_exhausted_before_input")
+		f = fault.New(submissionInterrupted, "The submission was interrupted before it began.", "").With("phase", "retry_exhausted_before_input")
 	}
 	return &gaveUp{f.With("attemptCount", attempts).With("maxAttempts", limit), "exhausted_retry_budget"}
 }
@@ -112,7 +115,7 @@ func (w *agentWork) fail(th *thread, err error) error {
 		if len(tools) > 0 && reason == "exhausted_retry_budget" {
 			f.With("interruptedTools", tools)
 		}
-		records = append(records, th.notice(conversation.InterruptedID(th.submission.ID), "submission_interrupted", "The submission was interrupted.", reason, tools))
+		records = append(records, th.notice(conversation.InterruptedID(th.submission.ID), submissionInterrupted, "The submission was interrupted.", reason, tools))
 	}
 	if f.Cause != nil {
 		w.rt.config.Log.Error("submission failed", "submission_id", th.submission.ID, "stream", w.job.lease.Stream, "error", f.Cause)

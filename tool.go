@@ -45,6 +45,9 @@ func (t Tool) timeout() time.Duration {
 	return t.Timeout
 }
 
+// toolInputValidation is the fault of a model that calls a tool with what does not fit it.
+const toolInputValidation = "tool_input_validation"
+
 // NewTool declares a tool as a function. Its input is validated against the JSON Schema of In before it is called, its
 // output against that of Out afterwards. An error is a result that the model sees.
 func NewTool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error)) Tool {
@@ -54,10 +57,10 @@ func NewTool[In, Out any](name, description string, fn func(ctx context.Context,
 		call: func(ctx context.Context, raw json.RawMessage) (ToolResult, error) {
 			var v In
 			if err := in.check(raw); err != nil {
-				return ToolResult{}, renamed(err, "tool_input_validation", "The input does not fit the tool.")
+				return ToolResult{}, renamed(err, toolInputValidation, "The input does not fit the tool.")
 			}
 			if err := decodeInput(raw, &v); err != nil {
-				return ToolResult{}, fault.New("tool_input_validation", "The input does not fit the tool.", err.Error())
+				return ToolResult{}, fault.New(toolInputValidation, "The input does not fit the tool.", err.Error())
 			}
 			result, err := fn(ctx, v)
 			if err != nil {

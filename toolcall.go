@@ -229,7 +229,7 @@ func (th *thread) keep(ctx context.Context, data []byte) (Blob, error) {
 func (th *thread) task(ctx context.Context, call conversation.Call, child string) (ToolResult, error) {
 	var in struct{ Agent, Prompt string }
 	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return ToolResult{}, fault.New("tool_input_validation", "The task is not an object of agent and prompt.", "")
+		return ToolResult{}, fault.New(toolInputValidation, "The task is not an object of agent and prompt.", "")
 	}
 	agent := th.subAgent(in.Agent)
 	if agent == nil {

@@ -51,8 +51,8 @@ type parked struct {
 
 func (p *parked) Error() string { return "parked: " + p.reason }
 
-// parkedBackoff is the reason that a submission shows while its model is not asked again yet.
-const parkedBackoff = "model_backoff"
+// operationFailed is the fault of a prompt that its model did not answer.
+const operationFailed = "operation_failed"
 
 // backOff waits before the model is asked again: in memory when it is not for long, else in the store, where the retry is on
 // record. A sub-agent waits in memory: its caller's other tools may be at work.
@@ -63,7 +63,7 @@ func (th *thread) backOff(ctx context.Context, d time.Duration) error {
 	if err := th.w.commitWith(Commit{}, th.record(conversation.Retried)); err != nil {
 		return err
 	}
-	return &parked{th.w.now().Add(d), parkedBackoff}
+	return &parked{th.w.now().Add(d), ReasonBackoff}
 }
 
 // backoff doubles with every retry, varies a little, and is no shorter than the provider asked for.
@@ -82,7 +82,7 @@ func modelFault(err error) error {
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		message = e.Message
 	}
-	return fault.New("operation_failed", "prompt failed: "+message, "").Because(err)
+	return fault.New(operationFailed, "prompt failed: "+message, "").Because(err)
 }
 
 // reply runs one model call. A reply that broke after something of it was told is ended as errored; one of which nothing was
@@ -117,7 +117,7 @@ func (th *thread) request(ctx context.Context) (provider model.Provider, r model
 		return nil, r, nil, err
 	}
 	if rt.config.Model == nil {
-		return nil, r, nil, fault.New("operation_failed", "prompt failed: no model provider is configured", "")
+		return nil, r, nil, fault.New(operationFailed, "prompt failed: no model provider is configured", "")
 	}
 	if provider, err = rt.config.Model(ctx, th.w.job.lease.Stream.Scope, th.agent.Model); err != nil {
 		return nil, r, nil, err

@@ -23,34 +23,6 @@ type Error struct {
 	RetryAfter time.Duration
 }
 
-// The types that more than one room raises. A type that one room alone raises is declared there.
-const (
-	InvalidJSON             = "invalid_json"
-	InvalidRequest          = "invalid_request"
-	InputValidation         = "action_input_validation"
-	InputUnexpected         = "workflow_input_unexpected"
-	AgentNotFound           = "agent_not_found"
-	WorkflowNotFound        = "workflow_not_found"
-	RouteNotFound           = "route_not_found"
-	RunNotFound             = "run_not_found"
-	StreamNotFound          = "stream_not_found"
-	AttachmentNotFound      = "attachment_not_found"
-	MethodNotAllowed        = "method_not_allowed"
-	IdempotencyConflict     = "idempotency_conflict"
-	VersionConflict         = "version_conflict"
-	StreamOffsetGone        = "stream_offset_gone"
-	BodyTooLarge            = "body_too_large"
-	UnsupportedMediaType    = "unsupported_media_type"
-	Internal                = "internal_error"
-	Unavailable             = "runtime_unavailable"
-	OutputSerialization     = "action_output_serialization"
-	RecordTooLarge          = "record_too_large"
-	RunCancelled            = "run_cancelled"
-	RunInterrupted          = "run_interrupted"
-	RunDefinitionChanged    = "run_definition_changed"
-	EventVersionUnsupported = "product_event_version_unsupported"
-)
-
 // New makes an error of a type with its sentence; details may be empty.
 func New(typ, message, details string) *Error {
 	return &Error{Type: typ, Message: message, Details: details}

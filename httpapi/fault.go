@@ -12,27 +12,7 @@ import (
 	"svc.dev/svc/stream"
 )
 
-// statuses is the one table from a fault's type to its status. A type that is not in it is a 500 under its own name.
-var statuses = map[string]int{
-	fault.InvalidJSON:          http.StatusBadRequest,
-	fault.InvalidRequest:       http.StatusBadRequest,
-	fault.InputValidation:      http.StatusBadRequest,
-	fault.InputUnexpected:      http.StatusBadRequest,
-	fault.AgentNotFound:        http.StatusNotFound,
-	fault.WorkflowNotFound:     http.StatusNotFound,
-	fault.RouteNotFound:        http.StatusNotFound,
-	fault.RunNotFound:          http.StatusNotFound,
-	fault.StreamNotFound:       http.StatusNotFound,
-	fault.AttachmentNotFound:   http.StatusNotFound,
-	fault.MethodNotAllowed:     http.StatusMethodNotAllowed,
-	fault.IdempotencyConflict:  http.StatusConflict,
-	fault.StreamOffsetGone:     http.StatusGone,
-	fault.BodyTooLarge:         http.StatusRequestEntityTooLarge,
-	fault.UnsupportedMediaType: http.StatusUnsupportedMediaType,
-	fault.Unavailable:          http.StatusServiceUnavailable,
-}
-
-// fail answers with an error. What nobody foresaw is logged under the request's id, and its text stays here.
+// fail answers with an error; a type that has no status is a 500 under its own name. What nobody foresaw is logged under the request's id, and its text stays here.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, svc.ErrBusy):
@@ -42,7 +22,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = fault.NotAvailable(string(svc.Failed)).Because(err)
 	}
 	f := fault.From(err)
-	status, known := statuses[f.Type]
+	status, known := fault.Status(f.Type)
 	if !known {
 		status = http.StatusInternalServerError
 		a.report(w, r, err)

@@ -68,7 +68,7 @@ func TestScopesNeverMeet(t *testing.T) {
 	s := newServer(t, settings{Config: httpapi.Config{Scope: func(r *http.Request) (string, error) {
 		switch scope := r.Header.Get("X-Scope"); scope {
 		case "nobody":
-			return "", fault.New("scope_mismatch", "That is not yours.", "")
+			return "", fault.New("not_yours", "That is not yours.", "")
 		case "broken":
 			return "", errors.New("secret")
 		default:
@@ -85,7 +85,7 @@ func TestScopesNeverMeet(t *testing.T) {
 	}
 	s.do(t, "GET", path, nil, "X-Scope", "users/b").wants(t, 404, "run_not_found")
 	s.do(t, "GET", path, nil).wants(t, 404, "run_not_found")
-	s.do(t, "GET", path, nil, "X-Scope", "nobody").wants(t, 500, "scope_mismatch")
+	s.do(t, "GET", path, nil, "X-Scope", "nobody").wants(t, 500, "not_yours")
 	s.do(t, "POST", "/workflows/trivial", nil, "X-Scope", "broken").wants(t, 500, "internal_error")
 }
 

@@ -91,7 +91,7 @@ func holder(address string) string {
 // turn before is recorded whole.
 func (n *node) model(ctx context.Context, scope, name string) (model.Provider, error) {
 	err := n.gauge.GoOn(ctx, scope)
-	if fault.Is(err, storage.StorageQuotaExceeded) {
+	if fault.Is(err, fault.StorageQuotaExceeded) {
 		return nil, err
 	}
 	if err != nil && ctx.Err() == nil {

@@ -10,12 +10,8 @@ import (
 	"svc.dev/svc/service/workspace"
 )
 
-// The types of refusals that this room raises.
-const (
-	Forbidden         = "forbidden"
-	WorkspaceNotFound = "workspace_not_found"
-	InsufficientScope = "insufficient_scope"
-)
+// InsufficientScope is the type of the refusal of a key that was made for something else.
+const InsufficientScope = "insufficient_scope"
 
 // judge is the one answer to "who may?".
 func (a *Access) judge(tx *sqldb.Tx, c Credential, n Need, at Place) (j judgement, err error) {
@@ -119,7 +115,7 @@ func (a *Access) judgeKey(tx *sqldb.Tx, c Credential, n Need, at Place) (j judge
 	j.Account, j.Key = b.Account, &b.Key
 	switch {
 	case n.scope == "":
-		return j, fault.New(Forbidden, "No API key may do this.", "Sign in instead.").With("role", workspace.Admin)
+		return j, fault.New(fault.Forbidden, "No API key may do this.", "Sign in instead.").With("role", workspace.Admin)
 	case b.Key.Scope != at.Scope:
 		return j, NoWorkspace()
 	case !workspace.KeyAllows(b.Key.Scopes, n.scope):
@@ -138,7 +134,7 @@ func (a *Access) judgeKey(tx *sqldb.Tx, c Credential, n Need, at Place) (j judge
 		return j, err
 	}
 	if !workspace.RoleAllowsKeyScope(j.Member.Role, n.scope) {
-		return j, fault.New(Forbidden, "The role of the key's maker does not allow this.", "").With("role", workspace.Least(n.right))
+		return j, fault.New(fault.Forbidden, "The role of the key's maker does not allow this.", "").With("role", workspace.Least(n.right))
 	}
 	return j, nil
 }
@@ -175,9 +171,9 @@ func seat(tx *sqldb.Tx, n Need, at Place, account string, j *judgement) error {
 func allow(n Need, m workspace.Membership) error {
 	switch {
 	case m.Suspended && !n.suspended:
-		return fault.New(workspace.Suspended, "This workspace is suspended.", "Ask the people who run this service.")
+		return fault.New(fault.WorkspaceSuspended, "This workspace is suspended.", "Ask the people who run this service.")
 	case !workspace.Allows(m.Role, n.right):
-		return fault.New(Forbidden, "Your role does not allow this.", "").With("role", workspace.Least(n.right))
+		return fault.New(fault.Forbidden, "Your role does not allow this.", "").With("role", workspace.Least(n.right))
 	}
 	return nil
 }
@@ -186,8 +182,10 @@ func allow(n Need, m workspace.Membership) error {
 func Unauthenticated() error { return fault.New(account.Unauthenticated, "Sign in first.", "") }
 
 // NoWorkspace is the refusal of a stranger, as of everybody where there is no workspace.
-func NoWorkspace() error { return fault.New(WorkspaceNotFound, "There is no such workspace.", "") }
+func NoWorkspace() error {
+	return fault.New(fault.WorkspaceNotFound, "There is no such workspace.", "")
+}
 
 func readsOnly() error {
-	return fault.New(Forbidden, "Your role does not allow this.", "Support reads everything and changes nothing.").With("role", account.RoleAdmin)
+	return fault.New(fault.Forbidden, "Your role does not allow this.", "Support reads everything and changes nothing.").With("role", account.RoleAdmin)
 }

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/service/account"
 )
 
 // Rates bounds how often each of many may ask, on this node.
@@ -88,5 +87,5 @@ func (s *Streams) Count() (all int) {
 
 // TooMany is the refusal of more than a limit allows.
 func TooMany(limit string, after time.Duration) error {
-	return fault.New(account.RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", limit).After(max(after, time.Second))
+	return fault.New(fault.RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", limit).After(max(after, time.Second))
 }

@@ -53,7 +53,7 @@ func refuseLastOwner(tx *sqldb.Tx, account string) error {
 		return err
 	}
 	if len(shared) > 0 {
-		return fault.New(LastOwner, "Other people work in workspaces of this account.", "Remove them first.").With("workspaces", shared)
+		return fault.New(fault.LastOwner, "Other people work in workspaces of this account.", "Remove them first.").With("workspaces", shared)
 	}
 	return nil
 }

@@ -152,4 +152,4 @@ func lowerAll(tx *sqldb.Tx, now time.Time, account string) error {
 	return tx.Do("end impersonations", "UPDATE impersonations SET expires_at = $2 WHERE staff = $1 AND ended_at IS NULL AND expires_at > $2", account, now.UnixMilli())
 }
 
-func staffOnly() error { return fault.New(AdminRequired, "Only staff may do this.", "") }
+func staffOnly() error { return fault.New(fault.AdminRequired, "Only staff may do this.", "") }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
@@ -181,13 +182,13 @@ func TestAnAccountWhoseHoldIsOverDoesNotComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = w.Staff.RestorePerson(t.Context(), again.Who, ada.Account.ID)
-		accounttest.Is(t, err, account.ItemNotFound)
-		accounttest.Is(t, w.Staff.Restore(t.Context(), ada.Account.ID, root.Account.Actor()), account.ItemNotFound)
+		accounttest.Is(t, err, fault.ItemNotFound)
+		accounttest.Is(t, w.Staff.Restore(t.Context(), ada.Account.ID, root.Account.Actor()), fault.ItemNotFound)
 		if n, err := w.Erase(t.Context()); n != 1 || err != nil {
 			t.Fatalf("erase: %d, %v", n, err)
 		}
 		_, err = w.Staff.Person(t.Context(), ada.Account.ID)
-		accounttest.Is(t, err, account.ItemNotFound)
+		accounttest.Is(t, err, fault.ItemNotFound)
 	})
 }
 

@@ -101,7 +101,7 @@ func (a *Identities) connectionRequired(provider, returnTo string) error {
 	if returnTo != "" {
 		address += "&returnTo=" + url.QueryEscape(returnTo)
 	}
-	return fault.New(ProviderConnectionRequired, "Connect your GitHub account first.", "").With("connectUrl", address)
+	return fault.New(fault.ProviderConnectionRequired, "Connect your GitHub account first.", "").With("connectUrl", address)
 }
 
 // NeedConnection refuses somebody who is not connected to a provider, in the transaction of what they begin. ReturnTo is where to

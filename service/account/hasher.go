@@ -109,7 +109,7 @@ func (h *hasher) run(ctx context.Context, password string, salt []byte, cost Scr
 }
 
 func errBusy() error {
-	return fault.New(Busy, "Too many sign-ins at this moment.", "Try again shortly.").After(2 * time.Second)
+	return fault.New(fault.Busy, "Too many sign-ins at this moment.", "Try again shortly.").After(2 * time.Second)
 }
 
 // Scrypt is the cost of deriving a password: N = 2^LogN, block size R, parallelism P.

@@ -23,10 +23,10 @@ func TestDerivingTakesMemory(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := h.hash(ctx, stranger, "a password"); !fault.Is(err, Busy) {
+	if _, err := h.hash(ctx, stranger, "a password"); !fault.Is(err, fault.Busy) {
 		t.Errorf("without memory: %v", err)
 	}
-	if _, _, err := h.verify(ctx, stranger, "", "a password"); !fault.Is(err, Busy) {
+	if _, _, err := h.verify(ctx, stranger, "", "a password"); !fault.Is(err, fault.Busy) {
 		t.Errorf("without memory: %v", err)
 	}
 	held.Release()

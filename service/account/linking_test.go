@@ -396,8 +396,8 @@ func TestTheLastWayInStays(t *testing.T) {
 			t.Fatal(all, err)
 		}
 		accounttest.Is(t, h.Identities.Unlink(t.Context(), in.Who, all[0].ID), account.LastCredential)
-		accounttest.Is(t, h.Identities.Unlink(t.Context(), h.Admin, all[0].ID), account.ItemNotFound)
-		accounttest.Is(t, h.Identities.Unlink(t.Context(), in.Who, "idn_unknown"), account.ItemNotFound)
+		accounttest.Is(t, h.Identities.Unlink(t.Context(), h.Admin, all[0].ID), fault.ItemNotFound)
+		accounttest.Is(t, h.Identities.Unlink(t.Context(), in.Who, "idn_unknown"), fault.ItemNotFound)
 		stale := in.Who
 		stale.Session.AuthTime = h.Clock.Now().Add(-11 * time.Minute)
 		accounttest.Is(t, h.Identities.Unlink(t.Context(), stale, all[0].ID), account.ReauthRequired)

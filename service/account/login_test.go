@@ -74,7 +74,7 @@ func TestTooManyAttemptsAreRefusedAlikeForAddressesThatNobodyHas(t *testing.T) {
 					accounttest.Is(t, err, account.InvalidCredentials)
 					continue
 				}
-				accounttest.Is(t, err, account.RateLimited)
+				accounttest.Is(t, err, fault.RateLimited)
 				if w.Passwords.Derivations() != before {
 					t.Error("a refused attempt was derived")
 				}
@@ -89,7 +89,7 @@ func TestTooManyAttemptsAreRefusedAlikeForAddressesThatNobodyHas(t *testing.T) {
 		if _, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, made.Device); err != nil {
 			t.Errorf("with the device cookie: %v", err)
 		}
-		if _, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "another device"); !fault.Is(err, account.RateLimited) {
+		if _, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "another device"); !fault.Is(err, fault.RateLimited) {
 			t.Errorf("with a made-up device cookie: %v", err)
 		}
 		w.Clock.Pass(2 * time.Second)
@@ -104,7 +104,7 @@ func TestOneAddressCannotTryManyPeople(t *testing.T) {
 		var limited int
 		for i := range 35 {
 			err := w.Passwords.AdmitLogin(accounttest.Request(t, "2001:db8::"+fmt.Sprint(i)), "")
-			if fault.Is(err, account.RateLimited) {
+			if fault.Is(err, fault.RateLimited) {
 				limited++
 			}
 		}
@@ -121,7 +121,7 @@ func tries(t *testing.T, w *accounttest.World, ip, email, secret, device string)
 	if err = w.Passwords.AdmitLogin(ctx, device); err == nil {
 		_, err = w.Passwords.Login(ctx, email, secret, device)
 	}
-	if err != nil && !fault.Is(err, account.RateLimited) && !fault.Is(err, account.InvalidCredentials) {
+	if err != nil && !fault.Is(err, fault.RateLimited) && !fault.Is(err, account.InvalidCredentials) {
 		t.Fatal(err)
 	}
 	return w.Passwords.Derivations() > before, err
@@ -145,9 +145,9 @@ func TestABrowserIsSparedTheLimitOfItsAddressOnlyForItsOwnAccount(t *testing.T) 
 			t.Errorf("the owner's own browser: %v", err)
 		}
 		_, err := tries(t, w, here, "ada@example.com", password, eve.Device)
-		accounttest.Is(t, err, account.RateLimited)
+		accounttest.Is(t, err, fault.RateLimited)
 		_, err = tries(t, w, here, "ada@example.com", password, "")
-		accounttest.Is(t, err, account.RateLimited)
+		accounttest.Is(t, err, fault.RateLimited)
 		// Her own account is no way around it either: what she may there, and what her address may, is all.
 		let = 0
 		for range 90 {
@@ -192,7 +192,7 @@ func TestNodesShareSessionsThrottlesAndRevocations(t *testing.T) {
 		}
 		for _, w := range []*accounttest.World{a, b} {
 			_, err := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, "")
-			accounttest.Is(t, err, account.RateLimited)
+			accounttest.Is(t, err, fault.RateLimited)
 		}
 		if err := b.Sessions.Logout(t.Context(), made.Token); err != nil {
 			t.Fatal(err)
@@ -237,14 +237,14 @@ func TestAnAttemptThatWaitsTooLongIsBusy(t *testing.T) {
 			var f *fault.Error
 			if errors.As(err, &f) {
 				outcomes[f.Type]++
-				if f.Type == account.Busy && f.RetryAfter != 2*time.Second {
+				if f.Type == fault.Busy && f.RetryAfter != 2*time.Second {
 					t.Errorf("Retry-After is %v", f.RetryAfter)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if outcomes[account.Busy] == 0 || outcomes[account.InvalidCredentials] == 0 || outcomes[account.Busy]+outcomes[account.InvalidCredentials] != 40 {
+	if outcomes[fault.Busy] == 0 || outcomes[account.InvalidCredentials] == 0 || outcomes[fault.Busy]+outcomes[account.InvalidCredentials] != 40 {
 		t.Errorf("outcomes: %v", outcomes)
 	}
 }
@@ -334,17 +334,17 @@ func TestAResetLetsItsBrowserInWhateverOthersFail(t *testing.T) {
 			return accounttest.ErrOf(w.Passwords.Login(accounttest.From(t), "ada@example.com", secret, device))
 		}
 		for failed := 0; failed < 20; {
-			if fault.Is(try("not the right password", ""), account.RateLimited) {
+			if fault.Is(try("not the right password", ""), fault.RateLimited) {
 				w.Clock.Pass(time.Minute)
 			} else {
 				failed++
 			}
 		}
-		accounttest.Is(t, try(password, ""), account.RateLimited)
+		accounttest.Is(t, try(password, ""), fault.RateLimited)
 		accounttest.Check(t, w.Passwords.Forgot(accounttest.From(t), "ada@example.com"))
 		device, err := w.Passwords.Reset(accounttest.From(t), mailed(t, w, "ada@example.com"), other)
 		accounttest.Check(t, err)
-		accounttest.Is(t, try(other, ""), account.RateLimited)
+		accounttest.Is(t, try(other, ""), fault.RateLimited)
 		accounttest.Check(t, try(other, device))
 	})
 }
@@ -359,8 +359,8 @@ func TestTheRightPasswordIsNotShownWithoutEnd(t *testing.T) {
 			accounttest.Check(t, err)
 		}
 		before := w.Passwords.Derivations()
-		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Reauth(accounttest.From(t), in.Who, password)), account.RateLimited)
-		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Change(accounttest.From(t), in.Who, password, other)), account.RateLimited)
+		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Reauth(accounttest.From(t), in.Who, password)), fault.RateLimited)
+		accounttest.Is(t, accounttest.ErrOf(w.Passwords.Change(accounttest.From(t), in.Who, password, other)), fault.RateLimited)
 		if w.Passwords.Derivations() != before {
 			t.Error("it was derived all the same")
 		}

@@ -13,7 +13,6 @@ import (
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
-	"svc.dev/svc/service/workspace"
 )
 
 // Bounds of what staff write and search for, in code points.
@@ -150,7 +149,7 @@ func stillAdministers(tx *sqldb.Tx, by Who) error {
 	case !p.IsStaff():
 		return staffOnly()
 	case p.Role != RoleAdmin:
-		return fault.New(workspace.Forbidden, "Your role does not allow this.", "Support reads everything and changes nothing.").With("role", RoleAdmin)
+		return fault.New(fault.Forbidden, "Your role does not allow this.", "Support reads everything and changes nothing.").With("role", RoleAdmin)
 	}
 	return stillSignedIn(tx, by)
 }
@@ -160,7 +159,7 @@ func notOneself(by Who, p Account) error {
 	if by.Account.ID != p.ID {
 		return nil
 	}
-	return fault.New(workspace.Forbidden, "Nobody may do this to themselves.", "Another administrator can.")
+	return fault.New(fault.Forbidden, "Nobody may do this to themselves.", "Another administrator can.")
 }
 
 // SuspendPerson keeps somebody out until they are restored.

@@ -143,7 +143,7 @@ func TestOfTwoResetsWithOneLinkOneWins(t *testing.T) {
 		for _, err := range errs {
 			if err == nil {
 				won++
-			} else if !fault.Is(err, account.InvalidToken) && !fault.Is(err, account.Busy) {
+			} else if !fault.Is(err, account.InvalidToken) && !fault.Is(err, fault.Busy) {
 				t.Errorf("reset: %v", err)
 			}
 		}
@@ -159,7 +159,7 @@ func TestForgotAnswersAlikeForAddressesThatNobodyHas(t *testing.T) {
 		for _, email := range []string{"ada@example.com", "nobody@example.com"} {
 			for i := range 4 {
 				err := w.Passwords.Forgot(accounttest.From(t), email)
-				if i < 3 && err != nil || i == 3 && !fault.Is(err, account.RateLimited) {
+				if i < 3 && err != nil || i == 3 && !fault.Is(err, fault.RateLimited) {
 					t.Errorf("%s, %d: %v", email, i, err)
 				}
 			}

@@ -7,7 +7,6 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
-	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/account/githubtest"
@@ -105,7 +104,7 @@ func TestARefreshThatFailsIsTriedAgainAndOneThatIsRefusedIsTheEnd(t *testing.T) 
 		h.GitHub.FailOnce(accounttest.TokenRoute, githubtest.Truncated())
 		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), github.ExchangeFailed)
 		_, err := h.Identities.Token(t.Context(), in.Account.ID, "github")
-		accounttest.Is(t, err, account.ProviderConnectionRequired)
+		accounttest.Is(t, err, fault.ProviderConnectionRequired)
 		if where, _ := fault.From(err).Meta["connectUrl"].(string); where != accounttest.Platform+"/api/auth/oauth/github/start?intent=connect" {
 			t.Errorf("connect at %q", where)
 		}
@@ -150,12 +149,12 @@ func TestNobodyGetsATokenOfWhoIsOut(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
 		in := h.Browser("octocat").SignIn(t)
 		none := h.Join(t, "ada@example.com")
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), none.Account.ID, "github")), account.ProviderConnectionRequired)
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), "acc_nobody", "github")), account.ProviderConnectionRequired)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), none.Account.ID, "github")), fault.ProviderConnectionRequired)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), "acc_nobody", "github")), fault.ProviderConnectionRequired)
 		if err := h.Staff.Suspend(t.Context(), in.Account.ID, "test", h.Admin.Account.Actor()); err != nil {
 			t.Fatal(err)
 		}
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), account.ProviderConnectionRequired)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), fault.ProviderConnectionRequired)
 		if err := h.Staff.Restore(t.Context(), in.Account.ID, h.Admin.Account.Actor()); err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +163,7 @@ func TestNobodyGetsATokenOfWhoIsOut(t *testing.T) {
 		}
 		// Tokens that were given to another app are of no use to this one.
 		h.Configure(t)
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), account.ProviderConnectionRequired)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), fault.ProviderConnectionRequired)
 		h.Browser("octocat").SignIn(t)
 		if _, err := h.Identities.Token(t.Context(), in.Account.ID, "github"); err != nil {
 			t.Error(err)
@@ -176,7 +175,7 @@ func TestARefreshTokenThatHasExpiredIsNotShown(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
 		in := h.Browser("octocat").SignIn(t)
 		h.Clock.Pass(185 * 24 * time.Hour)
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), account.ProviderConnectionRequired)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), fault.ProviderConnectionRequired)
 		h.RevokedOnce(t, in)
 	})
 }

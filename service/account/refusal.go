@@ -6,27 +6,19 @@ import (
 	"svc.dev/svc/fault"
 )
 
-// The types of refusals that this room raises.
+// The types of refusals that this room alone raises; those of the providers' protocol stand in package github.
 const (
 	InvalidToken              = "invalid_token"
 	InvalidState              = "invalid_state"
 	InvalidCredentials        = "invalid_credentials"
 	ReauthRequired            = "reauth_required"
 	Suspended                 = "account_suspended"
-	ItemNotFound              = "item_not_found"
 	UsernameTaken             = "username_taken"
 	LastCredential            = "last_credential"
-	LastOwner                 = "last_owner"
 	IdentityAlreadyLinked     = "identity_already_linked"
 	EmailVerificationRequired = "email_verification_required"
 	SetupClosed               = "setup_closed"
-	RateLimited               = "rate_limited"
-	Busy                      = "busy"
 	MailNotConfigured         = "mail_not_configured"
-	AdminRequired             = "admin_required"
-	// Those that have to do with providers; of the protocol itself they stand in package github.
-	UnknownProvider            = "unknown_provider"
-	ProviderConnectionRequired = "provider_connection_required"
 )
 
 func invalidCredentials() error {
@@ -51,11 +43,11 @@ func usernameTaken() error {
 }
 
 func notFound() error {
-	return fault.New(ItemNotFound, "There is no such item.", "")
+	return fault.New(fault.ItemNotFound, "There is no such item.", "")
 }
 
 func limited(limit string, after time.Duration) error {
-	return fault.New(RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", limit).After(after)
+	return fault.New(fault.RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", limit).After(after)
 }
 
 func reauthRequired(methods []string) error {

@@ -3,6 +3,7 @@ package account_test
 import (
 	"testing"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/audit"
@@ -39,7 +40,7 @@ func TestNoVerbEndsWhatAnotherBegan(t *testing.T) {
 		}, standing{true, true}, ""},
 		"grant": {func(t *testing.T, h *heist, _ links) error {
 			return accounttest.ErrOf(h.Staff.Grant(t.Context(), h.in.Account.ID, account.RoleSupport))
-		}, standing{true, true}, account.ItemNotFound},
+		}, standing{true, true}, fault.ItemNotFound},
 		"reset": {func(t *testing.T, h *heist, l links) error {
 			return accounttest.ErrOf(h.Passwords.Reset(accounttest.From(t), l.reset, other))
 		}, standing{true, true}, account.InvalidToken},

@@ -87,11 +87,11 @@ func TestStrictSignUpIsCountedLikeASignIn(t *testing.T) {
 				if got := answer(made, err); i < 10 && got != "pending" {
 					t.Fatalf("%s, %d: %s", email, i, got)
 				} else if i == 10 {
-					accounttest.Is(t, err, account.RateLimited)
+					accounttest.Is(t, err, fault.RateLimited)
 					refusals[email] = got
 				}
 			}
-			accounttest.Is(t, accounttest.ErrOf(w.Passwords.Login(accounttest.From(t), email, password, "")), account.RateLimited)
+			accounttest.Is(t, accounttest.ErrOf(w.Passwords.Login(accounttest.From(t), email, password, "")), fault.RateLimited)
 		}
 		if refusals["ada@example.com"] != refusals["nobody@example.com"] {
 			t.Errorf("refusals differ: %v", refusals)

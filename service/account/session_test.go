@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/secret"
@@ -117,8 +118,8 @@ func TestSessionsAreEndedOneByOneAndAllOthersAtOnce(t *testing.T) {
 		ada, eve := w.Join(t, "ada@example.com"), w.Join(t, "eve@example.com")
 		second, _ := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, ada.Device)
 		third, _ := w.Passwords.Login(accounttest.From(t), "ada@example.com", password, ada.Device)
-		accounttest.Is(t, w.Sessions.End(t.Context(), eve.Who, second.Session.ID), account.ItemNotFound)
-		accounttest.Is(t, w.Sessions.End(t.Context(), ada.Who, "ses_unknown"), account.ItemNotFound)
+		accounttest.Is(t, w.Sessions.End(t.Context(), eve.Who, second.Session.ID), fault.ItemNotFound)
+		accounttest.Is(t, w.Sessions.End(t.Context(), ada.Who, "ses_unknown"), fault.ItemNotFound)
 		if err := w.Sessions.End(t.Context(), ada.Who, second.Session.ID); err != nil || w.IsSignedIn(t, second.Token) {
 			t.Errorf("end one: %v", err)
 		}

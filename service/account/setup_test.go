@@ -92,7 +92,7 @@ func TestAnOperatorMakesAndGrantsAdministrators(t *testing.T) {
 		for _, c := range []struct{ username, email, want string }{
 			{"ada", "", ada.Account.ID}, {"ADA", "", ada.Account.ID}, {"", "Root@example.com", root.ID},
 			{"", "ada@example.com", fault.InvalidRequest}, // which nobody has proven
-			{"nobody", "", account.ItemNotFound}, {"", "nobody@example.com", account.ItemNotFound}, {"", "nobody", fault.InvalidRequest},
+			{"nobody", "", fault.ItemNotFound}, {"", "nobody@example.com", fault.ItemNotFound}, {"", "nobody", fault.InvalidRequest},
 		} {
 			p, err := w.Staff.Named(t.Context(), c.username, c.email)
 			if err != nil {
@@ -101,7 +101,7 @@ func TestAnOperatorMakesAndGrantsAdministrators(t *testing.T) {
 				t.Errorf("%+v: %s", c, p.ID)
 			}
 		}
-		accounttest.Is(t, accounttest.ErrOf(w.Staff.Grant(t.Context(), "acc_unknown", account.RoleAdmin)), account.ItemNotFound)
+		accounttest.Is(t, accounttest.ErrOf(w.Staff.Grant(t.Context(), "acc_unknown", account.RoleAdmin)), fault.ItemNotFound)
 		accounttest.Is(t, accounttest.ErrOf(w.Staff.Grant(t.Context(), ada.Account.ID, "root")), fault.InvalidRequest)
 	})
 }

@@ -52,7 +52,7 @@ func KnownProvider(name string) error {
 	if name == ByGitHub {
 		return nil
 	}
-	return fault.New(UnknownProvider, "There is no such sign-in provider.", "")
+	return fault.New(fault.UnknownProvider, "There is no such sign-in provider.", "")
 }
 
 // Route is an address of a platform that has to do with a provider.

@@ -99,23 +99,23 @@ func TestEveryWayBackFromGitHubEndsAsPromised(t *testing.T) {
 			"token too long":         {accounttest.TokenRoute, githubtest.Oversized(), github.ExchangeFailed, 0, 1},
 			"token limited":          {accounttest.TokenRoute, githubtest.Slowed(429, 7), github.RateLimited, 7 * time.Second, 1},
 			"unverified person":      {accounttest.TokenRoute, githubtest.Raw(200, `{"error":"unverified_user_email"}`), github.EmailUnverified, 0, 1},
-			"user 401":               {accounttest.UserRoute, githubtest.Status(401), github.Unavailable, 0, 1},
-			"user 500":               {accounttest.UserRoute, githubtest.Status(500), github.Unavailable, 0, 1},
-			"user 503":               {accounttest.UserRoute, githubtest.Status(503), github.Unavailable, 0, 1},
-			"user page":              {accounttest.UserRoute, githubtest.HTML(), github.Unavailable, 0, 1},
-			"user cut off":           {accounttest.UserRoute, githubtest.Truncated(), github.Unavailable, 0, 1},
+			"user 401":               {accounttest.UserRoute, githubtest.Status(401), fault.ProviderUnavailable, 0, 1},
+			"user 500":               {accounttest.UserRoute, githubtest.Status(500), fault.ProviderUnavailable, 0, 1},
+			"user 503":               {accounttest.UserRoute, githubtest.Status(503), fault.ProviderUnavailable, 0, 1},
+			"user page":              {accounttest.UserRoute, githubtest.HTML(), fault.ProviderUnavailable, 0, 1},
+			"user cut off":           {accounttest.UserRoute, githubtest.Truncated(), fault.ProviderUnavailable, 0, 1},
 			"user limited":           {accounttest.UserRoute, githubtest.Spent(reset), github.RateLimited, 90 * time.Second, 1},
-			"user id a text":         {accounttest.UserRoute, githubtest.Raw(200, `{"id":"583231","login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id 0":              {accounttest.UserRoute, githubtest.Raw(200, `{"id":0,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id negative":       {accounttest.UserRoute, githubtest.Raw(200, `{"id":-583231,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id a fraction":     {accounttest.UserRoute, githubtest.Raw(200, `{"id":583231.5,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id an exponent":    {accounttest.UserRoute, githubtest.Raw(200, `{"id":5e5,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id too long":       {accounttest.UserRoute, githubtest.Raw(200, `{"id":99999999999999999999,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id null":           {accounttest.UserRoute, githubtest.Raw(200, `{"id":null,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id twice":          {accounttest.UserRoute, githubtest.Raw(200, `{"id":583231,"id":480938,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"user id in capitals":    {accounttest.UserRoute, githubtest.Raw(200, `{"ID":583231,"login":"octocat"}`), github.Unavailable, 0, 1},
-			"addresses 500":          {accounttest.EmailsRoute, githubtest.Status(500), github.Unavailable, 0, 1},
-			"addresses 403 for else": {accounttest.EmailsRoute, githubtest.Status(403), github.Unavailable, 0, 1},
+			"user id a text":         {accounttest.UserRoute, githubtest.Raw(200, `{"id":"583231","login":"octocat"}`), fault.ProviderUnavailable, 0, 1},
+			"user id 0":              {accounttest.UserRoute, githubtest.Raw(200, `{"id":0,"login":"octocat"}`), fault.ProviderUnavailable, 0, 1},
+			"user id negative":       {accounttest.UserRoute, githubtest.Raw(200, `{"id":-583231,"login":"octocat"}`), fault.ProviderUnavailable, 0, 1},
+			"user id a fraction":     {accounttest.UserRoute, githubtest.Raw(200, `{"id":583231.5,"login":"octocat"}`), fault.ProviderUnavailable, 0, 1},
+			"user id an exponent":    {accounttest.UserRoute, githubtest.Raw(200, `{"id":5e5,"login":"octocat"}`), fault.ProviderUnavailable, 0, 1},
+			"user id too long":       {accounttest.UserRoute, githubtest.Raw(200, `{"id":99999999999999999999,"login":"octocat"}`), fault.ProviderUnavailable, 0, 1},
+			"user id null":           {accounttest.UserRoute, githubtest.Raw(200, `{"id":null,"login":"octocat"}`), fault.ProviderUnavailable, 0, 1},
+			"user id twice":          {accounttest.UserRoute, githubtest.Raw(200, `{"id":583231,"id":480938,"login":"octocat"}`), fault.ProviderUnavailable, 0, 1},
+			"user id in capitals":    {accounttest.UserRoute, githubtest.Raw(200, `{"ID":583231,"login":"octocat"}`), fault.ProviderUnavailable, 0, 1},
+			"addresses 500":          {accounttest.EmailsRoute, githubtest.Status(500), fault.ProviderUnavailable, 0, 1},
+			"addresses 403 for else": {accounttest.EmailsRoute, githubtest.Status(403), fault.ProviderUnavailable, 0, 1},
 			"addresses limited":      {accounttest.EmailsRoute, githubtest.Slowed(403, 11), github.RateLimited, 11 * time.Second, 1},
 			"addresses spent":        {accounttest.EmailsRoute, githubtest.Spent(reset), github.RateLimited, 90 * time.Second, 1},
 		} {
@@ -466,7 +466,7 @@ func TestStatesAreNotStoredWithoutEnd(t *testing.T) {
 	h.Configure(t)
 	ctx, refused := accounttest.Request(t, "192.0.2.1"), 0
 	for range 120 {
-		if err := accounttest.ErrOf(h.Identities.StartSignIn(ctx, "github", account.SignInRequest{})); fault.Is(err, account.RateLimited) && fault.From(err).RetryAfter > 0 {
+		if err := accounttest.ErrOf(h.Identities.StartSignIn(ctx, "github", account.SignInRequest{})); fault.Is(err, fault.RateLimited) && fault.From(err).RetryAfter > 0 {
 			refused++
 		} else if err != nil {
 			t.Fatal(err)

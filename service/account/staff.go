@@ -82,7 +82,7 @@ func (a *Staff) Named(ctx context.Context, username, email string) (p Account, e
 	case err != nil:
 		return Account{}, err
 	case !found || p.deletedAt != 0:
-		return Account{}, fault.New(ItemNotFound, fmt.Sprintf("No account is called %s.", cmp.Or(username, email)), "")
+		return Account{}, fault.New(fault.ItemNotFound, fmt.Sprintf("No account is called %s.", cmp.Or(username, email)), "")
 	case username == "" && !p.EmailVerified:
 		return Account{}, fault.Invalid("Nobody has proven that this e-mail address is theirs: name the account by its username or id.")
 	}

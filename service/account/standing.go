@@ -50,9 +50,9 @@ func CheckStanding(ctx context.Context, db *sqldb.DB, c scope.Claims) error {
 	case err != nil:
 		return err
 	case s.Owner == "" || s.Orphaned && !scope.Person(c.Actor):
-		return fault.New(workspace.NotFound, "There is no such workspace.", "")
+		return fault.New(fault.WorkspaceNotFound, "There is no such workspace.", "")
 	case s.Suspended && c.Authority != scope.StaffAuth:
-		return fault.New(workspace.Suspended, "This workspace is suspended.", "Ask the people who run this service.")
+		return fault.New(fault.WorkspaceSuspended, "This workspace is suspended.", "Ask the people who run this service.")
 	}
 	return nil
 }

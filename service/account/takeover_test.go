@@ -333,14 +333,14 @@ func TestAnAddressThatWasTakenBackStaysUntilAReset(t *testing.T) {
 		h.moves(t, "a", "b")
 		accounttest.Check(t, h.Emails.Undo(t.Context(), h.undo["a"]))
 		h.login(t, "a")
-		accounttest.Is(t, h.Emails.Change(t.Context(), h.in.Who, h.at("c")), workspace.Forbidden)
+		accounttest.Is(t, h.Emails.Change(t.Context(), h.in.Who, h.at("c")), fault.Forbidden)
 		changed, err := h.Passwords.Change(accounttest.From(t), h.in.Who, password, other)
 		accounttest.Check(t, err)
-		accounttest.Is(t, h.Emails.Change(t.Context(), changed.Who, h.at("c")), workspace.Forbidden)
+		accounttest.Is(t, h.Emails.Change(t.Context(), changed.Who, h.at("c")), fault.Forbidden)
 		w.Clock.Pass(72*time.Hour - time.Second)
 		fresh, err := h.Passwords.Reauth(accounttest.From(t), changed.Who, other)
 		accounttest.Check(t, err)
-		accounttest.Is(t, h.Emails.Change(t.Context(), fresh.Who, h.at("c")), workspace.Forbidden)
+		accounttest.Is(t, h.Emails.Change(t.Context(), fresh.Who, h.at("c")), fault.Forbidden)
 		h.reset(t, "a")
 		h.moves(t, "a", "e")
 		h.has(t, "e")
@@ -487,7 +487,7 @@ func TestAnIntruderWithThePasswordIsOutInTheEnd(t *testing.T) {
 					refused := hinder(t, h)
 					err := accounttest.ErrOf(h.Passwords.Reset(accounttest.From(t), link, other))
 					if err == nil {
-						if !fault.Is(refused, account.RateLimited) && !fault.Is(refused, workspace.Forbidden) {
+						if !fault.Is(refused, fault.RateLimited) && !fault.Is(refused, fault.Forbidden) {
 							t.Errorf("the intruder was told %v", refused)
 						}
 						return

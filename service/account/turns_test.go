@@ -47,7 +47,7 @@ func (l *line) come(ctx context.Context, party string, enter func(context.Contex
 		switch {
 		case err == nil:
 			l.let = append(l.let, party)
-		case fault.Is(err, account.Busy):
+		case fault.Is(err, fault.Busy):
 			l.busy = append(l.busy, party)
 		default:
 			l.others = append(l.others, err)

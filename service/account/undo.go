@@ -9,7 +9,6 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
-	"svc.dev/svc/service/workspace"
 )
 
 // Undo gives an account its former address back: somebody else had changed it. What was begun since that change ends,
@@ -95,7 +94,7 @@ func refuseHeld(tx *sqldb.Tx, now time.Time, account string) error {
 		return fmt.Errorf("find hold: %w", err)
 	}
 	if n > 0 {
-		return fault.New(workspace.Forbidden, "This account was taken back a short while ago.", "Ask for a new password by mail first.")
+		return fault.New(fault.Forbidden, "This account was taken back a short while ago.", "Ask for a new password by mail first.")
 	}
 	return nil
 }

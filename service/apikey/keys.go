@@ -71,7 +71,7 @@ func (a *Keys) Create(ctx context.Context, who account.Who, in workspace.Members
 }
 
 func ownersOnly() error {
-	return fault.New(workspace.Forbidden, "Only an owner makes a key that never expires.", "").With("role", workspace.Owner)
+	return fault.New(fault.Forbidden, "Only an owner makes a key that never expires.", "").With("role", workspace.Owner)
 }
 
 func refuseTooMany(tx *sqldb.Tx, workspace string) error {
@@ -180,7 +180,7 @@ func (a *Keys) Revoke(ctx context.Context, who account.Who, in workspace.Members
 	})
 }
 
-func notFound() error { return fault.New(account.ItemNotFound, "There is no such item.", "") }
+func notFound() error { return fault.New(fault.ItemNotFound, "There is no such item.", "") }
 
 // Forget deletes the keys of a workspace that is being erased. What is gone already is no error.
 func (a *Keys) Forget(ctx context.Context, workspace string) error {

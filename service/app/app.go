@@ -172,7 +172,7 @@ func (a *Apps) Signer(ctx context.Context, provider string) (id int64, key strin
 	err = a.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
 		id, key = 0, ""
 		s, err := a.configured(tx, provider)
-		if fault.Is(err, NotConfigured) {
+		if fault.Is(err, fault.ProviderNotConfigured) {
 			return nil
 		}
 		if err != nil {
@@ -191,7 +191,7 @@ func (a *Apps) configured(tx *sqldb.Tx, provider string) (setting, error) {
 		return s, err
 	}
 	if s.version == 0 {
-		return s, fault.New(NotConfigured, "GitHub login is not configured. An administrator must approve the app manifest.", "")
+		return s, fault.New(fault.ProviderNotConfigured, "GitHub login is not configured. An administrator must approve the app manifest.", "")
 	}
 	return s, a.openIDs(tx, provider, &s)
 }

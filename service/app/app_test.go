@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/account/githubtest"
-	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/secret"
 )
 
@@ -90,6 +90,6 @@ func TestNothingIsSealedOfAProviderThatIsNotConfigured(t *testing.T) {
 		if n := h.Count(t, "SELECT count(*) FROM providers"); n != 0 {
 			t.Errorf("%d providers", n)
 		}
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.StartSignIn(t.Context(), "github", account.SignInRequest{})), app.NotConfigured)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.StartSignIn(t.Context(), "github", account.SignInRequest{})), fault.ProviderNotConfigured)
 	})
 }

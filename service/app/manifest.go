@@ -113,7 +113,7 @@ func nameOf(manifest []byte) string {
 }
 
 func adminRequired() error {
-	return fault.New(account.AdminRequired, "Only an administrator of this service may do this.", "")
+	return fault.New(fault.AdminRequired, "Only an administrator of this service may do this.", "")
 }
 
 func alreadyConfigured() error {

@@ -10,7 +10,6 @@ import (
 
 // The types of refusals that this room raises. Those of the protocol itself stand in package github.
 const (
-	NotConfigured     = "provider_not_configured"
 	AlreadyConfigured = "provider_already_configured"
 	OwnerMismatch     = "manifest_owner_mismatch"
 )

@@ -34,7 +34,7 @@ func TestUnconfiguredSignInIsClearAndWorksAfterTheManifestWithoutARestart(t *tes
 		}
 		for _, intent := range []string{"", account.IntentSignIn, account.IntentLink, "nonsense"} {
 			to, err := node.Identities.StartSignIn(accounttest.From(t), "github", account.SignInRequest{Intent: intent})
-			accounttest.Is(t, err, app.NotConfigured)
+			accounttest.Is(t, err, fault.ProviderNotConfigured)
 			if to.URL != "" || fault.From(err).Message != "GitHub login is not configured. An administrator must approve the app manifest." {
 				t.Errorf("start: %+v, %v", to, err)
 			}
@@ -63,14 +63,14 @@ func TestOnlyOneProviderIsKnown(t *testing.T) {
 	h := &hub{accounttest.NewHub(t, sqldbtest.SQLite(t), accounttest.Options{})}
 	for _, name := range []string{"", "GitHub", "gitlab", "github/", "github\x00", "../github"} {
 		_, err := h.Apps.Provider(t.Context(), name)
-		accounttest.Is(t, err, account.UnknownProvider)
-		accounttest.Is(t, accounttest.ErrOf(h.Manifests.Start(t.Context(), h.Admin, name, "", false)), account.UnknownProvider)
-		accounttest.Is(t, h.Manifests.Finish(t.Context(), h.Admin, name, "c", "s", "b"), account.UnknownProvider)
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.StartSignIn(t.Context(), name, account.SignInRequest{})), account.UnknownProvider)
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.FinishSignIn(t.Context(), name, account.Callback{})), account.UnknownProvider)
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), "acc_1", name)), account.UnknownProvider)
-		accounttest.Is(t, accounttest.ErrOf(h.Installations.Take(t.Context(), name, nil, nil)), account.UnknownProvider)
-		accounttest.Is(t, accounttest.ErrOf(h.Installations.Finish(t.Context(), h.Admin, name, "1", "install", "s", "b")), account.UnknownProvider)
+		accounttest.Is(t, err, fault.UnknownProvider)
+		accounttest.Is(t, accounttest.ErrOf(h.Manifests.Start(t.Context(), h.Admin, name, "", false)), fault.UnknownProvider)
+		accounttest.Is(t, h.Manifests.Finish(t.Context(), h.Admin, name, "c", "s", "b"), fault.UnknownProvider)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.StartSignIn(t.Context(), name, account.SignInRequest{})), fault.UnknownProvider)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.FinishSignIn(t.Context(), name, account.Callback{})), fault.UnknownProvider)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), "acc_1", name)), fault.UnknownProvider)
+		accounttest.Is(t, accounttest.ErrOf(h.Installations.Take(t.Context(), name, nil, nil)), fault.UnknownProvider)
+		accounttest.Is(t, accounttest.ErrOf(h.Installations.Finish(t.Context(), h.Admin, name, "1", "install", "s", "b")), fault.UnknownProvider)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestAManifestIsForFreshAdministratorsAlone(t *testing.T) {
 		}
 		helper, _, _ := h.Sessions.Who(t.Context(), support.Token)
 		for _, who := range []account.Who{customer.Who, helper, {}} {
-			accounttest.Is(t, accounttest.ErrOf(h.Manifests.Start(t.Context(), who, "github", "", false)), account.AdminRequired)
+			accounttest.Is(t, accounttest.ErrOf(h.Manifests.Start(t.Context(), who, "github", "", false)), fault.AdminRequired)
 		}
 		h.Clock.Pass(10*time.Minute + time.Millisecond)
 		for _, replace := range []bool{false, true} {
@@ -246,10 +246,10 @@ func TestAnAppThatIsNotWhatWasAskedForLeavesNothingButAWord(t *testing.T) {
 			"no secret":       {good("client_secret", ""), github.ManifestFailed, github.ManifestFailed},
 			"another host":    {good("html_url", "https://evil.example.com/apps/svc"), github.ManifestFailed, github.ManifestFailed},
 			"not JSON":        {githubtest.Raw(201, "<html>"), github.ManifestFailed, github.ManifestFailed},
-			"page":            {githubtest.HTML(), app.Exchanging, github.Unavailable},
-			"cut off":         {githubtest.Truncated(), app.Exchanging, github.Unavailable},
-			"500":             {githubtest.Status(500), app.Exchanging, github.Unavailable},
-			"moved elsewhere": {githubtest.Redirect("https://evil.example.com/"), app.Exchanging, github.Unavailable},
+			"page":            {githubtest.HTML(), app.Exchanging, fault.ProviderUnavailable},
+			"cut off":         {githubtest.Truncated(), app.Exchanging, fault.ProviderUnavailable},
+			"500":             {githubtest.Status(500), app.Exchanging, fault.ProviderUnavailable},
+			"moved elsewhere": {githubtest.Redirect("https://evil.example.com/"), app.Exchanging, fault.ProviderUnavailable},
 			"rate limited":    {githubtest.Slowed(429, 7), app.Exchanging, github.RateLimited},
 		} {
 			h.GitHub.FailOnce(accounttest.ConvertRoute, f.fault)
@@ -304,7 +304,7 @@ func TestAnAdministratorWhoIsNoneAnyMoreDoesNotFinish(t *testing.T) {
 		if _, err := h.Staff.Grant(t.Context(), h.Admin.Account.ID, account.RoleNone); err != nil {
 			t.Fatal(err)
 		}
-		accounttest.Is(t, h.finish(t, h.Admin, s), account.AdminRequired)
+		accounttest.Is(t, h.finish(t, h.Admin, s), fault.AdminRequired)
 		if n := h.GitHub.Calls(accounttest.ConvertRoute); n != 0 {
 			t.Errorf("GitHub was asked %d times", n)
 		}
@@ -334,7 +334,7 @@ func TestACrashLeavesAnExchangeThatSaysSo(t *testing.T) {
 		if err != nil || p.State != app.Exchanging || p.Configured || p.Attempt.Name != "svc-svc.localhost" || p.Attempt.Outcome != app.Exchanging {
 			t.Fatalf("provider: %+v, %v", p, err)
 		}
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.StartSignIn(accounttest.From(t), "github", account.SignInRequest{})), app.NotConfigured)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.StartSignIn(accounttest.From(t), "github", account.SignInRequest{})), fault.ProviderNotConfigured)
 		accounttest.Is(t, h.finish(t, h.Admin, s), account.InvalidState)
 		h.Configure(t)
 		if p, _ := h.Apps.Provider(t.Context(), "github"); p.State != app.Configured {
@@ -391,7 +391,7 @@ func TestAFailedReplacementLeavesTheAppThatWas(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
 		before := h.AppID(t)
 		h.GitHub.FailOnce(accounttest.ConvertRoute, githubtest.Truncated())
-		accounttest.Is(t, h.finish(t, h.Admin, h.started(t, "", true)), github.Unavailable)
+		accounttest.Is(t, h.finish(t, h.Admin, h.started(t, "", true)), fault.ProviderUnavailable)
 		p, err := h.Apps.Provider(t.Context(), "github")
 		if err != nil || !p.Configured || !p.Login || p.State != app.Exchanging || h.AppID(t) != before {
 			t.Errorf("provider: %+v, %v", p, err)
@@ -600,7 +600,7 @@ func TestAnAdministratorWhoIsNoneByNowBringsNoApp(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 				h.Execute(t, lose, h.Admin.Account.ID)
-				accounttest.Is(t, <-ended, account.AdminRequired)
+				accounttest.Is(t, <-ended, fault.AdminRequired)
 				p, err := h.Apps.Provider(t.Context(), "github")
 				if err != nil || p.Configured || p.State != app.Exchanging {
 					t.Errorf("the app is there: %+v, %v", p, err)

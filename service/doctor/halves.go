@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/scope"
@@ -187,17 +188,17 @@ func (d *doctor) judgeCall(b callback, signed bool, key string) bool {
 		d.add("runtime", Skip, at+": nobody answers, and no runtime runs on this data folder: start it and ask again", "")
 	case b.err != nil:
 		d.add("runtime", Fail, at+" is not reached: "+b.err.Error(), "start svc runtime, and set runtime.url to its runtime.listen")
-	case !signed && b.typ == scope.RuntimeUnauthorized:
+	case !signed && b.typ == fault.RuntimeUnauthorized:
 		d.add("runtime", OK, at+" answers, and refuses whoever has no token; ask svc doctor --gateway whether it accepts the gateway", "")
-	case b.typ == scope.RuntimeUnauthorized:
+	case b.typ == fault.RuntimeUnauthorized:
 		d.add("runtime", Fail, at+" does not accept the "+key+" of this gateway", "give both sides the same value, and send the runtime SIGHUP or start it again")
-	case b.typ == scope.AssertionInvalid && b.apart.Abs() > scope.Skew:
+	case b.typ == fault.AssertionInvalid && b.apart.Abs() > scope.Skew:
 		d.add("runtime", Fail, fmt.Sprintf("%s refuses what this gateway signs: its clock is %s apart, and 30s is the most", at, b.apart.Round(time.Second)), "let both machines keep time by NTP")
-	case b.typ == scope.AssertionInvalid:
+	case b.typ == fault.AssertionInvalid:
 		d.add("runtime", Fail, at+" does not know the assertion key of this gateway", "give the runtime, as runtime.assertion_public, the public half that svc keys assertion printed with the key")
 	case b.status != http.StatusOK && b.typ == "" || !signed:
 		d.add("runtime", Fail, fmt.Sprintf("%s is no runtime of svc: it answers %d", at, b.status), "set runtime.url to the runtime.listen of svc runtime")
-	case b.typ == scope.AdminRequired || b.typ == scope.ScopeMismatch || b.typ == scope.InvalidHeader || b.typ == scope.InvalidScope:
+	case b.typ == fault.AdminRequired || b.typ == fault.ScopeMismatch || b.typ == fault.InvalidHeader || b.typ == fault.InvalidScope:
 		d.add("runtime", Fail, at+" refuses this gateway: "+b.typ, "run the same version of svc on both sides, and let nothing between them change headers")
 	default:
 		return true

@@ -117,11 +117,11 @@ func (d *doctor) judgeSilence(e echo) (verdict, text, mend string) {
 func (d *doctor) judgeStranger(e echo, s *stranger) (verdict, text, mend string) {
 	at := e.URL.String()
 	switch {
-	case s.typ == "misdirected_request":
+	case s.typ == fault.Misdirected:
 		return Fail, at + " leads to svc, which does not know the Host it is asked for", "let the proxy pass the Host header on as it came: " + passHost
 	case s.typ == fault.RouteNotFound:
 		return Warn, at + " leads to an svc that cannot be asked", "run the same version of svc everywhere"
-	case s.typ == "rate_limited":
+	case s.typ == fault.RateLimited:
 		return Skip, at + " was asked too often just now", "ask again in a minute"
 	case s.status >= 500 && d.holder == nil:
 		return Skip, fmt.Sprintf("%s: %v, and no server runs on this data folder: start it and ask again", at, s), ""

@@ -35,7 +35,7 @@ type inbox struct{ rt *svc.Runtime }
 func (b inbox) Dispatch(ctx context.Context, agent, id string, p svc.Prompt) (svc.Prompted, error) {
 	c, ok := scope.From(ctx)
 	if !ok {
-		return svc.Prompted{}, fault.New(scope.InvalidScope, "The scope is not well formed.", "")
+		return svc.Prompted{}, fault.New(fault.InvalidScope, "The scope is not well formed.", "")
 	}
 	if err := admit(ctx); err != nil {
 		return svc.Prompted{}, err

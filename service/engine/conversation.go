@@ -48,8 +48,6 @@ type ConversationErased struct {
 	Status   string `json:"status" enum:"erased"`
 }
 
-const itemNotFound = "item_not_found"
-
 // conversation tells that there is a conversation, or erases it. One whose agent is no more is there all the same.
 func (e *Engine) conversation(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
@@ -65,7 +63,7 @@ func (e *Engine) conversation(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case errors.Is(err, svc.ErrNoStream):
-		return fault.New(itemNotFound, "There is no such conversation.", "")
+		return fault.New(fault.ItemNotFound, "There is no such conversation.", "")
 	case err != nil:
 		return err
 	case isThere(r):

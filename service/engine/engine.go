@@ -118,19 +118,8 @@ func admit(ctx context.Context) error {
 	return ask(ctx, c)
 }
 
-// statuses are those of the refusals that are raised here.
-var statuses = map[string]int{
-	scope.RuntimeUnauthorized: http.StatusUnauthorized, scope.AssertionInvalid: http.StatusUnauthorized,
-	scope.InvalidHeader: http.StatusBadRequest, scope.InvalidScope: http.StatusBadRequest,
-	scope.ScopeMismatch: http.StatusForbidden, scope.AdminRequired: http.StatusForbidden,
-	fault.InvalidRequest: http.StatusBadRequest, fault.RunNotFound: http.StatusNotFound, fault.WorkflowNotFound: http.StatusNotFound, fault.RouteNotFound: http.StatusNotFound,
-	itemNotFound:      http.StatusNotFound,
-	fault.Unavailable: http.StatusServiceUnavailable, "workspace_suspended": http.StatusForbidden, "workspace_not_found": http.StatusNotFound,
-	"storage_quota_exceeded": http.StatusInsufficientStorage,
-}
-
 func (e *Engine) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if _, known := statuses[fault.From(err).Type]; !known && r.Context().Err() == nil {
+	if _, known := fault.Status(fault.From(err).Type); !known && r.Context().Err() == nil {
 		c := claims(r)
 		e.Log.ErrorContext(r.Context(), "request failed", "request_id", c.RequestID, "scope", c.Scope, "account", c.Account, "actor", c.Actor, "method", r.Method, "path", r.URL.Path, "error", err)
 	}
@@ -140,7 +129,7 @@ func (e *Engine) fail(w http.ResponseWriter, r *http.Request, err error) {
 // refuse writes a fault in its envelope.
 func refuse(w http.ResponseWriter, err error) {
 	f := fault.From(err)
-	status, known := statuses[f.Type]
+	status, known := fault.Status(f.Type)
 	if !known {
 		f, status = fault.Unexpected(err), http.StatusInternalServerError
 	}

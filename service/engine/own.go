@@ -140,7 +140,7 @@ func (e *Engine) agent(w http.ResponseWriter, r *http.Request) error {
 	all := e.agentsOf(r)
 	found := slices.IndexFunc(all, func(a Agent) bool { return a.Name == r.URL.Query().Get("name") })
 	if found < 0 {
-		return fault.New(itemNotFound, "There is no such agent.", "")
+		return fault.New(fault.ItemNotFound, "There is no such agent.", "")
 	}
 	write(w, http.StatusOK, all[found])
 	return nil

@@ -74,7 +74,7 @@ func (m *memo) fault() error {
 		} `json:"error"`
 	}
 	if json.Unmarshal(m.body.Bytes(), &envelope) != nil || envelope.Error.Type == "" || m.status == http.StatusUnauthorized {
-		return fault.New("bad_gateway", "The runtime cannot be reached.", "Try again shortly.")
+		return fault.New(fault.BadGateway, "The runtime cannot be reached.", "Try again shortly.")
 	}
 	e := envelope.Error
 	f := &fault.Error{Type: e.Type, Message: e.Message, Details: e.Details, Meta: e.Meta}

@@ -12,12 +12,9 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/service/access"
-	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/surface"
-	"svc.dev/svc/service/workspace"
 )
 
 const (
@@ -39,7 +36,7 @@ func (x *exchange) slot() (release func(), err error) {
 	if release, err := turns.Wait(ctx, x.Network()); err == nil {
 		return release, nil
 	}
-	return func() {}, fault.New(account.Busy, "Too many deliveries at this moment.", "Try again shortly.").After(time.Second)
+	return func() {}, fault.New(fault.Busy, "Too many deliveries at this moment.", "Try again shortly.").After(time.Second)
 }
 
 // PassOn hands what the provider told of workspaces on to their channels, until ctx ends. Any number of nodes may do so.
@@ -58,7 +55,7 @@ func passedPath(provider string) string { return "/own/deliveries/" + provider }
 // hopeless are the refusals that another attempt would meet again.
 var hopeless = []string{
 	fault.InvalidJSON, fault.InvalidRequest, fault.BodyTooLarge, fault.UnsupportedMediaType, fault.IdempotencyConflict,
-	access.WorkspaceNotFound, workspace.Suspended,
+	fault.WorkspaceNotFound, fault.WorkspaceSuspended,
 }
 
 // pass hands a delivery to the channel of a workspace.
@@ -101,7 +98,7 @@ func (g *Gateway) hand(r *http.Request) (err error) {
 	}
 	err = told.fault()
 	switch {
-	case told.status == http.StatusServiceUnavailable || fault.Is(err, "bad_gateway"):
+	case told.status == http.StatusServiceUnavailable || fault.Is(err, fault.BadGateway):
 		return fmt.Errorf("%w: %w", installation.ErrAway, err)
 	case slices.Contains(hopeless, fault.From(err).Type):
 		return fmt.Errorf("%w: %w", installation.ErrUndeliverable, err)

@@ -7,7 +7,6 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
-	"svc.dev/svc/service/surface"
 )
 
 // enter lets somebody in who has what is needed there. Every change that they make from here on is judged again in its own
@@ -40,7 +39,7 @@ func (x *exchange) credential(n access.Need, at access.Place) (c access.Credenti
 	keys := x.Request.Header.Values("Authorization")
 	if len(keys) > 0 && n.LooksAtKeys() && x.view == nil && (x.Surface != Admin || at.Scope == scope.Admin && x.IsBase()) {
 		if len(keys) > 1 {
-			return c, fault.New(surface.InvalidHeader, "Authorization stands there twice.", "")
+			return c, fault.New(fault.InvalidHeader, "Authorization stands there twice.", "")
 		}
 		c.Keyed, c.Key = true, bearer(keys[0])
 		return c, nil

@@ -10,25 +10,19 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/operation"
-	"svc.dev/svc/service/surface"
 	"svc.dev/svc/service/workspace"
-)
-
-// The types of refusals that this room raises.
-const (
-	credentialInURL = "credential_in_url"
-	adminRequired   = "admin_required"
 )
 
 // denials are the refusals of somebody who may not, which the audit log counts. Those of a sign-in are counted where it is
 // refused. That a workspace is not there is what a stranger is told of one that is.
 var denials = map[string]bool{
-	apikey.Invalid: true, surface.CrossOrigin: true, access.Forbidden: true, adminRequired: true, access.InsufficientScope: true,
-	"invalid_signature": true, "installation_not_yours": true, credentialInURL: true,
-	account.ImpersonationForbidden: true, access.WorkspaceNotFound: true, workspace.InvitationEmailMismatch: true,
+	apikey.Invalid: true, fault.CrossOrigin: true, fault.Forbidden: true, fault.AdminRequired: true, access.InsufficientScope: true,
+	fault.InvalidSignature: true, github.NotYours: true, fault.CredentialInURL: true,
+	account.ImpersonationForbidden: true, fault.WorkspaceNotFound: true, workspace.InvitationEmailMismatch: true,
 }
 
 // fail answers with an error, in the envelope or on a page. What nobody foresaw is logged under the request's id, and its
@@ -60,7 +54,7 @@ func (x *exchange) fail(err error) {
 // refusedIn is the workspace whose log tells of a refusal: one where whoever is refused has a place, by their role or by the
 // key they bring. Strangers write into nobody's log.
 func (x *exchange) refusedIn(typ string) string {
-	member := typ == access.Forbidden && x.who != nil && x.view == nil
+	member := typ == fault.Forbidden && x.who != nil && x.view == nil
 	if x.Surface != Agents || !member && typ != access.InsufficientScope {
 		return ""
 	}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/service/account"
 )
 
 // Bounds of what is fetched at one time, of one workspace and in this process: each is a program of its own.
@@ -23,5 +22,5 @@ func (g *Gateway) fetch(scope string) (release func(), err error) {
 		}
 		own()
 	}
-	return nil, fault.New(account.Busy, "Too many repositories are being fetched at this moment.", "Try again shortly.").After(time.Second)
+	return nil, fault.New(fault.Busy, "Too many repositories are being fetched at this moment.", "Try again shortly.").After(time.Second)
 }

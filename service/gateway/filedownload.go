@@ -13,9 +13,6 @@ import (
 	"svc.dev/svc/service/surface"
 )
 
-// rangeNotSatisfiable is the refusal of a part that a file does not have.
-const rangeNotSatisfiable = "range_not_satisfiable"
-
 // download lets a file out so that a browser does nothing with it but keep it: it is somebody else's content on our origin.
 func (x *exchange) download(c *project.Content) error {
 	if asked := x.Request.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") || strings.Contains(asked, ",") {
@@ -40,7 +37,7 @@ func (x *exchange) download(c *project.Content) error {
 	h.Set("Content-Security-Policy", policy)
 	switch d.refused {
 	case http.StatusRequestedRangeNotSatisfiable:
-		return fault.New(rangeNotSatisfiable, "The file does not have this part.", "Its size stands in Content-Range.")
+		return fault.New(fault.RangeNotSatisfiable, "The file does not have this part.", "Its size stands in Content-Range.")
 	case http.StatusPreconditionFailed:
 		return fault.New(fault.VersionConflict, "Somebody changed this file in the meantime.", "Read it again.").With("version", c.ETag)
 	}

@@ -33,7 +33,7 @@ func (x *exchange) checkURL() error {
 			return err
 		}
 	}
-	return fault.New(credentialInURL, "A credential stands in the address.", "Send it in the Authorization header. Replace this one: addresses are kept in logs.")
+	return fault.New(fault.CredentialInURL, "A credential stands in the address.", "Send it in the Authorization header. Replace this one: addresses are kept in logs.")
 }
 
 // readable is a query as whoever reads a log understands it: an escape hides nothing. What is no escape stays as it is.

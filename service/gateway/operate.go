@@ -201,7 +201,7 @@ func (s source) Upload() (u project.Upload, err error) {
 		return u, fault.New(fault.UnsupportedMediaType, "A file is kept as it is sent.", "Send it without Content-Encoding.")
 	}
 	if len(s.x.Request.Header.Values("Content-Range")) > 0 {
-		return u, fault.New(surface.InvalidHeader, "A file is sent as a whole.", "Send it without Content-Range.")
+		return u, fault.New(fault.InvalidHeader, "A file is sent as a whole.", "Send it without Content-Range.")
 	}
 	body := &pacedBody{s.x.Request.Body, s.x.paced(http.NewResponseController(s.x.Out).SetReadDeadline)}
 	return project.Upload{Body: body, Size: s.x.Request.ContentLength, Condition: s.Condition()}, nil

@@ -11,7 +11,6 @@ import (
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/site"
 	"svc.dev/svc/service/strictjson"
-	"svc.dev/svc/service/workspace"
 )
 
 // show answers with a page, under its own policy.
@@ -92,7 +91,7 @@ func refusedFields(f *fault.Error) []page.FieldError {
 	if f.Type == account.UsernameTaken {
 		return []page.FieldError{{Field: "username", Type: "taken"}}
 	}
-	if f.Type == workspace.NameTaken {
+	if f.Type == fault.NameTaken {
 		return []page.FieldError{{Field: "business", Type: "taken"}}
 	}
 	var all []page.FieldError

@@ -104,9 +104,9 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if why != nil && !errors.Is(why, errSlow) {
 		panic(http.ErrAbortHandler) // there is nobody to answer
 	}
-	f := fault.New("bad_gateway", "The runtime cannot be reached.", "Try again shortly.")
+	f := fault.New(fault.BadGateway, "The runtime cannot be reached.", "Try again shortly.")
 	if errors.Is(why, errSlow) {
-		f = fault.New("runtime_timeout", "The runtime took too long.", "Try again shortly.")
+		f = fault.New(fault.RuntimeTimeout, "The runtime took too long.", "Try again shortly.")
 	}
 	p.log.Error("runtime does not answer", "error", err)
 	if failing, ok := w.(interface{ refuse(*fault.Error) }); ok {

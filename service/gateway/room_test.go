@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/gateway"
-	"svc.dev/svc/service/installation"
 )
 
 // TestABodyTakesMemoryAtEveryRoute finds the routes that read a body: those that do not take half a document. Without memory
@@ -32,7 +32,7 @@ func TestABodyTakesMemoryAtEveryRoute(t *testing.T) {
 		if l.Method == http.MethodGet || elsewhere.MatchString(l.Path) {
 			continue
 		}
-		if r := ask(l, l.Surfaces[0]); strings.Contains(r.body, `"invalid_json"`) || r.StatusCode == http.StatusUnauthorized && strings.Contains(r.body, installation.InvalidSignature) {
+		if r := ask(l, l.Surfaces[0]); strings.Contains(r.body, `"invalid_json"`) || r.StatusCode == http.StatusUnauthorized && strings.Contains(r.body, fault.InvalidSignature) {
 			reads = append(reads, reading{l, r.StatusCode})
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/audit"
-	"svc.dev/svc/service/workspace"
 )
 
 // awaited is the workspace that waits for an installation which an owner at the provider has just approved: the one whose
@@ -56,7 +55,7 @@ func (a *Installations) approve(ctx context.Context, c claimed) error {
 			return err
 		}
 		err := a.bindIn(ctx, tx, who, journey{Journey: account.Journey{Provider: d.provider}, Scope: d.scope}, &i)
-		if fault.Is(err, workspace.NotFound) || fault.Is(err, workspace.Forbidden) {
+		if fault.Is(err, fault.WorkspaceNotFound) || fault.Is(err, fault.Forbidden) {
 			return errGone // they may no longer decide this
 		}
 		return err

@@ -165,7 +165,7 @@ func (a *Installations) installationRequired(provider, address string) error {
 	if business, found := strings.CutPrefix(address, "users/"); found {
 		to += "?workspace=" + business
 	}
-	return fault.New(account.ProviderConnectionRequired, "This workspace has no connection to the provider.", "Install the app for it first.").With("connectUrl", to)
+	return fault.New(fault.ProviderConnectionRequired, "This workspace has no connection to the provider.", "Install the app for it first.").With("connectUrl", to)
 }
 
 // Forget deletes the bindings of a workspace that is being erased. What is gone already is no

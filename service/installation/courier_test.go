@@ -14,7 +14,6 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
-	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/account/githubtest"
 	"svc.dev/svc/service/installation"
@@ -332,7 +331,7 @@ func TestWhoIsToldTooMuchIsRefusedAndTakesNothingFromOthers(t *testing.T) {
 			return h.Deliver(t, githubtest.Delivery{Event: "push", Body: h.GitHub.PushPayload(installation, repository), To: hook, ID: number(n)})
 		}
 		for n, want := range []int{202, 202, 202, 400} {
-			if status, typ := push(n, id, githubtest.Hello); status != want || status == 400 && typ != account.Busy {
+			if status, typ := push(n, id, githubtest.Hello); status != want || status == 400 && typ != fault.Busy {
 				t.Errorf("%d of one: %d %s", n, status, typ)
 			}
 		}

@@ -76,7 +76,7 @@ func (a *Installations) deliveryRoom(ctx context.Context, n int64) (*memory.Gran
 	defer cancel()
 	room, err := a.Memory.Wait(ctx, "", memory.Bodies, min(deliveryTimes*n, a.Memory.Limit()))
 	if err != nil {
-		return nil, fault.New(account.Busy, "Too many deliveries at this moment.", "Try again shortly.").After(time.Second)
+		return nil, fault.New(fault.Busy, "Too many deliveries at this moment.", "Try again shortly.").After(time.Second)
 	}
 	return room, nil
 }
@@ -90,7 +90,7 @@ func (a *Installations) believe(ctx context.Context, provider string, h http.Hea
 	}
 	signatures := h.Values("X-Hub-Signature-256")
 	if len(signatures) != 1 || !github.Verify(key, signatures[0], body) {
-		return 0, fault.New(InvalidSignature, "The signature is not valid.", "")
+		return 0, fault.New(fault.InvalidSignature, "The signature is not valid.", "")
 	}
 	return app, nil
 }

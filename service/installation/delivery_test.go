@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/account/githubtest"
-	"svc.dev/svc/service/installation"
 )
 
 // eachHook runs a test on both databases with an app that has a webhook, which leads to the address.
@@ -33,7 +31,7 @@ func TestOnlyWhatGitHubSignedIsBelieved(t *testing.T) {
 			"client's secret": {Secret: "anything else"},
 		} {
 			d.Event, d.Body, d.To, d.ID = "github_app_authorization", body, hook, guid
-			if status, typ := h.Deliver(t, d); status != 400 || typ != installation.InvalidSignature {
+			if status, typ := h.Deliver(t, d); status != 400 || typ != fault.InvalidSignature {
 				t.Errorf("%s: %d %s", name, status, typ)
 			}
 		}
@@ -44,7 +42,7 @@ func TestOnlyWhatGitHubSignedIsBelieved(t *testing.T) {
 			"short": {"X-Hub-Signature-256": {"sha256=00"}},
 			"bare":  {"X-Hub-Signature-256": {strings.Repeat("0", 64)}},
 		} {
-			if _, err := h.Installations.Take(t.Context(), "github", header, []byte("{}")); !fault.Is(err, installation.InvalidSignature) {
+			if _, err := h.Installations.Take(t.Context(), "github", header, []byte("{}")); !fault.Is(err, fault.InvalidSignature) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -61,7 +59,7 @@ func TestWithoutAnAppOrItsSecretNoDeliveryIsBelieved(t *testing.T) {
 	accounttest.EachUnconfigured(t, func(t *testing.T, h *accounttest.Hub) {
 		header := http.Header{"X-Hub-Signature-256": {"sha256=" + strings.Repeat("0", 64)}, "X-Github-Event": {"ping"}, "X-Github-Delivery": {guid}}
 		_, unconfigured := h.Installations.Take(t.Context(), "github", header, []byte("{}"))
-		accounttest.Is(t, unconfigured, installation.InvalidSignature)
+		accounttest.Is(t, unconfigured, fault.InvalidSignature)
 		h.Configure(t) // on an address that GitHub does not reach
 		_, secretless := h.Installations.Take(t.Context(), "github", header, []byte("{}"))
 		if fmt.Sprint(secretless) != fmt.Sprint(unconfigured) {
@@ -118,7 +116,7 @@ func TestADeliveryCountsOnce(t *testing.T) {
 			t.Errorf("answers: %v", got)
 		}
 		h.RevokedOnce(t, in)
-		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), account.ProviderConnectionRequired)
+		accounttest.Is(t, accounttest.ErrOf(h.Identities.Token(t.Context(), in.Account.ID, "github")), fault.ProviderConnectionRequired)
 		// The account stays, and the way into it. What is told again later does not undo that.
 		if again := b.SignIn(t); again.Account.ID != in.Account.ID {
 			t.Error("another account")

@@ -7,7 +7,6 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/github"
 )
 
@@ -144,7 +143,7 @@ func (a *Installations) refuseCrowd(tx *sqldb.Tx, t told) error {
 	}
 	if a.mostOfOne.full(one) || a.mostOfAll.full(all) {
 		a.Log.Warn("delivery refused, too many wait", "provider", t.provider, "delivery", t.id, "installation", t.Installation, "waiting", all.count)
-		return fault.New(account.Busy, "Too many deliveries wait.", "Try again shortly.").After(time.Minute)
+		return fault.New(fault.Busy, "Too many deliveries wait.", "Try again shortly.").After(time.Minute)
 	}
 	return nil
 }

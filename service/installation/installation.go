@@ -23,9 +23,6 @@ import (
 	"svc.dev/svc/service/workspace"
 )
 
-// InvalidSignature is the type of the refusal of a delivery that the provider did not sign.
-const InvalidSignature = "invalid_signature"
-
 // Config is what installations need. DB, Secrets, Audit, Accounts, Apps and GitHub are required.
 type Config struct {
 	DB       *sqldb.DB
@@ -120,11 +117,11 @@ func mayInstall(tx *sqldb.Tx, who account.Who, scope string) (workspace.Membersh
 	case err != nil:
 		return m, err
 	case !found:
-		return m, fault.New(workspace.NotFound, "There is no such workspace.", "")
+		return m, fault.New(fault.WorkspaceNotFound, "There is no such workspace.", "")
 	case m.Suspended:
-		return m, fault.New(workspace.Suspended, "This workspace is suspended.", "Ask the people who run this service.")
+		return m, fault.New(fault.WorkspaceSuspended, "This workspace is suspended.", "Ask the people who run this service.")
 	case m.Role != workspace.Owner && m.Role != workspace.Admin:
-		return m, fault.New(workspace.Forbidden, "Your role in this workspace does not allow this.", "").With("role", workspace.Admin)
+		return m, fault.New(fault.Forbidden, "Your role in this workspace does not allow this.", "").With("role", workspace.Admin)
 	}
 	return m, nil
 }

@@ -209,11 +209,11 @@ func TestOnlyAdministratorsOfAWorkspaceInstall(t *testing.T) {
 		start := func(who account.Who, m workspace.Membership) error {
 			return accounttest.ErrOf(h.Installations.Start(t.Context(), who, "github", m, ""))
 		}
-		accounttest.Is(t, start(*guest.Who(t), owner.in), workspace.NotFound)
+		accounttest.Is(t, start(*guest.Who(t), owner.in), fault.WorkspaceNotFound)
 		for role, may := range map[string]bool{workspace.Viewer: false, workspace.Builder: false, workspace.Billing: false, workspace.Admin: true, workspace.Owner: true} {
 			h.Execute(t, "DELETE FROM members WHERE account = $1 AND workspace = $2", guest.Who(t).Account.ID, owner.in.ID)
 			h.Execute(t, "INSERT INTO members (workspace, account, role, created_at) VALUES ($1, $2, $3, 0)", owner.in.ID, guest.Who(t).Account.ID, role)
-			if err := start(*guest.Who(t), owner.in); may != (err == nil) || !may && !fault.Is(err, workspace.Forbidden) {
+			if err := start(*guest.Who(t), owner.in); may != (err == nil) || !may && !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: %v", role, err)
 			}
 		}
@@ -223,9 +223,9 @@ func TestOnlyAdministratorsOfAWorkspaceInstall(t *testing.T) {
 		// Somebody who loses the role on the way binds nothing.
 		q := guest.leave(t)
 		h.Execute(t, "UPDATE members SET role = 'viewer' WHERE account = $1", guest.Who(t).Account.ID)
-		accounttest.Is(t, accounttest.ErrOf(guest.comeBack(t, q)), workspace.Forbidden)
+		accounttest.Is(t, accounttest.ErrOf(guest.comeBack(t, q)), fault.Forbidden)
 		h.Execute(t, "UPDATE workspaces SET suspended_at = 1")
-		accounttest.Is(t, start(*owner.Who(t), owner.in), workspace.Suspended)
+		accounttest.Is(t, start(*owner.Who(t), owner.in), fault.WorkspaceSuspended)
 	})
 }
 
@@ -233,7 +233,7 @@ func TestWhoHasNoConnectionIsToldWhereToMakeOne(t *testing.T) {
 	eachHub(t, accounttest.Options{}, func(t *testing.T, h *hub) {
 		ada := h.Join(t, "ada@example.com")
 		_, err := h.Installations.Start(t.Context(), ada.Who, "github", h.Personal(t, ada.Who), "")
-		accounttest.Is(t, err, account.ProviderConnectionRequired)
+		accounttest.Is(t, err, fault.ProviderConnectionRequired)
 		want := accounttest.Platform + "/api/auth/oauth/github/start?intent=connect&returnTo=%2Fapi%2Fauth%2Foauth%2Fgithub%2Finstall%3Fworkspace%3Dada%2Fpersonal"
 		if got := fault.From(err).Meta["connectUrl"]; got != want {
 			t.Errorf("connect at %v", got)
@@ -242,7 +242,7 @@ func TestWhoHasNoConnectionIsToldWhereToMakeOne(t *testing.T) {
 		i := h.installer(t, "octocat")
 		q := i.leave(t)
 		h.GitHub.Revoke(h.App, githubtest.Octocat)
-		accounttest.Is(t, accounttest.ErrOf(i.comeBack(t, q)), account.ProviderConnectionRequired)
+		accounttest.Is(t, accounttest.ErrOf(i.comeBack(t, q)), fault.ProviderConnectionRequired)
 		h.RevokedOnce(t, account.SignedIn{Who: *i.Who(t)})
 	})
 }

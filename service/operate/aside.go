@@ -15,7 +15,7 @@ const asideMoment = 2 * time.Second
 // and whether it is done.
 func (m *Machine) RotateAside(ctx context.Context) (r Rotation, done bool, err error) {
 	if !m.Keys.changing.TryLock() {
-		return Rotation{}, false, fault.New("already_running", "The keys are being changed already.", "Look again shortly.")
+		return Rotation{}, false, fault.New(fault.AlreadyRunning, "The keys are being changed already.", "Look again shortly.")
 	}
 	type end struct {
 		Rotation

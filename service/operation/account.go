@@ -3,10 +3,12 @@ package operation
 import (
 	"context"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/secret"
 )
 
 const accountPath = "/api/account"
@@ -15,13 +17,13 @@ const accountPath = "/api/account"
 var accounts = about("account", access.Platform,
 	get(accountPath, access.SignedIn, getAccount).says("Read one's account."),
 	change(accountPath, access.SignedIn, changeAccount).says("Change one's account."),
-	begin(accountPath, access.SignedIn, deleteAccount).cookie(forgetSession).says("Delete one's account, with the time to bring it back.", invalidRequest, reauthRequired, forbidden, lastOwner),
-	start(accountPath+"/email", access.SignedIn, changeEmail).says("Ask for another address.", reauthRequired, forbidden, "mail_not_configured"),
+	begin(accountPath, access.SignedIn, deleteAccount).cookie(forgetSession).says("Delete one's account, with the time to bring it back.", fault.InvalidRequest, account.ReauthRequired, fault.Forbidden, fault.LastOwner),
+	start(accountPath+"/email", access.SignedIn, changeEmail).says("Ask for another address.", account.ReauthRequired, fault.Forbidden, account.MailNotConfigured),
 	list(accountPath+"/identities", access.SignedIn, listIdentities).says("List the ways in that others vouch for."),
-	drop(accountPath+"/identities/{id}", access.SignedIn, unlinkIdentity).says("Take such a way in away.", itemNotFound, reauthRequired, "last_credential", "secret_unreadable"),
+	drop(accountPath+"/identities/{id}", access.SignedIn, unlinkIdentity).says("Take such a way in away.", fault.ItemNotFound, account.ReauthRequired, account.LastCredential, secret.Unreadable),
 	list(accountPath+"/sessions", access.SignedIn, listSessions).says("List where one is signed in."),
-	drop(accountPath+"/sessions/{id}", access.SignedIn, endSession).cookie(forgetSession).says("End a session.", itemNotFound),
-	verb(accountPath+"/sessions/revoke-others", access.SignedIn, endOtherSessions).says("End all sessions but this one.", reauthRequired),
+	drop(accountPath+"/sessions/{id}", access.SignedIn, endSession).cookie(forgetSession).says("End a session.", fault.ItemNotFound),
+	verb(accountPath+"/sessions/revoke-others", access.SignedIn, endOtherSessions).says("End all sessions but this one.", account.ReauthRequired),
 )
 
 // record is a person's own account, with what an editor needs.

@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
@@ -25,16 +26,16 @@ const (
 // admin is that authority: over people, and over what all workspaces hold.
 var admin = about("staff", access.Admin,
 	list(everybody, access.Staff, listEverybody).says("List everybody."),
-	get(everybody+"/{id}", access.Staff, getPerson).says("Read somebody, with the workspaces they work in.", itemNotFound),
-	verb(everybody+"/{id}/suspend", access.StaffChange.Fresh(), suspendPerson).says("Keep somebody out.", itemNotFound),
-	verb(everybody+"/{id}/restore", access.StaffChange.Fresh(), restorePerson).says("Let somebody in again.", itemNotFound),
-	verb(everybody+"/{id}/revoke-sessions", access.StaffChange.Fresh(), signOutPerson).says("End somebody's sessions.", itemNotFound),
-	start(everybody+"/{id}/send-reset", access.StaffChange.Fresh(), sendReset).says("Send somebody the mail by which they set a password.", itemNotFound, invalidRequest, "mail_not_configured"),
-	verb(everybody+"/{id}/grant", access.StaffChange.Fresh(), grantPerson).says("Give somebody a role over the service, or take it.", itemNotFound),
+	get(everybody+"/{id}", access.Staff, getPerson).says("Read somebody, with the workspaces they work in.", fault.ItemNotFound),
+	verb(everybody+"/{id}/suspend", access.StaffChange.Fresh(), suspendPerson).says("Keep somebody out.", fault.ItemNotFound),
+	verb(everybody+"/{id}/restore", access.StaffChange.Fresh(), restorePerson).says("Let somebody in again.", fault.ItemNotFound),
+	verb(everybody+"/{id}/revoke-sessions", access.StaffChange.Fresh(), signOutPerson).says("End somebody's sessions.", fault.ItemNotFound),
+	start(everybody+"/{id}/send-reset", access.StaffChange.Fresh(), sendReset).says("Send somebody the mail by which they set a password.", fault.ItemNotFound, fault.InvalidRequest, account.MailNotConfigured),
+	verb(everybody+"/{id}/grant", access.StaffChange.Fresh(), grantPerson).says("Give somebody a role over the service, or take it.", fault.ItemNotFound),
 
 	list(business, access.Staff, listAllWorkspaces).says("List all workspaces."),
-	verb(business+"/{id}/suspend", access.StaffChange.Fresh(), suspendWorkspace).says("Keep the people of a workspace out of it.", workspaceNotFound),
-	verb(business+"/{id}/restore", access.StaffChange.Fresh(), reinstateWorkspace).says("End a suspension, or undo a deletion within its hold.", workspaceNotFound),
+	verb(business+"/{id}/suspend", access.StaffChange.Fresh(), suspendWorkspace).says("Keep the people of a workspace out of it.", fault.WorkspaceNotFound),
+	verb(business+"/{id}/restore", access.StaffChange.Fresh(), reinstateWorkspace).says("End a suspension, or undo a deletion within its hold.", fault.WorkspaceNotFound),
 
 	list("/api/admin/audit", access.Staff, listAllAudit).says("List the events of all chains, the newest first."),
 	list("/api/admin/projects", access.Staff, listAllProjects).says("List the projects of all workspaces."),
@@ -45,7 +46,7 @@ var admin = about("staff", access.Admin,
 	asks[listing.Page[engine.RunItem]]("GET", "/api/admin/runs", lists, access.Staff, listAllRuns).says("List the runs of all workspaces, the newest first."),
 	list("/api/admin/providers", access.Staff, listProviders).says("List the sign-in providers, with how their set-up went."),
 	get("/api/admin/secret-store", access.Staff, getSecretStore).says("Say how far a rotation of the keys has come."),
-	start("/api/admin/secret-store/rotate", access.StaffChange.Fresh(), rotateSecrets).says("Move every secret to a new key.", "already_running"),
+	start("/api/admin/secret-store/rotate", access.StaffChange.Fresh(), rotateSecrets).says("Move every secret to a new key.", fault.AlreadyRunning),
 	get("/api/admin/health", access.Staff, getHealth).says("Say how the service does. What is wrong is in the answer."),
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/audit"
@@ -21,10 +22,10 @@ const (
 // agents are those of a workspace, and what was said to them.
 var agents = everywhere("workspace",
 	asks[listing.Page[engine.Agent]]("GET", W+"/agents", lists, readsAgents, listAgents).says("List the agents of a workspace."),
-	asks[engine.Agent]("GET", W+"/agents/{name}", shows, readsAgents, getAgent).says("Read an agent.", itemNotFound),
+	asks[engine.Agent]("GET", W+"/agents/{name}", shows, readsAgents, getAgent).says("Read an agent.", fault.ItemNotFound),
 	asks[listing.Page[engine.Conversation]]("GET", conversationsPath, lists, readsAgents, listConversations).says("List the conversations of an agent, the last used first."),
 	asks[engine.ConversationErased]("DELETE", conversationPath, begins, access.May(workspace.Manage), eraseConversation).tells().
-		says("Erase a conversation. Its history, queue and attachments are destroyed at once, and the next message begins a new one.", itemNotFound),
+		says("Erase a conversation. Its history, queue and attachments are destroyed at once, and the next message begins a new one.", fault.ItemNotFound),
 )
 
 func listAgents(context.Context, Call, page) (Question, error) {

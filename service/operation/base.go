@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/model"
@@ -22,39 +23,36 @@ const (
 	BaseOwn = "/v1/admin"
 
 	talkPath = Base + "/agents/{name}/{id}"
-
-	agentNotFound  = "agent_not_found"
-	streamNotFound = "stream_not_found"
 )
 
 var usesAgents = access.May(workspace.Work).Key("agents:write")
 
 var conversations = everywhere("conversation",
 	passes[sendMessage, messageTaken]("sendMessage", "POST", talkPath, begins, usesAgents).once().header("Location", "Location").header("Stream-Next-Offset", "Stream-Next-Offset").
-		says("Say something to an agent. Whoever follows the conversation from `offset` on sees all that comes of it.", agentNotFound, "storage_quota_exceeded"),
+		says("Say something to an agent. Whoever follows the conversation from `offset` on sees all that comes of it.", fault.AgentNotFound, fault.StorageQuotaExceeded),
 	passes[readConversation, history]("readConversation", "GET", talkPath, shows, readsAgents).streams([]update{}).
 		says("Read a conversation, or what is new in it since an offset. With `live` the answer waits for news, or goes on with them.",
-			agentNotFound, streamNotFound, invalidRequest, "stream_offset_gone"),
+			fault.AgentNotFound, fault.StreamNotFound, fault.InvalidRequest, fault.StreamOffsetGone),
 	passes[abortConversation, abortedConversation]("abortConversation", "POST", talkPath+"/abort", shows, usesAgents).
-		says("Abort what an agent works on in a conversation, or one submission of it.", agentNotFound, invalidRequest),
+		says("Abort what an agent works on in a conversation, or one submission of it.", fault.AgentNotFound, fault.InvalidRequest),
 	passes[struct{}, submissionsShown]("listSubmissions", "GET", talkPath+"/submissions", shows, readsAgents).
-		says("List what is not settled yet, in its order.", agentNotFound, invalidRequest),
+		says("List what is not settled yet, in its order.", fault.AgentNotFound, fault.InvalidRequest),
 	passes[struct{}, attachment]("readAttachment", "GET", talkPath+"/attachments/{attachment}", shows, readsAgents).
-		says("Read a file that was sent with a message.", streamNotFound, "attachment_not_found"),
+		says("Read a file that was sent with a message.", fault.StreamNotFound, fault.AttachmentNotFound),
 )
 
 var invocations = everywhere("run",
 	passes[invocation, runBegun]("invokeWorkflow", "POST", Base+"/workflows/{name}", begins, startsRuns).forwards().answers(http.StatusOK, runEnded{}).
-		says("Start a run. With `wait=result` the answer is what comes of it.", workflowNotFound, "action_input_validation", "workflow_input_unexpected", "storage_quota_exceeded"),
+		says("Start a run. With `wait=result` the answer is what comes of it.", fault.WorkflowNotFound, fault.InputValidation, fault.InputUnexpected, fault.StorageQuotaExceeded),
 	passes[runQuery, listing.Page[engine.RunItem]]("findRuns", "GET", Base+"/runs", lists, readsRuns).says("List the runs of a workspace, the newest first."),
 	passes[readRun, runRecord]("followRun", "GET", Base+"/runs/{run}", shows, readsRuns).streams([]runEvent{}).header("ETag", "Events-ETag").
 		answers(http.StatusNoContent, nil).answers(http.StatusNotModified, nil).
-		says("Read the events of a run from an offset on, or with `meta` its record. With `live` the answer waits for events, or goes on with them.", runNotFound, invalidRequest),
+		says("Read the events of a run from an offset on, or with `meta` its record. With `live` the answer waits for events, or goes on with them.", fault.RunNotFound, fault.InvalidRequest),
 )
 
 var webhooks = everywhere("channel",
 	passes[struct{}, webhookTaken]("takeWebhook", "POST", Base+"/channels/{name}/{path...}", shows, access.Public).anywhere().
-		says("Take what a provider sends. Its signature is the credential; what is answered is the provider's to know.", "body_too_large"),
+		says("Take what a provider sends. Its signature is the credential; what is answered is the provider's to know.", fault.BodyTooLarge),
 )
 
 // Passed are the operations that the runtime answers itself.

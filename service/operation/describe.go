@@ -17,6 +17,8 @@ import (
 	"svc.dev/svc/api"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/audit"
 )
 
@@ -214,46 +216,46 @@ func security(r Row) []object {
 func (r Row) faults() []string {
 	var all []string
 	if !r.Need.IsPublic() {
-		all = append(all, "ambiguous_session", "unauthenticated", "cross_origin_request", "rate_limited")
+		all = append(all, fault.AmbiguousSession, account.Unauthenticated, fault.CrossOrigin, fault.RateLimited)
 	} else if !r.AnyOrigin {
-		all = append(all, "cross_origin_request")
+		all = append(all, fault.CrossOrigin)
 	}
 	if r.Need.LooksAtKeys() {
-		all = append(all, "invalid_header", "invalid_api_key", "forbidden")
+		all = append(all, fault.InvalidHeader, apikey.Invalid, fault.Forbidden)
 	}
 	if _, inside := r.Need.Inside(); inside {
-		all = append(all, "workspace_not_found", "workspace_suspended")
+		all = append(all, fault.WorkspaceNotFound, fault.WorkspaceSuspended)
 	}
 	if r.Need.Scope() != "" {
-		all = append(all, "insufficient_scope")
+		all = append(all, access.InsufficientScope)
 	}
 	if r.elevated() {
-		all = append(all, "admin_required", "reauth_required")
+		all = append(all, fault.AdminRequired, account.ReauthRequired)
 	}
 	if r.elevated() && r.Method != http.MethodGet {
-		all = append(all, "forbidden") // support only reads
+		all = append(all, fault.Forbidden) // support only reads
 	}
 	if r.keeps() || r.keyed {
-		all = append(all, "invalid_request", fault.IdempotencyConflict)
+		all = append(all, fault.InvalidRequest, fault.IdempotencyConflict)
 	}
 	if r.asked {
-		all = append(all, "bad_gateway", "runtime_timeout")
+		all = append(all, fault.BadGateway, fault.RuntimeTimeout)
 	}
 	if r.passed {
-		all = append(all, "invalid_json", "invalid_request", "body_too_large", "unsupported_media_type", fault.IdempotencyConflict)
+		all = append(all, fault.InvalidJSON, fault.InvalidRequest, fault.BodyTooLarge, fault.UnsupportedMediaType, fault.IdempotencyConflict)
 	}
 	for i := range r.in.NumField() {
 		switch f := r.in.Field(i); {
 		case f.Name == bodyField:
-			all = append(all, "invalid_json", "invalid_request", "body_too_large", "unsupported_media_type")
+			all = append(all, fault.InvalidJSON, fault.InvalidRequest, fault.BodyTooLarge, fault.UnsupportedMediaType)
 		case f.Type == matchType:
-			all = append(all, "invalid_header", "version_conflict")
+			all = append(all, fault.InvalidHeader, fault.VersionConflict)
 		case f.Type == conditionType:
-			all = append(all, "version_conflict")
+			all = append(all, fault.VersionConflict)
 		case f.Type == uploadType:
-			all = append(all, "invalid_header", "invalid_request", "version_conflict", "body_too_large", "unsupported_media_type", "runtime_timeout")
+			all = append(all, fault.InvalidHeader, fault.InvalidRequest, fault.VersionConflict, fault.BodyTooLarge, fault.UnsupportedMediaType, fault.RuntimeTimeout)
 		case f.Type == pageType, f.Type == stretchType:
-			all = append(all, "invalid_request")
+			all = append(all, fault.InvalidRequest)
 		}
 	}
 	all = append(all, r.Faults...)
@@ -303,7 +305,7 @@ func (d *description) responses(r Row) (object, error) {
 	if err := d.several(r, all, headers); err != nil {
 		return nil, err
 	}
-	leads := slices.ContainsFunc(r.faults(), func(typ string) bool { return typ == "unauthenticated" || typ == reauthRequired })
+	leads := slices.ContainsFunc(r.faults(), func(typ string) bool { return typ == account.Unauthenticated || typ == account.ReauthRequired })
 	if r.Method == http.MethodGet && leads && all["302"] == nil && !strings.HasPrefix(r.Path, "/v1/") {
 		all["302"] = ref("responses", "ToSignIn")
 	}

@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/project"
@@ -12,20 +13,17 @@ import (
 const (
 	filesPath = projectPath + "/files"
 	filePath  = filesPath + "/{path...}"
-
-	invalidPath = "invalid_path"
-	busy        = "busy"
 )
 
 // files are those of a project. They are named by the etag of their content.
 var files = everywhere("project",
-	list(filesPath, readsProjects, listFiles).told().says("List the files of a project by their paths, byte by byte.", itemNotFound, invalidRequest, invalidPath, busy),
+	list(filesPath, readsProjects, listFiles).told().says("List the files of a project by their paths, byte by byte.", fault.ItemNotFound, fault.InvalidRequest, fault.InvalidPath, fault.Busy),
 	get(filePath, readsProjects, getFile).told().
-		says("Read a file, or a part of it. A browser keeps it and never shows or runs it.", itemNotFound, invalidPath, "version_conflict", "range_not_satisfiable", busy),
+		says("Read a file, or a part of it. A browser keeps it and never shows or runs it.", fault.ItemNotFound, fault.InvalidPath, fault.VersionConflict, fault.RangeNotSatisfiable, fault.Busy),
 	keep(filePath, worksOnThem, putFile).told().apart().
-		says("Make or replace a file by the body as it is. It is the old file or the new one, whatever happens.", itemNotFound, invalidPath, nameTaken, "storage_quota_exceeded", busy),
-	drop(filePath, worksOnThem, deleteFile).told().apart().says("Delete a file.", itemNotFound, invalidPath, busy),
-	verb(projectPath+"/move", worksOnThem, moveFile).told().says("Give a file another path, which nothing may have.", itemNotFound, invalidPath, nameTaken, busy),
+		says("Make or replace a file by the body as it is. It is the old file or the new one, whatever happens.", fault.ItemNotFound, fault.InvalidPath, fault.NameTaken, fault.StorageQuotaExceeded, fault.Busy),
+	drop(filePath, worksOnThem, deleteFile).told().apart().says("Delete a file.", fault.ItemNotFound, fault.InvalidPath, fault.Busy),
+	verb(projectPath+"/move", worksOnThem, moveFile).told().says("Give a file another path, which nothing may have.", fault.ItemNotFound, fault.InvalidPath, fault.NameTaken, fault.Busy),
 )
 
 // file is a file of a project. A folder has its path alone, and is there as long as it holds a file.

@@ -5,25 +5,23 @@ import (
 	"net/http"
 	"net/url"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/account"
 )
 
-const (
-	viewPath = "/api/auth/view"
-
-	impersonationForbidden = "impersonation_forbidden"
-)
+const viewPath = "/api/auth/view"
 
 // impersonations are how staff look at the service as a customer.
 var impersonations = append(about("staff", access.Admin,
 	create("/api/admin/impersonations", access.Staff, impersonate).secret().
 		says("Begin to look at the service as a customer, for a reason that the customer reads. It lasts an hour at most, only reads, and never secrets, keys, sessions or bills.",
-			itemNotFound, accountSuspended, impersonationForbidden, forbidden),
-	drop("/api/admin/impersonations/{id}", access.Staff, endView).says("End an impersonation: one's own, and for administrators anybody's.", itemNotFound),
+			fault.ItemNotFound, account.Suspended, account.ImpersonationForbidden, fault.Forbidden),
+	drop("/api/admin/impersonations/{id}", access.Staff, endView).says("End an impersonation: one's own, and for administrators anybody's.", fault.ItemNotFound),
 ),
 	get(viewPath, access.SignedIn, openView).on(access.Agents).leads(http.StatusSeeOther).cookie(setView).as("staff").
-		says("Look at the service as a customer. The address works once, for 60 seconds, in the browser that asked for it.", invalidToken, accountSuspended, adminRequired, impersonationForbidden, itemNotFound),
+		says("Look at the service as a customer. The address works once, for 60 seconds, in the browser that asked for it.", account.InvalidToken, account.Suspended, fault.AdminRequired, account.ImpersonationForbidden, fault.ItemNotFound),
 )
 
 type newImpersonation struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/apikey"
@@ -16,8 +17,8 @@ import (
 var keys = everywhere("key",
 	list(W+"/keys", access.May(workspace.Review), listKeys).says("List the API keys of a workspace."),
 	create(W+"/keys", access.May(workspace.Manage).Fresh(), createKey).secret().says("Make an API key."),
-	replace(W+"/keys/{key}/rotate", access.May(workspace.Manage).Fresh(), rotateKey).secret().says("Put another API key in the place of one.", itemNotFound),
-	drop(W+"/keys/{key}", access.May(workspace.Manage), revokeKey).says("End an API key.", itemNotFound),
+	replace(W+"/keys/{key}/rotate", access.May(workspace.Manage).Fresh(), rotateKey).secret().says("Put another API key in the place of one.", fault.ItemNotFound),
+	drop(W+"/keys/{key}", access.May(workspace.Manage), revokeKey).says("End an API key.", fault.ItemNotFound),
 )
 
 func listKeys(ctx context.Context, c Call, in page) (listing.Page[apikey.Key], error) {
@@ -93,7 +94,7 @@ func revokeKey(ctx context.Context, c Call, in key) error {
 // found are keys that somebody has found.
 var found = about("key", access.Platform,
 	start("/api/keys/revoke", access.Public, revokeFoundKey).on(EverySurface...).admit(admitRevoke).anywhere().
-		says("End an API key that was found. Whoever holds it may end it; the answer does not tell whether it was one.", rateLimited),
+		says("End an API key that was found. Whoever holds it may end it; the answer does not tell whether it was one.", fault.RateLimited),
 )
 
 type foundKey struct {

@@ -4,16 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
-)
-
-const (
-	ambiguousSession = "ambiguous_session"
-	invalidToken     = "invalid_token"
-	rateLimited      = "rate_limited"
-	usernameTaken    = "username_taken"
-	accountSuspended = "account_suspended"
 )
 
 // passwords are how somebody signs up and in by one.
@@ -21,28 +14,28 @@ var passwords = about("password", access.Platform,
 	answer("/api/auth/password/register", register).admit(admitRegister).cookie(setSession).
 		answers(http.StatusOK, registered{}).answers(http.StatusCreated, registered{}).answers(http.StatusAccepted, verificationSent{}).
 		says("Sign up. The same address with the right password resumes, and is counted as a sign-in. Where the service sends mail nothing is made before the address is proven, and all others get the same answer.",
-			invalidCredentials, accountSuspended, usernameTaken, rateLimited, busy),
+			account.InvalidCredentials, account.Suspended, account.UsernameTaken, fault.RateLimited, fault.Busy),
 	verb("/api/auth/password/login", access.Public, login).admit(admitLogin).cookie(setSession).
-		says("Sign in by password. Whatever is wrong is told in one sentence and costs the same time.", invalidCredentials, accountSuspended, rateLimited, busy),
+		says("Sign in by password. Whatever is wrong is told in one sentence and costs the same time.", account.InvalidCredentials, account.Suspended, fault.RateLimited, fault.Busy),
 	act("/api/auth/password/change", access.SignedIn, changePassword).cookie(setSession).
-		says("Change one's password. The other sessions end, and this one gets a new value. Ten times a day.", invalidCredentials, busy),
+		says("Change one's password. The other sessions end, and this one gets a new value. Ten times a day.", account.InvalidCredentials, fault.Busy),
 	act("/api/auth/password/set", access.SignedIn, setPassword).cookie(setSession).
-		says("Give a password to an account that has none. The other sessions end, and this one gets a new value.", invalidCredentials, reauthRequired, "email_verification_required", busy),
+		says("Give a password to an account that has none. The other sessions end, and this one gets a new value.", account.InvalidCredentials, account.ReauthRequired, account.EmailVerificationRequired, fault.Busy),
 	start("/api/auth/password/forgot", access.Public, forgotPassword).admit(admitForgot).
-		says("Ask for a link to reset a password. The answer is the same whether or not somebody has the address.", rateLimited),
+		says("Ask for a link to reset a password. The answer is the same whether or not somebody has the address.", fault.RateLimited),
 	act("/api/auth/password/reset", access.Public, resetPassword).cookie(knowBrowser).
-		says("Set a password by a link. All sessions, API keys and pending changes of the account end, nobody is signed in, and the address is proven. Identities stay unless `unlink` names them.", invalidToken, busy),
-	verb("/api/auth/password/reset/identities", access.Public, resetIdentities).says("Show what leads into the account of a reset link, the oldest first. The link is not used up.", invalidToken),
+		says("Set a password by a link. All sessions, API keys and pending changes of the account end, nobody is signed in, and the address is proven. Identities stay unless `unlink` names them.", account.InvalidToken, fault.Busy),
+	verb("/api/auth/password/reset/identities", access.Public, resetIdentities).says("Show what leads into the account of a reset link, the oldest first. The link is not used up.", account.InvalidToken),
 )
 
 // addresses are how somebody proves and restores one.
 var addresses = about("email", access.Platform,
 	act("/api/auth/email/verify", access.Public, verifyEmail).cookie(forgetSession).
-		says("Prove an address by a link. It completes a sign-up, proves the address of an account, or changes it. Nobody is signed in. What others began in the account before its address was proven ends.", invalidToken),
-	start("/api/auth/email/verification", access.SignedIn, sendVerification).says("Ask for another mail to prove one's address. The answer is the same when it is verified already.", "mail_not_configured"),
+		says("Prove an address by a link. It completes a sign-up, proves the address of an account, or changes it. Nobody is signed in. What others began in the account before its address was proven ends.", account.InvalidToken),
+	start("/api/auth/email/verification", access.SignedIn, sendVerification).says("Ask for another mail to prove one's address. The answer is the same when it is verified already.", account.MailNotConfigured),
 	act("/api/auth/email/undo", access.Public, undoEmail).
-		says("Take back a change of address. What was begun since the change ends, also in the workspaces of the account. The link is good for 72 hours.", invalidToken),
-	act("/api/auth/undelete", access.Public, undeleteAccount).says("Bring back a deleted account. The link is good until the account is erased.", invalidToken),
+		says("Take back a change of address. What was begun since the change ends, also in the workspaces of the account. The link is good for 72 hours.", account.InvalidToken),
+	act("/api/auth/undelete", access.Public, undeleteAccount).says("Bring back a deleted account. The link is good until the account is erased.", account.InvalidToken),
 )
 
 // registration is the body of a sign-up.

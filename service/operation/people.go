@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/workspace"
@@ -11,24 +12,24 @@ import (
 // people are those of a workspace: its members, those who are invited, and teams.
 var people = []Row{
 	list(W+"/people", access.May(workspace.Read), listPeople).says("List the people of a workspace."),
-	get(W+"/people/{account}", access.May(workspace.Read), getMember).says("Read somebody's place in a workspace.", itemNotFound),
-	change(W+"/people/{account}", access.May(workspace.Manage), changeRole).says("Change somebody's role.", itemNotFound, lastOwner),
-	drop(W+"/people/{account}", access.May(workspace.Enter).Suspended(), removeMember).says("Take somebody out, or leave.", itemNotFound, lastOwner),
+	get(W+"/people/{account}", access.May(workspace.Read), getMember).says("Read somebody's place in a workspace.", fault.ItemNotFound),
+	change(W+"/people/{account}", access.May(workspace.Manage), changeRole).says("Change somebody's role.", fault.ItemNotFound, fault.LastOwner),
+	drop(W+"/people/{account}", access.May(workspace.Enter).Suspended(), removeMember).says("Take somebody out, or leave.", fault.ItemNotFound, fault.LastOwner),
 
 	list(W+"/invitations", access.May(workspace.Review), listInvitations).says("List who is invited."),
-	create(W+"/invitations", access.May(workspace.Manage), invite).secret().says("Invite somebody.", nameTaken, inUse),
-	verb(W+"/invitations/{invitation}/resend", access.May(workspace.Manage), resendInvitation).secret().says("Send an invitation again.", itemNotFound),
-	drop(W+"/invitations/{invitation}", access.May(workspace.Manage), revokeInvitation).says("Take an invitation back.", itemNotFound),
+	create(W+"/invitations", access.May(workspace.Manage), invite).secret().says("Invite somebody.", fault.NameTaken, workspace.InUse),
+	verb(W+"/invitations/{invitation}/resend", access.May(workspace.Manage), resendInvitation).secret().says("Send an invitation again.", fault.ItemNotFound),
+	drop(W+"/invitations/{invitation}", access.May(workspace.Manage), revokeInvitation).says("Take an invitation back.", fault.ItemNotFound),
 
 	list(W+"/teams", access.May(workspace.Read), listTeams).says("List the teams of a workspace."),
-	create(W+"/teams", access.May(workspace.Manage), createTeam).says("Make a team.", nameTaken),
-	get(W+"/teams/{team}", access.May(workspace.Read), getTeam).says("Read a team.", itemNotFound),
-	change(W+"/teams/{team}", access.May(workspace.Manage), renameTeam).says("Rename a team.", itemNotFound, nameTaken),
-	drop(W+"/teams/{team}", access.May(workspace.Manage), deleteTeam).says("Delete a team.", itemNotFound),
-	put(W+"/teams/{team}/members/{account}", access.May(workspace.Manage), joinTeam).says("Put somebody into a team.", itemNotFound, invalidRequest),
-	take(W+"/teams/{team}/members/{account}", access.May(workspace.Manage), leaveTeam).says("Take somebody out of a team.", itemNotFound),
-	put(W+"/teams/{team}/projects/{slug}", access.May(workspace.Manage), giveTeamProject).says("Give a team a role in a project.", itemNotFound),
-	take(W+"/teams/{team}/projects/{slug}", access.May(workspace.Manage), takeTeamProject).says("Take a team's role in a project.", itemNotFound),
+	create(W+"/teams", access.May(workspace.Manage), createTeam).says("Make a team.", fault.NameTaken),
+	get(W+"/teams/{team}", access.May(workspace.Read), getTeam).says("Read a team.", fault.ItemNotFound),
+	change(W+"/teams/{team}", access.May(workspace.Manage), renameTeam).says("Rename a team.", fault.ItemNotFound, fault.NameTaken),
+	drop(W+"/teams/{team}", access.May(workspace.Manage), deleteTeam).says("Delete a team.", fault.ItemNotFound),
+	put(W+"/teams/{team}/members/{account}", access.May(workspace.Manage), joinTeam).says("Put somebody into a team.", fault.ItemNotFound, fault.InvalidRequest),
+	take(W+"/teams/{team}/members/{account}", access.May(workspace.Manage), leaveTeam).says("Take somebody out of a team.", fault.ItemNotFound),
+	put(W+"/teams/{team}/projects/{slug}", access.May(workspace.Manage), giveTeamProject).says("Give a team a role in a project.", fault.ItemNotFound),
+	take(W+"/teams/{team}/projects/{slug}", access.May(workspace.Manage), takeTeamProject).says("Take a team's role in a project.", fault.ItemNotFound),
 }
 
 type page struct{ listing.Query }

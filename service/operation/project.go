@@ -3,8 +3,10 @@ package operation
 import (
 	"context"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/storage"
@@ -23,20 +25,20 @@ var (
 )
 
 // repositoryFaults are what a provider may have against it.
-var repositoryFaults = []string{itemNotFound, invalidRequest, "already_running", "unknown_provider", "provider_connection_required", "installation_not_yours",
-	"provider_unavailable", "provider_not_configured", "provider_rate_limited", "busy"}
+var repositoryFaults = []string{fault.ItemNotFound, fault.InvalidRequest, fault.AlreadyRunning, fault.UnknownProvider, fault.ProviderConnectionRequired, github.NotYours,
+	fault.ProviderUnavailable, fault.ProviderNotConfigured, github.RateLimited, fault.Busy}
 
 const projectPath = W + "/projects/{slug}"
 
 // projects are those of a workspace, the repositories that they follow, and what all of it stores.
 var projects = everywhere("project",
 	list(W+"/projects", readsProjects, listProjects).told().says("List the projects of a workspace."),
-	create(W+"/projects", worksOnThem, createProject).told().says("Make a project.", nameTaken),
-	get(projectPath, readsProjects, getProject).told().says("Read a project.", itemNotFound),
-	change(projectPath, worksOnThem, patchProject).told().says("Change a project.", itemNotFound),
-	drop(projectPath, worksOnThem, deleteProject).told().says("Delete a project with all of its files.", itemNotFound, inUse),
+	create(W+"/projects", worksOnThem, createProject).told().says("Make a project.", fault.NameTaken),
+	get(projectPath, readsProjects, getProject).told().says("Read a project.", fault.ItemNotFound),
+	change(projectPath, worksOnThem, patchProject).told().says("Change a project.", fault.ItemNotFound),
+	drop(projectPath, worksOnThem, deleteProject).told().says("Delete a project with all of its files.", fault.ItemNotFound, workspace.InUse),
 	put(projectPath+"/repository", worksOnThem, connectRepository).told().says("Have a project follow a repository.", repositoryFaults...),
-	drop(projectPath+"/repository", worksOnThem, disconnectRepository).told().says("Stop following a repository.", itemNotFound),
+	drop(projectPath+"/repository", worksOnThem, disconnectRepository).told().says("Stop following a repository.", fault.ItemNotFound),
 	verb(projectPath+"/pull", worksOnThem, pullRepository).told().says("Bring a project to where its repository is.", repositoryFaults...),
 	get(W+"/storage", access.May(workspace.Enter).Key(projectsRead), getStorage).told().says("Say how much a workspace stores, and how much it may."),
 )

@@ -6,56 +6,50 @@ import (
 	"net/http"
 	"net/url"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/app"
 	pages "svc.dev/svc/service/page"
+	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 )
 
-const (
-	providerPath = "/api/auth/oauth/{provider}"
-
-	unknownProvider = "unknown_provider"
-	invalidState    = "invalid_state"
-	notConfigured   = "provider_not_configured"
-	alreadyLinked   = "identity_already_linked"
-	unreadable      = "secret_unreadable"
-	adminRequired   = "admin_required"
-)
+const providerPath = "/api/auth/oauth/{provider}"
 
 // Faults of a provider that is asked for something.
-var providerFaults = []string{"provider_unavailable", "provider_rate_limited"}
+var providerFaults = []string{fault.ProviderUnavailable, github.RateLimited}
 
 // providers are how somebody signs in through one. Most of these are visited by a browser rather than called.
 var providers = about("provider", access.Platform,
-	get(providerPath+"/status", access.Public, getProvider).says("Say whether a provider can be used, without anything secret.", unknownProvider),
+	get(providerPath+"/status", access.Public, getProvider).says("Say whether a provider can be used, without anything secret.", fault.UnknownProvider),
 	get(providerPath+"/manifest", access.SignedIn, startManifest).leads(http.StatusOK).cookie(setBrowser).
 		says("Go to the provider to make the app of this service. The page posts the manifest to the provider, which sends the browser back within an hour.",
-			invalidRequest, adminRequired, reauthRequired, unknownProvider, "provider_already_configured"),
+			fault.InvalidRequest, fault.AdminRequired, account.ReauthRequired, fault.UnknownProvider, app.AlreadyConfigured),
 	get(providerPath+"/manifest/callback", access.SignedIn, finishManifest).leads(http.StatusSeeOther).
 		says("Come back with the app of this service. What comes of the code is stored whole or not at all.",
-			append(providerFaults, invalidState, adminRequired, unknownProvider, "provider_already_configured", "manifest_owner_mismatch", "manifest_exchange_failed")...),
+			append(providerFaults, account.InvalidState, fault.AdminRequired, fault.UnknownProvider, app.AlreadyConfigured, app.OwnerMismatch, github.ManifestFailed)...),
 	get(providerPath+"/start", access.Public, startSignIn).leads(http.StatusFound).cookie(setBrowser).
 		says("Go to the provider to sign in. `link` and `connect` add the identity to the account that the person is in, and `reauth` proves again who that is.",
-			invalidRequest, "unauthenticated", reauthRequired, unknownProvider, rateLimited, notConfigured),
+			fault.InvalidRequest, account.Unauthenticated, account.ReauthRequired, fault.UnknownProvider, fault.RateLimited, fault.ProviderNotConfigured),
 	get(providerPath+"/callback", access.Public, finishSignIn).leads(http.StatusSeeOther).cookie(setSession).
 		says("Come back from the provider. The state is good once, for the browser that it was made for. Leads to where the person wanted to go, to `/login` if they said no, or to `/login/link` if an account has the address.",
-			append(providerFaults, invalidState, "unauthenticated", invalidCredentials, accountSuspended, "provider_email_unverified", unknownProvider, alreadyLinked, unreadable,
-				"provider_exchange_failed", notConfigured)...),
+			append(providerFaults, account.InvalidState, account.Unauthenticated, account.InvalidCredentials, account.Suspended, github.EmailUnverified, fault.UnknownProvider, account.IdentityAlreadyLinked, secret.Unreadable,
+				github.ExchangeFailed, fault.ProviderNotConfigured)...),
 	get(providerPath+"/install", access.SignedIn, startInstall).leads(http.StatusFound).cookie(setBrowser).
 		says("Go to the provider to choose repositories for a workspace, or else for the person's own.",
-			forbidden, reauthRequired, "workspace_suspended", unknownProvider, workspaceNotFound, "provider_connection_required", notConfigured),
+			fault.Forbidden, account.ReauthRequired, fault.WorkspaceSuspended, fault.UnknownProvider, fault.WorkspaceNotFound, fault.ProviderConnectionRequired, fault.ProviderNotConfigured),
 	get(providerPath+"/setup", access.SignedIn, finishInstall).leads(http.StatusOK).leads(http.StatusSeeOther).
 		says("Come back with an installation. It counts only once the person's own token shows it.",
-			append(providerFaults, invalidRequest, invalidState, forbidden, "workspace_suspended", "installation_not_yours", unknownProvider, workspaceNotFound, "provider_connection_required",
-				unreadable, "provider_exchange_failed", notConfigured)...),
+			append(providerFaults, fault.InvalidRequest, account.InvalidState, fault.Forbidden, fault.WorkspaceSuspended, github.NotYours, fault.UnknownProvider, fault.WorkspaceNotFound, fault.ProviderConnectionRequired,
+				secret.Unreadable, github.ExchangeFailed, fault.ProviderNotConfigured)...),
 	answer(providerPath+"/webhook", takeDelivery).anywhere().answers(http.StatusOK, duplicate{}).answers(http.StatusAccepted, accepted{}).
-		says("Take a delivery of the provider. The signature is the credential, and a delivery counts once.", "invalid_json", invalidRequest, "invalid_signature", unknownProvider, "body_too_large", unreadable, busy),
+		says("Take a delivery of the provider. The signature is the credential, and a delivery counts once.", fault.InvalidJSON, fault.InvalidRequest, fault.InvalidSignature, fault.UnknownProvider, fault.BodyTooLarge, secret.Unreadable, fault.Busy),
 	act("/api/auth/link", access.SignedIn, linkIdentity).cookie(setSession).
-		says("Link the identity of a ticket. It is good once, for the browser that came back from the provider with it.", invalidToken, reauthRequired, alreadyLinked),
+		says("Link the identity of a ticket. It is good once, for the browser that came back from the provider with it.", account.InvalidToken, account.ReauthRequired, account.IdentityAlreadyLinked),
 )
 
 // Onward is where a browser goes: to an address, or to a page that is shown at once.

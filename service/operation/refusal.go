@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/service/account"
 )
 
 // refusal is the answer of a status, for all types that have it.
@@ -36,7 +39,7 @@ var refusals = map[int]refusal{
 }
 
 // common are the types that can come from every operation, and from where there is none.
-var common = []string{"credential_in_url", "impersonation_forbidden", "internal_error", "invalid_path", "method_not_allowed", "misdirected_request", "rate_limited", "route_not_found", "runtime_unavailable"}
+var common = []string{fault.CredentialInURL, account.ImpersonationForbidden, fault.Internal, fault.InvalidPath, fault.MethodNotAllowed, fault.Misdirected, fault.RateLimited, fault.RouteNotFound, fault.Unavailable}
 
 // otherwise is the answer that has them.
 var otherwise = refusal{

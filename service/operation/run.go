@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/url"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/audit"
@@ -20,23 +21,20 @@ var (
 const (
 	flowPath = W + "/workflows/{name}"
 	runPath  = W + "/runs/{run}"
-
-	runNotFound      = "run_not_found"
-	workflowNotFound = "workflow_not_found"
 )
 
 // runs are those of a workspace, and the workflows that they are of.
 var runs = everywhere("workspace",
 	asks[listing.Page[engine.Workflow]]("GET", W+"/workflows", lists, readsRuns, listWorkflows).says("List the workflows of a workspace."),
-	asks[engine.Workflow]("GET", flowPath, shows, readsRuns, getWorkflow).says("Read a workflow, with the schema of its input.", workflowNotFound),
+	asks[engine.Workflow]("GET", flowPath, shows, readsRuns, getWorkflow).says("Read a workflow, with the schema of its input.", fault.WorkflowNotFound),
 	asks[runBegun]("POST", flowPath+"/run", begins, startsRuns, runWorkflow).forwards().
-		says("Start a run, which goes on by itself. The body is its input.", workflowNotFound, "action_input_validation", "workflow_input_unexpected", "storage_quota_exceeded"),
+		says("Start a run, which goes on by itself. The body is its input.", fault.WorkflowNotFound, fault.InputValidation, fault.InputUnexpected, fault.StorageQuotaExceeded),
 	asks[listing.Page[engine.RunItem]]("GET", W+"/runs", lists, readsRuns, listRuns).says("List the runs of a workspace, the newest first."),
-	asks[run]("GET", runPath, shows, readsRuns, getRun).says("Read the record of a run.", runNotFound),
-	asks[[]runEvent]("GET", runPath+"/events", shows, readsRuns, readRunEvents).streams([]runEvent{}).header("ETag", "Events-ETag").says("Read the events of a run, or follow them with `live=sse`.", runNotFound, invalidRequest, "stream_offset_gone"),
-	asks[engine.RunCancelled]("POST", runPath+"/cancel", begins, startsRuns, cancelRun).says("Cancel a run. One that has ended stays as it is.", runNotFound),
+	asks[run]("GET", runPath, shows, readsRuns, getRun).says("Read the record of a run.", fault.RunNotFound),
+	asks[[]runEvent]("GET", runPath+"/events", shows, readsRuns, readRunEvents).streams([]runEvent{}).header("ETag", "Events-ETag").says("Read the events of a run, or follow them with `live=sse`.", fault.RunNotFound, fault.InvalidRequest, fault.StreamOffsetGone),
+	asks[engine.RunCancelled]("POST", runPath+"/cancel", begins, startsRuns, cancelRun).says("Cancel a run. One that has ended stays as it is.", fault.RunNotFound),
 	asks[engine.RunErased]("DELETE", runPath, begins, access.May(workspace.Manage), eraseRun).tells().
-		says("Erase a run. All that it recorded is destroyed at once, and whoever works on it is stopped.", runNotFound),
+		says("Erase a run. All that it recorded is destroyed at once, and whoever works on it is stopped.", fault.RunNotFound),
 )
 
 // run is the record of a run.

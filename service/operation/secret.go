@@ -18,9 +18,9 @@ const maxSecretBody = 6*secret.MaxBytes + 1<<10
 // secrets are those of a workspace, without their values.
 var secrets = everywhere("workspace",
 	list(W+"/secrets", access.May(workspace.Review), listSecrets).says("List the secrets of a workspace."),
-	get(W+"/secrets/{secret}", access.May(workspace.Review), getSecret).says("Read what is known of a secret.", itemNotFound),
-	keep(W+"/secrets/{secret}", access.May(workspace.Manage), putSecret).most(maxSecretBody).says("Keep a value. Taking the place of another needs a fresh proof of identity.", secretTooLarge),
-	drop(W+"/secrets/{secret}", access.May(workspace.Manage).Fresh(), deleteSecret).says("Destroy a value.", itemNotFound),
+	get(W+"/secrets/{secret}", access.May(workspace.Review), getSecret).says("Read what is known of a secret.", fault.ItemNotFound),
+	keep(W+"/secrets/{secret}", access.May(workspace.Manage), putSecret).most(maxSecretBody).says("Keep a value. Taking the place of another needs a fresh proof of identity.", secret.TooLarge),
+	drop(W+"/secrets/{secret}", access.May(workspace.Manage).Fresh(), deleteSecret).says("Destroy a value.", fault.ItemNotFound),
 )
 
 func listSecrets(ctx context.Context, c Call, in page) (shown listing.Page[secret.Entry], err error) {

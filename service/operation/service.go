@@ -14,7 +14,7 @@ import (
 var itself = about("service", access.Platform,
 	get("/api/openapi.json", access.Public, getDescription).on(EverySurface...).says("Read this description. It may be stored for five minutes."),
 	get("/api/probe", access.Public, probe).on(EverySurface...).
-		says("See what stands in front of the service. The answer is two events, `probe` at once and `end` a second later: a proxy that holds answers back brings both together. `probe` names the surface that was reached and what became of `X-Forwarded-For`.", rateLimited),
+		says("See what stands in front of the service. The answer is two events, `probe` at once and `end` a second later: a proxy that holds answers back brings both together. `probe` names the surface that was reached and what became of `X-Forwarded-For`.", fault.RateLimited),
 )
 
 // Document is this description, as JSON has it.

@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
@@ -11,17 +12,14 @@ import (
 // EverySurface are the three.
 var EverySurface = []access.Surface{access.Platform, access.Agents, access.Admin}
 
-// invalidCredentials is the refusal of whoever is not believed.
-const invalidCredentials = "invalid_credentials"
-
 // sessions are how somebody is known, on every surface.
 var sessions = about("session", access.Platform,
-	get("/api/auth/session", access.Public, getSession).on(EverySurface...).open().says("Say who is signed in. Nobody is an answer too, and pages of all surfaces may read it.", ambiguousSession),
+	get("/api/auth/session", access.Public, getSession).on(EverySurface...).open().says("Say who is signed in. Nobody is an answer too, and pages of all surfaces may read it.", fault.AmbiguousSession),
 	act("/api/auth/logout", access.Public, logout).on(EverySurface...).cookie(forgetSession).header("Clear-Site-Data", "Clear-Site-Data").says("Sign out. It does not matter whether somebody was signed in."),
 	act("/api/auth/reauth", access.SignedIn, reauth).on(EverySurface...).cookie(setSession).
-		says("Prove again who is signed in. It opens the ten minutes in which sensitive acts are allowed, and gives the session a new value.", invalidCredentials, busy),
+		says("Prove again who is signed in. It opens the ten minutes in which sensitive acts are allowed, and gives the session a new value.", account.InvalidCredentials, fault.Busy),
 	act("/api/auth/elevate", access.SignedIn, elevate).on(access.Admin).cookie(setElevation).
-		says("Take up the authority of the staff, with the right password or a proof that is still fresh. It lives 30 minutes unused and 12 hours at most.", invalidCredentials, reauthRequired, "admin_required", busy),
+		says("Take up the authority of the staff, with the right password or a proof that is still fresh. It lives 30 minutes unused and 12 hours at most.", account.InvalidCredentials, account.ReauthRequired, fault.AdminRequired, fault.Busy),
 	drop("/api/auth/elevate", access.SignedIn, lower).on(access.Admin).cookie(forgetElevation).says("Lay down the authority of the staff. It does not matter whether there was any."),
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
 )
@@ -12,7 +13,7 @@ import (
 var setups = about("service", access.Platform,
 	answer("/api/setup", setUp).cookie(setSession).answers(http.StatusCreated, registered{}).answers(http.StatusNoContent, nil).
 		says("Become the first administrator, by the token that is printed at the start of the service. With an address and a password it makes an account, alone it raises whoever is signed in.",
-			invalidToken, ambiguousSession, "unauthenticated", invalidCredentials, usernameTaken, "setup_closed", rateLimited, busy),
+			account.InvalidToken, fault.AmbiguousSession, account.Unauthenticated, account.InvalidCredentials, account.UsernameTaken, account.SetupClosed, fault.RateLimited, fault.Busy),
 )
 
 type newSetup struct {

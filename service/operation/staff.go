@@ -14,7 +14,7 @@ import (
 // staff are the people of the staff's own workspace.
 var staff = []Row{
 	list(Own+"/people", access.May(workspace.Read), listStaff).on(access.Admin).says("List the staff."),
-	get(Own+"/people/{account}", access.May(workspace.Read), getStaff).on(access.Admin).says("Read one of the staff.", itemNotFound),
+	get(Own+"/people/{account}", access.May(workspace.Read), getStaff).on(access.Admin).says("Read one of the staff.", fault.ItemNotFound),
 }
 
 func listStaff(ctx context.Context, c Call, in page) (listing.Page[workspace.Member], error) {
@@ -29,7 +29,7 @@ func listStaff(ctx context.Context, c Call, in page) (listing.Page[workspace.Mem
 func getStaff(ctx context.Context, c Call, in member) (workspace.Member, error) {
 	p, err := c.Accounts.Staff.Person(ctx, in.Account)
 	if err == nil && (p.Role == account.RoleNone || !p.EraseAt.IsZero()) {
-		err = fault.New(itemNotFound, "There is no such person.", "")
+		err = fault.New(fault.ItemNotFound, "There is no such person.", "")
 	}
 	return staffMember(p), err
 }

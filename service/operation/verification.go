@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/engine"
@@ -19,9 +20,9 @@ const adminRoot = "root-sandbox/admin/"
 var verifications = []Row{
 	get("/api/orchestration/workspace-verification", access.SignedIn, verifyWorkspace).on(access.Agents).
 		says("Verify a workspace. It runs a read-only workflow through gateway and runtime, reads no file and changes nothing.",
-			forbidden, "workspace_suspended", workspaceNotFound, "bad_gateway", "runtime_timeout"),
+			fault.Forbidden, fault.WorkspaceSuspended, fault.WorkspaceNotFound, fault.BadGateway, fault.RuntimeTimeout),
 	get("/api/orchestration/admin-verification", access.Staff, verifyAdmin).on(access.Admin).as("staff").
-		says("Verify the workspace of the staff, by their authority.", "bad_gateway", "runtime_timeout"),
+		says("Verify the workspace of the staff, by their authority.", fault.BadGateway, fault.RuntimeTimeout),
 	get(Own, access.May(workspace.Enter), getOwn).on(access.Admin).as("staff").says("Read the workspace of the staff."),
 }
 

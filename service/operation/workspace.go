@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
@@ -13,15 +14,15 @@ import (
 // workspaces are the businesses of a person, and what becomes of one.
 var workspaces = []Row{
 	list("/api/workspaces", access.SignedIn.Keyless(), listWorkspaces).on(access.Platform).says("List one's workspaces."),
-	create("/api/workspaces", access.SignedIn.Keyless(), createWorkspace).on(access.Platform).says("Make a workspace.", nameTaken),
-	verb("/api/invitations/accept", access.SignedIn, acceptInvitation).on(access.Platform).says("Accept an invitation.", "invitation_email_mismatch", "invitation_invalid"),
+	create("/api/workspaces", access.SignedIn.Keyless(), createWorkspace).on(access.Platform).says("Make a workspace.", fault.NameTaken),
+	verb("/api/invitations/accept", access.SignedIn, acceptInvitation).on(access.Platform).says("Accept an invitation.", workspace.InvitationEmailMismatch, workspace.InvitationInvalid),
 
 	get(W, access.May(workspace.Enter).Suspended(), getWorkspace).says("Read a workspace."),
 	change(W, access.May(workspace.Manage), renameWorkspace).says("Rename a workspace."),
-	begin(W, access.May(workspace.Own).Fresh(), deleteWorkspace).says("Delete a workspace, with the time to bring it back.", invalidRequest, inUse),
-	verb(W+"/archive", access.May(workspace.Own), archiveWorkspace).says("Archive a workspace.", inUse),
-	verb(W+"/unarchive", access.May(workspace.Own), unarchiveWorkspace).says("Unarchive a workspace.", inUse),
-	verb(W+"/restore", access.May(workspace.Own).Deleted(), restoreWorkspace).says("Bring back a workspace.", inUse),
+	begin(W, access.May(workspace.Own).Fresh(), deleteWorkspace).says("Delete a workspace, with the time to bring it back.", fault.InvalidRequest, workspace.InUse),
+	verb(W+"/archive", access.May(workspace.Own), archiveWorkspace).says("Archive a workspace.", workspace.InUse),
+	verb(W+"/unarchive", access.May(workspace.Own), unarchiveWorkspace).says("Unarchive a workspace.", workspace.InUse),
+	verb(W+"/restore", access.May(workspace.Own).Deleted(), restoreWorkspace).says("Bring back a workspace.", workspace.InUse),
 }
 
 func listWorkspaces(ctx context.Context, c Call, in page) (listing.Page[workspace.Membership], error) {

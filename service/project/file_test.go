@@ -41,7 +41,7 @@ func TestAFileIsWrittenReadReplacedAndDeleted(t *testing.T) {
 		if err := s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "docs/read me.md", project.Condition{Match: again.ETag}); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Content("site", "docs/read me.md"); got != project.ItemNotFound {
+		if got := s.Content("site", "docs/read me.md"); got != fault.ItemNotFound {
 			t.Errorf("read %q", got)
 		}
 		if _, err := os.Stat(filepath.Join(s.Folder("site"), "docs")); !os.IsNotExist(err) {
@@ -83,13 +83,13 @@ func TestNobodySeesAnotherWorkspacesProject(t *testing.T) {
 	f := s.Save("site", "a", "x")
 	for _, stranger := range []project.Owner{projecttest.Bakery, {Workspace: projecttest.Shop.Workspace, Scope: projecttest.Bakery.Scope}, {Workspace: projecttest.Bakery.Workspace, Scope: projecttest.Shop.Scope}} {
 		_, err := s.Open(t.Context(), stranger, "site", "a")
-		projecttest.Refused(t, err, project.ItemNotFound)
+		projecttest.Refused(t, err, fault.ItemNotFound)
 		_, _, err = s.Write(t.Context(), projecttest.Ada, stranger, "site", "a", project.Upload{Body: strings.NewReader("y"), Size: 1})
-		projecttest.Refused(t, err, project.ItemNotFound)
-		projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, stranger, "site", "a", project.Condition{Match: f.ETag}), project.ItemNotFound)
-		projecttest.Refused(t, s.Delete(t.Context(), projecttest.Ada, stranger, "site", 0), project.ItemNotFound)
+		projecttest.Refused(t, err, fault.ItemNotFound)
+		projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, stranger, "site", "a", project.Condition{Match: f.ETag}), fault.ItemNotFound)
+		projecttest.Refused(t, s.Delete(t.Context(), projecttest.Ada, stranger, "site", 0), fault.ItemNotFound)
 		_, err = s.Files(t.Context(), stranger, "site", project.FileQuery{})
-		projecttest.Refused(t, err, project.ItemNotFound)
+		projecttest.Refused(t, err, fault.ItemNotFound)
 		if page, err := s.List(t.Context(), stranger, listing.Query{}); err != nil || len(page.Items) != 0 {
 			t.Errorf("listed %+v, %v", page, err)
 		}
@@ -259,15 +259,15 @@ func TestAFileMoves(t *testing.T) {
 		if is, err := s.Stat(t.Context(), projecttest.Shop, "site", "c/d/e"); err != nil || is != moved {
 			t.Errorf("is %+v, %v, want %+v", is, err, moved)
 		}
-		if s.Content("site", "c/d/e") != "text" || s.Content("site", "a/b") != project.ItemNotFound {
+		if s.Content("site", "c/d/e") != "text" || s.Content("site", "a/b") != fault.ItemNotFound {
 			t.Error("the file did not move")
 		}
 		for _, to := range []string{"taken", "taken/x", "c", "c/d", "c/d/e/f", "c/d/e"} {
 			_, err := s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", "c/d/e", to, project.Condition{})
-			projecttest.Refused(t, err, project.NameTaken)
+			projecttest.Refused(t, err, fault.NameTaken)
 		}
 		_, err = s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a/b", "y", project.Condition{})
-		projecttest.Refused(t, err, project.ItemNotFound)
+		projecttest.Refused(t, err, fault.ItemNotFound)
 		if got := s.Stored(); got.UsedBytes != 5 {
 			t.Errorf("stored %+v", got)
 		}
@@ -281,12 +281,12 @@ func TestAFileCannotBeAFolderToo(t *testing.T) {
 	s.Save("site", "a/b", "x")
 	for _, path := range []string{"a", "a/b/c", "a/b/c/d"} {
 		_, _, err := s.Put("site", path, "y", project.Condition{})
-		projecttest.Refused(t, err, project.NameTaken)
+		projecttest.Refused(t, err, fault.NameTaken)
 	}
-	if got := s.Content("site", "a"); got != project.ItemNotFound {
+	if got := s.Content("site", "a"); got != fault.ItemNotFound {
 		t.Errorf("a folder was read: %q", got)
 	}
-	projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a", project.Condition{}), project.ItemNotFound)
+	projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a", project.Condition{}), fault.ItemNotFound)
 	s.Agree()
 }
 

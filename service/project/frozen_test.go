@@ -88,7 +88,7 @@ func TestAFrozenNodeDoesNoHarmWhenItWakes(t *testing.T) {
 					if stage == "announced" && err == nil && name != "delete" {
 						t.Error("what others forgot succeeded")
 					}
-					if err != nil && !fault.Is(err, project.Busy) {
+					if err != nil && !fault.Is(err, fault.Busy) {
 						t.Error(err)
 					}
 					if got := b.Content("site", "d/f"); got != "after it" {

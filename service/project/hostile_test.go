@@ -16,7 +16,6 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/project/projecttest"
-	"svc.dev/svc/service/storage"
 )
 
 var (
@@ -51,16 +50,16 @@ func TestHostilePathsAreRefused(t *testing.T) {
 	for _, path := range refusedPaths {
 		t.Run(fmt.Sprintf("%.40q", path), func(t *testing.T) {
 			_, _, err := s.Put("site", path, "x", project.Condition{})
-			projecttest.Refused(t, err, project.InvalidPath)
+			projecttest.Refused(t, err, fault.InvalidPath)
 			_, err = s.Open(t.Context(), projecttest.Shop, "site", path)
-			projecttest.Refused(t, err, project.InvalidPath)
+			projecttest.Refused(t, err, fault.InvalidPath)
 			_, err = s.Stat(t.Context(), projecttest.Shop, "site", path)
-			projecttest.Refused(t, err, project.InvalidPath)
-			projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", path, project.Condition{}), project.InvalidPath)
+			projecttest.Refused(t, err, fault.InvalidPath)
+			projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", path, project.Condition{}), fault.InvalidPath)
 			_, err = s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a", path, project.Condition{})
-			projecttest.Refused(t, err, project.InvalidPath)
+			projecttest.Refused(t, err, fault.InvalidPath)
 			_, err = s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", path, "b", project.Condition{})
-			projecttest.Refused(t, err, project.InvalidPath)
+			projecttest.Refused(t, err, fault.InvalidPath)
 		})
 	}
 	if files := s.Disk(); len(files) != 1 {
@@ -202,14 +201,14 @@ func besiege(t *testing.T, s *projecttest.Scene, slug, path string) {
 	if c, err := s.Open(ctx, projecttest.Shop, slug, path); err == nil {
 		c.Close()
 		t.Error("opened")
-	} else if f := fault.From(err); f.Type != project.ItemNotFound && f.Type != project.InvalidPath {
+	} else if f := fault.From(err); f.Type != fault.ItemNotFound && f.Type != fault.InvalidPath {
 		t.Errorf("open: %v", err)
 	}
 	if _, _, err := s.Put(slug, path, "x", project.Condition{}); err == nil {
 		if info, err := os.Lstat(filepath.Join(s.Folder(slug), path)); err != nil || !info.Mode().IsRegular() {
 			t.Errorf("written to %v, %v", info, err)
 		}
-	} else if f := fault.From(err); f.Type != project.InvalidPath && f.Type != project.NameTaken {
+	} else if f := fault.From(err); f.Type != fault.InvalidPath && f.Type != fault.NameTaken {
 		t.Errorf("write: %v", err)
 	}
 	if _, err := s.Move(ctx, projecttest.Ada, projecttest.Shop, slug, path, "moved-away", project.Condition{}); err == nil {
@@ -327,7 +326,7 @@ func TestRacesOverNamesEndInOrder(t *testing.T) {
 					if err == nil {
 						continue
 					}
-					if f := fault.From(err); f.Type != project.ItemNotFound && f.Type != project.NameTaken && f.Type != project.Busy {
+					if f := fault.From(err); f.Type != fault.ItemNotFound && f.Type != fault.NameTaken && f.Type != fault.Busy {
 						t.Errorf("%s: %v", name, err)
 					}
 				}
@@ -349,7 +348,7 @@ func TestADeletedProjectTakesNoMoreFiles(t *testing.T) {
 			all.Go(func() {
 				for n := range 20 {
 					_, _, err := s.Put("site", fmt.Sprint("f", i, n), "text", project.Condition{})
-					if err != nil && !fault.Is(err, project.ItemNotFound) && !fault.Is(err, storage.RuntimeTimeout) {
+					if err != nil && !fault.Is(err, fault.ItemNotFound) && !fault.Is(err, fault.RuntimeTimeout) {
 						t.Error(err)
 					}
 				}

@@ -31,7 +31,7 @@ func victim(d projecttest.Doom) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.Create(ctx, projecttest.Ada, projecttest.Shop, project.Draft{Slug: "site"}); err != nil && !fault.Is(err, project.NameTaken) {
+	if _, err := p.Create(ctx, projecttest.Ada, projecttest.Shop, project.Draft{Slug: "site"}); err != nil && !fault.Is(err, fault.NameTaken) {
 		return err
 	}
 	fmt.Println("begun")
@@ -51,16 +51,16 @@ func work(ctx context.Context, p *project.Projects, n int) error {
 	switch n % 7 {
 	case 5:
 		fmt.Println("try", path, "none")
-		if err := p.Remove(ctx, projecttest.Ada, projecttest.Shop, "site", path, project.Condition{}); err != nil && !fault.Is(err, project.ItemNotFound) {
+		if err := p.Remove(ctx, projecttest.Ada, projecttest.Shop, "site", path, project.Condition{}); err != nil && !fault.Is(err, fault.ItemNotFound) {
 			return err
 		}
 		fmt.Println("ok", path, "none")
 		return nil
 	case 6:
-		if _, err := p.Move(ctx, projecttest.Ada, projecttest.Shop, "site", "moving/a", "moving/b/c", project.Condition{}); err != nil && !fault.Is(err, project.ItemNotFound) {
+		if _, err := p.Move(ctx, projecttest.Ada, projecttest.Shop, "site", "moving/a", "moving/b/c", project.Condition{}); err != nil && !fault.Is(err, fault.ItemNotFound) {
 			return err
 		}
-		if err := p.Remove(ctx, projecttest.Ada, projecttest.Shop, "site", "moving/b/c", project.Condition{}); err != nil && !fault.Is(err, project.ItemNotFound) {
+		if err := p.Remove(ctx, projecttest.Ada, projecttest.Shop, "site", "moving/b/c", project.Condition{}); err != nil && !fault.Is(err, fault.ItemNotFound) {
 			return err
 		}
 		_, _, err := p.Write(ctx, projecttest.Ada, projecttest.Shop, "site", "moving/a", project.Upload{Body: bytes.NewReader(projecttest.Letter(77)), Size: project.Unknown})
@@ -178,7 +178,7 @@ func (s *siege) look(p *project.Projects) {
 				s.t.Errorf("%s is not whole: %d bytes, %v", path, len(text), err)
 			}
 			is = c.ETag
-		} else if !fault.Is(err, project.ItemNotFound) {
+		} else if !fault.Is(err, fault.ItemNotFound) {
 			s.t.Errorf("%s: %v", path, err)
 		}
 		if could := s.could[path]; len(could) > 0 && !slices.Contains(could, is) {

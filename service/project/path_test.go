@@ -21,7 +21,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		err := project.CheckPath(text)
 		if err != nil {
-			if !fault.Is(err, project.InvalidPath) {
+			if !fault.Is(err, fault.InvalidPath) {
 				t.Fatal(err)
 			}
 			return

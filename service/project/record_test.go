@@ -14,7 +14,6 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/project/projecttest"
-	"svc.dev/svc/service/scope"
 )
 
 func TestAProjectIsMadeListedChangedAndDeleted(t *testing.T) {
@@ -43,7 +42,7 @@ func TestAProjectIsMadeListedChangedAndDeleted(t *testing.T) {
 		if err := s.Delete(t.Context(), projecttest.Ada, projecttest.Shop, "site", 2); err != nil {
 			t.Fatal(err)
 		}
-		projecttest.Refused(t, s.Delete(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0), project.ItemNotFound)
+		projecttest.Refused(t, s.Delete(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0), fault.ItemNotFound)
 		if files := s.Disk(); len(files) != 0 {
 			t.Errorf("left behind: %v", files)
 		}
@@ -51,7 +50,7 @@ func TestAProjectIsMadeListedChangedAndDeleted(t *testing.T) {
 			t.Errorf("stored %+v", got)
 		}
 		s.Make("site")
-		if got := s.Content("site", "a/b"); got != project.ItemNotFound {
+		if got := s.Content("site", "a/b"); got != fault.ItemNotFound {
 			t.Errorf("the new project has the old one's file: %q", got)
 		}
 		s.Agree()
@@ -72,7 +71,7 @@ func TestANameIsTakenOnceInAWorkspace(t *testing.T) {
 			if err := <-results; err == nil {
 				made++
 			} else {
-				projecttest.Refused(t, err, project.NameTaken)
+				projecttest.Refused(t, err, fault.NameTaken)
 			}
 		}
 		if made != 1 {
@@ -96,7 +95,7 @@ func TestWrongDraftsAreRefused(t *testing.T) {
 	}
 	for _, address := range []string{"", "users/ada", "users/../x", "users/Ada/shop", "root", "users/ada/shop/x"} {
 		_, err := s.Create(t.Context(), projecttest.Ada, project.Owner{Workspace: "w", Scope: address}, project.Draft{Slug: "a"})
-		projecttest.Refused(t, err, scope.InvalidScope)
+		projecttest.Refused(t, err, fault.InvalidScope)
 	}
 	if made, err := s.Create(t.Context(), projecttest.Ada, projecttest.Shop, project.Draft{Name: "My Größe Site!"}); err != nil || made.Slug != "my-gr-e-site" {
 		t.Errorf("got %+v, %v", made, err)
@@ -232,15 +231,15 @@ func TestADeletionThatDiedIsSwept(t *testing.T) {
 			}()
 			s.Step = func(string) {}
 			_, err := s.Get(t.Context(), projecttest.Shop, slug)
-			projecttest.Refused(t, err, project.ItemNotFound)
+			projecttest.Refused(t, err, fault.ItemNotFound)
 			_, err = s.Create(t.Context(), projecttest.Ada, projecttest.Shop, project.Draft{Slug: slug})
-			projecttest.Refused(t, err, project.NameTaken)
+			projecttest.Refused(t, err, fault.NameTaken)
 			s.Clock.Advance(time.Minute)
 			if n, err := s.Sweep(t.Context(), s.Clock.Now()); n != 1 || err != nil {
 				t.Errorf("%s: swept %d, %v", stage, n, err)
 			}
 			s.Make(slug)
-			if got := s.Content(slug, "a"); got != project.ItemNotFound {
+			if got := s.Content(slug, "a"); got != fault.ItemNotFound {
 				t.Errorf("%s: read %q", stage, got)
 			}
 			if got := s.Stored(); got.UsedBytes != 0 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/project/projecttest"
 )
@@ -37,7 +38,7 @@ func TestRecountRepairsAndReports(t *testing.T) {
 		if fmt.Sprintf("%+v", d) != fmt.Sprintf("%+v", want) || len(d.Strays) != 2 {
 			t.Errorf("got %+v, want %+v", d, want)
 		}
-		if s.Content("site", "changed") != "CHANGED!" || s.Content("site", "new") != "new" || s.Content("site", "gone") != project.ItemNotFound {
+		if s.Content("site", "changed") != "CHANGED!" || s.Content("site", "new") != "new" || s.Content("site", "gone") != fault.ItemNotFound {
 			t.Error("not repaired")
 		}
 		projecttest.Must(t, os.Remove(at("link")))
@@ -72,7 +73,7 @@ func TestAFileThatSomebodyElseChangedIsReadAsItIs(t *testing.T) {
 	}
 	s.Clock.Advance(time.Minute)
 	projecttest.Must(t, os.Remove(filepath.Join(s.Folder("site"), "a")))
-	if got := s.Content("site", "a"); got != project.ItemNotFound {
+	if got := s.Content("site", "a"); got != fault.ItemNotFound {
 		t.Errorf("read %q", got)
 	}
 	s.Agree()
@@ -85,7 +86,7 @@ func TestAFileThatWasJustWrittenIsBelievedToBeThere(t *testing.T) {
 	s.Save("site", "a", "text")
 	at := filepath.Join(s.Folder("site"), "a")
 	projecttest.Must(t, os.Rename(at, at+"-hidden"))
-	if got := s.Content("site", "a"); got != project.Busy {
+	if got := s.Content("site", "a"); got != fault.Busy {
 		t.Errorf("read %q", got)
 	}
 	projecttest.Must(t, os.Rename(at+"-hidden", at))

@@ -10,18 +10,12 @@ import (
 	"svc.dev/svc/service/strictjson"
 )
 
-// The types of refusals that this room raises.
-const (
-	ItemNotFound = "item_not_found"
-	NameTaken    = "name_taken"
-	InvalidPath  = "invalid_path"
-	Busy         = "busy"
-)
-
 // NotFound refuses what is not there, or not to be seen.
-func NotFound() error { return fault.New(ItemNotFound, "There is no such item.", "") }
+func NotFound() error { return fault.New(fault.ItemNotFound, "There is no such item.", "") }
 
-func nameTaken(details string) error { return fault.New(NameTaken, "This name is taken.", details) }
+func nameTaken(details string) error {
+	return fault.New(fault.NameTaken, "This name is taken.", details)
+}
 
 // staleFile tells the etag that the file has now, which is empty where there is none.
 func staleFile(etag string) error {
@@ -36,7 +30,7 @@ func quote(etag string) string {
 }
 
 func invalidPath(details string) error {
-	return fault.New(InvalidPath, "This is not the path of a file.", details)
+	return fault.New(fault.InvalidPath, "This is not the path of a file.", details)
 }
 
 func notRegular() error { return invalidPath("What is there is not a regular file.") }
@@ -50,7 +44,7 @@ func tooMany(what string, most int64) error {
 }
 
 func busy() error {
-	return fault.New(Busy, "Somebody else is changing this.", "Try again shortly.").After(time.Second)
+	return fault.New(fault.Busy, "Somebody else is changing this.", "Try again shortly.").After(time.Second)
 }
 
 // problemOf is what is wrong with a name, as a refusal says it.

@@ -34,7 +34,7 @@ func (f folder) see(path string) (os.FileInfo, error) {
 	if err == nil {
 		info, err = f.Lstat(path)
 	}
-	if errors.Is(err, fs.ErrNotExist) || fault.Is(err, InvalidPath) {
+	if errors.Is(err, fs.ErrNotExist) || fault.Is(err, fault.InvalidPath) {
 		return nil, nil
 	}
 	return info, err

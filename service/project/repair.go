@@ -42,7 +42,7 @@ func (p *Projects) repair(ctx context.Context, r Project, f folder, path string)
 func (f folder) examine(path string) (entry, error) {
 	none := entry{path: path}
 	file, info, err := f.regular(path)
-	if errors.Is(err, fs.ErrNotExist) || fault.Is(err, InvalidPath) {
+	if errors.Is(err, fs.ErrNotExist) || fault.Is(err, fault.InvalidPath) {
 		return none, nil
 	}
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/project/projecttest"
-	"svc.dev/svc/service/storage"
 )
 
 func TestUnknownLengthIsReservedInSteps(t *testing.T) {
@@ -33,7 +32,7 @@ func TestUnknownLengthIsReservedInSteps(t *testing.T) {
 		t.Errorf("stored %+v", got)
 	}
 	err := s.Send("more", projecttest.Stream{Reader: io.LimitReader(zeros{}, 4*mib)}, project.Unknown)
-	if f := projecttest.Refused(t, err, storage.StorageQuotaExceeded); f.Meta["usedBytes"] != int64(17*mib) || f.Meta["requestedBytes"].(int64) < 3*mib {
+	if f := projecttest.Refused(t, err, fault.StorageQuotaExceeded); f.Meta["usedBytes"] != int64(17*mib) || f.Meta["requestedBytes"].(int64) < 3*mib {
 		t.Errorf("meta %v", f.Meta)
 	}
 	if err := s.Send("rest", projecttest.Stream{Reader: io.LimitReader(zeros{}, 3*mib)}, project.Unknown); err != nil {
@@ -105,7 +104,7 @@ func TestSizesThatLieOrOverflowAreRefused(t *testing.T) {
 			"none of a body":     {nil, 1, fault.InvalidRequest},
 			"negative":           {strings.NewReader("x"), -2, fault.InvalidRequest},
 			"most negative":      {strings.NewReader("x"), math.MinInt64, fault.InvalidRequest},
-			"overflowing":        {strings.NewReader("x"), math.MaxInt64, storage.StorageQuotaExceeded},
+			"overflowing":        {strings.NewReader("x"), math.MaxInt64, fault.StorageQuotaExceeded},
 			"nearly":             {strings.NewReader("x"), math.MaxInt64 - 2, fault.InvalidRequest},
 			"broken off":         {broken, 100, fault.InvalidRequest},
 			"broken off early":   {&failing{errors.New("connection reset by peer")}, project.Unknown, fault.InvalidRequest},

@@ -88,7 +88,7 @@ func (p *pull) change(ctx context.Context, series *project.Series, objects *cont
 			} else {
 				done.Written++
 			}
-		case fault.Is(err, fault.VersionConflict), fault.Is(err, project.NameTaken), fault.Is(err, project.InvalidPath):
+		case fault.Is(err, fault.VersionConflict), fault.Is(err, fault.NameTaken), fault.Is(err, fault.InvalidPath):
 			done.conflict(k.path)
 		default:
 			return err

@@ -34,11 +34,11 @@ type remote struct {
 // reach gets ready to ask a repository, with a token that the scope has a right to.
 func (s *Repositories) reach(ctx context.Context, scope string, r project.Repository) (*remote, error) {
 	if s.Token == nil {
-		return nil, fault.New(ProviderConnectionRequired, "There is no connection to the provider.", "Connect one first.")
+		return nil, fault.New(fault.ProviderConnectionRequired, "There is no connection to the provider.", "Connect one first.")
 	}
 	program, err := exec.LookPath(s.Git)
 	if err != nil {
-		return nil, fault.New(ProviderNotConfigured, "This server cannot fetch repositories.", "The program git is not installed on it.").Because(err)
+		return nil, fault.New(fault.ProviderNotConfigured, "This server cannot fetch repositories.", "The program git is not installed on it.").Because(err)
 	}
 	host, err := url.Parse(s.Hosts[r.Provider])
 	if err != nil || host.Host == "" || host.User != nil || (host.Scheme != "https" && host.Scheme != "http") {

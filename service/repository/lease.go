@@ -40,7 +40,7 @@ func (s *Repositories) begin(ctx context.Context, by audit.Actor, o project.Owne
 			return err
 		}
 		if p.Repository == nil {
-			return fault.New(project.ItemNotFound, "This project follows no repository.", "")
+			return fault.New(fault.ItemNotFound, "This project follows no repository.", "")
 		}
 		now := s.Now()
 		n, err := tx.Exec("UPDATE project_repositories SET pull = $2, pull_until = $3 WHERE project = $1 AND pull_until <= $4",
@@ -67,7 +67,7 @@ func (s *Repositories) connected(ctx context.Context, scope string) (err error) 
 }
 
 func pullRuns() error {
-	return fault.New(AlreadyRunning, "A pull of this project is running.", "Wait for it to end.")
+	return fault.New(fault.AlreadyRunning, "A pull of this project is running.", "Wait for it to end.")
 }
 
 // errLost ends a pull whose lease somebody else has.

@@ -23,7 +23,6 @@ import (
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/project/projecttest"
 	"svc.dev/svc/service/repository"
-	"svc.dev/svc/service/storage"
 )
 
 // scene is a node whose projects follow repositories.
@@ -75,7 +74,7 @@ func victim(d projecttest.Doom) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Create(ctx, projecttest.Ada, projecttest.Shop, project.Draft{Slug: "site"}); err != nil && !fault.Is(err, project.NameTaken) {
+	if _, err := s.Create(ctx, projecttest.Ada, projecttest.Shop, project.Draft{Slug: "site"}); err != nil && !fault.Is(err, fault.NameTaken) {
 		return err
 	}
 	fmt.Println("begun")
@@ -264,7 +263,7 @@ func TestARepositoryStaysWithinTheQuota(t *testing.T) {
 		config projecttest.Config
 		typ    string
 	}{
-		"limit":      {projecttest.Config{Limit: 60_000}, storage.StorageQuotaExceeded},
+		"limit":      {projecttest.Config{Limit: 60_000}, fault.StorageQuotaExceeded},
 		"most files": {projecttest.Config{MaxFiles: 2}, fault.BodyTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +297,7 @@ func TestAPackThatIsTooLargeIsNotFetched(t *testing.T) {
 	h.repository("site").push(map[string]string{"noise": string(projecttest.Letter(300_000))})
 	s := following(t, sqldbtest.SQLite(t), h, config{Config: projecttest.Config{Limit: 10_000}, far: repository.Config{Slack: 50_000}})
 	_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
-	if f := projecttest.Refused(t, err, storage.StorageQuotaExceeded); f.Meta["requestedBytes"].(int64) <= 60_000 || f.Meta["requestedBytes"].(int64) >= 300_000 {
+	if f := projecttest.Refused(t, err, fault.StorageQuotaExceeded); f.Meta["requestedBytes"].(int64) <= 60_000 || f.Meta["requestedBytes"].(int64) >= 300_000 {
 		t.Errorf("meta %v", f.Meta)
 	}
 	s.Agree()
@@ -421,7 +420,7 @@ func TestAPullThatTheProviderRefusesIsAFault(t *testing.T) {
 				s.PullTimeout = 300 * time.Millisecond
 			}
 			_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
-			f := projecttest.Refused(t, err, repository.ProviderUnavailable)
+			f := projecttest.Refused(t, err, fault.ProviderUnavailable)
 			if f.Meta["reason"] != c.reason {
 				t.Errorf("reason %v: %v", f.Meta["reason"], err)
 			}
@@ -457,7 +456,7 @@ func TestConnectAsksTheRepository(t *testing.T) {
 	for _, r := range []project.Repository{
 		{Provider: "gitlab", Owner: "acme", Name: "site", InstallationID: 7}, {Owner: "acme", Name: "site", InstallationID: 7},
 	} {
-		projecttest.Refused(t, connect(r), repository.UnknownProvider)
+		projecttest.Refused(t, connect(r), fault.UnknownProvider)
 	}
 	for _, owner := range []string{"", "..", "a/b", "-x", "a b", "a%2fb", strings.Repeat("o", 40), "a\x00", "a@b", "http:", "é"} {
 		projecttest.Refused(t, connect(project.Repository{Provider: "github", Owner: owner, Name: "site", InstallationID: 7}), fault.InvalidRequest)
@@ -467,13 +466,13 @@ func TestConnectAsksTheRepository(t *testing.T) {
 	}
 	projecttest.Refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: "site"}), fault.InvalidRequest)
 	projecttest.Refused(t, connect(project.Repository{Provider: "github", Owner: "acme", Name: "site", InstallationID: 8}), "installation_not_yours")
-	projecttest.Refused(t, connect(repo("unknown", "")), repository.ProviderUnavailable)
+	projecttest.Refused(t, connect(repo("unknown", "")), fault.ProviderUnavailable)
 	projecttest.Refused(t, connect(repo("empty", "")), fault.InvalidRequest)
 	if p, err := s.Get(t.Context(), projecttest.Shop, "site"); err != nil || p.Repository != nil || p.Version != 1 {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
-	projecttest.Refused(t, err, project.ItemNotFound)
+	projecttest.Refused(t, err, fault.ItemNotFound)
 
 	projecttest.Must(t, connect(repo("site", "side/way")))
 	s.pull()
@@ -490,7 +489,7 @@ func TestConnectAsksTheRepository(t *testing.T) {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	_, err = s.Disconnect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0)
-	projecttest.Refused(t, err, project.ItemNotFound)
+	projecttest.Refused(t, err, fault.ItemNotFound)
 	page, err := s.Audit.Page(t.Context(), audit.Query{Scope: projecttest.Shop.Scope})
 	projecttest.Must(t, err)
 	var acts []string
@@ -509,12 +508,12 @@ func TestWithoutAConnectionOrGitItIsSaid(t *testing.T) {
 	bare, err := repository.New(repository.Config{DB: node.DB, Audit: node.Audit, Quotas: node.Quotas, Projects: node.Projects})
 	projecttest.Must(t, err)
 	_, err = bare.Connect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0, repo("site", ""))
-	projecttest.Refused(t, err, repository.ProviderConnectionRequired)
+	projecttest.Refused(t, err, fault.ProviderConnectionRequired)
 	h := startHub(t)
 	s := start(t, sqldbtest.SQLite(t), h, config{far: repository.Config{Git: "no-such-git"}})
 	s.Make("site")
 	_, err = s.Connect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0, repo("site", ""))
-	if f := projecttest.Refused(t, err, repository.ProviderNotConfigured); !strings.Contains(f.Details, "git") {
+	if f := projecttest.Refused(t, err, fault.ProviderNotConfigured); !strings.Contains(f.Details, "git") {
 		t.Errorf("got %v", f)
 	}
 }
@@ -629,9 +628,9 @@ func TestOnePullRunsAtATime(t *testing.T) {
 	}()
 	<-asked
 	_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
-	projecttest.Refused(t, err, repository.AlreadyRunning)
+	projecttest.Refused(t, err, fault.AlreadyRunning)
 	_, err = s.Disconnect(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0)
-	projecttest.Refused(t, err, repository.AlreadyRunning)
+	projecttest.Refused(t, err, fault.AlreadyRunning)
 	close(answer)
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -640,7 +639,7 @@ func TestOnePullRunsAtATime(t *testing.T) {
 	// One that died is waited for no longer than a minute.
 	s.Exec("UPDATE project_repositories SET pull = 'dead', pull_until = $1, commit_id = ''", s.Clock.Now().Add(time.Minute).UnixMilli())
 	_, err = s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
-	projecttest.Refused(t, err, repository.AlreadyRunning)
+	projecttest.Refused(t, err, fault.AlreadyRunning)
 	s.Clock.Advance(time.Minute)
 	s.pull()
 }

@@ -29,7 +29,7 @@ func unavailable(reason string, cause error) error {
 		"moved":        "The repository has another address now. Connect it again under its new name.",
 		"timeout":      "It took too long.",
 	}[reason]
-	return fault.New(ProviderUnavailable, "The provider did not give us the repository.", details).With("reason", reason).Because(cause)
+	return fault.New(fault.ProviderUnavailable, "The provider did not give us the repository.", details).With("reason", reason).Because(cause)
 }
 
 // signs are what git says when a provider refuses, and the reason that it stands for.

@@ -22,15 +22,6 @@ import (
 	"svc.dev/svc/service/strictjson"
 )
 
-// The types of refusals that this room raises.
-const (
-	AlreadyRunning             = "already_running"
-	ProviderConnectionRequired = "provider_connection_required"
-	ProviderNotConfigured      = "provider_not_configured"
-	ProviderUnavailable        = "provider_unavailable"
-	UnknownProvider            = "unknown_provider"
-)
-
 // Config is what repositories need. DB, Audit, Quotas and Projects are required.
 type Config struct {
 	DB       *sqldb.DB
@@ -105,7 +96,7 @@ var (
 func (s *Repositories) check(r project.Repository) error {
 	switch {
 	case s.Hosts[r.Provider] == "":
-		return fault.New(UnknownProvider, "There is no such provider.", "")
+		return fault.New(fault.UnknownProvider, "There is no such provider.", "")
 	case !ownerName.MatchString(r.Owner):
 		return strictjson.Wrong("owner", strictjson.Invalid)
 	case !repositoryName.MatchString(r.Name) || strings.Trim(r.Name, ".") == "" || strings.HasSuffix(strings.ToLower(r.Name), ".git"):

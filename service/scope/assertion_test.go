@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"svc.dev/svc/fault"
 )
 
 // claimed is what Sign would sign, for tests that sign something else.
@@ -70,7 +72,7 @@ func TestAnAssertionCountsForOneRequestAndOneMinute(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set(HeaderAssertion, text)
-		if _, err := p.Check(r); (err == nil) != c.ok || err != nil && refusal(err) != AssertionInvalid {
+		if _, err := p.Check(r); (err == nil) != c.ok || err != nil && refusal(err) != fault.AssertionInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -84,7 +86,7 @@ func TestAnAssertionIsHeardOnce(t *testing.T) {
 	}
 	for _, pass := range []time.Duration{0, time.Second, time.Minute, 29 * time.Second} {
 		p.now = p.now.Add(pass)
-		if _, err := p.Check(r); refusal(err) != AssertionInvalid {
+		if _, err := p.Check(r); refusal(err) != fault.AssertionInvalid {
 			t.Errorf("again after %s: %v", pass, err)
 		}
 	}
@@ -167,7 +169,7 @@ func TestOnlyTheGatewaysKeySigns(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set(HeaderAssertion, c.sign(text))
-		if _, err := p.Check(r); (err == nil) != c.ok || err != nil && refusal(err) != AssertionInvalid {
+		if _, err := p.Check(r); (err == nil) != c.ok || err != nil && refusal(err) != fault.AssertionInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -16,16 +16,6 @@ const (
 	StaffAuth = "admin"
 )
 
-// The types of refusals between gateway and runtime.
-const (
-	InvalidScope        = "invalid_scope"
-	InvalidHeader       = "invalid_header"
-	ScopeMismatch       = "scope_mismatch"
-	AdminRequired       = "admin_required"
-	RuntimeUnauthorized = "runtime_unauthorized"
-	AssertionInvalid    = "assertion_invalid"
-)
-
 // Claims are who asks for whose work, as the gateway found out. They travel as a value within a process, and as signed
 // headers between two.
 type Claims struct {
@@ -71,13 +61,13 @@ func From(ctx context.Context) (c Claims, ok bool) {
 func (c Claims) checkToken(staff bool) error {
 	if c.Scope != Admin {
 		if at, err := Parse(c.Scope); err != nil {
-			return fault.New(InvalidScope, "The scope is not well formed.", "")
+			return fault.New(fault.InvalidScope, "The scope is not well formed.", "")
 		} else if at.Username != c.Account {
-			return fault.New(ScopeMismatch, "The scope is not the account's.", "")
+			return fault.New(fault.ScopeMismatch, "The scope is not the account's.", "")
 		}
 	}
 	if (c.Authority == StaffAuth) != staff || c.Scope == Admin && !staff {
-		return fault.New(AdminRequired, "Only staff may do this.", "")
+		return fault.New(fault.AdminRequired, "Only staff may do this.", "")
 	}
 	return nil
 }
@@ -87,13 +77,13 @@ func (c Claims) check() error {
 	switch c.Authority {
 	case Customer, StaffAuth:
 	default:
-		return fault.New(InvalidHeader, "The authority is not known.", "")
+		return fault.New(fault.InvalidHeader, "The authority is not known.", "")
 	}
 	if c.Scope == Admin {
 		return c.checkAdmin()
 	}
 	if c.Actor == "" || c.Actor != c.Account && !c.Delegated && c.Authority != StaffAuth {
-		return fault.New(ScopeMismatch, "The actor may not act for the account.", "")
+		return fault.New(fault.ScopeMismatch, "The actor may not act for the account.", "")
 	}
 	return nil
 }
@@ -101,7 +91,7 @@ func (c Claims) check() error {
 // checkAdmin lets staff into the admin workspace, which has no username: account and actor are one person.
 func (c Claims) checkAdmin() error {
 	if c.Authority != StaffAuth || c.Account == "" || c.Actor != c.Account {
-		return fault.New(AdminRequired, "Only staff may do this.", "")
+		return fault.New(fault.AdminRequired, "Only staff may do this.", "")
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (g *Guard) believe(r *http.Request) (Claims, error) {
 	}
 	a, err := g.verify(r, now.Keys)
 	if err != nil || !a.agrees(c) {
-		return Claims{}, fault.New(AssertionInvalid, "The assertion is not valid.", "").Because(err)
+		return Claims{}, fault.New(fault.AssertionInvalid, "The assertion is not valid.", "").Because(err)
 	}
 	c.Delegated, c.Base = a.Delegated, a.Base
 	return c, nil
@@ -122,7 +122,9 @@ func (g *Guard) checkToken(token string) (staff bool, err error) {
 	return staff, nil
 }
 
-func errUnauthorized() error { return fault.New(RuntimeUnauthorized, "This runtime is private.", "") }
+func errUnauthorized() error {
+	return fault.New(fault.RuntimeUnauthorized, "This runtime is private.", "")
+}
 
 // accepted compares in constant time, whatever the lengths.
 func accepted(token string, all []string) bool {

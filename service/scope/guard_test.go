@@ -93,12 +93,12 @@ func TestTheGuardRefusesInTheOrderOfTheContract(t *testing.T) {
 		want  string
 		spoil func(http.Header)
 	}{
-		{RuntimeUnauthorized, func(h http.Header) { h.Set(HeaderToken, goodToken+"x") }},
-		{InvalidHeader, func(h http.Header) { h["X_svc_scope"] = []string{"users/eve/personal"} }},
-		{InvalidScope, func(h http.Header) { h.Set(HeaderScope, "users/Ada/personal") }},
-		{ScopeMismatch, func(h http.Header) { h.Set(HeaderAccount, "eve") }},
-		{AdminRequired, func(h http.Header) { h.Set(HeaderAuthority, StaffAuth) }},
-		{AssertionInvalid, func(h http.Header) { h.Set(HeaderAssertion, "x") }},
+		{fault.RuntimeUnauthorized, func(h http.Header) { h.Set(HeaderToken, goodToken+"x") }},
+		{fault.InvalidHeader, func(h http.Header) { h["X_svc_scope"] = []string{"users/eve/personal"} }},
+		{fault.InvalidScope, func(h http.Header) { h.Set(HeaderScope, "users/Ada/personal") }},
+		{fault.ScopeMismatch, func(h http.Header) { h.Set(HeaderAccount, "eve") }},
+		{fault.AdminRequired, func(h http.Header) { h.Set(HeaderAuthority, StaffAuth) }},
+		{fault.AssertionInvalid, func(h http.Header) { h.Set(HeaderAssertion, "x") }},
 		{"", func(http.Header) {}},
 	}
 	for i, step := range steps {
@@ -126,48 +126,48 @@ func TestTheGuardRefusesWhatIsNotOneGatewaysWord(t *testing.T) {
 	}{
 		"as signed":           {func(*http.Request) {}, ""},
 		"the token of before": {set(HeaderToken, oldToken), ""},
-		"no token":            {func(r *http.Request) { r.Header.Del(HeaderToken) }, RuntimeUnauthorized},
-		"empty token":         {set(HeaderToken, ""), RuntimeUnauthorized},
-		"prefix of the token": {set(HeaderToken, goodToken[:32]), RuntimeUnauthorized},
-		"two tokens":          {add(HeaderToken, goodToken), RuntimeUnauthorized},
-		"tokens as a list":    {set(HeaderToken, goodToken+", "+goodToken), RuntimeUnauthorized},
+		"no token":            {func(r *http.Request) { r.Header.Del(HeaderToken) }, fault.RuntimeUnauthorized},
+		"empty token":         {set(HeaderToken, ""), fault.RuntimeUnauthorized},
+		"prefix of the token": {set(HeaderToken, goodToken[:32]), fault.RuntimeUnauthorized},
+		"two tokens":          {add(HeaderToken, goodToken), fault.RuntimeUnauthorized},
+		"tokens as a list":    {set(HeaderToken, goodToken+", "+goodToken), fault.RuntimeUnauthorized},
 		"token misspelled": {func(r *http.Request) {
 			r.Header.Del(HeaderToken)
 			r.Header["X_svc_runtime_token"] = []string{goodToken}
-		}, RuntimeUnauthorized},
-		"two scopes":                {add(HeaderScope, ada.Scope), InvalidHeader},
-		"two accounts":              {add(HeaderAccount, "ada"), InvalidHeader},
-		"two assertions":            {add(HeaderAssertion, "x"), InvalidHeader},
-		"two of a name to come":     {func(r *http.Request) { r.Header["X-Svc-New"] = []string{"a", "b"} }, InvalidHeader},
-		"underscore":                {add("X-Svc_scope", ada.Scope), InvalidHeader},
-		"no scope":                  {func(r *http.Request) { r.Header.Del(HeaderScope) }, InvalidScope},
-		"scope as a list":           {set(HeaderScope, "users/ada/personal, users/eve/personal"), InvalidScope},
-		"scope with another case":   {set(HeaderScope, "Users/ada/personal"), InvalidScope},
-		"scope of three":            {set(HeaderScope, "users/ada/personal/x"), InvalidScope},
-		"scope with dots":           {set(HeaderScope, "users/ada/.."), InvalidScope},
-		"scope escaped":             {set(HeaderScope, "users%2fada/personal"), InvalidScope},
-		"scope in another script":   {set(HeaderScope, "users/аda/personal"), InvalidScope},
-		"another's scope":           {set(HeaderScope, "users/eve/personal"), ScopeMismatch},
-		"prefix of the name":        {set(HeaderScope, "users/ad/personal"), ScopeMismatch},
-		"suffix of the name":        {set(HeaderScope, "users/adaa/personal"), ScopeMismatch},
-		"no account":                {func(r *http.Request) { r.Header.Del(HeaderAccount) }, ScopeMismatch},
-		"staff by customer's token": {set(HeaderAuthority, StaffAuth), AdminRequired},
-		"customer by staff's token": {set(HeaderToken, adminToken), AdminRequired},
-		"the staff's scope":         {set(HeaderScope, Admin), AdminRequired},
-		"another business":          {set(HeaderScope, "users/ada/shop"), AssertionInvalid},
-		"another account id":        {set(HeaderAccountID, "acc_2"), AssertionInvalid},
-		"another actor":             {set(HeaderActor, "eve"), AssertionInvalid},
-		"no actor":                  {func(r *http.Request) { r.Header.Del(HeaderActor) }, AssertionInvalid},
-		"an unknown authority":      {set(HeaderAuthority, "owner"), AssertionInvalid},
-		"another path":              {func(r *http.Request) { r.URL.Path, r.URL.RawPath = "/agents/central/other", "" }, AssertionInvalid},
-		"a path escaped otherwise":  {func(r *http.Request) { r.URL.RawPath = "/agents/central/%61%20b" }, AssertionInvalid},
-		"another method":            {func(r *http.Request) { r.Method = http.MethodDelete }, AssertionInvalid},
-		"another body":              {func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("[]")) }, AssertionInvalid},
-		"a shorter body":            {func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("{")) }, AssertionInvalid},
-		"a longer body":             {func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("{}{}")) }, AssertionInvalid},
-		"no body":                   {func(r *http.Request) { r.Body, r.ContentLength = http.NoBody, 0 }, AssertionInvalid},
-		"a body of unknown length":  {func(r *http.Request) { r.ContentLength = -1 }, AssertionInvalid},
-		"no assertion":              {func(r *http.Request) { r.Header.Del(HeaderAssertion) }, AssertionInvalid},
+		}, fault.RuntimeUnauthorized},
+		"two scopes":                {add(HeaderScope, ada.Scope), fault.InvalidHeader},
+		"two accounts":              {add(HeaderAccount, "ada"), fault.InvalidHeader},
+		"two assertions":            {add(HeaderAssertion, "x"), fault.InvalidHeader},
+		"two of a name to come":     {func(r *http.Request) { r.Header["X-Svc-New"] = []string{"a", "b"} }, fault.InvalidHeader},
+		"underscore":                {add("X-Svc_scope", ada.Scope), fault.InvalidHeader},
+		"no scope":                  {func(r *http.Request) { r.Header.Del(HeaderScope) }, fault.InvalidScope},
+		"scope as a list":           {set(HeaderScope, "users/ada/personal, users/eve/personal"), fault.InvalidScope},
+		"scope with another case":   {set(HeaderScope, "Users/ada/personal"), fault.InvalidScope},
+		"scope of three":            {set(HeaderScope, "users/ada/personal/x"), fault.InvalidScope},
+		"scope with dots":           {set(HeaderScope, "users/ada/.."), fault.InvalidScope},
+		"scope escaped":             {set(HeaderScope, "users%2fada/personal"), fault.InvalidScope},
+		"scope in another script":   {set(HeaderScope, "users/аda/personal"), fault.InvalidScope},
+		"another's scope":           {set(HeaderScope, "users/eve/personal"), fault.ScopeMismatch},
+		"prefix of the name":        {set(HeaderScope, "users/ad/personal"), fault.ScopeMismatch},
+		"suffix of the name":        {set(HeaderScope, "users/adaa/personal"), fault.ScopeMismatch},
+		"no account":                {func(r *http.Request) { r.Header.Del(HeaderAccount) }, fault.ScopeMismatch},
+		"staff by customer's token": {set(HeaderAuthority, StaffAuth), fault.AdminRequired},
+		"customer by staff's token": {set(HeaderToken, adminToken), fault.AdminRequired},
+		"the staff's scope":         {set(HeaderScope, Admin), fault.AdminRequired},
+		"another business":          {set(HeaderScope, "users/ada/shop"), fault.AssertionInvalid},
+		"another account id":        {set(HeaderAccountID, "acc_2"), fault.AssertionInvalid},
+		"another actor":             {set(HeaderActor, "eve"), fault.AssertionInvalid},
+		"no actor":                  {func(r *http.Request) { r.Header.Del(HeaderActor) }, fault.AssertionInvalid},
+		"an unknown authority":      {set(HeaderAuthority, "owner"), fault.AssertionInvalid},
+		"another path":              {func(r *http.Request) { r.URL.Path, r.URL.RawPath = "/agents/central/other", "" }, fault.AssertionInvalid},
+		"a path escaped otherwise":  {func(r *http.Request) { r.URL.RawPath = "/agents/central/%61%20b" }, fault.AssertionInvalid},
+		"another method":            {func(r *http.Request) { r.Method = http.MethodDelete }, fault.AssertionInvalid},
+		"another body":              {func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("[]")) }, fault.AssertionInvalid},
+		"a shorter body":            {func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("{")) }, fault.AssertionInvalid},
+		"a longer body":             {func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("{}{}")) }, fault.AssertionInvalid},
+		"no body":                   {func(r *http.Request) { r.Body, r.ContentLength = http.NoBody, 0 }, fault.AssertionInvalid},
+		"a body of unknown length":  {func(r *http.Request) { r.ContentLength = -1 }, fault.AssertionInvalid},
+		"no assertion":              {func(r *http.Request) { r.Header.Del(HeaderAssertion) }, fault.AssertionInvalid},
 	} {
 		r := p.signed(t, ada, "{}")
 		c.spoil(r)
@@ -189,18 +189,18 @@ func TestWhoMayActForWhom(t *testing.T) {
 	}{
 		"oneself":                    {ada, ""},
 		"a member":                   {Claims{Account: "ada", Scope: "users/ada/shop", Actor: "bob", Authority: Customer, Delegated: true}, ""},
-		"a stranger":                 {Claims{Account: "ada", Scope: "users/ada/shop", Actor: "bob", Authority: Customer}, ScopeMismatch},
-		"nobody":                     {Claims{Account: "ada", Scope: "users/ada/shop", Authority: Customer}, ScopeMismatch},
-		"nobody, delegated":          {Claims{Account: "ada", Scope: "users/ada/shop", Authority: Customer, Delegated: true}, ScopeMismatch},
+		"a stranger":                 {Claims{Account: "ada", Scope: "users/ada/shop", Actor: "bob", Authority: Customer}, fault.ScopeMismatch},
+		"nobody":                     {Claims{Account: "ada", Scope: "users/ada/shop", Authority: Customer}, fault.ScopeMismatch},
+		"nobody, delegated":          {Claims{Account: "ada", Scope: "users/ada/shop", Authority: Customer, Delegated: true}, fault.ScopeMismatch},
 		"a webhook":                  {Claims{Account: "ada", Scope: "users/ada/shop", Actor: Channel("hook"), Authority: Customer, Delegated: true}, ""},
-		"a webhook by itself":        {Claims{Account: "ada", Scope: "users/ada/shop", Actor: Channel("hook"), Authority: Customer}, ScopeMismatch},
+		"a webhook by itself":        {Claims{Account: "ada", Scope: "users/ada/shop", Actor: Channel("hook"), Authority: Customer}, fault.ScopeMismatch},
 		"staff":                      {Claims{Account: "ada", Scope: "users/ada/shop", Actor: "root2", Authority: StaffAuth}, ""},
-		"staff on another's scope":   {Claims{Account: "eve", Scope: "users/ada/shop", Actor: "root2", Authority: StaffAuth}, ScopeMismatch},
+		"staff on another's scope":   {Claims{Account: "eve", Scope: "users/ada/shop", Actor: "root2", Authority: StaffAuth}, fault.ScopeMismatch},
 		"staff at home":              {Claims{Account: "root2", Scope: Admin, Actor: "root2", Authority: StaffAuth}, ""},
-		"staff at home for another":  {Claims{Account: "ada", Scope: Admin, Actor: "root2", Authority: StaffAuth}, AdminRequired},
-		"staff at home, nobody":      {Claims{Scope: Admin, Authority: StaffAuth}, AdminRequired},
-		"a customer at staff's home": {Claims{Account: "ada", Scope: Admin, Actor: "ada", Authority: Customer}, AdminRequired},
-		"a scope that is none":       {Claims{Account: "ada", Scope: "users/ada", Actor: "ada", Authority: Customer}, InvalidScope},
+		"staff at home for another":  {Claims{Account: "ada", Scope: Admin, Actor: "root2", Authority: StaffAuth}, fault.AdminRequired},
+		"staff at home, nobody":      {Claims{Scope: Admin, Authority: StaffAuth}, fault.AdminRequired},
+		"a customer at staff's home": {Claims{Account: "ada", Scope: Admin, Actor: "ada", Authority: Customer}, fault.AdminRequired},
+		"a scope that is none":       {Claims{Account: "ada", Scope: "users/ada", Actor: "ada", Authority: Customer}, fault.InvalidScope},
 	} {
 		p := newPair(t)
 		c.claims.Base = ada.Base
@@ -217,7 +217,7 @@ func TestAnUnknownAuthorityIsRefusedInProcess(t *testing.T) {
 	c := ada
 	c.Authority = "owner"
 	p := newPair(t)
-	if _, err := p.Check(p.inside(c)); refusal(err) != InvalidHeader {
+	if _, err := p.Check(p.inside(c)); refusal(err) != fault.InvalidHeader {
 		t.Errorf("%v", err)
 	}
 }
@@ -237,10 +237,10 @@ func TestATokenIsAskedForInProcessToo(t *testing.T) {
 	}{
 		"the right one":              {p.inside(ada), ""},
 		"the right one of the staff": {p.inside(staff), ""},
-		"none":                       {bare.WithContext(With(bare.Context(), forged)), RuntimeUnauthorized},
-		"a stranger's":               {(&pair{Forward: strangers}).inside(ada), RuntimeUnauthorized},
-		"the staff's":                {other.inside(ada), AdminRequired},
-		"a customer's":               {other.inside(staff), AdminRequired},
+		"none":                       {bare.WithContext(With(bare.Context(), forged)), fault.RuntimeUnauthorized},
+		"a stranger's":               {(&pair{Forward: strangers}).inside(ada), fault.RuntimeUnauthorized},
+		"the staff's":                {other.inside(ada), fault.AdminRequired},
+		"a customer's":               {other.inside(staff), fault.AdminRequired},
 	} {
 		if got, err := p.Check(c.r); refusal(err) != c.want || got.Proven != (c.want == "") {
 			t.Errorf("%s: %q, want %q; %+v", name, refusal(err), c.want, got)
@@ -272,7 +272,7 @@ func TestAWorkspaceIsAskedForLast(t *testing.T) {
 	for _, c := range []struct {
 		claims Claims
 		want   string
-	}{{ada, ""}, {lost, "workspace_not_found"}, {wrong, ScopeMismatch}, {staff, ""}} {
+	}{{ada, ""}, {lost, "workspace_not_found"}, {wrong, fault.ScopeMismatch}, {staff, ""}} {
 		for _, r := range []*http.Request{p.signed(t, c.claims, "{}"), p.inside(c.claims)} {
 			if _, err := p.Check(r); refusal(err) != c.want {
 				t.Errorf("%s: %q, want %q", c.claims.Scope, refusal(err), c.want)
@@ -287,11 +287,11 @@ func TestAWorkspaceIsAskedForLast(t *testing.T) {
 // TestAGuardInProcessBelievesNoHeader sends what a gateway would, to a runtime that has no tokens.
 func TestAGuardInProcessBelievesNoHeader(t *testing.T) {
 	r := newPair(t).signed(t, ada, "{}")
-	if _, err := new(Guard).Check(r); refusal(err) != RuntimeUnauthorized {
+	if _, err := new(Guard).Check(r); refusal(err) != fault.RuntimeUnauthorized {
 		t.Errorf("%v", err)
 	}
 	r.Header.Set(HeaderToken, "")
-	if _, err := new(Guard).Check(r); refusal(err) != RuntimeUnauthorized {
+	if _, err := new(Guard).Check(r); refusal(err) != fault.RuntimeUnauthorized {
 		t.Errorf("an empty token: %v", err)
 	}
 }

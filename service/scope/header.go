@@ -36,7 +36,7 @@ func Spelled(name string) bool { return strings.Contains(name, "_") && Reserved(
 func checkHeaders(h http.Header) error {
 	for name, values := range h {
 		if Spelled(name) || Reserved(name) && len(values) > 1 {
-			return fault.New(InvalidHeader, "A header is not acceptable.", "")
+			return fault.New(fault.InvalidHeader, "A header is not acceptable.", "")
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"crypto/ed25519"
 	"sync"
 	"testing"
+
+	"svc.dev/svc/fault"
 )
 
 const newToken = "the token of tomorrow, thirty-two bytes also"
@@ -29,7 +31,7 @@ func TestAReplacedTokenCountsNoMore(t *testing.T) {
 	keys := p.Guard.Keys
 	p.Guard.Replace(guardOf(t, p, keys, newToken, goodToken))
 	// Nothing can be said twice because a token changed.
-	if _, err := p.Check(again); refusal(err) != AssertionInvalid {
+	if _, err := p.Check(again); refusal(err) != fault.AssertionInvalid {
 		t.Errorf("said twice: %v", err)
 	}
 	if _, err := p.Check(p.signed(t, ada, "{}")); err != nil {
@@ -46,7 +48,7 @@ func TestAReplacedTokenCountsNoMore(t *testing.T) {
 	}
 	r = p.signed(t, ada, "{}")
 	r.Header.Set(HeaderToken, goodToken)
-	if _, err := p.Check(r); refusal(err) != RuntimeUnauthorized {
+	if _, err := p.Check(r); refusal(err) != fault.RuntimeUnauthorized {
 		t.Errorf("the token of before: %v", err)
 	}
 }
@@ -59,7 +61,7 @@ func TestAReplacedKeyCountsNoMore(t *testing.T) {
 	}
 	old := p.signed(t, ada, "{}")
 	p.Guard.Replace(guardOf(t, p, []ed25519.PublicKey{public}, goodToken))
-	if _, err := p.Check(old); refusal(err) != AssertionInvalid {
+	if _, err := p.Check(old); refusal(err) != fault.AssertionInvalid {
 		t.Errorf("the old key: %v", err)
 	}
 	p.Forward.Replace(&Forward{Token: goodToken, AdminToken: adminToken, Key: private})

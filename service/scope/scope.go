@@ -61,7 +61,7 @@ func Workspace(address string) (Scope, error) {
 	}
 	s, err := Parse(address)
 	if err != nil {
-		return Scope{}, fault.New(InvalidScope, "This is not a workspace.", "")
+		return Scope{}, fault.New(fault.InvalidScope, "This is not a workspace.", "")
 	}
 	return s, nil
 }

@@ -132,7 +132,7 @@ func elevate(_ context.Context, v *Visit, form page.Form) (page.View, error) {
 }
 
 func onlyFor(people string) error {
-	return fault.New("admin_required", "Only "+people+" may do this.", "")
+	return fault.New(fault.AdminRequired, "Only "+people+" may do this.", "")
 }
 
 // provider is the set-up of sign-in providers, for administrators.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/project/projecttest"
 	"svc.dev/svc/service/storage"
@@ -29,7 +30,7 @@ func TestAGaugeRefusesNewWorkAndWritesNothingWithoutNews(t *testing.T) {
 			t.Error(err)
 		}
 		s.Save("site", "b", "x")
-		f := projecttest.Refused(t, g.Admit(t.Context(), projecttest.Shop.Scope), storage.StorageQuotaExceeded)
+		f := projecttest.Refused(t, g.Admit(t.Context(), projecttest.Shop.Scope), fault.StorageQuotaExceeded)
 		if f.Meta["limitBytes"] != int64(100) || f.Meta["usedBytes"] != int64(100) {
 			t.Errorf("meta %v", f.Meta)
 		}
@@ -57,7 +58,7 @@ func TestAdmittedWorkHasABoundedOverdraft(t *testing.T) {
 			projecttest.Must(t, err)
 			continue
 		}
-		if f := projecttest.Refused(t, err, storage.StorageQuotaExceeded); f.Meta["usedBytes"] != c.stored || f.Meta["limitBytes"] != c.limit {
+		if f := projecttest.Refused(t, err, fault.StorageQuotaExceeded); f.Meta["usedBytes"] != c.stored || f.Meta["limitBytes"] != c.limit {
 			t.Errorf("%+v: %v", c, f.Meta)
 		}
 	}

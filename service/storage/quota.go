@@ -11,9 +11,6 @@ import (
 	"svc.dev/svc/internal/sqldb"
 )
 
-// StorageQuotaExceeded is the type of the refusal of what a workspace has no room for.
-const StorageQuotaExceeded = "storage_quota_exceeded"
-
 // Quota is the row of a workspace.
 type Quota struct {
 	scope                string
@@ -45,7 +42,7 @@ func (q Quota) overdraft() int64 { return min(q.limit/100, maxOverdraft) }
 
 // Refuse says that there is no room for so many bytes.
 func (q Quota) Refuse(asked int64) error {
-	return fault.New(StorageQuotaExceeded, "The workspace has no room for this.", "Delete something, or ask for a higher limit.").
+	return fault.New(fault.StorageQuotaExceeded, "The workspace has no room for this.", "Delete something, or ask for a higher limit.").
 		With("limitBytes", q.limit).With("usedBytes", q.total()).With("requestedBytes", asked)
 }
 

@@ -52,7 +52,7 @@ func TestParallelWritersNeverPassTheLimit(t *testing.T) {
 						passed.Add(1)
 						return
 					}
-					f := projecttest.Refused(t, err, storage.StorageQuotaExceeded)
+					f := projecttest.Refused(t, err, fault.StorageQuotaExceeded)
 					if f.Meta["limitBytes"] != int64(limit) || f.Meta["requestedBytes"] != int64(1) {
 						t.Errorf("meta %v", f.Meta)
 					}
@@ -94,7 +94,7 @@ func TestParallelReplacementsNeverPassTheLimit(t *testing.T) {
 					} else {
 						err = s.Send(path, strings.NewReader(strings.Repeat("y", (i*97+n*131)%600)), int64((i*97+n*131)%600))
 					}
-					if err != nil && !fault.Is(err, storage.StorageQuotaExceeded) && !fault.Is(err, project.ItemNotFound) {
+					if err != nil && !fault.Is(err, fault.StorageQuotaExceeded) && !fault.Is(err, fault.ItemNotFound) {
 						t.Error(err)
 					}
 					if used := s.Number("SELECT used + reserved FROM storage_quotas"); used > limit {
@@ -125,11 +125,11 @@ func TestReadsAndDeletesWorkOverTheLimit(t *testing.T) {
 		if got := s.Stored(); got.State != storage.StateOver || got.LimitBytes != 50 || got.UsedBytes != 90 || got.SoftLimitPercent != 80 {
 			t.Errorf("storage %+v", got)
 		}
-		projecttest.Refused(t, s.Quotas.Admit(t.Context(), projecttest.Shop.Scope), storage.StorageQuotaExceeded)
+		projecttest.Refused(t, s.Quotas.Admit(t.Context(), projecttest.Shop.Scope), fault.StorageQuotaExceeded)
 		_, _, err := s.Put("site", "c", "c", project.Condition{})
-		projecttest.Refused(t, err, storage.StorageQuotaExceeded)
+		projecttest.Refused(t, err, fault.StorageQuotaExceeded)
 		_, _, err = s.Put("site", "b", strings.Repeat("b", 31), project.Condition{})
-		projecttest.Refused(t, err, storage.StorageQuotaExceeded)
+		projecttest.Refused(t, err, fault.StorageQuotaExceeded)
 		if got := s.Content("site", "a"); len(got) != 60 {
 			t.Errorf("read %q", got)
 		}
@@ -170,7 +170,7 @@ func TestWhatIsStoredElsewhereCounts(t *testing.T) {
 			t.Errorf("storage %+v", got)
 		}
 		_, _, err := s.Put("site", "b", "b", project.Condition{})
-		if f := projecttest.Refused(t, err, storage.StorageQuotaExceeded); f.Meta["usedBytes"] != int64(100) {
+		if f := projecttest.Refused(t, err, fault.StorageQuotaExceeded); f.Meta["usedBytes"] != int64(100) {
 			t.Errorf("meta %v", f.Meta)
 		}
 		attachments.Store(5)
@@ -197,7 +197,7 @@ func TestAReservationThatNobodyRenewsExpires(t *testing.T) {
 			t.Errorf("reserved %+v", got)
 		}
 		_, _, err := s.Put("site", "quick", strings.Repeat("q", 50), project.Condition{})
-		projecttest.Refused(t, err, storage.StorageQuotaExceeded)
+		projecttest.Refused(t, err, fault.StorageQuotaExceeded)
 		s.Clock.Advance(15*time.Minute + time.Second)
 		// Whoever needs the room takes it back; no sweeper is waited for.
 		s.Save("site", "quick", strings.Repeat("q", 50))
@@ -208,8 +208,8 @@ func TestAReservationThatNobodyRenewsExpires(t *testing.T) {
 			_, _ = write.Write(bytes.Repeat([]byte("s"), 86))
 			write.Close()
 		}()
-		projecttest.Refused(t, <-done, storage.RuntimeTimeout)
-		if got := s.Content("site", "slow"); got != project.ItemNotFound {
+		projecttest.Refused(t, <-done, fault.RuntimeTimeout)
+		if got := s.Content("site", "slow"); got != fault.ItemNotFound {
 			t.Errorf("read %q", got)
 		}
 		if got := s.Stored(); got.UsedBytes != 50 || got.ReservedBytes != 0 {

@@ -21,12 +21,9 @@ const (
 	expiredAtOnce = 200
 )
 
-// RuntimeTimeout is the type of the refusal of what took too long.
-const RuntimeTimeout = "runtime_timeout"
-
 // TakenBack refuses an upload whose reservation somebody else took back.
 func TakenBack() error {
-	return fault.New(RuntimeTimeout, "The upload took too long.", "Begin it again.")
+	return fault.New(fault.RuntimeTimeout, "The upload took too long.", "Begin it again.")
 }
 
 // Reservation is bytes that an operation may write to a project. It has the operation's id, which also names its temporary

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/audit"
@@ -208,7 +209,7 @@ func TestTheGaugeLeavesANoteForWhoWarns(t *testing.T) {
 			t.Errorf("told %q", got)
 		}
 		streams.Store(200)
-		projecttest.Refused(t, admit(), storage.StorageQuotaExceeded)
+		projecttest.Refused(t, admit(), fault.StorageQuotaExceeded)
 		watch(s, 1)
 		streams.Store(10)
 		storage.Remeasure(s.Quotas)

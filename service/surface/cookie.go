@@ -79,7 +79,7 @@ func (x *Exchange) SessionValue() (string, error) {
 		return "", nil
 	case len(all) > 1:
 		x.ClearSession()
-		return "", fault.New(ambiguousSession, "The browser sent two sessions.", "Both were removed. Sign in again.")
+		return "", fault.New(fault.AmbiguousSession, "The browser sent two sessions.", "Both were removed. Sign in again.")
 	case all[0].Quoted:
 		return "", nil
 	}

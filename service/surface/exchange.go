@@ -15,16 +15,6 @@ import (
 	"svc.dev/svc/service/audit"
 )
 
-// The types of refusals that this room raises.
-const (
-	CrossOrigin   = "cross_origin_request"
-	InvalidHeader = "invalid_header"
-
-	misdirected      = "misdirected_request"
-	ambiguousSession = "ambiguous_session"
-	invalidPath      = "invalid_path"
-)
-
 // Exchange is one request and its answer.
 type Exchange struct {
 	Out     *Answer

@@ -46,7 +46,7 @@ func (x *Exchange) secure() {
 func (x *Exchange) CheckHeaders() error {
 	for name := range x.Request.Header {
 		if scope.Spelled(name) {
-			return fault.New(InvalidHeader, "A header is not acceptable.", "")
+			return fault.New(fault.InvalidHeader, "A header is not acceptable.", "")
 		}
 		if scope.Reserved(name) {
 			x.Spoofed = true
@@ -86,5 +86,5 @@ func (x *Exchange) IfMatch() (int64, error) {
 			return n, nil
 		}
 	}
-	return 0, fault.New(InvalidHeader, "If-Match is not a version.", `Send it as "<version>".`)
+	return 0, fault.New(fault.InvalidHeader, "If-Match is not a version.", `Send it as "<version>".`)
 }

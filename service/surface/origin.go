@@ -43,7 +43,7 @@ func (x *Exchange) CheckRead() error {
 }
 
 func errCrossOrigin() error {
-	return fault.New(CrossOrigin, "This request did not come from this site.", "Send it from a page of this surface, or with its Origin header.")
+	return fault.New(fault.CrossOrigin, "This request did not come from this site.", "Send it from a page of this surface, or with its Origin header.")
 }
 
 // readers are the origins whose pages may read what this surface shares: those of all three, and of Admin its own alone. A

@@ -63,7 +63,7 @@ func IsPage(path string) bool {
 
 // WrongPath is the refusal of a path that can be read in two ways.
 func WrongPath() error {
-	return fault.New(invalidPath, "The path is not acceptable.", "Segments must not be empty, dots or escaped here.")
+	return fault.New(fault.InvalidPath, "The path is not acceptable.", "Segments must not be empty, dots or escaped here.")
 }
 
 // maxID is the longest segment that may be escaped, decoded, in bytes.

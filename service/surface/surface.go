@@ -63,7 +63,7 @@ func (x *Exchange) Misdirect() error {
 	if x.config.Development && x.Navigation() && isLoopback(x.Request.Host) {
 		return x.See(http.StatusFound, x.config.Surfaces.Origin(access.Platform)+x.Target())
 	}
-	return fault.New(misdirected, "This host is not served here.", "Use the address of a surface.")
+	return fault.New(fault.Misdirected, "This host is not served here.", "Use the address of a surface.")
 }
 
 // Target is the path and the query that were asked for. A target without a path, such as "x:@host", would make another host of

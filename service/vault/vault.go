@@ -92,4 +92,4 @@ func (v *Vault) tell(ctx context.Context, tx *sqldb.Tx, scope string, by audit.A
 	return v.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: action, Target: audit.Target{Kind: "secret", ID: name}, Scope: scope, Changes: []string{"value"}})
 }
 
-func notFound() error { return fault.New("item_not_found", "There is no such item.", "") }
+func notFound() error { return fault.New(fault.ItemNotFound, "There is no such item.", "") }

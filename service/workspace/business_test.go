@@ -77,7 +77,7 @@ func TestASlugIsTakenForEver(t *testing.T) {
 		taken := func() {
 			t.Helper()
 			_, err := w.Create(t.Context(), ada, "acme", "")
-			refused(t, err, workspace.NameTaken)
+			refused(t, err, fault.NameTaken)
 		}
 		taken()
 		_, err := w.Delete(t.Context(), ada, m.Scope, "acme")
@@ -100,7 +100,7 @@ func TestNobodyMakesABusinessUnderAnothersName(t *testing.T) {
 		}
 		ada.Kind = audit.Key
 		_, err := w.Create(t.Context(), ada, "acme", "")
-		refused(t, err, workspace.Forbidden)
+		refused(t, err, fault.Forbidden)
 		if n := w.count(t, "SELECT count(*) FROM workspaces"); n != 2 {
 			t.Errorf("there are %d workspaces", n)
 		}
@@ -122,7 +122,7 @@ func TestAnAccountOwnsSoManyBusinessesAndNoMore(t *testing.T) {
 func TestTheSameSlugIsGivenOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ada := w.person(t, "ada")
-		if got := together(16, func(int) error { return err2(w.Create(t.Context(), ada, "acme", "")) }); got[""] != 1 || got[workspace.NameTaken] != 15 {
+		if got := together(16, func(int) error { return err2(w.Create(t.Context(), ada, "acme", "")) }); got[""] != 1 || got[fault.NameTaken] != 15 {
 			t.Errorf("got %v", got)
 		}
 		if n := w.count(t, "SELECT count(*) FROM members m JOIN workspaces w ON w.id = m.workspace WHERE w.business = 'acme'"); n != 1 {
@@ -222,11 +222,11 @@ func TestADeletedWorkspaceComesBackWithinItsHold(t *testing.T) {
 		// Nobody finds it, and only owners bring it back.
 		for _, by := range []workspace.Caller{ada, admin, second, staff(w.somebody(t), workspace.StaffAdmin)} {
 			_, err := w.Get(t.Context(), by, m.Scope)
-			refused(t, err, workspace.NotFound)
+			refused(t, err, fault.WorkspaceNotFound)
 		}
 		for _, by := range []workspace.Caller{admin, w.somebody(t), staff(admin, workspace.StaffSupport)} {
 			_, err := w.Restore(t.Context(), by, m.Scope)
-			refused(t, err, workspace.NotFound)
+			refused(t, err, fault.WorkspaceNotFound)
 		}
 		list, err := w.List(t.Context(), ada, listing.Query{})
 		must(t, err)
@@ -249,7 +249,7 @@ func TestADeletedWorkspaceComesBackWithinItsHold(t *testing.T) {
 		_, err = w.Restore(t.Context(), ada, m.Scope)
 		must(t, err)
 		_, err = w.Restore(t.Context(), admin, m.Scope)
-		refused(t, err, workspace.Forbidden)
+		refused(t, err, fault.Forbidden)
 		if got := w.actions(t, m.Scope); !slices.Equal(got, []string{"workspace.created", "workspace.deleted", "workspace.restored"}) {
 			t.Errorf("the chain says %v", got)
 		}
@@ -257,7 +257,7 @@ func TestADeletedWorkspaceComesBackWithinItsHold(t *testing.T) {
 		must(t, err)
 		w.pass(14 * day)
 		_, err = w.Restore(t.Context(), ada, m.Scope)
-		refused(t, err, workspace.NotFound)
+		refused(t, err, fault.WorkspaceNotFound)
 		w.expectDeleted(t, ada, 0)
 	})
 }
@@ -298,9 +298,9 @@ func TestAnErasedWorkspaceLeavesATombstone(t *testing.T) {
 		// Half destroyed, nobody brings it back, not even by a clock that goes wrong.
 		w.pass(-day)
 		_, err = w.Restore(t.Context(), s.owner, s.in.Scope)
-		refused(t, err, workspace.NotFound)
+		refused(t, err, fault.WorkspaceNotFound)
 		_, err = w.Reinstate(t.Context(), staff(s.owner, workspace.StaffAdmin), s.in.ID)
-		refused(t, err, workspace.NotFound)
+		refused(t, err, fault.WorkspaceNotFound)
 		failing = nil
 		if n, err := w.Erase(t.Context()); n != 1 || err != nil || !slices.Equal(destroyed, []string{s.in.Scope, s.in.Scope}) {
 			t.Fatalf("erased %d, %v, %v", n, err, destroyed)
@@ -346,7 +346,7 @@ func TestAnAbandonedAccountLeavesNothing(t *testing.T) {
 		must(t, w.db.Write(t.Context(), func(tx *sqldb.Tx) error { return workspace.Abandon(tx, w.Now(), personal.ID) }))
 		for _, address := range []string{own.Scope, s.in.Scope, "users/gone/personal"} {
 			_, err := w.Get(t.Context(), personal, address)
-			refused(t, err, workspace.NotFound)
+			refused(t, err, fault.WorkspaceNotFound)
 		}
 		if n, err := w.Erase(t.Context()); n != 2 || err != nil {
 			t.Fatal(n, err)
@@ -382,7 +382,7 @@ func TestASuspendedWorkspaceIsListedAndNotUsed(t *testing.T) {
 				must(t, err)
 				continue
 			}
-			refused(t, err, workspace.Suspended)
+			refused(t, err, fault.WorkspaceSuspended)
 		}
 		if w.dump(t, s.in.ID) != before {
 			t.Error("a suspended workspace has changed")
@@ -427,7 +427,7 @@ func TestStaffUndoADeletion(t *testing.T) {
 		_, err = w.Suspend(t.Context(), admin, s.in.ID, "under investigation")
 		must(t, err)
 		_, err = w.Restore(t.Context(), s.owner, s.in.Scope)
-		refused(t, err, workspace.Suspended)
+		refused(t, err, fault.WorkspaceSuspended)
 		_, err = w.Reinstate(t.Context(), admin, s.in.ID)
 		must(t, err)
 		m, err := w.Get(t.Context(), s.owner, s.in.Scope)
@@ -437,9 +437,9 @@ func TestStaffUndoADeletion(t *testing.T) {
 		}
 		for _, id := range []string{"", "wsp_", "wsp_01", "wsp_" + strings.Repeat("A", 26), s.team, s.in.Scope, s.in.ID + "\x00", strings.ToLower(s.in.ID)} {
 			_, err = w.Reinstate(t.Context(), admin, id)
-			refused(t, err, workspace.NotFound)
+			refused(t, err, fault.WorkspaceNotFound)
 			_, err = w.Suspend(t.Context(), admin, id, "spam")
-			refused(t, err, workspace.NotFound)
+			refused(t, err, fault.WorkspaceNotFound)
 		}
 	})
 }
@@ -452,7 +452,7 @@ func TestOnlyStaffSeeAllWorkspaces(t *testing.T) {
 		someone := w.somebody(t)
 		for _, role := range []string{"", "root", "owner"} {
 			_, err := w.All(t.Context(), staff(someone, role), listing.Query{})
-			refused(t, err, scope.AdminRequired)
+			refused(t, err, fault.AdminRequired)
 		}
 		for _, role := range []string{workspace.StaffAdmin, workspace.StaffSupport} {
 			page, err := w.All(t.Context(), staff(someone, role), listing.Query{})

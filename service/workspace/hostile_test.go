@@ -87,7 +87,7 @@ func TestAnIDOfAnotherTenantIsUnknown(t *testing.T) {
 				for _, id := range ids {
 					err := v.call(t.Context(), w, by, own.in.Scope, own, id)
 					f := fault.From(err)
-					if f.Type != workspace.ItemNotFound {
+					if f.Type != fault.ItemNotFound {
 						t.Errorf("%s %q: %v", name, id, err)
 					}
 					if text == "" {
@@ -134,7 +134,7 @@ func TestWhatIsNotThereAndWhatIsNotOnesOwnAreTheSame(t *testing.T) {
 			if want == "" {
 				want = string(body)
 			}
-			if f.Type != workspace.NotFound || string(body) != want {
+			if f.Type != fault.WorkspaceNotFound || string(body) != want {
 				t.Errorf("%s %s: %s", name, v.name, body)
 			}
 		}

@@ -274,7 +274,7 @@ func TestThereIsOnePendingInvitationForAnAddress(t *testing.T) {
 		first, err := w.Invite(t.Context(), ada, in.Scope, "guest@example.com", workspace.Viewer)
 		must(t, err)
 		_, err = w.Invite(t.Context(), ada, in.Scope, "Guest@EXAMPLE.com", workspace.Admin)
-		refused(t, err, workspace.NameTaken)
+		refused(t, err, fault.NameTaken)
 		must(t, err2(w.Invite(t.Context(), bob, other.Scope, "guest@example.com", workspace.Viewer)))
 		w.pass(7 * day)
 		second, err := w.Invite(t.Context(), ada, in.Scope, "guest@example.com", workspace.Admin)
@@ -286,7 +286,7 @@ func TestThereIsOnePendingInvitationForAnAddress(t *testing.T) {
 		}
 		if got := together(16, func(int) error {
 			return err2(w.Invite(t.Context(), ada, in.Scope, "other@example.com", workspace.Viewer))
-		}); got[""] != 1 || got[workspace.NameTaken] != 15 {
+		}); got[""] != 1 || got[fault.NameTaken] != 15 {
 			t.Errorf("got %v", got)
 		}
 	})
@@ -331,7 +331,7 @@ func TestAnInvitationIsAcceptedOrRevoked(t *testing.T) {
 				return w.Revoke(t.Context(), ada, in.Scope, sent.ID)
 			})
 			in := w.roleOf(t, in, guest) != ""
-			if got[""] != 1 || in != (got[workspace.ItemNotFound] == 1) || in == (got[workspace.InvitationInvalid] == 1) {
+			if got[""] != 1 || in != (got[fault.ItemNotFound] == 1) || in == (got[workspace.InvitationInvalid] == 1) {
 				t.Errorf("in %v: %v", in, got)
 			}
 		}
@@ -364,7 +364,7 @@ func TestASuspendedWorkspaceTakesNobodyIn(t *testing.T) {
 		admin := staff(w.somebody(t), workspace.StaffAdmin)
 		must(t, err2(w.Suspend(t.Context(), admin, in.ID, "spam")))
 		_, err = w.Accept(t.Context(), guestOf(bob, "bob@example.com", true), tokenOf(sent))
-		refused(t, err, workspace.Suspended)
+		refused(t, err, fault.WorkspaceSuspended)
 		_, err = w.Accept(t.Context(), guestOf(bob, "eve@example.com", true), tokenOf(sent))
 		refused(t, err, workspace.InvitationEmailMismatch)
 		must(t, err2(w.Reinstate(t.Context(), admin, in.ID)))
@@ -422,11 +422,11 @@ func TestOnePersonInvitesSoOftenAndNoMore(t *testing.T) {
 			address := []string{in.Scope, other.Scope}[i%2]
 			return err2(w.Invite(t.Context(), ada, address, fmt.Sprintf("g%d@example.com", i), workspace.Viewer))
 		})
-		if got[""] != 5 || got[workspace.RateLimited] != 11 {
+		if got[""] != 5 || got[fault.RateLimited] != 11 {
 			t.Errorf("got %v", got)
 		}
 		_, err := w.Invite(t.Context(), ada, in.Scope, "late@example.com", workspace.Viewer)
-		if f := refused(t, err, workspace.RateLimited); f.Meta["limit"] != "invitations" || f.RetryAfter <= 0 {
+		if f := refused(t, err, fault.RateLimited); f.Meta["limit"] != "invitations" || f.RetryAfter <= 0 {
 			t.Errorf("got %+v", f)
 		}
 		if n := w.count(t, "SELECT count(*) FROM invitations"); n != 5 {
@@ -451,9 +451,9 @@ func TestNobodyFillsAStrangersMailbox(t *testing.T) {
 		sent, err := w.Invite(t.Context(), ada, other.Scope, "guest@example.com", workspace.Viewer)
 		must(t, err)
 		_, err = w.Resend(t.Context(), ada, other.Scope, sent.ID)
-		refused(t, err, workspace.RateLimited)
+		refused(t, err, fault.RateLimited)
 		_, err = w.Invite(t.Context(), ada, in.Scope, "Guest@Example.com", workspace.Viewer)
-		refused(t, err, workspace.RateLimited)
+		refused(t, err, fault.RateLimited)
 		must(t, err2(w.Invite(t.Context(), ada, in.Scope, "another@example.com", workspace.Viewer)))
 	})
 }

@@ -188,13 +188,13 @@ func askers() []asker {
 		return func(verb) (string, string) { return typ, role }
 	}
 	all := []asker{
-		{"stranger", func(t *testing.T, w *world, s scene) workspace.Caller { return w.nextCaller() }, never(workspace.NotFound, "")},
+		{"stranger", func(t *testing.T, w *world, s scene) workspace.Caller { return w.nextCaller() }, never(fault.WorkspaceNotFound, "")},
 		{"nobody", func(*testing.T, *world, scene) workspace.Caller {
 			return workspace.Caller{Actor: audit.Actor{Kind: audit.Account}}
-		}, never(workspace.NotFound, "")},
-		{"a staff role that there is not", func(_ *testing.T, _ *world, s scene) workspace.Caller { return staff(s.owner, "root") }, never(workspace.NotFound, "")},
+		}, never(fault.WorkspaceNotFound, "")},
+		{"a staff role that there is not", func(_ *testing.T, _ *world, s scene) workspace.Caller { return staff(s.owner, "root") }, never(fault.WorkspaceNotFound, "")},
 		{"a role that there is not", func(t *testing.T, w *world, s scene) workspace.Caller { return w.seated(t, s, "superuser") }, func(v verb) (string, string) {
-			return workspace.Forbidden, workspace.Least(v.need)
+			return fault.Forbidden, workspace.Least(v.need)
 		}},
 		{"staff support", func(t *testing.T, w *world, s scene) workspace.Caller {
 			return staff(w.nextCaller(), workspace.StaffSupport)
@@ -202,7 +202,7 @@ func askers() []asker {
 			if v.need == workspace.Enter || v.need == workspace.Read || v.need == workspace.Review {
 				return "", ""
 			}
-			return workspace.Forbidden, workspace.Least(v.need)
+			return fault.Forbidden, workspace.Least(v.need)
 		}},
 		{"staff admin", func(t *testing.T, w *world, s scene) workspace.Caller {
 			return staff(w.nextCaller(), workspace.StaffAdmin)
@@ -212,14 +212,14 @@ func askers() []asker {
 		all = append(all, asker{"the owner's " + kind, func(_ *testing.T, _ *world, s scene) workspace.Caller {
 			s.owner.Kind = kind
 			return s.owner
-		}, never(workspace.Forbidden, workspace.Admin)})
+		}, never(fault.Forbidden, workspace.Admin)})
 	}
 	for _, role := range workspace.Roles() {
 		all = append(all, asker{role, func(t *testing.T, w *world, s scene) workspace.Caller { return w.seated(t, s, role) }, func(v verb) (string, string) {
 			if workspace.Allows(role, v.need) {
 				return "", ""
 			}
-			return workspace.Forbidden, workspace.Least(v.need)
+			return fault.Forbidden, workspace.Least(v.need)
 		}})
 	}
 	return all
@@ -335,14 +335,14 @@ func TestNobodyHandlesARoleAboveTheirOwn(t *testing.T) {
 					if may(has, gets) {
 						want = gets
 					} else {
-						is = workspace.Forbidden
+						is = fault.Forbidden
 					}
 					if got := w.roleOf(t, in, target); typeOf(err) != is || got != want {
 						t.Errorf("%s makes %s %s: %v, they are %s", own, has, gets, err, got)
 					}
 				}
 				w.put(t, in, target, has)
-				if err := w.Remove(t.Context(), by, in.Scope, target.ID, 0); (err == nil) != may(has) || err != nil && !fault.Is(err, workspace.Forbidden) {
+				if err := w.Remove(t.Context(), by, in.Scope, target.ID, 0); (err == nil) != may(has) || err != nil && !fault.Is(err, fault.Forbidden) {
 					t.Errorf("%s removes %s: %v", own, has, err)
 				}
 			}
@@ -379,7 +379,7 @@ func TestNobodyInvitesAboveTheirOwnRole(t *testing.T) {
 				may := workspace.Allows(own, workspace.Manage) && workspace.AtMost(role, own)
 				check := func(doing string, err error) {
 					t.Helper()
-					if (err == nil) != may || err != nil && !fault.Is(err, workspace.Forbidden) {
+					if (err == nil) != may || err != nil && !fault.Is(err, fault.Forbidden) {
 						t.Errorf("%s %s an invitation as %s: %v", own, doing, role, err)
 					}
 				}
@@ -401,7 +401,7 @@ func TestARefusalNamesTheRoleThatMay(t *testing.T) {
 		admin, builder, target := w.member(t, in, workspace.Admin), w.member(t, in, workspace.Builder), w.member(t, in, workspace.Viewer)
 		for role, by := range map[string]workspace.Caller{workspace.Owner: admin, workspace.Admin: builder} {
 			_, err := w.ChangeRole(t.Context(), by, in.Scope, target.ID, workspace.Owner, 0)
-			if f := refused(t, err, workspace.Forbidden); f.Meta["role"] != role {
+			if f := refused(t, err, fault.Forbidden); f.Meta["role"] != role {
 				t.Errorf("got %v, want %s", f.Meta, role)
 			}
 		}
@@ -416,9 +416,9 @@ func TestOnlyAdministratorsSuspend(t *testing.T) {
 		key.Kind = audit.Key
 		for _, by := range []workspace.Caller{s.owner, someone, staff(someone, workspace.StaffSupport), staff(s.owner, "root"), key} {
 			_, err := w.Suspend(t.Context(), by, s.in.ID, "spam")
-			refused(t, err, scope.AdminRequired)
+			refused(t, err, fault.AdminRequired)
 			_, err = w.Reinstate(t.Context(), by, s.in.ID)
-			refused(t, err, scope.AdminRequired)
+			refused(t, err, fault.AdminRequired)
 		}
 		_, err := w.Suspend(t.Context(), staff(someone, workspace.StaffAdmin), s.in.ID, "spam")
 		must(t, err)

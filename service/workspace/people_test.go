@@ -75,7 +75,7 @@ func TestAChangeOfRoleAppliesAtOnce(t *testing.T) {
 			t.Errorf("got %+v", m)
 		}
 		_, err = w.Rename(t.Context(), bob, in.Scope, "By Bob again", 0)
-		refused(t, err, workspace.Forbidden)
+		refused(t, err, fault.Forbidden)
 		_, err = w.ChangeRole(t.Context(), ada, in.Scope, bob.ID, workspace.Admin, 1)
 		if f := refused(t, err, fault.VersionConflict); f.Meta["version"] != int64(2) {
 			t.Errorf("got %v", f.Meta)
@@ -83,7 +83,7 @@ func TestAChangeOfRoleAppliesAtOnce(t *testing.T) {
 		refused(t, w.Remove(t.Context(), ada, in.Scope, bob.ID, 1), fault.VersionConflict)
 		must(t, w.Remove(t.Context(), ada, in.Scope, bob.ID, 2))
 		_, err = w.Get(t.Context(), bob, in.Scope)
-		refused(t, err, workspace.NotFound)
+		refused(t, err, fault.WorkspaceNotFound)
 		e := w.events(t, in.Scope)[0]
 		if e.Action != "member.removed" || e.Subject == nil || e.Subject.ID != bob.ID || e.Subject.Username != bob.Username || e.Target.ID != bob.ID {
 			t.Errorf("the chain says %+v", e)
@@ -120,7 +120,7 @@ func TestARoleThatThereIsNotIsRefused(t *testing.T) {
 		// A member who has such a role all the same can be given another by an owner alone.
 		w.put(t, in, bob, "superuser")
 		_, err := w.ChangeRole(t.Context(), ada, in.Scope, bob.ID, workspace.Viewer, 0)
-		refused(t, err, workspace.Forbidden)
+		refused(t, err, fault.Forbidden)
 	})
 }
 
@@ -131,15 +131,15 @@ func TestEverybodyMayLeave(t *testing.T) {
 		for _, role := range workspace.Roles() {
 			by := w.member(t, in, role)
 			must(t, w.Leave(t.Context(), by, in.Scope))
-			refused(t, w.Leave(t.Context(), by, in.Scope), workspace.NotFound)
+			refused(t, w.Leave(t.Context(), by, in.Scope), fault.WorkspaceNotFound)
 			if e := w.events(t, in.Scope)[0]; e.Action != "member.left" || e.Actor != by.Actor {
 				t.Errorf("the chain says %+v", e)
 			}
 		}
-		refused(t, w.Leave(t.Context(), w.somebody(t), in.Scope), workspace.NotFound)
+		refused(t, w.Leave(t.Context(), w.somebody(t), in.Scope), fault.WorkspaceNotFound)
 		key := w.member(t, in, workspace.Viewer)
 		key.Kind = audit.Key
-		refused(t, w.Leave(t.Context(), key, in.Scope), workspace.Forbidden)
+		refused(t, w.Leave(t.Context(), key, in.Scope), fault.Forbidden)
 	})
 }
 
@@ -177,13 +177,13 @@ func TestTheAccountThatTheScopeNamesStaysOwner(t *testing.T) {
 		for _, by := range []workspace.Caller{ada, second, staff(w.somebody(t), workspace.StaffAdmin)} {
 			for _, role := range []string{workspace.Admin, workspace.Builder, workspace.Viewer, workspace.Billing} {
 				_, err := w.ChangeRole(t.Context(), by, in.Scope, ada.ID, role, 0)
-				if f := refused(t, err, workspace.LastOwner); !slices.Equal(f.Meta["workspaces"].([]string), []string{in.Scope}) {
+				if f := refused(t, err, fault.LastOwner); !slices.Equal(f.Meta["workspaces"].([]string), []string{in.Scope}) {
 					t.Errorf("got %v", f.Meta)
 				}
 			}
-			refused(t, w.Remove(t.Context(), by, in.Scope, ada.ID, 0), workspace.LastOwner)
+			refused(t, w.Remove(t.Context(), by, in.Scope, ada.ID, 0), fault.LastOwner)
 		}
-		refused(t, w.Leave(t.Context(), ada, in.Scope), workspace.LastOwner)
+		refused(t, w.Leave(t.Context(), ada, in.Scope), fault.LastOwner)
 		// The others are not kept.
 		_, err := w.ChangeRole(t.Context(), ada, in.Scope, second.ID, workspace.Viewer, 0)
 		must(t, err)
@@ -214,7 +214,7 @@ func TestTheLastOwnerCannotLeave(t *testing.T) {
 				owners = append(owners, w.member(t, in, workspace.Owner))
 			}
 			got := together(n, func(i int) error { return act(in, owners[i]) })
-			if got[""] != n-1 || got[workspace.LastOwner] != 1 {
+			if got[""] != n-1 || got[fault.LastOwner] != 1 {
 				t.Errorf("%s: %v", round, got)
 			}
 			if left := w.count(t, "SELECT count(*) FROM members WHERE workspace = $1 AND role = 'owner'", in.ID); left != 1 {
@@ -240,7 +240,7 @@ func TestOwnersWhoDemoteEachOtherAtOnceLeaveOne(t *testing.T) {
 		})
 		left := w.count(t, "SELECT count(*) FROM members WHERE workspace = $1 AND role = 'owner'", in.ID)
 		// An owner who was demoted before their turn could demote nobody.
-		if left < 1 || left != n-got[""] || got[""]+got[workspace.Forbidden]+got[workspace.LastOwner] != n {
+		if left < 1 || left != n-got[""] || got[""]+got[fault.Forbidden]+got[fault.LastOwner] != n {
 			t.Errorf("%d owners are left, %v", left, got)
 		}
 		if told := len(w.events(t, in.Scope)) - 1; told != got[""] {

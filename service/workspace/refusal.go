@@ -4,47 +4,41 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/strictjson"
 )
 
 // The types of refusals that this room raises.
 const (
-	NotFound                = "workspace_not_found"
-	Suspended               = "workspace_suspended"
-	Forbidden               = "forbidden"
-	ItemNotFound            = "item_not_found"
-	NameTaken               = "name_taken"
-	LastOwner               = "last_owner"
 	InUse                   = "in_use"
 	InvitationInvalid       = "invitation_invalid"
 	InvitationEmailMismatch = "invitation_email_mismatch"
-	RateLimited             = "rate_limited"
 )
 
-func notFound() error { return fault.New(NotFound, "There is no such workspace.", "") }
+func notFound() error { return fault.New(fault.WorkspaceNotFound, "There is no such workspace.", "") }
 
 func suspended() error {
-	return fault.New(Suspended, "This workspace is suspended.", "Ask the people who run this service.")
+	return fault.New(fault.WorkspaceSuspended, "This workspace is suspended.", "Ask the people who run this service.")
 }
 
 func forbidden(role string) error {
-	return fault.New(Forbidden, "Your role does not allow this.", "").With("role", role)
+	return fault.New(fault.Forbidden, "Your role does not allow this.", "").With("role", role)
 }
 
 // noPerson refuses a key, a channel or anything else that is nobody's own hand.
 func noPerson() error {
-	return fault.New(Forbidden, "No API key may do this.", "Sign in instead.").With("role", Admin)
+	return fault.New(fault.Forbidden, "No API key may do this.", "Sign in instead.").With("role", Admin)
 }
 
-func adminRequired() error { return fault.New(scope.AdminRequired, "Only staff may do this.", "") }
+func adminRequired() error { return fault.New(fault.AdminRequired, "Only staff may do this.", "") }
 
-func itemNotFound() error { return fault.New(ItemNotFound, "There is no such item.", "") }
+func itemNotFound() error { return fault.New(fault.ItemNotFound, "There is no such item.", "") }
 
-func nameTaken(details string) error { return fault.New(NameTaken, "This name is taken.", details) }
+func nameTaken(details string) error {
+	return fault.New(fault.NameTaken, "This name is taken.", details)
+}
 
 func lastOwner(address, details string) error {
-	return fault.New(LastOwner, "A workspace cannot be without its owner.", details).With("workspaces", []string{address})
+	return fault.New(fault.LastOwner, "A workspace cannot be without its owner.", details).With("workspaces", []string{address})
 }
 
 // inUse keeps the workspace that an account cannot be without.
@@ -75,7 +69,7 @@ func emailMismatch() error {
 }
 
 func limited(limit string, after time.Duration) error {
-	return fault.New(RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", limit).After(after)
+	return fault.New(fault.RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", limit).After(after)
 }
 
 func tooMany(what string, most int) error {

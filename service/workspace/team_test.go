@@ -52,13 +52,13 @@ func TestATeamHasMembersAndProjects(t *testing.T) {
 		must(t, err2(w.Teams.DropMember(t.Context(), ada, in.Scope, team.ID, bob.ID)))
 		must(t, err2(w.Teams.DropProject(t.Context(), ada, in.Scope, team.ID, "site")))
 		_, err = w.Teams.DropMember(t.Context(), ada, in.Scope, team.ID, bob.ID)
-		refused(t, err, workspace.ItemNotFound)
+		refused(t, err, fault.ItemNotFound)
 		_, err = w.Teams.DropProject(t.Context(), ada, in.Scope, team.ID, "site")
-		refused(t, err, workspace.ItemNotFound)
+		refused(t, err, fault.ItemNotFound)
 		refused(t, w.Teams.Delete(t.Context(), ada, in.Scope, team.ID, 6), fault.VersionConflict)
 		must(t, w.Teams.Delete(t.Context(), ada, in.Scope, team.ID, 7))
 		_, err = w.Teams.Get(t.Context(), ada, in.Scope, team.ID)
-		refused(t, err, workspace.ItemNotFound)
+		refused(t, err, fault.ItemNotFound)
 		want := []string{"workspace.created", "team.created", "team.member_added", "team.project_granted", "team.project_granted", "team.changed",
 			"team.member_removed", "team.project_revoked", "team.deleted"}
 		if got := w.actions(t, in.Scope); !slices.Equal(got, want) {
@@ -75,9 +75,9 @@ func TestATeamsNameIsItsOwn(t *testing.T) {
 		second, err := w.Teams.Create(t.Context(), ada, in.Scope, "Bonn")
 		must(t, err)
 		_, err = w.Teams.Create(t.Context(), ada, in.Scope, "KÖLN")
-		refused(t, err, workspace.NameTaken)
+		refused(t, err, fault.NameTaken)
 		_, err = w.Teams.Rename(t.Context(), ada, in.Scope, second.ID, "köln", 0)
-		refused(t, err, workspace.NameTaken)
+		refused(t, err, fault.NameTaken)
 		must(t, err2(w.Teams.Create(t.Context(), ada, other.Scope, "Köln")))
 		for name, problem := range map[string]string{"": "too_short", " ": "too_short", strings.Repeat("x", 81): "too_long", "a\nb": "invalid", "\xff": "invalid", "a\x00": "invalid"} {
 			_, err := w.Teams.Create(t.Context(), ada, in.Scope, name)
@@ -87,7 +87,7 @@ func TestATeamsNameIsItsOwn(t *testing.T) {
 			_, err = w.Teams.Rename(t.Context(), ada, in.Scope, second.ID, name, 0)
 			refused(t, err, fault.InvalidRequest)
 		}
-		if got := together(16, func(int) error { return err2(w.Teams.Create(t.Context(), ada, in.Scope, "Race")) }); got[""] != 1 || got[workspace.NameTaken] != 15 {
+		if got := together(16, func(int) error { return err2(w.Teams.Create(t.Context(), ada, in.Scope, "Race")) }); got[""] != 1 || got[fault.NameTaken] != 15 {
 			t.Errorf("got %v", got)
 		}
 	})
@@ -126,7 +126,7 @@ func TestAProjectsRoleIsTheGreaterOne(t *testing.T) {
 		// A role in a project is none in the workspace.
 		w.put(t, s.in, guest, workspace.Viewer)
 		_, err = w.Authorize(t.Context(), guest, s.in.Scope, workspace.Work)
-		refused(t, err, workspace.Forbidden)
+		refused(t, err, fault.Forbidden)
 	})
 }
 
@@ -160,9 +160,9 @@ func TestATeamGivesNoRoleThatAProjectHasNot(t *testing.T) {
 		}
 		for _, slug := range []string{"", "unknown", "..", "a/b", "Site", "personal", "site\x00", strings.Repeat("a", 65)} {
 			_, err := w.Teams.PutProject(t.Context(), s.owner, s.in.Scope, s.team, slug, workspace.Viewer)
-			refused(t, err, workspace.ItemNotFound)
+			refused(t, err, fault.ItemNotFound)
 			_, err = w.Teams.DropProject(t.Context(), s.owner, s.in.Scope, s.team, slug)
-			refused(t, err, workspace.ItemNotFound)
+			refused(t, err, fault.ItemNotFound)
 		}
 	})
 }

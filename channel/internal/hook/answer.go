@@ -11,19 +11,6 @@ import (
 	"svc.dev/svc/iso"
 )
 
-// statuses is the table from a fault's type to its status. A type that is not in it is a 500 under its own name.
-var statuses = map[string]int{
-	InvalidSignature:           http.StatusUnauthorized,
-	fault.InvalidJSON:          http.StatusBadRequest,
-	fault.InvalidRequest:       http.StatusBadRequest,
-	fault.AgentNotFound:        http.StatusNotFound,
-	fault.IdempotencyConflict:  http.StatusConflict,
-	fault.BodyTooLarge:         http.StatusRequestEntityTooLarge,
-	fault.UnsupportedMediaType: http.StatusUnsupportedMediaType,
-	fault.Unavailable:          http.StatusServiceUnavailable,
-	"storage_quota_exceeded":   http.StatusInsufficientStorage, // an inbox that is full
-}
-
 // NotJSON is a body that is no JSON.
 func NotJSON(err error) *fault.Error {
 	return fault.New(fault.InvalidJSON, "The body is not valid JSON.", err.Error()).Because(err)
@@ -33,10 +20,10 @@ func tooLarge(limit int64) error {
 	return fault.New(fault.BodyTooLarge, "The body is too large.", fmt.Sprintf("At most %d bytes.", limit)).With("limit", limit)
 }
 
-// refuse writes a fault in the envelope of the API. What nobody foresaw is logged, and its text stays here.
+// refuse writes a fault in the envelope of the API; a type that has no status is a 500 under its own name. What nobody foresaw is logged, and its text stays here.
 func (h *hook) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := fault.From(err)
-	status, known := statuses[f.Type]
+	status, known := fault.Status(f.Type)
 	if !known {
 		status = http.StatusInternalServerError
 		if r.Context().Err() == nil {

@@ -12,12 +12,9 @@ import (
 	"svc.dev/svc/fault"
 )
 
-// InvalidSignature is the type of every refusal of a sender who did not prove to be one.
-const InvalidSignature = "invalid_signature"
-
 // Unsigned refuses a sender. What was wrong with its signature is not told.
 func Unsigned(details string) *fault.Error {
-	return fault.New(InvalidSignature, "The signature does not hold.", details)
+	return fault.New(fault.InvalidSignature, "The signature does not hold.", details)
 }
 
 // Signature is a claim: an HMAC-SHA256 of a prefix and the body that follows it.

@@ -19,7 +19,6 @@ import (
 const (
 	ExchangeFailed  = "provider_exchange_failed"
 	EmailUnverified = "provider_email_unverified"
-	Unavailable     = "provider_unavailable"
 	RateLimited     = "provider_rate_limited"
 	ManifestFailed  = "manifest_exchange_failed"
 	NotYours        = "installation_not_yours"
@@ -64,7 +63,7 @@ var errNotUnderstood = errors.New("the answer is not what was promised")
 
 // unavailable is every failure of GitHub's that has no better name.
 func unavailable(what string, cause error) *fault.Error {
-	return fault.New(Unavailable, "GitHub is not available.", "Try again later.").Because(fmt.Errorf("%s: %w", what, cause))
+	return fault.New(fault.ProviderUnavailable, "GitHub is not available.", "Try again later.").Because(fmt.Errorf("%s: %w", what, cause))
 }
 
 func exchangeFailed(cause error) *fault.Error {

@@ -187,7 +187,7 @@ func TestListThatIsNoneIsRefused(t *testing.T) {
 	} {
 		s.fake.FailOnce("GET /user/installations", githubtest.Raw(200, body))
 		_, err := s.UserInstallations(t.Context(), token)
-		s.refused(t, err, github.Unavailable)
+		s.refused(t, err, fault.ProviderUnavailable)
 	}
 	for _, body := range []string{
 		`{"total_count":1,"repositories":[{"id":0,"full_name":"a/b"}]}`, `{"total_count":1,"repositories":[{"id":1,"full_name":"a/b/c"}]}`,
@@ -196,7 +196,7 @@ func TestListThatIsNoneIsRefused(t *testing.T) {
 	} {
 		s.fake.FailOnce("GET /user/installations/{id}/repositories", githubtest.Raw(200, body))
 		_, err := s.UserRepositories(t.Context(), token, 1)
-		s.refused(t, err, github.Unavailable)
+		s.refused(t, err, fault.ProviderUnavailable)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestRefusedTokenSaysWhy(t *testing.T) {
 	ask := func(id int64, repository int64, permissions map[string]string, want error) {
 		t.Helper()
 		_, err := s.InstallationToken(t.Context(), s.app, id, []int64{repository}, permissions)
-		if s.refused(t, err, github.Unavailable); !errors.Is(err, want) {
+		if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}
@@ -271,7 +271,7 @@ func TestRefusedTokenSaysWhy(t *testing.T) {
 	s.fake.Suspend(id, false)
 	s.fake.FailOnce("POST /app/installations/{id}/access_tokens", githubtest.Raw(201, `{"token":"","expires_at":"2030-01-01T00:00:00Z"}`))
 	_, err := s.InstallationToken(t.Context(), s.app, id, []int64{githubtest.Widgets}, read)
-	s.refused(t, err, github.Unavailable)
+	s.refused(t, err, fault.ProviderUnavailable)
 }
 
 func TestProofOfAnotherKeyIsRefused(t *testing.T) {
@@ -284,17 +284,17 @@ func TestProofOfAnotherKeyIsRefused(t *testing.T) {
 	forged := s.app
 	forged.PEM = other.PEM
 	_, err = s.Installation(t.Context(), forged, id)
-	if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrUnauthorized) {
+	if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, github.ErrUnauthorized) {
 		t.Error(err)
 	}
 	_, err = s.Installation(t.Context(), github.App(other), id)
-	if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrNotFound) {
+	if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, github.ErrNotFound) {
 		t.Error(err)
 	}
 	for _, pem := range []string{"", "planted", shortKey} {
 		forged.PEM = pem
 		_, err = s.Installation(t.Context(), forged, id)
-		s.refused(t, err, github.Unavailable)
+		s.refused(t, err, fault.ProviderUnavailable)
 		if _, err := s.AppJWT(forged); err == nil || (pem != "" && strings.Contains(err.Error(), pem)) {
 			t.Error(err)
 		}
@@ -319,7 +319,7 @@ func TestClocksMayDiffer(t *testing.T) {
 	s.fake.Forget()
 	s.fake.Fail("GET /app/installations/{id}", githubtest.Raw(401, `{"message":"'Expiration time' claim ('exp') is too far in the future"}`))
 	_, err := s.Installation(t.Context(), s.app, id)
-	if s.refused(t, err, github.Unavailable); s.fake.Calls() != 2 || !errors.Is(err, github.ErrUnauthorized) {
+	if s.refused(t, err, fault.ProviderUnavailable); s.fake.Calls() != 2 || !errors.Is(err, github.ErrUnauthorized) {
 		t.Errorf("asked %d times: %v", s.fake.Calls(), err)
 	}
 }
@@ -333,17 +333,17 @@ func TestRevokedTokenIsDead(t *testing.T) {
 		}
 	}
 	_, err := s.User(t.Context(), tokens.Access)
-	if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrUnauthorized) {
+	if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, github.ErrUnauthorized) {
 		t.Error(err)
 	}
 	thief := s.app
 	thief.ClientSecret = "planted"
 	err = s.RevokeToken(t.Context(), thief, s.signIn(t, githubtest.Octocat).Access)
-	if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrUnauthorized) {
+	if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, github.ErrUnauthorized) {
 		t.Error(err)
 	}
 	s.fake.FailOnce("DELETE /applications/{client_id}/token", githubtest.Status(500))
-	s.refused(t, s.RevokeToken(t.Context(), s.app, "ghu_planted"), github.Unavailable)
+	s.refused(t, s.RevokeToken(t.Context(), s.app, "ghu_planted"), fault.ProviderUnavailable)
 }
 
 func TestATokenForARepositoryIsForThatOneAlone(t *testing.T) {
@@ -357,7 +357,7 @@ func TestATokenForARepositoryIsForThatOneAlone(t *testing.T) {
 	for _, name := range []string{"octocat/widgets", "acme/hello-world", "acme/none"} {
 		owner, repository, _ := strings.Cut(name, "/")
 		_, err := s.RepositoryToken(t.Context(), s.app, id, owner, repository, read)
-		if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrNotGranted) {
+		if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, github.ErrNotGranted) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

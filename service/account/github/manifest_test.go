@@ -201,14 +201,14 @@ func TestFailedConversionIsNamed(t *testing.T) {
 	}{
 		"404":          {githubtest.Status(404), github.ManifestFailed},
 		"422":          {githubtest.Status(422), github.ManifestFailed},
-		"401":          {githubtest.Status(401), github.Unavailable},
-		"403":          {githubtest.Status(403), github.Unavailable},
-		"500":          {githubtest.Status(500), github.Unavailable},
-		"200":          {githubtest.Raw(200, `{}`), github.Unavailable},
-		"HTML":         {githubtest.HTML(), github.Unavailable},
-		"oversized":    {githubtest.Oversized(), github.Unavailable},
-		"truncated":    {githubtest.Truncated(), github.Unavailable},
-		"redirect":     {githubtest.Redirect(s.fake.URL + "/user"), github.Unavailable},
+		"401":          {githubtest.Status(401), fault.ProviderUnavailable},
+		"403":          {githubtest.Status(403), fault.ProviderUnavailable},
+		"500":          {githubtest.Status(500), fault.ProviderUnavailable},
+		"200":          {githubtest.Raw(200, `{}`), fault.ProviderUnavailable},
+		"HTML":         {githubtest.HTML(), fault.ProviderUnavailable},
+		"oversized":    {githubtest.Oversized(), fault.ProviderUnavailable},
+		"truncated":    {githubtest.Truncated(), fault.ProviderUnavailable},
+		"redirect":     {githubtest.Redirect(s.fake.URL + "/user"), fault.ProviderUnavailable},
 		"rate limited": {githubtest.Slowed(403, 30), github.RateLimited},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account/github"
 	"svc.dev/svc/service/account/githubtest"
 )
@@ -65,7 +66,7 @@ func TestRefreshKillsTheOldPair(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = s.User(t.Context(), old.Access)
-	if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrUnauthorized) {
+	if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, github.ErrUnauthorized) {
 		t.Errorf("old token: %v", err)
 	}
 	_, err = s.Refresh(t.Context(), s.app, old.Refresh)
@@ -250,13 +251,13 @@ func TestRedirectIsNeverFollowed(t *testing.T) {
 	_, err = s.Refresh(t.Context(), s.app, tokens.Refresh)
 	s.refused(t, err, github.ExchangeFailed)
 	_, err = s.Convert(t.Context(), "abc")
-	s.refused(t, err, github.Unavailable)
+	s.refused(t, err, fault.ProviderUnavailable)
 	_, err = s.User(t.Context(), tokens.Access)
-	s.refused(t, err, github.Unavailable)
+	s.refused(t, err, fault.ProviderUnavailable)
 	_, err = s.Emails(t.Context(), tokens.Access)
-	s.refused(t, err, github.Unavailable)
+	s.refused(t, err, fault.ProviderUnavailable)
 	_, err = s.UserInstallations(t.Context(), tokens.Access)
-	s.refused(t, err, github.Unavailable)
+	s.refused(t, err, fault.ProviderUnavailable)
 	if heard.Load() != 0 {
 		t.Error("a redirect was followed")
 	}
@@ -273,9 +274,9 @@ func TestSlowAnswerIsNotAwaited(t *testing.T) {
 	_, err := s.Exchange(t.Context(), s.app, s.code(583231), callback, verifier)
 	s.refused(t, err, github.ExchangeFailed)
 	_, err = s.Convert(t.Context(), "abc")
-	s.refused(t, err, github.Unavailable)
+	s.refused(t, err, fault.ProviderUnavailable)
 	_, err = s.User(t.Context(), tokens.Access)
-	if s.refused(t, err, github.Unavailable); !errors.Is(err, context.DeadlineExceeded) {
+	if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	if time.Since(began) > 5*time.Second {
@@ -288,7 +289,7 @@ func TestCallerWhoLeavesIsNotServed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.User(ctx, "ghu_planted")
-	if s.refused(t, err, github.Unavailable); !errors.Is(err, context.Canceled) {
+	if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	_, err = s.Exchange(ctx, s.app, "planted-code", callback, verifier)
@@ -307,7 +308,7 @@ func TestNobodyThere(t *testing.T) {
 	s := start(t)
 	s.Client = client(t, github.Config{URL: address, APIURL: address})
 	_, err = s.Convert(t.Context(), "plantedcode")
-	if s.refused(t, err, github.Unavailable); strings.Contains(err.Error(), "planted") || !strings.Contains(err.Error(), "refused") {
+	if s.refused(t, err, fault.ProviderUnavailable); strings.Contains(err.Error(), "planted") || !strings.Contains(err.Error(), "refused") {
 		t.Error(err)
 	}
 }
@@ -333,11 +334,11 @@ func TestEchoIsNotRepeated(t *testing.T) {
 	s := start(t)
 	s.Client = client(t, github.Config{URL: "http://" + l.Addr().String(), APIURL: "http://" + l.Addr().String()})
 	_, err = s.Convert(t.Context(), "plantedcode")
-	s.refused(t, err, github.Unavailable)
+	s.refused(t, err, fault.ProviderUnavailable)
 	_, exchanged := s.Exchange(t.Context(), s.app, "plantedcode", callback, verifier)
 	s.refused(t, exchanged, github.ExchangeFailed)
 	_, read := s.User(t.Context(), "ghu_planted")
-	s.refused(t, read, github.Unavailable)
+	s.refused(t, read, fault.ProviderUnavailable)
 	if text := fmt.Sprint(err, exchanged, read); strings.Contains(text, "planted") {
 		t.Error(text)
 	}

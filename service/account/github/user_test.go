@@ -25,7 +25,7 @@ func TestIDIsAPositiveInteger(t *testing.T) {
 			s.fake.FailOnce("GET /user", githubtest.Raw(200, `{"id":`+id+`,"login":"octocat"}`))
 			u, err := s.User(t.Context(), token)
 			if want == 0 {
-				s.refused(t, err, github.Unavailable)
+				s.refused(t, err, fault.ProviderUnavailable)
 			}
 			if u.ID != want {
 				t.Errorf("is %d: %v", u.ID, err)
@@ -61,7 +61,7 @@ func TestPersonHasOneReading(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s.fake.FailOnce("GET /user", githubtest.Raw(200, body))
 			_, err := s.User(t.Context(), token)
-			s.refused(t, err, github.Unavailable)
+			s.refused(t, err, fault.ProviderUnavailable)
 		})
 	}
 }
@@ -130,16 +130,16 @@ type failure struct {
 func failures(s scene) map[string]failure {
 	later := time.Now().Add(10 * time.Minute)
 	return map[string]failure{
-		"401":                    {githubtest.Status(401), github.Unavailable, github.ErrUnauthorized, 0, 0},
-		"403":                    {githubtest.Status(403), github.Unavailable, nil, 0, 0},
-		"500":                    {githubtest.Status(500), github.Unavailable, nil, 0, 0},
-		"502":                    {githubtest.Status(502), github.Unavailable, nil, 0, 0},
-		"304":                    {githubtest.Status(304), github.Unavailable, nil, 0, 0},
-		"204":                    {githubtest.Raw(204, ""), github.Unavailable, nil, 0, 0},
-		"HTML":                   {githubtest.HTML(), github.Unavailable, nil, 0, 0},
-		"oversized":              {githubtest.Oversized(), github.Unavailable, nil, 0, 0},
-		"truncated":              {githubtest.Truncated(), github.Unavailable, nil, 0, 0},
-		"redirect":               {githubtest.Redirect(s.fake.URL + "/user"), github.Unavailable, nil, 0, 0},
+		"401":                    {githubtest.Status(401), fault.ProviderUnavailable, github.ErrUnauthorized, 0, 0},
+		"403":                    {githubtest.Status(403), fault.ProviderUnavailable, nil, 0, 0},
+		"500":                    {githubtest.Status(500), fault.ProviderUnavailable, nil, 0, 0},
+		"502":                    {githubtest.Status(502), fault.ProviderUnavailable, nil, 0, 0},
+		"304":                    {githubtest.Status(304), fault.ProviderUnavailable, nil, 0, 0},
+		"204":                    {githubtest.Raw(204, ""), fault.ProviderUnavailable, nil, 0, 0},
+		"HTML":                   {githubtest.HTML(), fault.ProviderUnavailable, nil, 0, 0},
+		"oversized":              {githubtest.Oversized(), fault.ProviderUnavailable, nil, 0, 0},
+		"truncated":              {githubtest.Truncated(), fault.ProviderUnavailable, nil, 0, 0},
+		"redirect":               {githubtest.Redirect(s.fake.URL + "/user"), fault.ProviderUnavailable, nil, 0, 0},
 		"429 with retry-after":   {githubtest.Slowed(429, 17), github.RateLimited, nil, 17 * time.Second, 17 * time.Second},
 		"403 with retry-after":   {githubtest.Slowed(403, 17), github.RateLimited, nil, 17 * time.Second, 17 * time.Second},
 		"429 alone":              {githubtest.Raw(429, `{}`), github.RateLimited, nil, time.Minute, time.Minute},
@@ -173,7 +173,7 @@ func TestMissingPermissionIsTold(t *testing.T) {
 	for _, status := range []int{http.StatusForbidden, http.StatusNotFound} {
 		s.fake.DenyEmailsWith(status)
 		_, err := s.Emails(t.Context(), after)
-		if s.refused(t, err, github.Unavailable); !errors.Is(err, github.ErrPermission) {
+		if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, github.ErrPermission) {
 			t.Errorf("%d: %v", status, err)
 		}
 	}
@@ -193,10 +193,10 @@ func TestOnlyAMissingPermissionIsOne(t *testing.T) {
 		"403 for another token": githubtest.Raw(403, `{"message":"Resource not accessible by personal access token"}`),
 	}
 	other := failures(s)
-	other["403 suspended"] = failure{fault: githubtest.Raw(403, `{"message":"Sorry. Your account was suspended."}`), want: github.Unavailable}
-	other["403 in HTML"] = failure{fault: githubtest.Raw(403, `<html>`), want: github.Unavailable}
-	other["404 in HTML"] = failure{fault: githubtest.Raw(404, `<html>`), want: github.Unavailable}
-	other["404 of another thing"] = failure{fault: githubtest.Raw(404, `{"message":"No such API"}`), want: github.Unavailable}
+	other["403 suspended"] = failure{fault: githubtest.Raw(403, `{"message":"Sorry. Your account was suspended."}`), want: fault.ProviderUnavailable}
+	other["403 in HTML"] = failure{fault: githubtest.Raw(403, `<html>`), want: fault.ProviderUnavailable}
+	other["404 in HTML"] = failure{fault: githubtest.Raw(404, `<html>`), want: fault.ProviderUnavailable}
+	other["404 of another thing"] = failure{fault: githubtest.Raw(404, `{"message":"No such API"}`), want: fault.ProviderUnavailable}
 	other["spent, with the header"] = failure{fault: githubtest.Raw(403, `{"message":"API rate limit exceeded"}`), want: github.RateLimited}
 	for name, f := range told {
 		s.fake.FailOnce("GET /user/emails", f)
@@ -226,7 +226,7 @@ func TestOddEntriesAreLeftOut(t *testing.T) {
 	}
 	for _, body := range []string{"null", "{}", `"x"`, "[", ""} {
 		s.fake.FailOnce("GET /user/emails", githubtest.Raw(200, body))
-		if _, err := s.Emails(t.Context(), token); !fault.Is(err, github.Unavailable) || errors.Is(err, github.ErrPermission) {
+		if _, err := s.Emails(t.Context(), token); !fault.Is(err, fault.ProviderUnavailable) || errors.Is(err, github.ErrPermission) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
