@@ -155,7 +155,7 @@ func TestPausedProcessSaysNothingOnceItsConversationsAreTaken(t *testing.T) {
 	}
 	p.a.Signal(syscall.SIGCONT)
 	all := p.awaitChats("march", 1, ids)
-	p.until("node a was refused", func() bool { return p.a.must(request{Op: "stats"}).Stats.Fenced > 0 })
+	p.eventually("node a was refused", func() bool { return p.a.must(request{Op: "stats"}).Stats.Fenced > 0 })
 	time.Sleep(100 * time.Millisecond)
 	for instance, c := range all {
 		started := 0

@@ -167,7 +167,7 @@ func (m *mortal) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, er
 func (m *mortal) Tail(ctx context.Context, s svc.Stream) (svc.Tail, error) {
 	tail, err := m.Store.Tail(ctx, s)
 	if tail.Aborted {
-		time.Sleep(m.late)
+		takes(m.late)
 	}
 	return tail, err
 }
@@ -176,7 +176,7 @@ func (m *mortal) Tail(ctx context.Context, s svc.Stream) (svc.Tail, error) {
 func (m *mortal) Renew(ctx context.Context, o svc.Owner, held []svc.Lease) (svc.Renewed, error) {
 	renewed, err := m.Store.Renew(ctx, o, held)
 	if len(renewed.Aborted) > 0 {
-		time.Sleep(m.late)
+		takes(m.late)
 	}
 	return renewed, err
 }

@@ -65,8 +65,8 @@ func (p *pair) await(workflow string, ids []string, ends string) (tales map[stri
 	return tales
 }
 
-// until waits for something to come true.
-func (p *pair) until(what string, true func() bool) {
+// eventually waits for something to come true.
+func (p *pair) eventually(what string, true func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); !true(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -150,7 +150,7 @@ func TestRunsOfAKilledProcessMoveWhenTheirLeasesLapse(t *testing.T) {
 	}
 	p := newPair(t, func(s *setup) { s.Lease = lease })
 	ids := p.invoke(20, "held", "")
-	p.until("every run is held", func() bool { return p.allRan(ids, "a", 2) })
+	p.eventually("every run is held", func() bool { return p.allRan(ids, "a", 2) })
 	// Between two renewals, where a lease may have all of its time before it.
 	time.Sleep(time.Duration(rand.Int64N(int64(lease * 3 / 10))))
 	since := time.Now()
@@ -172,7 +172,7 @@ func TestRunsOfAStoppedProcessMoveAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, func(s *setup) { s.Lease = 10 * time.Second })
 	ids := p.invoke(20, "march", `{"steps":30,"ms":50}`)
-	p.until("every run marches", func() bool { return p.allRan(ids, "a", 3) })
+	p.eventually("every run marches", func() bool { return p.allRan(ids, "a", 3) })
 	since := time.Now()
 	p.a.Stop()
 	stopped := time.Since(since)
@@ -204,12 +204,12 @@ func testPause(t *testing.T, steps int) {
 	t.Parallel()
 	p := newPair(t, nil)
 	ids := p.invoke(20, "march", `{"steps":25,"ms":50}`)
-	p.until("every run marches", func() bool { return p.allRan(ids, "a", 3) })
+	p.eventually("every run marches", func() bool { return p.allRan(ids, "a", 3) })
 	p.a.Signal(syscall.SIGSTOP)
 	if steps == 0 {
 		p.await("march", ids, marched(25))
 	} else {
-		p.until("every run has moved", func() bool { return p.allRan(ids, "b", steps) })
+		p.eventually("every run has moved", func() bool { return p.allRan(ids, "b", steps) })
 	}
 	p.a.Signal(syscall.SIGCONT)
 	tales := p.await("march", ids, marched(25))
@@ -217,7 +217,7 @@ func testPause(t *testing.T, steps int) {
 		checkHandOver(t, id, tale)
 	}
 	// What has ended stays as it is, and the paused node sees it so.
-	p.until("node a was refused", func() bool { return p.a.must(request{Op: "stats"}).Stats.Fenced > 0 })
+	p.eventually("node a was refused", func() bool { return p.a.must(request{Op: "stats"}).Stats.Fenced > 0 })
 	for _, id := range ids {
 		at := p.a.must(request{Op: "await", Workflow: "march", RunID: id}).Story
 		if now := read(at); len(now.Events) != len(tales[id].Events) {

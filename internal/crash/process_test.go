@@ -29,6 +29,9 @@ type process struct {
 	gone    bool
 }
 
+// takes is what takes its time in a scene: work, a model, a store. Nothing is waited for.
+func takes(d time.Duration) { time.Sleep(d) }
+
 // startDoomed starts a node that is killed so long after, wherever it stands then.
 func startDoomed(t testing.TB, s setup, after time.Duration) {
 	t.Helper()

@@ -146,7 +146,7 @@ func (n *node) lines(_ context.Context, w *svc.Work, _ nothing) (outcome, error)
 	o := newOutcome()
 	for i := range 4 {
 		w.Log("line", "i", i)
-		time.Sleep(10 * time.Millisecond)
+		takes(10 * time.Millisecond)
 	}
 	w.Warn("careful", "error", errors.New("a small one"))
 	w.Error("the last line")
@@ -167,7 +167,7 @@ func (n *node) steps(ctx context.Context, w *svc.Work, in struct {
 	w.Log("charged", "amount", charge)
 	w.Log("now mail it")
 	if _, err := n.step(ctx, w, o, "pack", func(context.Context) (int, error) {
-		time.Sleep(10 * time.Millisecond) // its first line is appended while it runs
+		takes(10 * time.Millisecond) // its first line is appended while it runs
 		return charge + 1, nil
 	}); err != nil {
 		return o, err
@@ -189,7 +189,7 @@ func (n *node) branches(ctx context.Context, w *svc.Work, _ nothing) (outcome, e
 	w.Log("split")
 	slow := func(v int, d time.Duration) task {
 		return func(context.Context) (int, error) {
-			time.Sleep(d)
+			takes(d)
 			return v, nil
 		}
 	}
@@ -290,7 +290,7 @@ func (n *node) drawn(ctx context.Context, w *svc.Work, _ nothing) (outcome, erro
 	o := newOutcome()
 	first := fmt.Sprint(w.Random())
 	w.Log("drew", "first", first)
-	time.Sleep(8 * time.Millisecond) // the line is appended with the value
+	takes(8 * time.Millisecond) // the line is appended with the value
 	at := w.Now().Format(time.RFC3339Nano)
 	used, err := svc.Step(ctx, w, "use", func(context.Context) ([]string, error) {
 		return []string{first, at, n.effect(w.RunID(), "use")}, nil
@@ -390,7 +390,7 @@ func (n *node) march(ctx context.Context, w *svc.Work, in struct {
 	o := newOutcome()
 	for i := range in.Steps {
 		if _, err := n.step(ctx, w, o, fmt.Sprintf("step/%d", i), func(context.Context) (int, error) {
-			time.Sleep(time.Duration(in.Ms) * time.Millisecond)
+			takes(time.Duration(in.Ms) * time.Millisecond)
 			return i, nil
 		}); err != nil {
 			return o, err

@@ -129,9 +129,9 @@ type paced struct {
 func (p paced) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		for e, err := range p.Provider.Turn(ctx, r) {
-			time.Sleep(p.pause)
+			takes(p.pause)
 			if e.Call != nil && e.Call.ID == dyingCall {
-				time.Sleep(20 * time.Millisecond)
+				takes(20 * time.Millisecond)
 				die()
 			}
 			if !yield(e, err) {
@@ -298,7 +298,7 @@ func (n *node) declareAgents() {
 		}),
 		svc.NewTool("die", "Ends the process.", func(ctx context.Context, in workIn) (workOut, error) {
 			_, _ = work(ctx, in)
-			time.Sleep(20 * time.Millisecond)
+			takes(20 * time.Millisecond)
 			die()
 			return workOut{}, nil
 		}),

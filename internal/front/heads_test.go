@@ -39,16 +39,6 @@ func fields(n int) string {
 	return text.String()
 }
 
-// until waits for something to hold.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal(what)
-		}
-	}
-}
-
 // TestAHeadIsCountedUntilItsAnswer counts what the heads of one connection take, one after the other, and no body.
 func TestAHeadIsCountedUntilItsAnswer(t *testing.T) {
 	budget := memory.New(64 << 20)
@@ -67,7 +57,7 @@ func TestAHeadIsCountedUntilItsAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		answer.Body.Close()
-		until(t, "the head is still counted", func() bool { return budget.Used(memory.Strangers) == 0 })
+		eventually(t, "the head is still counted", func() bool { return budget.Used(memory.Strangers) == 0 })
 	}
 	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nCookie: a=b\r\n\r\n")
 	<-arrived
@@ -78,7 +68,7 @@ func TestAHeadIsCountedUntilItsAnswer(t *testing.T) {
 		t.Errorf("%d bytes for a connection", n)
 	}
 	conn.Close()
-	until(t, "the connection is still counted", func() bool { return budget.Stats().Held == 0 })
+	eventually(t, "the connection is still counted", func() bool { return budget.Stats().Held == 0 })
 }
 
 // TestHeadsHaveNoMoreThanTheirShare begins heads that are never finished, and lets others ask as usual meanwhile.
@@ -88,7 +78,7 @@ func TestHeadsHaveNoMoreThanTheirShare(t *testing.T) {
 	for n := range 60 {
 		fmt.Fprint(dial(t, l, fmt.Sprintf("127.0.1.%d", 1+n/20)), "GET / HTTP/1.1\r\nHost: x\r\n"+fields(60<<10))
 	}
-	until(t, "no head was refused", func() bool { return l.Count() < 60 })
+	eventually(t, "no head was refused", func() bool { return l.Count() < 60 })
 	if n := budget.Used(memory.Strangers); n > budget.Share() || n == 0 {
 		t.Errorf("heads hold %d of %d", n, budget.Share())
 	}

@@ -78,7 +78,7 @@ func (h *host) load(ctx context.Context, clients int) (done func()) {
 			for k := 0; ctx.Err() == nil; k++ {
 				h.insist(ctx, wish{instance, fmt.Sprint(k)})
 				h.insist(ctx, wish{"", fmt.Sprintf("%s-%d", instance, k)})
-				pace(10 * time.Millisecond)
+				takes(10 * time.Millisecond)
 			}
 		})
 	}
@@ -88,7 +88,7 @@ func (h *host) load(ctx context.Context, clients int) (done func()) {
 // insist repeats a wish until it is granted or ctx ends; then it stays open.
 func (h *host) insist(ctx context.Context, w wish) {
 	for !h.ask(w) {
-		pace(20 * time.Millisecond)
+		takes(20 * time.Millisecond)
 		if ctx.Err() != nil {
 			h.mu.Lock()
 			defer h.mu.Unlock()

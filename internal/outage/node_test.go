@@ -297,7 +297,7 @@ func lapse(since, d time.Duration) {
 	comesTrue(d+time.Second, func() bool { return instant() > since+d })
 }
 
-// pace lets a moment pass, so that things happen one after the other. Nothing is known to have happened then.
-func pace(d time.Duration) { time.Sleep(d) }
+// takes lets a moment pass, so that things happen one after the other. Nothing is known to have happened then.
+func takes(d time.Duration) { time.Sleep(d) }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }

@@ -278,7 +278,7 @@ func (p *pair) checkSilent(r round, since time.Duration) {
 func (p *pair) partitionOnce(way partition) gap {
 	p.t.Helper()
 	r := p.hold(2)
-	pace(rand.N(p.lease * 3 / 10)) // at any time between two renewals
+	takes(rand.N(p.lease * 3 / 10)) // at any time between two renewals
 	since := instant()
 	if err := way.begin(p.proxy); err != nil {
 		p.t.Fatal(err)

@@ -131,7 +131,7 @@ func (p *pair) measurePaused(shared []string, round, n int) []time.Duration {
 			}
 		})
 	}
-	pace(200*time.Millisecond + rand.N(50*time.Millisecond)) // many are on their way then
+	takes(200*time.Millisecond + rand.N(50*time.Millisecond)) // many are on their way then
 	p.a.pause()
 	times := p.measure(fmt.Sprintf("round-%d", round), n)
 	stop()
@@ -156,7 +156,7 @@ func (p *pair) measure(name string, n int) (times []time.Duration) {
 			defer mu.Unlock()
 			times = append(times, took)
 		})
-		pace(2 * time.Second / time.Duration(n))
+		takes(2 * time.Second / time.Duration(n))
 	}
 	all.Wait()
 	return times

@@ -323,7 +323,7 @@ var calamities = []calamity{
 	{name: "sessions are ended 40 times", befall: func(g *siege) {
 		for range 40 {
 			g.endSessions()
-			pace(pick(80*time.Millisecond, 300*time.Millisecond))
+			takes(pick(80*time.Millisecond, 300*time.Millisecond))
 		}
 	}},
 	{name: "the server is killed and restarted", own: true, befall: func(g *siege) {
@@ -332,13 +332,13 @@ var calamities = []calamity{
 			if err := errors.Join(end(), g.cluster.Start()); err != nil {
 				g.t.Fatal(err)
 			}
-			pace(pick(700*time.Millisecond, 3000*time.Millisecond))
+			takes(pick(700*time.Millisecond, 3000*time.Millisecond))
 		}
 	}},
 	{name: "few connections are left", befall: func(g *siege) {
 		g.must("ALTER ROLE " + g.role + " CONNECTION LIMIT 3")
 		g.endSessions()
-		pace(pick(4*time.Second, 30*time.Second))
+		takes(pick(4*time.Second, 30*time.Second))
 		g.must("ALTER ROLE " + g.role + " CONNECTION LIMIT -1")
 	}},
 	{name: "statements may take 3 ms", befall: statementsTimeOut},
@@ -355,7 +355,7 @@ var calamities = []calamity{
 			for _, p := range g.proxies {
 				p.LoseCommits(1, nil)
 			}
-			pace(100 * time.Millisecond)
+			takes(100 * time.Millisecond)
 		}
 		for _, p := range g.proxies {
 			p.LoseCommits(0, nil)
@@ -369,7 +369,7 @@ var calamities = []calamity{
 func statementsTimeOut(g *siege) {
 	g.must("ALTER DATABASE " + g.database + " SET statement_timeout = '3ms'")
 	g.endSessions()
-	pace(pick(4*time.Second, 30*time.Second))
+	takes(pick(4*time.Second, 30*time.Second))
 	g.must("ALTER DATABASE " + g.database + " RESET statement_timeout")
 	g.endSessions()
 }
@@ -381,7 +381,7 @@ func (g *siege) outage(way partition) {
 			g.t.Fatal(err)
 		}
 	}
-	pace(pick(5*time.Second, 60*time.Second))
+	takes(pick(5*time.Second, 60*time.Second))
 	for _, p := range g.proxies {
 		p.Heal()
 	}
@@ -398,9 +398,9 @@ func TestNothingIsLostDoubledOrFailedWhatever(t *testing.T) {
 				}
 				g := newSiege(t, at)
 				g.begin()
-				pace(500 * time.Millisecond)
+				takes(500 * time.Millisecond)
 				c.befall(g)
-				pace(500 * time.Millisecond)
+				takes(500 * time.Millisecond)
 				g.settle(30 * time.Second)
 			})
 		}

@@ -170,10 +170,11 @@ func (n *node) rows(t *testing.T) (all []string) {
 // until waits until the rows that are left are these.
 func (n *node) until(t *testing.T, want ...string) {
 	t.Helper()
-	wait(t, fmt.Sprint("rows ", want), func() bool { return slices.Equal(n.rows(t), want) })
+	eventually(t, fmt.Sprint("rows ", want), func() bool { return slices.Equal(n.rows(t), want) })
 }
 
-func wait(t *testing.T, what string, holds func() bool) {
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -295,7 +296,7 @@ func TestNoMoreThanSomeAreTriedAtOnce(t *testing.T) {
 			<-open
 			return take(ctx, c)
 		})
-		wait(t, "two attempts", func() bool { return len(n.attempts()) == 2 })
+		eventually(t, "two attempts", func() bool { return len(n.attempts()) == 2 })
 		time.Sleep(50 * time.Millisecond)
 		if got := n.attempts(); len(got) != 2 {
 			t.Errorf("%d were tried at once", len(got))

@@ -36,12 +36,12 @@ func listen(t *testing.T, db *sqldb.DB) *ear {
 			e.keys[key]++
 		}
 	})
-	e.until(t, "the connection stands", func() bool { return e.nils == 1 })
+	e.eventually(t, "the connection stands", func() bool { return e.nils == 1 })
 	return e
 }
 
-// until waits for what must come.
-func (e *ear) until(t *testing.T, what string, done func() bool) {
+// eventually waits for what must come.
+func (e *ear) eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		e.mu.Lock()
@@ -60,10 +60,10 @@ func TestANotificationReachesTheOthersOnly(t *testing.T) {
 	atA, atB := listen(t, a), listen(t, b)
 	a.Notify("one", "two")
 	b.Notify("back")
-	atB.until(t, "b hears a", func() bool { return atB.keys["one"] == 1 && atB.keys["two"] == 1 })
-	atA.until(t, "a hears b", func() bool { return atA.keys["back"] == 1 })
-	atA.until(t, "a does not hear itself", func() bool { return atA.keys["one"] == 0 })
-	atB.until(t, "b does not hear itself", func() bool { return atB.keys["back"] == 0 })
+	atB.eventually(t, "b hears a", func() bool { return atB.keys["one"] == 1 && atB.keys["two"] == 1 })
+	atA.eventually(t, "a hears b", func() bool { return atA.keys["back"] == 1 })
+	atA.eventually(t, "a does not hear itself", func() bool { return atA.keys["one"] == 0 })
+	atB.eventually(t, "b does not hear itself", func() bool { return atB.keys["back"] == 0 })
 }
 
 func TestNotificationsAreGathered(t *testing.T) {
@@ -75,7 +75,7 @@ func TestNotificationsAreGathered(t *testing.T) {
 		a.Notify("same", fmt.Sprintf("stream-%d-%s", i, strings.Repeat("x", 20)))
 	}
 	a.Notify("last")
-	atB.until(t, "all came", func() bool { return atB.keys["last"] == 1 && len(atB.keys) == 3002 })
+	atB.eventually(t, "all came", func() bool { return atB.keys["last"] == 1 && len(atB.keys) == 3002 })
 	// 3,000 keys of 33 bytes fill 13 payloads; each sending may leave one of them not full.
 	limit := 14 + int(time.Since(began)/(5*time.Millisecond))
 	atB.mu.Lock()
@@ -91,14 +91,14 @@ func TestTooManyOrOddKeysAreMissedKeys(t *testing.T) {
 	atB := listen(t, b)
 	for i, odd := range []string{"", "two\nlines", "zero\x00", "not utf8 \xff", strings.Repeat("x", 8000)} {
 		a.Notify("key", odd)
-		atB.until(t, "missed", func() bool { return atB.nils == 2+i })
+		atB.eventually(t, "missed", func() bool { return atB.nils == 2+i })
 	}
 	keys := make([]string, 20_000)
 	for i := range keys {
 		keys[i] = fmt.Sprint(i)
 	}
 	a.Notify(keys...)
-	atB.until(t, "missed", func() bool { return atB.nils == 7 })
+	atB.eventually(t, "missed", func() bool { return atB.nils == 7 })
 	atB.mu.Lock()
 	defer atB.mu.Unlock()
 	if len(atB.keys) != 0 {
@@ -111,14 +111,14 @@ func TestALostConnectionIsHeardAsMissedKeys(t *testing.T) {
 	a, b := open(t, address), open(t, address)
 	atB := listen(t, b)
 	a.Notify("before")
-	atB.until(t, "before", func() bool { return atB.keys["before"] == 1 })
+	atB.eventually(t, "before", func() bool { return atB.keys["before"] == 1 })
 	cut(t, address)
-	atB.until(t, "missed", func() bool { return atB.nils >= 2 })
+	atB.eventually(t, "missed", func() bool { return atB.nils >= 2 })
 	a.Notify("after")
-	atB.until(t, "after", func() bool { return atB.keys["after"] == 1 || atB.nils >= 3 })
+	atB.eventually(t, "after", func() bool { return atB.keys["after"] == 1 || atB.nils >= 3 })
 	late := listen(t, b)
 	a.Notify("later")
-	late.until(t, "later", func() bool { return late.keys["later"] == 1 })
+	late.eventually(t, "later", func() bool { return late.keys["later"] == 1 })
 }
 
 // cut ends every connection to the database but its own.
@@ -144,5 +144,5 @@ func TestWhatWasNotifiedBeforeCloseIsSent(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	atB.until(t, "farewell", func() bool { return atB.keys["farewell"] == 1 })
+	atB.eventually(t, "farewell", func() bool { return atB.keys["farewell"] == 1 })
 }

@@ -131,9 +131,7 @@ func TestATokenOfBeforeIsNotPutOverOneThatCameSince(t *testing.T) {
 			}
 			late <- token
 		}()
-		for h.GitHub.Calls(accounttest.TokenRoute) == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		accounttest.Eventually(t, "the token is asked for", func() bool { return h.GitHub.Calls(accounttest.TokenRoute) > 0 })
 		b.SignIn(t)
 		now, err := h.Identities.Token(t.Context(), in.Account.ID, "github")
 		if got := <-late; err != nil || got != now {

@@ -40,9 +40,7 @@ func TestStrangersWithManyAddressesKeepNobodyOut(t *testing.T) {
 						_ = accounttest.ErrOf(w.Passwords.Login(accounttest.From(t), fmt.Sprintf("nobody%d@example.com", i), password, ""))
 					})
 				}
-				for w.Passwords.Waiting() < 16 {
-					time.Sleep(time.Millisecond)
-				}
+				accounttest.Eventually(t, "sixteen strangers wait", func() bool { return w.Passwords.Waiting() >= 16 })
 				ended := make(chan error, 1)
 				go func() { ended <- try(t, w, in, link) }()
 				time.Sleep(100 * time.Millisecond)

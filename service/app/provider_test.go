@@ -319,9 +319,7 @@ func TestACrashLeavesAnExchangeThatSaysSo(t *testing.T) {
 		h.GitHub.FailOnce(accounttest.ConvertRoute, githubtest.Slow(300*time.Millisecond))
 		done := make(chan error, 1)
 		go func() { done <- h.finish(t, h.Admin, s) }()
-		for h.GitHub.Calls(accounttest.ConvertRoute) == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		accounttest.Eventually(t, "the code is exchanged", func() bool { return h.GitHub.Calls(accounttest.ConvertRoute) > 0 })
 		// The node dies between the exchange and the commit.
 		if err := h.DB.Close(); err != nil {
 			t.Fatal(err)
@@ -596,9 +594,9 @@ func TestAnAdministratorWhoIsNoneByNowBringsNoApp(t *testing.T) {
 				go func() {
 					ended <- h.Manifests.Finish(t.Context(), h.Admin, "github", back.Get("code"), back.Get("state"), form.Browser)
 				}()
-				for h.Count(t, "SELECT count(*) FROM providers WHERE outcome = $1", app.Exchanging) == 0 {
-					time.Sleep(time.Millisecond)
-				}
+				accounttest.Eventually(t, "the code is exchanged", func() bool {
+					return h.Count(t, "SELECT count(*) FROM providers WHERE outcome = $1", app.Exchanging) > 0
+				})
 				h.Execute(t, lose, h.Admin.Account.ID)
 				accounttest.Is(t, <-ended, fault.AdminRequired)
 				p, err := h.Apps.Provider(t.Context(), "github")

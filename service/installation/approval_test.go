@@ -51,7 +51,7 @@ func TestAnApprovalBindsTheInstallationThatWasWaitedFor(t *testing.T) {
 		var r runtime
 		courier(t, h.World, &r)
 		h.approves(t, hook, h.GitHub.ApprovedPayload(id, githubtest.Octocat))
-		eventually(t, "it is bound", func() bool { return i.works(t, id) })
+		accounttest.Eventually(t, "it is bound", func() bool { return i.works(t, id) })
 		h.wantWaiting(t, 0, 0)
 		if all := i.bound(t); all[0].Account != "acme" || all[0].BoundBy != i.Who(t).Account.ID {
 			t.Errorf("bound: %+v", all)
@@ -64,7 +64,7 @@ func TestAnApprovalBindsTheInstallationThatWasWaitedFor(t *testing.T) {
 		}
 		// What is told of it from now on is the workspace's.
 		h.Deliver(t, githubtest.Delivery{Event: "push", Body: h.GitHub.PushPayload(id, githubtest.Widgets), To: hook})
-		eventually(t, "it is passed on", func() bool { return len(r.got()) == 1 })
+		accounttest.Eventually(t, "it is passed on", func() bool { return len(r.got()) == 1 })
 	})
 }
 
@@ -93,7 +93,7 @@ func TestAnApprovalBindsNothingThatIsNotItsPersons(t *testing.T) {
 		h.approves(t, hook, h.GitHub.ApprovedPayload(acmes, githubtest.Hubot))
 		var r runtime
 		courier(t, h.World, &r)
-		eventually(t, "it is given up", func() bool {
+		accounttest.Eventually(t, "it is given up", func() bool {
 			h.Clock.Pass(time.Minute)
 			h.Installations.WakeCourier()
 			return h.Count(t, "SELECT count(*) FROM dispatches WHERE state = 'dead' AND trouble = 'installation_not_yours'") == 1
@@ -169,7 +169,7 @@ func TestAnApprovalWaitsWhileGitHubDoesNotAnswer(t *testing.T) {
 		h.approves(t, hook, h.GitHub.ApprovedPayload(id, githubtest.Octocat))
 		var r runtime
 		courier(t, h.World, &r)
-		eventually(t, "it is bound", func() bool {
+		accounttest.Eventually(t, "it is bound", func() bool {
 			h.Clock.Pass(time.Second)
 			h.Installations.WakeCourier()
 			return i.works(t, id)

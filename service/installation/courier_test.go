@@ -60,16 +60,6 @@ func (r *runtime) attempts() int {
 	return r.tried
 }
 
-// eventually waits for something to hold.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited too long: %s", what)
-		}
-	}
-}
-
 // courier passes on what is delivered, to a runtime, until the test ends or it is stopped.
 func courier(t *testing.T, w *accounttest.World, r *runtime) (stop func()) {
 	t.Helper()
@@ -116,7 +106,7 @@ func (h *hub) waiting(t *testing.T) (dispatches, bodies int64) {
 
 func (h *hub) wantWaiting(t *testing.T, dispatches, bodies int64) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%d wait, with %d bodies", dispatches, bodies), func() bool {
+	accounttest.Eventually(t, fmt.Sprintf("%d wait, with %d bodies", dispatches, bodies), func() bool {
 		d, b := h.waiting(t)
 		return d == dispatches && b == bodies
 	})
@@ -133,11 +123,11 @@ func TestADeliveryIsPassedOnToEveryWorkspaceOfItsInstallationAndToNoOther(t *tes
 		var r runtime
 		courier(t, h.World, &r)
 		h.comments(t, hook, id, number(1), "for both")
-		eventually(t, "both took it", func() bool { return len(r.got()) == 2 })
+		accounttest.Eventually(t, "both took it", func() bool { return len(r.got()) == 2 })
 		h.wantWaiting(t, 0, 0)
 		d := githubtest.Delivery{Event: "push", Body: h.GitHub.PushPayload(other, githubtest.Scripts), To: hook, ID: number(2)}
 		h.Deliver(t, d)
-		eventually(t, "hubot took it", func() bool { return len(r.got()) == 3 })
+		accounttest.Eventually(t, "hubot took it", func() bool { return len(r.got()) == 3 })
 		seen := strings.Join(r.got(), "\n")
 		for _, want := range []string{
 			"users/octocat/personal issue_comment " + number(1), "users/octocat/second issue_comment " + number(1), "users/hubot/personal push " + number(2),
@@ -213,7 +203,7 @@ func TestWhatWasPromisedIsPassedOnAfterACrash(t *testing.T) {
 		dead.refuse(errors.New("no"))
 		h.comments(t, hook, id, number(1), "tried")
 		stop := courier(t, h.World, &dead)
-		eventually(t, "it was tried", func() bool { return dead.attempts() > 0 })
+		accounttest.Eventually(t, "it was tried", func() bool { return dead.attempts() > 0 })
 		stop()
 		h.comments(t, hook, id, number(2), "claimed")
 		h.Execute(t, "UPDATE dispatches SET attempts = 1, next_at = $2 WHERE delivery = $1", number(2), h.Clock.Now().Add(2*time.Minute).UnixMilli())
@@ -224,9 +214,9 @@ func TestWhatWasPromisedIsPassedOnAfterACrash(t *testing.T) {
 		later := accounttest.New(t, address, accounttest.Options{After: h.World, GitHub: h.GitHub.URL})
 		var r runtime
 		courier(t, later, &r)
-		eventually(t, "the untried is taken", func() bool { return len(r.got()) >= 1 })
+		accounttest.Eventually(t, "the untried is taken", func() bool { return len(r.got()) >= 1 })
 		h.Clock.Pass(3 * time.Minute)
-		eventually(t, "all are taken", func() bool { return len(r.got()) == 3 })
+		accounttest.Eventually(t, "all are taken", func() bool { return len(r.got()) == 3 })
 		time.Sleep(20 * time.Millisecond)
 		if n := len(r.got()); n != 3 {
 			t.Errorf("%d were taken", n)
@@ -250,7 +240,7 @@ func TestWhileTheRuntimeIsAwayNothingIsLostAndLittleIsTried(t *testing.T) {
 			t.Errorf("%d attempts at a runtime that is away", tried)
 		}
 		r.refuse(nil)
-		eventually(t, "all are taken", func() bool { return len(r.got()) == 40 })
+		accounttest.Eventually(t, "all are taken", func() bool { return len(r.got()) == 40 })
 		h.wantWaiting(t, 0, 0)
 	})
 }
@@ -264,13 +254,13 @@ func TestWhatFailsIsTriedAgainAndGivenUpInTheEnd(t *testing.T) {
 		h.comments(t, hook, id, guid, "once more")
 		for n := range 12 {
 			next := h.Clock.Now().Add(min(time.Second<<n, 10*time.Minute))
-			eventually(t, fmt.Sprintf("attempt %d, and the next at %s", n+1, next), func() bool {
+			accounttest.Eventually(t, fmt.Sprintf("attempt %d, and the next at %s", n+1, next), func() bool {
 				return r.attempts() == n+1 && h.Count(t, "SELECT count(*) FROM dispatches WHERE state = 'queued' AND next_at = $1", next.UnixMilli()) == 1
 			})
 			h.Clock.Pass(next.Sub(h.Clock.Now()))
 			h.Installations.WakeCourier()
 		}
-		eventually(t, "the last attempt is on record", func() bool {
+		accounttest.Eventually(t, "the last attempt is on record", func() bool {
 			return h.Count(t, "SELECT count(*) FROM dispatches WHERE attempts = 13 AND next_at = $1", h.Clock.Now().Add(10*time.Minute).UnixMilli()) == 1
 		})
 		h.wantWaiting(t, 1, 1)
@@ -289,7 +279,7 @@ func TestWhatFailsIsTriedAgainAndGivenUpInTheEnd(t *testing.T) {
 // givenUp wants one delivery to be given up, its workspace told, and its body kept no longer.
 func (h *hub) givenUp(t *testing.T, why string) {
 	t.Helper()
-	eventually(t, "it is given up for "+why, func() bool {
+	accounttest.Eventually(t, "it is given up for "+why, func() bool {
 		return h.Count(t, "SELECT count(*) FROM dispatches WHERE state = 'dead' AND trouble = $1", why) == 1
 	})
 	h.wantWaiting(t, 1, 0)
@@ -314,7 +304,7 @@ func TestWhatWasGivenUpIsPassedOnWhenGitHubTellsItAgain(t *testing.T) {
 		if status, _ := h.Deliver(t, d); status != 202 {
 			t.Errorf("told again: %d", status)
 		}
-		eventually(t, "it is taken", func() bool { return len(r.got()) == 1 })
+		accounttest.Eventually(t, "it is taken", func() bool { return len(r.got()) == 1 })
 		h.wantWaiting(t, 0, 0)
 		if status, _ := h.Deliver(t, d); status != 200 {
 			t.Errorf("told a third time: %d", status)
@@ -347,16 +337,16 @@ func TestWhoIsToldTooMuchIsRefusedAndTakesNothingFromOthers(t *testing.T) {
 		var r runtime
 		courier(t, h.World, &r)
 		// One that was refused was not promised, and counts when it is told again and there is room.
-		eventually(t, "there is room", func() bool {
+		accounttest.Eventually(t, "there is room", func() bool {
 			status, _ := push(3, id, githubtest.Hello)
 			return status == 202
 		})
-		eventually(t, "it is taken", func() bool { return len(r.got()) == 4 })
+		accounttest.Eventually(t, "it is taken", func() bool { return len(r.got()) == 4 })
 		if got := strings.Join(r.got(), " "); strings.Contains(got, "hubot") {
 			t.Errorf("of an installation that sleeps: %s", got)
 		}
 		h.Deliver(t, githubtest.Delivery{Event: "installation", Body: h.GitHub.InstallationPayload("unsuspend", other), To: hook})
-		eventually(t, "it is awake", func() bool {
+		accounttest.Eventually(t, "it is awake", func() bool {
 			h.Clock.Pass(time.Second) // an attempt that began while it slept is made again later by this clock
 			h.Installations.WakeCourier()
 			return len(r.got()) == 6
@@ -414,7 +404,7 @@ func TestWhatIsToldLiesInTheDatabaseSealed(t *testing.T) {
 		h.Execute(t, "UPDATE delivery_bodies SET sealed = $2 WHERE delivery = $1", number(2), text)
 		var r runtime
 		courier(t, h.World, &r)
-		eventually(t, "the first is taken", func() bool { return len(r.got()) == 1 })
+		accounttest.Eventually(t, "the first is taken", func() bool { return len(r.got()) == 1 })
 		h.givenUp(t, fault.Internal)
 		if got := r.got(); len(got) != 1 || !strings.HasSuffix(got[0], number(1)) {
 			t.Errorf("taken: %v", got)

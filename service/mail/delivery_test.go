@@ -27,7 +27,7 @@ func TestAMailIsSentOnceItsTransactionIsCommitted(t *testing.T) {
 		if got.Token() != token || got.Links[0] != platform+"/reset#t="+token || got.Sender != "no-reply@svc.example" {
 			t.Errorf("got %+v", got)
 		}
-		r := n.until(t, state("sent"))
+		r := n.eventually(t, state("sent"))
 		if r != (row{Kind: "reset_password", State: "sent", Attempts: 1, Sent: true}) {
 			t.Errorf("got %+v", r)
 		}
@@ -63,14 +63,14 @@ func TestAMailThatIsPutOffIsTriedAgain(t *testing.T) {
 		n := newNode(t, address, smtp(server))
 		n.run(t)
 		n.queue(t, ada, reset)
-		n.until(t, tried(1, time.Minute))
+		n.eventually(t, tried(1, time.Minute))
 		n.clock.advance(59 * time.Second)
 		time.Sleep(50 * time.Millisecond)
-		n.until(t, tried(1, time.Minute))
+		n.eventually(t, tried(1, time.Minute))
 		n.clock.advance(time.Second)
-		n.until(t, tried(2, 3*time.Minute))
+		n.eventually(t, tried(2, 3*time.Minute))
 		n.clock.advance(2 * time.Minute)
-		n.until(t, state("sent"))
+		n.eventually(t, state("sent"))
 		if all := server.Messages(); len(all) != 1 {
 			t.Errorf("%d mails were taken", len(all))
 		}
@@ -87,7 +87,7 @@ func TestAMailThatIsRefusedIsDead(t *testing.T) {
 				n := newNode(t, address, smtp(server))
 				n.run(t)
 				n.queue(t, ada, reset)
-				r := n.until(t, state("dead"))
+				r := n.eventually(t, state("dead"))
 				if r != (row{Kind: "reset_password", State: "dead", Attempts: 1}) || !strings.Contains(n.log.String(), "class=refused code=550") {
 					t.Errorf("got %+v\n%s", r, n.log)
 				}
@@ -139,7 +139,7 @@ func TestWhatIsNotTheMailsFaultIsTriedAgain(t *testing.T) {
 			n := newNode(t, sqldbtest.SQLite(t), c)
 			n.run(t)
 			n.queue(t, ada, reset)
-			n.until(t, tried(1, time.Minute))
+			n.eventually(t, tried(1, time.Minute))
 			if !strings.Contains(n.log.String(), "class="+test.class+" ") {
 				t.Errorf("not %s:\n%s", test.class, n.log)
 			}
@@ -156,7 +156,7 @@ func TestAPasswordIsNotSentInTheClear(t *testing.T) {
 	n := newNode(t, sqldbtest.SQLite(t), c)
 	n.run(t)
 	n.queue(t, ada, reset)
-	n.until(t, tried(1, time.Minute))
+	n.eventually(t, tried(1, time.Minute))
 	if !strings.Contains(n.log.String(), "class=tls ") {
 		t.Errorf("got:\n%s", n.log)
 	}
@@ -172,7 +172,7 @@ func TestEveryKindOfServerIsSpokenTo(t *testing.T) {
 				n.run(t)
 				n.queue(t, ada, reset)
 				server.Next(t, ada)
-				n.until(t, state("sent"))
+				n.eventually(t, state("sent"))
 			})
 		}
 	}
@@ -198,7 +198,7 @@ func TestBackoffEndsWithTheLink(t *testing.T) {
 			n.run(t)
 			n.queue(t, ada, test.content)
 			for attempt := 1; ; attempt++ {
-				r := n.until(t, func(r row) bool {
+				r := n.eventually(t, func(r row) bool {
 					return r.Attempts == attempt && (r.State == "dead" || r.Next > n.clock.now().Sub(begun) && r.Next != n.clock.now().Sub(begun)+5*time.Minute)
 				})
 				if r.State == "dead" {
@@ -220,7 +220,7 @@ func TestALinkThatHasEndedIsNotSent(t *testing.T) {
 		n.queue(t, ada, reset)
 		n.clock.advance(31 * time.Minute)
 		n.run(t)
-		n.until(t, state("dead"))
+		n.eventually(t, state("dead"))
 		if server.Heard() != 0 || !strings.Contains(n.log.String(), "class=expired") {
 			t.Errorf("got:\n%s", n.log)
 		}
@@ -240,7 +240,7 @@ func TestAMailSealedUnderAnotherKeyIsDead(t *testing.T) {
 			t.Fatal(err)
 		}
 		(&node{Outbox: other}).run(t)
-		n.until(t, state("dead"))
+		n.eventually(t, state("dead"))
 	})
 }
 
@@ -275,9 +275,9 @@ func TestAMailWhoseAnswerWasLostIsSentAgainAsTheSame(t *testing.T) {
 		n := newNode(t, address, smtp(server))
 		n.run(t)
 		n.queue(t, ada, reset)
-		n.until(t, tried(1, time.Minute))
+		n.eventually(t, tried(1, time.Minute))
 		n.clock.advance(time.Minute)
-		n.until(t, state("sent"))
+		n.eventually(t, state("sent"))
 		all := server.Messages()
 		if len(all) != 2 || all[0].ID != all[1].ID || all[0].Header.Get("Date") != all[1].Header.Get("Date") || all[0].Text != all[1].Text {
 			t.Errorf("got %d mails", len(all))
@@ -300,6 +300,6 @@ func TestAnAttemptThatIsCutShortIsDueAtOnce(t *testing.T) {
 		}
 		server.Delay(0)
 		n.run(t)
-		n.until(t, state("sent"))
+		n.eventually(t, state("sent"))
 	})
 }

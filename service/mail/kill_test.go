@@ -102,7 +102,7 @@ func TestAMailOutlivesTheProcessThatSentIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		(&node{Outbox: heir}).run(t)
-		n.until(t, state("sent"))
+		n.eventually(t, state("sent"))
 		all := server.Wait(t, 2)
 		if len(all) != 2 || all[0].ID != all[1].ID || all[1].Token() != token {
 			t.Errorf("got %d mails", len(all))

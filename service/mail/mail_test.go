@@ -204,8 +204,8 @@ func (n *node) rows(t *testing.T) (all []row) {
 	return all
 }
 
-// until waits until the one row of the table is as wanted.
-func (n *node) until(t *testing.T, want func(row) bool) row {
+// eventually waits until the one row of the table is as wanted.
+func (n *node) eventually(t *testing.T, want func(row) bool) row {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		rows := n.rows(t)

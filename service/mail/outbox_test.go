@@ -25,7 +25,7 @@ func TestAMailIsSealedWhileItWaits(t *testing.T) {
 		}
 		n.unreadable(t, address)
 		n.run(t)
-		n.until(t, state("sent"))
+		n.eventually(t, state("sent"))
 		n.unreadable(t, address)
 	})
 }
@@ -136,7 +136,7 @@ func TestWithAServerDevelopmentPrintsNothing(t *testing.T) {
 	n := newNode(t, sqldbtest.SQLite(t), c)
 	n.run(t)
 	n.queue(t, ada, reset)
-	n.until(t, state("sent"))
+	n.eventually(t, state("sent"))
 	n.quiet(t)
 }
 
@@ -147,7 +147,7 @@ func TestSweepForgetsMailsThatEndedLongAgo(t *testing.T) {
 		n := newNode(t, address, smtp(server))
 		stop := n.run(t)
 		n.queue(t, ada, reset)
-		n.until(t, state("dead"))
+		n.eventually(t, state("dead"))
 		n.queue(t, ada, reset)
 		server.Wait(t, 1)
 		stop()

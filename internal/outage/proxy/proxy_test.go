@@ -55,8 +55,8 @@ func one(t *testing.T, conn *pgx.Conn, limit time.Duration) error {
 	return err
 }
 
-// until waits for something to come true.
-func until(t *testing.T, what string, true func() bool) {
+// eventually waits for something to come true.
+func eventually(t *testing.T, what string, true func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !true(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -154,7 +154,7 @@ func TestLostBytesNeverArrive(t *testing.T) {
 		t.Errorf("%d sessions in the silence, want 1", n)
 	}
 	p.Heal()
-	until(t, "the server learns that its client is gone", func() bool { return sessions() == 0 })
+	eventually(t, "the server learns that its client is gone", func() bool { return sessions() == 0 })
 	if err := one(t, connect(t, p.Address()), 5*time.Second); err != nil {
 		t.Errorf("a new connection: %v", err)
 	}
@@ -172,7 +172,7 @@ func TestConnectionsAreCut(t *testing.T) {
 			}
 			defer raw.Close()
 			conn := connect(t, p.Address())
-			until(t, "both are known", func() bool { return len(p.Conns()) == 2 })
+			eventually(t, "both are known", func() bool { return len(p.Conns()) == 2 })
 			p.Cut(how)
 			if err := one(t, conn, time.Second); err == nil || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("a cut connection: %v", err)

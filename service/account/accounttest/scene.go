@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
@@ -136,4 +137,14 @@ func (w *World) Dump(t *testing.T) string {
 		return nil
 	}))
 	return strings.Join(all, "\n")
+}
+
+// Eventually waits until something holds.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited too long: %s", what)
+		}
+	}
 }

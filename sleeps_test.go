@@ -1,0 +1,103 @@
+package svc_test
+
+import (
+	"go/ast"
+	"maps"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// mayPause are the helpers of tests that sleep for others: eventually asks until something is true, and takes is what takes its
+// time in a scene.
+var mayPause = []string{"eventually", "takes"}
+
+// pauses are the files of tests that still sleep elsewhere, and how often. One that sleeps less often lowers its number.
+var pauses = map[string]int{
+	"cmd/svc/main_test.go":                   2,
+	"cmd/svc/mistakes_test.go":               1,
+	"cmd/svc/split_test.go":                  2,
+	"cmd/svc/tokens_test.go":                 3,
+	"internal/crash/budget_test.go":          1,
+	"internal/crash/chatload_test.go":        2,
+	"internal/crash/chatnodes_test.go":       2,
+	"internal/crash/chats_test.go":           1,
+	"internal/crash/load_test.go":            2,
+	"internal/crash/nodes_test.go":           3,
+	"internal/crash/process_test.go":         1,
+	"internal/crash/script_test.go":          1,
+	"internal/flood/arms_test.go":            3,
+	"internal/flood/crowd_test.go":           2,
+	"internal/flood/hostile_test.go":         2,
+	"internal/front/front_test.go":           1,
+	"internal/outage/node_test.go":           1,
+	"internal/outbox/outbox_test.go":         5,
+	"internal/sqldb/writer_test.go":          2,
+	"service/account/siege_test.go":          1,
+	"service/account/turns_test.go":          1,
+	"service/audit/checkpoint_test.go":       1,
+	"service/delivery_test.go":               1,
+	"service/failure_test.go":                1,
+	"service/gateway/apart_test.go":          1,
+	"service/gateway/channelless_test.go":    1,
+	"service/gateway/dispatch_test.go":       4,
+	"service/gateway/endurance_test.go":      7,
+	"service/gateway/longanswer_test.go":     1,
+	"service/gateway/lostright_test.go":      2,
+	"service/gateway/midbody_test.go":        2,
+	"service/gateway/openapi_test.go":        1,
+	"service/gateway/project_test.go":        1,
+	"service/gateway/projecthostile_test.go": 1,
+	"service/gateway/runtime_test.go":        1,
+	"service/gateway/stream_test.go":         2,
+	"service/gateway/tenant_test.go":         1,
+	"service/installation/courier_test.go":   2,
+	"service/mail/delivery_test.go":          3,
+	"service/mail/kill_test.go":              1,
+	"service/mail/outbox_test.go":            2,
+	"service/operate/keys_test.go":           1,
+	"service/project/frozen_test.go":         1,
+	"service/project/hostile_test.go":        1,
+	"service/projects_test.go":               2,
+	"service/secret/rotation_test.go":        1,
+	"service/service_test.go":                1,
+	"service/warning_test.go":                1,
+	"sqlstore/growth_test.go":                2,
+	"sqlstore/late_test.go":                  2,
+}
+
+// TestTestsWaitForWhatTheyNeed keeps tests from sleeping for as long as something probably takes.
+func TestTestsWaitForWhatTheyNeed(t *testing.T) {
+	found := map[string]int{}
+	for _, s := range sources(t) {
+		if n := sleeps(s.file); n > 0 && (s.test || folderOf(s) == "storetest") {
+			found[filepath.ToSlash(s.path)] = n
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		if found[path] > pauses[path] {
+			t.Errorf("%s sleeps %d times, known are %d: wait for what must be true with eventually, or use testing/synctest", path, found[path], pauses[path])
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(pauses)) {
+		if found[path] < pauses[path] {
+			t.Errorf("%s sleeps %d times: lower its number in pauses from %d, or take it off", path, found[path], pauses[path])
+		}
+	}
+}
+
+// sleeps is how often a file sleeps outside of the helpers that may.
+func sleeps(f *ast.File) (n int) {
+	ast.Inspect(f, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.FuncDecl:
+			return !slices.Contains(mayPause, node.Name.Name)
+		case *ast.SelectorExpr:
+			if node.Sel.Name == "Sleep" && receiver(node.X) == "time" {
+				n++
+			}
+		}
+		return true
+	})
+	return n
+}
