@@ -71,6 +71,9 @@ func (a *Accounts) bury(ctx context.Context, tx *sqldb.Tx, out *letters, p Accou
 	return a.tell(ctx, tx, p, "account.deleted")
 }
 
+// Held is how long a deleted account can come back.
+func (a *Accounts) Held() time.Duration { return a.Hold }
+
 // offerReturn mails the one way back from a deletion that there is to an address. Undo links of the address stay good: an
 // intruder who changes it and then deletes the account must not be the only one who can bring it back.
 func (a *base) offerReturn(tx *sqldb.Tx, out *letters, p Account, email string) error {

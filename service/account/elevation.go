@@ -20,6 +20,7 @@ const elevationPrefix = "svca_"
 type Elevated struct {
 	SignedIn
 	Elevation string // what the browser holds on the Admin surface, beside its session
+	Life      time.Duration
 }
 
 // IsStaff reports whether the account has authority over the whole service.
@@ -68,7 +69,7 @@ func (a *Staff) elevate(tx *sqldb.Tx, who Who, proven bool) (up Elevated, err er
 	if err != nil {
 		return up, err
 	}
-	up.Elevation = elevationPrefix + secret.Random()
+	up.Elevation, up.Life = elevationPrefix+secret.Random(), a.AdminAbsolute
 	if err := tx.Do("elevate session", `INSERT INTO elevations (session, token, account, created_at, last_seen_at) VALUES ($1, $2, $3, $4, $4)
 		ON CONFLICT (session) DO UPDATE SET token = excluded.token, account = excluded.account,
 			created_at = excluded.created_at, last_seen_at = excluded.last_seen_at`,

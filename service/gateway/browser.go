@@ -63,7 +63,7 @@ func (b browser) Renew(in account.SignedIn) {
 
 func (b browser) Raise(up account.Elevated) {
 	b.Renew(up.SignedIn)
-	b.x.SetHostCookie(elevationCookie, up.Elevation, b.x.g.Accounts.AdminAbsolute)
+	b.x.SetHostCookie(elevationCookie, up.Elevation, up.Life)
 }
 
 // Leave ends the session, if there is one. Two cookies are no reason to stay.

@@ -84,8 +84,8 @@ type secretStore struct {
 }
 
 func getSecretStore(ctx context.Context, c Call, _ struct{}) (secretStore, error) {
-	rows, err := c.Accounts.Secrets.Rows(ctx)
-	return secretStore{c.Accounts.Secrets.Active(), rows}, err
+	active, rows, err := c.Vault.Keys(ctx)
+	return secretStore{active, rows}, err
 }
 
 // Rotation is how far the secrets have come on their way to a new key.

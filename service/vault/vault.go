@@ -21,6 +21,12 @@ type Vault struct {
 
 func owner(scope string) secret.Owner { return secret.Owner{Kind: secret.Business, Scope: scope} }
 
+// Keys are those that seal the secrets of the service: the kid of new ones, and how many values each wraps.
+func (v *Vault) Keys(ctx context.Context) (active string, rows map[string]int64, err error) {
+	rows, err = v.Secrets.Rows(ctx)
+	return v.Secrets.Active(), rows, err
+}
+
 // List is what is there, without values.
 func (v *Vault) List(ctx context.Context, scope string) ([]secret.Entry, error) {
 	all, err := v.Secrets.List(ctx, owner(scope))
