@@ -19,9 +19,7 @@ var toReword = []string{}
 
 // toRename are names of types that still stand for different things in three packages or more. One that no longer does leaves
 // the list.
-var toRename = []string{
-	"address", "connection", "content", "form", "object", "place", "request",
-}
+var toRename = []string{}
 
 var (
 	// whoAsNoun has no noun where one belongs: a reader must look twice.

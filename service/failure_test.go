@@ -36,7 +36,7 @@ func TestFailedDatabaseEndsTheServiceAtOnce(t *testing.T) {
 	close(failed)
 	n.failed = failed
 	began := time.Now()
-	err = s.work(t.Context(), n, s.newHTTP(s.public(n)), s.newHTTP(operate.NewDesk(n.machine())))
+	err = s.work(t.Context(), n, s.newHTTP(s.public(n)), s.newHTTP(operate.NewAdminSocket(n.machine())))
 	if err == nil || !strings.Contains(err.Error(), "start again to recover") || time.Since(began) > time.Second {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}

@@ -26,8 +26,8 @@ import (
 	"svc.dev/svc/service/scope"
 )
 
-// lastErrands is how long a command on the admin socket may go on while the service stops.
-const lastErrands = 5 * time.Second
+// lastCommands is how long a command on the admin socket may go on while the service stops.
+const lastCommands = 5 * time.Second
 
 // Caller is whoever starts the service.
 type Caller struct {
@@ -204,15 +204,15 @@ func (s *server) run(ctx context.Context) error {
 	if doubt := n.surfaces.DoubtCookies(s.config.CookieDomain); doubt != "" {
 		s.log.Warn("nobody can stay signed in", "reason", doubt)
 	}
-	public, desk := listen(s.public(n), s.front), listen(identified(operate.NewDesk(n.machine())), s.socket)
+	public, socket := listen(s.public(n), s.front), listen(identified(operate.NewAdminSocket(n.machine())), s.socket)
 	defer public.Close()
-	defer desk.Close()
-	return s.work(ctx, n, public, desk)
+	defer socket.Close()
+	return s.work(ctx, n, public, socket)
 }
 
 // work runs the node until ctx ends. While it stops, the public is still answered, and refused what is new; then the
-// rooms put things in order, and the database is closed last. A runtime alone has no desk.
-func (s *server) work(ctx context.Context, n *node, public, desk *http.Server) error {
+// rooms put things in order, and the database is closed last. A runtime alone has no socket.
+func (s *server) work(ctx context.Context, n *node, public, socket *http.Server) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	keeping, rest := context.WithCancel(context.WithoutCancel(ctx))
@@ -238,8 +238,8 @@ func (s *server) work(ctx context.Context, n *node, public, desk *http.Server) e
 	s.log.Info("stopping; a second signal stops at once", "working", n.working(), "streams", n.streams(), "timeout", s.config.StopTimeout.String())
 	err := errors.Join(cause(ctx), workers.Wait())
 	shut(public, deadline)
-	if desk != nil {
-		shut(desk, time.Now().Add(lastErrands))
+	if socket != nil {
+		shut(socket, time.Now().Add(lastCommands))
 	}
 	rest()
 	err = errors.Join(err, keepers.Wait(), n.close())

@@ -150,11 +150,12 @@ func Judge(told *Chat) *Critique {
 	return c
 }
 
-type place struct{ batch, index float64 }
+// position is where a record stands in a stream.
+type position struct{ batch, index float64 }
 
-func placeOf(k object) place {
+func positionOf(k object) position {
 	p := k.object("position")
-	return place{p["batch"].(float64), p["index"].(float64)}
+	return position{p["batch"].(float64), p["index"].(float64)}
 }
 
 // CheckPages demands growing positions, indexes without holes, and whole batches per page.
@@ -165,10 +166,10 @@ func CheckPages(problem func(string, ...any), pages []Page) {
 			problem("a page goes from %s to %s, the one before to %s", p.After, p.Next, after)
 		}
 		after = p.Next
-		last := place{batch: float64(p.After)}
+		last := position{batch: float64(p.After)}
 		for _, raw := range p.Chunks {
-			at := placeOf(decodeObject(raw))
-			next := place{last.batch, last.index + 1}
+			at := positionOf(decodeObject(raw))
+			next := position{last.batch, last.index + 1}
 			if at != next && (at.batch <= last.batch || at.index != 0) || at.batch > float64(p.Next) {
 				problem("position %v follows %v on the page to %s", at, last, p.Next)
 			}
@@ -393,7 +394,7 @@ func (c *Critique) CheckFound(then *Chat) {
 	}
 	late := clientOf(snapshot)
 	for i := range c.raw {
-		if k := decodeObject(c.raw[i]); placeOf(k).batch > float64(at) {
+		if k := decodeObject(c.raw[i]); positionOf(k).batch > float64(at) {
 			late.apply(k)
 		}
 	}

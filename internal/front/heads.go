@@ -57,19 +57,20 @@ func (h *heads) take(part []byte) error {
 	return h.room.Grow(h.size - freeHead - h.room.Size())
 }
 
-type connection struct{}
+// connKey finds the connection in a context.
+type connKey struct{}
 
 // Guard lets a server say what of a connection is the head of a request.
 func Guard(srv *http.Server) {
 	next := srv.Handler
-	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connection{}, c) }
+	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
 	srv.ConnState = func(c net.Conn, state http.ConnState) {
 		if c, ours := c.(*served); ours && state == http.StateIdle {
 			c.heads.begin()
 		}
 	}
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ours := r.Context().Value(connection{}).(*served); ours {
+		if c, ours := r.Context().Value(connKey{}).(*served); ours {
 			c.heads.enter()
 		}
 		next.ServeHTTP(w, r)

@@ -25,8 +25,8 @@ const (
 	refreshPause = 50 * time.Millisecond // of those who wait for another
 )
 
-// connection is an identity with what it is worth at the provider.
-type connection struct {
+// grantedIdentity is an identity with what it is worth at the provider.
+type grantedIdentity struct {
 	identity
 	grant
 }
@@ -66,9 +66,9 @@ func (a *Identities) fresh(g grant) bool {
 }
 
 // connection is the identity that a person last came in by, of those that are connected through the app there is now.
-func (a *Identities) connection(ctx context.Context, account, provider string) (c connection, err error) {
+func (a *Identities) connection(ctx context.Context, account, provider string) (c grantedIdentity, err error) {
 	err = a.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
-		c = connection{}
+		c = grantedIdentity{}
 		app, err := a.Apps.Known(tx, provider)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (a *Identities) DropToken(ctx context.Context, account, provider, token str
 
 // refreshOnce refreshes the pair of a connection and returns its new token, however soon that ends. It is empty when it is
 // worth to look again: somebody else refreshes, or has done so.
-func (a *Identities) refreshOnce(ctx context.Context, provider string, c connection) (string, error) {
+func (a *Identities) refreshOnce(ctx context.Context, provider string, c grantedIdentity) (string, error) {
 	app, err := a.Apps.App(ctx, provider)
 	if err != nil {
 		return "", err
@@ -162,7 +162,7 @@ func (a *Identities) refreshOnce(ctx context.Context, provider string, c connect
 
 // takeLease makes this caller the one who refreshes, and reads the pair again: somebody may just have done it. It is empty
 // when another holds the lease.
-func (a *Identities) takeLease(ctx context.Context, c *connection) (lease string, err error) {
+func (a *Identities) takeLease(ctx context.Context, c *grantedIdentity) (lease string, err error) {
 	now := a.Now()
 	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		lease = ""
@@ -182,7 +182,7 @@ func (a *Identities) takeLease(ctx context.Context, c *connection) (lease string
 	return lease, err
 }
 
-func (a *Identities) dropLease(ctx context.Context, c connection, lease string) error {
+func (a *Identities) dropLease(ctx context.Context, c grantedIdentity, lease string) error {
 	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec("UPDATE identities SET lease = '', refreshing_until = 0 WHERE id = $1 AND lease = $2", c.id, lease)
 		return err
@@ -191,7 +191,7 @@ func (a *Identities) dropLease(ctx context.Context, c connection, lease string) 
 
 // replaceGrant stores a new pair in the place of the one that it was refreshed from, and returns its token. A pair that came
 // otherwise in the meantime stays.
-func (a *Identities) replaceGrant(ctx context.Context, used connection, g grant) (token string, err error) {
+func (a *Identities) replaceGrant(ctx context.Context, used grantedIdentity, g grant) (token string, err error) {
 	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		token = ""
 		same, err := a.holdGrant(tx, used)
@@ -208,7 +208,7 @@ func (a *Identities) replaceGrant(ctx context.Context, used connection, g grant)
 }
 
 // loseGrant gives a connection up whose pair the provider no longer knows.
-func (a *Identities) loseGrant(ctx context.Context, used connection) error {
+func (a *Identities) loseGrant(ctx context.Context, used grantedIdentity) error {
 	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		p, found, err := locked(tx, used.account)
 		if err != nil || !found {
@@ -224,7 +224,7 @@ func (a *Identities) loseGrant(ctx context.Context, used connection) error {
 
 // holdGrant ends the lease, keeps the row until the transaction ends, and reports whether the pair is still the one that
 // was used.
-func (a *Identities) holdGrant(tx *sqldb.Tx, used connection) (bool, error) {
+func (a *Identities) holdGrant(tx *sqldb.Tx, used grantedIdentity) (bool, error) {
 	n, err := tx.Exec("UPDATE identities SET lease = '', refreshing_until = 0 WHERE id = $1 AND account = $2", used.id, used.account)
 	if err != nil || n == 0 {
 		return false, err

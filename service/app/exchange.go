@@ -42,8 +42,8 @@ func (m *Manifests) Finish(ctx context.Context, who account.Who, provider, code,
 	return nil
 }
 
-// exchange is an attempt to take over an app.
-type exchange struct {
+// takeover is an attempt to take over an app.
+type takeover struct {
 	journey
 	id string
 }
@@ -57,10 +57,10 @@ func ownerMismatch(wanted string) error {
 }
 
 // beginExchange uses the state up and writes down that an exchange begins, in a transaction of its own.
-func (m *Manifests) beginExchange(ctx context.Context, who account.Who, at account.Arrival) (x exchange, err error) {
+func (m *Manifests) beginExchange(ctx context.Context, who account.Who, at account.Arrival) (x takeover, err error) {
 	var refusal error
 	err = m.Apps.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		x, refusal = exchange{id: ulid.Make().String()}, nil
+		x, refusal = takeover{id: ulid.Make().String()}, nil
 		ok, err := account.Arrive(tx, m.Now(), account.ForManifest, at, &x.journey)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (s setting) replaceable(j journey) error {
 	return nil
 }
 
-func (m *Manifests) noteExchange(ctx context.Context, tx *sqldb.Tx, who account.Who, x exchange) error {
+func (m *Manifests) noteExchange(ctx context.Context, tx *sqldb.Tx, who account.Who, x takeover) error {
 	if err := tx.Do("note exchange", `UPDATE providers SET attempt = $2, outcome = $3, wanted_name = $4, wanted_owner = $5, got_owner = '', attempted_at = $6
 		WHERE provider = $1`, x.Provider, x.id, Exchanging, x.App, x.Owner, m.Now().UnixMilli()); err != nil {
 		return err
@@ -113,7 +113,7 @@ func providerEvent(who account.Who, provider, action string, changes ...string) 
 }
 
 // failExchange writes down how an exchange ended that brought nothing. Where that is not known it stays without an end.
-func (m *Manifests) failExchange(ctx context.Context, x exchange, got string, cause error) error {
+func (m *Manifests) failExchange(ctx context.Context, x takeover, got string, cause error) error {
 	outcome := fault.From(cause).Type
 	switch outcome {
 	case github.ManifestFailed, OwnerMismatch, AlreadyConfigured:
@@ -132,7 +132,7 @@ func (m *Manifests) failExchange(ctx context.Context, x exchange, got string, ca
 
 // keepApp stores the app with all its secrets, or nothing of it. Somebody who is no administrator by now brings none: every sign-in
 // would be theirs to answer.
-func (m *Manifests) keepApp(ctx context.Context, who account.Who, x exchange, app github.App) error {
+func (m *Manifests) keepApp(ctx context.Context, who account.Who, x takeover, app github.App) error {
 	return m.Apps.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		s, refusal, err := mayExchange(tx, who, x.journey)
 		if err := cmp.Or(err, refusal); err != nil {
@@ -168,7 +168,7 @@ func (m *Manifests) sealApp(tx *sqldb.Tx, who account.Who, provider string, vers
 	return nil
 }
 
-func (m *Manifests) storeApp(tx *sqldb.Tx, x exchange, version int64, app github.App) error {
+func (m *Manifests) storeApp(tx *sqldb.Tx, x takeover, version int64, app github.App) error {
 	text, err := json.Marshal(factsOf(app))
 	if err != nil {
 		return fmt.Errorf("keep app: %w", err)

@@ -138,12 +138,12 @@ func (c *Config) Settings() []Setting {
 	return []Setting{
 		{"data_dir", "SVC_DATA_DIR", "data", ".svc", "", "data folder of this node", (*text)(&c.DataDir)},
 		{"files_dir", "SVC_FILES_DIR", "files", "<data>/root-sandbox", "", "files of all projects; nodes that share a database share it", (*text)(&c.FilesDir)},
-		{"database", "SVC_DATABASE_URL", "database", "sqlite:<data>/svc.db", "", "sqlite:PATH or postgres://…", (*address)(&c.Database)},
+		{"database", "SVC_DATABASE_URL", "database", "sqlite:<data>/svc.db", "", "sqlite:PATH or postgres://…", (*databaseAddress)(&c.Database)},
 		{"sqlite.synchronous", "SVC_SQLITE_SYNCHRONOUS", "", "FULL", "", "FULL, or NORMAL, which can lose the last commits with the power", choice{&c.Synchronous, []string{"FULL", "NORMAL"}}},
 		{"listen", "SVC_LISTEN", "listen", "127.0.0.1:8080", "", "public address", (*text)(&c.Listen)},
 		{"ops_listen", "SVC_OPS_LISTEN", "ops-listen", "127.0.0.1:8090", "", "address of /healthz, /readyz and /metrics", (*text)(&c.OpsListen)},
 		{"runtime.listen", "SVC_RUNTIME_LISTEN", "runtime-listen", "127.0.0.1:8081", "", "address of svc runtime, HOST:PORT or unix:PATH", (*text)(&c.RuntimeListen)},
-		{"runtime.url", "SVC_RUNTIME_URL", "runtime-url", "http://127.0.0.1:8081", "", "where svc gateway finds the runtime, http://HOST:PORT or unix:PATH", (*place)(&c.RuntimeURL)},
+		{"runtime.url", "SVC_RUNTIME_URL", "runtime-url", "http://127.0.0.1:8081", "", "where svc gateway finds the runtime, http://HOST:PORT or unix:PATH", (*runtimeURL)(&c.RuntimeURL)},
 		{"runtime.token", "SVC_RUNTIME_TOKEN", "", "", "none: svc serve needs none, svc gateway and svc runtime do", "what the gateway says to the runtime, 32 bytes or more", hidden{&c.RuntimeToken, scope.MinToken}},
 		{"runtime.token_previous", "SVC_RUNTIME_TOKEN_PREVIOUS", "", "", "none", "the token that is being replaced", hidden{&c.RuntimeTokenPrevious, scope.MinToken}},
 		{"runtime.admin_token", "SVC_RUNTIME_ADMIN_TOKEN", "", "", "none, as runtime.token", "what the gateway says for staff, 32 bytes or more", hidden{&c.RuntimeAdminToken, scope.MinToken}},
@@ -211,7 +211,7 @@ func (s Setting) Set(text string) error {
 // Secret reports whether the value holds a secret, or may.
 func (s Setting) Secret() bool {
 	switch s.value.(type) {
-	case hidden, *keyring, *signingKey, *address:
+	case hidden, *keyring, *signingKey, *databaseAddress:
 		return true
 	}
 	return false

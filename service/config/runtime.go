@@ -12,21 +12,21 @@ import (
 	"svc.dev/svc/service/scope"
 )
 
-// place is where a gateway finds its runtime.
-type place string
+// runtimeURL is where a gateway finds its runtime.
+type runtimeURL string
 
-func (p *place) String() string { return string(*p) }
+func (p *runtimeURL) String() string { return string(*p) }
 
-func (p *place) Set(s string) error {
+func (p *runtimeURL) Set(s string) error {
 	if path, found := SocketPath(s); found && path != "" {
-		*p = place(s)
+		*p = runtimeURL(s)
 		return nil
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return errors.New("it is not an address like http://127.0.0.1:8081 without a path, or unix:PATH")
 	}
-	*p = place(strings.TrimSuffix(s, "/"))
+	*p = runtimeURL(strings.TrimSuffix(s, "/"))
 	return nil
 }
 

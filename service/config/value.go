@@ -26,16 +26,16 @@ func (t *text) Set(s string) error {
 	return nil
 }
 
-// address is where a database lies. What it looks like inside is for the database to judge.
-type address string
+// databaseAddress is where a database lies. What it looks like inside is for the database to judge.
+type databaseAddress string
 
-func (a *address) String() string { return string(*a) }
+func (a *databaseAddress) String() string { return string(*a) }
 
-func (a *address) Set(s string) error {
+func (a *databaseAddress) Set(s string) error {
 	if !strings.HasPrefix(s, "sqlite:") && !database.IsPostgres(s) {
 		return errors.New("the address has no known scheme: write sqlite:PATH for a file, or postgres://USER@HOST/DATABASE")
 	}
-	*a = address(s)
+	*a = databaseAddress(s)
 	return nil
 }
 

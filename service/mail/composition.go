@@ -76,26 +76,26 @@ func (o *Outbox) compose(m Message) (letter, error) {
 	return l, err
 }
 
-// form is the two templates of a kind.
-type form struct {
+// templatePair is the two templates of a kind.
+type templatePair struct {
 	text *text.Template
 	html *html.Template
 }
 
 var forms = readForms()
 
-func readForms() map[string]form {
+func readForms() map[string]templatePair {
 	pages, err := fs.Glob(templates, "templates/*.txt")
 	if err != nil {
 		panic(err)
 	}
-	all := map[string]form{}
+	all := map[string]templatePair{}
 	for _, page := range pages {
 		kind := strings.TrimSuffix(path.Base(page), ".txt")
 		if kind == "layout" {
 			continue
 		}
-		all[kind] = form{
+		all[kind] = templatePair{
 			text: text.Must(text.ParseFS(templates, "templates/layout.txt", page)),
 			html: html.Must(html.ParseFS(templates, "templates/layout.html", "templates/"+kind+".html")),
 		}
@@ -103,7 +103,7 @@ func readForms() map[string]form {
 	return all
 }
 
-func (f form) write(v view) (plain, page string, err error) {
+func (f templatePair) write(v view) (plain, page string, err error) {
 	var b strings.Builder
 	if err := f.text.ExecuteTemplate(&b, "layout", v); err != nil {
 		return "", "", err

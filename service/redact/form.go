@@ -12,20 +12,20 @@ import (
 // longest is the longest form. A longer text is looked for piece by piece, so that no search takes long.
 const longest = 64
 
-// form is a piece of an encoded value.
-type form struct {
+// encodedPiece is a piece of an encoded value.
+type encodedPiece struct {
 	text   string
 	base64 bool // the characters beside it may hold some of its bits
 }
 
 // formsOf are all that a value may be printed as.
-func formsOf(value []byte) (all []form) {
+func formsOf(value []byte) (all []encodedPiece) {
 	for _, text := range textsOf(value) {
 		for _, f := range encodings(text) {
 			for _, piece := range pieces(f.text) {
 				// Our own placeholder cannot be redacted.
 				if !strings.Contains(Placeholder, piece) {
-					all = append(all, form{piece, f.base64})
+					all = append(all, encodedPiece{piece, f.base64})
 				}
 			}
 		}
@@ -64,13 +64,13 @@ func leaves(v any) (all []string) {
 	return all
 }
 
-func encodings(text string) []form {
+func encodings(text string) []encodedPiece {
 	lower := hex.EncodeToString([]byte(text))
-	all := []form{{text: text}, {text: lower}, {text: strings.ToUpper(lower)}, {text: url.QueryEscape(text)}, {text: url.PathEscape(text)},
+	all := []encodedPiece{{text: text}, {text: lower}, {text: strings.ToUpper(lower)}, {text: url.QueryEscape(text)}, {text: url.PathEscape(text)},
 		{text: inJSON(text, true)}, {text: inJSON(text, false)}}
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {
-			all = append(all, form{inBase64(enc, text, before), true})
+			all = append(all, encodedPiece{inBase64(enc, text, before), true})
 		}
 	}
 	return all

@@ -116,7 +116,7 @@ func (s *Store) leaveCanary(tx *sqldb.Tx, keys KeyProvider, kid string) error {
 }
 
 // rootAt is where the secret lies that every derived key comes from.
-var rootAt = address{owner: Owner{Kind: ownRoot}, name: ownRoot}
+var rootAt = binding{owner: Owner{Kind: ownRoot}, name: ownRoot}
 
 // makeRoot makes the root on a fresh database.
 func (s *Store) makeRoot(tx *sqldb.Tx, keys KeyProvider) (Secret, error) {

@@ -10,8 +10,8 @@ import (
 
 const nonceBytes = 12
 
-// address is what a value is bound to: whoever changes any of it cannot open the value.
-type address struct {
+// binding is what a value is bound to: whoever changes any of it cannot open the value.
+type binding struct {
 	owner   Owner
 	name    string
 	id      string
@@ -28,7 +28,7 @@ type envelope struct {
 }
 
 // seal encrypts a value under a DEK of its own, used this once, and wraps the DEK under the active kid.
-func seal(keys KeyProvider, a address, plain []byte) (envelope, error) {
+func seal(keys KeyProvider, a binding, plain []byte) (envelope, error) {
 	dek := randomBytes(keyBytes)
 	defer clear(dek)
 	e := envelope{version: a.version, kid: keys.Active(), nonce: randomBytes(nonceBytes)}
@@ -39,7 +39,7 @@ func seal(keys KeyProvider, a address, plain []byte) (envelope, error) {
 }
 
 // open decrypts a value, and is an error when anything is not as seal left it.
-func (e envelope) open(keys KeyProvider, a address) ([]byte, error) {
+func (e envelope) open(keys KeyProvider, a binding) ([]byte, error) {
 	if e.version != a.version {
 		return nil, errors.New("value is of another version")
 	}
@@ -71,7 +71,7 @@ func (e envelope) rewrap(keys KeyProvider, id string) (envelope, error) {
 	return e, err
 }
 
-func (a address) aad() []byte {
+func (a binding) aad() []byte {
 	return tuple("svc-secret-v1", a.owner.Kind, a.owner.Scope, a.name, a.id, decimal(a.version))
 }
 

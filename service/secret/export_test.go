@@ -17,7 +17,7 @@ type Place struct {
 	Version int64
 }
 
-func (p Place) address() address { return address{p.Owner, p.Name, p.ID, p.Version} }
+func (p Place) address() binding { return binding{p.Owner, p.Name, p.ID, p.Version} }
 
 // Reopen seals a value in one place and opens it in another, without the row that vouches for it.
 func Reopen(keys KeyProvider, sealed, opened Place, change func(kid string, wrapped []byte) (string, []byte)) ([]byte, error) {

@@ -47,7 +47,7 @@ func (s *Store) reveal(o Owner, name string, h head, e envelope) ([]byte, error)
 	if !h.genuine(s.root, o, name, e) {
 		return nil, s.unreadable(o, name, h.id, errors.New("row was changed"))
 	}
-	value, err := e.open(s.provider(), address{owner: o, name: name, id: h.id, version: h.version})
+	value, err := e.open(s.provider(), binding{owner: o, name: name, id: h.id, version: h.version})
 	if err != nil {
 		return nil, s.unreadable(o, name, h.id, err)
 	}

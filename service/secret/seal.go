@@ -55,7 +55,7 @@ func (s *Store) next(tx *sqldb.Tx, o Owner, name string, before head, value []by
 	if err != nil {
 		return head{}, false, err
 	}
-	at := address{owner: o, name: name, id: id, version: before.version + 1}
+	at := binding{owner: o, name: name, id: id, version: before.version + 1}
 	return s.put(tx, sealing{keys: s.provider(), root: s.root, at: at, value: value, by: by, before: before})
 }
 
@@ -79,7 +79,7 @@ func (s *Store) lineage(tx *sqldb.Tx, o Owner, name string, before head) (string
 type sealing struct {
 	keys   KeyProvider
 	root   Secret
-	at     address
+	at     binding
 	value  []byte
 	by     string
 	before head // whose place it takes; zero for none

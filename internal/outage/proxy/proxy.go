@@ -43,9 +43,9 @@ const (
 
 // Proxy listens on loopback for one server.
 type Proxy struct {
-	server string // host:port
-	url    url.URL
-	door   door
+	server   string // host:port
+	url      url.URL
+	entrance entrance
 
 	mu      sync.Mutex
 	closed  bool
@@ -75,18 +75,18 @@ func Start(t testing.TB, address string) *Proxy {
 	if u.Port() == "" {
 		p.server = net.JoinHostPort(u.Hostname(), "5432")
 	}
-	if err := p.door.reserve(); err != nil {
+	if err := p.entrance.reserve(); err != nil {
 		t.Fatalf("proxy: %v", err)
 	}
 	t.Cleanup(p.Close)
-	if err := p.door.open(p.accept); err != nil {
+	if err := p.entrance.open(p.accept); err != nil {
 		t.Fatalf("proxy: %v", err)
 	}
 	return p
 }
 
 // Host is where the proxy listens, as host:port.
-func (p *Proxy) Host() string { return p.door.port.Address() }
+func (p *Proxy) Host() string { return p.entrance.port.Address() }
 
 // Address is the server's address by way of the proxy.
 func (p *Proxy) Address() string { return Via(p.url.String(), p.Host()) }
@@ -192,21 +192,21 @@ func (p *Proxy) Dialled() int {
 }
 
 // Open lets new connections in.
-func (p *Proxy) Open() error { return p.door.open(p.accept) }
+func (p *Proxy) Open() error { return p.entrance.open(p.accept) }
 
 // Refuse turns new connections away, as a machine does on which nothing listens.
-func (p *Proxy) Refuse() error { return p.door.refuse() }
+func (p *Proxy) Refuse() error { return p.entrance.refuse() }
 
 // Mute accepts new connections and never says a word to them.
 func (p *Proxy) Mute() error {
-	return p.door.open(func(net.Conn) {}) // it stays open, and is read by nobody
+	return p.entrance.open(func(net.Conn) {}) // it stays open, and is read by nobody
 }
 
 // Vanish loses all bytes of the connections there are and lets nobody know that new ones are not heard: as an address does
 // behind which the machine is gone.
 func (p *Proxy) Vanish() error {
 	p.Apply(Rule{Lose: Both})
-	return p.door.vanish()
+	return p.entrance.vanish()
 }
 
 // Close ends the proxy and every connection.
@@ -214,7 +214,7 @@ func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
-	p.door.close()
+	p.entrance.close()
 	p.Cut(Reset)
 	p.work.Wait()
 }

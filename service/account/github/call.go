@@ -45,12 +45,12 @@ func (c *Client) ask(ctx context.Context, as signer, q request) ([]byte, error) 
 	return a.body, nil
 }
 
-func (c *Client) send(ctx context.Context, as signer, q request) (answer, error) {
+func (c *Client) send(ctx context.Context, as signer, q request) (response, error) {
 	var body io.Reader
 	if q.body != nil {
 		text, err := json.Marshal(q.body)
 		if err != nil {
-			return answer{}, fmt.Errorf("encode: %w", err)
+			return response{}, fmt.Errorf("encode: %w", err)
 		}
 		body = bytes.NewReader(text)
 	}
@@ -59,7 +59,7 @@ func (c *Client) send(ctx context.Context, as signer, q request) (answer, error)
 	u.RawQuery = q.query.Encode()
 	r, err := http.NewRequestWithContext(ctx, q.method, u.String(), body)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
@@ -67,9 +67,9 @@ func (c *Client) send(ctx context.Context, as signer, q request) (answer, error)
 	as(r)
 	resp, err := c.rest.Do(r)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	return answer{status: resp.StatusCode, header: resp.Header, body: text}, err
+	return response{status: resp.StatusCode, header: resp.Header, body: text}, err
 }

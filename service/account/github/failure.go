@@ -102,15 +102,15 @@ func reason(err error) error {
 	return errors.New("no whole answer came")
 }
 
-// answer is what GitHub said.
-type answer struct {
+// response is what GitHub said.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
 // message is GitHub's own sentence, to compare and never to repeat; empty when the body is not JSON.
-func (a answer) message() string {
+func (a response) message() string {
 	var m struct{ Message string }
 	if json.Unmarshal(a.body, &m) != nil {
 		return ""
@@ -119,7 +119,7 @@ func (a answer) message() string {
 }
 
 // failure names what an answer of another status than the wanted one means.
-func (a answer) failure(what string, now time.Time) *fault.Error {
+func (a response) failure(what string, now time.Time) *fault.Error {
 	if wait, ok := a.rateLimit(now); ok {
 		return limited(what, wait)
 	}
@@ -145,7 +145,7 @@ const (
 )
 
 // rateLimit reports whether the answer is about how often, not about what, and how long to wait.
-func (a answer) rateLimit(now time.Time) (time.Duration, bool) {
+func (a response) rateLimit(now time.Time) (time.Duration, bool) {
 	if a.status != http.StatusForbidden && a.status != http.StatusTooManyRequests {
 		return 0, false
 	}

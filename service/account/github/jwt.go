@@ -35,16 +35,16 @@ func (a App) proof(now time.Time) (string, error) {
 
 // askAs asks as the app. Where GitHub refuses the proof for its times, its own clock is taken and it is asked once more:
 // what was refused had no effect.
-func (c *Client) askAs(ctx context.Context, app App, q request) (answer, error) {
+func (c *Client) askAs(ctx context.Context, app App, q request) (response, error) {
 	now := c.now()
 	for again := false; ; again = true {
 		token, err := app.proof(now)
 		if err != nil {
-			return answer{}, unavailable(q.what, err)
+			return response{}, unavailable(q.what, err)
 		}
 		a, err := c.send(ctx, bearer(token), q)
 		if err != nil {
-			return answer{}, unavailable(q.what, reason(err))
+			return response{}, unavailable(q.what, reason(err))
 		}
 		theirs, err := http.ParseTime(a.header.Get("Date"))
 		if again || err != nil || !untimely(a) {
@@ -55,7 +55,7 @@ func (c *Client) askAs(ctx context.Context, app App, q request) (answer, error) 
 }
 
 // untimely reports whether a proof was refused for when it was made.
-func untimely(a answer) bool {
+func untimely(a response) bool {
 	m := a.message()
 	return a.status == http.StatusUnauthorized && (strings.Contains(m, "'exp'") || strings.Contains(m, "'iat'"))
 }

@@ -120,7 +120,7 @@ func (c *Client) refused(what string, err error) *fault.Error {
 		}
 		return exchangeFailed(fmt.Errorf("%s: %w", what, errNotUnderstood))
 	}
-	a := answer{status: r.Response.StatusCode, header: r.Response.Header, body: r.Body}
+	a := response{status: r.Response.StatusCode, header: r.Response.Header, body: r.Body}
 	if wait, ok := a.rateLimit(c.now()); ok {
 		return limited(what, wait)
 	}

@@ -100,7 +100,7 @@ func (s *Server) newApp(c *call) answer {
 		return page(http.StatusUnprocessableEntity, "Invalid GitHub App configuration", notice(wrong))
 	}
 	if s.pages && !form.Has("decision") {
-		return page(http.StatusOK, "Create GitHub App for "+owner.login, content{
+		return page(http.StatusOK, "Create GitHub App for "+owner.login, pageContent{
 			Action: c.URL.String(), Hidden: map[string]string{"manifest": form.Get("manifest")}, Name: m.Name,
 		})
 	}

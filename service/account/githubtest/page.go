@@ -21,8 +21,8 @@ var layout = template.Must(template.New("").Parse(`<!DOCTYPE html>
 </body></html>
 `))
 
-// content is a sentence, or a form with an Approve button.
-type content struct {
+// pageContent is a sentence, or a form with an Approve button.
+type pageContent struct {
 	Title   string
 	Notice  string
 	Action  string
@@ -38,7 +38,7 @@ type choice struct {
 
 type option struct{ Value, Text string }
 
-func page(status int, title string, c content) answer {
+func page(status int, title string, c pageContent) answer {
 	c.Title = title
 	var b bytes.Buffer
 	if err := layout.Execute(&b, c); err != nil {
@@ -47,22 +47,22 @@ func page(status int, title string, c content) answer {
 	return answer{status, http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"no-store"}}, b.Bytes()}
 }
 
-func notice(sentence string) content { return content{Notice: sentence} }
+func notice(sentence string) pageContent { return pageContent{Notice: sentence} }
 
 func noPage() answer {
 	return page(http.StatusNotFound, "Page not found", notice("This is not the web page you are looking for."))
 }
 
 // decision repeats what was asked, with who decides.
-func (s *Server) decision(c *call, q url.Values) content {
+func (s *Server) decision(c *call, q url.Values) pageContent {
 	hidden := map[string]string{}
 	for name := range q {
 		hidden[name] = q.Get(name)
 	}
-	return content{Action: c.URL.Path, Hidden: hidden, Choices: []choice{s.people(c)}}
+	return pageContent{Action: c.URL.Path, Hidden: hidden, Choices: []choice{s.people(c)}}
 }
 
-func (s *Server) chooseAccount(c *call) content {
+func (s *Server) chooseAccount(c *call) pageContent {
 	user := s.person(c, "")
 	targets := choice{Label: "Account", Name: "target"}
 	targets.Options = []option{{strconv.FormatInt(user.ID, 10), user.Login}}
@@ -71,7 +71,7 @@ func (s *Server) chooseAccount(c *call) content {
 			targets.Options = append(targets.Options, option{strconv.FormatInt(o.ID, 10), o.Login})
 		}
 	}
-	return content{Action: c.URL.String(), Hidden: map[string]string{"as": user.Login}, Choices: []choice{targets}}
+	return pageContent{Action: c.URL.String(), Hidden: map[string]string{"as": user.Login}, Choices: []choice{targets}}
 }
 
 // people are all of them, first who the browser is.

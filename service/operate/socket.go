@@ -8,10 +8,10 @@ import (
 	"net/http"
 )
 
-// maxErrand bounds what a command may send.
-const maxErrand = 64 << 10
+// maxCommand bounds what a command may send.
+const maxCommand = 64 << 10
 
-// The paths of the desk.
+// The paths of the admin socket.
 const (
 	createAdminPath = "/admin/create"
 	grantPath       = "/admin/grant"
@@ -19,16 +19,16 @@ const (
 	rotatePath      = "/secrets/rotate"
 )
 
-// desk does for commands, on the admin socket, what an Operator promises.
-type desk struct{ machine *Machine }
+// adminSocket does for commands, on the admin socket, what an Operator promises.
+type adminSocket struct{ machine *Machine }
 
-// NewDesk answers on the admin socket.
-func NewDesk(m *Machine) http.Handler {
-	d := desk{m}
+// NewAdminSocket answers on the admin socket.
+func NewAdminSocket(m *Machine) http.Handler {
+	d := adminSocket{m}
 	mux := http.NewServeMux()
-	mux.Handle("POST "+createAdminPath, errandOf(m.CreateAdmin))
-	mux.Handle("POST "+grantPath, errandOf(m.Grant))
-	mux.Handle("POST "+verifyPath, errandOf(func(ctx context.Context, _ struct{}) (any, error) { return m.VerifyAudit(ctx) }))
+	mux.Handle("POST "+createAdminPath, commandOf(m.CreateAdmin))
+	mux.Handle("POST "+grantPath, commandOf(m.Grant))
+	mux.Handle("POST "+verifyPath, commandOf(func(ctx context.Context, _ struct{}) (any, error) { return m.VerifyAudit(ctx) }))
 	mux.HandleFunc("POST "+rotatePath, d.rotate)
 	return mux
 }
@@ -40,8 +40,8 @@ type reply struct {
 	Error    string          `json:"error,omitempty"` // for a person
 }
 
-// errandOf reads a question, asks it, and writes the answer.
-func errandOf[Q, A any](do func(context.Context, Q) (A, error)) http.Handler {
+// commandOf reads a question, asks it, and writes the answer.
+func commandOf[Q, A any](do func(context.Context, Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q Q
 		if err := readErrand(r, &q); err != nil {
@@ -54,7 +54,7 @@ func errandOf[Q, A any](do func(context.Context, Q) (A, error)) http.Handler {
 }
 
 // rotate answers with a line for each step, and the last is what came of it.
-func (d desk) rotate(w http.ResponseWriter, r *http.Request) {
+func (d adminSocket) rotate(w http.ResponseWriter, r *http.Request) {
 	var q Rotate
 	if err := readErrand(r, &q); err != nil {
 		writeReply(w, nil, err)
@@ -71,7 +71,7 @@ func (d desk) rotate(w http.ResponseWriter, r *http.Request) {
 }
 
 func readErrand(r *http.Request, into any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxErrand))
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxCommand))
 	if err != nil {
 		return err
 	}

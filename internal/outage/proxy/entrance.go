@@ -12,8 +12,8 @@ import (
 	"svc.dev/svc/internal/outage/loopback"
 )
 
-// door is where connections come in: open, shut, or not to be found. Its port stays its own all the time.
-type door struct {
+// entrance is where connections come in: open, shut, or not to be found. Its port stays its own all the time.
+type entrance struct {
 	mu       sync.Mutex
 	port     *loopback.Port
 	listener net.Listener
@@ -22,13 +22,13 @@ type door struct {
 	work     sync.WaitGroup
 }
 
-func (d *door) reserve() (err error) {
+func (d *entrance) reserve() (err error) {
 	d.port, err = loopback.Reserve()
 	return err
 }
 
 // open listens and hands on what comes in.
-func (d *door) open(accept func(net.Conn)) error {
+func (d *entrance) open(accept func(net.Conn)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.shut(); err != nil {
@@ -52,20 +52,20 @@ func (d *door) open(accept func(net.Conn)) error {
 	return nil
 }
 
-// keep holds a connection so that it is not closed before the door is.
-func (d *door) keep(conn net.Conn) {
+// keep holds a connection so that it is not closed before the entrance is.
+func (d *entrance) keep(conn net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.accepted = append(d.accepted, conn)
 }
 
-func (d *door) refuse() error {
+func (d *entrance) refuse() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.shut()
 }
 
-func (d *door) vanish() (err error) {
+func (d *entrance) vanish() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.shut(); err != nil {
@@ -76,7 +76,7 @@ func (d *door) vanish() (err error) {
 }
 
 // shut closes what listens.
-func (d *door) shut() (err error) {
+func (d *entrance) shut() (err error) {
 	if d.listener != nil {
 		err = d.listener.Close()
 		d.listener = nil
@@ -88,7 +88,7 @@ func (d *door) shut() (err error) {
 	return err
 }
 
-func (d *door) close() {
+func (d *entrance) close() {
 	_ = d.refuse()
 	d.work.Wait()
 	d.mu.Lock()

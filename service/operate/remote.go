@@ -15,8 +15,8 @@ import (
 	"svc.dev/svc/service/audit"
 )
 
-// errand is an operator who asks the service that runs.
-type errand struct{ client *http.Client }
+// remote is an operator who asks the service that runs.
+type remote struct{ client *http.Client }
 
 // Reach is the service that answers on a socket, and nil where none listens.
 func Reach(ctx context.Context, socket string) (Operator, error) {
@@ -37,30 +37,30 @@ func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", path)
 }
 
-func newErrand(socket string) *errand {
-	return &errand{&http.Client{Transport: &http.Transport{
+func newErrand(socket string) *remote {
+	return &remote{&http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, socket) },
 	}}}
 }
 
 // CreateAdmin makes an account that administers the service.
-func (e *errand) CreateAdmin(ctx context.Context, n NewAdmin) (p Person, err error) {
+func (e *remote) CreateAdmin(ctx context.Context, n NewAdmin) (p Person, err error) {
 	return p, e.ask(ctx, createAdminPath, n, &p, nil)
 }
 
 // Grant gives an account a role over the whole service.
-func (e *errand) Grant(ctx context.Context, g Grant) (p Person, err error) {
+func (e *remote) Grant(ctx context.Context, g Grant) (p Person, err error) {
 	return p, e.ask(ctx, grantPath, g, &p, nil)
 }
 
 // VerifyAudit looks through the audit log.
-func (e *errand) VerifyAudit(ctx context.Context) (r audit.Report, err error) {
+func (e *remote) VerifyAudit(ctx context.Context) (r audit.Report, err error) {
 	return r, e.ask(ctx, verifyPath, struct{}{}, &r, nil)
 }
 
 // RotateKeys moves every secret to a new key.
-func (e *errand) RotateKeys(ctx context.Context, q Rotate, tell func(Rotation)) (done Rotation, err error) {
+func (e *remote) RotateKeys(ctx context.Context, q Rotate, tell func(Rotation)) (done Rotation, err error) {
 	return done, e.ask(ctx, rotatePath, q, &done, func(text json.RawMessage) error {
 		var so Rotation
 		if err := json.Unmarshal(text, &so); err != nil {
@@ -72,10 +72,10 @@ func (e *errand) RotateKeys(ctx context.Context, q Rotate, tell func(Rotation)) 
 }
 
 // Close does nothing: every question has a connection of its own.
-func (e *errand) Close() error { return nil }
+func (e *remote) Close() error { return nil }
 
 // ask puts one question and reads its answer, whose lines of progress go to tell.
-func (e *errand) ask(ctx context.Context, path string, question, answer any, tell func(json.RawMessage) error) error {
+func (e *remote) ask(ctx context.Context, path string, question, answer any, tell func(json.RawMessage) error) error {
 	body, err := json.Marshal(question)
 	if err != nil {
 		return err
