@@ -91,9 +91,6 @@ func (p *Process) Hello(first any) {
 // Patience is how long a child may take to end.
 const Patience = 60 * time.Second
 
-// PID is the child's process id.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
-
 // Signal sends a signal; a child that is gone ignores it.
 func (p *Process) Signal(s os.Signal) { _ = p.cmd.Process.Signal(s) }
 

@@ -52,6 +52,9 @@ func TestRowsAreWhole(t *testing.T) {
 		if seen[name] || r.Do == nil || len(r.On) == 0 {
 			t.Errorf("%s stands there twice, does nothing, or is nowhere", name)
 		}
+		if r.Need.String() == "" {
+			t.Errorf("%s lets nobody in: say what it needs, and access.Public if nothing", name)
+		}
 		seen[name] = true
 		if r.Method == "GET" && r.Again != nil {
 			t.Errorf("%s takes no form, and has a page for a refused one", name)

@@ -228,16 +228,6 @@ func (c *Cluster) configure(settings map[string]string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Configure changes settings; those that need no restart hold at once, for new sessions at least.
-func (c *Cluster) Configure(settings map[string]string) error {
-	for name, value := range settings {
-		if err := c.Execute("postgres", fmt.Sprintf("ALTER SYSTEM SET %s = '%s'", name, value)); err != nil {
-			return err
-		}
-	}
-	return c.Execute("postgres", "SELECT pg_reload_conf()")
-}
-
 // patience is how long a server may take to start or to end.
 const patience = 30 * time.Second
 
