@@ -68,6 +68,7 @@ func (w *Work) prompt(ctx context.Context, agent *Agent, prompt string, form *sc
 	w.goOn()
 	o, err := w.operation(nth, agent, prompt, form)
 	if err == nil {
+		w.durable(o.begin())
 		err = o.run(ctx)
 	}
 	if w.ctx.Err() != nil || leaves(err) {
@@ -177,9 +178,6 @@ func (o *operation) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(w.ctx, func() { cancel(context.Cause(w.ctx)) })()
-	if err := o.begin(); err != nil {
-		return err
-	}
 	// What a tool does to the run belongs to it, as what a step does.
 	w.enter(1)
 	defer w.enter(-1)

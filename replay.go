@@ -104,15 +104,7 @@ func (w *Work) goOn() {
 }
 
 // durable commits and leaves when that did not go through.
-func (w *Work) durable(err error) {
-	if err == nil {
-		err = w.writer.commit(Commit{})
-	}
-	if err != nil {
-		w.cancel(err)
-		w.leave()
-	}
-}
+func (w *Work) durable(err error) { w.recorded(err, true) }
 
 // within reports whether a step is under way: what happens then belongs to its attempt.
 func (w *Work) within() bool {

@@ -12,7 +12,7 @@ import (
 	"svc.dev/svc/workflow"
 )
 
-// StepOption changes how a step runs: Retry, or Keyed.
+// StepOption changes how a step runs: Retry, Keyed, or Durable.
 type StepOption interface{ apply(*stepCall) }
 
 // Retry lets a step be tried again after an error, with growing pauses.
@@ -56,11 +56,20 @@ type Keyed string
 
 func (k Keyed) apply(c *stepCall) { c.key = string(k) }
 
+// Durable is for a step that must not be done again once it has ended, such as a payment: its result is on disk before Step
+// returns.
+var Durable StepOption = durable{}
+
+type durable struct{}
+
+func (durable) apply(c *stepCall) { c.durable = true }
+
 // stepCall is a step as it is asked for.
 type stepCall struct {
 	name     string
 	key      string
 	parallel bool
+	durable  bool
 	retry    Retry
 	fn       func(context.Context) (json.RawMessage, error)
 }
@@ -80,9 +89,10 @@ func newStepCall[T any](name string, fn func(context.Context) (T, error), option
 	return c
 }
 
-// Step does something once. Its result is recorded before Step returns, and read instead of done again when the run is
-// resumed; what the function sees is the recorded value, the first time too. A step that was under way when the process
-// died is repeated, so fn should be safe to repeat. A step's identity is its name and how often it was used before.
+// Step does something once. Its result is recorded before anything else of the run begins, or a moment later, and read instead
+// of done again when the run is resumed; what the function sees is the value as it is recorded, the first time too. A step that
+// was under way when the process died, or had only just ended, is repeated, so fn should be safe to repeat; Durable narrows that
+// to a step under way. A step's identity is its name and how often it was used before.
 func Step[T any](ctx context.Context, w *Work, name string, fn func(context.Context) (T, error), options ...StepOption) (T, error) {
 	var v T
 	if w.within() {
@@ -256,7 +266,8 @@ func (w *Work) backOff(s *workflow.Step, parallel bool) bool {
 	return pause(w.ctx, until.Sub(w.rt.now())) == nil
 }
 
-// attempt runs the step once, its intent recorded before and its outcome after; it reports whether the step has ended.
+// attempt runs the step once; it reports whether the step has ended. Its intent is on disk before it begins, and with it the
+// outcome of the step before.
 func (w *Work) attempt(ctx context.Context, s *workflow.Step, c stepCall) (ended bool) {
 	w.durable(w.begin(s))
 	if w.job.lapsed() {
@@ -275,17 +286,29 @@ func (w *Work) attempt(ctx context.Context, s *workflow.Step, c stepCall) (ended
 	switch {
 	case err == nil:
 		s.Ended, s.Result = true, result
-		w.durable(w.tell(workflow.LevelInfo, s, workflow.StepFinished, &s.Millis, workflow.StepEnded(*s)))
+		err = w.tell(workflow.LevelInfo, s, workflow.StepFinished, &s.Millis, workflow.StepEnded(*s))
 	case s.Failures+1 < c.retry.Attempts && !fault.Is(err, fault.RecordTooLarge):
 		s.Failures++
 		s.Until = millis(w.rt.now().Add(c.retry.pause(s.Failures)))
-		w.durable(w.tell(workflow.LevelWarn, s, workflow.StepFailed, &s.Millis, workflow.StepRetries(*s, s.Until)))
+		err = w.tell(workflow.LevelWarn, s, workflow.StepFailed, &s.Millis, workflow.StepRetries(*s, s.Until))
 	default:
 		s.Failures++
 		s.Ended, s.Error = true, recordedError(err)
-		w.durable(w.tell(workflow.LevelError, s, workflow.StepFailed, &s.Millis, workflow.StepEnded(*s)))
+		err = w.tell(workflow.LevelError, s, workflow.StepFailed, &s.Millis, workflow.StepEnded(*s))
 	}
+	w.recorded(err, c.durable || !s.Ended)
 	return s.Ended
+}
+
+// recorded leaves an outcome to whatever is committed next, unless it must be on disk now.
+func (w *Work) recorded(err error, now bool) {
+	if err == nil && now {
+		err = w.writer.commit(Commit{})
+	}
+	if err != nil {
+		w.cancel(err)
+		w.leave()
+	}
 }
 
 // begin tells that an attempt starts. One step at a time: their places are those of the log.

@@ -29,7 +29,7 @@ type script struct {
 // The scripts end alike whenever their process dies, and how often.
 var scripts = []script{
 	{name: "lines", ends: `completed {"lines":6} null`},
-	{name: "steps", input: `{"order":20}`, ends: `completed {"charge":40,"mail/0":0,"mail/1":1,"pack":41} null`},
+	{name: "steps", input: `{"order":20}`, ends: `completed {"charge":40,"mail/0":0,"mail/1":1,"pack":41,"sealed":3} null`},
 	{name: "branches", parallel: true, ends: `completed {"after":6,"fetch/x":2,"fetch/y":3,"north":1,"shaky":4,"south":5} null`},
 	{name: "retry", ends: `completed {"shaky":7} null`},
 	{name: "refused", ends: `completed {"apologize":1} null`},
@@ -104,8 +104,11 @@ func (n *node) mark(run, label, token string) {
 	}
 }
 
-// seen before a label marks that the workflow was given the step's result, which must be on record by then.
+// seen before a label marks that the workflow was given the step's result.
 const seen = "seen:"
+
+// sealed begins the labels of steps whose results must be on record by then.
+const sealed = "sealed"
 
 var tokenInError = regexp.MustCompile(` \[([A-Z0-9]+)\]$`)
 
@@ -180,7 +183,8 @@ func (n *node) steps(ctx context.Context, w *svc.Work, in struct {
 		n.note(w, o, fmt.Sprintf("mail/%d", i), d, err)
 	}
 	w.Log("mailed")
-	return o, nil
+	_, err = n.step(ctx, w, o, sealed, always(3), svc.Durable)
+	return o, err
 }
 
 // branches runs steps side by side, two of one name, one that is tried again.

@@ -46,6 +46,9 @@ func (x *Exchange) List(v any) error {
 	if err != nil {
 		return err
 	}
+	if err := x.Still(); err != nil {
+		return err
+	}
 	sum := sha256.Sum256(body)
 	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
 	x.Out.Header().Set("ETag", tag)
@@ -54,5 +57,5 @@ func (x *Exchange) List(v any) error {
 		x.Out.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return x.tell(http.StatusOK, body)
+	return x.Send(http.StatusOK, TypeJSON, noStore, body)
 }
