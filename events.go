@@ -1,7 +1,9 @@
 package svc
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"sync"
 
 	"svc.dev/svc/stream"
@@ -16,12 +18,49 @@ type events struct {
 }
 
 func newEvents(j *job) *events {
-	return &events{writer: newWriter(j, runLayout{}), index: int64(j.lease.Tail.Head) + 1}
+	return &events{writer: newWriter(j, runLayout{j.lease.Stream.ID}), index: int64(j.lease.Tail.Head) + 1}
 }
 
 // event adds an event and memories that belong to it.
 func (e *events) event(kind workflow.Kind, event workflow.Event, memories ...workflow.Memory) error {
 	return e.all(kind, []workflow.Event{event}, memories, func(records []workflow.Record) error { return e.add(records...) })
+}
+
+// step adds what became of a step, for replay and for readers: one record, or two where readers may not see all of it.
+func (e *events) step(m workflow.Memory) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	told, err := m.Told(e.rt.now())
+	if err != nil {
+		return fmt.Errorf("encode step: %w: %w", errPoisoned, err)
+	}
+	shown, whole, err := e.cleaned(told)
+	if err != nil {
+		return err
+	}
+	records := []workflow.Record{told}
+	if !whole {
+		private, err := m.Record()
+		if err != nil {
+			return fmt.Errorf("encode memory: %w", err)
+		}
+		records = []workflow.Record{{Kind: workflow.KindEvent, Data: shown}, private}
+	}
+	e.index++
+	return e.add(records...)
+}
+
+// cleaned is what readers may see of the next record, and reports whether that is the whole of it.
+func (e *events) cleaned(r workflow.Record) (clean []byte, whole bool, err error) {
+	if e.rt.config.Redact == nil {
+		return nil, true, nil
+	}
+	shown, err := r.Event(e.lease.Stream.ID, e.index)
+	if err != nil {
+		return nil, false, fmt.Errorf("encode step: %w: %w", errPoisoned, err)
+	}
+	clean = e.rt.redact(shown)
+	return clean, bytes.Equal(clean, shown), nil
 }
 
 // all hands events, and memories that belong to them, to put.
@@ -34,7 +73,7 @@ func (e *events) all(kind workflow.Kind, told []workflow.Event, memories []workf
 		if err != nil {
 			return fmt.Errorf("encode %s: %w: %w", event.Type, errPoisoned, err)
 		}
-		records = append(records, workflow.Record{Kind: kind, Data: e.rt.config.Redact(data)})
+		records = append(records, workflow.Record{Kind: kind, Data: e.rt.redact(data)})
 	}
 	private, err := remembered(memories)
 	if err != nil {
@@ -70,8 +109,8 @@ func remembered(memories []workflow.Memory) ([]workflow.Record, error) {
 	return records, nil
 }
 
-// runLayout gives every event an offset of its own.
-type runLayout struct{}
+// runLayout gives every event of a run an offset of its own.
+type runLayout struct{ run string }
 
 func (runLayout) lay(c *Commit, _ stream.Offset, records []workflow.Record) error {
 	for _, r := range records {
@@ -84,14 +123,17 @@ func (runLayout) lay(c *Commit, _ stream.Offset, records []workflow.Record) erro
 	return nil
 }
 
-func (runLayout) shown(_ stream.Offset, records []workflow.Record) ([][]byte, error) {
-	var items [][]byte
-	for _, r := range records {
-		if r.Public() {
-			items = append(items, r.Data)
-		}
-	}
-	return items, nil
+func (l runLayout) shown(last stream.Offset, records []workflow.Record) ([][]byte, error) {
+	public := slices.DeleteFunc(slices.Clone(records), func(r workflow.Record) bool { return !r.Public() })
+	return workflow.Shown(public, l.run, int64(last))
 }
 
-func (runLayout) weigh(r workflow.Record) int { return len(r.Data) + 8 }
+// stepShown is about how much more readers are told of a step than is written of it.
+const stepShown = 256
+
+func (runLayout) weigh(r workflow.Record) int {
+	if r.Kind == workflow.KindStep {
+		return len(r.Data) + stepShown
+	}
+	return len(r.Data) + 8
+}

@@ -180,7 +180,7 @@ func readPage(ctx context.Context, store Store, s Stream, after, through stream.
 		return stream.Frame{}, &longRow{page.Larger}
 	}
 	// A row may hold more than a page, or reach beyond through; the page is cut among its events.
-	frame, err := cutPage(s.Kind, page.Batches, after, min(through, page.Tail.Head))
+	frame, err := cutPage(s, page.Batches, after, min(through, page.Tail.Head))
 	return frame.At(page.Tail.Head, page.Tail.Closed), err
 }
 
@@ -197,11 +197,11 @@ const maxPart = 1<<31 - 1
 
 // cutPage takes items in order until one would pass the bounds of a page. A run's items are its events; an agent's are whole
 // batches, whatever number of chunks they show.
-func cutPage(kind Kind, batches []Batch, after, through stream.Offset) (stream.Frame, error) {
+func cutPage(s Stream, batches []Batch, after, through stream.Offset) (stream.Frame, error) {
 	var items [][]byte
 	next, size, taken := after, 2, 0
 	for _, b := range batches {
-		parts, err := shownOf(kind, b)
+		parts, err := shownOf(s, b)
 		if err != nil {
 			return stream.Frame{}, fmt.Errorf("read page: %w", err)
 		}
@@ -227,12 +227,12 @@ type shownAt struct {
 	items  [][]byte
 }
 
-func shownOf(kind Kind, b Batch) ([]shownAt, error) {
-	if kind == KindAgent {
+func shownOf(s Stream, b Batch) ([]shownAt, error) {
+	if s.Kind == KindAgent {
 		chunks, err := conversation.Chunks(b.Last, b.Data)
 		return []shownAt{{b.Last, chunks}}, err
 	}
-	events, err := workflow.Events(b.Data)
+	events, err := workflow.Events(b.Data, s.ID, int64(b.Last))
 	shown := make([]shownAt, len(events))
 	for i := range events {
 		shown[i] = shownAt{b.Last - stream.Offset(len(events)-1-i), events[i : i+1]}

@@ -192,16 +192,24 @@ func (w *Work) ended(status workflow.Status) workflow.Run {
 	return run
 }
 
+// redact takes out of data what must not leave the process.
+func (rt *Runtime) redact(data []byte) []byte {
+	if rt.config.Redact == nil {
+		return data
+	}
+	return rt.config.Redact(data)
+}
+
 // shown is a run that has ended, as those outside may see it.
 func (rt *Runtime) shown(run workflow.Run) workflow.Run {
 	if run.Result != nil {
-		run.Result = rt.config.Redact(run.Result)
+		run.Result = rt.redact(run.Result)
 	}
 	data, err := stream.Encode(run.Error)
 	if run.Error == nil || err != nil {
 		return run // what has no JSON cannot be kept either
 	}
-	if clean := rt.config.Redact(data); !bytes.Equal(clean, data) {
+	if clean := rt.redact(data); !bytes.Equal(clean, data) {
 		run.Error = new(workflow.Error)
 		_ = json.Unmarshal(clean, run.Error) // it was made of one
 	}

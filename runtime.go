@@ -97,9 +97,6 @@ func (c Config) withDefaults() Config {
 	if c.Memory == nil {
 		c.Memory = memory.New(0)
 	}
-	if c.Redact == nil {
-		c.Redact = func(data []byte) []byte { return data }
-	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}

@@ -236,19 +236,15 @@ func (w *Work) tellKept(s *workflow.Step) {
 	if !w.resumed {
 		return
 	}
-	if err := w.tell(workflow.LevelInfo, s, workflow.StepKept, &s.Millis); err != nil {
+	event, err := workflow.Stepped(workflow.LevelInfo, workflow.StepEvent{
+		Name: s.ID.Name, Seq: s.Seq, Attempt: s.Attempt, State: workflow.StepKept, DurationMs: &s.Millis,
+	})
+	if err == nil {
+		err = w.writer.event(workflow.KindEvent, event)
+	}
+	if err != nil {
 		w.cancel(err)
 	}
-}
-
-func (w *Work) tell(level string, s *workflow.Step, state string, ms *int64, memories ...workflow.Memory) error {
-	event, err := workflow.Stepped(level, workflow.StepEvent{
-		Name: s.ID.Name, Seq: s.Seq, Attempt: s.Attempt, State: state, DurationMs: ms,
-	})
-	if err != nil {
-		return err
-	}
-	return w.writer.event(workflow.KindEvent, event, memories...)
 }
 
 // backOff waits until the next attempt is due.
@@ -286,18 +282,17 @@ func (w *Work) attempt(ctx context.Context, s *workflow.Step, c stepCall) (ended
 	switch {
 	case err == nil:
 		s.Ended, s.Result = true, result
-		err = w.tell(workflow.LevelInfo, s, workflow.StepFinished, &s.Millis, workflow.StepEnded(*s))
 	case s.Failures+1 < c.retry.Attempts && !fault.Is(err, fault.RecordTooLarge):
 		s.Failures++
 		s.Until = millis(w.rt.now().Add(c.retry.pause(s.Failures)))
-		err = w.tell(workflow.LevelWarn, s, workflow.StepFailed, &s.Millis, workflow.StepRetries(*s, s.Until))
+		w.durable(w.writer.step(workflow.StepRetries(*s, s.Until)))
+		return false
 	default:
 		s.Failures++
 		s.Ended, s.Error = true, recordedError(err)
-		err = w.tell(workflow.LevelError, s, workflow.StepFailed, &s.Millis, workflow.StepEnded(*s))
 	}
-	w.recorded(err, c.durable || !s.Ended)
-	return s.Ended
+	w.recorded(w.writer.step(workflow.StepEnded(*s)), c.durable)
+	return true
 }
 
 // recorded leaves an outcome to whatever is committed next, unless it must be on disk now.
@@ -319,7 +314,7 @@ func (w *Work) begin(s *workflow.Step) error {
 	w.state.Begin(s)
 	w.mu.Unlock()
 	s.Attempt++
-	return w.tell(workflow.LevelInfo, s, workflow.StepStarted, nil, workflow.StepBegan(*s))
+	return w.writer.step(workflow.StepBegan(*s))
 }
 
 // perform calls the step's function; a panic is its error.

@@ -246,5 +246,9 @@ func (w *writer[R]) publish(before stream.Offset, batch []R, c Commit) {
 		}
 		return items, err
 	}
-	w.rt.rings.publish(s, piece{Frame: stream.Frame{After: before, Next: head}, show: show, bytes: len(c.Data)}, c.Close)
+	bytes := 0 // about what readers are shown
+	for _, r := range batch {
+		bytes += layout.weigh(r)
+	}
+	w.rt.rings.publish(s, piece{Frame: stream.Frame{After: before, Next: head}, show: show, bytes: max(bytes, len(c.Data))}, c.Close)
 }

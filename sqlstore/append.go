@@ -50,9 +50,9 @@ func changeOf(c svc.Commit) change {
 	return ch
 }
 
-// plain reports whether the commit only appends, which is nearly always.
-func plain(c svc.Commit) bool {
-	return c.Settle == "" && !c.Close && !c.Release && !c.Progress && c.OpenFrom == nil && c.ContextFrom == nil && len(c.Messages) == 0 && len(c.Blobs) == 0
+// plain reports whether the commit only appends, which is nearly always. Progress is nothing where no attempt has failed.
+func plain(l svc.Lease, c svc.Commit) bool {
+	return c.Settle == "" && !c.Close && !c.Release && (!c.Progress || l.Attempts == 0) && c.OpenFrom == nil && c.ContextFrom == nil && len(c.Messages) == 0 && len(c.Blobs) == 0
 }
 
 const (
@@ -101,7 +101,7 @@ func (s *Store) appendSQLite(ctx context.Context, l svc.Lease, c svc.Commit) (sv
 		at := s.config.Now().UnixMilli()
 		args := []any{ch.n, ch.private, ch.bytes, l.Row, l.Epoch, l.Owner}
 		query := appendPlain
-		if !plain(c) {
+		if !plain(l, c) {
 			query = appendFull
 			args = append(args, ch.settle, c.Close, ch.messages, c.Progress || c.Settle != "", offset(c.OpenFrom), offset(c.ContextFrom), c.Release)
 		}
@@ -220,7 +220,7 @@ func (s *Store) appendPostgres(ctx context.Context, l svc.Lease, c svc.Commit) (
 		query: appendPlainPostgres, stream: l.Stream, dest: m.fields(),
 		args: []any{ch.n, ch.private, ch.bytes, l.Row, l.Epoch, l.Owner, s.clock(), c.Data},
 	}
-	if !plain(c) || c.Run != nil {
+	if !plain(l, c) || c.Run != nil {
 		args, err := s.fullArgs(l, c, ch)
 		if err != nil {
 			return svc.Appended{}, err

@@ -12,17 +12,18 @@ import (
 // Kind says what a record of a run's log is for.
 type Kind byte
 
-// The kinds of records. Events and lines are public and take an offset each; memories are private and take none.
+// The kinds of records. Events, lines and steps are public and take an offset each; memories are private and take none.
 const (
 	KindEvent  Kind = 'E' // an event
 	KindLine   Kind = 'L' // a log event written outside steps: numbered, not written again on replay
+	KindStep   Kind = 'S' // a memory of a step that readers are told too
 	KindMemory Kind = 'M' // what replay reads instead of doing it again
 )
 
 // Record is one fact of a run's log.
 type Record struct {
 	Kind Kind
-	Data []byte // an encoded event, or a Memory as JSON
+	Data []byte // an encoded event, a step as Told lays it out, or a Memory as JSON
 	Ends bool   // it is how a step ended; not kept in the log
 }
 
@@ -60,15 +61,27 @@ func Records(batch []byte) iter.Seq2[Record, error] {
 	}
 }
 
-// Events are the public records of a batch, in order.
-func Events(batch []byte) ([][]byte, error) {
-	var events [][]byte
+// Events are the events of a batch of a run as readers see them, in order; the last has an index.
+func Events(batch []byte, runID string, last int64) ([][]byte, error) {
+	var public []Record
 	for r, err := range Records(batch) {
 		if err != nil {
 			return nil, err
 		}
 		if r.Public() {
-			events = append(events, r.Data)
+			public = append(public, r)
+		}
+	}
+	return Shown(public, runID, last)
+}
+
+// Shown are public records as readers see them; the last has an index.
+func Shown(public []Record, runID string, last int64) ([][]byte, error) {
+	events := make([][]byte, len(public))
+	for i, r := range public {
+		var err error
+		if events[i], err = r.Event(runID, last-int64(len(public)-1-i)); err != nil {
+			return nil, err
 		}
 	}
 	return events, nil
@@ -118,7 +131,7 @@ func StepBegan(s Step) Memory {
 
 // StepRetries remembers that an attempt failed and when the next is due.
 func StepRetries(s Step, until int64) Memory {
-	return Memory{Type: memoryFailed, StepID: s.ID, Seq: s.Seq, Attempt: s.Attempt, Until: until}
+	return Memory{Type: memoryFailed, StepID: s.ID, Seq: s.Seq, Parallel: s.Parallel, Attempt: s.Attempt, Millis: s.Millis, Until: until}
 }
 
 // StepEnded remembers how a step ended.

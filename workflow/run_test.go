@@ -106,7 +106,7 @@ func TestBatchReadsBackAsItWasWritten(t *testing.T) {
 		}
 		i++
 	}
-	events, err := workflow.Events(batch)
+	events, err := workflow.Events(batch, "run_1", 1)
 	if err != nil || len(events) != 2 {
 		t.Errorf("%d events, %v", len(events), err)
 	}

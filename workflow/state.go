@@ -45,6 +45,12 @@ func (s *State) Apply(batch []byte) error {
 		switch r.Kind {
 		case KindLine:
 			s.lines++
+		case KindStep:
+			m, _, err := told(r.Data)
+			if err != nil {
+				return err
+			}
+			s.remember(m)
 		case KindMemory:
 			var m Memory
 			if err := json.Unmarshal(r.Data, &m); err != nil {

@@ -2,7 +2,8 @@
 
 -- One row per stream orders everything about it: offsets (head, part), the queue (work waits while next_seq > done_seq),
 -- readiness, fence and abort mark. ready_at is when the stream may be claimed: the time of its admission, the end of its
--- lease, or the time it is parked until. head stands in no index.
+-- lease, or the time it is parked until. head stands in no index. What every append changes stands together, between what none
+-- does: only that is logged.
 CREATE TABLE streams (
   id           BIGINT  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   scope        TEXT COLLATE "C"    NOT NULL,
@@ -11,6 +12,7 @@ CREATE TABLE streams (
   instance     TEXT COLLATE "C"    NOT NULL,
   head         BIGINT  NOT NULL DEFAULT -1,
   part         BIGINT  NOT NULL DEFAULT 0,
+  bytes        BIGINT  NOT NULL DEFAULT 0,
   next_seq     BIGINT  NOT NULL DEFAULT 0,
   done_seq     BIGINT  NOT NULL DEFAULT 0,
   ready_at     BIGINT  NOT NULL DEFAULT 0,
@@ -22,7 +24,6 @@ CREATE TABLE streams (
   open_from    BIGINT  NOT NULL DEFAULT -1,
   context_from BIGINT  NOT NULL DEFAULT -1,
   messages     BIGINT  NOT NULL DEFAULT 0,
-  bytes        BIGINT  NOT NULL DEFAULT 0,
   used_at      BIGINT  NOT NULL DEFAULT 0,
   closed       BOOLEAN NOT NULL DEFAULT FALSE,
   dropped      BOOLEAN NOT NULL DEFAULT FALSE,
