@@ -91,7 +91,7 @@ func measureSteps(ctx context.Context, b *Bench) error {
 				b.Report.add(Row{
 					Measurement: fmt.Sprintf("steps of runs of %d, %s, concurrency %d", stepsOfOneRun, db.Name, n),
 					Figure:      fmt.Sprintf("%s/s, %d µs server CPU each", count(perSecond), cpu.Microseconds()),
-					Beside:      fmt.Sprintf("raw fsync %s; two appends a step", limit),
+					Beside:      fmt.Sprintf("raw fsync %s; one append a step", limit),
 					Values:      map[string]float64{"perSecond": perSecond, "cpuMicros": float64(cpu) / 1e3},
 				})
 			}

@@ -3,14 +3,12 @@ package conversation
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"svc.dev/svc/iso"
 	"svc.dev/svc/model"
-	"svc.dev/svc/stream"
 )
 
 // Type says what a record tells.
@@ -191,19 +189,4 @@ func RecoveryIDs(assistant string) (interrupted, continued string) {
 func ToolImageID(assistant, call string, index int) string {
 	enc := base64.RawURLEncoding.EncodeToString
 	return fmt.Sprintf("att_entry_tool_outcome_%s_%s_%d", enc([]byte(assistant)), enc([]byte(call)), index)
-}
-
-// ErrCorrupt tells that a batch cannot be read.
-var ErrCorrupt = errors.New("corrupt batch")
-
-// EncodeBatch prints records as one batch.
-func EncodeBatch(records []Record) ([]byte, error) { return stream.Encode(records) }
-
-// DecodeBatch reads a batch back.
-func DecodeBatch(data []byte) ([]Record, error) {
-	var records []Record
-	if err := json.Unmarshal(data, &records); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	return records, nil
 }
