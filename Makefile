@@ -6,8 +6,8 @@ SHELL := bash
 SVC_KILLS ?= 10
 export SVC_KILLS
 
-# Tests of these packages run with the race detector: the runtime, what serves it, and what it talks to. All others do in the soak.
-RACED := svc.dev/svc(/(channel|conversation|httpapi|internal/(front|outbox)|memory|model|service/(engine|scope)|stream|tool|workflow)(/.*)?)?
+# Tests of these packages run with the race detector: the runtime and what it is made of. All others do in the soak.
+RACED := svc.dev/svc(/(conversation|internal/(front|outbox)|memory|stream|workflow))?
 
 # What measures how long work takes to stop and to move runs with no other test beside it.
 ALONE := svc.dev/svc/internal/outage
@@ -72,8 +72,7 @@ test: setup compile ## Run every check and every fast test.
 	bench=$$(scripts/changed bench && echo '-- -C bench -vet=off ./...') || echo "bench is not run: it is as it was"; \
 	bin/tally -beside '$(MAKE) --no-print-directory racing' -vet=off -timeout 20m $(ALONE) -- \
 		-vet=off -p 3 -timeout 20m $(LONGEST) $(PLAIN) -- \
-		-beside '$(MAKE) --no-print-directory lint' -vet=off -p 4 $(RACING) -timeout 20m $(RACE) -- \
-		-vet=off -run Megabytes ./httpapi $$bench $$peers
+		-beside '$(MAKE) --no-print-directory lint' -vet=off -p 4 $(RACING) -timeout 20m $(RACE) $$bench $$peers
 
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.

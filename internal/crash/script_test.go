@@ -17,6 +17,9 @@ import (
 // parkAfter is Config.Park of every node: a longer sleep is parked.
 const parkAfter = 20 * time.Millisecond
 
+// parked is a sleep that is parked, however long a machine takes to come to it.
+const parked = 8 * parkAfter
+
 // script is a workflow that is played to its end whatever happens.
 type script struct {
 	name     string
@@ -245,7 +248,7 @@ func (n *node) failing1st(w *svc.Work, name string, failures, v int) task {
 func (n *node) retry(ctx context.Context, w *svc.Work, _ nothing) (outcome, error) {
 	o := newOutcome()
 	w.Log("try")
-	_, err := n.step(ctx, w, o, "shaky", n.failing1st(w, "shaky", 2, 7), svc.Retry{Attempts: 3, Delay: 8 * time.Millisecond, Factor: 5})
+	_, err := n.step(ctx, w, o, "shaky", n.failing1st(w, "shaky", 2, 7), svc.Retry{Attempts: 3, Delay: 8 * time.Millisecond, Factor: float64(parked / (8 * time.Millisecond))})
 	w.Log("tried")
 	return o, err
 }
@@ -274,14 +277,14 @@ func (n *node) sleepy(ctx context.Context, w *svc.Work, _ nothing) (outcome, err
 		return o, err
 	}
 	w.Log("dozed")
-	if err := w.Sleep(ctx, 3*parkAfter); err != nil {
+	if err := w.Sleep(ctx, parked); err != nil {
 		return o, err
 	}
 	w.Log("slept")
-	if w.Now().Sub(began) < parkAfter/4+3*parkAfter {
+	if w.Now().Sub(began) < parkAfter/4+parked {
 		return o, errors.New("woken too early")
 	}
-	if err := w.Sleep(ctx, 2*parkAfter); err != nil {
+	if err := w.Sleep(ctx, parked); err != nil {
 		return o, err
 	}
 	_, err := n.step(ctx, w, o, "after", always(2))
