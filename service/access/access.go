@@ -6,6 +6,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -52,6 +53,9 @@ type Config struct {
 	Rate, Burst int
 	// WrongKeys bounds the wrong API keys from an address, per minute.
 	WrongKeys int
+	// Stale is how old a judgement may be for what is read, or passed on to the runtime. What is written here is judged in its own
+	// transaction. Defaults to a second.
+	Stale time.Duration
 }
 
 // Access judges.
@@ -63,6 +67,7 @@ type Access struct {
 
 // New is what judges by the configuration.
 func New(c Config) *Access {
+	c.Stale = cmp.Or(c.Stale, time.Second)
 	return &Access{Config: c, rates: NewRates("requests", c.Rate, c.Burst), wrongKeys: newWrongKeys(c.WrongKeys)}
 }
 
@@ -95,7 +100,3 @@ func (a *Access) Admit(ctx context.Context, c Credential, n Need, at Place) (*Vi
 	}
 	return v, v.used(ctx)
 }
-
-// staleAfter is how old a judgement may be for what is read, or passed on to the runtime. What is written here is judged in its
-// own transaction.
-const staleAfter = time.Second

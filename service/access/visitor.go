@@ -56,9 +56,9 @@ func (v *Visitor) first(ctx context.Context) error {
 	return err
 }
 
-// Still is Again, but that a judgement of the last second counts.
+// Still is Again, but that a judgement counts that is not stale.
 func (v *Visitor) Still(ctx context.Context) error {
-	if v.need.kind == public || time.Since(v.judged.Load().(time.Time)) < staleAfter {
+	if v.need.kind == public || time.Since(v.judged.Load().(time.Time)) < v.access.Stale {
 		return nil
 	}
 	return v.Again(ctx)
@@ -67,6 +67,9 @@ func (v *Visitor) Still(ctx context.Context) error {
 // Again is why a visitor would not be let in any more; nil: they would. A database that cannot answer ends nothing. Several
 // goroutines may ask.
 func (v *Visitor) Again(ctx context.Context) error {
+	if v.need.kind == public {
+		return nil
+	}
 	asked := time.Now()
 	err := v.access.DB.Read(ctx, v.holds)
 	if refusal, ok := errors.AsType[*fault.Error](err); ok {

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"net/http"
+
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/access"
@@ -25,6 +27,20 @@ func (x *exchange) enter(n access.Need, at access.Place) error {
 	x.Request = x.Request.WithContext(v.Guard(x.Ctx()))
 	if _, is := n.Inside(); is && x.Spoofed {
 		x.g.Audit.Refused(sqldb.Guard(x.Ctx(), nil), audit.Event{Action: "access.spoofed_header", Scope: at.Scope})
+	}
+	return nil
+}
+
+// stands is why an answer of that status must not go out any more: whoever reads something or is refused something must still be
+// let in. Of a change the answer tells what came of it; a failure may be that the change was refused in its own transaction.
+func (x *exchange) stands(status int) error {
+	switch {
+	case x.v == nil || status > http.StatusInternalServerError:
+		return nil
+	case status == http.StatusInternalServerError:
+		return x.v.Again(x.Ctx())
+	case x.Safe() || status >= 400:
+		return x.Still()
 	}
 	return nil
 }

@@ -32,7 +32,11 @@ func (x *exchange) fail(err error) {
 		panic(http.ErrAbortHandler) // half an answer is broken off, so that the client knows
 	}
 	f, status := x.judge(err)
+	if gone := x.stands(status); gone != nil {
+		f, status = x.judge(gone)
+	}
 	h := x.Out.Header()
+	h.Del("ETag")
 	h.Set("Cache-Control", "no-store")
 	x.Out.RetryAfter(f.RetryAfter)
 	if denials[f.Type] {

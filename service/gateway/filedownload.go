@@ -15,6 +15,9 @@ import (
 
 // download lets a file out so that a browser does nothing with it but keep it: it is somebody else's content on our origin.
 func (x *exchange) download(c *project.Content) error {
+	if err := x.Still(); err != nil {
+		return err
+	}
 	if asked := x.Request.Header.Get("Range"); !strings.HasPrefix(asked, "bytes=") || strings.Contains(asked, ",") {
 		x.Request.Header.Del("Range") // nobody must give several parts in one answer, or parts by another measure
 	}

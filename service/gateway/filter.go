@@ -44,6 +44,10 @@ func (f *filter) WriteHeader(status int) {
 		f.refuse(because)
 		return
 	}
+	if because := f.x.stands(status); because != nil {
+		f.refuse(fault.From(because))
+		return
+	}
 	if f.hook && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
 		f.refuse(fault.From(noChannel()))
 		return

@@ -73,6 +73,8 @@ type Config struct {
 	WrongKeys int
 	// Verifications bounds how often an account may verify its workspace, per minute. Defaults to 10.
 	Verifications int
+	// Stale is how old a judgement may be for what is read, or passed on to the runtime. Defaults to a second.
+	Stale time.Duration
 	// Recheck is how often the credential of an open stream is looked at again. Defaults to 10 seconds.
 	Recheck time.Duration
 	// Stopping is closed when this process stops and its runtime does not: what is new is refused then, and open streams end
@@ -114,7 +116,7 @@ func New(c Config) *Gateway {
 	c.setDefaults()
 	g := &Gateway{
 		Config: c, routes: table(),
-		access:        access.New(access.Config{DB: c.DB, Accounts: c.Accounts, Keys: c.Keys, Rate: c.Rate, Burst: c.Burst, WrongKeys: c.WrongKeys}),
+		access:        access.New(access.Config{DB: c.DB, Accounts: c.Accounts, Keys: c.Keys, Rate: c.Rate, Burst: c.Burst, WrongKeys: c.WrongKeys, Stale: c.Stale}),
 		hooks:         access.NewRates("channel", c.ChannelRate, c.ChannelRate),
 		verifications: access.NewRates("verification", c.Verifications, c.Verifications), streams: access.NewStreams(c.Streams),
 		probes: access.NewRates("probe", probesPerMinute, probesPerMinute), probing: access.NewStreams(probesAtOnce),

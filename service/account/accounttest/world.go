@@ -90,6 +90,8 @@ type Options struct {
 	Edit func(*account.Config)
 	// Log hears what the rooms have to say. Defaults to nobody.
 	Log *slog.Logger
+	// Observe hears of every statement before it runs. Defaults to nobody.
+	Observe func(query string, args []any)
 }
 
 // New opens the accounts of the database at an address, and closes them at the end of the test.
@@ -141,7 +143,7 @@ func (w *World) open(t testing.TB, address string, o Options) {
 	ctx := t.Context()
 	var err error
 	if w.DB = o.Beside.shared(); w.DB == nil {
-		w.DB, err = sqldb.Open(ctx, address, sqldb.Options{Log: o.Log, Synchronous: "NORMAL"})
+		w.DB, err = sqldb.Open(ctx, address, sqldb.Options{Log: o.Log, Synchronous: "NORMAL", Observe: o.Observe})
 		must(t, "open database", err)
 		t.Cleanup(func() { _ = w.DB.Close() })
 	}
