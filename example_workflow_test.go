@@ -49,6 +49,14 @@ func ExampleRetry() {
 	// Output: completed "answered at try 3"
 }
 
+// A payment must not be made again once it has gone through.
+func ExampleStep_durable() {
+	play(func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+		return svc.Step(ctx, w, "pay", func(context.Context) (string, error) { return "receipt 7", nil }, svc.Durable)
+	})
+	// Output: completed "receipt 7"
+}
+
 func ExampleParallel() {
 	price := func(shop string, cents int) *svc.BranchOf[int] {
 		return svc.Branch("ask for a price", func(context.Context) (int, error) { return cents, nil }, svc.Keyed(shop))
