@@ -24,7 +24,7 @@ import (
 	"svc.dev/svc/service/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(sqldbtest.Tests{M: m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sqldbtest.ReusingTests{M: m}) }
 
 func TestSurfacesFollowTheListener(t *testing.T) {
 	s := servicetest.Start(t, servicetest.Config(t))

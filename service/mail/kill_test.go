@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("victim:", victim(address, os.Getenv("SVC_MAIL_SMTP")))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(sqldbtest.Tests{M: m})
+	goleak.VerifyTestMain(sqldbtest.ReusingTests{M: m})
 }
 
 // victim queues a mail and sends it, until somebody kills it.

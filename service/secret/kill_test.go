@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(sqldbtest.Main(m))
+	os.Exit(sqldbtest.Reuse(m))
 }
 
 // rewrapProcess says "begun", rewraps while it also replaces secrets, and says "done".

@@ -23,7 +23,7 @@ import (
 	"svc.dev/svc/service/storage"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(sqldbtest.Tests{M: m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sqldbtest.ReusingTests{M: m}) }
 
 // TestParallelWritersNeverPassTheLimit sends 100 files of one byte where there is room for 50, from two nodes where there
 // can be two.

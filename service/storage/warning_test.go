@@ -34,7 +34,7 @@ func telling(c projecttest.Config) projecttest.Config {
 func eachTelling(t *testing.T, c projecttest.Config, fn func(t *testing.T, s *projecttest.Scene)) {
 	t.Helper()
 	projecttest.Each(t, telling(c), func(t *testing.T, s *projecttest.Scene) {
-		s.Exec("CREATE TABLE told (n BIGINT, percent BIGINT)")
+		s.Exec("CREATE TABLE IF NOT EXISTS told (n BIGINT, percent BIGINT)")
 		fn(t, s)
 	})
 }
@@ -119,7 +119,7 @@ func TestNodesThatNoticeTogetherTellOnce(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		streams.Store(0)
 		a := projecttest.Start(t, address, c)
-		a.Exec("CREATE TABLE told (n BIGINT, percent BIGINT)")
+		a.Exec("CREATE TABLE IF NOT EXISTS told (n BIGINT, percent BIGINT)")
 		b := a
 		if a.DB.Dialect() == sqldb.Postgres {
 			shared := c
@@ -235,7 +235,7 @@ func TestAnErasedWorkspaceIsToldNothing(t *testing.T) {
 		return warn(tx, w)
 	}
 	projecttest.Each(t, c, func(t *testing.T, s *projecttest.Scene) {
-		s.Exec("CREATE TABLE told (n BIGINT, percent BIGINT)")
+		s.Exec("CREATE TABLE IF NOT EXISTS told (n BIGINT, percent BIGINT)")
 		gone.Store(true)
 		s.Make("site")
 		s.Save("site", "f", strings.Repeat("x", 90))
@@ -268,7 +268,7 @@ func TestAWarningThatFailsKeepsNobodyFromWriting(t *testing.T) {
 		return id, err
 	}
 	projecttest.Each(t, c, func(t *testing.T, s *projecttest.Scene) {
-		s.Exec("CREATE TABLE told (n BIGINT, percent BIGINT)")
+		s.Exec("CREATE TABLE IF NOT EXISTS told (n BIGINT, percent BIGINT)")
 		fails.Store(true)
 		s.Make("site")
 		s.Save("site", "f", strings.Repeat("x", 80))

@@ -50,6 +50,12 @@ type Tests struct{ *testing.M }
 // Run is Main.
 func (t Tests) Run() int { return Main(t.M) }
 
+// ReusingTests are Tests whose schemas are handed on, as by Reuse.
+type ReusingTests struct{ *testing.M }
+
+// Run is Reuse.
+func (t ReusingTests) Run() int { return Reuse(t.M) }
+
 // EachSchema is Each for the tests of a package that calls Main.
 func EachSchema(t *testing.T, fn func(t *testing.T, address string)) {
 	t.Helper()

@@ -37,7 +37,7 @@ func Main(m *testing.M, victim func(Doom) error) {
 		fmt.Println("died:", err)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(sqldbtest.Tests{M: m})
+	goleak.VerifyTestMain(sqldbtest.ReusingTests{M: m})
 }
 
 // Stop is a Step that waits where the victim shall be killed.
