@@ -147,11 +147,11 @@ func (w *Work) call(out *outcome) <-chan struct{} {
 
 // judge says how the run ended, if it did.
 func (w *Work) judge(out outcome) (ended workflow.Run, ok bool) {
-	if w.parked() {
-		_ = w.writer.commit(Commit{}) // what was told stays told; a failure, or a mark found, is the cause below
-	}
 	if passes(out.err) {
 		w.cancel(out.err)
+	}
+	if w.parked() || w.ctx.Err() != nil {
+		_ = w.writer.commit(Commit{}) // what was told stays told; a failure, or a mark found, is the cause below
 	}
 	cause := context.Cause(w.ctx)
 	switch {

@@ -121,3 +121,27 @@ func (l *losing) Append(ctx context.Context, lease svc.Lease, c svc.Commit) (svc
 	}
 	return l.Store.Append(ctx, lease, c)
 }
+
+// TestAStopKeepsWhatEndedThoughTheFunctionGoesOn stops a node whose workflow has done a step, and then waits for the end of its context.
+func TestAStopKeepsWhatEndedThoughTheFunctionGoesOn(t *testing.T) {
+	var steps atomic.Int32
+	waits := make(chan struct{}, 2)
+	address, stopping := sqlite(t), true
+	declare := declared("w", func(ctx context.Context, w *svc.Work, _ struct{}) (int32, error) {
+		n, err := svc.Step(ctx, w, "first", func(context.Context) (int32, error) { return steps.Add(1), nil })
+		if waits <- struct{}{}; stopping {
+			<-ctx.Done()
+			return n, ctx.Err()
+		}
+		return n, err
+	})
+	slow := func(c *svc.Config) { c.Gather, c.StopTimeout = time.Minute, 50*time.Millisecond }
+	n := start(t, address, declare, slow)
+	id := n.invoke(t, "w", nil)
+	<-waits
+	n.stop()
+	stopping = false
+	n = start(t, address, declare, slow)
+	expect(t, "status", n.await(t, "w", id).Status, workflow.Completed)
+	expect(t, "steps that ran", steps.Load(), 1)
+}

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -110,11 +108,9 @@ func list(w http.ResponseWriter, r *http.Request, p page) {
 		refuse(w, err)
 		return
 	}
-	sum := sha256.Sum256(body)
-	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	tag, has := listing.Tag(r.Header, body)
 	w.Header().Set("ETag", tag)
-	has := strings.Split(strings.ReplaceAll(strings.Join(r.Header.Values("If-None-Match"), ","), " ", ""), ",")
-	if slices.Contains(has, tag) || slices.Contains(has, "*") {
+	if has {
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(http.StatusNotModified)
 		return

@@ -1,11 +1,8 @@
 package surface
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -49,10 +46,9 @@ func (x *Exchange) List(v any) error {
 	if err := x.Still(); err != nil {
 		return err
 	}
-	sum := sha256.Sum256(body)
-	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	tag, has := listing.Tag(x.Request.Header, body)
 	x.Out.Header().Set("ETag", tag)
-	if slices.Contains(strings.Split(strings.ReplaceAll(x.Request.Header.Get("If-None-Match"), " ", ""), ","), tag) {
+	if has {
 		x.Out.Header().Set("Cache-Control", noStore)
 		x.Out.WriteHeader(http.StatusNotModified)
 		return nil
