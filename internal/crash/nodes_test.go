@@ -249,7 +249,7 @@ func checkHandOver(t *testing.T, id string, tale *tale) {
 func TestPausedProcessGoesOnWithItsOwnRuns(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, sqldbtest.Postgres(t))
-	st.setup.Lease, st.setup.Poll = time.Second, 100*time.Millisecond
+	st.setup.Lease, st.setup.Poll = 3*time.Second, 100*time.Millisecond
 	st.raise(trap{})
 	const runs, steps = 20, 50
 	var ids []string

@@ -4,7 +4,8 @@
 //	tally ./a ./b -- -race ./c              is two stages: go test ./a ./b, then go test -race ./c
 //	tally -beside 'make x' ./a -- ./b       runs make x while ./a waits for disks and clocks, and before ./b
 //
-// Each stage may have a command beside it.
+// Each stage may have a command beside it. What failed while other machines of the host took more than a tenth of the
+// processors is tried again alone, and named at the end: a deadline of a test says little there.
 package main
 
 import (
@@ -23,15 +24,17 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"svc.dev/svc/internal/processors"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	t := newTally(ctx, os.Stdout)
-	began := time.Now()
+	began, before := time.Now(), processors.Now()
 	err := t.runAll(stages(os.Args[1:]))
-	t.close(time.Since(began))
+	t.close(time.Since(began), processors.Now().Since(before).String())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tally:", err)
 		os.Exit(1)
@@ -66,13 +69,17 @@ type event struct {
 type tally struct {
 	ctx            context.Context // ends what runs beside
 	out            io.Writer
+	robbed         func(since processors.Share) bool
 	passed, failed int
+	failures       failures
+	pardoned       []string            // failed among others on a machine that was taken from, and passed alone
 	skips          map[string][]string // tests by the reason
 	printed        map[string]*bytes.Buffer
 }
 
 func newTally(ctx context.Context, out io.Writer) *tally {
-	return &tally{ctx: ctx, out: out, skips: map[string][]string{}, printed: map[string]*bytes.Buffer{}}
+	robbed := func(since processors.Share) bool { return processors.Now().Since(since).Robbed() }
+	return &tally{ctx: ctx, out: out, robbed: robbed, failures: failures{}, skips: map[string][]string{}, printed: map[string]*bytes.Buffer{}}
 }
 
 // runAll runs stage after stage until one fails.
@@ -83,9 +90,14 @@ func (t *tally) runAll(all [][]string) error {
 		if len(args) > 1 && args[0] == "-beside" {
 			wait, args = t.startBeside(args[1]), args[2:]
 		}
+		before := processors.Now()
 		err := t.run(args)
-		tested := time.Since(began)
-		if err = errors.Join(err, wait()); err != nil {
+		tested, robbed := time.Since(began), t.robbed(before)
+		aside := wait()
+		if err != nil && robbed {
+			err = t.runAgain(args, err)
+		}
+		if err = errors.Join(err, aside); err != nil {
 			return fmt.Errorf("go test %s: %w", strings.Join(args, " "), err)
 		}
 		if len(all) > 1 {
@@ -191,6 +203,7 @@ func (t *tally) hear(e event) {
 		t.skips[why] = append(t.skips[why], strings.TrimPrefix(e.Package, "svc.dev/svc/")+"."+e.Test)
 	case "fail":
 		t.failed++
+		t.failures.of(e.Package).add(e.Test)
 		fmt.Fprintf(t.out, "\n%s\n%s\n", e.Package, printed)
 	}
 }
@@ -200,6 +213,7 @@ func (t *tally) hearPackage(e event, printed *bytes.Buffer) {
 	switch {
 	case e.Action == "fail":
 		t.hearUnfinished(e.Package)
+		t.failures.of(e.Package)
 		fmt.Fprintf(t.out, "FAIL  %s  %.1fs\n%s", e.Package, e.Elapsed, text(printed))
 	case e.Action == "skip": // it has no tests
 	default:
@@ -218,6 +232,7 @@ func (t *tally) hearUnfinished(pkg string) {
 			continue
 		}
 		t.failed++
+		t.failures.of(pkg).whole = true
 		fmt.Fprintf(t.out, "\n%s did not end\n%s\n", key, t.printed[key])
 		delete(t.printed, key)
 	}
@@ -247,12 +262,15 @@ func reason(printed *bytes.Buffer) string {
 }
 
 // close says what came of it.
-func (t *tally) close(took time.Duration) {
+func (t *tally) close(took time.Duration, quiet string) {
 	skipped := 0
 	for _, tests := range t.skips {
 		skipped += len(tests)
 	}
-	fmt.Fprintf(t.out, "\n%d tests passed, %d failed, %d skipped, in %s\n", t.passed, t.failed, skipped, took.Round(time.Second))
+	fmt.Fprintf(t.out, "\n%d tests passed, %d failed, %d skipped, in %s; %s\n", t.passed, t.failed, skipped, took.Round(time.Second), quiet)
+	for _, name := range t.pardoned {
+		fmt.Fprintf(t.out, "  failed while other machines took the processors, and passed alone: %s\n", name)
+	}
 	for _, why := range slices.Sorted(maps.Keys(t.skips)) {
 		tests := t.skips[why]
 		slices.Sort(tests)

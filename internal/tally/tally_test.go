@@ -53,8 +53,8 @@ func TestD(t *testing.T) { t.SkipNow() }
 	if err := tl.runAll([][]string{{"-C", good, "./..."}, {"-C", good, "-count=1", "-run", "A", "./..."}}); err != nil {
 		t.Fatalf("%v: %s", err, &out)
 	}
-	tl.close(time.Second)
-	for _, want := range []string{"ok    told  ", "4 tests passed, 0 failed, 3 skipped, in 1s\n", "  skipped 2: there is no y here\n          told.TestB/y told.TestC\n", "  skipped 1: no reason given\n          told.TestD\n"} {
+	tl.close(time.Second, "it was quiet")
+	for _, want := range []string{"ok    told  ", "4 tests passed, 0 failed, 3 skipped, in 1s; it was quiet\n", "  skipped 2: there is no y here\n          told.TestB/y told.TestC\n", "  skipped 1: no reason given\n          told.TestD\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("does not say %q: %s", want, &out)
 		}
