@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.dev/svc"
 )
@@ -26,86 +24,66 @@ const (
 )
 
 // measureAdmission prompts at a steady rate while the database is large.
-func measureAdmission(ctx context.Context, b *Bench) error {
-	size := pick(b, 1000<<20, 100<<20)
-	db := b.Databases[0]
-	var small Admitted
-	err := b.withServer(ctx, db, func(s *Server) (err error) {
-		small, err = b.admitSteadily(ctx, s, pick(b, 4*time.Second, time.Second), "")
+func measureAdmission(ctx context.Context, b *Bench, db Database) error {
+	var small, prompts, fsyncs times
+	err := b.withServer(ctx, db, Setting{}, func(s *Server) (err error) {
+		small, _, err = b.admitSteadily(ctx, s, pick(b, 4*time.Second, time.Second))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	return filled(ctx, db, func(store svc.Store) error { return fillBytes(ctx, store, size) }, func(address string) error {
-		took := time.Since(began)
-		return b.withServerOn(ctx, address, func(s *Server) error {
-			large, err := b.admitSteadily(ctx, s, pick(b, 8*time.Second, 2*time.Second), b.profile("admission", db.Name))
-			if err == nil {
-				b.Report.add(admissionRow(db, address, took, large, small))
-			}
-			return err
-		})
-	})
-}
-
-// Admitted is how long admissions took, and how long the disk needs to make one block durable: taken right before and
-// right after, for the disk is shared.
-type Admitted struct {
-	prompts []time.Duration // sorted
-	fsyncs  []time.Duration
-}
-
-// admitSteadily prompts for a while, after a fifth of it that is not counted.
-func (b *Bench) admitSteadily(ctx context.Context, s *Server, d time.Duration, profile string) (a Admitted, err error) {
-	if _, err := promptSteadily(ctx, s, d/5); err != nil {
-		return a, err
-	}
-	before, err := fsyncTimes(b.Folder, d/8)
-	if err != nil {
-		return a, err
-	}
-	_, _, err = spent(ctx, s.Control, profile, func() (err error) {
-		a.prompts, err = promptSteadily(ctx, s, d)
-		return err
-	})
-	if err != nil {
-		return a, err
-	}
-	after, err := fsyncTimes(b.Folder, d/8)
-	a.fsyncs = append(before, after...)
-	slices.Sort(a.prompts)
-	slices.Sort(a.fsyncs)
-	return a, err
-}
-
-func admissionRow(db Database, address string, fill time.Duration, large, small Admitted) Row {
-	p50, p99, fsync := quantile(large.prompts, 0.5), quantile(large.prompts, 0.99), quantile(large.fsyncs, 0.99)
-	smallP99 := quantile(small.prompts, 0.99)
-	most := max(admissionFactor*fsync, admissionLeast)
+	var filling time.Duration
 	size := "a large database"
-	if file, err := os.Stat(strings.TrimPrefix(address, "sqlite:")); err == nil {
-		size = mib(file.Size())
+	large := Setting{Fill: func(store svc.Store) error {
+		began := time.Now()
+		defer func() { filling = time.Since(began) }()
+		return fillBytes(ctx, store, pick(b, 1000<<20, 100<<20))
+	}}
+	err = b.withServer(ctx, db, large, func(s *Server) (err error) {
+		prompts, fsyncs, err = b.admitSteadily(ctx, s, pick(b, 8*time.Second, 2*time.Second))
+		if file, err := os.Stat(strings.TrimPrefix(s.address, "sqlite:")); err == nil {
+			size = mib(file.Size())
+		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return Row{
+	most := max(admissionFactor*fsyncs.p99(), admissionLeast)
+	b.Report.add(Row{
 		Measurement: fmt.Sprintf("admission of %d prompts/s, %s of %s", promptsPerSecond, db.Name, size),
-		Figure:      fmt.Sprintf("p50 %s, p99 %s, most %s", ms(p50), ms(p99), ms(quantile(large.prompts, 1))),
-		Beside: fmt.Sprintf("raw fsync p50 %s, p99 %s; to an empty database p50 %s, p99 %s; filled in %.0f s",
-			ms(quantile(large.fsyncs, 0.5)), ms(fsync), ms(quantile(small.prompts, 0.5)), ms(smallP99), fill.Seconds()),
-		Target: fmt.Sprintf("p99 ≤ %s = max(%d × fsync p99, %s)", ms(most), admissionFactor, ms(admissionLeast)),
-		Met:    met(p99 <= most),
-		Values: map[string]float64{
-			"p50Millis": float64(p50) / 1e6, "p99Millis": float64(p99) / 1e6, "fsyncP99Millis": float64(fsync) / 1e6,
-			"emptyP99Millis": float64(smallP99) / 1e6, "fillSeconds": fill.Seconds(),
-		},
-	}
+		Figure:      fmt.Sprintf("%s, most %s", prompts, ms(prompts.most())),
+		Beside:      fmt.Sprintf("raw fsync %s; to an empty database %s; filled in %.0f s", fsyncs, small, filling.Seconds()),
+		Target:      fmt.Sprintf("p99 ≤ %s = max(%d × fsync p99, %s)", ms(most), admissionFactor, ms(admissionLeast)),
+		Met:         met(prompts.p99() <= most),
+	})
+	return nil
 }
 
-// fillBytes writes rows of an ordinary size, which nobody will read, to as many conversations as there are fillers.
+// admitSteadily prompts for a while, after a fifth of it that is not counted. The disk is shared: how long it needs to make
+// one block durable is taken right before and right after.
+func (b *Bench) admitSteadily(ctx context.Context, s *Server, d time.Duration) (prompts, fsyncs times, err error) {
+	if _, err := promptSteadily(ctx, s, d/5); err != nil {
+		return nil, nil, err
+	}
+	// As often as prompts come, not as fast as the disk can: a queue of our own making is no limit of the disk's.
+	const pause = time.Second / promptsPerSecond / 4
+	before, err := fsyncTimes(b.Folder, d/8, pause, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if prompts, err = promptSteadily(ctx, s, d); err != nil {
+		return nil, nil, err
+	}
+	after, err := fsyncTimes(b.Folder, d/8, pause, 0)
+	return prompts, sorted(before, after), err
+}
+
+// fillBytes writes rows of an ordinary size, which nobody will read, to as many conversations as append at once.
 func fillBytes(ctx context.Context, store svc.Store, size int) error {
 	var all []*filling
-	for i := range fillers {
+	for i := range atOnce {
 		f, err := fillConversation(ctx, store, fmt.Sprint("filled-", i))
 		if err != nil {
 			return err
@@ -114,8 +92,7 @@ func fillBytes(ctx context.Context, store svc.Store, size int) error {
 	}
 	data := make([]byte, filledRow)
 	err := inParallel(size/filledRow, func(i int) error {
-		f := all[i%len(all)]
-		_, err := store.Append(ctx, f.lease, svc.Commit{Data: data, N: 1})
+		_, err := store.Append(ctx, all[i%len(all)].lease, svc.Commit{Data: data, N: 1})
 		return err
 	})
 	for _, f := range all {
@@ -127,71 +104,42 @@ func fillBytes(ctx context.Context, store svc.Store, size int) error {
 }
 
 // promptSteadily prompts at a rate that does not wait for answers, and says how long each took from the moment it was due.
-func promptSteadily(ctx context.Context, s *Server, d time.Duration) (admitted []time.Duration, err error) {
-	var mu sync.Mutex
-	var idle []*wire
+func promptSteadily(ctx context.Context, s *Server, d time.Duration) (times, error) {
+	admitted := make([]time.Duration, int(d.Seconds()*promptsPerSecond)+1)
+	idle := make(chan *wire, len(admitted))
 	defer func() {
-		for _, w := range idle {
+		close(idle)
+		for w := range idle {
 			w.close()
 		}
 	}()
-	one := func(id string, due time.Time) error {
-		mu.Lock()
+	one := func(id string) (err error) {
 		var w *wire
-		if n := len(idle); n > 0 {
-			w, idle = idle[n-1], idle[:n-1]
-		}
-		mu.Unlock()
-		if w == nil {
-			var err error
+		select {
+		case w = <-idle:
+		default:
 			if w, err = dial(s.Served); err != nil {
 				return err
 			}
 		}
-		_, err := w.prompt(id, usualPrompt)
-		took := time.Since(due)
-		mu.Lock()
-		defer mu.Unlock()
-		idle, admitted = append(idle, w), append(admitted, took)
+		defer func() { idle <- w }()
+		_, err = w.prompt(id, usualPrompt)
 		return err
 	}
-	own := talks.Add(1)
-	failures := make(chan error, int(d.Seconds()*promptsPerSecond)+1)
-	var group sync.WaitGroup
-	for n, due := 0, time.Now(); n < cap(failures) && ctx.Err() == nil; n++ {
+	own, began := talked.Add(1), time.Now()
+	var group errgroup.Group
+	for n := range admitted {
+		if ctx.Err() != nil {
+			break
+		}
+		due := began.Add(time.Duration(n) * time.Second / promptsPerSecond)
 		time.Sleep(time.Until(due))
-		at := due
-		group.Go(func() { failures <- one(fmt.Sprintf("steady-%d-%d", own, n), at) })
-		due = due.Add(time.Second / promptsPerSecond)
+		group.Go(func() error {
+			err := one(fmt.Sprintf("steady-%d-%d", own, n))
+			admitted[n] = time.Since(due)
+			return err
+		})
 	}
-	group.Wait()
-	close(failures)
-	for failure := range failures {
-		err = errors.Join(err, failure)
-	}
-	return admitted, err
-}
-
-// fsyncTimes is how long each of many writes of 4 KB took to be durable, at the end of a file that grows.
-func fsyncTimes(folder string, d time.Duration) (all []time.Duration, err error) {
-	f, err := os.Create(filepath.Join(folder, "fsync"))
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name())
-	defer func() { err = errors.Join(err, f.Close()) }()
-	block := make([]byte, 4096)
-	for began := time.Now(); time.Since(began) < d; {
-		// As often as prompts come, not as fast as the disk can: a queue of our own making is no limit of the disk's.
-		time.Sleep(time.Second / promptsPerSecond / 4)
-		wrote := time.Now()
-		if _, err := f.Write(block); err != nil {
-			return nil, err
-		}
-		if err := fdatasync(f); err != nil {
-			return nil, err
-		}
-		all = append(all, time.Since(wrote))
-	}
-	return all, nil
+	err := group.Wait()
+	return sorted(admitted), err
 }

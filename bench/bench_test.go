@@ -12,7 +12,7 @@ import (
 
 // The test's binary plays the roles, as the command's own does.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && roles[os.Args[1]] != nil {
+	if len(os.Args) > 1 && os.Args[1] == serveRole {
 		main()
 		return
 	}
@@ -31,26 +31,26 @@ func newBench(t *testing.T) *Bench {
 
 func TestAppendsAreCountedAndPaidFor(t *testing.T) {
 	b := newBench(t)
-	done, err := appendFor(t.Context(), b.Databases[0], 4, 200*time.Millisecond, "")
+	err := b.withServer(t.Context(), b.Databases[0], Setting{Engine: storeName}, func(s *Server) error {
+		done, err := appendFor(t.Context(), s, 4, 200*time.Millisecond)
+		if done.N == 0 || done.CPU <= 0 || done.Written < int64(done.N*recordBytes) {
+			t.Errorf("%d appends took %s of CPU and %d bytes", done.N, done.CPU, done.Written)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if done.Appends == 0 || done.CPU <= 0 || done.Written < int64(done.Appends*recordBytes) {
-		t.Errorf("%d appends took %s of CPU and %d bytes", done.Appends, done.CPU, done.Written)
 	}
 }
 
 func TestRunsAreMeasuredFromAnotherProcess(t *testing.T) {
 	b := newBench(t)
-	err := b.withServer(t.Context(), b.Databases[0], func(s *Server) error {
-		done, err := b.load(t.Context(), s, Load{Path: "/workflows/trivial?wait=result", Writers: 4, For: 200 * time.Millisecond})
-		if err != nil {
-			return err
+	err := b.withServer(t.Context(), b.Databases[0], Setting{}, func(s *Server) error {
+		spent, took, err := invokeFor(t.Context(), s, 4, 200*time.Millisecond)
+		if took.p50() <= 0 || took.p99() < took.p50() || spent.cpu() <= 0 || spent.RSS == 0 {
+			t.Errorf("%+v, %s", spent, took)
 		}
-		if done.P50 <= 0 || done.P99 < done.P50 || done.cpu(1) <= 0 || done.After.RSS == 0 {
-			t.Errorf("%+v", done)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -64,10 +64,10 @@ func TestEveryReaderGetsEveryEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkDelivered(t, bare, 50)
-	err = b.withServer(t.Context(), b.Databases[0], func(s *Server) error {
-		got, _, err := b.fanOut(t.Context(), b.Databases[0], s, 20, 500*time.Millisecond)
+	err = b.withServer(t.Context(), b.Databases[0], Setting{}, func(s *Server) error {
+		got, err := fanOut(t.Context(), s, 20, 500*time.Millisecond)
 		checkDelivered(t, got, 51)
-		if got.Written50 <= got.Commit50 {
+		if got.FromCall.p50() <= got.FromCommit.p50() {
 			t.Errorf("events waited for no company: %+v", got)
 		}
 		return err
@@ -79,25 +79,20 @@ func TestEveryReaderGetsEveryEvent(t *testing.T) {
 
 func checkDelivered(t *testing.T, got Delivered, events int) {
 	t.Helper()
-	if got.Readers != 20 || got.Events != events || got.Missing+got.Astray != 0 || got.Commit50 <= 0 {
+	if got.Readers != 20 || got.Events != events || got.Missing+got.Astray != 0 || got.FromCommit.p50() <= 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestPromptsAreCountedWhenTheySettle(t *testing.T) {
 	b := newBench(t)
-	err := b.withServer(t.Context(), b.Databases[0], func(s *Server) error {
+	err := b.withServer(t.Context(), b.Databases[0], Setting{}, func(s *Server) error {
 		for _, talk := range []Talk{{Writers: 4}, {Writers: 4, Same: true}, {Writers: 4, Followed: true}} {
-			heard, err := hearSettlements(t.Context(), s)
+			done, err := talk.run(t.Context(), s, 100*time.Millisecond)
 			if err != nil {
 				return err
 			}
-			done, err := talk.run(t.Context(), s, heard, 100*time.Millisecond)
-			heard.close()
-			if err != nil {
-				return err
-			}
-			if done.Requests == 0 || done.P50 <= 0 || done.Settled50 < done.P50 {
+			if done.N == 0 || done.Appends == 0 || done.admitted.p50() <= 0 || done.settled.p50() < done.admitted.p50() {
 				t.Errorf("%s: %+v", talk, done)
 			}
 		}
@@ -110,7 +105,7 @@ func TestPromptsAreCountedWhenTheySettle(t *testing.T) {
 
 func TestWordsAreTimedFromWhereTheyWereSaid(t *testing.T) {
 	b := newBench(t)
-	err := b.withServer(t.Context(), b.Databases[0], func(s *Server) error {
+	err := b.withServer(t.Context(), b.Databases[0], Setting{}, func(s *Server) error {
 		took, err := hearWords(s.Served, "one", 8)
 		if err == nil && (len(took) != 8 || slices.Min(took) <= 0 || slices.Max(took) > 10*time.Second) {
 			t.Errorf("words took %v", took)
@@ -125,8 +120,8 @@ func TestWordsAreTimedFromWhereTheyWereSaid(t *testing.T) {
 func TestAFilledConversationIsReadLikeAnother(t *testing.T) {
 	b := newBench(t)
 	var all []spoken
-	err := filled(t.Context(), b.Databases[0], func(store svc.Store) (err error) {
-		if all, err = speak(t.Context(), store, []int{30}); err != nil {
+	filled := Setting{Fill: func(store svc.Store) (err error) {
+		if all, err = speak(t.Context(), store, 30); err != nil {
 			return err
 		}
 		f, err := fillConversation(t.Context(), store, "history")
@@ -134,13 +129,12 @@ func TestAFilledConversationIsReadLikeAnother(t *testing.T) {
 			err = f.finish(t.Context(), 200, 1000)
 		}
 		return err
-	}, func(address string) error {
-		return b.withServerOn(t.Context(), address, func(s *Server) error {
-			if _, err := connectAll(s.Served, all, 2, 10); err != nil {
-				return err
-			}
-			return b.readHistory(t.Context(), b.Databases[0], s, "history", 200)
-		})
+	}}
+	err := b.withServer(t.Context(), b.Databases[0], filled, func(s *Server) error {
+		if _, err := connectAll(s.Served, all, 2); err != nil {
+			return err
+		}
+		return b.readHistory(t.Context(), s, "history", 200)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -150,13 +144,13 @@ func TestAFilledConversationIsReadLikeAnother(t *testing.T) {
 func TestBothEnginesDoTheSameWork(t *testing.T) {
 	b := newBench(t)
 	for _, name := range []string{ours, dbosName} {
-		err := b.withEngine(t.Context(), b.Databases[0], name, func(e *Engine) error {
+		err := b.withServer(t.Context(), b.Databases[0], Setting{Engine: name}, func(s *Server) error {
 			for _, steps := range []int{0, 2} {
-				spent, err := e.do(t.Context(), Task{Steps: steps, Writers: 2, For: 50 * time.Millisecond})
+				spent, err := s.do(t.Context(), Task{Steps: steps, Writers: 2, For: 50 * time.Millisecond})
 				if err != nil {
 					return err
 				}
-				if spent.Runs == 0 || spent.millis() <= 0 {
+				if spent.N == 0 || spent.whole() <= 0 {
 					t.Errorf("%s, %d steps: %+v", name, steps, spent)
 				}
 			}
@@ -179,18 +173,16 @@ func TestAMissStandsOut(t *testing.T) {
 	}
 }
 
-func TestFsyncsAreCountedWithinATime(t *testing.T) {
+func TestAnInterruptedFsyncIsCountedOnce(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
-	text := `7 100.500000 fdatasync(3)    = 0
-7 101.000000 fdatasync(3 <unfinished ...>
-8 101.100000 fsync(4)    = 0
-7 101.200000 <... fdatasync resumed>) = 0
-7 103.000000 fdatasync(3)    = 0
+	text := `7 fdatasync(3 <unfinished ...>
+8 fsync(4)    = 0
+7 <... fdatasync resumed>) = 0
 `
 	if err := os.WriteFile(trace, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	n, err := countWithin(trace, time.Unix(101, 0), time.Unix(102, 0))
+	n, err := countFsyncs(trace)
 	if n != 2 || err != nil {
 		t.Errorf("%d fsyncs, %v", n, err)
 	}
@@ -198,16 +190,17 @@ func TestFsyncsAreCountedWithinATime(t *testing.T) {
 
 func TestLostAndDoubledEventsAreNoticed(t *testing.T) {
 	committed := map[int]int64{0: 100, 1: 200, 2: 300, 3: 400}
-	whole, lossy := &reader{looks: true}, &reader{}
+	whole, lossy := newListener(nil), newListener(nil)
+	whole.looks = true
 	whole.note([]byte(`data:[{"eventIndex":0},{"message":"written 150","eventIndex":1}]`), 1200)
 	whole.note([]byte(`data:[{"eventIndex":2},{"eventIndex":3}]`), 1300)
 	lossy.note([]byte(`data:[{"eventIndex":0},{"eventIndex":1},{"eventIndex":1}]`), 1200)
 	lossy.note([]byte(`data:[{"eventIndex":3}]`), 1400)
-	d := delivered([]*reader{whole, lossy}, committed)
+	d := delivered([]*listener{whole, lossy}, committed)
 	if d.Events != 3 || d.Missing != 1 || d.Astray != 2 {
 		t.Errorf("%+v", d)
 	}
-	if d.CommitMost != time.Millisecond || d.Written99 != 1050*time.Microsecond {
+	if d.FromCommit.most() != time.Millisecond || d.FromCall.p99() != 1050*time.Microsecond {
 		t.Errorf("%+v", d)
 	}
 }

@@ -12,12 +12,18 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	sqlite3 "modernc.org/sqlite/lib"
 
-	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
-// Database is an engine that is measured. Each measurement gets a fresh database of it.
+// The names of databases.
+const (
+	sqlite   = "SQLite"
+	postgres = "PostgreSQL"
+)
+
+// Database is where a measurement's data is kept. Each measurement gets a fresh database of it.
 type Database struct {
 	Name    string
 	Version string
@@ -25,27 +31,12 @@ type Database struct {
 }
 
 func sqliteIn(folder string) Database {
-	d := Database{Name: "SQLite", Version: "SQLite (synchronous=FULL)"}
-	if v, err := sqliteVersion(folder); err == nil {
-		d.Version = "SQLite " + v + " (synchronous=FULL)"
-	}
+	d := Database{Name: sqlite, Version: "SQLite " + sqlite3.SQLITE_VERSION + " (synchronous=FULL)"}
 	d.make = func(context.Context) (string, func(), error) {
 		own, err := os.MkdirTemp(folder, "sqlite-")
 		return "sqlite:" + filepath.Join(own, "svc.db"), func() { os.RemoveAll(own) }, err
 	}
 	return d
-}
-
-func sqliteVersion(folder string) (version string, err error) {
-	db, err := sqldb.Open(context.Background(), "sqlite:"+filepath.Join(folder, "version.db"), sqldb.Options{})
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	err = db.Read(context.Background(), func(tx *sqldb.Tx) error {
-		return tx.QueryRow("SELECT sqlite_version()").Scan(&version)
-	})
-	return version, err
 }
 
 // findPostgres is the PostgreSQL that tests use, if it answers.
@@ -63,7 +54,7 @@ func findPostgres(ctx context.Context) (Database, error) {
 		return Database{}, err
 	}
 	number, _, _ := strings.Cut(version, " ")
-	d := Database{Name: "PostgreSQL", Version: "PostgreSQL " + number}
+	d := Database{Name: postgres, Version: "PostgreSQL " + number}
 	d.make = func(ctx context.Context) (string, func(), error) {
 		name := fmt.Sprintf("svc_bench_%d_%s", os.Getpid(), strings.ToLower(rand.Text()[:8]))
 		if err := ask(ctx, server, "CREATE DATABASE "+name+" TEMPLATE template0", nil); err != nil {

@@ -4,35 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
+	"strings"
 	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
-	"svc.dev/svc/sqlstore"
 	"svc.dev/svc/stream"
 )
-
-// fillers is how many append at a time while a database is filled: they share their commits.
-const fillers = 64
-
-// filled makes a database, lets fill write to it, and gives it to use once it is closed.
-func filled(ctx context.Context, db Database, fill func(svc.Store) error, use func(address string) error) error {
-	address, drop, err := db.make(ctx)
-	if err != nil {
-		return err
-	}
-	defer drop()
-	store, err := sqlstore.Open(ctx, address, sqlstore.Config{})
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(fill(store), store.Close()); err != nil {
-		return fmt.Errorf("fill: %w", err)
-	}
-	return use(address)
-}
 
 // filling is a conversation that is written without a runtime: one submission, settled at the end.
 type filling struct {
@@ -110,28 +88,28 @@ func (f *filling) settle(ctx context.Context, last ...conversation.Record) (stre
 	return f.append(ctx, svc.Commit{OpenFrom: &openFrom, Settle: svc.OutcomeCompleted, Release: true}, append(last, settled)...)
 }
 
-// inParallel does something so many times, fillers at a time.
-func inParallel(n int, do func(i int) error) error {
-	var next atomic.Int64
-	var mu sync.Mutex
-	var failure error
-	var group sync.WaitGroup
-	for range min(n, fillers) {
-		group.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if err := do(i); err != nil {
-					mu.Lock()
-					failure = err // one tells enough
-					mu.Unlock()
-					return
-				}
-			}
-		})
+// finish writes finished messages, a hundred with every batch.
+func (f *filling) finish(ctx context.Context, messages, size int) error {
+	const together = 100
+	for first := 0; first < messages; first += together {
+		var records []conversation.Record
+		for i := range together {
+			r := f.record(conversation.UserMessage, strings.Repeat("word ", (size-250)/5)) // the rest is what surrounds it
+			r.Message = fmt.Sprintf("entry_%08d", first+i)
+			records = append(records, r)
+		}
+		rows, err := new(conversation.Tail).Apply(records)
+		if err != nil {
+			return err
+		}
+		var c svc.Commit
+		for _, row := range rows {
+			c.Messages = append(c.Messages, svc.Message{Kind: row.Kind, ID: row.ID, Data: row.Data})
+		}
+		if _, err := f.append(ctx, c, records...); err != nil {
+			return err
+		}
 	}
-	group.Wait()
-	return failure
+	_, err := f.settle(ctx)
+	return err
 }

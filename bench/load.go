@@ -1,167 +1,68 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"slices"
-	"strconv"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// Load is requests that are sent as fast as they are answered.
-type Load struct {
-	Path    string
-	Body    string
-	Writers int // connections, each with one request at a time
-	For     time.Duration
-	Profile string // file for the server's CPU profile; empty: none
+// times are how long things took, the shortest first.
+type times []time.Duration
+
+func sorted(all ...[]time.Duration) times {
+	t := slices.Concat(all...)
+	slices.Sort(t)
+	return t
 }
 
-// Loaded is what came of it, within the time that was measured.
-type Loaded struct {
-	Requests int           `json:"requests"`
-	Took     time.Duration `json:"took"`
-	P50      time.Duration `json:"p50"`
-	P99      time.Duration `json:"p99"`
-	Before   Usage         `json:"before"` // of the server
-	After    Usage         `json:"after"`
+// at is a quantile; zero of nothing.
+func (t times) at(q float64) time.Duration {
+	if len(t) == 0 {
+		return 0
+	}
+	return t[min(len(t)-1, int(q*float64(len(t))))]
 }
 
-func (l Loaded) perSecond() float64 { return float64(l.Requests) / l.Took.Seconds() }
+func (t times) p50() time.Duration  { return t.at(0.5) }
+func (t times) p99() time.Duration  { return t.at(0.99) }
+func (t times) most() time.Duration { return t.at(1) }
 
-// cpu is what the server spent for one of n things per request.
-func (l Loaded) cpu(n int) time.Duration {
-	return (l.After.CPU - l.Before.CPU) / time.Duration(max(1, l.Requests*n))
-}
+func (t times) String() string { return fmt.Sprintf("p50 %s, p99 %s", ms(t.p50()), ms(t.p99())) }
 
-// load loads a server from a process of its own.
-func (b *Bench) load(ctx context.Context, s *Server, l Load) (done Loaded, err error) {
-	p, err := b.start(ctx, "load", "-to", s.Served, "-control", s.Control, "-path", l.Path, "-body", l.Body,
-		"-writers", strconv.Itoa(l.Writers), "-for", l.For.String(), "-profile", l.Profile)
-	if err != nil {
-		return done, err
-	}
-	defer func() { err = errors.Join(err, p.stop()) }()
-	if err := p.hear(&done); err != nil {
-		return done, err
-	}
-	if done.Requests == 0 {
-		return done, fmt.Errorf("no request to %s was answered in time", l.Path)
-	}
-	return done, nil
-}
-
-// load is the role of what loads a server. It warms up for a fifth of its time, which is not counted.
-func load(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("load", flag.ContinueOnError)
-	var l Load
-	to := flags.String("to", "", "server to load")
-	controlled := flags.String("control", "", "its control")
-	flags.StringVar(&l.Path, "path", "", "path of every request")
-	flags.StringVar(&l.Body, "body", "", "body of every request")
-	flags.IntVar(&l.Writers, "writers", 1, "connections")
-	flags.DurationVar(&l.For, "for", time.Second, "time to measure")
-	flags.StringVar(&l.Profile, "profile", "", "file for the server's CPU profile")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	ctx, cancel := untilInputEnds(ctx)
-	defer cancel()
-	if _, err := l.run(ctx, *to, l.For/5); err != nil {
-		return err
-	}
-	var done Loaded
-	before, after, err := spent(ctx, *controlled, l.Profile, func() (err error) {
-		done, err = l.run(ctx, *to, l.For)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	done.Before, done.After = before, after
-	return say(done)
-}
-
-// run sends requests for a while. What is under way at the end is waited for and counts, as its time does.
-func (l Load) run(ctx context.Context, to string, d time.Duration) (Loaded, error) {
-	var mu sync.Mutex
-	var all []time.Duration
-	var failure error
-	began := time.Now()
-	var group sync.WaitGroup
-	for range l.Writers {
-		group.Go(func() {
-			took, err := l.one(ctx, to, began.Add(d))
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, took...)
-			failure = cmp.Or(failure, err)
+// drive lets so many writers do something for a while, each again and again, and returns how long each time took. What is
+// under way at the end is waited for and counts.
+func drive(ctx context.Context, writers int, d time.Duration, do func(writer int) error) (times, error) {
+	until := time.Now().Add(d)
+	took := make([][]time.Duration, writers)
+	var group errgroup.Group
+	for i := range writers {
+		group.Go(func() error {
+			for at := time.Now(); at.Before(until) && ctx.Err() == nil; {
+				if err := do(i); err != nil {
+					return err
+				}
+				now := time.Now()
+				took[i], at = append(took[i], now.Sub(at)), now
+			}
+			return nil
 		})
 	}
-	group.Wait()
-	done := Loaded{Requests: len(all), Took: time.Since(began)}
-	slices.Sort(all)
-	done.P50, done.P99 = quantile(all, 0.5), quantile(all, 0.99)
-	return done, failure
+	err := group.Wait()
+	return sorted(took...), err
 }
 
-// one is one connection's requests, and how long each took.
-func (l Load) one(ctx context.Context, to string, until time.Time) (took []time.Duration, err error) {
-	w, err := dial(to)
-	if err != nil {
-		return nil, err
-	}
-	defer w.close()
-	for ctx.Err() == nil {
-		asked := time.Now()
-		if asked.After(until) {
-			break
-		}
-		if _, _, err := w.ask("POST", l.Path, l.Body); err != nil {
-			return took, err
-		}
-		took = append(took, time.Since(asked))
-	}
-	return took, nil
-}
+// atOnce is how many things are under way while a database is filled, where they share their commits, or connections opened.
+const atOnce = 64
 
-// quantile of what is sorted; zero of nothing.
-func quantile[T any](sorted []T, q float64) (v T) {
-	if len(sorted) == 0 {
-		return v
+// inParallel does something so many times.
+func inParallel(n int, do func(i int) error) error {
+	group, ctx := errgroup.WithContext(context.Background())
+	group.SetLimit(atOnce)
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		group.Go(func() error { return do(i) })
 	}
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
-}
-
-// invoke starts a run, and returns its id when it has been admitted, or when it has ended.
-func invoke(host, workflow string, input any, wait bool) (string, error) {
-	w, err := dial(host)
-	if err != nil {
-		return "", err
-	}
-	defer w.close()
-	path, body := "/workflows/"+workflow, ""
-	if wait {
-		path += "?wait=result"
-	}
-	if input != nil {
-		raw, err := json.Marshal(input)
-		if err != nil {
-			return "", err
-		}
-		body = string(raw)
-	}
-	_, raw, err := w.ask("POST", path, body)
-	if err != nil {
-		return "", err
-	}
-	var answer struct {
-		RunID string `json:"runId"`
-	}
-	return answer.RunID, json.Unmarshal(raw, &answer)
+	return group.Wait()
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,7 +17,7 @@ func usage() (Usage, error) {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
 		return Usage{}, fmt.Errorf("getrusage: %w", err)
 	}
-	u := Usage{CPU: time.Duration(r.Utime.Nano() + r.Stime.Nano()), Goroutines: runtime.NumGoroutine()}
+	u := Usage{CPU: time.Duration(r.Utime.Nano() + r.Stime.Nano())}
 	var err error
 	if u.RSS, u.HighWater, err = memoryOf(os.Getpid()); err != nil {
 		return u, err
@@ -64,16 +63,7 @@ func procField(file, name string) (int64, error) {
 	return 0, fmt.Errorf("%s has no %s", file, name)
 }
 
-// raiseOpenFiles lets this process open as many files as it may; whoever needs more than that is told by a failure.
-func raiseOpenFiles() {
-	var r syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) == nil {
-		r.Cur = r.Max
-		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &r)
-	}
-}
-
-// openFiles is how many files this process may open, and with the same limits its children.
+// openFiles is how many files this process may open, and with the same limits its children: package os has raised the limit.
 func openFiles() int {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {

@@ -14,7 +14,6 @@ var errLinux = errors.New("the figures come from /proc: bench measures on Linux 
 func usage() (Usage, error)                          { return Usage{}, errLinux }
 func memoryOf(int) (rss, highWater int64, err error) { return 0, 0, errLinux }
 func cpuOf(int) (time.Duration, error)               { return 0, errLinux }
-func raiseOpenFiles()                                {}
 func openFiles() int                                 { return 1024 }
 func fdatasync(f *os.File) error                     { return f.Sync() }
 func endsWithUs() *syscall.SysProcAttr               { return nil }

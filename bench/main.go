@@ -1,11 +1,11 @@
-// Command bench measures what the design promises, on this machine: the cost of appends, runs, steps, reads, idle
-// connections, prompts and conversations, each beside the raw limit that it is held against, and of workflows beside a peer's engine. It prints
-// its tables; a full run writes them to bench/RESULTS.md too.
+// Command bench measures what the design promises, on this machine: the cost of appends, runs, reads, idle connections,
+// prompts and conversations, each beside the raw limit that it is held against, and of workflows beside a peer's engine. It
+// prints its tables; a full run writes them to bench/RESULTS.md too. The disk that is measured is that of TMPDIR.
 //
 // It is a module of its own, so that nothing of it is ever linked.
 //
-// What is measured and what loads it are processes of their own, made by running this binary again: their figures for CPU
-// and memory are then theirs alone.
+// What is measured is a process of its own, made by running this binary again: its figures for CPU and memory are then its
+// alone.
 package main
 
 import (
@@ -22,23 +22,12 @@ import (
 	"time"
 )
 
-// roles are what this binary is when it runs itself.
-var roles = map[string]func(ctx context.Context, args []string) error{
-	"server":  serve,
-	"bare":    serveBare,
-	"load":    load,
-	"readers": readers,
-	"library": serveLibrary,
-}
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	raiseOpenFiles()
-	args := os.Args[1:]
-	do := bench
-	if len(args) > 0 && roles[args[0]] != nil {
-		do, args = roles[args[0]], args[1:]
+	do, args := bench, os.Args[1:]
+	if len(args) > 0 && args[0] == serveRole {
+		do, args = serve, args[1:]
 	}
 	if err := do(ctx, args); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -49,22 +38,23 @@ func main() {
 // measurements are all there is, in the order of the table.
 var measurements = []struct {
 	name string
-	do   func(ctx context.Context, b *Bench) error
+	once bool // on the first database alone
+	do   func(ctx context.Context, b *Bench, db Database) error
 }{
-	{"appends", measureAppends},
-	{"runs", measureRuns},
-	{"steps", measureSteps},
-	{"catchup", measureCatchUp},
-	{"fanout", measureFanOut},
-	{"idle", measureIdle},
-	{"prompts", measurePrompts},
-	{"admission", measureAdmission},
-	{"tail", measureTail},
-	{"history", measureHistory},
-	{"tokens", measureTokens},
-	{"conversations", measureConversations},
-	{"start", measureStart},
-	{"peers", measurePeers},
+	{name: "appends", do: measureAppends},
+	{name: "runs", do: measureRuns},
+	{name: "catchup", do: measureCatchUp},
+	{name: "fanout", do: measureFanOut},
+	{name: "idle", do: measureIdle, once: true},
+	{name: "prompts", do: measurePrompts},
+	{name: "gateway", do: measureGateway},
+	{name: "fsyncs", do: measureFsyncs, once: true},
+	{name: "admission", do: measureAdmission, once: true},
+	{name: "tail", do: measureTail},
+	{name: "history", do: measureHistory},
+	{name: "tokens", do: measureTokens},
+	{name: "start", do: measureStart, once: true},
+	{name: "peers", do: measurePeers},
 }
 
 // Bench is one run of the measurements.
@@ -75,7 +65,9 @@ type Bench struct {
 	Databases []Database
 	Report    Report
 
-	self string // the binary to run again
+	self      string // the binary to run again
+	measuring string
+	profiled  int // servers
 }
 
 const resultsFile = "bench/RESULTS.md"
@@ -89,68 +81,49 @@ func bench(ctx context.Context, args []string) (err error) {
 	for _, m := range measurements {
 		names = append(names, m.name)
 	}
-	selected := flags.String("run", "", "comma-separated measurements (default all: "+strings.Join(names, ",")+")")
-	quick := flags.Bool("quick", false, "shorten everything to a minute and a half; the figures are rough")
-	asJSON := flags.Bool("json", false, "print JSON instead of the table")
-	folder := flags.String("dir", os.TempDir(), "folder on the disk to be measured")
-	profiles := flags.String("profile", "", "write CPU profiles of what is measured into this folder")
-	out := flags.String("out", "", "write the table to this file too (default "+resultsFile+" for a full run, else none)")
+	var b Bench
+	selected := flags.String("run", strings.Join(names, ","), "comma-separated measurements")
+	flags.BoolVar(&b.Quick, "quick", false, "shorten everything to a minute and a half; the figures are rough")
+	flags.StringVar(&b.Profiles, "profile", "", "write a CPU profile of each server that is measured into this folder")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	chosen, err := choose(names, *selected)
-	if err != nil {
-		return err
+	chosen := strings.Split(*selected, ",")
+	for _, name := range chosen {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("no measurement %q: there are %s", name, strings.Join(names, ", "))
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	b, closeBench, err := open(ctx, *folder)
-	if err != nil {
+	if err := b.open(ctx, os.TempDir()); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeBench()) }()
-	b.Quick = *quick
-	if *profiles != "" {
-		if b.Profiles, err = filepath.Abs(*profiles); err != nil {
-			return err
-		}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.Folder)) }()
+	if err := b.run(ctx, chosen); err != nil {
+		return err
+	}
+	full := !b.Quick && len(chosen) == len(names)
+	text := b.markdown(full)
+	if full {
+		err = os.WriteFile(resultsFile, []byte(text), 0o644)
+	}
+	fmt.Print(text)
+	return err
+}
+
+// open makes the run's folder and finds its databases.
+func (b *Bench) open(ctx context.Context, folder string) (err error) {
+	if b.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if b.Profiles != "" {
 		if err := os.MkdirAll(b.Profiles, 0o755); err != nil {
 			return err
 		}
 	}
-	if err := b.run(ctx, chosen); err != nil {
-		return err
-	}
-	full := !*quick && len(chosen) == len(names)
-	b.Report.Header = newHeader(b, full)
-	if *out == "" && full {
-		*out = resultsFile
-	}
-	return b.Report.publish(os.Stdout, *asJSON, *out)
-}
-
-func choose(names []string, selected string) ([]string, error) {
-	if selected == "" {
-		return names, nil
-	}
-	chosen := strings.Split(selected, ",")
-	for _, name := range chosen {
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("no measurement %q: there are %s", name, strings.Join(names, ", "))
-		}
-	}
-	return chosen, nil
-}
-
-// open makes the run's folder and databases; what it returns removes them.
-func open(ctx context.Context, folder string) (*Bench, func() error, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, nil, err
-	}
-	b := &Bench{self: self}
 	if b.Folder, err = os.MkdirTemp(folder, "svc-bench-"); err != nil {
-		return nil, nil, err
+		return err
 	}
 	b.Databases = []Database{sqliteIn(b.Folder)}
 	if pg, err := findPostgres(ctx); err != nil {
@@ -158,22 +131,26 @@ func open(ctx context.Context, folder string) (*Bench, func() error, error) {
 	} else {
 		b.Databases = append(b.Databases, pg)
 	}
-	return b, func() error { return os.RemoveAll(b.Folder) }, nil
+	return nil
 }
 
 // run takes the measurements one after another. One that fails leaves a row that says so: the others are worth having.
 func (b *Bench) run(ctx context.Context, chosen []string) error {
 	for _, m := range measurements {
-		if !slices.Contains(chosen, m.name) {
-			continue
-		}
-		fmt.Fprintf(os.Stderr, "bench: %s\n", m.name)
-		if err := m.do(ctx, b); err != nil {
-			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", m.name, err)
-			b.Report.add(Row{Measurement: m.name, Figure: "failed: " + err.Error(), Met: no})
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		for i, db := range b.Databases {
+			if !slices.Contains(chosen, m.name) || m.once && i > 0 {
+				continue
+			}
+			b.measuring = m.name
+			name := m.name + ", " + db.Name
+			fmt.Fprintln(os.Stderr, "bench:", name)
+			if err := m.do(ctx, b, db); err != nil {
+				fmt.Fprintf(os.Stderr, "bench: %s: %v\n", name, err)
+				b.Report.add(Row{Measurement: name, Figure: "failed: " + err.Error(), Met: met(false)})
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 		}
 	}
 	return nil
@@ -187,14 +164,11 @@ func pick[T any](b *Bench, full, quick T) T {
 	return full
 }
 
-// profile is the file that a measurement's profile goes to, empty for none.
-func (b *Bench) profile(parts ...any) string {
+// profile is the file that the profile of the next server goes to, empty for none.
+func (b *Bench) profile(engine string, db Database) string {
 	if b.Profiles == "" {
 		return ""
 	}
-	var names []string
-	for _, p := range parts {
-		names = append(names, fmt.Sprint(p))
-	}
-	return filepath.Join(b.Profiles, strings.Join(names, "-")+".pprof")
+	b.profiled++
+	return filepath.Join(b.Profiles, fmt.Sprintf("%s-%s-%s-%d.pprof", b.measuring, db.Name, engine, b.profiled))
 }

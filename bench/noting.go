@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,16 +19,21 @@ type notingStore struct {
 
 	admits  atomic.Int64
 	appends atomic.Int64
+	settled chan string // submissions, not told yet
 
 	mu        sync.Mutex
 	committed map[int64]int64       // by eventIndex, in microseconds
 	queues    map[svc.Stream]string // the submission at the head, where it is no longer the lease's
-	settled   []string              // not told yet
-	wake      chan struct{}         // signalled when something settled
 }
 
 // chatty is the workflow whose commits are noted.
 const chatty = "chatty"
+
+func newNotingStore(store svc.Store) *notingStore {
+	return &notingStore{
+		Store: store, settled: make(chan string, 1<<16), committed: map[int64]int64{}, queues: map[svc.Stream]string{},
+	}
+}
 
 func (s *notingStore) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error) {
 	s.admits.Add(1)
@@ -59,6 +64,7 @@ func (s *notingStore) noteCommit(appended svc.Appended, c svc.Commit) {
 
 func (s *notingStore) noteSettlement(l svc.Lease, appended svc.Appended) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	id, ok := s.queues[l.Stream]
 	if !ok {
 		id = l.Submission.ID
@@ -68,11 +74,9 @@ func (s *notingStore) noteSettlement(l svc.Lease, appended svc.Appended) {
 	} else if ok {
 		delete(s.queues, l.Stream)
 	}
-	s.settled = append(s.settled, id)
-	s.mu.Unlock()
 	select {
-	case s.wake <- struct{}{}:
-	default:
+	case s.settled <- id:
+	default: // nobody listens
 	}
 }
 
@@ -82,31 +86,21 @@ func (s *notingStore) commits() map[int64]int64 {
 	return s.committed
 }
 
-// Writes is how often the runtime has asked its store to write.
-type Writes struct {
-	Admits  int64 `json:"admits"`
-	Appends int64 `json:"appends"`
-}
-
-func (s *notingStore) writes() Writes { return Writes{s.admits.Load(), s.appends.Load()} }
+func (s *notingStore) count(u *Usage) { u.Admits, u.Appends = s.admits.Load(), s.appends.Load() }
 
 // tellSettlements tells the ids of submissions, a line each, as they settle: for one listener, and for about a hundredth of
 // what a prompt costs.
 func (s *notingStore) tellSettlements(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
-	for out.Flush() == nil {
+	for {
+		if len(s.settled) == 0 && out.Flush() != nil {
+			return
+		}
 		select {
-		case <-s.wake:
+		case id := <-s.settled:
+			fmt.Fprintln(w, id)
 		case <-r.Context().Done():
 			return
 		}
-		s.mu.Lock()
-		settled := s.settled
-		s.settled = nil
-		s.mu.Unlock()
-		if len(settled) == 0 {
-			continue // the one before told it
-		}
-		_, _ = w.Write([]byte(strings.Join(settled, "\n") + "\n")) // the flush tells
 	}
 }

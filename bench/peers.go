@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -20,201 +19,89 @@ const (
 	mostWAL        = 1.0
 )
 
-// Spent is what some runs cost: the engine's process and, on PostgreSQL, the server's.
-type Spent struct {
-	Runs int
-	Took time.Duration
-	CPU  time.Duration
-	WAL  int64 // of PostgreSQL
+// Both is what the same work cost both engines: CPU in milliseconds and WAL in KB, each run.
+type Both struct {
+	OurCPU, PeerCPU float64
+	OurWAL, PeerWAL float64
 }
-
-func (s Spent) plus(o Spent) Spent {
-	return Spent{s.Runs + o.Runs, s.Took + o.Took, s.CPU + o.CPU, s.WAL + o.WAL}
-}
-
-// millis is the CPU of one run.
-func (s Spent) millis() float64 { return float64(s.CPU) / 1e6 / float64(max(1, s.Runs)) }
-
-// wal is the bytes that PostgreSQL logged for one run.
-func (s Spent) wal() float64 { return float64(s.WAL) / float64(max(1, s.Runs)) }
-
-// Both is the same work done by both engines.
-type Both struct{ Ours, Peer Spent }
 
 // measurePeers runs the same workflows on our engine and on the peer's, in turns, each on a fresh database.
-func measurePeers(ctx context.Context, b *Bench) error {
-	for _, db := range b.Databases {
-		if err := b.comparePeers(ctx, db); err != nil {
-			return fmt.Errorf("%s: %w", db.Name, err)
-		}
-	}
-	return nil
-}
-
-func (b *Bench) comparePeers(ctx context.Context, db Database) error {
+func measurePeers(ctx context.Context, b *Bench, db Database) error {
 	var trivial, steps []Both
-	err := b.withEngine(ctx, db, ours, func(we *Engine) error {
-		return b.withEngine(ctx, db, dbosName, func(peer *Engine) error {
-			for _, n := range writersCompared {
-				one, err := b.inTurns(ctx, we, peer, Task{Writers: n})
-				if err != nil {
-					return err
-				}
-				ten, err := b.inTurns(ctx, we, peer, Task{Writers: n, Steps: stepsCompared})
-				if err != nil {
-					return err
-				}
-				trivial, steps = append(trivial, one), append(steps, ten)
+	err := b.withServer(ctx, db, Setting{}, func(we *Server) error {
+		return b.withServer(ctx, db, Setting{Engine: dbosName}, func(peer *Server) (err error) {
+			if trivial, err = b.compare(ctx, we, peer, 0); err == nil {
+				steps, err = b.compare(ctx, we, peer, stepsCompared)
 			}
-			return nil
+			return err
 		})
 	})
 	if err != nil {
 		return err
 	}
-	b.Report.Comparisons = slices.Concat(b.Report.Comparisons, compareCPU(db, "trivial workflow", trivial),
-		compareCPU(db, fmt.Sprintf("workflow of %d steps", stepsCompared), steps))
-	if db.Name == "PostgreSQL" {
-		b.Report.Comparisons = slices.Concat(b.Report.Comparisons, compareWAL(trivial, steps))
+	add := func(work string, i int, unit string, ours, peer, most float64) {
+		b.Report.Comparisons = append(b.Report.Comparisons, Comparison{work, writersCompared[i], unit, ours, peer, most})
+	}
+	addCPU := func(work string, all []Both) {
+		for i, both := range all {
+			most := mostCPU
+			if i == len(all)-1 {
+				most = mostCPUCrowded
+			}
+			add(work+", "+db.Name+", CPU", i, "ms", both.OurCPU, both.PeerCPU, most)
+		}
+	}
+	addCPU("trivial workflow", trivial)
+	addCPU(fmt.Sprintf("workflow of %d steps", stepsCompared), steps)
+	if db.Name != postgres {
+		return nil
+	}
+	for i, one := range trivial {
+		add("trivial workflow, PostgreSQL, WAL", i, "KB", one.OurWAL, one.PeerWAL, mostWAL)
+	}
+	for i, one := range trivial { // what each step adds
+		add("a step, PostgreSQL, WAL", i, "KB",
+			(steps[i].OurWAL-one.OurWAL)/stepsCompared, (steps[i].PeerWAL-one.PeerWAL)/stepsCompared, mostWAL)
 	}
 	return nil
 }
 
-// inTurns lets both engines do a task, one after the other and again, so that what disturbs one disturbs both.
-func (b *Bench) inTurns(ctx context.Context, we, peer *Engine, t Task) (both Both, err error) {
-	t.For = pick(b, 250*time.Millisecond, 100*time.Millisecond)
-	if _, err := we.do(ctx, t); err != nil {
-		return both, err
-	}
-	if _, err := peer.do(ctx, t); err != nil {
-		return both, err
-	}
-	t.For = pick(b, time.Second, 300*time.Millisecond)
-	for range pick(b, 3, 2) {
-		mine, err := we.do(ctx, t)
+// compare lets both engines run workflows of so many steps, with each number of writers.
+func (b *Bench) compare(ctx context.Context, we, peer *Server, steps int) (all []Both, err error) {
+	for _, n := range writersCompared {
+		both, err := b.inTurns(ctx, we, peer, Task{Writers: n, Steps: steps})
 		if err != nil {
-			return both, err
+			return nil, err
 		}
-		theirs, err := peer.do(ctx, t)
-		if err != nil {
-			return both, err
-		}
-		both.Ours, both.Peer = both.Ours.plus(mine), both.Peer.plus(theirs)
-	}
-	return both, nil
-}
-
-func compareCPU(db Database, work string, all []Both) (rows []Comparison) {
-	for i, both := range all {
-		most := mostCPU
-		if i == len(all)-1 {
-			most = mostCPUCrowded
-		}
-		rows = append(rows, Comparison{
-			Work: work + ", " + db.Name + ", CPU", Concurrency: writersCompared[i], Unit: "ms",
-			Ours: both.Ours.millis(), Peer: both.Peer.millis(), Most: most,
-		})
-	}
-	return rows
-}
-
-// compareWAL is of a trivial run, and of what each step adds to it.
-func compareWAL(trivial, steps []Both) (rows []Comparison) {
-	row := func(work string, i int, ours, peer float64) Comparison {
-		return Comparison{Work: work, Concurrency: writersCompared[i], Unit: "KB", Ours: ours / 1000, Peer: peer / 1000, Most: mostWAL}
-	}
-	for i, one := range trivial {
-		rows = append(rows, row("trivial workflow, PostgreSQL, WAL", i, one.Ours.wal(), one.Peer.wal()))
-	}
-	for i, one := range trivial {
-		rows = append(rows, row("a step, PostgreSQL, WAL", i,
-			(steps[i].Ours.wal()-one.Ours.wal())/stepsCompared, (steps[i].Peer.wal()-one.Peer.wal())/stepsCompared))
-	}
-	return rows
-}
-
-// Engine is a library at work in a process of its own.
-type Engine struct {
-	*Server
-	db      Database
-	address string
-}
-
-// withEngine runs fn with an engine on a fresh database, and ends both.
-func (b *Bench) withEngine(ctx context.Context, db Database, name string, fn func(*Engine) error) (err error) {
-	address, drop, err := db.make(ctx)
-	if err != nil {
-		return err
-	}
-	defer drop()
-	s, err := b.startServer(ctx, "library", "-of", name, "-db", address)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	return fn(&Engine{s, db, address})
-}
-
-// do lets the engine do a task, and sees what that cost.
-func (e *Engine) do(ctx context.Context, t Task) (spent Spent, err error) {
-	before, err := e.used(ctx)
-	if err != nil {
-		return spent, err
-	}
-	var done Done
-	if err := control(ctx, e.Control, t.path(), &done); err != nil {
-		return spent, err
-	}
-	after, err := e.used(ctx)
-	return Spent{done.Runs, done.Took, after.since(before), after.wal - before.wal}, err
-}
-
-// used is what the engine and its database have used so far.
-type used struct {
-	cpu      time.Duration         // of the engine
-	backends map[int]time.Duration // of PostgreSQL's processes
-	wal      int64
-}
-
-func (e *Engine) used(ctx context.Context) (u used, err error) {
-	var own Usage
-	if err := control(ctx, e.Control, "/usage", &own); err != nil {
-		return u, err
-	}
-	u.cpu = own.CPU
-	if u.wal, err = walOf(ctx, e.db, e.address); err != nil {
-		return u, err
-	}
-	u.backends, err = backendsOf(ctx, e.db, e.address)
-	return u, err
-}
-
-// since is the CPU that was used after an earlier look. What a process used that has ended in between is lost: engines keep
-// their connections.
-func (u used) since(before used) time.Duration {
-	sum := u.cpu - before.cpu
-	for pid, cpu := range u.backends {
-		sum += cpu - before.backends[pid]
-	}
-	return sum
-}
-
-// backendsOf is the CPU of the processes that serve a database of PostgreSQL, and of those that write for all of them.
-func backendsOf(ctx context.Context, db Database, address string) (map[int]time.Duration, error) {
-	if db.Name != "PostgreSQL" {
-		return nil, nil
-	}
-	var pids []int32
-	err := ask(ctx, address, `SELECT array_agg(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
-		AND (datname = current_database() OR backend_type IN ('walwriter', 'checkpointer', 'background writer'))`, &pids)
-	if err != nil {
-		return nil, err
-	}
-	all := map[int]time.Duration{}
-	for _, pid := range pids {
-		if all[int(pid)], err = cpuOf(int(pid)); err != nil {
-			return nil, fmt.Errorf("PostgreSQL's process %d, on this machine: %w", pid, err)
-		}
+		all = append(all, both)
 	}
 	return all, nil
+}
+
+// inTurns lets both engines do a task, one after the other and again, so that what disturbs one disturbs both. The first turn
+// is shorter, and is not counted.
+func (b *Bench) inTurns(ctx context.Context, we, peer *Server, t Task) (both Both, err error) {
+	var cost [2]struct{ runs, cpu, wal float64 }
+	for turn := range pick(b, 4, 3) {
+		t.For = pick(b, time.Second, 300*time.Millisecond)
+		if turn == 0 {
+			t.For = pick(b, 250*time.Millisecond, 100*time.Millisecond)
+		}
+		for i, s := range []*Server{we, peer} {
+			spent, err := s.do(ctx, t)
+			if err == nil && s.db.Name == postgres && spent.Database == 0 {
+				err = errors.New("PostgreSQL's processes are not on this machine: what they spend is unknown")
+			}
+			if err != nil {
+				return both, err
+			}
+			if turn > 0 {
+				cost[i].runs += float64(spent.N)
+				cost[i].cpu += float64(spent.CPU+spent.Database) / 1e6
+				cost[i].wal += float64(spent.WAL) / 1e3
+			}
+		}
+	}
+	our, their := cost[0], cost[1]
+	return Both{our.cpu / our.runs, their.cpu / their.runs, our.wal / our.runs, their.wal / their.runs}, nil
 }

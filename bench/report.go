@@ -1,142 +1,132 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
+	"path"
 	"runtime"
+	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// Verdict says whether a target was met.
-type Verdict string
-
-// The verdicts; a row without a target has none.
-const (
-	yes  Verdict = "yes"
-	no   Verdict = "no"
-	none Verdict = "–"
-)
-
-// shown makes a missed target stand out.
-func (v Verdict) shown() string {
-	if v == no {
-		return "**no**"
-	}
-	return string(v)
-}
-
-func met(ok bool) Verdict {
-	if ok {
-		return yes
-	}
-	return no
-}
-
-// Row is one line of the table. Values are its figures for machines.
-type Row struct {
-	Measurement string             `json:"measurement"`
-	Figure      string             `json:"figure"`
-	Beside      string             `json:"beside,omitempty"`
-	Target      string             `json:"target,omitempty"`
-	Met         Verdict            `json:"met,omitempty"`
-	Values      map[string]float64 `json:"values,omitempty"`
-}
-
-// Header is what the figures depend on.
-type Header struct {
-	Date      string   `json:"date"`
-	Mode      string   `json:"mode"`
-	Cores     int      `json:"cores"`
-	Load      string   `json:"load"` // of the machine when the run ended
-	Go        string   `json:"go"`
-	Databases []string `json:"databases"`
-	Disk      string   `json:"disk"`
-	Fsync     string   `json:"fsync,omitempty"`
-}
-
-// Report is the tables.
+// Report is what the tables are made of.
 type Report struct {
-	Header      Header       `json:"header"`
-	Rows        []Row        `json:"rows"`
-	Comparisons []Comparison `json:"comparisons,omitempty"`
-	fsync       string
+	Rows        []Row
+	Comparisons []Comparison
+
+	fsync Raw // of the whole run
 }
 
 func (r *Report) add(row Row) { r.Rows = append(r.Rows, row) }
 
-func newHeader(b *Bench, full bool) Header {
-	h := Header{
-		Date: time.Now().UTC().Format(time.DateOnly), Mode: "part of a run",
-		Cores: runtime.NumCPU(), Load: loadAverage(), Go: runtime.Version(),
-		Disk: diskOf(b.Folder), Fsync: b.Report.fsync,
-	}
-	if full {
-		h.Mode = "full run"
-	}
-	if b.Quick {
-		h.Mode = "quick run: rough figures"
-	}
-	for _, d := range b.Databases {
-		h.Databases = append(h.Databases, d.Version)
-	}
-	return h
+// Row is one line of the table.
+type Row struct {
+	Measurement string
+	Figure      string
+	Beside      string
+	Target      string
+	Met         string // empty without a target
 }
 
-// publish prints the report and writes the table to a file, if one is named.
-func (r *Report) publish(w io.Writer, asJSON bool, file string) error {
-	if file != "" {
-		if err := os.WriteFile(file, []byte(r.markdown()), 0o644); err != nil {
-			return err
-		}
+func (r Row) String() string { return line(r.Measurement, r.Figure, r.Beside, r.Target, r.Met) }
+
+// met says whether a target was met; a miss stands out.
+func met(ok bool) string {
+	if ok {
+		return "yes"
 	}
-	if !asJSON {
-		_, err := io.WriteString(w, r.markdown())
-		return err
-	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return "**no**"
 }
 
-func (r *Report) markdown() string {
+// Comparison is one figure of ours beside a peer's, in one run.
+type Comparison struct {
+	Work        string
+	Concurrency int
+	Unit        string
+	Ours        float64
+	Peer        float64
+	Most        float64 // that ours may be of the peer's
+}
+
+func (c Comparison) String() string {
+	ratio := c.Ours / c.Peer
+	return line(c.Work, strconv.Itoa(c.Concurrency), digits(c.Ours)+" "+c.Unit, digits(c.Peer)+" "+c.Unit, digits(ratio),
+		fmt.Sprintf("≤ %.1f", c.Most), met(ratio <= c.Most))
+}
+
+// markdown is the report: what its figures depend on, then its tables.
+func (b *Bench) markdown(full bool) string {
+	mode := "part of a run"
+	switch {
+	case b.Quick:
+		mode = "quick run: rough figures"
+	case full:
+		mode = "full run"
+	}
+	var versions []string
+	for _, db := range b.Databases {
+		versions = append(versions, db.Version)
+	}
 	var s strings.Builder
-	h := r.Header
 	fmt.Fprintf(&s, "# Measured\n\n")
-	fmt.Fprintf(&s, "Printed by `make bench` on %s (%s). Indicative: one machine, one run, the load generator on the same cores.\n\n", h.Date, h.Mode)
-	fmt.Fprintf(&s, "- %d cores, load average at the end %s, %s\n", h.Cores, h.Load, h.Go)
-	fmt.Fprintf(&s, "- %s\n", strings.Join(h.Databases, "; "))
-	fmt.Fprintf(&s, "- disk %s", h.Disk)
-	if h.Fsync != "" {
-		fmt.Fprintf(&s, "; raw 4 KB append + fdatasync: %s", h.Fsync)
+	fmt.Fprintf(&s, "Printed by `make bench` on %s (%s). Indicative: one machine, one run, the load generator on the same cores.\n\n",
+		time.Now().UTC().Format(time.DateOnly), mode)
+	fmt.Fprintf(&s, "- %d cores, load average at the end %s, %s\n", runtime.NumCPU(), loadAverage(), runtime.Version())
+	fmt.Fprintf(&s, "- %s\n", strings.Join(versions, "; "))
+	fmt.Fprintf(&s, "- disk %s", diskOf(b.Folder))
+	if len(b.Report.fsync.Append) > 0 {
+		fmt.Fprintf(&s, "; raw 4 KB append + fdatasync: %s", b.Report.fsync)
 	}
 	s.WriteString("\n")
-	s.WriteString(rows(r.Rows))
-	s.WriteString(comparisons(r.Comparisons))
+	table(&s, b.Report.Rows, "measurement", "figure", "raw limit or comparison", "target", "met")
+	if len(b.Report.Comparisons) > 0 {
+		fmt.Fprintf(&s, comparisonIntro, version("github.com/dbos-inc/dbos-transact-golang"))
+	}
+	table(&s, b.Report.Comparisons, "work", "concurrency", "ours", "peer", "ratio", "threshold", "met")
 	return s.String()
 }
 
-// rows is the table of those there are.
-func rows(all []Row) string {
-	if len(all) == 0 {
-		return ""
+const comparisonIntro = `
+## Beside %s
+
+The same workflows, called as a library, in turns on fresh databases. CPU is that of the engine's process and of PostgreSQL's;
+WAL is the whole server's, which must have nothing else to do. Each with its own defaults: on SQLite ours syncs every commit
+(FULL), the peer does not (NORMAL).
+`
+
+// version names a module as it was built into this binary.
+func version(module string) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == module {
+				return path.Base(module) + " " + strings.TrimPrefix(m.Version, "v")
+			}
+		}
 	}
-	var s strings.Builder
-	fmt.Fprintf(&s, "\n| measurement | figure | raw limit or comparison | target | met |\n|---|---|---|---|---|\n")
-	for _, row := range all {
-		fmt.Fprintf(&s, "| %s | %s | %s | %s | %s |\n", cell(row.Measurement), cell(row.Figure), cell(row.Beside), cell(row.Target), cell(row.Met.shown()))
-	}
-	return s.String()
+	return path.Base(module)
 }
 
-func cell(s string) string {
-	if s == "" {
-		return string(none)
+// table writes the rows that there are, if any, under their head.
+func table[T fmt.Stringer](s *strings.Builder, rows []T, head ...string) {
+	if len(rows) == 0 {
+		return
 	}
-	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s)
+	fmt.Fprintf(s, "\n%s\n|%s\n", line(head...), strings.Repeat("---|", len(head)))
+	for _, row := range rows {
+		fmt.Fprintln(s, row)
+	}
+}
+
+// line is a row of a table; an empty cell has a dash.
+func line(cells ...string) string {
+	for i, c := range cells {
+		if c == "" {
+			c = "–"
+		}
+		cells[i] = strings.NewReplacer("|", `\|`, "\n", " ").Replace(c)
+	}
+	return "| " + strings.Join(cells, " | ") + " |"
 }
 
 // count prints a number with separators, and no more digits than it deserves.

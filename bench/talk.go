@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,57 +25,15 @@ type Prompted struct {
 	SubmissionID string `json:"submissionId"`
 }
 
-func instancePath(id string) string { return "/agents/" + talker + "/" + id }
-
-// updatesPath is where what comes behind an offset is followed.
-func updatesPath(id, offset string) string {
-	return instancePath(id) + "?view=updates&live=sse&offset=" + offset
-}
+func (d door) instancePath(id string) string { return "/agents/" + cmp.Or(d.Agent, talker) + "/" + id }
 
 // prompt sends a message to an instance, and returns when it is admitted.
 func (w *wire) prompt(id, text string) (p Prompted, err error) {
-	_, body, err := w.ask(http.MethodPost, instancePath(id), fmt.Sprintf(`{"kind":"user","body":%q}`, text))
-	if err != nil {
-		return p, err
+	_, body, err := w.ask(http.MethodPost, w.instancePath(id), fmt.Sprintf(`{"kind":"user","body":%q}`, text))
+	if err == nil {
+		err = json.Unmarshal(body, &p)
 	}
-	return p, json.Unmarshal(body, &p)
-}
-
-// updates is one SSE connection to an instance.
-type updates struct {
-	*reader
-	lines *bufio.Reader
-}
-
-// openUpdates connects and reads the head of the answer.
-func openUpdates(to, id, offset string) (*updates, error) {
-	r, err := openReader(to, updatesPath(id, offset))
-	if err != nil {
-		return nil, err
-	}
-	if err := r.wire.conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
-		r.wire.close()
-		return nil, err
-	}
-	return &updates{reader: r, lines: bufio.NewReaderSize(r.body, 4<<10)}, nil
-}
-
-func (u *updates) close() { u.wire.close() }
-
-// until reads lines up to the first that holds a text. Those of data frames are shown to see, unless that is nil.
-func (u *updates) until(text string, see func(line []byte)) error {
-	for {
-		line, err := u.lines.ReadBytes('\n')
-		if err != nil {
-			return err
-		}
-		if see != nil && bytes.HasPrefix(line, []byte("data:[")) {
-			see(line)
-		}
-		if bytes.Contains(line, []byte(text)) {
-			return nil
-		}
-	}
+	return p, err
 }
 
 // The texts that lines are awaited for.
@@ -83,26 +42,36 @@ const (
 	saysSettled = `"type":"submission-settled"`
 )
 
+// readUpdates follows an instance behind an offset, on a connection of its own, up to the first line that holds a text. Lines
+// are shown to see, unless that is nil.
+func readUpdates(d door, id, offset, text string, see func(line []byte)) error {
+	r, err := follow(d, d.instancePath(id)+"?view=updates&live=sse&offset="+offset)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	return r.until(func(line []byte) bool {
+		if see != nil {
+			see(line)
+		}
+		return bytes.Contains(line, []byte(text))
+	})
+}
+
 // settlements hears which submissions have settled.
 type settlements struct {
 	resp *http.Response
 	done chan struct{}
-
-	mu   sync.Mutex
-	open map[string]chan struct{} // closed when the submission settles, whoever named it first
+	open sync.Map // by submission, a chan struct{} that is closed when it settles, whoever named it first
 }
 
 // hearSettlements listens to a server until it is closed. It may be the only one.
 func hearSettlements(ctx context.Context, s *Server) (*settlements, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.Control+"/settlements", nil)
+	resp, err := s.ask(ctx, "/settlements")
 	if err != nil {
 		return nil, err
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	h := &settlements{resp: resp, done: make(chan struct{}), open: map[string]chan struct{}{}}
+	h := &settlements{resp: resp, done: make(chan struct{})}
 	go func() {
 		defer close(h.done)
 		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
@@ -118,29 +87,18 @@ func (h *settlements) close() {
 }
 
 func (h *settlements) of(submission string) chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.open[submission] == nil {
-		h.open[submission] = make(chan struct{})
-	}
-	return h.open[submission]
+	settled, _ := h.open.LoadOrStore(submission, make(chan struct{}))
+	return settled.(chan struct{})
 }
-
-var errUnsettled = errors.New("a submission does not settle")
 
 // wait returns when the submission has settled.
 func (h *settlements) wait(submission string) error {
-	late := time.NewTimer(answerTimeout)
-	defer late.Stop()
 	select {
 	case <-h.of(submission):
+		h.open.Delete(submission)
+		return nil
 	case <-h.done:
-		return errUnsettled
-	case <-late.C:
-		return errUnsettled
+	case <-time.After(answerTimeout):
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.open, submission)
-	return nil
+	return errors.New("a submission does not settle")
 }
