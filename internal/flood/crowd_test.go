@@ -123,7 +123,7 @@ func crowdAll(t *testing.T, database string) {
 	done <- seen{"done": 1}
 	<-ended
 	most := stop()
-	t.Logf("%d MiB at most; prompts p50 %v, p99 %v of %d, refused %v", most, tn.p(50), tn.p(99), len(tn.took), tn.failed)
+	t.Logf("%d MiB at most; prompts %s, refused %v", most, &tn.times, tn.failed)
 	s.judge(t, tn, seen{"done": 1}, most)
 	s.returns(t, goroutines)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -135,21 +134,20 @@ func (g *guest) settled(ctx context.Context, id, offset string) error {
 // tenant is somebody else, who prompts all the time.
 type tenant struct {
 	*guest
-	took   []time.Duration
+	times
 	failed map[string]int
 }
 
 // work prompts until the channel is done, and tells what that was told.
 func (tn *tenant) work(ctx context.Context, done <-chan seen) seen {
-	tn.took, tn.failed = nil, map[string]int{}
+	tn.times, tn.failed = times{}, map[string]int{}
 	for n := 0; ; n++ {
 		select {
 		case all := <-done:
-			slices.Sort(tn.took)
 			return all
 		case <-time.After(15 * time.Millisecond):
 		}
-		began, id := time.Now(), "chat"+strconv.Itoa(n%16)
+		done, id := tn.begin(), "chat"+strconv.Itoa(n%16)
 		offset, err := tn.prompt(ctx, id, "n=1")
 		if err == nil {
 			err = tn.settled(ctx, id, offset)
@@ -158,15 +156,8 @@ func (tn *tenant) work(ctx context.Context, done <-chan seen) seen {
 			tn.failed[err.Error()]++
 			continue
 		}
-		tn.took = append(tn.took, time.Since(began))
+		done()
 	}
-}
-
-func (tn *tenant) p(part int) time.Duration {
-	if len(tn.took) == 0 {
-		return 0
-	}
-	return tn.took[len(tn.took)*part/100].Round(time.Millisecond)
 }
 
 // metrics are the numbers that the service tells of itself.
@@ -294,7 +285,7 @@ func attackAll(t *testing.T, database string) {
 	time.AfterFunc(time.Second, func() { quiet <- nil })
 	tn.work(t.Context(), quiet)
 	goroutines, before := s.metrics(t)["go_goroutines"], s.status(t, "VmRSS:")
-	t.Logf("before: %v goroutines, %d MiB, prompts p50 %v, p99 %v of %d, refused %v", goroutines, before, tn.p(50), tn.p(99), len(tn.took), tn.failed)
+	t.Logf("before: %v goroutines, %d MiB, prompts %s, refused %v", goroutines, before, &tn.times, tn.failed)
 	span := time.Duration(count(25, 3)) * time.Second
 	for _, o := range []order{
 		{Arm: "heads", Count: count(1000, 200), For: span},
@@ -308,7 +299,7 @@ func attackAll(t *testing.T, database string) {
 			stop := s.gauge(t)
 			all := tn.work(t.Context(), s.send(t, o))
 			most := stop()
-			t.Logf("met %v; %d MiB at most; prompts p50 %v, p99 %v of %d, refused %v", all, most, tn.p(50), tn.p(99), len(tn.took), tn.failed)
+			t.Logf("met %v; %d MiB at most; prompts %s, refused %v", all, most, &tn.times, tn.failed)
 			s.judge(t, tn, all, most)
 			if p99 := tn.p(99); full() && p99 > slowest {
 				t.Errorf("somebody else waits %v", p99)

@@ -121,7 +121,7 @@ func TestSleepFiresAfterAPartition(t *testing.T) {
 				return s.diary().of(id).told(healed) + "\n" + s.node.Complaints()
 			})
 			rose, _ := s.diary().of(id).last("a", woke)
-			if late := rose.at - healed; late > lease+slack {
+			if late := rose.at - healed; late > lease+slack(healed, rose.at) {
 				t.Errorf("the run woke %s after the network was whole, the lease is %s%s", seconds(late), seconds(lease), s.diary().of(id).told(healed))
 			}
 			until(t, lease+10*time.Second, "the run ends", func() bool { return s.observer.over(id) })
@@ -142,7 +142,7 @@ func TestSleepFiresAfterAPartition(t *testing.T) {
 			return p.diary().of(id).told(fell.at)
 		})
 		rose, ok := p.diary().of(id).last("b", woke)
-		if !ok || rose.at-fell.at > takes+slack {
+		if !ok || rose.at-fell.at > takes+slack(fell.at, rose.at) {
 			t.Errorf("the run woke late, or where nobody could know%s", p.diary().of(id).told(fell.at))
 		}
 		until(t, 10*time.Second, "the run ends", func() bool { return p.observer.over(id) })

@@ -232,8 +232,9 @@ func (p *pair) handOver(all, d diaries, late time.Duration) (g gap, problem stri
 	case g.moved-g.stopped < margin(p.lease) || g.stopped > p.lease-margin(p.lease):
 		return g, fmt.Sprintf("was let go of by node a %s after its last renewal, and went on at b after %s; the lease is %s: that is no margin of %s",
 			seconds(g.stopped), seconds(g.moved), seconds(p.lease), seconds(margin(p.lease)))
-	case g.moved > p.lease+slack+late:
-		return g, fmt.Sprintf("went on at node b only %s after a's last renewal, want at most %s", seconds(g.moved), seconds(p.lease+slack+late))
+	}
+	if limit := p.lease + slack(base, base+g.moved) + late; g.moved > limit {
+		return g, fmt.Sprintf("went on at node b only %s after a's last renewal, want at most %s", seconds(g.moved), seconds(limit))
 	}
 	return g, ""
 }

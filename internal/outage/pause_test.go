@@ -65,7 +65,7 @@ func (p *pair) checkLetGo(d diaries, stream string, resumed time.Duration) {
 		case x.node != "a":
 		case x.to > resumed+never:
 			p.t.Errorf("stream %s: node a is still at %s, %s after it went on%s", stream, x.label, seconds(instant()-resumed), d.told(resumed))
-		case x.to > resumed+slack:
+		case x.to > resumed+slack(resumed, x.to):
 			p.t.Errorf("stream %s: node a was at %s until %s after it went on%s", stream, x.label, seconds(x.to-resumed), d.told(resumed))
 		}
 	}

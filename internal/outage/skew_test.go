@@ -86,7 +86,7 @@ func (c *crooked) checkDoze(id, name string, takes, limit time.Duration) {
 			rose = e.at
 		}
 	}
-	if off := rose - fell - takes; off < -time.Second || off > slack {
+	if off := rose - fell - takes; off < -time.Second || off > slack(fell, rose) {
 		c.t.Errorf("run %s began at the node that is %s: its sleep of %s took %s%s", id, name, seconds(takes), seconds(rose-fell), tell())
 	}
 	if n := d.count(claimed); n > handful {
@@ -169,7 +169,7 @@ func TestModelIsAskedAgainInTimeWhateverTheClocksSay(t *testing.T) {
 			t.Errorf("%s: the model was asked %d times in %s, want twice; the stream was claimed %d times", instance, len(spans), seconds(pause+10*time.Second), d.count(claimed))
 			continue
 		}
-		if waited := spans[1].at - spans[0].at; waited < pause-time.Second || waited > pause+slack {
+		if waited := spans[1].at - spans[0].at; waited < pause-time.Second || waited > pause+slack(spans[0].at, spans[1].at) {
 			t.Errorf("%s: the model was asked again after %s, and had asked for %s%s", instance, seconds(waited), seconds(pause), d.told(spans[0].at))
 		}
 		if n := d.count(claimed); n > handful {

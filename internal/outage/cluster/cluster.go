@@ -58,15 +58,7 @@ var (
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	c, err := New(o)
-	if errors.Is(err, ErrMissing) {
-		Missing(t, err)
-	}
-	if errors.Is(err, ErrNoGerman) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	Need(t, err)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -75,13 +67,22 @@ func Start(t testing.TB, o Options) *Cluster {
 	return c
 }
 
-// Missing skips the test, or fails it when CI=true.
-func Missing(t testing.TB, err error) {
+// Need ends the test if a cluster could not be made: it is skipped where a program or the language is missing, and fails else,
+// with CI=true also where a program is.
+func Need(t testing.TB, err error) {
 	t.Helper()
-	if os.Getenv("CI") == "true" {
+	missing := errors.Is(err, ErrMissing)
+	switch {
+	case err == nil:
+	case missing && os.Getenv("CI") == "true":
 		t.Fatalf("a PostgreSQL of the test's own is needed when CI=true: %v", err)
+	case missing:
+		t.Skipf("no PostgreSQL of the test's own: %v", err)
+	case errors.Is(err, ErrNoGerman):
+		t.Skip(err)
+	default:
+		t.Fatal(err)
 	}
-	t.Skipf("no PostgreSQL of the test's own: %v", err)
 }
 
 // New makes a cluster and starts it. Close must follow.
@@ -111,8 +112,7 @@ func programs() (string, error) {
 	if len(found) == 0 {
 		return "", fmt.Errorf("%w: no initdb", ErrMissing)
 	}
-	slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
-	return filepath.Dir(found[len(found)-1]), nil
+	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
 }
 
 func version(path string) int {
@@ -132,7 +132,7 @@ func (c *Cluster) create(o Options) (err error) {
 		return err
 	}
 	if o.German {
-		if err := c.learnGerman(&o); err != nil {
+		if err := c.learnGerman(); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (c *Cluster) create(o Options) (err error) {
 	if err := c.command("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync").Run(); err != nil {
 		return fmt.Errorf("initdb: %w", err)
 	}
-	return c.configure(o.Settings)
+	return c.configure(o)
 }
 
 // prefix begins the names of folders; the id of the process that made them follows.
@@ -194,7 +194,7 @@ func (c *Cluster) command(name string, args ...string) *exec.Cmd {
 }
 
 // learnGerman compiles the locale that the server needs to find its own translations.
-func (c *Cluster) learnGerman(o *Options) error {
+func (c *Cluster) learnGerman() error {
 	locales := filepath.Join(c.folder, "locales")
 	if err := os.Mkdir(locales, 0o755); err != nil {
 		return err
@@ -203,21 +203,19 @@ func (c *Cluster) learnGerman(o *Options) error {
 		return fmt.Errorf("%w: localedef: %w %s", ErrNoGerman, err, bytes.TrimSpace(out))
 	}
 	c.env = []string{"LOCPATH=" + locales, "LC_ALL=", "LC_MESSAGES=de_DE.UTF-8"}
-	settings := map[string]string{"lc_messages": "'de_DE.UTF-8'"}
-	for name, value := range o.Settings {
-		settings[name] = value
-	}
-	o.Settings = settings
 	return nil
 }
 
 // configure writes the settings. The kernel keeps what it was given when every process of the server dies, so fsync would
 // only cost time.
-func (c *Cluster) configure(settings map[string]string) error {
+func (c *Cluster) configure(o Options) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = ''\n", c.port.Number)
 	fmt.Fprintf(&text, "fsync = off\nmax_connections = 300\nshared_buffers = 32MB\nrestart_after_crash = on\nlog_min_messages = fatal\n")
-	for name, value := range settings {
+	if o.German {
+		fmt.Fprintln(&text, "lc_messages = 'de_DE.UTF-8'")
+	}
+	for name, value := range o.Settings {
 		fmt.Fprintf(&text, "%s = %s\n", name, value)
 	}
 	f, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
@@ -305,18 +303,13 @@ func (c *Cluster) Kill() error {
 }
 
 // Quit ends the server at once, its sessions with a word of farewell.
-func (c *Cluster) Quit() error { return c.end(syscall.SIGQUIT) }
-
-// Stop ends the server in good order, its sessions too.
-func (c *Cluster) Stop() error { return c.end(syscall.SIGINT) }
-
-func (c *Cluster) end(s syscall.Signal) error {
+func (c *Cluster) Quit() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.server == nil {
 		return nil
 	}
-	_ = c.server.Process.Signal(s)
+	_ = c.server.Process.Signal(syscall.SIGQUIT)
 	return c.gone()
 }
 

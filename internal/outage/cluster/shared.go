@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -36,11 +35,6 @@ func Shared(t testing.TB) *Cluster {
 	if shared.cluster == nil && shared.err == nil {
 		shared.cluster, shared.err = New(Options{})
 	}
-	if errors.Is(shared.err, ErrMissing) {
-		Missing(t, shared.err)
-	}
-	if shared.err != nil {
-		t.Fatal(shared.err)
-	}
+	Need(t, shared.err)
 	return shared.cluster
 }

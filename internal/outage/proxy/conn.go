@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,17 +16,16 @@ type Conn struct {
 	proxy  *Proxy
 	client net.Conn
 
-	mu       sync.Mutex
-	server   net.Conn // nil until it is dialled
-	rule     Rule
-	changed  chan struct{} // closed when the rule changes
-	ended    chan struct{} // closed when the connection was cut
-	cut      bool
-	useless  bool           // bytes were lost
-	limits   map[Side]int64 // bytes until it is cut
-	withhold bool           // the server is not heard until it has committed, and then the connection is cut
+	mu      sync.Mutex
+	server  net.Conn // nil until it is dialled
+	rule    Rule
+	changed chan struct{} // closed when the rule changes
+	ended   chan struct{} // closed when the connection was cut
+	cut     bool
 
-	status byte // of the server's transaction
+	useless  atomic.Bool  // bytes were lost
+	withhold atomic.Bool  // the server is not heard until it has committed, and then the connection is cut
+	status   atomic.Int32 // of the server's transaction
 }
 
 // idle is what the server says when it is in no transaction.
@@ -41,11 +40,11 @@ func (c *Conn) Apply(r Rule) {
 	c.changed = make(chan struct{})
 }
 
-// CutAfter ends the connection once a side has sent so many more bytes.
-func (c *Conn) CutAfter(side Side, bytes int64) {
+// current is the rule, and what is closed when another takes its place.
+func (c *Conn) current() (rule Rule, changed <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.limits[side] = bytes
+	return c.rule, c.changed
 }
 
 // Cut ends the connection.
@@ -146,15 +145,12 @@ func (c *Conn) end(side Side, err error) {
 // mayPass waits while a side is held, and reports false when its bytes are lost.
 func (c *Conn) mayPass(side Side) bool {
 	for {
-		c.mu.Lock()
-		rule, changed := c.rule, c.changed
+		rule, changed := c.current()
 		if rule.Lose&side != 0 {
-			c.useless = true
+			c.useless.Store(true)
 		}
-		useless, cut := c.useless, c.cut
-		c.mu.Unlock()
-		if useless || cut {
-			return !useless
+		if c.useless.Load() {
+			return false
 		}
 		if rule.Hold&side == 0 {
 			return true
@@ -162,6 +158,7 @@ func (c *Conn) mayPass(side Side) bool {
 		select {
 		case <-changed:
 		case <-c.ended:
+			return true
 		}
 	}
 }
@@ -169,10 +166,8 @@ func (c *Conn) mayPass(side Side) bool {
 // untilUseful waits until the rule loses nothing any more.
 func (c *Conn) untilUseful() {
 	for {
-		c.mu.Lock()
-		loses, changed := c.rule.Lose != 0, c.changed
-		c.mu.Unlock()
-		if !loses {
+		rule, changed := c.current()
+		if rule.Lose == 0 {
 			return
 		}
 		select {
@@ -195,45 +190,17 @@ func (g gate) Write(data []byte) (int, error) {
 	if !g.c.mayPass(g.from) {
 		return len(data), nil
 	}
-	now, last := g.c.allow(g.from, data)
-	if _, err := g.to.Write(now); err != nil {
-		return 0, err
-	}
-	if last {
-		g.c.Cut(Reset)
-		return 0, errCut
-	}
-	return len(data), nil
+	return g.to.Write(data)
 }
 
 // rest waits as long as the rule delays.
 func (c *Conn) rest() {
-	c.mu.Lock()
-	delay, jitter := c.rule.Delay, c.rule.Jitter
-	c.mu.Unlock()
-	if jitter > 0 {
-		delay += rand.N(jitter)
-	}
-	if delay <= 0 {
+	rule, _ := c.current()
+	if rule.Delay <= 0 {
 		return
 	}
 	select {
-	case <-time.After(delay):
+	case <-time.After(rule.Delay):
 	case <-c.ended:
 	}
-}
-
-// allow counts bytes, and says whether they are the last.
-func (c *Conn) allow(side Side, data []byte) (now []byte, last bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	left, limited := c.limits[side]
-	if !limited {
-		return data, false
-	}
-	if int64(len(data)) < left {
-		c.limits[side] = left - int64(len(data))
-		return data, false
-	}
-	return data[:left], true
 }

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -18,13 +17,7 @@ type entrance struct {
 	port     *loopback.Port
 	listener net.Listener
 	grave    *grave
-	accepted []net.Conn
 	work     sync.WaitGroup
-}
-
-func (d *entrance) reserve() (err error) {
-	d.port, err = loopback.Reserve()
-	return err
 }
 
 // open listens and hands on what comes in.
@@ -45,18 +38,10 @@ func (d *entrance) open(accept func(net.Conn)) error {
 			if err != nil {
 				return
 			}
-			d.keep(conn)
 			accept(conn)
 		}
 	})
 	return nil
-}
-
-// keep holds a connection so that it is not closed before the entrance is.
-func (d *entrance) keep(conn net.Conn) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.accepted = append(d.accepted, conn)
 }
 
 func (d *entrance) refuse() error {
@@ -91,12 +76,6 @@ func (d *entrance) shut() (err error) {
 func (d *entrance) close() {
 	_ = d.refuse()
 	d.work.Wait()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, conn := range d.accepted {
-		reset(conn)
-	}
-	d.accepted = nil
 	_ = d.port.Close()
 }
 
@@ -120,20 +99,13 @@ func digAt(port int) (*grave, error) {
 		return nil, errors.Join(fmt.Errorf("listen: %w", err), g.close())
 	}
 	for range 16 {
-		conn, err := dial(fmt.Sprintf("127.0.0.1:%d", port), tooLong)
+		conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), tooLong)
 		if err != nil {
 			return g, nil
 		}
 		g.queue = append(g.queue, conn)
 	}
 	return nil, errors.Join(errors.New("a full queue takes connections here"), g.close())
-}
-
-func dial(address string, limit time.Duration) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	var d net.Dialer
-	return d.DialContext(ctx, "tcp", address)
 }
 
 func (g *grave) close() error {

@@ -3,10 +3,13 @@ package proxy
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"slices"
 	"strings"
 )
 
@@ -129,12 +132,7 @@ func begins(statement string) bool { return startsWith(statement, "begin", "star
 
 func startsWith(statement string, words ...string) bool {
 	text := strings.ToLower(strings.TrimSpace(statement))
-	for _, word := range words {
-		if strings.HasPrefix(text, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(text, word) })
 }
 
 // fromClient passes on what the client sends until it ends.
@@ -160,9 +158,9 @@ func (c *Conn) fromClient(r *bufio.Reader, startup []byte) error {
 		if err != nil {
 			return err
 		}
-		if in.hear(kind, body, c.transaction()) {
+		if in.hear(kind, body, byte(c.status.Load())) {
 			if c.proxy.takeLoss(in.ran) {
-				c.startWithholding()
+				c.withhold.Store(true)
 			}
 			in.ran = nil
 		}
@@ -178,7 +176,7 @@ func (c *Conn) passLong(m messages, in *intent, kind byte, length int) error {
 	if err != nil {
 		return err
 	}
-	in.hear(kind, bytes.Clone(head), c.transaction())
+	in.hear(kind, bytes.Clone(head), byte(c.status.Load()))
 	return m.pass(kind, length)
 }
 
@@ -191,7 +189,7 @@ func (c *Conn) fromServer() error {
 			return errors.Join(err, m.to.Flush())
 		}
 		looked := kind == toldError || kind == toldNotice || kind == toldReady
-		if !looked && !c.withholds() {
+		if !looked && !c.withhold.Load() {
 			if err := m.pass(kind, length); err != nil {
 				return err
 			}
@@ -201,7 +199,7 @@ func (c *Conn) fromServer() error {
 		if err != nil {
 			return err
 		}
-		if c.withholds() {
+		if c.withhold.Load() {
 			if kind == toldReady {
 				c.proxy.lost()
 				return errCut
@@ -209,44 +207,14 @@ func (c *Conn) fromServer() error {
 			continue
 		}
 		if kind == toldReady && len(body) == 1 {
-			c.setTransaction(body[0])
-		} else if c.isForeign() {
+			c.status.Store(int32(body[0]))
+		} else if rule, _ := c.current(); rule.Foreign {
 			body = translated(body)
 		}
 		if err := m.write(kind, body); err != nil {
 			return err
 		}
 	}
-}
-
-func (c *Conn) transaction() byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.status
-}
-
-func (c *Conn) setTransaction(status byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.status = status
-}
-
-func (c *Conn) startWithholding() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.withhold = true
-}
-
-func (c *Conn) withholds() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.withhold
-}
-
-func (c *Conn) isForeign() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.rule.Foreign
 }
 
 // severities in German, as PostgreSQL's own catalogue has them.
@@ -257,29 +225,34 @@ var severities = map[string]string{
 
 // translated is an error or a notice whose texts for people are in another language. What is said to machines, the code and
 // the severity that is never translated, stays.
-func translated(body []byte) []byte {
-	var out []byte
+func translated(body []byte) (out []byte) {
 	code := ""
-	for rest := body; len(rest) > 1 && rest[0] != 0; {
-		field := rest[0]
-		var text string
-		if text, rest = cString(rest[1:]); field == 'C' {
+	for field, text := range fields(body) {
+		if field == 'C' {
 			code = text
 		}
 	}
-	for rest := body; len(rest) > 1 && rest[0] != 0; {
-		field := rest[0]
-		var text string
-		text, rest = cString(rest[1:])
+	for field, text := range fields(body) {
 		switch field {
 		case 'S':
-			if word, ok := severities[text]; ok {
-				text = word
-			}
+			text = cmp.Or(severities[text], text)
 		case 'M', 'D', 'H', 'W':
 			text = fmt.Sprintf("die Meldung zu %s steht hier in einer anderen Sprache", code)
 		}
 		out = append(append(append(out, field), text...), 0)
 	}
 	return append(out, 0)
+}
+
+// fields are those of an error or a notice, each with its text.
+func fields(body []byte) iter.Seq2[byte, string] {
+	return func(yield func(byte, string) bool) {
+		for rest := body; len(rest) > 1 && rest[0] != 0; {
+			field := rest[0]
+			var text string
+			if text, rest = cString(rest[1:]); !yield(field, text) {
+				return
+			}
+		}
+	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"svc.dev/svc/internal/outage/loopback"
 )
 
 // Side is an end of a connection, or both.
@@ -26,10 +28,10 @@ const (
 
 // Rule is how bytes are treated. The zero Rule passes them on.
 type Rule struct {
-	Hold          Side          // bytes of these sides wait until another rule lets them go on
-	Lose          Side          // bytes of these sides are taken and never arrive; the connection stays open, and of no use
-	Delay, Jitter time.Duration // before bytes go on: the delay, and up to the jitter more
-	Foreign       bool          // the server's texts for people are in another language
+	Hold    Side          // bytes of these sides wait until another rule lets them go on
+	Lose    Side          // bytes of these sides are taken and never arrive; the connection stays open, and of no use
+	Delay   time.Duration // before bytes go on
+	Foreign bool          // the server's texts for people are in another language
 }
 
 // Ending is how a connection is cut.
@@ -47,14 +49,12 @@ type Proxy struct {
 	url      url.URL
 	entrance entrance
 
-	mu      sync.Mutex
-	closed  bool
-	rule    Rule
-	conns   []*Conn
-	limits  map[Side]int64 // of new connections: bytes until they are cut
-	losses  loss
-	dialled int
-	work    sync.WaitGroup
+	mu     sync.Mutex
+	closed bool
+	rule   Rule
+	conns  []*Conn
+	losses loss
+	work   sync.WaitGroup
 }
 
 // loss is which answers to commits are lost.
@@ -71,15 +71,15 @@ func Start(t testing.TB, address string) *Proxy {
 	if err != nil {
 		t.Fatal("address of PostgreSQL is not a URL")
 	}
-	p := &Proxy{url: *u, server: u.Host, limits: map[Side]int64{}}
+	p := &Proxy{url: *u, server: u.Host}
 	if u.Port() == "" {
 		p.server = net.JoinHostPort(u.Hostname(), "5432")
 	}
-	if err := p.entrance.reserve(); err != nil {
+	if p.entrance.port, err = loopback.Reserve(); err != nil {
 		t.Fatalf("proxy: %v", err)
 	}
 	t.Cleanup(p.Close)
-	if err := p.entrance.open(p.accept); err != nil {
+	if err := p.Open(); err != nil {
 		t.Fatalf("proxy: %v", err)
 	}
 	return p
@@ -130,21 +130,6 @@ func (p *Proxy) Cut(how Ending) {
 	}
 }
 
-// CutAfter lets every connection end once a side has sent so many more bytes. Zero takes it back for new connections.
-func (p *Proxy) CutAfter(side Side, bytes int64) {
-	p.mu.Lock()
-	delete(p.limits, side)
-	if bytes > 0 {
-		p.limits[side] = bytes
-	}
-	p.mu.Unlock()
-	for _, c := range p.Conns() {
-		if bytes > 0 {
-			c.CutAfter(side, bytes)
-		}
-	}
-}
-
 // LoseCommits cuts, as many times as it says, a connection whose server has committed, before any word of it comes to the
 // client. Where match is given, only transactions count that ran a statement it matches.
 func (p *Proxy) LoseCommits(times int, match func(statement string) bool) {
@@ -184,23 +169,11 @@ func (p *Proxy) Conns() []*Conn {
 	return slices.Clone(p.conns)
 }
 
-// Dialled is how many connections were accepted so far.
-func (p *Proxy) Dialled() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.dialled
-}
-
 // Open lets new connections in.
 func (p *Proxy) Open() error { return p.entrance.open(p.accept) }
 
 // Refuse turns new connections away, as a machine does on which nothing listens.
 func (p *Proxy) Refuse() error { return p.entrance.refuse() }
-
-// Mute accepts new connections and never says a word to them.
-func (p *Proxy) Mute() error {
-	return p.entrance.open(func(net.Conn) {}) // it stays open, and is read by nobody
-}
 
 // Vanish loses all bytes of the connections there are and lets nobody know that new ones are not heard: as an address does
 // behind which the machine is gone.
@@ -221,7 +194,8 @@ func (p *Proxy) Close() {
 
 // accept makes a client's connection one to the server.
 func (p *Proxy) accept(client net.Conn) {
-	c := &Conn{proxy: p, client: client, changed: make(chan struct{}), ended: make(chan struct{}), limits: map[Side]int64{}, status: idle}
+	c := &Conn{proxy: p, client: client, changed: make(chan struct{}), ended: make(chan struct{})}
+	c.status.Store(idle)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -229,11 +203,7 @@ func (p *Proxy) accept(client net.Conn) {
 		return
 	}
 	c.rule = p.rule
-	for side, n := range p.limits {
-		c.limits[side] = n
-	}
 	p.conns = append(p.conns, c)
-	p.dialled++
 	p.work.Go(func() {
 		c.serve(p.server)
 		p.forget(c)
