@@ -194,9 +194,6 @@ func (w *waiters) add(id string) (<-chan workflow.Run, func()) {
 	ended := make(chan workflow.Run, 1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.runs == nil {
-		w.runs = map[string]chan workflow.Run{}
-	}
 	w.runs[id] = ended
 	return ended, func() { w.take(id) }
 }

@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"time"
@@ -41,25 +42,12 @@ const (
 	maxDepth       = 4
 )
 
-func (a *Agent) timeout() time.Duration {
-	if a.Timeout <= 0 {
-		return defaultTimeout
-	}
-	return a.Timeout
-}
+func (a *Agent) timeout() time.Duration { return cmp.Or(max(a.Timeout, 0), defaultTimeout) }
 
-func (a *Agent) context() int {
-	if a.Context <= 0 {
-		return defaultContext
-	}
-	return a.Context
-}
+func (a *Agent) context() int { return cmp.Or(max(a.Context, 0), defaultContext) }
 
 func (a *Agent) maxAttempts(rt *Runtime) int {
-	if a.MaxAttempts <= 0 {
-		return rt.config.MaxAttempts
-	}
-	return a.MaxAttempts
+	return cmp.Or(max(a.MaxAttempts, 0), rt.config.MaxAttempts)
 }
 
 func (a *Agent) validate() error {
@@ -84,12 +72,6 @@ func (a *Agent) validate() error {
 // AddAgent declares agents, before Run. It panics for one that could not be served.
 func (rt *Runtime) AddAgent(agents ...*Agent) {
 	for _, a := range agents {
-		if err := a.validate(); err != nil {
-			panic("svc: " + err.Error())
-		}
-		if rt.agents[a.Name] != nil {
-			panic(fmt.Sprintf("svc: agent %q is declared twice", a.Name))
-		}
-		rt.agents[a.Name] = a
+		declare(rt.agents, "agent", a.Name, a, a.validate())
 	}
 }

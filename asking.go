@@ -35,7 +35,7 @@ type operation struct {
 
 // add tells and keeps records.
 func (o *operation) add(records ...conversation.Record) error {
-	return o.record(records, func(all []workflow.Record) error { return o.w.writer.add(all...) })
+	return o.record(records, o.w.writer.gather)
 }
 
 // commit tells and keeps records, and makes all that was told durable.
@@ -72,7 +72,7 @@ func (o *operation) event(kind string, body any) workflow.Event {
 
 // write writes events of the operation itself.
 func (o *operation) write(memories []workflow.Memory, events ...workflow.Event) error {
-	return o.w.writer.all(workflow.KindEvent, events, memories, func(all []workflow.Record) error { return o.w.writer.add(all...) })
+	return o.w.writer.all(workflow.KindEvent, events, memories, o.w.writer.gather)
 }
 
 func (o *operation) begin() error {

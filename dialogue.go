@@ -239,17 +239,7 @@ func (th *thread) unanswered(none func(call conversation.Call, child string) con
 
 // rest waits, without holding a slot unless others may be at work in it.
 func (th *thread) rest(ctx context.Context, d time.Duration) (err error) {
-	wait := func() {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		case <-th.w.rt.stopping:
-			err = errDraining
-		}
-	}
+	wait := func() { err = th.w.rt.rest(ctx, d) }
 	if th.session != "" {
 		wait()
 	} else {

@@ -21,10 +21,17 @@ func newEvents(j *job) *events {
 	return &events{writer: newWriter(j, runLayout{j.lease.Stream.ID}), index: int64(j.lease.Tail.Head) + 1}
 }
 
-// event adds an event and memories that belong to it.
-func (e *events) event(kind workflow.Kind, event workflow.Event, memories ...workflow.Memory) error {
-	return e.all(kind, []workflow.Event{event}, memories, func(records []workflow.Record) error { return e.add(records...) })
+// event adds an event.
+func (e *events) event(kind workflow.Kind, event workflow.Event) error {
+	return e.all(kind, []workflow.Event{event}, nil, e.gather)
 }
+
+// memory adds a private record.
+func (e *events) memory(m workflow.Memory) error {
+	return e.all(workflow.KindMemory, nil, []workflow.Memory{m}, e.gather)
+}
+
+func (e *events) gather(records []workflow.Record) error { return e.add(records...) }
 
 // step adds what became of a step, for replay and for readers: one record, or two where readers may not see all of it.
 func (e *events) step(m workflow.Memory) error {
@@ -75,38 +82,20 @@ func (e *events) all(kind workflow.Kind, told []workflow.Event, memories []workf
 		}
 		records = append(records, workflow.Record{Kind: kind, Data: e.rt.redact(data)})
 	}
-	private, err := remembered(memories)
-	if err != nil {
-		return err
+	for _, m := range memories {
+		private, err := m.Record()
+		if err != nil {
+			return fmt.Errorf("encode memory: %w", err)
+		}
+		records = append(records, private)
 	}
 	e.index += int64(len(told))
-	return put(append(records, private...))
+	return put(records)
 }
 
 // last writes an event in the append that carries the Commit.
 func (e *events) last(event workflow.Event, c Commit) error {
 	return e.all(workflow.KindEvent, []workflow.Event{event}, nil, func(records []workflow.Record) error { return e.commit(c, records...) })
-}
-
-// memory adds private records.
-func (e *events) memory(memories ...workflow.Memory) error {
-	records, err := remembered(memories)
-	if err != nil {
-		return err
-	}
-	return e.add(records...)
-}
-
-func remembered(memories []workflow.Memory) ([]workflow.Record, error) {
-	var records []workflow.Record
-	for _, m := range memories {
-		r, err := m.Record()
-		if err != nil {
-			return nil, fmt.Errorf("encode memory: %w", err)
-		}
-		records = append(records, r)
-	}
-	return records, nil
 }
 
 // runLayout gives every event of a run an offset of its own.

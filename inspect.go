@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -56,9 +57,7 @@ func (rt *Runtime) ListAllRuns(ctx context.Context, f RunFilter) (AllRuns, error
 }
 
 func (rt *Runtime) findRuns(ctx context.Context, q RunQuery, f RunFilter) (AllRuns, error) {
-	if f.Limit <= 0 {
-		f.Limit = defaultRuns
-	}
+	f.Limit = cmp.Or(max(f.Limit, 0), defaultRuns)
 	q.Status, q.Before, q.Limit = f.Status, parseRunCursor(f.Cursor), min(f.Limit, maxRuns)
 	page, err := rt.store.ListRuns(ctx, q)
 	if err != nil {
@@ -118,10 +117,8 @@ func lookupFault(doing, runID string, err error) error {
 
 // Conversations pages through the scope's agent instances, last used first; an empty agent is every agent.
 func (s Scoped) Conversations(ctx context.Context, agent string, before *Conversation, limit int) (ConversationPage, error) {
-	if limit <= 0 {
-		limit = defaultRuns
-	}
-	return s.rt.store.Conversations(ctx, ConversationQuery{Scope: s.scope, Agent: agent, Before: before, Limit: min(limit, maxRuns)})
+	limit = min(cmp.Or(max(limit, 0), defaultRuns), maxRuns)
+	return s.rt.store.Conversations(ctx, ConversationQuery{Scope: s.scope, Agent: agent, Before: before, Limit: limit})
 }
 
 // AgentInfo is an agent as listed.

@@ -209,21 +209,26 @@ func (w *Work) wait(until time.Time) {
 	if left > w.rt.config.Park {
 		w.park(until)
 	}
-	stopping := false
-	w.job.rest(func() {
-		t := time.NewTimer(left)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-w.ctx.Done():
-		case <-w.rt.stopping:
-			stopping = true
-		}
-	})
-	if stopping {
+	var ended error
+	w.job.rest(func() { ended = w.rt.rest(w.ctx, left) })
+	if errors.Is(ended, errDraining) {
 		w.park(until)
 	}
 	w.goOn()
+}
+
+// rest waits. The error is why it was for less: the end of ctx, or that the node stops, errDraining.
+func (rt *Runtime) rest(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-rt.stopping:
+		return errDraining
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -270,14 +275,10 @@ func (w *Work) value(fresh, kept any) {
 	w.mu.Unlock()
 	if !known {
 		raw, _ = json.Marshal(fresh)
-		if err := w.writer.memory(workflow.Valued(nth, raw)); err != nil {
-			w.cancel(err)
-			w.leave()
-		}
+		w.recorded(w.writer.memory(workflow.Valued(nth, raw)), false)
 	}
 	if err := json.Unmarshal(raw, kept); err != nil {
-		w.cancel(fmt.Errorf("%w: value %d: %w", errPoisoned, nth, err))
-		w.leave()
+		w.recorded(fmt.Errorf("%w: value %d: %w", errPoisoned, nth, err), false)
 	}
 }
 
@@ -289,8 +290,11 @@ type StepError struct {
 
 func (e *StepError) Error() string { return e.Message }
 
-// keptError is a recorded error as the function gets it, the first time and on every replay alike.
+// keptError is a recorded error as the function gets it, the first time and on every replay alike; nil is none.
 func keptError(e *workflow.Error) error {
+	if e == nil {
+		return nil
+	}
 	if e.Type != "" {
 		return &fault.Error{Type: e.Type, Message: e.Message, Details: e.Details, Meta: e.Meta}
 	}

@@ -31,9 +31,6 @@ func (rs *rings) of(s Stream) *ring {
 	if r == nil {
 		room, _ := rs.budget.Try("", memory.Kept, 0)
 		r = &ring{stream: s, among: rs, wake: make(chan struct{}), room: room}
-		if rs.all == nil {
-			rs.all = map[Stream]*ring{}
-		}
 		rs.all[s] = r
 	}
 	return r

@@ -72,8 +72,7 @@ func (rt *Runtime) most(scope string) int64 {
 
 // afford makes the job's memory so much, and waits a moment for it. Work for which there is no room is parked: errNoRoom.
 func (j *job) afford(n int64) error {
-	rt, scope := j.crew.rt, j.lease.Stream.Scope
-	n = min(n, rt.most(scope))
+	n = min(n, j.crew.rt.most(j.lease.Stream.Scope))
 	has := j.room.Size()
 	if n <= has {
 		j.room.Resize(n)
@@ -81,11 +80,9 @@ func (j *job) afford(n int64) error {
 	}
 	ctx, cancel := context.WithTimeout(j.ctx, roomWait)
 	defer cancel()
-	more, err := rt.config.Memory.Wait(ctx, rt.holder(scope), memory.Work, n-has)
-	if err != nil {
+	if j.room.Await(ctx, n-has) != nil {
 		return errNoRoom
 	}
-	j.room.Absorb(more)
 	return nil
 }
 

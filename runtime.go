@@ -4,6 +4,8 @@
 package svc
 
 import (
+	"cmp"
+	"container/list"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -14,6 +16,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -21,6 +24,7 @@ import (
 
 	"svc.dev/svc/memory"
 	"svc.dev/svc/model"
+	"svc.dev/svc/workflow"
 )
 
 // Config is what a Runtime is made of. Only Store is needed.
@@ -72,40 +76,24 @@ type Config struct {
 	Random io.Reader
 }
 
+// withDefaults takes what is negative for what was not said.
 func (c Config) withDefaults() Config {
-	if c.Workers <= 0 {
-		c.Workers = 1024
-	}
-	if c.Lease <= 0 {
-		c.Lease = 10 * time.Second
-	}
-	if c.MaxAttempts <= 0 {
-		c.MaxAttempts = 10
-	}
-	if c.Gather <= 0 {
-		c.Gather = 40 * time.Millisecond
-	}
-	if c.Park <= 0 {
-		c.Park = 10 * time.Second
-	}
-	if c.ModelRetry <= 0 {
-		c.ModelRetry = 2 * time.Second
-	}
-	if c.StopTimeout <= 0 {
-		c.StopTimeout = 30 * time.Second
-	}
+	c.Node = cmp.Or(c.Node, randomName("node_"))
+	c.Workers = cmp.Or(max(c.Workers, 0), 1024)
+	c.Lease = cmp.Or(max(c.Lease, 0), 10*time.Second)
+	c.MaxAttempts = cmp.Or(max(c.MaxAttempts, 0), 10)
+	c.Gather = cmp.Or(max(c.Gather, 0), 40*time.Millisecond)
+	c.Park = cmp.Or(max(c.Park, 0), 10*time.Second)
+	c.ModelRetry = cmp.Or(max(c.ModelRetry, 0), 2*time.Second)
+	c.StopTimeout = cmp.Or(max(c.StopTimeout, 0), 30*time.Second)
 	if c.Memory == nil {
 		c.Memory = memory.New(0)
 	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
+	c.Log = cmp.Or(c.Log, slog.Default())
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Random == nil {
-		c.Random = rand.Reader
-	}
+	c.Random = cmp.Or(c.Random, rand.Reader)
 	return c
 }
 
@@ -130,8 +118,9 @@ type Runtime struct {
 	stopping chan struct{} // closed when Run begins to stop
 	failed   chan struct{} // closed when the store can no longer be trusted
 
+	began atomic.Bool // Run
+
 	mu     sync.Mutex
-	began  bool
 	state  State
 	stopBy time.Time // zero while it does not stop
 }
@@ -158,19 +147,18 @@ func New(c Config) (*Runtime, error) {
 		return nil, errors.New("svc: Config.Store is missing")
 	}
 	c = c.withDefaults()
-	if c.Node == "" {
-		c.Node = randomName("node_")
-	}
 	rt := &Runtime{
 		config: c, store: c.Store, state: Serving,
 		workflows: map[string]*Workflow{}, agents: map[string]*Agent{}, channels: map[string]*Channel{},
 		stopping: make(chan struct{}), failed: make(chan struct{}), clock: clock{local: c.Now},
+		waiters: waiters{runs: map[string]chan workflow.Run{}},
+		states:  states{budget: c.Memory, kept: map[Stream]*list.Element{}, going: map[Stream]chan struct{}{}},
+		rings:   rings{store: c.Store, budget: c.Memory, all: map[Stream]*ring{}},
 	}
 	rt.Scoped = Scoped{rt: rt}
 	rt.ids.entropy = ulid.Monotonic(c.Random, 0)
 	rt.crew = newCrew(rt)
 	rt.pages, rt.puts = memory.NewTurns(memory.Half(), 4*memory.Half()), memory.NewTurns(memory.Half(), memory.Half())
-	rt.rings.store, rt.rings.budget, rt.states.budget = c.Store, c.Memory, c.Memory
 	rt.rings.holder = rt.holder
 	c.Memory.OnFull(rt.states.shed)
 	c.Memory.OnFull(rt.rings.shed)
@@ -180,27 +168,26 @@ func New(c Config) (*Runtime, error) {
 // AddWorkflow declares workflows, before Run. It panics for a name that is taken or could not stand in a path.
 func (rt *Runtime) AddWorkflow(workflows ...*Workflow) {
 	for _, wf := range workflows {
-		if err := validateName("workflow", wf.Name); err != nil {
-			panic("svc: " + err.Error())
-		}
-		if rt.workflows[wf.Name] != nil {
-			panic(fmt.Sprintf("svc: workflow %q is declared twice", wf.Name))
-		}
-		rt.workflows[wf.Name] = wf
+		declare(rt.workflows, "workflow", wf.Name, wf, validateName("workflow", wf.Name))
 	}
 }
 
 // AddChannel declares channels. It panics for one that could not be served.
 func (rt *Runtime) AddChannel(channels ...*Channel) {
 	for _, c := range channels {
-		if err := c.validate(); err != nil {
-			panic("svc: " + err.Error())
-		}
-		if rt.channels[c.Name] != nil {
-			panic(fmt.Sprintf("svc: channel %q is declared twice", c.Name))
-		}
-		rt.channels[c.Name] = c
+		declare(rt.channels, "channel", c.Name, c, c.validate())
 	}
+}
+
+// declare panics for what is not valid, and for a name that is taken.
+func declare[T any](declared map[string]*T, kind, name string, one *T, invalid error) {
+	if invalid != nil {
+		panic("svc: " + invalid.Error())
+	}
+	if declared[name] != nil {
+		panic(fmt.Sprintf("svc: %s %q is declared twice", kind, name))
+	}
+	declared[name] = one
 }
 
 // Workflows are those that were declared, by name.
@@ -276,11 +263,7 @@ func (rt *Runtime) Working() int { return rt.crew.count() }
 // Run works until ctx ends, and returns when every lease is released and every goroutine it began has ended. It can be
 // called once.
 func (rt *Runtime) Run(ctx context.Context) error {
-	rt.mu.Lock()
-	began := rt.began
-	rt.began = true
-	rt.mu.Unlock()
-	if began {
+	if rt.began.Swap(true) {
 		return errors.New("svc: Run was called before")
 	}
 	ctx, fail := context.WithCancelCause(ctx)

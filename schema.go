@@ -68,7 +68,8 @@ func (s *schema) checkFor(ctx context.Context, raw json.RawMessage) error {
 	if len(misfits.issues) == 0 {
 		misfits.issues = []issue{{Message: reason(err)}}
 	}
-	return invalidInput(misfits.sorted()...)
+	slices.SortFunc(misfits.issues, func(a, b issue) int { return strings.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path)) })
+	return invalidInput(misfits.issues...)
 }
 
 func invalidInput(issues ...issue) *fault.Error {
@@ -115,11 +116,6 @@ func (f *finder) descend(s *jsonschema.Schema, value any, path []any) {
 			f.locate(s.Items, v[i], append(path, i))
 		}
 	}
-}
-
-func (f *finder) sorted() []issue {
-	slices.SortFunc(f.issues, func(a, b issue) int { return strings.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path)) })
-	return f.issues
 }
 
 func (f *finder) fits(s *jsonschema.Schema, value any) error {

@@ -29,10 +29,7 @@ var pauses = map[string]int{
 	"internal/flood/arms_test.go":            3,
 	"internal/flood/crowd_test.go":           2,
 	"internal/flood/hostile_test.go":         2,
-	"internal/front/front_test.go":           1,
 	"internal/outage/node_test.go":           1,
-	"internal/outbox/outbox_test.go":         5,
-	"internal/sqldb/writer_test.go":          2,
 	"service/account/siege_test.go":          1,
 	"service/account/turns_test.go":          1,
 	"service/audit/checkpoint_test.go":       1,
@@ -62,8 +59,6 @@ var pauses = map[string]int{
 	"service/secret/rotation_test.go":        1,
 	"service/service_test.go":                1,
 	"service/warning_test.go":                1,
-	"sqlstore/growth_test.go":                2,
-	"sqlstore/late_test.go":                  2,
 }
 
 // TestTestsWaitForWhatTheyNeed keeps tests from sleeping for as long as something probably takes.

@@ -38,9 +38,6 @@ func (s *states) leaving(of Stream) (left func()) {
 	put := make(chan struct{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.going == nil {
-		s.going = map[Stream]chan struct{}{}
-	}
 	s.going[of] = put
 	return func() {
 		close(put)
@@ -111,9 +108,6 @@ func (s *states) put(of Stream, head stream.Offset, state *conversation.State, t
 	room, err := s.budget.Try("", memory.Kept, n)
 	if err != nil {
 		return
-	}
-	if s.kept == nil {
-		s.kept = map[Stream]*list.Element{}
 	}
 	s.kept[of] = s.order.PushFront(&keptState{of, head, state, tail, room})
 }

@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,18 +25,12 @@ type Retry struct {
 }
 
 func (r Retry) apply(c *stepCall) {
-	if r.Attempts <= 0 {
-		r.Attempts = 3
-	}
-	if r.Delay <= 0 {
-		r.Delay = time.Second
-	}
+	r.Attempts = cmp.Or(max(r.Attempts, 0), 3)
+	r.Delay = cmp.Or(max(r.Delay, 0), time.Second)
 	if r.Factor < 1 {
 		r.Factor = 2
 	}
-	if r.Max <= 0 {
-		r.Max = 5 * time.Minute
-	}
+	r.Max = cmp.Or(max(r.Max, 0), 5*time.Minute)
 	c.retry = r
 }
 
@@ -191,7 +186,7 @@ func (w *Work) step(ctx context.Context, c stepCall) (json.RawMessage, error) {
 	step := w.ask(c)
 	if step.Ended {
 		w.tellKept(step)
-		return step.Result, stepError(step)
+		return step.Result, keptError(step.Error)
 	}
 	for {
 		if !w.backOff(step, c.parallel) {
@@ -199,16 +194,9 @@ func (w *Work) step(ctx context.Context, c stepCall) (json.RawMessage, error) {
 		}
 		w.goOn()
 		if w.attempt(ctx, step, c) {
-			return step.Result, stepError(step)
+			return step.Result, keptError(step.Error)
 		}
 	}
-}
-
-func stepError(s *workflow.Step) error {
-	if s.Error == nil {
-		return nil
-	}
-	return keptError(s.Error)
 }
 
 // ask finds the step by its identity, and leaves when the definition no longer fits.

@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,12 +39,7 @@ type ToolContent struct {
 
 const defaultToolTimeout = 2 * time.Minute
 
-func (t Tool) timeout() time.Duration {
-	if t.Timeout <= 0 {
-		return defaultToolTimeout
-	}
-	return t.Timeout
-}
+func (t Tool) timeout() time.Duration { return cmp.Or(max(t.Timeout, 0), defaultToolTimeout) }
 
 // toolInputValidation is the fault of a model that calls a tool with what does not fit it.
 const toolInputValidation = "tool_input_validation"

@@ -1,11 +1,13 @@
 package svc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"svc.dev/svc/conversation"
@@ -85,16 +87,11 @@ func (th *thread) callTools(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for _, err := range left {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(left...); err != nil {
+		return err
 	}
-	var blobs []Attachment
-	for _, a := range attachments {
-		blobs = append(blobs, a...)
-	}
-	return th.record1(conversation.ResultsCommitted, func(r *conversation.Record) { r.Message, r.Outcomes = caller, outcomes }, blobs)
+	return th.record1(conversation.ResultsCommitted, func(r *conversation.Record) { r.Message, r.Outcomes = caller, outcomes },
+		slices.Concat(attachments...))
 }
 
 // record1 makes one record durable, with the attachments that it names.
@@ -166,30 +163,29 @@ func interrupted(call conversation.Call, child string) conversation.Outcome {
 		Message string `json:"message"`
 		Child   string `json:"childConversationId,omitempty"`
 	}{"interrupted", "The call was interrupted before its result was recorded. It may or may not have taken effect.", child})
-	return conversation.Outcome{Call: call.ID, Name: call.Name, IsError: true, Content: []conversation.Block{conversation.TextBlock(string(text))}}
+	return refusedCall(call, string(text))
 }
 
 // tool calls a tool within its time; a panic is its error.
 func (th *thread) tool(ctx context.Context, call conversation.Call) (result ToolResult, err error) {
-	for _, t := range th.agent.Tools {
-		if t.Name != call.Name {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(ctx, t.timeout())
-		defer cancel()
-		defer func() {
-			if p := recover(); p != nil {
-				th.w.rt.config.Log.Error("tool panicked", "tool", call.Name, "panic", p, "stack", string(debug.Stack()))
-				err = fmt.Errorf("the tool failed inside")
-			}
-		}()
-		result, err = t.call(ctx, call.Input)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
-			err = fmt.Errorf("the tool took longer than %s", t.timeout())
-		}
-		return result, err
+	i := slices.IndexFunc(th.agent.Tools, func(t Tool) bool { return t.Name == call.Name })
+	if i < 0 {
+		return ToolResult{}, fmt.Errorf("there is no tool named %q", call.Name)
 	}
-	return ToolResult{}, fmt.Errorf("there is no tool named %q", call.Name)
+	t := th.agent.Tools[i]
+	ctx, cancel := context.WithTimeout(ctx, t.timeout())
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			th.w.rt.config.Log.Error("tool panicked", "tool", call.Name, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the tool failed inside")
+		}
+	}()
+	result, err = t.call(ctx, call.Input)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
+		err = fmt.Errorf("the tool took longer than %s", t.timeout())
+	}
+	return result, err
 }
 
 // content keeps the images of a result and names them.
@@ -231,10 +227,11 @@ func (th *thread) task(ctx context.Context, call conversation.Call, child string
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return ToolResult{}, fault.New(toolInputValidation, "The task is not an object of agent and prompt.", "")
 	}
-	agent := th.subAgent(in.Agent)
-	if agent == nil {
+	i := slices.IndexFunc(th.agent.Agents, func(a *Agent) bool { return a.Name == in.Agent })
+	if i < 0 {
 		return ToolResult{}, fault.New("subagent_not_declared", fmt.Sprintf("No sub-agent named %q.", in.Agent), "")
 	}
+	agent := th.agent.Agents[i]
 	if th.depth+1 > maxDepth {
 		return ToolResult{}, fault.New("delegation_depth_exceeded", fmt.Sprintf("Tasks go at most %d deep.", maxDepth), "")
 	}
@@ -249,15 +246,6 @@ func (th *thread) task(ctx context.Context, call conversation.Call, child string
 		return ToolResult{}, err
 	}
 	return ToolResult{Content: []ToolContent{{Text: sub.t.Final()}}}, nil
-}
-
-func (th *thread) subAgent(name string) *Agent {
-	for _, a := range th.agent.Agents {
-		if a.Name == name {
-			return a
-		}
-	}
-	return nil
 }
 
 func (th *thread) beginTask(call conversation.Call, agent, prompt string) (string, error) {

@@ -138,8 +138,6 @@ func encodeOutput(v any) (json.RawMessage, error) {
 
 // asFault finds the fault that a function returned, nil for a plain error.
 func asFault(err error) *fault.Error {
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return f
-	}
-	return nil
+	f, _ := errors.AsType[*fault.Error](err)
+	return f
 }

@@ -1,7 +1,7 @@
 package conversation
 
 import (
-	"encoding/json"
+	"cmp"
 	"strings"
 
 	"svc.dev/svc/model"
@@ -63,15 +63,11 @@ func imagePart(f File) model.Part {
 }
 
 func (e entry) signal() string {
-	tag := e.TagName
-	if tag == "" {
-		tag = "signal"
-	}
 	var attributes Attributes
 	if e.Attributes != nil {
 		attributes = *e.Attributes
 	}
-	return tagged(tag, e.SignalType, attributes, e.Text)
+	return tagged(cmp.Or(e.TagName, "signal"), e.SignalType, attributes, e.Text)
 }
 
 var (
@@ -132,11 +128,7 @@ func (o Outcome) Given() []model.Part {
 		}
 	}
 	if len(parts) == 0 {
-		output := o.Output
-		if output == nil {
-			output = json.RawMessage("null")
-		}
-		parts = append(parts, model.Text(string(output)))
+		parts = append(parts, model.Text(cmp.Or(string(o.Output), "null")))
 	}
 	return parts
 }

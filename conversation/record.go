@@ -156,9 +156,7 @@ type Error struct {
 // Public reports whether readers are shown the record's conversation.
 func (r Record) Public() bool { return r.Session == "" }
 
-func (r Record) time() string { return formatTime(r.At) }
-
-func formatTime(ms int64) string { return iso.Format(time.UnixMilli(ms)) }
+func (r Record) time() string { return iso.Format(time.UnixMilli(r.At)) }
 
 // The ids of messages that follow from what they are about.
 

@@ -19,38 +19,8 @@ type Snapshot struct {
 	Settlements  []json.RawMessage `json:"settlements"`
 }
 
-// Encode prints the snapshot. Its messages are encoded already, so they are joined and not read again.
-func (s Snapshot) Encode() ([]byte, error) {
-	head, err := stream.Encode(struct {
-		V            int    `json:"v"`
-		Conversation string `json:"conversationId"`
-		Offset       string `json:"offset"`
-	}{s.V, s.Conversation, s.Offset})
-	if err != nil {
-		return nil, err
-	}
-	size := len(head) + 40
-	for _, raw := range s.Messages {
-		size += len(raw) + 1
-	}
-	for _, raw := range s.Settlements {
-		size += len(raw) + 1
-	}
-	b := append(make([]byte, 0, size), head[:len(head)-1]...)
-	b = appendList(append(b, `,"messages":[`...), s.Messages)
-	b = appendList(append(b, `],"settlements":[`...), s.Settlements)
-	return append(b, "]}"...), nil
-}
-
-func appendList(b []byte, list []json.RawMessage) []byte {
-	for i, raw := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, raw...)
-	}
-	return b
-}
+// Encode prints the snapshot. A long one is better written row by row as it is read.
+func (s Snapshot) Encode() ([]byte, error) { return stream.Encode(s) }
 
 // Row is a finished piece of history, encoded once and never changed: a message, or a settlement.
 type Row struct {

@@ -33,7 +33,7 @@ func members(ctx context.Context, text json.RawMessage, known ...string) (map[st
 
 // eachMember calls fn for the members of an object in their order.
 func eachMember(ctx context.Context, text json.RawMessage, fn func(name []byte, value json.RawMessage) error) error {
-	return newScan(text).each(ctx, '{', errNoObject, func(s *scan) error {
+	return (&scan{text: text}).each(ctx, '{', errNoObject, func(s *scan) error {
 		name, err := textOf(s.value())
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func eachMember(ctx context.Context, text json.RawMessage, fn func(name []byte, 
 
 // eachItem calls fn for the items of a list in their order.
 func eachItem(ctx context.Context, text json.RawMessage, fn func(item json.RawMessage) error) error {
-	return newScan(text).each(ctx, '[', errNoList, func(s *scan) error { return fn(s.value()) })
+	return (&scan{text: text}).each(ctx, '[', errNoList, func(s *scan) error { return fn(s.value()) })
 }
 
 // textOf is what a JSON string says; anything else, absence too, is an error. It is a piece of the text where that can be.
@@ -74,8 +74,6 @@ type scan struct {
 	text []byte
 	at   int
 }
-
-func newScan(text []byte) *scan { return &scan{text: text} }
 
 const space = " \t\r\n"
 

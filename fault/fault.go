@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Error is what crosses a boundary. Its cause stays inside: it is found by errors.Is and errors.As, and never printed
-// to a client.
+// Error is what crosses a boundary, as JSON where that speaks it. Its cause stays inside: it is found by errors.Is and
+// errors.As, and never printed to a client.
 type Error struct {
-	Type    string         // what machines branch on, snake_case
-	Message string         // one sentence for a person
-	Details string         // longer text, may be empty
-	Dev     string         // shown only to developers, where the boundary is told to
-	Meta    map[string]any // structured facts, may be nil
-	Cause   error          // why, for our logs
+	Type    string         `json:"type"`           // what machines branch on, snake_case
+	Message string         `json:"message"`        // one sentence for a person
+	Details string         `json:"details"`        // longer text, may be empty
+	Dev     string         `json:"dev,omitempty"`  // shown only to developers, where the boundary is told to
+	Meta    map[string]any `json:"meta,omitempty"` // structured facts, may be nil
+	Cause   error          `json:"-"`              // why, for our logs
 
 	// RetryAfter is how long a client should wait before it comes again, told in a header. Zero says nothing.
-	RetryAfter time.Duration
+	RetryAfter time.Duration `json:"-"`
 }
 
 // New makes an error of a type with its sentence; details may be empty.

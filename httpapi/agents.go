@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -13,21 +14,6 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/stream"
 )
-
-// agent serves an instance: it is prompted, and read.
-func (a *api) agent(x *response, r *http.Request, params []string) {
-	a.atInstance(x, r, params, (*instance).serve, http.MethodGet, http.MethodHead, http.MethodPost)
-}
-
-// abort stops unsettled work of an instance.
-func (a *api) abort(x *response, r *http.Request, params []string) {
-	a.atInstance(x, r, params, (*instance).abort, http.MethodPost)
-}
-
-// submissions lists unsettled work of an instance.
-func (a *api) submissions(x *response, r *http.Request, params []string) {
-	a.atInstance(x, r, params, (*instance).submissions, http.MethodGet)
-}
 
 // instance is one conversation with an agent, whether or not it has begun.
 type instance struct {
@@ -43,17 +29,19 @@ func streamNotFound(s svc.Stream) error {
 }
 
 // atInstance asks the agent's guard, and lets it serve one of the allowed methods.
-func (a *api) atInstance(x *response, r *http.Request, params []string, serve func(*instance, http.ResponseWriter, *http.Request), allowed ...string) {
-	if !slices.Contains(allowed, r.Method) {
-		a.wrongMethod(x, r, allowed...)
-		return
+func atInstance(serve func(*instance, http.ResponseWriter, *http.Request) error, allowed ...string) endpoint {
+	return func(a *api, x *response, r *http.Request, params []string) error {
+		if !slices.Contains(allowed, r.Method) {
+			return wrongMethod(x, r, allowed...)
+		}
+		in, err := a.findInstance(r, params)
+		if err != nil {
+			return err
+		}
+		return a.guardAgent(x, r, in.agent, "route", in.agent.Route, func(w http.ResponseWriter, r *http.Request) error {
+			return in.named(serve(in, w, r))
+		})
 	}
-	in, err := a.findInstance(r, params)
-	if err != nil {
-		a.fail(x, r, err)
-		return
-	}
-	a.guardAgent(x, r, in.agent, "route", in.agent.Route, func(w http.ResponseWriter, r *http.Request) { serve(in, w, r) })
 }
 
 // findInstance tells nobody that an agent without a route exists.
@@ -98,45 +86,40 @@ func (a *api) lookUp(r *http.Request, name, id string) (*instance, error) {
 
 func (in *instance) scoped() svc.Scoped { return in.rt.In(in.stream.Scope) }
 
-func (in *instance) serve(w http.ResponseWriter, r *http.Request) {
+// serve prompts an instance, or reads it.
+func (in *instance) serve(w http.ResponseWriter, r *http.Request) error {
 	switch r.Method {
 	case http.MethodPost:
-		in.prompt(w, r)
+		return in.prompt(w, r)
 	case http.MethodHead:
-		in.head(w, r)
-	default:
-		in.view(w, r)
+		return in.head(w, r)
 	}
+	return in.view(w, r)
 }
 
 // prompt admits a message. Once it is admitted it is answered, whether or not the client stays to hear of it.
-func (in *instance) prompt(w http.ResponseWriter, r *http.Request) {
-	if parseQuery(r.URL.RawQuery).has("wait") {
-		in.fail(w, r, fault.Invalid("Agent prompts cannot be waited for."))
-		return
+func (in *instance) prompt(w http.ResponseWriter, r *http.Request) error {
+	if parseQuery(r.URL.RawQuery).Has("wait") {
+		return fault.Invalid("Agent prompts cannot be waited for.")
 	}
 	key, err := idempotencyKey(r)
 	if err != nil {
-		in.fail(w, r, err)
-		return
+		return err
 	}
 	sent, err := in.readBody(w, r, in.stream.Scope, in.MaxBody)
 	if err != nil {
-		in.fail(w, r, err)
-		return
+		return err
 	}
 	defer sent.release()
 	message, err := in.parse(r.Context(), sent)
 	if err != nil {
-		in.fail(w, r, err)
-		return
+		return err
 	}
 	prompted, err := in.scoped().Prompt(r.Context(), in.stream.Name, in.stream.ID, svc.Prompt{Message: message, Key: key, Body: sent.raw})
 	if err != nil {
-		in.fail(w, r, err)
-		return
+		return err
 	}
-	in.accepted(w, r, prompted)
+	return in.accepted(w, r, prompted)
 }
 
 // What a message takes beside its body: the copy that is kept of it (conversation holds that to once), and its text once
@@ -167,63 +150,61 @@ func (in *instance) parse(ctx context.Context, sent *body) (conversation.Message
 
 // accepted says where the reply can be read. A replayed prompt is answered with the same bytes: what the store keeps of the
 // first answer is the submission and the offset, and the address follows from the path, which is part of the key.
-func (in *instance) accepted(w http.ResponseWriter, r *http.Request, p svc.Prompted) {
-	url := in.publicURL(r)
+func (in *instance) accepted(w http.ResponseWriter, r *http.Request, p svc.Prompted) error {
+	address := in.publicURL(r)
 	body, err := stream.Encode(struct {
 		StreamURL    string `json:"streamUrl"`
 		Offset       string `json:"offset"`
 		SubmissionID string `json:"submissionId"`
-	}{url, p.Offset.String(), p.SubmissionID})
+	}{address, p.Offset.String(), p.SubmissionID})
 	if err != nil {
-		in.fail(w, r, err)
-		return
+		return err
 	}
 	h := w.Header()
-	h.Set("Location", url)
+	h.Set("Location", address)
 	h.Set(stream.HeaderNextOffset, p.Offset.String())
 	if p.Replayed {
 		h.Set(headerReplayed, "true")
 	}
 	writeJSON(w, r, http.StatusAccepted, body)
+	return nil
 }
 
 // view answers with the conversation as it is now, or with what happened to it since.
-func (in *instance) view(w http.ResponseWriter, r *http.Request) {
+func (in *instance) view(w http.ResponseWriter, r *http.Request) error {
 	q := parseQuery(r.URL.RawQuery)
-	switch view := q.first("view"); {
+	switch view := q.Get("view"); {
 	case view == "updates":
-		in.updates(w, r, q)
-	case view == "history" || !q.has("view"):
-		in.history(w, r, q)
-	default:
-		in.fail(w, r, fault.Invalid("view must be history or updates."))
+		return in.updates(w, r, q)
+	case view == "history" || !q.Has("view"):
+		return in.history(w, r, q)
 	}
+	return fault.Invalid("view must be history or updates.")
 }
 
-func (in *instance) updates(w http.ResponseWriter, r *http.Request, q query) {
+func (in *instance) updates(w http.ResponseWriter, r *http.Request, q url.Values) error {
 	asked, err := parseUpdatesQuery(q)
-	if err == nil {
-		err = in.admits()
-	}
 	if err != nil {
-		in.failRead(w, r, err)
-		return
+		return err
 	}
-	in.read(w, r, asked)
+	if err := in.admits(); err != nil {
+		return err
+	}
+	return in.read(w, r, asked)
 }
 
-func (in *instance) abort(w http.ResponseWriter, r *http.Request) {
+// abort stops unsettled work of an instance.
+func (in *instance) abort(w http.ResponseWriter, r *http.Request) error {
 	named := parseQuery(r.URL.RawQuery)["submission"]
 	if len(named) > 1 || len(named) == 1 && strings.TrimSpace(named[0]) == "" {
-		in.fail(w, r, fault.Invalid("submission must be one id."))
-		return
+		return fault.Invalid("submission must be one id.")
 	}
 	aborted, err := in.scoped().Abort(r.Context(), in.stream.Name, in.stream.ID, strings.Join(named, ""))
 	if err != nil {
-		in.fail(w, r, err)
-		return
+		return err
 	}
 	writeJSON(w, r, http.StatusOK, fmt.Appendf(nil, `{"aborted":%t}`, aborted))
+	return nil
 }
 
 // listedSubmission is unsettled work. Fields stand in the order of the wire.
@@ -236,11 +217,11 @@ type listedSubmission struct {
 	Reason       string             `json:"reason,omitempty"`
 }
 
-func (in *instance) submissions(w http.ResponseWriter, r *http.Request) {
+// submissions lists unsettled work of an instance.
+func (in *instance) submissions(w http.ResponseWriter, r *http.Request) error {
 	found, err := in.scoped().Submissions(r.Context(), in.stream.Name, in.stream.ID)
 	if err != nil {
-		in.fail(w, r, err)
-		return
+		return err
 	}
 	list := make([]listedSubmission, len(found))
 	for i, s := range found {
@@ -248,10 +229,10 @@ func (in *instance) submissions(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := stream.Encode(map[string]any{"submissions": list})
 	if err != nil {
-		in.fail(w, r, err)
-		return
+		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	setSecure(w.Header())
 	writeJSON(w, r, http.StatusOK, body)
+	return nil
 }

@@ -9,30 +9,28 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
 )
 
 // attachment serves the bytes of one attachment.
-func (a *api) attachment(x *response, r *http.Request, params []string) {
+func (a *api) attachment(x *response, r *http.Request, params []string) error {
 	in, err := a.findAttaching(r, params)
 	switch {
 	case err != nil:
-		a.fail(x, r, err)
-		return
+		return err
 	case r.Method != http.MethodGet:
-		a.wrongMethod(x, r, http.MethodGet)
-		return
+		return wrongMethod(x, r, http.MethodGet)
 	}
 	in.stream.ID, err = instanceID(params[1])
 	id, blank := parameter(params[2])
 	if err := errors.Join(err, blank); err != nil {
-		a.fail(x, r, err)
-		return
+		return err
 	}
-	a.guardAgent(x, r, in.agent, "attachments", in.agent.Attachments, func(w http.ResponseWriter, r *http.Request) {
-		in.download(w, r, id)
+	return a.guardAgent(x, r, in.agent, "attachments", in.agent.Attachments, func(w http.ResponseWriter, r *http.Request) error {
+		return in.named(in.download(w, r, id))
 	})
 }
 
@@ -53,14 +51,13 @@ func (a *api) findAttaching(r *http.Request, params []string) (*instance, error)
 	return in, nil
 }
 
-func (in *instance) download(w http.ResponseWriter, r *http.Request, id string) {
+func (in *instance) download(w http.ResponseWriter, r *http.Request, id string) error {
 	found, body, err := in.scoped().Attachment(r.Context(), in.stream.Name, in.stream.ID, id)
 	if errors.Is(err, svc.ErrNotFound) {
-		err = fault.New(fault.AttachmentNotFound, fmt.Sprintf("No attachment %q.", id), "Unknown id or other conversation.")
+		return fault.New(fault.AttachmentNotFound, fmt.Sprintf("No attachment %q.", id), "Unknown id or other conversation.")
 	}
 	if err != nil {
-		in.failRead(w, r, err)
-		return
+		return err
 	}
 	defer body.Close()
 	h := w.Header()
@@ -74,14 +71,13 @@ func (in *instance) download(w http.ResponseWriter, r *http.Request, id string) 
 	if _, err := io.Copy(w, body); err != nil {
 		in.breakOff(w, r, err)
 	}
+	return nil
 }
 
 // headerValue is a type as its uploader wrote it. One that cannot stand in a header says nothing of the bytes either.
 func headerValue(mimeType string) string {
-	for _, c := range []byte(mimeType) {
-		if c < ' ' || c == 0x7f {
-			return "application/octet-stream"
-		}
+	if strings.ContainsFunc(mimeType, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return "application/octet-stream"
 	}
 	return mimeType
 }

@@ -40,9 +40,6 @@ func (b *bodies) take(holder string, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held += n
-	if b.by == nil {
-		b.by = map[string]int64{}
-	}
 	if b.by[holder] += n; b.by[holder] <= 0 {
 		delete(b.by, holder)
 	}

@@ -12,28 +12,26 @@ const channelTimes = 3
 
 // channel hands a request, untouched, to the handler that its channel declares for exactly this method and path. What is read
 // of its body counts in the memory of the scope.
-func (a *api) channel(x *response, r *http.Request, params []string) {
+func (a *api) channel(x *response, r *http.Request, params []string) error {
 	routes := a.channelRoutes(params[0], params[1])
 	if len(routes) == 0 {
-		a.fail(x, r, noRoute(r))
-		return
+		return noRoute(r)
 	}
 	var allowed []string
 	for _, route := range routes {
 		if route.Method == r.Method {
-			a.answerChannel(route.Handler, x, r)
-			return
+			return a.answerChannel(route.Handler, x, r)
 		}
 		allowed = append(allowed, route.Method)
 	}
-	a.wrongMethod(x, r, allowed...)
+	return wrongMethod(x, r, allowed...)
 }
 
-func (a *api) answerChannel(h http.Handler, x *response, r *http.Request) {
+func (a *api) answerChannel(h http.Handler, x *response, r *http.Request) error {
 	scope, _ := a.Scope(r) // a webhook may come without what tells whose it is
 	r, done := a.rt.In(scope).Counted(r, channelTimes)
 	defer done()
-	a.answerBy(h, x, r)
+	return answerBy(h, x, r)
 }
 
 // channelRoutes finds what a channel declares for a path, in the order of its declaration.

@@ -58,22 +58,15 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, status int, f *faul
 }
 
 func (a *api) envelope(f *fault.Error) []byte {
-	type content struct {
-		Type    string         `json:"type"`
-		Message string         `json:"message"`
-		Details string         `json:"details"`
-		Dev     string         `json:"dev,omitempty"`
-		Meta    map[string]any `json:"meta,omitempty"`
+	told := *f
+	if !a.Dev {
+		told.Dev = ""
 	}
-	c := content{Type: f.Type, Message: f.Message, Details: f.Details, Meta: f.Meta}
-	if a.Dev {
-		c.Dev = f.Dev
-	}
-	body, err := stream.Encode(map[string]content{"error": c})
+	body, err := stream.Encode(map[string]fault.Error{"error": told})
 	if err != nil {
 		// Facts that have no JSON are left out: the rest is text.
-		c.Meta = nil
-		body, _ = stream.Encode(map[string]content{"error": c})
+		told.Meta = nil
+		body, _ = stream.Encode(map[string]fault.Error{"error": told})
 	}
 	return body
 }
@@ -97,8 +90,8 @@ func noRoute(r *http.Request) error {
 	return fault.New(fault.RouteNotFound, fmt.Sprintf("No route for %s %s.", r.Method, receivedPath(r)), "Check method and path.")
 }
 
-func (a *api) wrongMethod(w http.ResponseWriter, r *http.Request, allowed ...string) {
+func wrongMethod(w http.ResponseWriter, r *http.Request, allowed ...string) error {
 	list := strings.Join(allowed, ", ")
 	w.Header().Set("Allow", list)
-	a.fail(w, r, fault.New(fault.MethodNotAllowed, r.Method+" is not allowed here.", "Allowed: "+list+"."))
+	return fault.New(fault.MethodNotAllowed, r.Method+" is not allowed here.", "Allowed: "+list+".")
 }

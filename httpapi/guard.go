@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync"
@@ -27,42 +28,50 @@ func (g *guards) of(what guarded, guard func(http.Handler) http.Handler) http.Ha
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.made[what] == nil {
-		if g.made == nil {
-			g.made = map[guarded]http.Handler{}
-		}
 		g.made[what] = guard(http.HandlerFunc(passOn))
 	}
 	return g.made[what]
 }
 
 // guard asks a guard, which answers itself or lets the request through to next, once.
-func (a *api) guard(x *response, r *http.Request, what guarded, guard func(http.Handler) http.Handler, next http.HandlerFunc) {
-	x.next = next
-	a.answerBy(a.guards.of(what, guard), x, r.WithContext(x.in(r.Context())))
+func (a *api) guard(x *response, r *http.Request, what guarded, guard func(http.Handler) http.Handler, next answerer) error {
+	return x.pass(a.guards.of(what, guard), r, next)
 }
 
 // guardAgent asks an agent's guard. That of an agent which was not declared in code is built for every request: nobody
 // knows how long such an agent lives, and it is another value each time it is found.
-func (a *api) guardAgent(x *response, r *http.Request, agent *svc.Agent, resource string, guard func(http.Handler) http.Handler, next http.HandlerFunc) {
+func (a *api) guardAgent(x *response, r *http.Request, agent *svc.Agent, resource string, guard func(http.Handler) http.Handler, next answerer) error {
 	if a.rt.Declares(agent) {
-		a.guard(x, r, guarded{agent, resource}, guard, next)
-		return
+		return a.guard(x, r, guarded{agent, resource}, guard, next)
 	}
-	x.next = next
-	a.answerBy(guard(http.HandlerFunc(passOn)), x, r.WithContext(x.in(r.Context())))
+	return x.pass(guard(http.HandlerFunc(passOn)), r, next)
 }
+
+// pass lets a guard answer, or pass the request on to next.
+func (x *response) pass(guard http.Handler, r *http.Request, next answerer) error {
+	x.next = next
+	return answerBy(guard, x, r.WithContext(context.WithValue(r.Context(), responseKey{}, x)))
+}
+
+// responseKey finds the response in the context of a request that a guard passes on.
+type responseKey struct{}
 
 // passOn stands behind every guard. What it does for this request is found by the context, so that one guard serves all.
 func passOn(w http.ResponseWriter, r *http.Request) {
-	if x := responseIn(r.Context()); x != nil && x.passed.Add(1) == 1 {
-		x.next(w, r)
+	x, _ := r.Context().Value(responseKey{}).(*response)
+	if x == nil || x.passed.Add(1) > 1 {
+		return
+	}
+	if err := x.next(w, r); err != nil {
+		x.api.fail(w, r, err)
 	}
 }
 
 // answerBy makes silence a failure: who neither writes nor passes on leaves nobody else to answer.
-func (a *api) answerBy(h http.Handler, x *response, r *http.Request) {
+func answerBy(h http.Handler, x *response, r *http.Request) error {
 	h.ServeHTTP(x, r)
 	if !x.wrote {
-		a.fail(x, r, fault.Unexpected(errSilent))
+		return fault.Unexpected(errSilent)
 	}
+	return nil
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"time"
 
 	"svc.dev/svc"
@@ -13,31 +14,28 @@ import (
 
 // history answers with the conversation as it is now. One that is no more than a page is one body; a longer one is written
 // page by page, so that a reader holds one page of it at most.
-func (in *instance) history(w http.ResponseWriter, r *http.Request, q query) {
+func (in *instance) history(w http.ResponseWriter, r *http.Request, q url.Values) error {
 	if err := checkHistoryQuery(q); err != nil {
-		in.fail(w, r, err)
-		return
+		return err
 	}
 	room, err := in.pageRoom(r)
 	if err != nil {
-		in.fail(w, r, err)
-		return
+		return err
 	}
 	defer room.Release()
 	h, err := in.scoped().History(r.Context(), in.stream.Name, in.stream.ID)
 	if err != nil {
-		in.failRead(w, r, err)
-		return
+		return err
 	}
 	h.Within(room)
 	s := &snapshot{api: in.api, w: w, r: r, out: http.NewResponseController(w), history: h, room: room}
 	if err := s.begin(); err != nil {
-		in.failRead(w, r, err)
-		return
+		return err
 	}
 	if err := s.write(); err != nil {
 		in.breakOff(w, r, err)
 	}
+	return nil
 }
 
 // snapshot is a history on its way to a reader.

@@ -4,6 +4,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -45,6 +46,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
+// withDefaults takes what is negative for what was not said.
 func (c Config) withDefaults() Config {
 	if c.Scope == nil {
 		c.Scope = func(*http.Request) (string, error) { return "", nil }
@@ -52,47 +54,35 @@ func (c Config) withDefaults() Config {
 	if c.StartedBy == nil {
 		c.StartedBy = func(*http.Request) string { return "" }
 	}
-	if c.MaxBody <= 0 {
-		c.MaxBody = 64 << 20
-	}
-	if c.MaxInput <= 0 {
-		c.MaxInput = 8 << 20
-	}
-	if c.MaxBuffered <= 0 {
-		c.MaxBuffered = 256 << 20
-	}
-	if c.LongPoll <= 0 {
-		c.LongPoll = 30 * time.Second
-	}
-	if c.Heartbeat <= 0 {
-		c.Heartbeat = 15 * time.Second
-	}
-	if c.WriteTimeout <= 0 {
-		c.WriteTimeout = 30 * time.Second
-	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
+	c.MaxBody = cmp.Or(max(c.MaxBody, 0), 64<<20)
+	c.MaxInput = cmp.Or(max(c.MaxInput, 0), 8<<20)
+	c.MaxBuffered = cmp.Or(max(c.MaxBuffered, 0), 256<<20)
+	c.LongPoll = cmp.Or(max(c.LongPoll, 0), 30*time.Second)
+	c.Heartbeat = cmp.Or(max(c.Heartbeat, 0), 15*time.Second)
+	c.WriteTimeout = cmp.Or(max(c.WriteTimeout, 0), 30*time.Second)
+	c.Log = cmp.Or(c.Log, slog.Default())
 	return c
 }
 
 // routes are all there is. A colon stands for one segment, the star for all that follows, slashes too.
 var routes = []route{
-	{parsePattern("/agents/:name/:id"), (*api).agent},
-	{parsePattern("/agents/:name/:id/abort"), (*api).abort},
-	{parsePattern("/agents/:name/:id/submissions"), (*api).submissions},
+	{parsePattern("/agents/:name/:id"), atInstance((*instance).serve, http.MethodGet, http.MethodHead, http.MethodPost)},
+	{parsePattern("/agents/:name/:id/abort"), atInstance((*instance).abort, http.MethodPost)},
+	{parsePattern("/agents/:name/:id/submissions"), atInstance((*instance).submissions, http.MethodGet)},
 	{parsePattern("/agents/:name/:id/attachments/:attachmentId"), (*api).attachment},
 	{parsePattern("/workflows/:name"), (*api).workflow},
 	{parsePattern("/runs/:runId"), (*api).run},
 	{parsePattern("/channels/:name/*"), (*api).channel},
 }
 
-// route hands the requests of one pattern, whatever their method, to one handler. The parameters are as received, not yet
-// decoded.
+// route hands the requests of one pattern, whatever their method, to one endpoint.
 type route struct {
 	pattern pattern
-	serve   func(a *api, x *response, r *http.Request, params []string)
+	serve   endpoint
 }
+
+// endpoint answers a request, or returns the fault to answer with. The parameters are as received, not yet decoded.
+type endpoint func(a *api, x *response, r *http.Request, params []string) error
 
 type api struct {
 	Config
@@ -108,7 +98,10 @@ type api struct {
 // slash at its end. Every path that it does not know is a 404 in the API's own envelope.
 func New(rt *svc.Runtime, c Config) http.Handler {
 	c = c.withDefaults()
-	return &api{Config: c, rt: rt, bodies: bodies{most: c.MaxBody, limit: c.MaxBuffered}, large: memory.NewTurns(memory.Half(), memory.Half())}
+	return &api{
+		Config: c, rt: rt, bodies: bodies{most: c.MaxBody, limit: c.MaxBuffered, by: map[string]int64{}},
+		large: memory.NewTurns(memory.Half(), memory.Half()), guards: guards{made: map[guarded]http.Handler{}},
+	}
 }
 
 // App is the application of those who need no other: the API at "/", and a 404 of its envelope elsewhere.
@@ -118,20 +111,24 @@ func App(rt *svc.Runtime, c Config) http.Handler { return New(rt, c) }
 func NotFound(c Config) http.Handler {
 	a := &api{Config: c.withDefaults()}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := a.newResponse(w, r)
-		a.fail(x, r, noRoute(r))
+		a.fail(a.newResponse(w, r), r, noRoute(r))
 	})
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := a.newResponse(w, r)
 	defer a.rescue(x, r)
+	if err := a.answer(x, r); err != nil {
+		a.fail(x, r, err)
+	}
+}
+
+func (a *api) answer(x *response, r *http.Request) error {
 	path := r.URL.EscapedPath()
 	for _, route := range routes {
 		if params, ok := route.pattern.match(path); ok {
-			route.serve(a, x, r, params)
-			return
+			return route.serve(a, x, r, params)
 		}
 	}
-	a.fail(x, r, noRoute(r))
+	return noRoute(r)
 }

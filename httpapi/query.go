@@ -10,12 +10,10 @@ import (
 	"svc.dev/svc/stream"
 )
 
-// query is the parameters of a request. Unlike url.Values it drops nothing: an escape that cannot be read stands for
+// parseQuery reads the parameters of a request. Unlike url.ParseQuery it drops nothing: an escape that cannot be read stands for
 // itself, as in browsers, so that a malformed parameter is refused and not overlooked.
-type query map[string][]string
-
-func parseQuery(raw string) query {
-	q := query{}
+func parseQuery(raw string) url.Values {
+	q := url.Values{}
 	for pair := range strings.SplitSeq(raw, "&") {
 		if pair == "" {
 			continue
@@ -28,20 +26,10 @@ func parseQuery(raw string) query {
 }
 
 func unescape(s string) string {
-	text, err := url.QueryUnescape(s)
-	if err != nil {
-		return s
+	if text, err := url.QueryUnescape(s); err == nil {
+		return text
 	}
-	return text
-}
-
-func (q query) has(key string) bool { return len(q[key]) > 0 }
-
-func (q query) first(key string) string {
-	if !q.has(key) {
-		return ""
-	}
-	return q[key][0]
+	return s
 }
 
 // readQuery is where a stream is read from, and how.
@@ -56,8 +44,8 @@ type readQuery struct {
 const live = "live"
 
 // parseRunQuery refuses in the order of the contract.
-func parseRunQuery(q query) (readQuery, error) {
-	asked := readQuery{after: stream.Start, live: q.first(live), cursor: q.first("cursor")}
+func parseRunQuery(q url.Values) (readQuery, error) {
+	asked := readQuery{after: stream.Start, live: q.Get(live), cursor: q.Get("cursor")}
 	if len(q["offset"]) > 1 {
 		return asked, fault.Invalid("offset given twice.")
 	}
@@ -68,17 +56,17 @@ func parseRunQuery(q query) (readQuery, error) {
 	if !ok {
 		return asked, fault.Invalid("tail must be a whole number from 1.")
 	}
-	if q.has(live) && !q.has("offset") {
+	if q.Has(live) && !q.Has("offset") {
 		return asked, fault.Invalid("live needs offset.")
 	}
 	if err := checkLive(q); err != nil {
 		return asked, err
 	}
-	if q.has("offset") {
+	if q.Has("offset") {
 		// The largest offset has the value that stands for now: only the text tells them apart.
-		asked.now = q.first("offset") == "now"
+		asked.now = q.Get("offset") == "now"
 		var err error
-		if asked.after, err = stream.ParseLoose(q.first("offset")); err != nil {
+		if asked.after, err = stream.ParseLoose(q.Get("offset")); err != nil {
 			return asked, fault.Invalid("bad offset.")
 		}
 	}
@@ -88,43 +76,43 @@ func parseRunQuery(q query) (readQuery, error) {
 	return asked, nil
 }
 
-func checkLive(q query) error {
-	if mode := q.first(live); q.has(live) && mode != stream.LiveLongPoll && mode != stream.LiveSSE {
+func checkLive(q url.Values) error {
+	if mode := q.Get(live); q.Has(live) && mode != stream.LiveLongPoll && mode != stream.LiveSSE {
 		return fault.Invalid("live must be long-poll or sse.")
 	}
 	return nil
 }
 
 // parseUpdatesQuery refuses in the order of the contract. An agent's offset is one that it was given, to the letter.
-func parseUpdatesQuery(q query) (readQuery, error) {
-	asked := readQuery{live: q.first(live), cursor: q.first("cursor")}
-	if q.has("tail") {
+func parseUpdatesQuery(q url.Values) (readQuery, error) {
+	asked := readQuery{live: q.Get(live), cursor: q.Get("cursor")}
+	if q.Has("tail") {
 		return asked, fault.Invalid("updates take no tail.")
 	}
 	if len(q["offset"]) != 1 {
 		return asked, fault.Invalid("exactly one offset is required.")
 	}
 	var err error
-	if asked.after, err = stream.Parse(q.first("offset")); err != nil {
+	if asked.after, err = stream.Parse(q.Get("offset")); err != nil {
 		return asked, fault.Invalid("bad offset.")
 	}
 	return asked, checkLive(q)
 }
 
 // checkHistoryQuery refuses what belongs to updates.
-func checkHistoryQuery(q query) error {
-	if q.has("offset") || q.has("tail") || q.has(live) {
+func checkHistoryQuery(q url.Values) error {
+	if q.Has("offset") || q.Has("tail") || q.Has(live) {
 		return fault.Invalid("history takes no offset, tail or live.")
 	}
 	return nil
 }
 
 // parseTail reads a number without an upper bound: what passes ours asks for everything.
-func parseTail(q query) (last int64, ok bool) {
-	if !q.has("tail") {
+func parseTail(q url.Values) (last int64, ok bool) {
+	if !q.Has("tail") {
 		return 0, true
 	}
-	text := q.first("tail")
+	text := q.Get("tail")
 	if text == "" || text[0] == '0' || strings.Trim(text, "0123456789") != "" {
 		return 0, false
 	}

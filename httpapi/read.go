@@ -41,67 +41,65 @@ func (m manner) check(after stream.Offset, page stream.Frame, err error) (stream
 }
 
 // read answers in the mode that was asked for.
-func (rd *reader) read(w http.ResponseWriter, r *http.Request, asked readQuery) {
+func (rd *reader) read(w http.ResponseWriter, r *http.Request, asked readQuery) error {
 	switch asked.live {
 	case stream.LiveLongPoll:
-		rd.longPoll(w, r, asked)
+		return rd.longPoll(w, r, asked)
 	case stream.LiveSSE:
-		rd.follow(w, r, asked)
-	default:
-		rd.catchUp(w, r, asked)
+		return rd.follow(w, r, asked)
 	}
+	return rd.catchUp(w, r, asked)
 }
 
 // admits refuses new readers while the runtime stops.
 func (rd *reader) admits() error {
-	if rd.stopping() {
-		return fault.NotAvailable(string(rd.rt.State()))
+	if state := rd.rt.State(); state != svc.Serving {
+		return fault.NotAvailable(string(state))
 	}
 	return nil
 }
 
-// failRead answers for a read before its first byte.
-func (rd *reader) failRead(w http.ResponseWriter, r *http.Request, err error) {
+// named is the error of a read before its first byte: a stream that is not there has a name.
+func (rd *reader) named(err error) error {
 	if errors.Is(err, svc.ErrNoStream) {
-		err = rd.missing(rd.stream)
+		return rd.missing(rd.stream)
 	}
-	rd.fail(w, r, err)
+	return err
 }
 
 // head answers with where the stream stands.
-func (rd *reader) head(w http.ResponseWriter, r *http.Request) {
+func (rd *reader) head(w http.ResponseWriter, r *http.Request) error {
 	tail, err := rd.rt.Tail(r.Context(), rd.stream)
 	if err != nil {
-		rd.failRead(w, r, err)
-		return
+		return err
 	}
 	all := stream.Frame{After: stream.Start, Next: tail.Head, Tail: true, Closed: tail.Closed}
 	setPage(w.Header(), all)
 	rd.setTag(w.Header(), all)
 	w.WriteHeader(http.StatusOK)
+	return nil
 }
 
 // catchUp answers with one page, at once.
-func (rd *reader) catchUp(w http.ResponseWriter, r *http.Request, asked readQuery) {
+func (rd *reader) catchUp(w http.ResponseWriter, r *http.Request, asked readQuery) error {
 	room, err := rd.pageRoom(r)
 	if err != nil {
-		rd.fail(w, r, err)
-		return
+		return err
 	}
 	defer room.Release()
 	page, err := rd.page(r.Context(), asked, room)
 	if err != nil {
-		rd.failRead(w, r, err)
-		return
+		return err
 	}
 	if rd.tag != nil && !asked.now && r.Header.Get("If-None-Match") == rd.tag(rd.stream, page) {
 		setSecure(w.Header())
 		rd.setTag(w.Header(), page)
 		w.WriteHeader(http.StatusNotModified)
-		return
+		return nil
 	}
 	room.Resize(int64(len(page.JSON())))
 	rd.writePage(w, asked, page)
+	return nil
 }
 
 func (rd *reader) page(ctx context.Context, asked readQuery, room *memory.Grant) (stream.Frame, error) {
@@ -115,22 +113,22 @@ func (rd *reader) page(ctx context.Context, asked readQuery, room *memory.Grant)
 }
 
 // longPoll answers with the next page, or with none when the wait was in vain.
-func (rd *reader) longPoll(w http.ResponseWriter, r *http.Request, asked readQuery) {
+func (rd *reader) longPoll(w http.ResponseWriter, r *http.Request, asked readQuery) error {
 	f := rd.rt.Follow(rd.stream)
 	defer f.Close()
 	page, err := rd.nextPage(r.Context(), f, asked.after)
 	if err != nil {
-		rd.failRead(w, r, err)
-		return
+		return err
 	}
 	w.Header().Set(stream.HeaderCursor, stream.Cursor(time.Now(), asked.cursor, rand.Int64N))
 	if page.Next > asked.after || !rd.mute {
 		rd.writePage(w, asked, page)
-		return
+		return nil
 	}
 	setSecure(w.Header())
 	setPlace(w.Header(), page)
 	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 // nextPage waits until there is something to tell, for as long as a long-poll may take.

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bufio"
-	"context"
 	"crypto/rand"
 	"fmt"
 	"net"
@@ -20,16 +19,20 @@ const headerRequestID = "X-Request-Id"
 // response is the answer to one request. It knows whether anything was written, and what a guard lets through.
 type response struct {
 	http.ResponseWriter
+	api   *api
 	wrote bool
 
-	next   http.HandlerFunc // behind the guard
-	passed atomic.Int32     // how often the guard called it
+	next   answerer     // behind the guard
+	passed atomic.Int32 // how often the guard called it
 }
+
+// answerer answers a request, or returns the fault to answer with.
+type answerer func(w http.ResponseWriter, r *http.Request) error
 
 // newResponse names the request before anything can be written: every answer carries the name, whoever writes it.
 func (a *api) newResponse(w http.ResponseWriter, r *http.Request) *response {
 	w.Header().Set(headerRequestID, a.requestID(r))
-	return &response{ResponseWriter: w}
+	return &response{ResponseWriter: w, api: a}
 }
 
 func (a *api) requestID(r *http.Request) string {
@@ -82,14 +85,3 @@ func (x *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 // Unwrap lets an http.ResponseController find what the server offers beyond.
 func (x *response) Unwrap() http.ResponseWriter { return x.ResponseWriter }
-
-type responseKey struct{}
-
-func (x *response) in(ctx context.Context) context.Context {
-	return context.WithValue(ctx, responseKey{}, x)
-}
-
-func responseIn(ctx context.Context) *response {
-	x, _ := ctx.Value(responseKey{}).(*response)
-	return x
-}

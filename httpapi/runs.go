@@ -11,13 +11,12 @@ import (
 )
 
 // run serves one run: its record and its stream.
-func (a *api) run(x *response, r *http.Request, params []string) {
+func (a *api) run(x *response, r *http.Request, params []string) error {
 	run, err := a.findRun(r, params[0])
 	if err != nil {
-		a.fail(x, r, err)
-		return
+		return err
 	}
-	a.guard(x, r, guarded{run.workflow, "runs"}, run.workflow.Runs, run.serve)
+	return a.guard(x, r, guarded{run.workflow, "runs"}, run.workflow.Runs, run.serve)
 }
 
 // exposedRun is a run whose workflow shows its runs.
@@ -66,47 +65,43 @@ func runNotFound(id string) error {
 	return fault.New(fault.RunNotFound, fmt.Sprintf("No run %q.", id), "Check the id.")
 }
 
-func (run *exposedRun) serve(w http.ResponseWriter, r *http.Request) {
+func (run *exposedRun) serve(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case r.Method == http.MethodHead:
-		run.head(w, r)
+		return run.named(run.head(w, r))
 	case r.Method != http.MethodGet:
-		run.wrongMethod(w, r, http.MethodGet, http.MethodHead)
-	case parseQuery(r.URL.RawQuery).has("meta"):
-		run.record(w, r)
-	default:
-		run.read(w, r)
+		return wrongMethod(w, r, http.MethodGet, http.MethodHead)
+	case parseQuery(r.URL.RawQuery).Has("meta"):
+		return run.record(w, r)
 	}
+	return run.named(run.read(w, r))
 }
 
-func (run *exposedRun) record(w http.ResponseWriter, r *http.Request) {
+func (run *exposedRun) record(w http.ResponseWriter, r *http.Request) error {
 	room, err := run.room(r, recordTimes*run.size)
 	if err != nil {
-		run.fail(w, r, err)
-		return
+		return err
 	}
 	defer room.Release()
 	found, err := run.rt.In(run.stream.Scope).GetRun(r.Context(), run.stream.ID)
 	if err != nil {
-		run.fail(w, r, err)
-		return
+		return err
 	}
 	record, err := found.MarshalJSON()
 	if err != nil {
-		run.fail(w, r, err)
-		return
+		return err
 	}
 	writeJSON(w, r, http.StatusOK, record)
+	return nil
 }
 
 // read answers with the stream.
-func (run *exposedRun) read(w http.ResponseWriter, r *http.Request) {
+func (run *exposedRun) read(w http.ResponseWriter, r *http.Request) error {
 	asked, err := run.parse(r)
 	if err != nil {
-		run.failRead(w, r, err)
-		return
+		return err
 	}
-	run.reader.read(w, r, asked)
+	return run.reader.read(w, r, asked)
 }
 
 // parse says what is to be read. It turns now and the last events into an offset, once: the stream may grow meanwhile.

@@ -11,11 +11,10 @@ import (
 )
 
 // follow tells what is appended as it is appended, until the stream closes, the client goes, or we stop.
-func (rd *reader) follow(w http.ResponseWriter, r *http.Request, asked readQuery) {
+func (rd *reader) follow(w http.ResponseWriter, r *http.Request, asked readQuery) error {
 	c, err := rd.connect(w, r, asked)
 	if err != nil {
-		rd.failRead(w, r, err)
-		return
+		return err
 	}
 	defer c.close()
 	for c.tell() {
@@ -23,6 +22,7 @@ func (rd *reader) follow(w http.ResponseWriter, r *http.Request, asked readQuery
 			rd.breakOff(w, r, err)
 		}
 	}
+	return nil
 }
 
 // connect reads the first page, and writes the head when there is one.

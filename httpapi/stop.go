@@ -6,16 +6,6 @@ import (
 	"time"
 )
 
-// stopping reports whether the runtime takes no new readers.
-func (a *api) stopping() bool {
-	select {
-	case <-a.rt.Stopping():
-		return true
-	default:
-		return false
-	}
-}
-
 const (
 	maxSpread = 10 * time.Second
 	perReader = 20 * time.Millisecond // fifty that come back in a second are no crowd

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
@@ -13,29 +14,25 @@ import (
 )
 
 // workflow invokes a workflow.
-func (a *api) workflow(x *response, r *http.Request, params []string) {
-	wait, err := parseWait(r)
-	// A bad query comes before everything, an unknown workflow too.
-	if err != nil && r.Method == http.MethodPost {
-		a.fail(x, r, err)
-		return
-	}
+func (a *api) workflow(x *response, r *http.Request, params []string) error {
 	if r.Method != http.MethodPost {
-		a.wrongMethod(x, r, http.MethodPost)
-		return
+		return wrongMethod(x, r, http.MethodPost)
+	}
+	// A bad query comes before an unknown workflow.
+	wait, err := parseWait(r)
+	if err != nil {
+		return err
 	}
 	wf, err := a.findWorkflow(params[0])
 	if err != nil {
-		a.fail(x, r, err)
-		return
+		return err
 	}
 	scope, err := a.Scope(r)
 	if err != nil {
-		a.fail(x, r, err)
-		return
+		return err
 	}
-	a.guard(x, r, guarded{wf, "route"}, wf.Route, func(w http.ResponseWriter, r *http.Request) {
-		a.invoke(w, r, wf, scope, wait)
+	return a.guard(x, r, guarded{wf, "route"}, wf.Route, func(w http.ResponseWriter, r *http.Request) error {
+		return a.invoke(w, r, wf, scope, wait)
 	})
 }
 
@@ -64,30 +61,27 @@ func (a *api) findWorkflow(segment string) (*svc.Workflow, error) {
 }
 
 // invoke admits a run. Once it is admitted it goes on, whether or not the client stays to hear of it.
-func (a *api) invoke(w http.ResponseWriter, r *http.Request, wf *svc.Workflow, scope string, wait bool) {
+func (a *api) invoke(w http.ResponseWriter, r *http.Request, wf *svc.Workflow, scope string, wait bool) error {
 	key, err := idempotencyKey(r)
 	if err != nil {
-		a.fail(w, r, err)
-		return
+		return err
 	}
 	sent, err := a.readBody(w, r, scope, min(a.MaxInput, a.MaxBody))
 	if err != nil {
-		a.fail(w, r, err)
-		return
+		return err
 	}
 	defer sent.release()
 	if err := a.checkInput(r.Context(), wf, sent); err != nil {
-		a.fail(w, r, err)
-		return
+		return err
 	}
 	invoked, err := a.rt.In(scope).Invoke(r.Context(), wf.Name, svc.Invocation{
 		Input: sent.value, Key: key, Body: sent.raw, Wait: wait, StartedBy: a.StartedBy(r),
 	})
 	if err != nil {
-		a.fail(w, r, err)
-		return
+		return err
 	}
 	a.answerInvoked(w, r, invoked)
+	return nil
 }
 
 // checkInput refuses an input that is more than could be taken apart, or that the workflow would not take. What it is taken
@@ -120,12 +114,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 }
 
 func visible(s string) bool {
-	for _, c := range []byte(s) {
-		if c <= ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 func (a *api) answerInvoked(w http.ResponseWriter, r *http.Request, invoked svc.InvokedRun) {

@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -197,15 +198,6 @@ func (b *Budget) letGo(n int64) {
 	}
 }
 
-// Absorb takes over the bytes of another grant of the same holder.
-func (g *Grant) Absorb(other *Grant) {
-	g.b.mu.Lock()
-	defer g.b.mu.Unlock()
-	n := other.n
-	g.b.add(other, -n)
-	g.b.add(g, n)
-}
-
 // Resize makes the grant hold so many bytes, whatever the budget says where that is more: they are held already, and the next
 // that asks finds less.
 func (g *Grant) Resize(n int64) {
@@ -266,9 +258,6 @@ func (b *Budget) add(g *Grant, n int64) {
 func (b *Budget) take(g *Grant, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if n <= 0 {
-		return true
-	}
 	if !b.fits(g, n) {
 		return false
 	}
@@ -326,13 +315,9 @@ func (b *Budget) line(g *Grant, n int64) *waiter {
 func (b *Budget) leave(w *waiter) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, other := range b.waiting {
-		if other == w {
-			b.waiting = append(b.waiting[:i], b.waiting[i+1:]...)
-			return true
-		}
-	}
-	return false
+	before := len(b.waiting)
+	b.waiting = slices.DeleteFunc(b.waiting, func(other *waiter) bool { return other == w })
+	return len(b.waiting) < before
 }
 
 // serve gives bytes to those who wait and now have room. One who waits for a share of its own keeps nobody behind it.

@@ -1,6 +1,9 @@
 package service
 
-import "runtime/debug"
+import (
+	"cmp"
+	"runtime/debug"
+)
 
 // Build says what binary this is, as far as the build recorded it.
 type Build struct {
@@ -21,9 +24,7 @@ func ThisBuild() Build {
 		return b
 	}
 	b.Go = info.GoVersion
-	if info.Main.Version != "" {
-		b.Version = info.Main.Version
-	}
+	b.Version = cmp.Or(info.Main.Version, b.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

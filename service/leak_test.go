@@ -24,6 +24,7 @@ import (
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/surface"
@@ -121,7 +122,7 @@ func failWith(t *testing.T, h *house, values []string) *bytes.Buffer {
 	var failing string
 	at := facing(h.surfaces)
 	door := gateway.New(gateway.Config{
-		DB: h.db, Accounts: h.accounts, Keys: h.apikeys, Apps: h.apps, Audit: h.audit, Log: h.log, Redactor: h.redactor,
+		DB: h.db, Rooms: operation.Rooms{Accounts: h.accounts, Keys: h.apikeys, Apps: h.apps, Audit: h.audit}, Log: h.log, Redactor: h.redactor,
 		Config:  surface.Config{Surfaces: at, CookieDomain: "svc.localhost", Development: true},
 		Pages:   page.New(page.Config{Platform: at.Platform.String(), Agents: at.Agents.String(), Admin: at.Admin.String()}),
 		Runtime: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(failing) }),

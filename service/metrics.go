@@ -7,7 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"svc.dev/svc/memory"
 )
@@ -46,7 +45,7 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
-	spoofs   prometheus.Counter
+	spoofed  prometheus.Counter // headers that only we may set
 	refused  prometheus.Counter // connections
 }
 
@@ -58,7 +57,7 @@ func newMetrics() *metrics {
 			Name: httpSeconds.Name, Help: httpSeconds.About,
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, httpSeconds.Labels),
-		spoofs:  prometheus.NewCounter(prometheus.CounterOpts{Name: spoofedHeaders.Name, Help: spoofedHeaders.About}),
+		spoofed: prometheus.NewCounter(prometheus.CounterOpts{Name: spoofedHeaders.Name, Help: spoofedHeaders.About}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: refusedConns.Name, Help: refusedConns.About}),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildInfo.Name, Help: buildInfo.About}, buildInfo.Labels)
@@ -66,27 +65,19 @@ func newMetrics() *metrics {
 	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		build, m.requests, m.seconds, m.spoofs, m.refused,
+		build, m.requests, m.seconds, m.spoofed, m.refused,
 	)
 	return m
 }
 
-// watchWorking reports how many streams are worked on, from now on.
-func (m *metrics) watchWorking(working func() int) {
+// watch reports a number that others count, from now on.
+func (m *metrics) watch(of Metric, count func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(
-		prometheus.GaugeOpts{Name: streamsWorking.Name, Help: streamsWorking.About},
-		func() float64 { return float64(working()) },
+		prometheus.GaugeOpts{Name: of.Name, Help: of.About}, func() float64 { return float64(count()) },
 	))
 }
 
-// watchConnections reports how many connections the public address has, from now on.
-func (m *metrics) watchConnections(count func() int) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(
-		prometheus.GaugeOpts{Name: connections.Name, Help: connections.About}, func() float64 { return float64(count()) },
-	))
-}
-
-// memoryGauges tells what a budget holds when it is asked.
+// memoryGauges tell what a budget holds when they are asked.
 type memoryGauges struct{ budget *memory.Budget }
 
 func (m memoryGauges) Describe(into chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, into) }
@@ -104,12 +95,6 @@ func (m memoryGauges) Collect(into chan<- prometheus.Metric) {
 	}
 }
 
-// watchMemory reports what a budget holds, from now on.
-func (m *metrics) watchMemory(b *memory.Budget) { m.registry.MustRegister(memoryGauges{b}) }
-
-// spoofed counts a header that only we may set.
-func (m *metrics) spoofed() { m.spoofs.Inc() }
-
 // answered counts one answer on the public address. A host that is none of ours has no surface.
 func (m *metrics) answered(surface, route string, status int, took time.Duration) {
 	surface = cmp.Or(surface, "none")
@@ -120,8 +105,4 @@ func (m *metrics) answered(surface, route string, status int, took time.Duration
 // statusClass is 2xx for an answer that nobody wrote: the server sends it as 200.
 func statusClass(status int) string {
 	return string(rune('0'+cmp.Or(status, http.StatusOK)/100)) + "xx"
-}
-
-func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }

@@ -31,18 +31,16 @@ func listenPrivate(ctx context.Context, address string) (l net.Listener, err err
 
 // engine is the runtime of this process behind a guard.
 func (n *node) engine(g *scope.Guard) http.Handler {
-	g.Standing = n.standing
+	// Work is refused in a workspace that is not there, or is suspended, whatever the gateway says.
+	g.Standing = func(ctx context.Context, c scope.Claims) error {
+		return unanswered(account.CheckStanding(ctx, n.db, c))
+	}
 	at := facing(n.surfaces)
 	return engine.New(engine.Config{
 		Runtime: n.rt, Guard: g, Dev: n.develops(), Log: n.log, Redact: n.redactor.JSON, About: engine.About{Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops()},
 		MaxBody: n.config.LimitBody, MaxInput: n.config.LimitInput, MaxBuffered: n.config.LimitBuffered,
 		Admit: func(ctx context.Context, c scope.Claims) error { return unanswered(n.gauge.Admit(ctx, c.Scope)) },
 	})
-}
-
-// standing refuses work in a workspace that is not there, or is suspended, whatever the gateway says.
-func (n *node) standing(ctx context.Context, c scope.Claims) error {
-	return unanswered(account.CheckStanding(ctx, n.db, c))
 }
 
 // unanswered is the refusal of a request that the database did not answer: it may come again.

@@ -57,7 +57,7 @@ func (h *house) warn(tx *sqldb.Tx, w storage.Warning) (id string, err error) {
 		return "", err
 	}
 	for _, to := range addresses {
-		if err := h.outbox.Queue(tx, mail.Message{To: to, Content: mail.StorageWarning{Workspace: space.Name, Percent: w.Percent}}); err != nil {
+		if err := h.outbox.Queue(tx, to, mail.StorageWarning(space.Name, w.Percent)); err != nil {
 			return "", err
 		}
 	}
@@ -70,9 +70,8 @@ func (h *house) destroy(ctx context.Context, w workspace.Workspace) error {
 	if err := h.projects.Erase(ctx, project.Owner{Workspace: w.ID, Scope: w.Scope}); err != nil {
 		return err
 	}
-	err := h.db.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := h.secrets.DeleteAll(tx, secret.Owner{Kind: secret.Business, Scope: w.Scope})
-		return err
+	_, err := sqldb.Write(ctx, h.db, func(tx *sqldb.Tx) (int64, error) {
+		return h.secrets.DeleteAll(tx, secret.Owner{Kind: secret.Business, Scope: w.Scope})
 	})
 	if err != nil {
 		return err

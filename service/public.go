@@ -6,6 +6,7 @@ import (
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/surface"
 	"svc.dev/svc/service/vault"
@@ -23,17 +24,21 @@ func (s *server) public(n *node) http.Handler {
 		DB:      n.db,
 		Runtime: s.runtime(n), Stopping: s.stopping, Farewell: s.farewell(),
 		Rate: s.config.LimitRate, Burst: s.config.LimitBurst, Streams: s.config.LimitStreams, ChannelRate: s.config.LimitChannelRate,
-		ChannelBody: s.config.LimitChannelBody, WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification, Accounts: n.accounts, Keys: n.apikeys, Apps: n.apps, Manifests: n.manifests, Installations: n.installs, Workspaces: n.spaces, Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories,
-		Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit}, Audit: n.audit, Receipts: n.receipts,
+		ChannelBody: s.config.LimitChannelBody, WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification,
+		Rooms: operation.Rooms{
+			Accounts: n.accounts, Keys: n.apikeys, Apps: n.apps, Manifests: n.manifests, Installations: n.installs, Workspaces: n.spaces,
+			Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories, Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit},
+			Audit: n.audit, Health: s.health, Rotate: n.rotate,
+		},
+		Receipts: n.receipts,
 		Pages: page.New(page.Config{
 			Platform: at.Platform.String(), Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops(),
 		}),
 		Config: surface.Config{
 			Surfaces: at, CookieDomain: s.config.CookieDomain, Trusted: s.config.TrustedProxies, Development: n.develops(),
-			Absolute: s.config.SessionAbsolute, Memory: s.memory, Spoofed: s.metrics.spoofed,
+			Absolute: s.config.SessionAbsolute, Memory: s.memory, Spoofed: s.metrics.spoofed.Inc,
 		},
 		MailOff: !n.outbox.Enabled(), Observe: s.metrics.answered, Log: n.log, Redactor: n.redactor,
-		Health: s.health, Rotate: n.rotate,
 		Node: database.PublicNode(database.NodeIn(s.config.DataDir)),
 	})
 	return n.gateway

@@ -21,16 +21,7 @@ var onceANight = throttle.Rate{Limit: 1, Per: 12 * time.Hour}
 
 // recountNightly compares disk, index and sums of all workspaces once a night, until ctx ends.
 func (h *house) recountNightly(ctx context.Context) error {
-	for {
-		pause := time.NewTimer(untilNight(time.Now()) + rand.N(recountSpread))
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return nil
-		case <-pause.C:
-			h.recount(ctx)
-		}
-	}
+	return again(ctx, func() time.Duration { return untilNight(time.Now()) + rand.N(recountSpread) }, h.recount)
 }
 
 // untilNight is how long it is until the next recount may begin.
@@ -44,10 +35,8 @@ func untilNight(now time.Time) time.Duration {
 
 // recount counts everything again, unless another node did so this night. What was wrong is told, and is right then.
 func (h *house) recount(ctx context.Context) {
-	var wait time.Duration
-	err := h.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		wait, err = throttle.Take(tx, time.Now(), "recount", onceANight)
-		return err
+	wait, err := sqldb.Write(ctx, h.db, func(tx *sqldb.Tx) (time.Duration, error) {
+		return throttle.Take(tx, time.Now(), "recount", onceANight)
 	})
 	if err == nil && wait > 0 {
 		return

@@ -45,23 +45,16 @@ func (s *server) reloadTokens() error {
 		return err
 	}
 	if s.part.Works {
-		return s.replaceGuard(c)
+		return replace(s.guard, c.Guard)
 	}
-	return s.replaceForward(c)
+	return replace(s.forward, c.Forward)
 }
 
-func (s *server) replaceGuard(c config.Config) error {
-	next, err := c.Guard()
+// replace goes on with what is made anew, if that can be made.
+func replace[T interface{ Replace(T) }](old T, renew func() (T, error)) error {
+	next, err := renew()
 	if err == nil {
-		s.guard.Replace(next)
-	}
-	return err
-}
-
-func (s *server) replaceForward(c config.Config) error {
-	next, err := c.Forward()
-	if err == nil {
-		s.forward.Replace(next)
+		old.Replace(next)
 	}
 	return err
 }

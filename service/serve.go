@@ -105,7 +105,7 @@ func newServer(p config.Part, c config.Config, log *slog.Logger, folder *sqldb.F
 	s := &server{part: p, config: c, metrics: newMetrics(), folder: folder, caller: caller, stopping: make(chan struct{}), started: time.Now()}
 	s.log, s.redactor = redacted(log)
 	s.memory = memory.New(lent(c.LimitMemory))
-	s.metrics.watchMemory(s.memory)
+	s.metrics.registry.MustRegister(memoryGauges{s.memory})
 	return s
 }
 
@@ -159,7 +159,7 @@ func (s *server) limited(l net.Listener) net.Listener {
 		limits.Trusted, limits.Refused = s.config.TrustedProxies, s.metrics.refused.Inc
 	}
 	bounded := front.Listen(l, limits)
-	s.metrics.watchConnections(bounded.Count)
+	s.metrics.watch(connections, bounded.Count)
 	return bounded
 }
 
@@ -194,7 +194,7 @@ func (s *server) run(ctx context.Context) error {
 	}
 	s.node.Store(n)
 	if s.part.Works {
-		s.metrics.watchWorking(n.rt.Working)
+		s.metrics.watch(streamsWorking, n.rt.Working)
 	}
 	if !s.part.Faces {
 		private := listen(s.private(n), s.front)

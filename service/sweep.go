@@ -21,14 +21,19 @@ const (
 
 // sweepOften deletes what nobody needs any more, every few minutes until ctx ends.
 func (h *house) sweepOften(ctx context.Context) error {
+	return again(ctx, func() time.Duration { return sweepEvery/2 + rand.N(sweepEvery) }, h.sweep)
+}
+
+// again does something after every pause, until ctx ends.
+func again(ctx context.Context, pause func() time.Duration, do func(context.Context)) error {
 	for {
-		pause := time.NewTimer(sweepEvery/2 + rand.N(sweepEvery))
+		timer := time.NewTimer(pause())
 		select {
 		case <-ctx.Done():
-			pause.Stop()
+			timer.Stop()
 			return nil
-		case <-pause.C:
-			h.sweep(ctx)
+		case <-timer.C:
+			do(ctx)
 		}
 	}
 }
@@ -42,16 +47,16 @@ func (h *house) sweep(ctx context.Context) {
 		{"ended sessions and tokens", h.accounts.Sweep},
 		{"deliveries", h.installs.Sweep},
 		{"deleted accounts", func(ctx context.Context) (int64, error) { return counted(h.accounts.Erase(ctx)) }},
-		{"invitations", func(ctx context.Context) (int64, error) { return counted(h.spaces.Sweep(ctx, time.Now())) }},
+		{"invitations", func(ctx context.Context) (int64, error) { return h.spaces.Sweep(ctx, time.Now()) }},
 		{"deleted workspaces", func(ctx context.Context) (int64, error) { return counted(h.spaces.Erase(ctx)) }},
 		{"leftovers of projects", func(ctx context.Context) (int64, error) { return counted(h.projects.Sweep(ctx, time.Now())) }},
 		{"warnings of storage", func(ctx context.Context) (int64, error) { return counted(h.quotas.Watch(ctx)) }},
 		{"verifications", func(ctx context.Context) (int64, error) {
 			return sqlstore.EraseRuns(ctx, h.db, scope.Service, time.Now().Add(-keepVerifications))
 		}},
-		{"sent mails", func(ctx context.Context) (int64, error) { return counted(h.outbox.Sweep(ctx, time.Now())) }},
+		{"sent mails", func(ctx context.Context) (int64, error) { return h.outbox.Sweep(ctx, time.Now()) }},
 		{"receipts", func(ctx context.Context) (int64, error) { return h.receipts.Sweep(ctx, time.Now()) }},
-		{"throttles", func(ctx context.Context) (int64, error) { return counted(throttle.Sweep(ctx, h.db, time.Now())) }},
+		{"throttles", func(ctx context.Context) (int64, error) { return throttle.Sweep(ctx, h.db, time.Now()) }},
 	} {
 		total, err := repeat(ctx, kind.do)
 		if err != nil && ctx.Err() == nil {

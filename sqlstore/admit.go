@@ -23,10 +23,7 @@ func (s *Store) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error)
 	if !storableStream(a.Stream) {
 		return svc.Receipt{}, fmt.Errorf("admit: %w", sqldb.ErrText)
 	}
-	admit := s.admitSQLite
-	if s.db.Dialect() == sqldb.Postgres {
-		admit = s.admitPostgres
-	}
+	admit := either(s, s.admitSQLite, s.admitPostgres)
 	for {
 		receipt, held, err := admit(ctx, a)
 		if errors.Is(err, errRaced) {

@@ -2,12 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"svc.dev/svc"
+	"svc.dev/svc/internal/sqldb"
 )
 
 // admitPostgres admits in one statement: a node that is stopped in the middle of an admission holds no row.
@@ -21,7 +20,7 @@ func (s *Store) admitPostgres(ctx context.Context, a svc.Admission) (svc.Receipt
 		query: admission(a), args: s.admissionArgs(a), stream: a.Stream, dest: in.fields(a.Key != nil),
 	})
 	switch {
-	case a.Key != nil && isDuplicate(err):
+	case a.Key != nil && sqldb.IsTaken(err):
 		return svc.Receipt{}, false, errRaced // for the key: the next look finds it
 	case err != nil:
 		return svc.Receipt{}, false, wrap("admit", err)
@@ -32,12 +31,6 @@ func (s *Store) admitPostgres(ctx context.Context, a svc.Admission) (svc.Receipt
 		return svc.Receipt{}, false, errRaced // for the stream: the next look finds it
 	}
 	return in.receipt(a), in.held, nil
-}
-
-// isDuplicate reports whether a row with a unique key was there before.
-func isDuplicate(err error) bool {
-	e, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && e.Code == "23505"
 }
 
 // replayPostgres looks for a key, and admits nothing.
@@ -51,7 +44,7 @@ func (s *Store) replayPostgres(ctx context.Context, a svc.Admission) (svc.Receip
 		query: `SELECT COALESCE($1::bigint, ` + postgresNow + `), f.* FROM (` + findKey + `$2) AS f`, args: []any{s.clock(), idem(a)},
 		stream: a.Stream, dest: append([]any{&now}, f.fields()...),
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) {
 		return svc.Receipt{}, svc.ErrNotFound
 	}
 	if err != nil {
@@ -72,7 +65,7 @@ func (s *Store) firstPostgres(ctx context.Context, a svc.Admission, f first, now
 	err := s.change(ctx, "forget key", &statement{
 		query: forgetKey + ` AND idem = $3 RETURNING stream`, args: []any{f.row, f.seq, idem(a)}, stream: a.Stream, dest: []any{&row},
 	})
-	if err != nil && !errors.Is(err, errNoRow) {
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return svc.Receipt{}, err
 	}
 	return svc.Receipt{}, errRaced

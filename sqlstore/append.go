@@ -13,13 +13,8 @@ import (
 
 // Append commits all of c or nothing.
 func (s *Store) Append(ctx context.Context, l svc.Lease, c svc.Commit) (svc.Appended, error) {
-	var appended svc.Appended
-	var err error
-	if s.db.Dialect() == sqldb.Postgres {
-		appended, err = s.appendPostgres(ctx, l, c)
-	} else {
-		appended, err = s.appendSQLite(ctx, l, c)
-	}
+	add := either(s, s.appendSQLite, s.appendPostgres)
+	appended, err := add(ctx, l, c)
 	if err != nil {
 		return svc.Appended{}, err
 	}
@@ -228,7 +223,7 @@ func (s *Store) appendPostgres(ctx context.Context, l svc.Lease, c svc.Commit) (
 		st.query, st.args = appendFullPostgres, args
 	}
 	err := s.change(ctx, "append", st)
-	if errors.Is(err, errNoRow) {
+	if errors.Is(err, sql.ErrNoRows) {
 		return svc.Appended{}, svc.ErrFenced
 	}
 	if err != nil {

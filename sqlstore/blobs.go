@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -22,13 +21,8 @@ import (
 // Put keeps bytes: as a file beside a SQLite database, so that a large one does not stall the writer, and as rows on
 // PostgreSQL, so that every node has them.
 func (s *Store) Put(ctx context.Context, scope string, r io.Reader) (svc.Blob, error) {
-	var b svc.Blob
-	var err error
-	if s.db.Dialect() == sqldb.Postgres {
-		b, err = blobs{s}.putRows(ctx, scope, r)
-	} else {
-		b, err = blobs{s}.putFile(scope, r)
-	}
+	put := either(s, blobs{s}.putFile, blobs{s}.putRows)
+	b, err := put(ctx, scope, r)
 	if err != nil {
 		return svc.Blob{}, wrap("put blob", err)
 	}
@@ -37,19 +31,15 @@ func (s *Store) Put(ctx context.Context, scope string, r io.Reader) (svc.Blob, e
 
 // Get opens an attachment of a stream.
 func (s *Store) Get(ctx context.Context, a svc.Stream, attachment string) (svc.Attachment, io.ReadCloser, error) {
-	if !storableStream(a) || !storable(attachment) {
+	if !storableStream(a) || !sqldb.Storable(attachment) {
 		return svc.Attachment{}, nil, svc.ErrNotFound
 	}
-	at := svc.Attachment{ID: attachment}
-	err := s.read(ctx, "get attachment", func(tx *sqldb.Tx) error {
-		return tx.QueryRow(`
-SELECT b.sha256, b.size, b.mime, b.filename FROM blobs b JOIN streams t ON t.id = b.stream
+	at, err := readRow(ctx, s, "get attachment", svc.ErrNotFound, func(at *svc.Attachment) []any {
+		return []any{&at.ID, &at.Blob.SHA256, &at.Blob.Size, &at.MimeType, &at.Filename}
+	}, `
+SELECT b.attachment, b.sha256, b.size, b.mime, b.filename FROM blobs b JOIN streams t ON t.id = b.stream
 WHERE t.scope = $1 AND t.kind = $2 AND t.name = $3 AND t.instance = $4 AND NOT t.dropped AND b.attachment = $5`,
-			a.Scope, string(a.Kind), a.Name, a.ID, attachment).Scan(&at.Blob.SHA256, &at.Blob.Size, &at.MimeType, &at.Filename)
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return svc.Attachment{}, nil, svc.ErrNotFound
-	}
+		a.Scope, string(a.Kind), a.Name, a.ID, attachment)
 	if err != nil {
 		return svc.Attachment{}, nil, err
 	}
@@ -83,7 +73,7 @@ func blobFolder(db *sqldb.DB, scope string) string {
 }
 
 // putFile writes, syncs and renames, so that a name never stands for half the bytes.
-func (s blobs) putFile(scope string, r io.Reader) (b svc.Blob, err error) {
+func (s blobs) putFile(_ context.Context, scope string, r io.Reader) (b svc.Blob, err error) {
 	dir := filepath.Dir(s.blobPath(scope, "x"))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return b, err
@@ -123,7 +113,7 @@ func (s blobs) putRows(ctx context.Context, scope string, r io.Reader) (svc.Blob
 	}
 	for {
 		err := s.nameChunks(ctx, scope, incoming, b.SHA256)
-		if !isDuplicate(err) {
+		if !sqldb.IsTaken(err) {
 			return b, err
 		}
 		// Somebody put the same bytes at the same time, and was first.

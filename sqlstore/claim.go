@@ -23,10 +23,7 @@ func (s *Store) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, err
 	if err != nil {
 		return svc.Claimed{}, err
 	}
-	claim := s.claimSQLite
-	if s.db.Dialect() == sqldb.Postgres {
-		claim = s.claimPostgres
-	}
+	claim := either(s, s.claimSQLite, s.claimPostgres)
 	asked := time.Now()
 	c, err := claim(ctx, o, n)
 	if err != nil {
@@ -149,11 +146,8 @@ func (s *Store) findSQLite(tx *sqldb.Tx, o svc.Owner, n int, now int64) (all []f
 		return nil, err
 	}
 	for _, held := range []bool{false, true} {
-		rows, err := tx.Query(s.sql.claimable(held, "$1"), now, names, o.Agents, n)
-		if err != nil {
-			return nil, err
-		}
-		some, err := collect(rows, func(f *found) []any { return []any{&f.lease.Row, &f.ready, &f.interrupted, &f.reason} })
+		some, err := collect(tx, func(f *found) []any { return []any{&f.lease.Row, &f.ready, &f.interrupted, &f.reason} },
+			s.sql.claimable(held, "$1"), now, names, o.Agents, n)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +159,7 @@ func (s *Store) findSQLite(tx *sqldb.Tx, o svc.Owner, n int, now int64) (all []f
 
 func (s *Store) takeSQLite(tx *sqldb.Tx, o svc.Owner, f found, now int64) (svc.Lease, error) {
 	err := tx.QueryRow(`UPDATE streams SET epoch = epoch + 1, owner = $1, ready_at = $2, reason = '', attempts = attempts + $3
-WHERE id = $4 RETURNING id, epoch, `+leaseColumns, ownerName(o), forever, btoi(f.interrupted), f.lease.Row).Scan(f.fields()...)
+WHERE id = $4 RETURNING id, epoch, `+leaseColumns, ownerName(o), forever, sqldb.Bit(f.interrupted), f.lease.Row).Scan(f.fields()...)
 	if err != nil {
 		return svc.Lease{}, err
 	}
@@ -174,13 +168,6 @@ WHERE id = $4 RETURNING id, epoch, `+leaseColumns, ownerName(o), forever, btoi(f
 		return svc.Lease{}, err
 	}
 	return f.finish(o, b, now), nil
-}
-
-func btoi(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // claimStreams does all of it in one statement. There is always a row, which tells the time and when the next work is ready.
@@ -262,15 +249,8 @@ func submissionFields(b *svc.Submission) []any {
 }
 
 // Input is what a submission was given.
-func (s *Store) Input(ctx context.Context, l svc.Lease, b svc.Submission) (input []byte, err error) {
-	err = s.read(ctx, "read input", func(tx *sqldb.Tx) error {
-		return tx.QueryRow(`SELECT COALESCE(i.data, b.input) FROM submissions b `+joinInput+` WHERE b.stream = $1 AND b.seq = $2 AND b.id = $3`, l.Row, b.Seq, b.ID).Scan(&input)
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, svc.ErrFenced // the stream was dropped
-	}
-	if err != nil {
-		return nil, err
-	}
-	return input, nil
+func (s *Store) Input(ctx context.Context, l svc.Lease, b svc.Submission) ([]byte, error) {
+	dropped := svc.ErrFenced
+	return readRow(ctx, s, "read input", dropped, func(input *[]byte) []any { return []any{input} },
+		`SELECT COALESCE(i.data, b.input) FROM submissions b `+joinInput+` WHERE b.stream = $1 AND b.seq = $2 AND b.id = $3`, l.Row, b.Seq, b.ID)
 }

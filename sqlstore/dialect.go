@@ -16,8 +16,7 @@ const (
 // statements are the texts in which the dialects differ.
 type statements struct {
 	now  string // the database's clock, where no other is given
-	lock string // after a SELECT whose row must not change before the transaction ends
-	skip string // the same for rows of which those that others hold are passed over
+	skip string // after a SELECT whose rows must not change before the transaction ends, where those that others hold are passed over
 	// Whether an owner can work a stream: its workflows are $2, whether it knows agents $3.
 	ours string
 	// The two parts of it that need a definition, each with its own $2.
@@ -30,10 +29,18 @@ const anyones = "kind = 'run' AND abort_seq = done_seq"
 func statementsFor(d sqldb.Dialect) statements {
 	q := statements{now: "0", named: "kind = 'run' AND name IN (SELECT value FROM json_each($2))", agents: "kind = 'agent' AND $2"}
 	if d == sqldb.Postgres {
-		q.now, q.lock, q.skip, q.named = postgresNow, " FOR UPDATE", " FOR UPDATE SKIP LOCKED", "kind = 'run' AND name = ANY($2)"
+		q.now, q.skip, q.named = postgresNow, " FOR UPDATE SKIP LOCKED", "kind = 'run' AND name = ANY($2)"
 	}
 	q.ours = "(" + q.named + " OR kind = 'agent' AND $3 OR " + anyones + ")"
 	return q
+}
+
+// either is one of two ways to do something, by the database that does it.
+func either[F any](s *Store, sqlite, postgres F) F {
+	if s.db.Dialect() == sqldb.Postgres {
+		return postgres
+	}
+	return sqlite
 }
 
 // at is the time in a statement: parameter n, or the database's clock when that is null.

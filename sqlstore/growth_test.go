@@ -75,7 +75,7 @@ func TestNothingLooksAtAllThereIs(t *testing.T) {
 		o := svc.Owner{Node: "one", Boot: "boot", Workflows: []string{"refund"}, Agents: true, Lease: time.Hour}
 		settle(t, s, o)
 		h.begin()
-		everyVerb(t, s, o)
+		everyVerb(t, db.Dialect(), s, o)
 		for _, query := range slices.Sorted(maps.Keys(h.statements)) {
 			if reads := readsThrough(explain(t, db, query, h.statements[query])); reads != "" {
 				t.Errorf("%s is read through by\n%s", reads, query)
@@ -171,20 +171,26 @@ func overriding(d sqldb.Dialect) string {
 // settle claims until what nobody can do is parked.
 func settle(t *testing.T, s *sqlstore.Store, o svc.Owner) {
 	t.Helper()
-	st := svc.Stream{Scope: "acme", Kind: svc.KindRun, Name: "gone", ID: fmt.Sprintf("run_1%026d", crowd)}
 	for deadline := time.Now().Add(5 * time.Minute); ; {
 		claimNothing(t, s, o)
-		list, err := s.Submissions(t.Context(), st)
-		if err != nil || len(list) != 1 {
-			t.Fatalf("submissions %v, %v", list, err)
-		}
-		if list[0].Reason == svc.ReasonNotRegistered {
+		if parked(t, s) {
 			return
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("unregistered work is not parked")
 		}
 	}
+}
+
+// parked reports whether what nobody can do is parked, to the last of it.
+func parked(t *testing.T, s *sqlstore.Store) bool {
+	t.Helper()
+	st := svc.Stream{Scope: "acme", Kind: svc.KindRun, Name: "gone", ID: fmt.Sprintf("run_1%026d", crowd)}
+	list, err := s.Submissions(t.Context(), st)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("submissions %v, %v", list, err)
+	}
+	return list[0].Reason == svc.ReasonNotRegistered
 }
 
 func claimNothing(t *testing.T, s *sqlstore.Store, o svc.Owner) {
@@ -207,7 +213,7 @@ func least(n int, do func()) time.Duration {
 }
 
 // everyVerb does once all that a store can do, and that requests or work cause.
-func everyVerb(t *testing.T, s *sqlstore.Store, o svc.Owner) {
+func everyVerb(t *testing.T, d sqldb.Dialect, s *sqlstore.Store, o svc.Owner) {
 	t.Helper()
 	ctx := t.Context()
 	must := func(err error) {
@@ -280,9 +286,10 @@ func everyVerb(t *testing.T, s *sqlstore.Store, o svc.Owner) {
 		_, err = s.Abort(ctx, talk("new"), submission)
 		must(err)
 	}
-	_, stop := s.Watch(svc.Topic{Stream: talk("new"), Of: svc.Head})
+	woken, stop := s.Watch(svc.Topic{Stream: talk("new"), Of: svc.Head})
 	defer stop()
-	time.Sleep(300 * time.Millisecond) // a poll or two
+	// What is watched is news to the first poll. SQLite has no other node to poll for.
+	eventually(t, "a poll", func() bool { return d != sqldb.Postgres || len(woken) > 0 })
 
 	_, err = s.Tail(ctx, talk("new"))
 	must(err)
@@ -422,7 +429,7 @@ func promptable(t *testing.T, address string, crowded bool) func() float64 {
 		}
 	})
 	if crowded {
-		time.Sleep(5 * time.Second) // what nobody can do is parked meanwhile
+		eventually(t, "what nobody can do is parked", func() bool { return parked(t, s) })
 	}
 	return func() float64 { return promptsPerSecond(t, rt) }
 }

@@ -45,9 +45,6 @@ func (h *hub) watch(t svc.Topic) (<-chan struct{}, func()) {
 	key := hash(t)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.watchers == nil {
-		h.watchers = map[uint64]map[*watcher]struct{}{}
-	}
 	if h.watchers[key] == nil {
 		h.watchers[key] = map[*watcher]struct{}{}
 	}
@@ -129,34 +126,31 @@ func (s *Store) Watch(t svc.Topic) (<-chan struct{}, func()) { return s.hub.watc
 // pollReady makes those look again who wait for work, whether or not the database answers to poll. It does so twice as often:
 // a lease that lapsed is found by nothing else.
 func (s *Store) pollReady(ctx context.Context) {
-	every := time.NewTicker(s.config.Poll / 2)
-	defer every.Stop()
-	for {
-		select {
-		case <-every.C:
-			s.hub.wake(hash(svc.Topic{Of: svc.Ready}))
-		case <-ctx.Done():
-			return
-		}
-	}
+	every(ctx, s.config.Poll/2, func() { s.hub.wake(hash(svc.Topic{Of: svc.Ready})) })
 }
 
 // poll looks once in a while for what a lost wake did not tell: one statement for all watched streams.
 func (s *Store) poll(ctx context.Context) {
-	every := time.NewTicker(s.config.Poll)
-	defer every.Stop()
-	for {
-		select {
-		case <-every.C:
-		case <-ctx.Done():
-			return
-		}
+	every(ctx, s.config.Poll, func() {
 		streams := s.hub.streams()
 		if len(streams) == 0 {
-			continue
+			return
 		}
 		if err := s.pollStreams(ctx, streams); err != nil && ctx.Err() == nil {
 			s.config.Log.Warn("poll streams", "watched", len(streams), "error", err)
+		}
+	})
+}
+
+func every(ctx context.Context, d time.Duration, do func()) {
+	ticker := time.NewTicker(d)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			do()
+		case <-ctx.Done():
+			return
 		}
 	}
 }
@@ -176,25 +170,16 @@ func (s *Store) pollStreams(ctx context.Context, watched []*watcher) error {
 		scopes, kinds = append(scopes, a.Scope), append(kinds, string(a.Kind))
 		names, ids = append(names, a.Name), append(ids, a.ID)
 	}
-	return s.read(ctx, "poll", func(tx *sqldb.Tx) error {
-		rows, err := tx.Query(pollStreams, scopes, kinds, names, ids)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var i, head int64
-			var closed, marked bool
-			if err := rows.Scan(&i, &head, &closed, &marked); err != nil {
-				return err
-			}
-			if closed {
-				head++ // closing is news too
-			}
-			watched[i-1].look(head, marked)
-		}
-		return rows.Err()
-	})
+	type seen struct {
+		i, head        int64
+		closed, marked bool
+	}
+	all, err := readAll(ctx, s, "poll", func(s *seen) []any { return []any{&s.i, &s.head, &s.closed, &s.marked} },
+		pollStreams, scopes, kinds, names, ids)
+	for _, s := range all {
+		watched[s.i-1].look(s.head+sqldb.Bit(s.closed), s.marked) // closing is news too
+	}
+	return err
 }
 
 // look wakes the watcher if what it watches is not as it was seen last.

@@ -1,8 +1,11 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,20 +23,20 @@ func TestWhatIsCommittedAfterItsCallerLeftIsNotLost(t *testing.T) {
 	prompt := svc.Admission{Stream: talk, Submission: "s1", Kind: svc.Direct, Input: []byte("{}"), Opening: []byte("open")}
 	for name, verb := range map[string]struct {
 		before bool // the work is there already
-		do     func(*sqlstore.Store) error
+		do     func(context.Context, *sqlstore.Store) error
 	}{
-		"claim": {true, func(s *sqlstore.Store) error {
-			_, err := s.Claim(t.Context(), one, 1)
+		"claim": {true, func(ctx context.Context, s *sqlstore.Store) error {
+			_, err := s.Claim(ctx, one, 1)
 			return err
 		}},
-		"admission": {false, func(s *sqlstore.Store) error {
-			_, err := s.Admit(t.Context(), prompt)
+		"admission": {false, func(ctx context.Context, s *sqlstore.Store) error {
+			_, err := s.Admit(ctx, prompt)
 			return err
 		}},
-		"admission with a lease": {false, func(s *sqlstore.Store) error {
+		"admission with a lease": {false, func(ctx context.Context, s *sqlstore.Store) error {
 			a := prompt
 			a.Owner = &one
-			_, err := s.Admit(t.Context(), a)
+			_, err := s.Admit(ctx, a)
 			return err
 		}},
 	} {
@@ -63,7 +66,7 @@ func TestWhatIsCommittedAfterItsCallerLeftIsNotLost(t *testing.T) {
 			}
 			ready, unwatch := s.Watch(svc.Topic{Of: svc.Ready})
 			defer unwatch()
-			if err := overtaken(t, db, func() error { return verb.do(s) }); !errors.Is(err, svc.ErrUnavailable) {
+			if err := overtaken(t, db, func(ctx context.Context) error { return verb.do(ctx, s) }); !errors.Is(err, svc.ErrUnavailable) {
 				t.Fatalf("its caller got %v", err)
 			}
 			select {
@@ -80,27 +83,49 @@ func TestWhatIsCommittedAfterItsCallerLeftIsNotLost(t *testing.T) {
 }
 
 // overtaken does something whose writes share a commit that takes longer than the handle allows.
-func overtaken(t *testing.T, db *sqldb.DB, do func() error) error {
+func overtaken(t *testing.T, db *sqldb.DB, do func(context.Context) error) error {
 	t.Helper()
 	patient := sqldb.Patient(t.Context(), time.Minute)
 	begun, queued, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	commit, end := sync.OnceFunc(func() { close(queued) }), sync.OnceFunc(func() { close(left) })
+	defer end()
+	defer commit()
+	verb, last := newQueuing(t.Context()), newQueuing(patient)
 	ended := make(chan error, 2)
 	go func() {
 		ended <- db.Write(patient, func(*sqldb.Tx) error { close(begun); <-queued; return nil })
 	}()
 	<-begun
 	got := make(chan error, 1)
-	go func() { got <- do() }()
-	time.Sleep(50 * time.Millisecond) // it is queued, before the one that holds up the commit
+	go func() { got <- do(verb) }()
+	verb.await(t, "the verb is queued") // before the one that holds up the commit
 	go func() {
-		ended <- db.Write(patient, func(*sqldb.Tx) error { <-left; return nil })
+		ended <- db.Write(last, func(*sqldb.Tx) error { <-left; return nil })
 	}()
-	time.Sleep(50 * time.Millisecond)
-	close(queued)
+	last.await(t, "what holds up the commit is queued")
+	commit()
 	err := <-got
-	close(left)
+	end()
 	if all := []error{<-ended, <-ended}; slices.ContainsFunc(all, func(err error) bool { return err != nil }) {
 		t.Fatalf("the writes around it ended with %v, want no error", all)
 	}
 	return err
+}
+
+// queuing is the context of a write that shows when it is queued: from then on the write waits for its context, too.
+type queuing struct {
+	context.Context
+	waits atomic.Bool
+}
+
+func newQueuing(ctx context.Context) *queuing { return &queuing{Context: ctx} }
+
+func (q *queuing) Done() <-chan struct{} {
+	q.waits.Store(true)
+	return q.Context.Done()
+}
+
+func (q *queuing) await(t *testing.T, what string) {
+	t.Helper()
+	eventually(t, what, q.waits.Load)
 }

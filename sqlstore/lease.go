@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
 )
@@ -24,10 +22,14 @@ func (s *Store) voidAll(ctx context.Context) error {
 	})
 }
 
-// millisTime scans a time kept in milliseconds.
+// millisTime scans a time kept in milliseconds; of what has not happened yet, that is none.
 type millisTime time.Time
 
 func (t *millisTime) Scan(v any) error {
+	if v == nil {
+		*t = millisTime{}
+		return nil
+	}
 	ms, ok := v.(int64)
 	if !ok {
 		return fmt.Errorf("a time is %T", v)
@@ -43,10 +45,7 @@ func (s *Store) Renew(ctx context.Context, o svc.Owner, held []svc.Lease) (svc.R
 	}
 	var kept map[int64]kept
 	var now int64
-	renew := s.renewPostgres
-	if s.db.Dialect() == sqldb.SQLite {
-		renew = s.heldSQLite
-	}
+	renew := either(s, s.heldSQLite, s.renewPostgres)
 	err := s.db.Urgent(ctx, func(tx *sqldb.Tx) (err error) {
 		kept, now, err = renew(tx, o, held)
 		return err
@@ -101,12 +100,9 @@ func (s *Store) renewPostgres(tx *sqldb.Tx, o svc.Owner, held []svc.Lease) (map[
 	for i, l := range held {
 		rows[i], epochs[i] = l.Row, l.Epoch
 	}
-	result, err := tx.Query(renewLeases, s.clock(), leaseTime(o), rows, epochs, ownerName(o))
-	if err != nil {
-		return nil, 0, err
-	}
 	var now int64
-	list, err := collect(result, func(k *kept) []any { return []any{&now, &k.row, &k.epoch, &k.marked, &k.busy} })
+	list, err := collect(tx, func(k *kept) []any { return []any{&now, &k.row, &k.epoch, &k.marked, &k.busy} },
+		renewLeases, s.clock(), leaseTime(o), rows, epochs, ownerName(o))
 	return byRow(list), now, err
 }
 
@@ -119,13 +115,9 @@ func (s *Store) heldSQLite(tx *sqldb.Tx, o svc.Owner, held []svc.Lease) (map[int
 	if err != nil {
 		return nil, 0, err
 	}
-	result, err := tx.Query(`
+	found, err := collect(tx, func(k *kept) []any { return []any{&k.row, &k.epoch, &k.marked} }, `
 SELECT id, epoch, `+marked+` FROM streams
 WHERE id IN (SELECT value FROM json_each($1)) AND owner = $2`, string(list), ownerName(o))
-	if err != nil {
-		return nil, 0, err
-	}
-	found, err := collect(result, func(k *kept) []any { return []any{&k.row, &k.epoch, &k.marked} })
 	return byRow(found), s.config.Now().UnixMilli(), err
 }
 
@@ -143,9 +135,9 @@ func (s *Store) Release(ctx context.Context, l svc.Lease, r svc.Release) error {
 ready_at = ` + s.sql.at(3) + ` + CASE WHEN abort_seq = done_seq AND next_seq > done_seq THEN 0 ELSE $4 END
 WHERE id = $5 AND epoch = $6 AND owner = $7 RETURNING id`
 	var row int64
-	args := []any{r.Reason, btoi(r.Failed), s.clock(), max(r.After, 0).Milliseconds(), l.Row, l.Epoch, l.Owner}
+	args := []any{r.Reason, sqldb.Bit(r.Failed), s.clock(), max(r.After, 0).Milliseconds(), l.Row, l.Epoch, l.Owner}
 	err := s.change(ctx, "release", &statement{query: query, args: args, stream: l.Stream, dest: []any{&row}})
-	if errors.Is(err, errNoRow) {
+	if errors.Is(err, sql.ErrNoRows) {
 		return svc.ErrFenced
 	}
 	if err != nil {
@@ -170,17 +162,10 @@ func (s *Store) slow(err error) bool {
 	return !gone && (errors.Is(err, svc.ErrBusy) || errors.Is(err, svc.ErrUnavailable))
 }
 
-// errNoRow is the refusal of a statement that answers with at most one row.
-var errNoRow = sql.ErrNoRows
-
-// change runs one statement that answers with at most one row.
+// change runs one statement that answers with at most one row; sql.ErrNoRows is its refusal.
 func (s *Store) change(ctx context.Context, doing string, st *statement) error {
 	if s.db.Dialect() == sqldb.Postgres {
-		err := s.committer.do(ctx, st)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errNoRow
-		}
-		return wrap(doing, err)
+		return wrap(doing, s.committer.do(ctx, st))
 	}
 	refused := false
 	err := s.write(ctx, doing, func(tx *sqldb.Tx) error {
@@ -191,20 +176,17 @@ func (s *Store) change(ctx context.Context, doing string, st *statement) error {
 		return err
 	})
 	if err == nil && refused {
-		return errNoRow
+		return sql.ErrNoRows
 	}
 	return err
 }
 
 // Abort marks unsettled work.
 func (s *Store) Abort(ctx context.Context, a svc.Stream, submission string) (bool, error) {
-	if !storableStream(a) || !storable(submission) {
+	if !storableStream(a) || !sqldb.Storable(submission) {
 		return false, nil
 	}
-	abort := s.abortSQLite
-	if s.db.Dialect() == sqldb.Postgres {
-		abort = s.abortPostgres
-	}
+	abort := either(s, s.abortSQLite, s.abortPostgres)
 	named, err := abort(ctx, a, submission)
 	if err != nil || named == 0 {
 		return false, err
@@ -268,18 +250,12 @@ func (s *Store) abortPostgres(ctx context.Context, a svc.Stream, submission stri
 	}
 }
 
-// collect reads rows into values.
-func collect[T any](rows *sql.Rows, fields func(*T) []any) ([]T, error) {
-	defer rows.Close()
-	var list []T
-	for rows.Next() {
-		var v T
-		if err := rows.Scan(fields(&v)...); err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, rows.Err()
+// collect reads the rows of a statement into the fields of values.
+func collect[T any](tx *sqldb.Tx, fields func(*T) []any, query string, args ...any) ([]T, error) {
+	return sqldb.Collect(tx, func(row sqldb.Row) (v T, err error) {
+		err = row.Scan(fields(&v)...)
+		return v, err
+	}, query, args...)
 }
 
 // tailFields are where the columns of tailColumns are scanned to.

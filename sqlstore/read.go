@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -19,14 +20,8 @@ func (s *Store) Tail(ctx context.Context, a svc.Stream) (svc.Tail, error) {
 	if !storableStream(a) {
 		return svc.Tail{}, svc.ErrNoStream
 	}
-	var t svc.Tail
-	err := s.read(ctx, "tail", func(tx *sqldb.Tx) error {
-		return tx.QueryRow(`SELECT `+tailColumns+` FROM streams`+address, a.Scope, string(a.Kind), a.Name, a.ID).Scan(tailFields(&t)...)
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return svc.Tail{}, svc.ErrNoStream
-	}
-	return t, err
+	return readRow(ctx, s, "tail", svc.ErrNoStream, tailFields,
+		`SELECT `+tailColumns+` FROM streams`+address, a.Scope, string(a.Kind), a.Name, a.ID)
 }
 
 // Read returns a page of a stream.
@@ -34,24 +29,14 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 	if !storableStream(a) {
 		return page, svc.ErrNoStream
 	}
-	if r.Items <= 0 {
-		r.Items = math.MaxInt32
-	}
-	if r.Bytes <= 0 {
-		r.Bytes = math.MaxInt64
-	}
-	if r.Largest <= 0 {
-		r.Largest = math.MaxInt64
-	}
-	missing := false
+	r.Items = cmp.Or(max(r.Items, 0), math.MaxInt32)
+	r.Bytes = cmp.Or(max(r.Bytes, 0), math.MaxInt64)
+	r.Largest = cmp.Or(max(r.Largest, 0), math.MaxInt64)
 	err = s.read(ctx, "read", func(tx *sqldb.Tx) error {
 		page = svc.Page{}
 		var row int64
 		err := tx.QueryRow(`SELECT id, `+tailColumns+` FROM streams`+address, a.Scope, string(a.Kind), a.Name, a.ID).
 			Scan(append([]any{&row}, tailFields(&page.Tail)...)...)
-		if missing = errors.Is(err, sql.ErrNoRows); missing {
-			return nil
-		}
 		if err != nil {
 			return err
 		}
@@ -65,7 +50,7 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 		}
 		return s.readBatches(tx, row, r, &page)
 	})
-	if missing {
+	if errors.Is(err, sql.ErrNoRows) {
 		return page, svc.ErrNoStream
 	}
 	return page, err

@@ -3,7 +3,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -91,20 +93,16 @@ func Open(ctx context.Context, address string, c Config) (*Store, error) {
 
 // New gives a store on a database that is open and migrated. On SQLite it voids every lease: whoever held one is gone.
 func New(ctx context.Context, db *sqldb.DB, c Config) (*Store, error) {
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
-	if c.Poll <= 0 {
-		c.Poll = time.Second
-	}
-	if c.IdempotencyAge <= 0 {
-		c.IdempotencyAge = 7 * 24 * time.Hour
-	}
+	c.Log = cmp.Or(c.Log, slog.Default())
+	c.Poll = cmp.Or(max(c.Poll, 0), time.Second)
+	c.IdempotencyAge = cmp.Or(max(c.IdempotencyAge, 0), 7*24*time.Hour)
 	if c.Now == nil && db.Dialect() == sqldb.SQLite {
 		c.Now = time.Now
 	}
-	s := &Store{db: db, config: c, workers: map[string]*worker{}, sql: statementsFor(db.Dialect())}
-	s.hub.remote = db.Notify
+	s := &Store{
+		db: db, config: c, workers: map[string]*worker{}, sql: statementsFor(db.Dialect()),
+		hub: hub{remote: db.Notify, watchers: map[uint64]map[*watcher]struct{}{}},
+	}
 	if db.Dialect() == sqldb.SQLite {
 		if err := s.voidAll(ctx); err != nil {
 			return nil, err
@@ -174,9 +172,7 @@ func (s *Store) now(tx *sqldb.Tx) (int64, error) {
 	if s.config.Now != nil {
 		return s.config.Now().UnixMilli(), nil
 	}
-	var ms int64
-	err := tx.QueryRow("SELECT " + postgresNow).Scan(&ms)
-	return ms, err
+	return sqldb.Value[int64](tx, "ask for the time", "SELECT "+postgresNow)
 }
 
 // write runs a transaction. One that is committed after its caller has left wakes everybody in the caller's stead.
@@ -199,6 +195,26 @@ func (s *Store) read(ctx context.Context, doing string, fn func(tx *sqldb.Tx) er
 	return wrap(doing, s.db.Read(ctx, fn))
 }
 
+// readRow reads the one row of a statement into the fields of a value. Where there is none, the error is the one that is given
+// for it.
+func readRow[T any](ctx context.Context, s *Store, doing string, missing error, fields func(*T) []any, query string, args ...any) (T, error) {
+	var v, none T
+	err := s.read(ctx, doing, func(tx *sqldb.Tx) error { return tx.QueryRow(query, args...).Scan(fields(&v)...) })
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return none, missing
+	case err != nil:
+		return none, err // a read that is overdue may still be filling the other
+	}
+	return v, nil
+}
+
+// readAll reads the rows of a statement into the fields of values.
+func readAll[T any](ctx context.Context, s *Store, doing string, fields func(*T) []any, query string, args ...any) ([]T, error) {
+	all, err := sqldb.Read(ctx, s.db, func(tx *sqldb.Tx) ([]T, error) { return collect(tx, fields, query, args...) })
+	return all, wrap(doing, err)
+}
+
 // wrap says what was being done. A full queue is the store's refusal, and a database that cannot be asked is not available.
 func wrap(doing string, err error) error {
 	if err == nil {
@@ -217,20 +233,13 @@ func unavailable(err error) error {
 	return err
 }
 
-// storable reports whether the texts can be kept: what cannot was never kept, and is not found.
-func storable(texts ...string) bool { return sqldb.Storable(texts...) }
-
-func storableStream(s svc.Stream) bool { return storable(s.Scope, s.Name, s.ID) }
+// storableStream reports whether an address can be kept: what cannot was never kept, and is not found.
+func storableStream(s svc.Stream) bool { return sqldb.Storable(s.Scope, s.Name, s.ID) }
 
 func unixMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 func ownerName(o svc.Owner) string { return o.Node + "/" + o.Boot }
 
-func leaseTime(o svc.Owner) int64 {
-	if o.Lease <= 0 {
-		return 10_000
-	}
-	return o.Lease.Milliseconds()
-}
+func leaseTime(o svc.Owner) int64 { return cmp.Or(max(o.Lease, 0), 10*time.Second).Milliseconds() }
 
 func dollar(n int) string { return "$" + strconv.Itoa(n) }

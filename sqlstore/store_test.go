@@ -59,6 +59,16 @@ func newDatabase(address string, nodes bool) *database {
 	return &database{address: address, nodes: nodes, now: time.UnixMilli(1_782_907_500_000)}
 }
 
+// eventually waits for something that takes a moment.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
 func TestSQLiteKeepsTheLaw(t *testing.T) {
 	storetest.Run(t, func(t testing.TB) storetest.Database {
 		return newDatabase("sqlite:"+t.TempDir()+"/svc.db", false)

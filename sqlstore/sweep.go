@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
@@ -53,32 +54,21 @@ func (s *Store) Sweep(ctx context.Context) (swept Swept, err error) {
 	if swept.Keys, err = of.keys(ctx); err != nil {
 		return swept, err
 	}
-	if s.db.Dialect() == sqldb.Postgres {
-		swept.Blobs, err = of.rows(ctx)
-	} else {
-		swept.Blobs, err = of.files(ctx)
-	}
+	swept.Blobs, err = either(s, of.files, of.rows)(ctx)
 	return swept, err
 }
 
-func (s sweep) keys(ctx context.Context) (total int64, err error) {
-	for {
-		var n int64
-		err := s.write(ctx, "sweep keys", func(tx *sqldb.Tx) error {
-			now, err := s.now(tx)
-			if err != nil {
-				return err
-			}
-			n, err = tx.Exec(`UPDATE submissions SET idem = NULL WHERE idem IN (
-SELECT idem FROM submissions WHERE idem IS NOT NULL AND admitted_at < $1 AND outcome IS NOT NULL ORDER BY admitted_at LIMIT $2)`,
-				now-s.config.IdempotencyAge.Milliseconds(), sweepRows)
-			return err
-		})
-		total += n
-		if err != nil || n < sweepRows {
-			return total, err
+func (s sweep) keys(ctx context.Context) (int64, error) {
+	total, err := sqldb.Drain(ctx, s.db, sweepRows, func(tx *sqldb.Tx) (int64, error) {
+		now, err := s.now(tx)
+		if err != nil {
+			return 0, err
 		}
-	}
+		return tx.Exec(`UPDATE submissions SET idem = NULL WHERE idem IN (
+SELECT idem FROM submissions WHERE idem IS NOT NULL AND admitted_at < $1 AND outcome IS NOT NULL ORDER BY admitted_at LIMIT $2)`,
+			now-s.config.IdempotencyAge.Milliseconds(), sweepRows)
+	})
+	return total, wrap("sweep keys", err)
 }
 
 // rows takes the first chunk of old bytes first, as it is when it is taken: what was put again meanwhile is young.
@@ -86,16 +76,12 @@ func (s sweep) rows(ctx context.Context) (total int64, err error) {
 	for {
 		var n int64
 		err := s.write(ctx, "sweep blobs", func(tx *sqldb.Tx) error {
-			rows, err := tx.Query(`
+			type content struct{ scope, sha string }
+			taken, err := collect(tx, func(c *content) []any { return []any{&c.scope, &c.sha} }, `
 DELETE FROM blob_chunks WHERE ctid IN (
   SELECT o.ctid FROM blob_chunks o WHERE n = 0 AND at < COALESCE($1::bigint, `+postgresNow+`) - $2
   AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.sha256 = o.sha256 AND b.scope = o.scope) ORDER BY at LIMIT 20 FOR UPDATE SKIP LOCKED
 ) RETURNING scope, sha256`, s.clock(), blobAge.Milliseconds())
-			if err != nil {
-				return err
-			}
-			type content struct{ scope, sha string }
-			taken, err := collect(rows, func(c *content) []any { return []any{&c.scope, &c.sha} })
 			n = int64(len(taken))
 			for _, c := range taken {
 				if _, err := tx.Exec(`DELETE FROM blob_chunks WHERE scope = $1 AND sha256 = $2`, c.scope, c.sha); err != nil {
@@ -146,19 +132,10 @@ func (s sweep) removeOld(path string, old time.Time) error {
 	return ignoreMissing(os.Remove(path))
 }
 
-func (s sweep) blobUsed(ctx context.Context, sha, path string) (used bool, err error) {
-	err = s.read(ctx, "sweep blobs", func(tx *sqldb.Tx) error {
-		rows, err := tx.Query(`SELECT DISTINCT scope FROM blobs WHERE sha256 = $1`, sha)
-		if err != nil {
-			return err
-		}
-		scopes, err := collect(rows, func(scope *string) []any { return []any{scope} })
-		for _, scope := range scopes {
-			used = used || blobs(s).blobPath(scope, sha) == path
-		}
-		return err
-	})
-	return used, err
+func (s sweep) blobUsed(ctx context.Context, sha, path string) (bool, error) {
+	scopes, err := sqldb.ReadAll(ctx, s.db, sqldb.Column[string], `SELECT DISTINCT scope FROM blobs WHERE sha256 = $1`, sha)
+	used := slices.ContainsFunc(scopes, func(scope string) bool { return blobs(s).blobPath(scope, sha) == path })
+	return used, wrap("sweep blobs", err)
 }
 
 func ignoreMissing(err error) error {

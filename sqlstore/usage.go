@@ -46,18 +46,8 @@ const eraseBatch = 50
 // is admitted.
 func Erase(ctx context.Context, db *sqldb.DB, scope string) error {
 	ctx = sqldb.Patient(ctx, eraseTime)
-	for {
-		n := 0
-		err := db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-			n, err = eraseStreams(tx, scope)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("erase scope: %w", err)
-		}
-		if n < eraseBatch {
-			break
-		}
+	if _, err := sqldb.Drain(ctx, db, eraseBatch, func(tx *sqldb.Tx) (int64, error) { return eraseStreams(tx, scope) }); err != nil {
+		return fmt.Errorf("erase scope: %w", err)
 	}
 	if err := eraseBlobs(ctx, db, scope); err != nil {
 		return fmt.Errorf("erase attachments of scope: %w", err)
@@ -67,49 +57,46 @@ func Erase(ctx context.Context, db *sqldb.DB, scope string) error {
 
 // eraseStreams erases some streams. Their rows stay, without a name: another stream that got such a row would get the leases
 // of this one too.
-func eraseStreams(tx *sqldb.Tx, scope string) (int, error) {
-	rows, err := tx.Query(`SELECT id, instance FROM streams WHERE scope = $1 AND kind <> '' LIMIT $2`, scope, eraseBatch)
+func eraseStreams(tx *sqldb.Tx, scope string) (int64, error) {
+	all, err := collect(tx, (*erased).fields, `SELECT id, instance FROM streams WHERE scope = $1 AND kind <> '' LIMIT $2`, scope, eraseBatch)
 	if err != nil {
 		return 0, err
 	}
-	type one struct {
-		row      int64
-		instance string
-	}
-	all, err := collect(rows, func(o *one) []any { return []any{&o.row, &o.instance} })
-	if err != nil {
-		return 0, err
-	}
-	for _, o := range all {
-		if err := eraseStream(tx, scope, o.instance, o.row); err != nil {
+	for _, e := range all {
+		if err := eraseStream(tx, scope, e); err != nil {
 			return 0, err
 		}
 	}
-	return len(all), nil
+	return int64(len(all)), nil
 }
 
+// erased is a stream that is being erased.
+type erased struct {
+	row      int64
+	instance string
+}
+
+func (e *erased) fields() []any { return []any{&e.row, &e.instance} }
+
 // eraseStream takes a stream from whoever works on it, and then deletes what it holds.
-func eraseStream(tx *sqldb.Tx, scope, instance string, row int64) error {
+func eraseStream(tx *sqldb.Tx, scope string, e erased) error {
 	_, err := tx.Exec(`UPDATE streams SET dropped = TRUE, kind = '', name = '', instance = $2, done_seq = next_seq, owner = NULL, epoch = epoch + 1,
 abort_seq = -1, attempts = 0, reason = '', part = 0, messages = 0, open_from = -1, context_from = -1, bytes = 0, closed = FALSE WHERE id = $1`,
-		row, "erased-"+strconv.FormatInt(row, 10))
+		e.row, "erased-"+strconv.FormatInt(e.row, 10))
 	if err != nil {
 		return err
 	}
-	if err := eraseRows(tx, row); err != nil {
+	if err := eraseRows(tx, e.row); err != nil {
 		return err
 	}
-	_, err = tx.Exec(`DELETE FROM runs WHERE scope = $1 AND id = $2`, scope, instance)
+	_, err = tx.Exec(`DELETE FROM runs WHERE scope = $1 AND id = $2`, scope, e.instance)
 	return err
 }
 
 // eraseBlobs destroys the contents of a scope's attachments: files beside a SQLite database, rows on PostgreSQL.
 func eraseBlobs(ctx context.Context, db *sqldb.DB, scope string) error {
 	if db.Dialect() == sqldb.Postgres {
-		return db.Write(ctx, func(tx *sqldb.Tx) error {
-			_, err := tx.Exec(`DELETE FROM blob_chunks WHERE scope = $1`, scope)
-			return err
-		})
+		return db.Do(ctx, "delete chunks", `DELETE FROM blob_chunks WHERE scope = $1`, scope)
 	}
 	if db.Folder() == nil {
 		return nil
@@ -119,31 +106,22 @@ func eraseBlobs(ctx context.Context, db *sqldb.DB, scope string) error {
 
 // EraseRuns destroys some runs of a scope that began before a time and have ended, and says how many. Unlike a stream of which
 // somebody may still hold a lease, one that closed long ago leaves no row behind.
-func EraseRuns(ctx context.Context, db *sqldb.DB, scope string, before time.Time) (n int64, err error) {
-	err = db.Write(sqldb.Patient(ctx, eraseTime), func(tx *sqldb.Tx) error {
-		rows, err := tx.Query(`SELECT r.stream, r.id FROM runs r JOIN streams s ON s.id = r.stream
+func EraseRuns(ctx context.Context, db *sqldb.DB, scope string, before time.Time) (int64, error) {
+	n, err := sqldb.Write(sqldb.Patient(ctx, eraseTime), db, func(tx *sqldb.Tx) (int64, error) {
+		all, err := collect(tx, (*erased).fields, `SELECT r.stream, r.id FROM runs r JOIN streams s ON s.id = r.stream
 WHERE r.scope = $1 AND r.id < $2 AND r.ended_at IS NOT NULL AND s.next_seq <= s.done_seq ORDER BY r.id LIMIT $3`, scope, firstRun(before), eraseBatch)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		type one struct {
-			row int64
-			id  string
-		}
-		all, err := collect(rows, func(o *one) []any { return []any{&o.row, &o.id} })
-		if err != nil {
-			return err
-		}
-		for _, o := range all {
-			if err := eraseStream(tx, scope, o.id, o.row); err != nil {
-				return err
+		for _, e := range all {
+			if err := eraseStream(tx, scope, e); err != nil {
+				return 0, err
 			}
-			if _, err := tx.Exec(`DELETE FROM streams WHERE id = $1`, o.row); err != nil {
-				return err
+			if _, err := tx.Exec(`DELETE FROM streams WHERE id = $1`, e.row); err != nil {
+				return 0, err
 			}
 		}
-		n = int64(len(all))
-		return nil
+		return int64(len(all)), nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("erase runs: %w", err)

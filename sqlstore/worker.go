@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -91,10 +90,7 @@ func (s parking) unpark(ctx context.Context, w *worker) (bool, error) {
 	if !s.due(&w.looked) {
 		return false, nil
 	}
-	unpark := s.unparkSQLite
-	if s.db.Dialect() == sqldb.Postgres {
-		unpark = s.unparkPostgres
-	}
+	unpark := either(s.Store, s.unparkSQLite, s.unparkPostgres)
 	n, err := unpark(ctx, w.owner)
 	more := err == nil && n >= parkRows
 	if err != nil || more {
@@ -166,10 +162,7 @@ func (s parking) parkUnknown(ctx context.Context) (more bool) {
 	if !s.due(&s.looked) {
 		return false
 	}
-	park := s.parkSQLite
-	if s.db.Dialect() == sqldb.Postgres {
-		park = s.parkPostgres
-	}
+	park := either(s.Store, s.parkSQLite, s.parkPostgres)
 	parked, err := park(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -217,14 +210,12 @@ func (s parking) known() svc.Owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := svc.Owner{}
-	names := map[string]bool{}
 	for _, w := range s.workers {
 		all.Agents = all.Agents || w.owner.Agents
-		for _, name := range w.owner.Workflows {
-			names[name] = true
-		}
+		all.Workflows = append(all.Workflows, w.owner.Workflows...)
 	}
-	all.Workflows = slices.Sorted(maps.Keys(names))
+	slices.Sort(all.Workflows)
+	all.Workflows = slices.Compact(all.Workflows)
 	return all
 }
 

@@ -13,19 +13,8 @@ import (
 	"svc.dev/svc"
 )
 
-var blobsLaw = []sentence{
-	appendRefersToABlob,
-	putNamesBytesByTheirSum,
-	attachmentGivesItsBytesBack,
-	attachmentIsOfItsStreamOnly,
-	attachmentsAddUp,
-	blobOfAnotherScopeCannotBeNamed,
-	sameBytesTwiceAreOneBlob,
-	blobsOfTwoScopesNeverMeet,
-	mebibyteComesBackByteForByte,
-	brokenReaderStoresNothing,
-	bytesSurviveReopening,
-}
+// blobsLaw is what becomes of attachments' bytes.
+type blobsLaw struct{}
 
 func named(content string) svc.Blob {
 	sum := sha256.Sum256([]byte(content))
@@ -81,108 +70,98 @@ func (s *scene) cannotName(st svc.Stream, b svc.Blob) {
 	}
 }
 
-func putNamesBytesByTheirSum(s *scene) {
+func (blobsLaw) PutNamesBytesByTheirSum(s *scene) {
 	for _, content := range []string{"hello", "", "\x00\xff"} {
-		b, err := s.store.Put(s.Context(), scope, strings.NewReader(content))
-		s.must(err)
-		equal(s, "blob", b, named(content))
+		equal(s, "blob", s.put(scope, "a1", content).Blob, named(content))
 	}
 }
 
-func attachmentGivesItsBytesBack(s *scene) {
+func (blobsLaw) AttachmentGivesItsBytesBack(s *scene) {
 	a1, a2 := s.put(scope, "a1", "hello"), s.put(scope, "a2", "")
 	a2.Filename = ""
-	s.attach(conversation("42"), "s1", a1, a2)
-	s.get(conversation("42"), a1, "hello")
-	s.get(conversation("42"), a2, "")
+	s.attach(talk, "s1", a1, a2)
+	s.get(talk, a1, "hello")
+	s.get(talk, a2, "")
 }
 
-func attachmentIsOfItsStreamOnly(s *scene) {
+func (blobsLaw) AttachmentIsOfItsStreamOnly(s *scene) {
 	a := s.put(scope, "a1", "hello")
-	s.noAttachment(conversation("42"), "a1")
-	s.attach(conversation("42"), "s1", a)
+	s.noAttachment(talk, "a1")
+	s.attach(talk, "s1", a)
 	s.attach(conversation("43"), "s1")
-	s.attach(in("other", conversation("42")), "s1")
-	s.noAttachment(conversation("42"), "a2")
+	s.attach(there, "s1")
+	s.noAttachment(talk, "a2")
 	s.noAttachment(conversation("43"), "a1")
 	s.noAttachment(conversation("44"), "a1")
-	s.noAttachment(in("other", conversation("42")), "a1")
-	s.get(conversation("42"), a, "hello")
+	s.noAttachment(there, "a1")
+	s.get(talk, a, "hello")
 }
 
-func attachmentsAddUp(s *scene) {
+func (blobsLaw) AttachmentsAddUp(s *scene) {
 	a1, a2 := s.put(scope, "a1", "one"), s.put(scope, "a2", "two")
-	s.attach(conversation("42"), "s1", a1)
-	s.attach(conversation("42"), "s2", a2)
-	s.get(conversation("42"), a1, "one")
-	s.get(conversation("42"), a2, "two")
+	s.attach(talk, "s1", a1)
+	s.attach(talk, "s2", a2)
+	s.get(talk, a1, "one")
+	s.get(talk, a2, "two")
 }
 
-func blobOfAnotherScopeCannotBeNamed(s *scene) {
+func (blobsLaw) BlobOfAnotherScopeCannotBeNamed(s *scene) {
 	a := s.put(scope, "a1", "secret")
-	s.attach(conversation("42"), "s1", a)
-	s.cannotName(in("other", conversation("42")), a.Blob)
+	s.attach(talk, "s1", a)
+	s.cannotName(there, a.Blob)
 }
 
-func sameBytesTwiceAreOneBlob(s *scene) {
+func (blobsLaw) SameBytesTwiceAreOneBlob(s *scene) {
 	a1, a2 := s.put(scope, "a1", "hello"), s.put(scope, "a2", "hello")
 	equal(s, "blob", a2.Blob, a1.Blob)
-	s.attach(conversation("42"), "s1", a1, a2)
+	s.attach(talk, "s1", a1, a2)
 	s.attach(conversation("43"), "s1", a1)
 	s.get(conversation("43"), a1, "hello")
 	// One reference less is not the last one.
 	s.drop(conversation("43"))
-	s.get(conversation("42"), a1, "hello")
-	s.get(conversation("42"), a2, "hello")
+	s.get(talk, a1, "hello")
+	s.get(talk, a2, "hello")
 }
 
-func blobsOfTwoScopesNeverMeet(s *scene) {
-	here, there := conversation("42"), in("other", conversation("42"))
+func (blobsLaw) BlobsOfTwoScopesNeverMeet(s *scene) {
 	ours, theirs := s.put(scope, "a1", "same"), s.put("other", "a1", "same")
 	theirs.Filename = "theirs.txt"
-	s.attach(here, "s1", ours)
+	s.attach(talk, "s1", ours)
 	s.attach(there, "s1", theirs)
-	s.drop(here)
-	s.noAttachment(here, "a1")
+	s.drop(talk)
+	s.noAttachment(talk, "a1")
 	s.get(there, theirs, "same")
 }
 
-func mebibyteComesBackByteForByte(s *scene) {
+func (blobsLaw) MebibyteComesBackByteForByte(s *scene) {
 	content := make([]byte, 1<<20)
 	random := rand.NewChaCha8([32]byte{1})
 	_, _ = random.Read(content)
 	a := s.put(scope, "a1", string(content))
 	equal(s, "blob", a.Blob, named(string(content)))
-	s.attach(conversation("42"), "s1", a)
-	s.get(conversation("42"), a, string(content))
+	s.attach(talk, "s1", a)
+	s.get(talk, a, string(content))
 }
 
-func brokenReaderStoresNothing(s *scene) {
+func (blobsLaw) BrokenReaderStoresNothing(s *scene) {
 	broken, half := errors.New("connection reset"), strings.Repeat("half", 100<<10)
 	_, err := s.store.Put(s.Context(), scope, io.MultiReader(strings.NewReader(half), iotest.ErrReader(broken)))
 	s.refused(err, broken)
-	s.cannotName(conversation("42"), named(half))
+	s.cannotName(talk, named(half))
 }
 
-func bytesSurviveReopening(s *scene) {
+func (blobsLaw) BytesSurviveReopening(s *scene) {
 	a := s.put(scope, "a1", "hello")
 	s.reopen()
-	s.attach(conversation("42"), "s1", a)
+	s.attach(talk, "s1", a)
 	s.reopen()
-	s.get(conversation("42"), a, "hello")
+	s.get(talk, a, "hello")
 }
 
-func appendRefersToABlob(s *scene) {
-	l := s.hold(prompt(conversation("42"), "s1"))
-	blob, err := s.store.Put(s.Context(), scope, strings.NewReader("picture"))
-	s.must(err)
-	_, err = s.store.Append(s.Context(), l, svc.Commit{Data: []byte("x"), N: 1, Blobs: []svc.Attachment{{ID: "a1", Blob: blob, MimeType: "image/png"}}})
-	s.must(err)
-	at, body, err := s.store.Get(s.Context(), conversation("42"), "a1")
-	s.must(err)
-	defer body.Close()
-	data, err := io.ReadAll(body)
-	s.must(err)
-	equal(s, "bytes", string(data), "picture")
-	equal(s, "type", at.MimeType, "image/png")
+func (blobsLaw) AppendRefersToABlob(s *scene) {
+	l := s.hold(prompt(talk, "s1"))
+	picture := s.put(scope, "a1", "picture")
+	picture.MimeType = "image/png"
+	s.append(l, svc.Commit{Data: []byte("x"), N: 1, Blobs: []svc.Attachment{picture}})
+	s.get(talk, picture, "picture")
 }

@@ -10,33 +10,8 @@ import (
 	"svc.dev/svc/workflow"
 )
 
-var indexLaw = []sentence{
-	runIsActiveFromItsAdmission,
-	runKeepsByWhomItWasStarted,
-	runWithoutInputHasNone,
-	completedRunKeepsItsResult,
-	erroredRunKeepsItsError,
-	runOfAnotherScopeIsNotFound,
-	runIsFoundByItsIDAlone,
-	conversationIsNoRun,
-
-	runsAreListedNewestFirst,
-	listLeavesOutWhatALookUpShows,
-	pagesOfRunsMeetWithoutLossOrDoubles,
-	runsAreFilteredByStatusAndWorkflow,
-	moreIsFalseOnTheLastFullPage,
-	listOfAScopeShowsNoOther,
-	listOfAllScopesSaysWhoseEachRunIs,
-
-	submissionsTellTheirState,
-	parkedSubmissionTellsItsReason,
-	submissionsAreListedInOrderUpToAThousand,
-
-	conversationsAreListedLastUsedFirst,
-	pagesOfConversationsMeetWithoutLossOrDoubles,
-	conversationsAreFilteredByAgent,
-	onlyConversationsOfTheScopeAreListed,
-}
+// indexLaw is what look-ups show.
+type indexLaw struct{}
 
 func (s *scene) run(scope, id string) workflow.Run {
 	s.Helper()
@@ -69,7 +44,7 @@ func equalRun(s *scene, got, want workflow.Run) {
 	equal(s, "run", got, want)
 }
 
-func runIsActiveFromItsAdmission(s *scene) {
+func (indexLaw) RunIsActiveFromItsAdmission(s *scene) {
 	a := invocation(run(1))
 	s.admit(a)
 	equalRun(s, s.run(scope, run(1).ID), workflow.Run{
@@ -77,7 +52,7 @@ func runIsActiveFromItsAdmission(s *scene) {
 	})
 }
 
-func runKeepsByWhomItWasStarted(s *scene) {
+func (indexLaw) RunKeepsByWhomItWasStarted(s *scene) {
 	for n, key := range []string{"", "key"} {
 		a := invocation(run(n))
 		a.StartedBy = "acc_7"
@@ -92,7 +67,7 @@ func runKeepsByWhomItWasStarted(s *scene) {
 	}
 }
 
-func runIsFoundByItsIDAlone(s *scene) {
+func (indexLaw) RunIsFoundByItsIDAlone(s *scene) {
 	a := invocation(run(1))
 	l := s.hold(a)
 	found, size, err := s.store.FindRun(s.Context(), scope, run(1).ID)
@@ -111,7 +86,7 @@ func runIsFoundByItsIDAlone(s *scene) {
 	s.refused(err, svc.ErrNotFound)
 }
 
-func runWithoutInputHasNone(s *scene) {
+func (indexLaw) RunWithoutInputHasNone(s *scene) {
 	a := invocation(run(1))
 	a.Input = nil
 	l := s.hold(a)
@@ -125,7 +100,7 @@ func runWithoutInputHasNone(s *scene) {
 	equal(s, "null", s.run(scope, run(2).ID).Input, json.RawMessage("null"))
 }
 
-func completedRunKeepsItsResult(s *scene) {
+func (indexLaw) CompletedRunKeepsItsResult(s *scene) {
 	l := s.hold(invocation(run(1)))
 	s.db.Advance(time.Minute)
 	c := s.lastCommit(l)
@@ -136,7 +111,7 @@ func completedRunKeepsItsResult(s *scene) {
 	equalRun(s, s.run(scope, run(1).ID), *c.Run)
 }
 
-func erroredRunKeepsItsError(s *scene) {
+func (indexLaw) ErroredRunKeepsItsError(s *scene) {
 	l := s.hold(invocation(run(1)))
 	s.db.Advance(time.Minute)
 	c := s.lastCommit(l)
@@ -149,7 +124,7 @@ func erroredRunKeepsItsError(s *scene) {
 	equalRun(s, s.run(scope, run(1).ID), *c.Run)
 }
 
-func runOfAnotherScopeIsNotFound(s *scene) {
+func (indexLaw) RunOfAnotherScopeIsNotFound(s *scene) {
 	s.admit(invocation(run(1)))
 	for _, other := range []string{"other", ""} {
 		_, err := s.store.GetRun(s.Context(), other, run(1).ID)
@@ -159,22 +134,18 @@ func runOfAnotherScopeIsNotFound(s *scene) {
 	s.refused(err, svc.ErrNotFound)
 }
 
-func conversationIsNoRun(s *scene) {
-	s.admit(prompt(conversation("42"), "s1"))
+func (indexLaw) ConversationIsNoRun(s *scene) {
+	s.admit(prompt(talk, "s1"))
 	_, err := s.store.GetRun(s.Context(), scope, "42")
 	s.refused(err, svc.ErrNotFound)
 	equal(s, "runs", len(s.runs(svc.RunQuery{Scope: scope, Limit: 10}).Runs), 0)
 }
 
 func ids(p svc.RunPage) []string {
-	var all []string
-	for _, r := range p.Runs {
-		all = append(all, r.ID)
-	}
-	return all
+	return each(p.Runs, func(r workflow.Run) string { return r.ID })
 }
 
-func runsAreListedNewestFirst(s *scene) {
+func (indexLaw) RunsAreListedNewestFirst(s *scene) {
 	for _, n := range []int{2, 1, 3} {
 		s.admit(invocation(run(n)))
 	}
@@ -183,7 +154,7 @@ func runsAreListedNewestFirst(s *scene) {
 	equal(s, "more", p.More, false)
 }
 
-func listLeavesOutWhatALookUpShows(s *scene) {
+func (indexLaw) ListLeavesOutWhatALookUpShows(s *scene) {
 	l := s.hold(invocation(run(1)))
 	s.db.Advance(time.Minute)
 	c := s.lastCommit(l)
@@ -196,7 +167,7 @@ func listLeavesOutWhatALookUpShows(s *scene) {
 	equalRun(s, p.Runs[0], want)
 }
 
-func pagesOfRunsMeetWithoutLossOrDoubles(s *scene) {
+func (indexLaw) PagesOfRunsMeetWithoutLossOrDoubles(s *scene) {
 	var want []string
 	for n := range 25 {
 		s.admit(invocation(run(n)))
@@ -234,7 +205,7 @@ func mixedRuns(s *scene) {
 	}
 }
 
-func runsAreFilteredByStatusAndWorkflow(s *scene) {
+func (indexLaw) RunsAreFilteredByStatusAndWorkflow(s *scene) {
 	mixedRuns(s)
 	for _, c := range []struct {
 		status   workflow.Status
@@ -251,16 +222,13 @@ func runsAreFilteredByStatusAndWorkflow(s *scene) {
 		{workflow.Errored, "audit", nil},
 		{"", "unknown", nil},
 	} {
-		var want []string
-		for _, n := range c.want {
-			want = append(want, run(n).ID)
-		}
+		want := each(c.want, func(n int) string { return run(n).ID })
 		p := s.runs(svc.RunQuery{Scope: scope, Status: c.status, Workflow: c.workflow, Limit: 10})
 		equal(s, fmt.Sprintf("runs %q of %q", c.status, c.workflow), ids(p), want)
 	}
 }
 
-func moreIsFalseOnTheLastFullPage(s *scene) {
+func (indexLaw) MoreIsFalseOnTheLastFullPage(s *scene) {
 	mixedRuns(s)
 	q := svc.RunQuery{Scope: scope, Workflow: "audit", Limit: 3}
 	equal(s, "three of three", s.runs(q).More, false)
@@ -273,7 +241,7 @@ func moreIsFalseOnTheLastFullPage(s *scene) {
 	equal(s, "before the fourth", ids(s.runs(q)), []string{run(3).ID})
 }
 
-func listOfAScopeShowsNoOther(s *scene) {
+func (indexLaw) ListOfAScopeShowsNoOther(s *scene) {
 	s.admit(invocation(run(1)))
 	s.admit(invocation(in("other", run(2))))
 	equal(s, "here", ids(s.runs(svc.RunQuery{Scope: scope, Limit: 10})), []string{run(1).ID})
@@ -281,7 +249,7 @@ func listOfAScopeShowsNoOther(s *scene) {
 	equal(s, "nowhere", ids(s.runs(svc.RunQuery{Limit: 10})), nil)
 }
 
-func listOfAllScopesSaysWhoseEachRunIs(s *scene) {
+func (indexLaw) ListOfAllScopesSaysWhoseEachRunIs(s *scene) {
 	mixedRuns(s)
 	s.admit(invocation(in("other", run(7))))
 	s.admit(invocation(in("", run(6))))
@@ -306,54 +274,48 @@ func listOfAllScopesSaysWhoseEachRunIs(s *scene) {
 // states is how a stream's unsettled work is listed.
 func (s *scene) states(st svc.Stream) []string {
 	s.Helper()
-	var all []string
-	for _, sub := range s.submissions(st) {
-		all = append(all, sub.ID+" "+sub.State)
-	}
-	return all
+	return each(s.submissions(st), func(sub svc.Submission) string { return sub.ID + " " + sub.State })
 }
 
-func submissionsTellTheirState(s *scene) {
-	st := conversation("42")
-	s.admit(prompt(st, "s1"))
-	s.admit(prompt(st, "s2"))
-	equal(s, "waiting", s.states(st), []string{"s1 queued", "s2 queued"})
+func (indexLaw) SubmissionsTellTheirState(s *scene) {
+	s.admit(prompt(talk, "s1"))
+	s.admit(prompt(talk, "s2"))
+	equal(s, "waiting", s.states(talk), []string{"s1 queued", "s2 queued"})
 	l := s.claim("one")
-	equal(s, "held", s.states(st), []string{"s1 running", "s2 queued"})
-	s.abort(st, "s1")
-	equal(s, "marked", s.states(st), []string{"s1 aborting", "s2 queued"})
+	equal(s, "held", s.states(talk), []string{"s1 running", "s2 queued"})
+	s.abort(talk, "s1")
+	equal(s, "marked", s.states(talk), []string{"s1 aborting", "s2 queued"})
 	s.append(l, settled())
-	equal(s, "settled", s.states(st), []string{"s2 running"})
+	equal(s, "settled", s.states(talk), []string{"s2 running"})
 
-	sub := s.submissions(st)[0]
+	sub := s.submissions(talk)[0]
 	equal(s, "kind", sub.Kind, svc.Direct)
 	sameTime(s, "admitted", sub.AdmittedAt, s.db.Now())
 }
 
-func parkedSubmissionTellsItsReason(s *scene) {
-	st, l := twoPrompts(s)
+func (indexLaw) ParkedSubmissionTellsItsReason(s *scene) {
+	l := twoPrompts(s)
 	s.release(l, time.Hour, "backoff")
-	equal(s, "states", s.states(st), []string{"s1 parked", "s2 queued"})
-	subs := s.submissions(st)
+	equal(s, "states", s.states(talk), []string{"s1 parked", "s2 queued"})
+	subs := s.submissions(talk)
 	equal(s, "reasons", []string{subs[0].Reason, subs[1].Reason}, []string{"backoff", ""})
 
 	s.db.Advance(time.Hour)
 	s.claim("one")
-	equal(s, "states", s.states(st), []string{"s1 running", "s2 queued"})
-	equal(s, "reason", s.submissions(st)[0].Reason, "")
+	equal(s, "states", s.states(talk), []string{"s1 running", "s2 queued"})
+	equal(s, "reason", s.submissions(talk)[0].Reason, "")
 }
 
-func submissionsAreListedInOrderUpToAThousand(s *scene) {
+func (indexLaw) SubmissionsAreListedInOrderUpToAThousand(s *scene) {
 	const admitted, listed = 1010, 1000
-	st := conversation("42")
 	race(32, func(i int) {
 		for n := i; n < admitted; n += 32 {
-			if _, err := s.store.Admit(s.Context(), prompt(st, fmt.Sprint(n))); err != nil {
+			if _, err := s.store.Admit(s.Context(), prompt(talk, fmt.Sprint(n))); err != nil {
 				s.Error(err)
 			}
 		}
 	})
-	subs := s.submissions(st)
+	subs := s.submissions(talk)
 	equal(s, "listed", len(subs), listed)
 	for i, sub := range subs {
 		equal(s, "seq", sub.Seq, int64(i))
@@ -361,14 +323,10 @@ func submissionsAreListedInOrderUpToAThousand(s *scene) {
 }
 
 func names(p svc.ConversationPage) []string {
-	var all []string
-	for _, c := range p.Conversations {
-		all = append(all, c.Agent+"/"+c.ID)
-	}
-	return all
+	return each(p.Conversations, func(c svc.Conversation) string { return c.Agent + "/" + c.ID })
 }
 
-func conversationsAreListedLastUsedFirst(s *scene) {
+func (indexLaw) ConversationsAreListedLastUsedFirst(s *scene) {
 	for _, id := range []string{"b", "c", "a", "b"} {
 		s.admit(prompt(conversation(id), "s"))
 		s.db.Advance(time.Second)
@@ -380,7 +338,7 @@ func conversationsAreListedLastUsedFirst(s *scene) {
 	sameTime(s, "used", p.Conversations[2].UsedAt, s.db.Now().Add(-3*time.Second))
 }
 
-func pagesOfConversationsMeetWithoutLossOrDoubles(s *scene) {
+func (indexLaw) PagesOfConversationsMeetWithoutLossOrDoubles(s *scene) {
 	// Many are of one instant: the time alone is no place to go on from.
 	for n := range 25 {
 		st := conversation(fmt.Sprintf("%02d", n))
@@ -407,11 +365,11 @@ func pagesOfConversationsMeetWithoutLossOrDoubles(s *scene) {
 	equal(s, "conversations", len(seen), 25)
 }
 
-func conversationsAreFilteredByAgent(s *scene) {
+func (indexLaw) ConversationsAreFilteredByAgent(s *scene) {
 	sales := conversation("7")
 	sales.Name = "sales"
 	s.admit(prompt(sales, "s1"))
-	s.admit(prompt(conversation("42"), "s1"))
+	s.admit(prompt(talk, "s1"))
 	q := svc.ConversationQuery{Scope: scope, Agent: "sales", Limit: 10}
 	equal(s, "of sales", names(s.conversations(q)), []string{"sales/7"})
 	q.Limit = 1
@@ -420,8 +378,8 @@ func conversationsAreFilteredByAgent(s *scene) {
 	equal(s, "of nobody", names(s.conversations(q)), nil)
 }
 
-func onlyConversationsOfTheScopeAreListed(s *scene) {
-	s.admit(prompt(conversation("42"), "s1"))
+func (indexLaw) OnlyConversationsOfTheScopeAreListed(s *scene) {
+	s.admit(prompt(talk, "s1"))
 	s.admit(prompt(in("other", conversation("43")), "s1"))
 	s.admit(invocation(run(1)))
 	equal(s, "here", names(s.conversations(svc.ConversationQuery{Scope: scope, Limit: 10})), []string{"support/42"})

@@ -10,75 +10,28 @@ import (
 	"svc.dev/svc/stream"
 )
 
-var logLaw = []sentence{
-	unknownStreamIsNoStream,
-	agentStreamOpensAtOffsetZero,
-	runStreamStartsAtStart,
-	offsetsGrowWithoutHoles,
-	privateRecordsTakeNoOffset,
-	dataComesBackByteForByte,
-	commitWithoutDataWritesNoBatch,
+// logLaw is what readers of a stream rely on.
+type logLaw struct{}
 
-	pageStopsBeforeTheRowThatPassesItems,
-	pageStopsBeforeTheRowThatPassesBytes,
-	pageHoldsOneRowWhateverItsSize,
-	pageStopsAtThrough,
-	pagesMeetWithoutLossOrDoubles,
-	positionInsideARowReturnsTheRow,
-	positionCountsPrivateRows,
-
-	finishedMessagesAreReadInOrder,
-	finishedMessagesArePaged,
-	finishedMessagesAreReadByKind,
-	rowsBeyondTheLargestAreToldNotRead,
-	tailFollowsEveryAppend,
-	tailIsOfOneInstant,
-
-	appendWakesTheHead,
-	openingWakesTheHead,
-	closingWakesTheHead,
-	abortWakesTheMark,
-	admissionWithoutLeaseWakesTheReady,
-	releaseOfUnsettledWorkWakesTheReady,
-	abortOfParkedWorkWakesTheReady,
-	wakeCrossesNodes,
-	unreadWakeBlocksNobody,
-	readerWhoWatchesFirstMissesNothing,
-	watchStopsTwice,
-
-	logsOfTwoScopesNeverMeet,
-	dropErasesAConversation,
-	dropErasesARun,
-	dropLeavesOtherStreamsAlone,
-	dropFencesTheHolder,
-	droppedWorkIsNotClaimed,
-	droppingNothingIsNoError,
-	recreatedConversationGoesOnBehindTheOldHead,
-	recreatedRunGoesOnBehindTheOldHead,
-	leaseOfADroppedStreamStaysStale,
-	dropWakesWhoReadsAndWhoWorks,
-}
-
-func unknownStreamIsNoStream(s *scene) {
-	s.noStream(conversation("42"))
+func (logLaw) UnknownStreamIsNoStream(s *scene) {
+	s.noStream(talk)
 	s.noStream(run(1))
 }
 
-func agentStreamOpensAtOffsetZero(s *scene) {
-	st := conversation("42")
-	first := s.admit(prompt(st, "s1"))
-	second := s.admit(prompt(st, "s2"))
+func (logLaw) AgentStreamOpensAtOffsetZero(s *scene) {
+	first := s.admit(prompt(talk, "s1"))
+	second := s.admit(prompt(talk, "s2"))
 
-	rows := s.page(st, everything()).Batches
+	rows := s.page(talk, everything()).Batches
 	equal(s, "rows", len(rows), 1)
 	sameTime(s, "at", rows[0].At, s.db.Now())
 	rows[0].At = time.Time{}
 	equal(s, "opening", rows[0], svc.Batch{Last: 0, N: 1, Data: []byte(opening)})
-	equal(s, "head", s.tail(st).Head, 0)
+	equal(s, "head", s.tail(talk).Head, 0)
 	equal(s, "receipts", []stream.Offset{first.Offset, second.Offset}, []stream.Offset{0, 0})
 }
 
-func runStreamStartsAtStart(s *scene) {
+func (logLaw) RunStreamStartsAtStart(s *scene) {
 	r := s.admit(invocation(run(1)))
 	equal(s, "receipt", r.Offset, stream.Start)
 	start := svc.Tail{Head: stream.Start, OpenFrom: stream.Start, ContextFrom: stream.Start}
@@ -88,7 +41,7 @@ func runStreamStartsAtStart(s *scene) {
 	equal(s, "more", page.More, false)
 }
 
-func offsetsGrowWithoutHoles(s *scene) {
+func (logLaw) OffsetsGrowWithoutHoles(s *scene) {
 	l := s.hold(invocation(run(1)))
 	want := stream.Start
 	for i, n := range []int{1, 3, 2, 1} {
@@ -104,7 +57,7 @@ func offsetsGrowWithoutHoles(s *scene) {
 	equal(s, "end", next, want+1)
 }
 
-func privateRecordsTakeNoOffset(s *scene) {
+func (logLaw) PrivateRecordsTakeNoOffset(s *scene) {
 	l := s.hold(invocation(run(1)))
 	want := []svc.Position{{Offset: -1, Part: 1}, {Offset: 0}, {Offset: 3}, {Offset: 3, Part: 1}, {Offset: 3, Part: 2}, {Offset: 5}}
 	for i, n := range []int{0, 1, 3, 0, 0, 2} {
@@ -113,18 +66,10 @@ func privateRecordsTakeNoOffset(s *scene) {
 		t := s.tail(run(1))
 		equal(s, "tail", svc.Position{Offset: t.Head, Part: t.Part}, want[i])
 	}
-	equal(s, "rows", positions(s.page(run(1), everything())), want)
+	equal(s, "rows", each(s.page(run(1), everything()).Batches, svc.Batch.Position), want)
 }
 
-func positions(p svc.Page) []svc.Position {
-	var all []svc.Position
-	for _, b := range p.Batches {
-		all = append(all, b.Position())
-	}
-	return all
-}
-
-func dataComesBackByteForByte(s *scene) {
+func (logLaw) DataComesBackByteForByte(s *scene) {
 	l := s.hold(invocation(run(1)))
 	all := [][]byte{{0, 255, 254, '\n', 0}, bytes.Repeat([]byte("ä\x00"), 100<<10), []byte(`{"b": 1, "a":2 }`)}
 	for _, data := range all {
@@ -137,12 +82,12 @@ func dataComesBackByteForByte(s *scene) {
 	}
 }
 
-func commitWithoutDataWritesNoBatch(s *scene) {
-	l := s.hold(prompt(conversation("42"), "s1"))
+func (logLaw) CommitWithoutDataWritesNoBatch(s *scene) {
+	l := s.hold(prompt(talk, "s1"))
 	a := s.append(l, svc.Commit{Progress: true})
 	equal(s, "head", a.Head, 0)
 	equal(s, "part", a.Part, 0)
-	equal(s, "log", s.log(conversation("42")), []string{opening})
+	equal(s, "log", s.log(talk), []string{opening})
 }
 
 // fiveRows is a run of five rows, one offset and ten bytes each.
@@ -165,7 +110,7 @@ func (s *scene) expect(st svc.Stream, r svc.Range, rows int, more bool) svc.Page
 	return p
 }
 
-func pageStopsBeforeTheRowThatPassesItems(s *scene) {
+func (logLaw) PageStopsBeforeTheRowThatPassesItems(s *scene) {
 	st, r := fiveRows(s), everything()
 	for _, c := range []struct {
 		items, rows int
@@ -176,7 +121,7 @@ func pageStopsBeforeTheRowThatPassesItems(s *scene) {
 	}
 }
 
-func pageStopsBeforeTheRowThatPassesBytes(s *scene) {
+func (logLaw) PageStopsBeforeTheRowThatPassesBytes(s *scene) {
 	st, r := fiveRows(s), everything()
 	for _, c := range []struct {
 		bytes, rows int
@@ -191,7 +136,7 @@ func pageStopsBeforeTheRowThatPassesBytes(s *scene) {
 	s.expect(st, r, 3, true)
 }
 
-func pageHoldsOneRowWhateverItsSize(s *scene) {
+func (logLaw) PageHoldsOneRowWhateverItsSize(s *scene) {
 	st, r := fiveRows(s), everything()
 	r.Bytes = 1
 	s.expect(st, r, 1, true)
@@ -202,7 +147,7 @@ func pageHoldsOneRowWhateverItsSize(s *scene) {
 	s.expect(st, r, 0, false)
 }
 
-func pageStopsAtThrough(s *scene) {
+func (logLaw) PageStopsAtThrough(s *scene) {
 	st, r := fiveRows(s), everything()
 	r.Through = 2
 	s.expect(st, r, 3, false)
@@ -216,7 +161,7 @@ func pageStopsAtThrough(s *scene) {
 	s.expect(st, r, 0, false)
 }
 
-func pagesMeetWithoutLossOrDoubles(s *scene) {
+func (logLaw) PagesMeetWithoutLossOrDoubles(s *scene) {
 	l := s.hold(invocation(run(1)))
 	for i, n := range []int{0, 1, 3, 0, 0, 2, 1, 0, 1, 4} {
 		s.append(l, batch(n, fmt.Sprint(i)))
@@ -235,7 +180,7 @@ func pagesMeetWithoutLossOrDoubles(s *scene) {
 	equal(s, "rows", seen, []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"})
 }
 
-func positionInsideARowReturnsTheRow(s *scene) {
+func (logLaw) PositionInsideARowReturnsTheRow(s *scene) {
 	l := s.hold(invocation(run(1)))
 	s.append(l, batch(3, "zero to two"))
 	s.append(l, batch(3, "three to five"))
@@ -252,7 +197,7 @@ func positionInsideARowReturnsTheRow(s *scene) {
 	}
 }
 
-func positionCountsPrivateRows(s *scene) {
+func (logLaw) PositionCountsPrivateRows(s *scene) {
 	l := s.hold(invocation(run(1)))
 	for _, c := range []svc.Commit{batch(0, "a"), batch(1, "b"), batch(0, "c"), batch(0, "d"), batch(1, "e")} {
 		s.append(l, c)
@@ -279,17 +224,16 @@ func message(id string) svc.Message {
 }
 
 // threeMessages is a conversation with a first commit that finished two messages and a second that finished one.
-func threeMessages(s *scene) svc.Stream {
+func threeMessages(s *scene) {
 	s.Helper()
-	l := s.hold(prompt(conversation("42"), "s1"))
-	c := batch(1, "reply")
-	c.Messages = []svc.Message{message("m1"), message("m2")}
-	s.append(l, c)
+	l := s.hold(prompt(talk, "s1"))
+	s.append(l, batch(1, "reply", message("m1"), message("m2")))
 	s.append(l, batch(1, "nothing finished"))
-	c = batch(1, "settled")
-	c.Messages = []svc.Message{{Kind: "settlement", ID: "m3", Data: []byte{0, 255}}}
-	s.append(l, c)
-	return conversation("42")
+	s.append(l, batch(1, "settled", svc.Message{Kind: "settlement", ID: "m3", Data: []byte{0, 255}}))
+}
+
+func messageIDs(p svc.Page) []string {
+	return each(p.Messages, func(m svc.Message) string { return m.ID })
 }
 
 func messages() svc.Range {
@@ -298,9 +242,9 @@ func messages() svc.Range {
 	return r
 }
 
-func finishedMessagesAreReadInOrder(s *scene) {
-	st := threeMessages(s)
-	p := s.page(st, messages())
+func (logLaw) FinishedMessagesAreReadInOrder(s *scene) {
+	threeMessages(s)
+	p := s.page(talk, messages())
 	equal(s, "messages", p.Messages, []svc.Message{
 		{Ord: 0, Kind: "message", ID: "m1", Data: []byte(`{"id": "m1"}`)},
 		{Ord: 1, Kind: "message", ID: "m2", Data: []byte(`{"id": "m2"}`)},
@@ -308,11 +252,11 @@ func finishedMessagesAreReadInOrder(s *scene) {
 	})
 	equal(s, "batches", len(p.Batches), 0)
 	equal(s, "more", p.More, false)
-	equal(s, "count", s.tail(st).Messages, 3)
+	equal(s, "count", s.tail(talk).Messages, 3)
 }
 
-func finishedMessagesArePaged(s *scene) {
-	st := threeMessages(s)
+func (logLaw) FinishedMessagesArePaged(s *scene) {
+	threeMessages(s)
 	for _, c := range []struct {
 		after, through stream.Offset
 		items, bytes   int
@@ -327,33 +271,25 @@ func finishedMessagesArePaged(s *scene) {
 		{1, 2, 0, 1, []string{"m3"}, false},
 		{2, 2, 0, 0, nil, false},
 	} {
-		p := s.page(st, svc.Range{
+		p := s.page(talk, svc.Range{
 			After: svc.Position{Offset: c.after}, Through: c.through, Items: c.items, Bytes: c.bytes, Messages: true,
 		})
-		var ids []string
-		for _, m := range p.Messages {
-			ids = append(ids, m.ID)
-		}
-		equal(s, fmt.Sprintf("after %d through %d", c.after, c.through), ids, c.want)
+		equal(s, fmt.Sprintf("after %d through %d", c.after, c.through), messageIDs(p), c.want)
 		equal(s, "more", p.More, c.more)
 	}
 }
 
-func finishedMessagesAreReadByKind(s *scene) {
-	st := threeMessages(s)
+func (logLaw) FinishedMessagesAreReadByKind(s *scene) {
+	threeMessages(s)
 	for kind, want := range map[string][]string{"message": {"m1", "m2"}, "settlement": {"m3"}, "other": nil} {
 		r := messages()
 		r.Kind = kind
-		var ids []string
-		for _, m := range s.page(st, r).Messages {
-			ids = append(ids, m.ID)
-		}
-		equal(s, kind, ids, want)
+		equal(s, kind, messageIDs(s.page(talk, r)), want)
 	}
 }
 
-// rowsBeyondTheLargestAreToldNotRead reads rows of one, four and one byte, and messages of twelve.
-func rowsBeyondTheLargestAreToldNotRead(s *scene) {
+// RowsBeyondTheLargestAreToldNotRead reads rows of one, four and one byte, and messages of twelve.
+func (logLaw) RowsBeyondTheLargestAreToldNotRead(s *scene) {
 	l := s.hold(invocation(run(1)))
 	for _, c := range []svc.Commit{batch(1, "a"), batch(1, "long"), batch(1, "b")} {
 		s.append(l, c)
@@ -374,11 +310,11 @@ func rowsBeyondTheLargestAreToldNotRead(s *scene) {
 		equal(s, what+": larger", p.Larger, c.larger)
 		equal(s, what+": more", p.More, c.more)
 	}
-	st := threeMessages(s)
+	threeMessages(s)
 	for largest, want := range map[int][3]int{11: {0, 12, 1}, 12: {3, 0, 0}} {
 		r := messages()
 		r.Largest = largest
-		p, more := s.page(st, r), 0
+		p, more := s.page(talk, r), 0
 		if p.More {
 			more = 1
 		}
@@ -386,7 +322,7 @@ func rowsBeyondTheLargestAreToldNotRead(s *scene) {
 	}
 }
 
-func tailFollowsEveryAppend(s *scene) {
+func (logLaw) TailFollowsEveryAppend(s *scene) {
 	st := run(1)
 	l := s.hold(invocation(st))
 	open, context := stream.Offset(1), stream.Offset(0)
@@ -401,7 +337,7 @@ func tailFollowsEveryAppend(s *scene) {
 	equal(s, "after closing", s.tail(st), svc.Tail{Head: 3, Closed: true, OpenFrom: 1, Messages: 1})
 }
 
-func tailIsOfOneInstant(s *scene) {
+func (logLaw) TailIsOfOneInstant(s *scene) {
 	const appends = 50
 	l := s.hold(invocation(run(1)))
 	var writing sync.WaitGroup
@@ -420,20 +356,20 @@ func tailIsOfOneInstant(s *scene) {
 	}
 }
 
-func appendWakesTheHead(s *scene) {
+func (logLaw) AppendWakesTheHead(s *scene) {
 	l := s.hold(invocation(run(1)))
 	wake := s.watch(run(1), svc.Head)
 	s.append(l, batch(1, "x"))
 	s.woken(wake)
 }
 
-func openingWakesTheHead(s *scene) {
-	wake := s.watch(conversation("42"), svc.Head)
-	s.admit(prompt(conversation("42"), "s1"))
+func (logLaw) OpeningWakesTheHead(s *scene) {
+	wake := s.watch(talk, svc.Head)
+	s.admit(prompt(talk, "s1"))
 	s.woken(wake)
 }
 
-func closingWakesTheHead(s *scene) {
+func (logLaw) ClosingWakesTheHead(s *scene) {
 	l := s.hold(invocation(run(1)))
 	wake := s.watch(run(1), svc.Head)
 	s.append(l, svc.Commit{Settle: svc.OutcomeCompleted, Close: true})
@@ -441,35 +377,35 @@ func closingWakesTheHead(s *scene) {
 	equal(s, "closed", s.tail(run(1)).Closed, true)
 }
 
-func abortWakesTheMark(s *scene) {
-	s.hold(prompt(conversation("42"), "s1"))
-	wake := s.watch(conversation("42"), svc.Mark)
-	s.abort(conversation("42"), "")
+func (logLaw) AbortWakesTheMark(s *scene) {
+	s.hold(prompt(talk, "s1"))
+	wake := s.watch(talk, svc.Mark)
+	s.abort(talk, "")
 	s.woken(wake)
 }
 
-func admissionWithoutLeaseWakesTheReady(s *scene) {
+func (logLaw) AdmissionWithoutLeaseWakesTheReady(s *scene) {
 	wake := s.watch(svc.Stream{}, svc.Ready)
-	s.admit(prompt(conversation("42"), "s1"))
+	s.admit(prompt(talk, "s1"))
 	s.woken(wake)
 }
 
-func releaseOfUnsettledWorkWakesTheReady(s *scene) {
-	l := s.hold(prompt(conversation("42"), "s1"))
+func (logLaw) ReleaseOfUnsettledWorkWakesTheReady(s *scene) {
+	l := s.hold(prompt(talk, "s1"))
 	wake := s.watch(svc.Stream{}, svc.Ready)
 	s.release(l, 0, "draining")
 	s.woken(wake)
 }
 
-func abortOfParkedWorkWakesTheReady(s *scene) {
-	l := s.hold(prompt(conversation("42"), "s1"))
+func (logLaw) AbortOfParkedWorkWakesTheReady(s *scene) {
+	l := s.hold(prompt(talk, "s1"))
 	s.release(l, time.Hour, "backoff")
 	wake := s.watch(svc.Stream{}, svc.Ready)
-	s.abort(conversation("42"), "s1")
+	s.abort(talk, "s1")
 	s.woken(wake)
 }
 
-func wakeCrossesNodes(s *scene) {
+func (logLaw) WakeCrossesNodes(s *scene) {
 	s.onlyNodes()
 	l := s.hold(invocation(run(1)))
 	wake, stop := s.db.Open(s.T).Watch(svc.Topic{Stream: run(1), Of: svc.Head})
@@ -478,7 +414,7 @@ func wakeCrossesNodes(s *scene) {
 	s.woken(wake)
 }
 
-func unreadWakeBlocksNobody(s *scene) {
+func (logLaw) UnreadWakeBlocksNobody(s *scene) {
 	l := s.hold(invocation(run(1)))
 	wake := s.watch(run(1), svc.Head)
 	for range 10 {
@@ -488,7 +424,7 @@ func unreadWakeBlocksNobody(s *scene) {
 	s.woken(wake)
 }
 
-func readerWhoWatchesFirstMissesNothing(s *scene) {
+func (logLaw) ReaderWhoWatchesFirstMissesNothing(s *scene) {
 	const appends = 200
 	l := s.hold(invocation(run(1)))
 	wake := s.watch(run(1), svc.Head)
@@ -516,7 +452,7 @@ func readerWhoWatchesFirstMissesNothing(s *scene) {
 	}
 }
 
-func watchStopsTwice(s *scene) {
+func (logLaw) WatchStopsTwice(s *scene) {
 	l := s.hold(invocation(run(1)))
 	_, stop := s.store.Watch(svc.Topic{Stream: run(1), Of: svc.Head})
 	other := s.watch(run(1), svc.Head)
@@ -526,22 +462,19 @@ func watchStopsTwice(s *scene) {
 	s.woken(other)
 }
 
-func logsOfTwoScopesNeverMeet(s *scene) {
-	here, there := conversation("42"), in("other", conversation("42"))
-	l := s.hold(prompt(here, "s1"))
+func (logLaw) LogsOfTwoScopesNeverMeet(s *scene) {
+	l := s.hold(prompt(talk, "s1"))
 	s.noStream(there)
 
 	a := prompt(there, "s1")
 	a.Opening = []byte("theirs")
 	s.admit(a)
-	c := batch(1, "ours")
-	c.Messages = []svc.Message{message("m1")}
-	s.append(l, c)
-	equal(s, "here", s.log(here), []string{opening, "ours"})
+	s.append(l, batch(1, "ours", message("m1")))
+	equal(s, "here", s.log(talk), []string{opening, "ours"})
 	equal(s, "there", s.log(there), []string{"theirs"})
 	equal(s, "their messages", len(s.page(there, messages()).Messages), 0)
 
-	s.must(s.store.Drop(s.Context(), here))
+	s.drop(talk)
 	equal(s, "there after the drop", s.log(there), []string{"theirs"})
 }
 
@@ -550,26 +483,23 @@ func (s *scene) drop(st svc.Stream) {
 	s.must(s.store.Drop(s.Context(), st))
 }
 
-func dropErasesAConversation(s *scene) {
-	st := conversation("42")
-	a := prompt(st, "s1")
+func (logLaw) DropErasesAConversation(s *scene) {
+	a := prompt(talk, "s1")
 	a.Blobs = []svc.Attachment{s.put(scope, "a1", "bytes")}
 	l := s.hold(a)
-	s.admit(prompt(st, "s2"))
-	c := batch(1, "x")
-	c.Messages = []svc.Message{message("m1")}
-	s.append(l, c)
+	s.admit(prompt(talk, "s2"))
+	s.append(l, batch(1, "x", message("m1")))
 
-	s.drop(st)
-	s.noStream(st)
-	_, err := s.store.Read(s.Context(), st, messages())
+	s.drop(talk)
+	s.noStream(talk)
+	_, err := s.store.Read(s.Context(), talk, messages())
 	s.refused(err, svc.ErrNoStream)
-	s.noAttachment(st, "a1")
-	equal(s, "abort", s.abort(st, ""), false)
+	s.noAttachment(talk, "a1")
+	equal(s, "abort", s.abort(talk, ""), false)
 	equal(s, "conversations", len(s.conversations(svc.ConversationQuery{Scope: scope, Limit: 10}).Conversations), 0)
 }
 
-func dropErasesARun(s *scene) {
+func (logLaw) DropErasesARun(s *scene) {
 	s.hold(invocation(run(1)))
 	s.drop(run(1))
 	s.noStream(run(1))
@@ -578,59 +508,54 @@ func dropErasesARun(s *scene) {
 	equal(s, "runs", len(s.runs(svc.RunQuery{Scope: scope, Limit: 10}).Runs), 0)
 }
 
-func dropLeavesOtherStreamsAlone(s *scene) {
-	s.admit(prompt(conversation("42"), "s1"))
+func (logLaw) DropLeavesOtherStreamsAlone(s *scene) {
+	s.admit(prompt(talk, "s1"))
 	l := s.hold(prompt(conversation("43"), "s1"))
-	s.drop(conversation("42"))
+	s.drop(talk)
 	s.append(l, batch(1, "x"))
 	equal(s, "log", s.log(conversation("43")), []string{opening, "x"})
 	equal(s, "queue", s.queue(conversation("43")), []string{"s1"})
 }
 
-func dropFencesTheHolder(s *scene) {
+func (logLaw) DropFencesTheHolder(s *scene) {
 	l := s.hold(invocation(run(1)))
 	s.drop(run(1))
 	s.fenced(l)
-	renewed, err := s.store.Renew(s.Context(), owner("one"), []svc.Lease{l})
-	s.must(err)
-	equal(s, "lost", streams(renewed.Lost), []svc.Stream{run(1)})
+	equal(s, "lost", streams(s.renew("one", l).Lost), []svc.Stream{run(1)})
 }
 
-func droppedWorkIsNotClaimed(s *scene) {
-	s.admit(prompt(conversation("42"), "s1"))
+func (logLaw) DroppedWorkIsNotClaimed(s *scene) {
+	s.admit(prompt(talk, "s1"))
 	s.admit(invocation(run(1)))
-	s.drop(conversation("42"))
+	s.drop(talk)
 	s.drop(run(1))
 	s.claimNothing("one")
 }
 
-func droppingNothingIsNoError(s *scene) {
-	s.drop(conversation("42"))
-	s.admit(prompt(conversation("42"), "s1"))
-	s.drop(conversation("42"))
-	s.drop(conversation("42"))
-	s.noStream(conversation("42"))
+func (logLaw) DroppingNothingIsNoError(s *scene) {
+	s.drop(talk)
+	s.admit(prompt(talk, "s1"))
+	s.drop(talk)
+	s.drop(talk)
+	s.noStream(talk)
 }
 
-func recreatedConversationGoesOnBehindTheOldHead(s *scene) {
-	st := conversation("42")
-	l := s.hold(prompt(st, "s1"))
-	c := batch(1, "old")
-	c.Messages = []svc.Message{message("m1")}
-	head := s.append(l, c).Head
-	s.drop(st)
+func (logLaw) RecreatedConversationGoesOnBehindTheOldHead(s *scene) {
+	l := s.hold(prompt(talk, "s1"))
+	head := s.append(l, batch(1, "old", message("m1"))).Head
+	s.drop(talk)
 
-	r := s.admit(prompt(st, "s2"))
-	rows := s.page(st, everything()).Batches
+	r := s.admit(prompt(talk, "s2"))
+	rows := s.page(talk, everything()).Batches
 	equal(s, "rows", len(rows), 1)
 	equal(s, "opening", rows[0].Last, head+1)
 	equal(s, "receipt", r.Offset, head+1)
-	equal(s, "queue", s.queue(st), []string{"s2"})
-	equal(s, "messages", len(s.page(st, messages()).Messages), 0)
-	equal(s, "count", s.tail(st).Messages, 0)
+	equal(s, "queue", s.queue(talk), []string{"s2"})
+	equal(s, "messages", len(s.page(talk, messages()).Messages), 0)
+	equal(s, "count", s.tail(talk).Messages, 0)
 }
 
-func recreatedRunGoesOnBehindTheOldHead(s *scene) {
+func (logLaw) RecreatedRunGoesOnBehindTheOldHead(s *scene) {
 	l := s.hold(invocation(run(1)))
 	head := s.append(l, svc.Commit{Data: []byte("old"), N: 3, Settle: svc.OutcomeCompleted, Close: true}).Head
 	s.drop(run(1))
@@ -642,7 +567,7 @@ func recreatedRunGoesOnBehindTheOldHead(s *scene) {
 	equal(s, "closed", s.tail(run(1)).Closed, false)
 }
 
-func leaseOfADroppedStreamStaysStale(s *scene) {
+func (logLaw) LeaseOfADroppedStreamStaysStale(s *scene) {
 	old := s.hold(invocation(run(1)))
 	s.drop(run(1))
 	l := s.hold(invocation(run(1)))
@@ -651,8 +576,8 @@ func leaseOfADroppedStreamStaysStale(s *scene) {
 	equal(s, "log", s.log(run(1)), []string{"new"})
 }
 
-func dropWakesWhoReadsAndWhoWorks(s *scene) {
-	for _, st := range []svc.Stream{run(1), conversation("42")} {
+func (logLaw) DropWakesWhoReadsAndWhoWorks(s *scene) {
+	for _, st := range []svc.Stream{run(1), talk} {
 		a := invocation(st)
 		if st.Kind == svc.KindAgent {
 			a = prompt(st, "s1")
@@ -666,9 +591,5 @@ func dropWakesWhoReadsAndWhoWorks(s *scene) {
 }
 
 func streams(leases []svc.Lease) []svc.Stream {
-	var all []svc.Stream
-	for _, l := range leases {
-		all = append(all, l.Stream)
-	}
-	return all
+	return each(leases, func(l svc.Lease) svc.Stream { return l.Stream })
 }

@@ -1,13 +1,11 @@
-// Package storetest is the law of svc.Store, executable: four suites of sentences, each with its proof. A sentence is a
-// function whose name says what is true.
+// Package storetest is the law of svc.Store, executable: five suites of sentences, each with its proof. A sentence is a
+// method whose name says what is true.
 package storetest
 
 import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -34,29 +32,19 @@ type Open func(t testing.TB) Database
 
 // Run proves every sentence of the law on databases of its own.
 func Run(t *testing.T, open Open) {
-	for _, suite := range []struct {
-		name string
-		law  []sentence
-	}{{"Log", logLaw}, {"Queue", queueLaw}, {"Index", indexLaw}, {"Blobs", blobsLaw}} {
-		t.Run(suite.name, func(t *testing.T) {
-			for _, prove := range suite.law {
-				t.Run(prove.name(), func(t *testing.T) {
+	for suite, law := range map[string]any{
+		"Log": logLaw{}, "Queue": queueLaw{}, "Lease": leaseLaw{}, "Index": indexLaw{}, "Blobs": blobsLaw{},
+	} {
+		t.Run(suite, func(t *testing.T) {
+			for sentence, prove := range reflect.ValueOf(law).Methods() {
+				t.Run(sentence.Name, func(t *testing.T) {
 					t.Parallel()
 					db := open(t)
-					prove(&scene{T: t, db: db, store: db.Open(t)})
+					prove.Interface().(func(*scene))(&scene{T: t, db: db, store: db.Open(t)})
 				})
 			}
 		})
 	}
-}
-
-type sentence func(s *scene)
-
-// name is the function's own, so that it is written once.
-func (prove sentence) name() string {
-	full := runtime.FuncForPC(reflect.ValueOf(prove).Pointer()).Name()
-	short := full[strings.LastIndexByte(full, '.')+1:]
-	return strings.ToUpper(short[:1]) + short[1:]
 }
 
 // scene is where a sentence is proved: a database and the store at hand.
@@ -157,6 +145,12 @@ func in(scope string, st svc.Stream) svc.Stream {
 	return st
 }
 
+// talk is the conversation of most sentences, and there is one of the same name in another scope.
+var (
+	talk  = conversation("42")
+	there = in("other", talk)
+)
+
 func prompt(st svc.Stream, submission string) svc.Admission {
 	return svc.Admission{
 		Stream: st, Submission: submission, Kind: svc.Direct, Input: []byte(greeting), Opening: []byte(opening),
@@ -181,7 +175,9 @@ func owner(node string) svc.Owner {
 	return svc.Owner{Agents: true, Node: node, Boot: node + "-boot-1", Workflows: []string{refund}}
 }
 
-func batch(n int, data string) svc.Commit { return svc.Commit{N: n, Data: []byte(data)} }
+func batch(n int, data string, finished ...svc.Message) svc.Commit {
+	return svc.Commit{N: n, Data: []byte(data), Messages: finished}
+}
 
 // settled is the commit that ends a submission and gives the lease back if nothing else waits.
 func settled() svc.Commit {
@@ -289,11 +285,16 @@ func (s *scene) log(st svc.Stream) []string {
 }
 
 func texts(p svc.Page) []string {
-	var all []string
-	for _, b := range p.Batches {
-		all = append(all, string(b.Data))
+	return each(p.Batches, func(b svc.Batch) string { return string(b.Data) })
+}
+
+// each is a list of what stands for each of all; of none it is nil.
+func each[T, R any](all []T, of func(T) R) []R {
+	var list []R
+	for _, one := range all {
+		list = append(list, of(one))
 	}
-	return all
+	return list
 }
 
 func (s *scene) submissions(st svc.Stream) []svc.Submission {
@@ -306,11 +307,7 @@ func (s *scene) submissions(st svc.Stream) []svc.Submission {
 // queue is the ids of a stream's unsettled work.
 func (s *scene) queue(st svc.Stream) []string {
 	s.Helper()
-	var ids []string
-	for _, sub := range s.submissions(st) {
-		ids = append(ids, sub.ID)
-	}
-	return ids
+	return each(s.submissions(st), func(sub svc.Submission) string { return sub.ID })
 }
 
 // noStream proves that nothing of a stream can be found.

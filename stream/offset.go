@@ -75,11 +75,4 @@ func parseSequence(s string) (Offset, error) {
 	return Offset(n), nil
 }
 
-func digits(s string) bool {
-	for _, c := range []byte(s) {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return s != ""
-}
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

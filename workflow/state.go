@@ -146,28 +146,21 @@ func (s *State) Unasked() error {
 func (s *State) Lines() int { return s.lines }
 
 // Sleep is until when the nth sleep lasts, if it is recorded.
-func (s *State) Sleep(nth int) (until int64, ok bool) {
-	if nth >= len(s.sleeps) {
-		return 0, false
-	}
-	return s.sleeps[nth], true
-}
+func (s *State) Sleep(nth int) (until int64, ok bool) { return at(s.sleeps, nth) }
 
 // Value is the nth recorded value.
-func (s *State) Value(nth int) (json.RawMessage, bool) {
-	if nth >= len(s.values) {
-		return nil, false
-	}
-	return s.values[nth], true
-}
+func (s *State) Value(nth int) (json.RawMessage, bool) { return at(s.values, nth) }
 
 // Said are the records of the run's own conversation, as they were gathered.
 func (s *State) Said() []json.RawMessage { return s.said }
 
 // Asked is how the nth prompt ended, if it did.
-func (s *State) Asked(nth int) (Memory, bool) {
-	if nth >= len(s.asked) {
-		return Memory{}, false
+func (s *State) Asked(nth int) (Memory, bool) { return at(s.asked, nth) }
+
+// at is the nth of what is recorded, if that many are.
+func at[T any](recorded []T, nth int) (one T, ok bool) {
+	if nth >= len(recorded) {
+		return one, false
 	}
-	return s.asked[nth], true
+	return recorded[nth], true
 }

@@ -5,6 +5,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -56,20 +57,15 @@ func Handler(c Config) http.Handler { return hook.Believed(c.hook()) }
 
 // hook is the configuration with its defaults, as all webhooks have it.
 func (c Config) hook() (hook.Config, provider) {
-	if c.Name == "" {
-		c.Name = "github"
-	}
 	if c.Instance == nil {
 		c.Instance = Event.Instance
 	}
 	if c.Accept == nil {
 		c.Accept = func(Event) bool { return true }
 	}
-	if c.MaxBody <= 0 {
-		c.MaxBody = 25 << 20
-	}
 	return hook.Config{
-		Name: c.Name, Path: "/events", Secret: c.Secret, Inbox: c.Inbox, Agent: c.Agent, MaxBody: c.MaxBody, Now: c.Now, Log: c.Log,
+		Name: cmp.Or(c.Name, "github"), Path: "/events", Secret: c.Secret, Inbox: c.Inbox, Agent: c.Agent,
+		MaxBody: cmp.Or(max(c.MaxBody, 0), 25<<20), Now: c.Now, Log: c.Log,
 	}, provider{app: c.App, instance: c.Instance, accept: c.Accept}
 }
 

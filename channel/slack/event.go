@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"svc.dev/svc/channel/internal/hook"
@@ -71,11 +72,8 @@ func (c callback) spoken() bool {
 
 func (c callback) event() (Event, error) {
 	e := Event{
-		ID: c.EventID, Type: c.Event.Type, Team: c.TeamID, ChannelType: c.Event.ChannelType,
+		ID: c.EventID, Type: c.Event.Type, Team: cmp.Or(c.TeamID, c.Enterprise), ChannelType: c.Event.ChannelType,
 		User: c.Event.User, Text: c.Event.Text, TS: c.Event.TS, Thread: c.Event.Thread,
-	}
-	if e.Team == "" {
-		e.Team = c.Enterprise
 	}
 	_ = json.Unmarshal(c.Event.Channel, &e.Channel)
 	if e.ID == "" || len(e.ID) > 256 || e.Team == "" || e.Channel == "" || e.TS == "" {

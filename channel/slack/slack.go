@@ -6,6 +6,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -43,17 +44,12 @@ type Config struct {
 
 // New makes the channel. It panics if something needed is missing.
 func New(c Config) *svc.Channel {
-	if c.Name == "" {
-		c.Name = "slack"
-	}
 	if c.Instance == nil {
 		c.Instance = Event.Instance
 	}
-	if c.MaxBody <= 0 {
-		c.MaxBody = 1 << 20
-	}
 	return hook.New(hook.Config{
-		Name: c.Name, Path: "/events", Secret: c.Secret, Inbox: c.Inbox, Agent: c.Agent, MaxBody: c.MaxBody, Now: c.Now, Log: c.Log,
+		Name: cmp.Or(c.Name, "slack"), Path: "/events", Secret: c.Secret, Inbox: c.Inbox, Agent: c.Agent,
+		MaxBody: cmp.Or(max(c.MaxBody, 0), 1<<20), Now: c.Now, Log: c.Log,
 	}, provider{instance: c.Instance})
 }
 

@@ -8,6 +8,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -54,17 +55,12 @@ type Config struct {
 
 // New makes the channel. It panics if something needed is missing.
 func New(c Config) *svc.Channel {
-	if c.Name == "" {
-		c.Name = "webhook"
-	}
 	if c.Map == nil {
 		c.Map = Map
 	}
-	if c.MaxBody <= 0 {
-		c.MaxBody = 1 << 20
-	}
 	return hook.New(hook.Config{
-		Name: c.Name, Path: "/in", Secret: c.Secret, Inbox: c.Inbox, Agent: c.Agent, MaxBody: c.MaxBody, Now: c.Now, Log: c.Log,
+		Name: cmp.Or(c.Name, "webhook"), Path: "/in", Secret: c.Secret, Inbox: c.Inbox, Agent: c.Agent,
+		MaxBody: cmp.Or(max(c.MaxBody, 0), 1<<20), Now: c.Now, Log: c.Log,
 	}, provider{timed: c.RequireTimestamp, read: c.Map})
 }
 
@@ -125,11 +121,8 @@ func (p provider) Read(h http.Header, body []byte) (hook.Delivery, error) {
 	if err != nil {
 		return hook.Delivery{}, misread(err)
 	}
-	if instance == "" {
-		instance = key
-	}
 	// The key stands for the body as it came: another Map may make another message of it.
-	return hook.Delivery{Instance: instance, Prompt: svc.Prompt{Message: message, Key: key, Body: body}}, nil
+	return hook.Delivery{Instance: cmp.Or(instance, key), Prompt: svc.Prompt{Message: message, Key: key, Body: body}}, nil
 }
 
 // deliveryID is what the sender calls the delivery. One that has no name is named by its body: the same body is the same

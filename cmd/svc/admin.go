@@ -3,15 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/service/operate"
 )
-
-func newAdmin() *cobra.Command {
-	return newGroup("admin", "Say who administers the service", newAdminCreate(), newAdminGrant())
-}
 
 func newAdminCreate() *cobra.Command {
 	cmd := newVerb("create", "Make an administrator", `Make an account that administers the service. Its e-mail address counts as proven. The password is asked for on the
@@ -21,7 +18,7 @@ terminal, twice and unseen, or read from standard input; it is never an argument
 	email := cmd.Flags().String("email", "", "e-mail address of the account")
 	username := cmd.Flags().String("username", "", "username of the account (default made from the address)")
 	fromInput := cmd.Flags().Bool("password-stdin", false, "read the password from standard input")
-	asJSON := addJSON(cmd)
+	answer := addJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *email == "" {
 			return usageError{errors.New("--email is missing")}
@@ -35,7 +32,9 @@ terminal, twice and unseen, or read from standard input; it is never an argument
 			if err != nil {
 				return err
 			}
-			return printPerson(cmd, *asJSON, p, fmt.Sprintf("%s (%s) administers the service", p.Username, p.ID))
+			return answer(map[string]any{"account": p}, func(w io.Writer) {
+				fmt.Fprintf(w, "%s (%s) administers the service\n", p.Username, p.ID)
+			})
 		})
 	}
 	return cmd
@@ -52,7 +51,7 @@ Name the account by its username, its id, or an e-mail address that it has prove
 	cmd.Flags().StringVar(&g.Username, "username", "", "username of the account")
 	cmd.Flags().StringVar(&g.Email, "email", "", "e-mail address that the account has proven")
 	cmd.Flags().StringVar(&g.Role, "role", "admin", "admin, support or none")
-	asJSON := addJSON(cmd)
+	answer := addJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkGrant(g); err != nil {
 			return usageError{err}
@@ -62,7 +61,9 @@ Name the account by its username, its id, or an e-mail address that it has prove
 			if err != nil {
 				return err
 			}
-			return printPerson(cmd, *asJSON, p, fmt.Sprintf("%s (%s) has the role %s", p.Username, p.ID, p.Role))
+			return answer(map[string]any{"account": p}, func(w io.Writer) {
+				fmt.Fprintf(w, "%s (%s) has the role %s\n", p.Username, p.ID, p.Role)
+			})
 		})
 	}
 	return cmd
@@ -84,12 +85,4 @@ func checkGrant(g operate.Grant) error {
 		return fmt.Errorf("--role %q is not one of admin, support, none", g.Role)
 	}
 	return nil
-}
-
-func printPerson(cmd *cobra.Command, asJSON bool, p operate.Person, line string) error {
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"account": p})
-	}
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
-	return err
 }

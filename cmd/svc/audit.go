@@ -3,15 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/service/operate"
 )
-
-func newAudit() *cobra.Command {
-	return newGroup("audit", "Look at the audit log", newAuditVerify())
-}
 
 func newAuditVerify() *cobra.Command {
 	cmd := newVerb("verify", "See whether the audit log is as it was written", `Follow every chain of the audit log, and hold it against this node's checkpoints. An event that was edited, deleted, inserted
@@ -19,26 +16,23 @@ or moved is named by its chain and number. What was cut off the end of a chain, 
 checkpoints alone. It exits with 1 if anything is found.`,
 		`  svc audit verify
   svc audit verify --data /var/lib/svc --json`)
-	asJSON := addJSON(cmd)
+	answer := addJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return asOperator(cmd, func(o operate.Operator) error {
 			r, err := o.VerifyAudit(cmd.Context())
 			if err != nil {
 				return err
 			}
-			out := cmd.OutOrStdout()
-			if *asJSON {
-				err = printJSON(out, struct {
-					OK     bool `json:"ok"`
-					Report any  `json:"report"`
-				}{r.OK(), r})
-			} else {
-				fmt.Fprintf(out, "%d chains, %d events, %d checkpoints\n", r.Chains, r.Events, r.Checkpoints)
+			err = answer(struct {
+				OK     bool `json:"ok"`
+				Report any  `json:"report"`
+			}{r.OK(), r}, func(w io.Writer) {
+				fmt.Fprintf(w, "%d chains, %d events, %d checkpoints\n", r.Chains, r.Events, r.Checkpoints)
 				for _, f := range r.Faults {
-					fmt.Fprintln(out, f.Error())
+					fmt.Fprintln(w, f.Error())
 				}
-				fmt.Fprintln(out, r.Note)
-			}
+				fmt.Fprintln(w, r.Note)
+			})
 			if err == nil && !r.OK() {
 				err = errors.New("the audit log is not as it was written")
 			}

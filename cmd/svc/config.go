@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,12 +36,7 @@ func addSettings(cmd *cobra.Command, named ...string) {
 	}
 }
 
-func shownDefault(s config.Setting) string {
-	if s.Default == "" {
-		return s.Else
-	}
-	return s.Default
-}
+func shownDefault(s config.Setting) string { return cmp.Or(s.Default, s.Else) }
 
 // settingsTable is the configuration table for --help.
 func settingsTable() string {

@@ -13,23 +13,19 @@ import (
 )
 
 func newDoctor() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Look for what operators get wrong",
-		Long: `Look at the configuration, the data folder, the disk, the database, the keys, the files folder, the clock, the limits and
+	cmd := newCommand("doctor", "Look for what operators get wrong",
+		`Look at the configuration, the data folder, the disk, the database, the keys, the files folder, the clock, the limits and
 the addresses, and say of each whether it is well and how to mend it. While a server runs it is also asked at its public
 addresses, as a client would: whether each leads to its surface, whether a proxy holds streams back, and whether the
 address of a client is known. Nothing is changed. It exits with 1 if something must be mended.
 
 A gateway and a runtime in two processes are looked at each on its own machine, with --gateway or --runtime and the data
 folder of that half; a configuration that has a key of one of them says it without the flag.`,
-		Example: `  svc doctor
+		`  svc doctor
   svc doctor --data /var/lib/svc --json
-  svc doctor --gateway --config /etc/svc/svc.toml --data /var/lib/svc/gateway`,
-		Args: noArgs,
-	}
+  svc doctor --gateway --config /etc/svc/svc.toml --data /var/lib/svc/gateway`)
 	addSettings(cmd)
-	asJSON := addJSON(cmd)
+	answer := addJSON(cmd)
 	var exam doctor.Exam
 	cmd.Flags().BoolVar(&exam.Gateway, "gateway", false, "look at the public half of the service")
 	cmd.Flags().BoolVar(&exam.Runtime, "runtime", false, "look at the private half of the service")
@@ -42,7 +38,12 @@ folder of that half; a configuration that has a key of one of them says it witho
 			exam.Log = config.NewLog(cmd.ErrOrStderr(), c)
 			findings = append(doubtVariables(os.Environ()), doctor.Examine(cmd.Context(), c, exam)...)
 		}
-		if err := printFindings(cmd.OutOrStdout(), findings, *asJSON); err != nil || mistake != nil {
+		err := answer(map[string]any{"checks": findings}, func(w io.Writer) {
+			for _, f := range findings {
+				fmt.Fprintln(w, f)
+			}
+		})
+		if err != nil || mistake != nil {
 			return errors.Join(mistake, err)
 		}
 		if !doctor.Healthy(findings) {
@@ -51,16 +52,6 @@ folder of that half; a configuration that has a key of one of them says it witho
 		return nil
 	}
 	return cmd
-}
-
-func printFindings(w io.Writer, findings []doctor.Finding, asJSON bool) error {
-	if asJSON {
-		return printJSON(w, map[string]any{"checks": findings})
-	}
-	for _, f := range findings {
-		fmt.Fprintln(w, f)
-	}
-	return nil
 }
 
 // doubtVariables warns of variables that look like settings and are none.

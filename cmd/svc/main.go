@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,7 +71,13 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{withMeantFlag(cmd, err)} })
-	root.AddCommand(newServe(), newGateway(), newRuntime(), newKeys(), newMigrate(), newDoctor(), newAdmin(), newAudit(), newSecrets(), newOpenAPI(), newVersion())
+	root.AddCommand(
+		newServe(), newGateway(), newRuntime(), newMigrate(), newDoctor(), newOpenAPI(), newVersion(),
+		newGroup("keys", "Make keys", newKeysAssertion()),
+		newGroup("admin", "Say who administers the service", newAdminCreate(), newAdminGrant()),
+		newGroup("audit", "Look at the audit log", newAuditVerify()),
+		newGroup("secrets", "Keep the keys of secrets", newSecretsRotate()),
+	)
 	return root
 }
 
@@ -118,13 +125,23 @@ func untilSignal() (context.Context, func()) {
 	}
 }
 
-// addJSON adds the flag that asks for an answer for machines.
-func addJSON(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("json", false, "answer in JSON")
+// newCommand is a command that takes no arguments.
+func newCommand(use, short, long, example string) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: noArgs}
 }
 
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+// addJSON adds the flag that asks for an answer for machines, and returns how the command answers: with a value, or in words.
+func addJSON(cmd *cobra.Command) func(v any, say func(io.Writer)) error {
+	asked := cmd.Flags().Bool("json", false, "answer in JSON")
+	return func(v any, say func(io.Writer)) error {
+		if !*asked {
+			var words bytes.Buffer
+			say(&words)
+			_, err := words.WriteTo(cmd.OutOrStdout())
+			return err
+		}
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	}
 }

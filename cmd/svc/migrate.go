@@ -11,17 +11,13 @@ import (
 )
 
 func newMigrate() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "migrate",
-		Short: "Bring the database to this version",
-		Long: `Bring the tables of the database to the version of this binary, and say what was done. Migrations go forward only; a
+	cmd := newCommand("migrate", "Bring the database to this version",
+		`Bring the tables of the database to the version of this binary, and say what was done. Migrations go forward only; a
 database that a newer svc has written is refused and left as it is. svc serve does the same when it starts.`,
-		Example: `  svc migrate
-  svc migrate --database postgres://svc@db.internal/svc --json`,
-		Args: noArgs,
-	}
+		`  svc migrate
+  svc migrate --database postgres://svc@db.internal/svc --json`)
 	addSettings(cmd, "data", "database", "log-level", "log-format")
-	asJSON := addJSON(cmd)
+	answer := addJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := configOf(cmd)
 		if err != nil {
@@ -31,11 +27,7 @@ database that a newer svc has written is refused and left as it is. svc serve do
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return printJSON(cmd.OutOrStdout(), map[string]any{"rooms": done})
-		}
-		printMigrated(cmd.OutOrStdout(), done)
-		return nil
+		return answer(map[string]any{"rooms": done}, func(w io.Writer) { printMigrated(w, done) })
 	}
 	return cmd
 }

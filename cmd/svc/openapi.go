@@ -7,17 +7,13 @@ import (
 )
 
 func newOpenAPI() *cobra.Command {
-	return &cobra.Command{
-		Use:     "openapi",
-		Short:   "Print the description of the HTTP API (OpenAPI 3.1)",
-		Example: "  svc openapi > openapi.json",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := operation.Printed()
-			if err == nil {
-				_, err = cmd.OutOrStdout().Write(text)
-			}
-			return err
-		},
+	cmd := newCommand("openapi", "Print the description of the HTTP API (OpenAPI 3.1)", "", "  svc openapi > openapi.json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		text, err := operation.Printed()
+		if err == nil {
+			_, err = cmd.OutOrStdout().Write(text)
+		}
+		return err
 	}
+	return cmd
 }

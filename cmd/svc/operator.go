@@ -12,21 +12,17 @@ import (
 
 // newGroup is a command that only has others below it.
 func newGroup(use, short string, below ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: use, Short: short, Example: below[0].Example, Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	cmd := newCommand(use, short, "", below[0].Example)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(below...)
 	return cmd
 }
 
 // newVerb is a command of the operator. It asks the service that runs, or opens the database itself.
 func newVerb(use, short, long, example string) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long + `
+	cmd := newCommand(use, short, long+`
 
-While svc serve runs on the data folder, the command reaches it by its admin socket. Otherwise it opens the database itself.`,
-		Example: example, Args: noArgs,
-	}
+While svc serve runs on the data folder, the command reaches it by its admin socket. Otherwise it opens the database itself.`, example)
 	addSettings(cmd, "data", "database", "admin-socket", "log-level", "log-format")
 	return cmd
 }

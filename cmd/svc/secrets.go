@@ -12,10 +12,6 @@ import (
 	"svc.dev/svc/service/operate"
 )
 
-func newSecrets() *cobra.Command {
-	return newGroup("secrets", "Keep the keys of secrets", newSecretsRotate())
-}
-
 func newSecretsRotate() *cobra.Command {
 	cmd := newVerb("rotate", "Move every secret to a new key", `Add a new key to the file of the key ring, make it the active one, move every secret to it, and see that none is left
 under the old one. The secrets themselves are not touched. It may be interrupted anywhere, and goes on when it is run again.
@@ -27,7 +23,7 @@ after the first step and says what to do next; with --only-node it goes on at on
 	var q operate.Rotate
 	cmd.Flags().BoolVar(&q.RemoveOld, "remove-old", false, "remove keys that nothing needs any more; no new one is made where there are such")
 	cmd.Flags().BoolVar(&q.OnlyNode, "only-node", false, "no other node works on this database")
-	asJSON := addJSON(cmd)
+	answer := addJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return asOperator(cmd, func(o operate.Operator) error {
 			show := &progress{w: cmd.ErrOrStderr(), live: config.IsTerminal(cmd.ErrOrStderr())}
@@ -36,11 +32,7 @@ after the first step and says what to do next; with --only-node it goes on at on
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), r)
-			}
-			printRotation(cmd.OutOrStdout(), r)
-			return nil
+			return answer(r, func(w io.Writer) { printRotation(w, r) })
 		})
 	}
 	return cmd

@@ -17,10 +17,8 @@ import (
 )
 
 func newServe() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Run the service",
-		Long: `Run the service: the public address, the operations address and the workers, in one process.
+	return newPart(config.Whole, "Run the service",
+		`Run the service: the public address, the operations address and the workers, in one process.
 
 Without any configuration it makes a data folder with a SQLite database and a key ring, listens on loopback, and prints a
 link by which the first administrator comes in. The first SIGINT or SIGTERM stops it gracefully, a second one at once;
@@ -34,13 +32,45 @@ is not known is an error; a variable SVC_… that is not known is told in the lo
 64KiB, 64MiB or 1GiB, lists with commas. A secret may also be given as a file, whose name stands in its variable with _FILE
 appended:
 
-` + secretFiles() + "\n" + settingsTable(),
-		Example: `  svc serve
-  svc serve --listen 0.0.0.0:8080 --database postgres://svc@db.internal/svc`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, config.Whole) },
-	}
-	addSettings(cmd)
+`+secretFiles()+"\n"+settingsTable(),
+		`  svc serve
+  svc serve --listen 0.0.0.0:8080 --database postgres://svc@db.internal/svc`)
+}
+
+func newGateway() *cobra.Command {
+	return newPart(config.GatewayAlone, "Run the public half of the service",
+		`Run the public half of the service: accounts, pages and the API, and the way to a runtime in another process. It works on
+nothing itself. Gateway and runtime share a PostgreSQL database and a configuration, which svc serve --help prints; each
+has a data folder and an operations address of its own. Both need runtime.token and runtime.admin_token, and the gateway
+also runtime.url and runtime.assertion_key.
+
+While it stops, what is new is refused with 503, and open streams end spread over ten seconds: a client resumes where it
+was, at this gateway or another.`,
+		`  svc gateway --database postgres://svc@db.internal/svc --runtime-url http://10.0.0.2:8081
+  svc gateway --config /etc/svc/svc.toml --data /var/lib/svc/gateway`,
+		"data", "database", "listen", "ops-listen", "admin-socket", "runtime-url", "log-level", "log-format")
+}
+
+func newRuntime() *cobra.Command {
+	return newPart(config.RuntimeAlone, "Run the private half of the service",
+		`Run the private half of the service: the workers, and the API that a gateway in another process asks. It believes its
+gateway alone, and does not start without runtime.token, runtime.admin_token and runtime.assertion_public. Let only the
+gateway reach its address: loopback, a socket (unix:PATH) or a private network.
+
+To change a token without a refused request: give the runtime the new one as runtime.token_previous and send it SIGHUP, give
+the gateway the new one as runtime.token and send it SIGHUP, and then let the runtime have the new one alone. The pair of
+svc keys assertion changes the same way: the runtime knows two public keys for a while. Both read svc.toml and the files of
+*_FILE variables again; what is wrong in them is logged, and the old tokens stay in use.`,
+		`  svc runtime --database postgres://svc@db.internal/svc --runtime-listen 10.0.0.2:8081
+  svc runtime --config /etc/svc/svc.toml --data /var/lib/svc/runtime --runtime-listen unix:/run/svc/runtime.sock`,
+		"data", "database", "ops-listen", "runtime-listen", "workers", "log-level", "log-format")
+}
+
+// newPart is the command that runs the service, or a part of it. It has the flags of the settings named, or of all.
+func newPart(p config.Part, short, long, example string, settings ...string) *cobra.Command {
+	cmd := newCommand(p.Name, short, long, example)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, p) }
+	addSettings(cmd, settings...)
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,20 +11,11 @@ import (
 )
 
 func newVersion() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Say which build this is",
-		Example: "  svc version --json",
-		Args:    noArgs,
-	}
-	asJSON := addJSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("version", "Say which build this is", "", "  svc version --json")
+	answer := addJSON(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
 		b := service.ThisBuild()
-		if *asJSON {
-			return printJSON(cmd.OutOrStdout(), b)
-		}
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), shownBuild(b))
-		return err
+		return answer(b, func(w io.Writer) { fmt.Fprintln(w, shownBuild(b)) })
 	}
 	return cmd
 }

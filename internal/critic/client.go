@@ -29,6 +29,24 @@ func (o object) list(name string) (list []object) {
 	return list
 }
 
+// take copies the fields of these names that another has.
+func (o object) take(from object, names ...string) {
+	for _, name := range names {
+		if v, ok := from[name]; ok {
+			o[name] = v
+		}
+	}
+}
+
+// put replaces the object of the same key in a list, or appends it.
+func put(list []object, o object, key string) []object {
+	if i := slices.IndexFunc(list, func(other object) bool { return other[key] == o[key] }); i >= 0 {
+		list[i] = o
+		return list
+	}
+	return append(list, o)
+}
+
 func decodeObject(raw json.RawMessage) (o object) {
 	if err := json.Unmarshal(raw, &o); err != nil {
 		panic(fmt.Sprintf("%s: %v", raw, err))
@@ -62,32 +80,16 @@ func (c *client) apply(k object) {
 	case "conversation-reset":
 		*c = *clientOf(k.object("snapshot"))
 	case "message-appended":
-		message := k.object("message")
-		for i := range c.messages {
-			if c.messages[i].text("id") == message.text("id") {
-				c.messages[i] = message
-				return
-			}
-		}
-		c.messages = append(c.messages, message)
+		c.messages = put(c.messages, k.object("message"), "id")
 	case "message-started":
 		if m != nil {
 			return
 		}
-		metadata := map[string]any{}
 		message := object{
-			"id": k["messageId"], "role": "assistant", "purpose": "assistant", "display": "visible", "parts": []any{}, "metadata": metadata,
+			"id": k["messageId"], "role": "assistant", "purpose": "assistant", "display": "visible", "parts": []any{}, "metadata": map[string]any{},
 		}
-		for _, name := range []string{"submissionId", "turnId"} {
-			if v, ok := k[name]; ok {
-				message[name] = v
-			}
-		}
-		for _, name := range []string{"timestamp", "model"} {
-			if v, ok := k[name]; ok {
-				metadata[name] = v
-			}
-		}
+		message.take(k, "submissionId", "turnId")
+		message.object("metadata").take(k, "timestamp", "model")
 		c.messages = append(c.messages, message)
 	case "message-delta":
 		if m != nil {
@@ -112,21 +114,11 @@ func (c *client) apply(k object) {
 				p["state"] = "done"
 			}
 		}
-		if usage, ok := k["usage"]; ok {
-			m.object("metadata")["usage"] = usage
-		}
+		m.object("metadata").take(k, "usage")
 	case "submission-settled":
 		settlement := object{"submissionId": k["submissionId"], "outcome": k["outcome"]}
-		if e, ok := k["error"]; ok {
-			settlement["error"] = e
-		}
-		for i := range c.settlements {
-			if c.settlements[i]["submissionId"] == settlement["submissionId"] {
-				c.settlements[i] = settlement
-				return
-			}
-		}
-		c.settlements = append(c.settlements, settlement)
+		settlement.take(k, "error")
+		c.settlements = put(c.settlements, settlement, "submissionId")
 	}
 }
 
@@ -164,11 +156,7 @@ func (c *client) answer(k object) {
 				continue
 			}
 			p["state"] = map[string]string{"tool-output": "output-available", "tool-output-error": "output-error"}[k.text("type")]
-			for _, name := range []string{"output", "errorText", "durationMs"} {
-				if v, ok := k[name]; ok {
-					p[name] = v
-				}
-			}
+			p.take(k, "output", "errorText", "durationMs")
 			return
 		}
 	}

@@ -106,26 +106,18 @@ func ChatOf(ctx context.Context, rt *svc.Runtime, store svc.Store, agent, id str
 
 // Critique is what is wrong with a conversation, by the laws that hold for all of them.
 type Critique struct {
-	Told     *Chat
-	Records  []conversation.Record
-	Settled  []string // submissions, in the order of their settlements, private ones too
-	Problems []string
+	findings
+	Told    *Chat
+	Records []conversation.Record
+	Settled []string // submissions, in the order of their settlements, private ones too
 
 	raw    []json.RawMessage
 	chunks []object
 }
 
-// Problem notes something that is wrong.
-func (c *Critique) Problem(format string, args ...any) {
-	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
-}
-
 // Judge reads a conversation that is idle.
 func Judge(told *Chat) *Critique {
-	c := &Critique{Told: told}
-	for _, p := range told.Pages {
-		c.raw = append(c.raw, p.Chunks...)
-	}
+	c := &Critique{Told: told, raw: chunksOf(told.Pages)}
 	for _, raw := range c.raw {
 		c.chunks = append(c.chunks, decodeObject(raw))
 	}
@@ -148,6 +140,13 @@ func Judge(told *Chat) *Critique {
 		c.Problem("history is not what the log says: %s", differ(messagesOf(told.History), messagesOf(told.Rebuilt)))
 	}
 	return c
+}
+
+func chunksOf(pages []Page) (all []json.RawMessage) {
+	for _, p := range pages {
+		all = append(all, p.Chunks...)
+	}
+	return all
 }
 
 // position is where a record stands in a stream.
@@ -321,15 +320,14 @@ func messagesOf(history json.RawMessage) string { return clientOf(decodeObject(h
 // differ is the first line in which two texts differ.
 func differ(got, want string) string {
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	line := func(all []string, i int) string {
+		if i < len(all) {
+			return all[i]
+		}
+		return "nothing"
+	}
 	for i := range max(len(a), len(b)) {
-		x, y := "nothing", "nothing"
-		if i < len(a) {
-			x = a[i]
-		}
-		if i < len(b) {
-			y = b[i]
-		}
-		if x != y {
+		if x, y := line(a, i), line(b, i); x != y {
 			return fmt.Sprintf("message %d of %d and %d\n  is   %s\n  want %s", i, len(a), len(b), x, y)
 		}
 	}
@@ -342,8 +340,7 @@ func (c *Critique) checkFold() {
 	for _, raw := range c.raw {
 		live.apply(decodeObject(raw))
 	}
-	got, want := live.shown(""), clientOf(decodeObject(c.Told.History)).shown("")
-	if got != want {
+	if got, want := live.shown(""), messagesOf(c.Told.History); got != want {
 		c.Problem("updates do not fold to history: %s", differ(got, want))
 	}
 	if at := decodeObject(c.Told.History).text("offset"); len(c.Told.Pages) > 0 && at != c.Told.Pages[len(c.Told.Pages)-1].Next.String() {
@@ -363,13 +360,9 @@ func (c *Critique) CheckFound(then *Chat) {
 		c.Problem("history at %v", err)
 		return
 	}
-	var found []json.RawMessage
 	var live client
-	for _, p := range then.Pages {
-		found = append(found, p.Chunks...)
-	}
 	open := ""
-	for i, raw := range found {
+	for i, raw := range chunksOf(then.Pages) {
 		if i >= len(c.raw) || !bytes.Equal(raw, c.raw[i]) {
 			c.Problem("chunk %d was %s and is gone or changed", i, raw)
 			return
@@ -408,10 +401,7 @@ func (c *Critique) CheckFound(then *Chat) {
 // CheckAudience demands that whoever went on from offset to offset saw each chunk once, whole batches at a time.
 func (c *Critique) CheckAudience(pages []Page) {
 	CheckPages(c.Problem, pages)
-	var seen []json.RawMessage
-	for _, p := range pages {
-		seen = append(seen, p.Chunks...)
-	}
+	seen := chunksOf(pages)
 	if len(seen) != len(c.raw) {
 		c.Problem("a follower saw %d chunks of %d", len(seen), len(c.raw))
 	}

@@ -71,9 +71,7 @@ func (e Event) Kind() string { return e["type"].(string) }
 
 // Attribute is a textual attribute, empty where there is none.
 func (e Event) Attribute(name string) string {
-	a, _ := e["attributes"].(map[string]any)
-	s, _ := a[name].(string)
-	return s
+	return object(e).object("attributes").text(name)
 }
 
 // StepEvent is attributes.step.
@@ -85,9 +83,8 @@ type StepEvent struct {
 
 // Step is what the event tells of a step, nil for another event.
 func (e Event) Step() *StepEvent {
-	a, _ := e["attributes"].(map[string]any)
-	s, ok := a["step"].(map[string]any)
-	if !ok {
+	s := object(e).object("attributes").object("step")
+	if s == nil {
 		return nil
 	}
 	seq, _ := s["seq"].(float64)
@@ -118,15 +115,18 @@ type Record struct {
 
 // Tale is a story that has been read, and what is wrong with it.
 type Tale struct {
-	Record   Record
-	Events   []Event
-	Resumes  int
-	Problems []string
+	findings
+	Record  Record
+	Events  []Event
+	Resumes int
 }
 
+// findings are what is wrong.
+type findings struct{ Problems []string }
+
 // Problem notes something that is wrong.
-func (t *Tale) Problem(format string, args ...any) {
-	t.Problems = append(t.Problems, fmt.Sprintf(format, args...))
+func (f *findings) Problem(format string, args ...any) {
+	f.Problems = append(f.Problems, fmt.Sprintf(format, args...))
 }
 
 // Read judges the story of a run that has ended.

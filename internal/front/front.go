@@ -5,6 +5,7 @@ package front
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,10 +104,8 @@ func (l *Listener) source(a net.Addr) netip.Addr {
 		return netip.Addr{}
 	}
 	at := tcp.AddrPort().Addr().Unmap().WithZone("")
-	for _, p := range l.limits.Trusted {
-		if p.Contains(at) {
-			return netip.Addr{}
-		}
+	if slices.ContainsFunc(l.limits.Trusted, func(p netip.Prefix) bool { return p.Contains(at) }) {
+		return netip.Addr{}
 	}
 	return Network(at)
 }

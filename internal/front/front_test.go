@@ -56,6 +56,7 @@ func closed(t *testing.T, conn net.Conn) bool {
 	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
+// eventually waits for something that takes a moment.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
@@ -64,6 +65,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		}
 	}
 }
+
+// takes is what takes its time in a scene. Nothing is waited for.
+func takes(d time.Duration) { time.Sleep(d) }
 
 func TestConnectionsAreCountedInAllAndByAddress(t *testing.T) {
 	var refused atomic.Int32
@@ -140,7 +144,7 @@ func TestAReaderThatIsSlowIsNot(t *testing.T) {
 		for range 8 {
 			_, _ = io.WriteString(w, strings.Repeat("x", size))
 			_ = http.NewResponseController(w).Flush()
-			time.Sleep(100 * time.Millisecond)
+			takes(100 * time.Millisecond)
 		}
 	})}
 	go func() { _ = srv.Serve(l) }()

@@ -45,7 +45,7 @@ func (q Query) After(place ...any) error {
 	text, err := base64.RawURLEncoding.DecodeString(q.Cursor)
 	into := slices.Clone(place)
 	// Another text that means the same was not given by a list.
-	if err != nil || json.Unmarshal(text, &into) != nil || cursor(place) != q.Cursor || !storable(place) {
+	if err != nil || json.Unmarshal(text, &into) != nil || Cursor(place...) != q.Cursor || !storable(place) {
 		return NotGiven()
 	}
 	return nil
@@ -101,9 +101,7 @@ func Map[T, V any](p Page[T], show func(T) V) Page[V] {
 func Age(at time.Time, id string) []any { return []any{at.UnixMilli(), id} }
 
 // Cursor is a place as a client gets it.
-func Cursor(place ...any) string { return cursor(place) }
-
-func cursor(place []any) string {
+func Cursor(place ...any) string {
 	text, _ := json.Marshal(place) // numbers, texts and truths always marshal, and so do pointers to them
 	return base64.RawURLEncoding.EncodeToString(text)
 }

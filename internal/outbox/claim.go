@@ -45,9 +45,8 @@ func Dead(write func(*sqldb.Tx) error) Verdict { return Verdict{verb: dead, writ
 
 // earliest is when the next row may be tried; some is false when none waits.
 func (q *Queue[R]) earliest(ctx context.Context) (at time.Time, some bool, err error) {
-	var ms sql.NullInt64
-	err = q.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		return tx.QueryRow("SELECT MIN(next_at) FROM " + q.Table.Name + " WHERE state = 'queued'").Scan(&ms)
+	ms, err := sqldb.Read(ctx, q.DB, func(tx *sqldb.Tx) (sql.NullInt64, error) {
+		return sqldb.Column[sql.NullInt64](tx.QueryRow("SELECT MIN(next_at) FROM " + q.Table.Name + " WHERE state = 'queued'"))
 	})
 	if err != nil {
 		return at, false, fmt.Errorf("look for %s: %w", q.Table.Rows, err)
@@ -56,11 +55,10 @@ func (q *Queue[R]) earliest(ctx context.Context) (at time.Time, some bool, err e
 }
 
 // claim takes up to n rows that are due, the longest waiting first. Two nodes never hold the same one.
-func (q *Queue[R]) claim(ctx context.Context, n int) (claims []Claim[R], err error) {
+func (q *Queue[R]) claim(ctx context.Context, n int) ([]Claim[R], error) {
 	now := q.Now()
-	err = q.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		claims, err = sqldb.Collect(tx, q.scan, q.claiming(tx), now.UnixMilli(), now.Add(q.Lease).UnixMilli(), n)
-		return err
+	claims, err := sqldb.Write(ctx, q.DB, func(tx *sqldb.Tx) ([]Claim[R], error) {
+		return sqldb.Collect(tx, q.scan, q.claiming(tx), now.UnixMilli(), now.Add(q.Lease).UnixMilli(), n)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim %s: %w", q.Table.Rows, err)

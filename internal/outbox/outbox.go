@@ -14,6 +14,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -61,31 +62,22 @@ type Config[R any] struct {
 	Name string
 }
 
+// setDefaults takes what is negative for what was not said.
 func (c *Config[R]) setDefaults() {
-	if c.Parallel <= 0 {
-		c.Parallel = 4
-	}
-	if c.Poll <= 0 {
-		c.Poll = 5 * time.Second
-	}
+	c.Parallel = cmp.Or(max(c.Parallel, 0), 4)
+	c.Poll = cmp.Or(max(c.Poll, 0), 5*time.Second)
 	if c.Free == nil {
 		c.Free = func(busy int) (int, time.Duration) { return c.Parallel - busy, c.Poll }
 	}
-	if c.Timeout <= 0 {
-		c.Timeout = 30 * time.Second
-	}
-	if c.Lease <= 0 {
-		c.Lease = 5 * time.Minute
-	}
+	c.Timeout = cmp.Or(max(c.Timeout, 0), 30*time.Second)
+	c.Lease = cmp.Or(max(c.Lease, 0), 5*time.Minute)
 	if c.Lost == nil {
 		c.Lost = func(Claim[R], error) {}
 	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
+	c.Log = cmp.Or(c.Log, slog.Default())
 }
 
 // Queue is the rows of a table that wait for somebody to do what they say.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,7 +60,8 @@ func (c *clock) advance(d time.Duration) {
 // node is a process with a queue; what it tries is what the test says.
 type node struct {
 	*outbox.Queue[letter]
-	clock *clock
+	clock  *clock
+	looked atomic.Int64 // how often it has looked for what it may try
 
 	mu    sync.Mutex
 	tried []string
@@ -78,6 +80,11 @@ func newNode(t *testing.T, address string, edit func(*outbox.Config[letter])) *n
 		edit(&c)
 	}
 	n.Queue = outbox.New(c)
+	free := n.Free
+	n.Free = func(busy int) (int, time.Duration) {
+		n.looked.Add(1)
+		return free(busy)
+	}
 	n.execute(t, `CREATE TABLE IF NOT EXISTS letters (street TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'queued',
 		attempts BIGINT NOT NULL DEFAULT 0, next_at BIGINT NOT NULL, created_at BIGINT NOT NULL, why TEXT NOT NULL DEFAULT '', PRIMARY KEY (street, name))`)
 	return n
@@ -173,6 +180,13 @@ func (n *node) until(t *testing.T, want ...string) {
 	eventually(t, fmt.Sprint("rows ", want), func() bool { return slices.Equal(n.rows(t), want) })
 }
 
+// looks waits until the queue has looked some more times for what it may try: what it would find it has found by then.
+func (n *node) looks(t *testing.T) {
+	t.Helper()
+	before := n.looked.Load()
+	eventually(t, "the queue looks again", func() bool { return n.looked.Load() > before+5 })
+}
+
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
@@ -229,7 +243,7 @@ func TestWhatIsTriedAgainWaitsUntilThen(t *testing.T) {
 		})
 		n.until(t, "ada queued 1 1m0s")
 		n.clock.advance(59 * time.Second)
-		time.Sleep(50 * time.Millisecond)
+		n.looks(t)
 		n.until(t, "ada queued 1 1m0s")
 		n.clock.advance(time.Second)
 		n.until(t, "ada queued 2 3m0s")
@@ -250,7 +264,7 @@ func TestWhatIsGivenUpIsNotTriedAgain(t *testing.T) {
 		})
 		n.until(t, "ada dead 1 5m0s moved")
 		n.clock.advance(time.Hour)
-		time.Sleep(50 * time.Millisecond)
+		n.looks(t)
 		if got := n.attempts(); len(got) != 1 {
 			t.Errorf("tried %d times", len(got))
 		}
@@ -297,7 +311,7 @@ func TestNoMoreThanSomeAreTriedAtOnce(t *testing.T) {
 			return take(ctx, c)
 		})
 		eventually(t, "two attempts", func() bool { return len(n.attempts()) == 2 })
-		time.Sleep(50 * time.Millisecond)
+		n.looks(t)
 		if got := n.attempts(); len(got) != 2 {
 			t.Errorf("%d were tried at once", len(got))
 		}
@@ -319,7 +333,7 @@ func TestARoomMayHoldItsRowsBack(t *testing.T) {
 		})
 		n.queue(t, "ada")
 		n.run(t, take)
-		time.Sleep(50 * time.Millisecond)
+		n.looks(t)
 		n.until(t, "ada queued 0 0s")
 		mu.Lock()
 		more = 1
@@ -391,7 +405,7 @@ func TestARowOutlivesWhoClaimedIt(t *testing.T) {
 		n.queue(t, "ada")
 		n.execute(t, "UPDATE letters SET attempts = 1, next_at = $1", n.clock.now().Add(n.Lease).UnixMilli())
 		n.run(t, take)
-		time.Sleep(50 * time.Millisecond)
+		n.looks(t)
 		n.until(t, "ada queued 1 5m0s")
 		n.clock.advance(n.Lease)
 		n.until(t)

@@ -17,7 +17,7 @@ func TestARowThatIsMissingIsNoError(t *testing.T) {
 			if err := tx.Do("make table", "CREATE TABLE n (i BIGINT)"); err != nil {
 				return err
 			}
-			if _, found, err := sqldb.First(tx, sqldb.Column[int64], "SELECT i FROM n"); found || err != nil {
+			if _, found, err := sqldb.First(tx, "find", sqldb.Column[int64], "SELECT i FROM n"); found || err != nil {
 				t.Errorf("of no rows: found %v, %v", found, err)
 			}
 			for i := range 3 {
@@ -25,7 +25,7 @@ func TestARowThatIsMissingIsNoError(t *testing.T) {
 					return err
 				}
 			}
-			if i, found, err := sqldb.First(tx, sqldb.Column[int64], "SELECT i FROM n ORDER BY i DESC"); i != 2 || !found || err != nil {
+			if i, found, err := sqldb.First(tx, "find", sqldb.Column[int64], "SELECT i FROM n ORDER BY i DESC"); i != 2 || !found || err != nil {
 				t.Errorf("of three rows: %d, found %v, %v", i, found, err)
 			}
 			return nil
@@ -58,4 +58,29 @@ func TestOnlyAFullQueueIsInsistedOn(t *testing.T) {
 			t.Errorf("%v: tried %d times, %v", c.says, tries, err)
 		}
 	}
+}
+
+func TestAValueIsOnlyThatOfWhatWasDone(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		db := open(t, address)
+		if err := db.Do(t.Context(), "make table", "CREATE TABLE n (i BIGINT)"); err != nil {
+			t.Fatal(err)
+		}
+		broken := errors.New("broken")
+		for _, given := range []error{nil, broken} {
+			got, err := sqldb.Write(t.Context(), db, func(tx *sqldb.Tx) (int64, error) {
+				if err := insert(7)(tx); err != nil {
+					return 0, err
+				}
+				return 7, given
+			})
+			if want := map[error]int64{nil: 7}[given]; got != want || !errors.Is(err, given) {
+				t.Errorf("with %v: %d, %v", given, got, err)
+			}
+		}
+		n, err := sqldb.Read(t.Context(), db, func(tx *sqldb.Tx) (int, error) { return sqldb.Value[int](tx, "count", "SELECT count(*) FROM n") })
+		if n != 1 || err != nil {
+			t.Errorf("%d rows are there, %v", n, err)
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,13 +105,8 @@ func checkVersion(version string) error {
 		}
 		have[i] = n
 	}
-	for i := range have {
-		if have[i] != minSQLite[i] {
-			if have[i] > minSQLite[i] {
-				return nil
-			}
-			return fmt.Errorf("sqlite %s is too old: %d.%d.%d is the first that keeps what it wrote", version, minSQLite[0], minSQLite[1], minSQLite[2])
-		}
+	if slices.Compare(have[:], minSQLite[:]) < 0 {
+		return fmt.Errorf("sqlite %s is too old: %d.%d.%d is the first that keeps what it wrote", version, minSQLite[0], minSQLite[1], minSQLite[2])
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,13 +90,9 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
-	db := &DB{dialect: a.dialect, folder: o.Folder, log: o.Log, timeout: o.Timeout, failure: newFailure()}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
+	db := &DB{dialect: a.dialect, folder: o.Folder, log: o.Log, timeout: o.Timeout, failure: &failure{done: make(chan struct{})}}
 	if a.dialect == SQLite {
 		err = db.openSQLite(ctx, a.path, o)
 	} else {

@@ -12,8 +12,6 @@ type failure struct {
 	cause error
 }
 
-func newFailure() *failure { return &failure{done: make(chan struct{})} }
-
 // set records the cause; the first one wins.
 func (f *failure) set(cause error) {
 	f.once.Do(func() {

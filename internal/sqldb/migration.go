@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 )
 
@@ -76,7 +75,7 @@ func (e *sqliteEngine) migrate(ctx context.Context, rooms []Room, log *slog.Logg
 // migrate holds an advisory lock while it works, on a read connection: the work needs a write connection, and there
 // may be only one.
 func (e *postgresEngine) migrate(ctx context.Context, rooms []Room, log *slog.Logger) error {
-	conn, err := e.readPool.Acquire(ctx)
+	conn, err := e.reads.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,29 +92,13 @@ func (e *postgresEngine) migrate(ctx context.Context, rooms []Room, log *slog.Lo
 }
 
 // unhurried opens connections without a limit on their statements: an index over much that is stored takes its time.
-func (e *postgresEngine) unhurried(ctx context.Context) (*unhurried, error) {
-	config := e.writePool.Config()
+func (e *postgresEngine) unhurried(ctx context.Context) (*connections, error) {
+	config := e.writes.pool.Config()
 	config.MinConns, config.MinIdleConns = 0, 0
 	for _, limit := range []string{statementTimeout, idleTimeout} {
 		config.ConnConfig.RuntimeParams[limit] = "0"
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	return &unhurried{stdlib.OpenDBFromPool(pool), pool}, nil
-}
-
-// unhurried is a pool that ends with the work it was opened for.
-type unhurried struct {
-	*sql.DB
-	pool *pgxpool.Pool
-}
-
-func (u *unhurried) Close() error {
-	err := u.DB.Close()
-	u.pool.Close()
-	return err
+	return connect(ctx, config)
 }
 
 // migrationLock is the key of the advisory lock: "svc_migr".
@@ -148,20 +131,26 @@ func unlockMigrations(conn *pgxpool.Conn) {
 
 // migrateRooms looks at every room before it changes one, and tells of tables that are brought forward.
 func migrateRooms(ctx context.Context, source *sql.DB, d Dialect, rooms []Room, log *slog.Logger) error {
-	providers, from := make([]*goose.Provider, len(rooms)), make([]int64, len(rooms))
+	providers, from, to := make([]*goose.Provider, len(rooms)), make([]int64, len(rooms)), make([]int64, len(rooms))
 	for i, room := range rooms {
 		p, err := room.provider(source, d)
-		if err != nil {
-			return fmt.Errorf("room %s: %w", room.Name, err)
+		if err == nil {
+			from[i], err = p.GetDBVersion(ctx)
 		}
-		if from[i], err = room.check(ctx, p); err != nil {
-			return err
+		if err == nil {
+			to[i], err = room.newest(d)
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("room %s: %w", room.Name, err)
+		case from[i] > to[i]:
+			return &NewerError{Room: room.Name, Database: from[i], Binary: to[i]}
 		}
 		providers[i] = p
 	}
 	for i, p := range providers {
-		if to := newest(p); from[i] > 0 && to > from[i] {
-			log.Info("bringing the database forward", "room", rooms[i].Name, "from", from[i], "to", to)
+		if from[i] > 0 && to[i] > from[i] {
+			log.Info("bringing the database forward", "room", rooms[i].Name, "from", from[i], "to", to[i])
 		}
 		if _, err := p.Up(ctx); err != nil {
 			return fmt.Errorf("room %s: %w", rooms[i].Name, err)
@@ -188,24 +177,4 @@ func (r Room) provider(source *sql.DB, d Dialect) (*goose.Provider, error) {
 	}
 	return goose.NewProvider(dialect, source, files,
 		goose.WithTableName(r.Name+"_schema"), goose.WithDisableGlobalRegistry(true))
-}
-
-// check refuses a room that is newer in the database than here. It returns the version that the database is at.
-func (r Room) check(ctx context.Context, p *goose.Provider) (int64, error) {
-	have, err := p.GetDBVersion(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("room %s: %w", r.Name, err)
-	}
-	if known := newest(p); have > known {
-		return 0, &NewerError{Room: r.Name, Database: have, Binary: known}
-	}
-	return have, nil
-}
-
-// newest is the version that this binary knows.
-func newest(p *goose.Provider) (version int64) {
-	for _, s := range p.ListSources() {
-		version = max(version, s.Version)
-	}
-	return version
 }

@@ -55,6 +55,10 @@ func (n *notifier) add(keys []string) {
 		n.begun = true
 		n.ended.Go(n.run)
 	}
+	n.nudge()
+}
+
+func (n *notifier) nudge() {
 	select {
 	case n.wake <- struct{}{}:
 	default:
@@ -145,10 +149,7 @@ func (n *notifier) lose() {
 	defer n.mu.Unlock()
 	n.missed = true
 	clear(n.keys)
-	select {
-	case n.wake <- struct{}{}:
-	default:
-	}
+	n.nudge()
 }
 
 func (n *notifier) send(conn **pgx.Conn, payloads []string, limit time.Duration) error {

@@ -40,18 +40,14 @@ func listen(t *testing.T, db *sqldb.DB) *ear {
 	return e
 }
 
-// eventually waits for what must come.
+// eventually waits for what must be heard.
 func (e *ear) eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	eventually(t, what, func() bool {
 		e.mu.Lock()
-		ok := done()
-		e.mu.Unlock()
-		if ok {
-			return
-		}
-	}
-	t.Fatalf("never: %s", what)
+		defer e.mu.Unlock()
+		return done()
+	})
 }
 
 func TestANotificationReachesTheOthersOnly(t *testing.T) {

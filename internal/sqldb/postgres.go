@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -23,11 +24,34 @@ const urgentConns = 2
 
 // postgresEngine is pools of connections for writing, for reading and for what is urgent, and the wake-ups between nodes.
 type postgresEngine struct {
-	writePool, readPool, urgentPool *pgxpool.Pool
-	writes, reads, urgents          *sql.DB
-	timeout                         time.Duration
-	notifier                        *notifier
-	listener                        *listener
+	writes, reads, urgents *connections
+	timeout                time.Duration
+	notifier               *notifier
+	listener               *listener
+}
+
+// connections are a pool of them, as the driver and as database/sql know it.
+type connections struct {
+	*sql.DB
+	pool *pgxpool.Pool
+}
+
+func connect(ctx context.Context, config *pgxpool.Config) (*connections, error) {
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return &connections{stdlib.OpenDBFromPool(pool), pool}, nil
+}
+
+// Close closes the pool too. That of none does nothing.
+func (c *connections) Close() error {
+	if c == nil {
+		return nil
+	}
+	err := c.DB.Close()
+	c.pool.Close()
+	return err
 }
 
 func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, error) {
@@ -35,27 +59,27 @@ func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, 
 	if err != nil {
 		return nil, err
 	}
-	e := &postgresEngine{timeout: o.Timeout}
-	if e.writePool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return nil, err
-	}
-	if e.readPool, err = pgxpool.NewWithConfig(ctx, readConfig(config, o)); err != nil {
-		e.writePool.Close()
-		return nil, err
-	}
-	if e.urgentPool, err = pgxpool.NewWithConfig(ctx, urgentConfig(config)); err != nil {
-		e.writePool.Close()
-		e.readPool.Close()
-		return nil, err
-	}
-	e.writes, e.reads, e.urgents = stdlib.OpenDBFromPool(e.writePool), stdlib.OpenDBFromPool(e.readPool), stdlib.OpenDBFromPool(e.urgentPool)
 	id := randomHex()
-	e.notifier = newNotifier(config.ConnConfig, id, o.Log)
-	e.listener = newListener(config.ConnConfig, id, o.Log)
-	if err := e.writePool.Ping(ctx); err != nil {
+	e := &postgresEngine{
+		timeout: o.Timeout, notifier: newNotifier(config.ConnConfig, id, o.Log), listener: newListener(config.ConnConfig, id, o.Log),
+	}
+	if err := e.start(ctx, config, o); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
+}
+
+func (e *postgresEngine) start(ctx context.Context, config *pgxpool.Config, o Options) (err error) {
+	if e.writes, err = connect(ctx, config); err != nil {
+		return err
+	}
+	if e.reads, err = connect(ctx, readConfig(config, o)); err != nil {
+		return err
+	}
+	if e.urgents, err = connect(ctx, urgentConfig(config)); err != nil {
+		return err
+	}
+	return e.writes.pool.Ping(ctx)
 }
 
 func poolConfig(url string, o Options) (*pgxpool.Config, error) {
@@ -70,12 +94,8 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 	// for any more ends too: a connection that was cut off cannot ask for it.
 	params[idleTimeout] = limit
 	params[statementTimeout] = limit
-	if params["application_name"] == "" {
-		params["application_name"] = "svc"
-	}
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = connectTimeout
-	}
+	params["application_name"] = cmp.Or(params["application_name"], "svc")
+	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, connectTimeout)
 	config.ConnConfig.DialFunc = dial
 	if len(config.ConnConfig.Fallbacks) > 0 {
 		config.ConnConfig.DialFunc = (&detour{dead: map[string]time.Time{}}).dial
@@ -103,11 +123,7 @@ const (
 func readConfig(write *pgxpool.Config, o Options) *pgxpool.Config {
 	config := write.Copy()
 	config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
-	config.MinConns, config.MinIdleConns = 0, 0
-	config.MaxConns = 8
-	if o.Readers > 0 {
-		config.MaxConns = int32(o.Readers)
-	}
+	config.MinConns, config.MinIdleConns, config.MaxConns = 0, 0, int32(cmp.Or(max(o.Readers, 0), 8))
 	return config
 }
 
@@ -120,13 +136,13 @@ func urgentConfig(write *pgxpool.Config) *pgxpool.Config {
 
 func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
 	return e.retry(ctx, false, func(ctx context.Context) error {
-		return transact(ctx, e.writes, sql.TxOptions{Isolation: sql.LevelReadCommitted}, e.patiently(ctx, fn))
+		return transact(ctx, e.writes.DB, sql.TxOptions{Isolation: sql.LevelReadCommitted}, e.patiently(ctx, fn))
 	})
 }
 
 func (e *postgresEngine) snapshot(ctx context.Context, fn func(*Tx) error) error {
 	return e.retry(ctx, true, func(ctx context.Context) error {
-		return transact(ctx, e.reads, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, e.patiently(ctx, fn))
+		return transact(ctx, e.reads.DB, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, e.patiently(ctx, fn))
 	})
 }
 
@@ -134,14 +150,14 @@ func (e *postgresEngine) snapshot(ctx context.Context, fn func(*Tx) error) error
 func (e *postgresEngine) read(ctx context.Context, fn func(*Tx) error) error {
 	return e.retry(ctx, true, func(ctx context.Context) error {
 		if patienceOf(ctx) > e.timeout {
-			return transact(ctx, e.reads, sql.TxOptions{ReadOnly: true}, e.patiently(ctx, fn))
+			return transact(ctx, e.reads.DB, sql.TxOptions{ReadOnly: true}, e.patiently(ctx, fn))
 		}
-		return alone(ctx, e.reads, fn)
+		return alone(ctx, e.reads.DB, fn)
 	})
 }
 
 func (e *postgresEngine) urgent(ctx context.Context, fn func(*Tx) error) error {
-	return e.retry(ctx, false, func(ctx context.Context) error { return alone(ctx, e.urgents, fn) })
+	return e.retry(ctx, false, func(ctx context.Context) error { return alone(ctx, e.urgents.DB, fn) })
 }
 
 // alone runs statements that are a transaction each.
@@ -205,11 +221,7 @@ func (e *postgresEngine) retry(ctx context.Context, reads bool, do func(context.
 
 // repeatable reports whether err undid the transaction for a reason that will pass.
 func repeatable(err error) bool {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
-		return false
-	}
-	switch pg.Code {
+	switch sqlState(err) {
 	case "40001", "40P01": // serialization failure, deadlock
 		return true
 	case "0A000": // a newer node changed the table of a statement prepared here; the driver has forgotten it by now
@@ -220,21 +232,22 @@ func repeatable(err error) bool {
 
 // IsTaken reports whether err says that another row has a value which may be there once. On SQLite, where nobody else writes
 // meanwhile, a look before the statement is as good.
-func IsTaken(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == "23505"
+func IsTaken(err error) bool { return sqlState(err) == "23505" }
+
+// sqlState is PostgreSQL's code of an error, empty where the server did not speak.
+func sqlState(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code
+	}
+	return ""
 }
 
 func (e *postgresEngine) notify(keys []string)     { e.notifier.add(keys) }
 func (e *postgresEngine) listen(fn func([]string)) { e.listener.add(fn) }
-func (e *postgresEngine) pool() *pgxpool.Pool      { return e.writePool }
+func (e *postgresEngine) pool() *pgxpool.Pool      { return e.writes.pool }
 
 func (e *postgresEngine) close() error {
 	e.notifier.close()
 	e.listener.close()
-	err := errors.Join(e.writes.Close(), e.reads.Close(), e.urgents.Close())
-	e.urgentPool.Close()
-	e.readPool.Close()
-	e.writePool.Close()
-	return err
+	return errors.Join(e.urgents.Close(), e.reads.Close(), e.writes.Close())
 }

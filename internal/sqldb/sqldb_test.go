@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -51,6 +52,16 @@ func openWith(t testing.TB, address string, o sqldb.Options) *sqldb.DB {
 		}
 	})
 	return db
+}
+
+// eventually waits for something that takes a moment. It asks often: some wait for a hundred things in a row.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(100 * time.Microsecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
 }
 
 // insert is a closure that adds one row to table n.

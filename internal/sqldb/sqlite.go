@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -28,12 +29,8 @@ type sqliteEngine struct {
 }
 
 func openSQLite(ctx context.Context, path string, o Options, failed *failure) (_ *sqliteEngine, err error) {
-	if o.Synchronous == "" {
-		o.Synchronous = "FULL"
-	}
-	if o.Readers <= 0 {
-		o.Readers = 4
-	}
+	o.Synchronous = cmp.Or(o.Synchronous, "FULL")
+	o.Readers = cmp.Or(max(o.Readers, 0), 4)
 	write, err := newConnector(path, o.Synchronous, false)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -21,8 +20,8 @@ func Unavailable(err error) bool {
 	case errors.Is(err, ErrBusy), errors.Is(err, ErrOverdue), errors.Is(err, ErrFailed), errors.Is(err, ErrClosed):
 		return true
 	}
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return passing(pg.Code)
+	if state := sqlState(err); state != "" {
+		return passing(state)
 	}
 	if code(err) != 0 {
 		return failing(code(err))
@@ -37,15 +36,12 @@ func passing(sqlstate string) bool {
 		// Out of its time, a lock not granted, an idle session ended, others in the way, a plan of yesterday.
 		return true
 	}
-	for _, class := range []string{
-		"08", // connection
+	switch sqlstate[:min(2, len(sqlstate))] {
+	case "08", // connection
 		"53", // resources: memory, disk, connections
 		"57", // an operator: shutting down, starting, crashed
-		"58", // the system below
-	} {
-		if strings.HasPrefix(sqlstate, class) {
-			return true
-		}
+		"58": // the system below
+		return true
 	}
 	return false
 }

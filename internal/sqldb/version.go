@@ -24,12 +24,11 @@ func (r Room) applied(tx *Tx) (last int64, err error) {
 	if tx.dialect == Postgres {
 		exists = "SELECT to_regclass($1) IS NOT NULL"
 	}
-	var there bool
-	if err := tx.QueryRow(exists, table).Scan(&there); err != nil || !there {
+	there, err := Value[bool](tx, "look for "+table, exists, table)
+	if err != nil || !there {
 		return 0, err
 	}
-	err = tx.QueryRow("SELECT COALESCE(max(version_id), 0) FROM " + table).Scan(&last)
-	return last, err
+	return Value[int64](tx, "read "+table, "SELECT COALESCE(max(version_id), 0) FROM "+table)
 }
 
 // newest is the last migration that this binary holds for a room.

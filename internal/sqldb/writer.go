@@ -307,8 +307,7 @@ func (j *write) reply(err error) {
 
 // code is SQLite's extended result code, and 0 for another error.
 func code(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code()
 	}
 	return 0

@@ -40,9 +40,7 @@ func queue(t *testing.T, ctx context.Context, db *sqldb.DB, fn func(*sqldb.Tx) e
 	t.Helper()
 	outcome, before := make(chan error, 1), sqldb.Queued(db)
 	go func() { outcome <- db.Write(ctx, fn) }()
-	for sqldb.Queued(db) == before {
-		time.Sleep(100 * time.Microsecond)
-	}
+	eventually(t, "the write is queued", func() bool { return sqldb.Queued(db) != before })
 	return outcome
 }
 
@@ -273,9 +271,7 @@ func TestAFullQueueIsBusy(t *testing.T) {
 			}
 		})
 	}
-	for sqldb.Queued(db) < sqldb.MaxQueue {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "the queue is full", func() bool { return sqldb.Queued(db) == sqldb.MaxQueue })
 	if err := db.Write(t.Context(), insert(-1)); !errors.Is(err, sqldb.ErrBusy) {
 		t.Errorf("got %v", err)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/internal/exchange"
-	"svc.dev/svc/model/prices"
 )
 
 // Config is how to reach the provider.
@@ -31,41 +30,26 @@ type Config struct {
 
 // Provider is a model.Provider.
 type Provider struct {
-	config Config
-	wire   exchange.Client
+	wire      *exchange.Client
+	maxTokens int
 }
 
 // New makes a provider. Nothing is sent before its first turn.
 func New(c Config) *Provider {
-	// A key that was read from a file may end its line.
-	c.Key = strings.TrimSpace(c.Key)
-	c.KeyName = cmp.Or(c.KeyName, "ANTHROPIC_API_KEY")
-	c.Name = cmp.Or(c.Name, "anthropic")
-	c.URL = strings.TrimRight(cmp.Or(c.URL, "https://api.anthropic.com"), "/")
-	c.MaxTokens = cmp.Or(c.MaxTokens, 32_000)
-	if c.Cost == nil {
-		c.Cost = prices.Cost
-	}
-	return &Provider{c, exchange.Client{
-		Name: c.Name, Key: c.Key, KeyName: c.KeyName, HTTP: c.HTTP, Idle: c.IdleTimeout,
-		Refusal: refusal, Overflow: overflow,
-	}}
+	return &Provider{exchange.New(exchange.Client{
+		Name: cmp.Or(c.Name, "anthropic"), Key: c.Key, KeyName: cmp.Or(c.KeyName, "ANTHROPIC_API_KEY"),
+		URL:  cmp.Or(c.URL, "https://api.anthropic.com"),
+		HTTP: c.HTTP, Idle: c.IdleTimeout, Cost: c.Cost, Refusal: refusal, Overflow: overflow,
+	}), cmp.Or(c.MaxTokens, 32_000)}
 }
 
 // Turn answers one turn.
 func (p *Provider) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
-	if p.config.Key == "" {
-		return func(yield func(model.Event, error) bool) { yield(model.Event{}, p.wire.NoKey()) }
-	}
 	return p.wire.Turn(ctx, exchange.Request{
-		URL:    p.config.URL + "/v1/messages",
-		Header: http.Header{"X-Api-Key": {p.config.Key}, "Anthropic-Version": {"2023-06-01"}},
-		Body:   p.request(r), Messages: r.Messages,
-	}, p.parser(r))
-}
-
-func (p *Provider) parser(r model.Request) *parser {
-	return &parser{cost: func(u model.Usage) model.Cost { return p.config.Cost(p.config.Name, r.Model, u) }}
+		Path:   "/v1/messages",
+		Header: http.Header{"X-Api-Key": {p.wire.Key}, "Anthropic-Version": {"2023-06-01"}},
+		Body:   p.request(r), Turn: r,
+	}, &parser{})
 }
 
 // apiError is an error of the API, in the body of a refusal and in a stream alike.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"strings"
 
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/internal/exchange"
@@ -72,27 +73,20 @@ type output struct {
 
 func (p *Provider) request(r model.Request) request {
 	q := request{
-		Model: r.Model, MaxTokens: cmp.Or(r.MaxTokens, p.config.MaxTokens), Temperature: r.Temperature, Stream: true,
-		Messages: messages(exchange.History(r, p.config.Name)),
+		Model: r.Model, MaxTokens: cmp.Or(r.MaxTokens, p.maxTokens), Temperature: r.Temperature, Stream: true,
+		Messages: messages(exchange.History(r, p.wire.Name)),
 	}
 	if r.System != "" {
 		q.System = []block{{Type: "text", Text: r.System}}
 	}
 	for _, t := range r.Tools {
-		q.Tools = append(q.Tools, tool{t.Name, t.Description, schema(t.Input)})
+		q.Tools = append(q.Tools, tool{t.Name, t.Description, exchange.Schema(t.Input)})
 	}
 	q.think(r.Reasoning)
 	if r.Affinity != "" {
 		q.cache()
 	}
 	return q
-}
-
-func schema(s json.RawMessage) json.RawMessage {
-	if len(s) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return s
 }
 
 // budgeted are the models that are told how many tokens to think; later ones decide it themselves, given an effort.
@@ -164,11 +158,7 @@ func blockOf(p model.Part) block {
 	case p.Reasoning != nil:
 		return thought(p.Reasoning)
 	case p.Call != nil:
-		input, err := exchange.Object(p.Call.Input)
-		if err != nil {
-			input = json.RawMessage("{}")
-		}
-		return block{Type: "tool_use", ID: id(p.Call.ID), Name: p.Call.Name, Input: input}
+		return block{Type: "tool_use", ID: id(p.Call.ID), Name: p.Call.Name, Input: exchange.Arguments(p.Call)}
 	default:
 		return result(p.Result)
 	}
@@ -188,7 +178,7 @@ func result(r *model.ToolResult) block {
 const redacted = "redacted:"
 
 func thought(r *model.Reasoning) block {
-	if data, ok := cutRedacted(r.Signature); ok {
+	if data, ok := strings.CutPrefix(r.Signature, redacted); ok {
 		return block{Type: "redacted_thinking", Data: data}
 	}
 	return block{Type: "thinking", Thinking: &r.Text, Signature: r.Signature}

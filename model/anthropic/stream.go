@@ -57,8 +57,6 @@ type usage struct {
 
 // parser reads one answer. The API sends one block at a time.
 type parser struct {
-	cost   func(model.Usage) model.Cost
-	said   exchange.Transcript
 	finish model.Finish
 	reason string
 
@@ -68,48 +66,43 @@ type parser struct {
 	arguments strings.Builder
 }
 
-func (p *parser) Next(e stream.Event) ([]model.Event, error) {
+// End finds the answer cut off: its last event is missing.
+func (p *parser) End(*exchange.Transcript) error { return nil }
+
+func (p *parser) Next(e stream.Event, said *exchange.Transcript) error {
 	var v event
 	if err := exchange.Decode(e.Data, &v, v.known); err != nil {
-		return nil, fmt.Errorf("event %s: %w", e.Name, err)
+		return fmt.Errorf("event %s: %w", e.Name, err)
 	}
-	err := p.read(v)
-	return p.said.Take(), err
-}
-
-// End finds the answer cut off: its last event is missing.
-func (p *parser) End() ([]model.Event, error) { return nil, nil }
-
-func (p *parser) read(v event) error {
 	switch v.Type {
 	case "message_start":
 		p.finish.ResponseID, p.finish.Model = v.Message.ID, v.Message.Model
 		p.count(v.Message.Usage)
 	case "content_block_start":
-		p.begin(v)
+		p.begin(v, said)
 	case "content_block_delta":
-		p.more(v)
+		p.more(v, said)
 	case "content_block_stop":
-		p.end()
+		p.end(said)
 	case "message_delta":
 		p.reason = v.Delta.StopReason
 		p.count(v.Usage)
 	case "message_stop":
-		return p.stop()
+		return p.stop(said)
 	case "error":
 		return v.refusal()
 	}
 	return nil
 }
 
-func (p *parser) begin(v event) {
+func (p *parser) begin(v event, said *exchange.Transcript) {
 	b := v.ContentBlock
 	p.kind = b.Type
 	p.signature.Reset()
 	p.arguments.Reset()
 	switch b.Type {
 	case "text":
-		p.said.Text(b.Text)
+		said.Text(b.Text)
 	case "redacted_thinking":
 		p.signature.WriteString(redacted + b.Data)
 	case "tool_use":
@@ -117,12 +110,12 @@ func (p *parser) begin(v event) {
 	}
 }
 
-func (p *parser) more(v event) {
+func (p *parser) more(v event, said *exchange.Transcript) {
 	switch v.Delta.Type {
 	case "text_delta":
-		p.said.Text(v.Delta.Text)
+		said.Text(v.Delta.Text)
 	case "thinking_delta":
-		p.said.Reasoning(v.Delta.Thinking)
+		said.Reasoning(v.Delta.Thinking)
 	case "signature_delta":
 		p.signature.WriteString(v.Delta.Signature)
 	case "input_json_delta":
@@ -130,17 +123,17 @@ func (p *parser) more(v event) {
 	}
 }
 
-func (p *parser) end() {
+func (p *parser) end(said *exchange.Transcript) {
 	switch p.kind {
 	case "text":
-		p.said.Close()
+		said.Close()
 	case "thinking", "redacted_thinking":
-		p.said.CloseReasoning(p.signature.String())
+		said.CloseReasoning(p.signature.String())
 	case "tool_use":
 		if p.arguments.Len() > 0 {
 			p.call.Input = json.RawMessage(p.arguments.String())
 		}
-		p.said.Call(p.call)
+		said.Call(p.call)
 	}
 	p.kind = ""
 }
@@ -161,7 +154,7 @@ func (p *parser) count(u usage) {
 	}
 }
 
-func (p *parser) stop() error {
+func (p *parser) stop(said *exchange.Transcript) error {
 	switch p.reason {
 	case "refusal":
 		return exchange.Refusal{Code: "refusal", Message: "the model declines to answer", Final: true}
@@ -172,10 +165,5 @@ func (p *parser) stop() error {
 	default:
 		p.finish.Reason = model.Stop
 	}
-	p.finish.Usage.Cost = p.cost(p.finish.Usage)
-	return p.said.Finish(p.finish)
-}
-
-func cutRedacted(signature string) (data string, ok bool) {
-	return strings.CutPrefix(signature, redacted)
+	return said.Finish(p.finish)
 }

@@ -19,7 +19,7 @@ func FuzzStream(f *testing.F) {
 	}))
 	p := New(Config{Key: "k"})
 	f.Fuzz(func(t *testing.T, body string) {
-		modeltest.Listen(t, p.wire.Read(strings.NewReader(body), p.parser(model.Request{Model: "test"})))
+		modeltest.Listen(t, p.wire.Read(strings.NewReader(body), "test", &parser{}))
 	})
 }
 
@@ -38,7 +38,7 @@ const stop = `{"type":"message_stop"}`
 func hear(t *testing.T, events ...string) modeltest.Heard {
 	t.Helper()
 	p := New(Config{Key: "k"})
-	return modeltest.Listen(t, p.wire.Read(strings.NewReader(say(events...)), p.parser(model.Request{Model: "claude-opus-5-5"})))
+	return modeltest.Listen(t, p.wire.Read(strings.NewReader(say(events...)), "claude-opus-5-5", &parser{}))
 }
 
 func TestStopReasons(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/internal/exchange"
-	"svc.dev/svc/model/prices"
 )
 
 // Config is how to reach the provider.
@@ -30,38 +29,25 @@ type Config struct {
 }
 
 // Provider is a model.Provider.
-type Provider struct {
-	config Config
-	wire   exchange.Client
-}
+type Provider struct{ wire *exchange.Client }
 
 // New makes a provider. Nothing is sent before its first turn.
 func New(c Config) *Provider {
-	// A key that was read from a file may end its line.
-	c.Key = strings.TrimSpace(c.Key)
-	c.KeyName = cmp.Or(c.KeyName, "GEMINI_API_KEY")
-	c.Name = cmp.Or(c.Name, "google")
-	c.URL = strings.TrimRight(cmp.Or(c.URL, "https://generativelanguage.googleapis.com"), "/")
-	if c.Cost == nil {
-		c.Cost = prices.Cost
-	}
-	return &Provider{c, exchange.Client{
-		Name: c.Name, Key: c.Key, KeyName: c.KeyName, HTTP: c.HTTP, Idle: c.IdleTimeout,
-		Refusal: refusal, Overflow: overflow,
-	}}
+	return &Provider{exchange.New(exchange.Client{
+		Name: cmp.Or(c.Name, "google"), Key: c.Key, KeyName: cmp.Or(c.KeyName, "GEMINI_API_KEY"),
+		URL:  cmp.Or(c.URL, "https://generativelanguage.googleapis.com"),
+		HTTP: c.HTTP, Idle: c.IdleTimeout, Cost: c.Cost, Refusal: refusal, Overflow: overflow,
+	})}
 }
 
 // Turn answers one turn.
 func (p *Provider) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
-	if p.config.Key == "" {
-		return func(yield func(model.Event, error) bool) { yield(model.Event{}, p.wire.NoKey()) }
-	}
 	return p.wire.Turn(ctx, exchange.Request{
-		URL: p.config.URL + "/v1beta/" + path(r.Model) + ":streamGenerateContent?alt=sse",
+		Path: "/v1beta/" + path(r.Model) + ":streamGenerateContent?alt=sse",
 		// The key goes in a header: an address ends up in logs.
-		Header: http.Header{"X-Goog-Api-Key": {p.config.Key}},
-		Body:   p.request(r), Messages: r.Messages,
-	}, p.parser(r))
+		Header: http.Header{"X-Goog-Api-Key": {p.wire.Key}},
+		Body:   p.request(r), Turn: r,
+	}, &parser{})
 }
 
 // path is a model's: one of Google's own, unless its name says where else it stands.
@@ -74,10 +60,6 @@ func path(name string) string {
 		segments[i] = url.PathEscape(s)
 	}
 	return strings.Join(segments, "/")
-}
-
-func (p *Provider) parser(r model.Request) *parser {
-	return &parser{cost: func(u model.Usage) model.Cost { return p.config.Cost(p.config.Name, r.Model, u) }}
 }
 
 // apiError is an error of the API, in the body of a refusal and in a stream alike.

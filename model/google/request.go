@@ -3,6 +3,7 @@ package google
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"svc.dev/svc/model"
@@ -74,7 +75,7 @@ type thinking struct {
 
 func (p *Provider) request(r model.Request) request {
 	q := request{
-		Contents: contents(exchange.History(r, p.config.Name), older.MatchString(r.Model)),
+		Contents: contents(exchange.History(r, p.wire.Name), older.MatchString(r.Model)),
 		GenerationConfig: generation{
 			MaxOutputTokens: r.MaxTokens, Temperature: r.Temperature, ThinkingConfig: think(r.Model, r.Reasoning),
 		},
@@ -148,16 +149,9 @@ const unsigned = "skip_thought_signature_validator"
 
 // vouch signs the first of a turn's calls, if none is: without a signature the API refuses the turn.
 func vouch(parts []part) {
-	first := -1
-	for i, p := range parts {
-		if p.FunctionCall != nil && p.ThoughtSignature != "" {
-			return
-		}
-		if p.FunctionCall != nil && first < 0 {
-			first = i
-		}
-	}
-	if first >= 0 {
+	first := slices.IndexFunc(parts, func(p part) bool { return p.FunctionCall != nil })
+	signed := slices.ContainsFunc(parts, func(p part) bool { return p.FunctionCall != nil && p.ThoughtSignature != "" })
+	if first >= 0 && !signed {
 		parts[first].ThoughtSignature = unsigned
 	}
 }
@@ -172,11 +166,7 @@ func partOf(p model.Part, older bool) (part, []part) {
 	case p.Reasoning != nil:
 		return part{Text: &p.Reasoning.Text, Thought: true, ThoughtSignature: p.Reasoning.Signature}, nil
 	case p.Call != nil:
-		args, err := exchange.Object(p.Call.Input)
-		if err != nil {
-			args = json.RawMessage("{}")
-		}
-		call := &functionCall{ID: p.Call.ID, Name: p.Call.Name, Args: args}
+		call := &functionCall{ID: p.Call.ID, Name: p.Call.Name, Args: exchange.Arguments(p.Call)}
 		return part{FunctionCall: call, ThoughtSignature: p.Call.Signature}, nil
 	default:
 		return result(p.Result, older)

@@ -35,32 +35,16 @@ type generated struct {
 
 // parser reads one answer. Nothing marks its end but the end itself, after a chunk that says why.
 type parser struct {
-	cost   func(model.Usage) model.Cost
-	said   exchange.Transcript
 	finish model.Finish
 	reason string
 	why    string // in the provider's words
 }
 
-func (p *parser) Next(e stream.Event) ([]model.Event, error) {
+func (p *parser) Next(e stream.Event, said *exchange.Transcript) error {
 	var v generated
 	if err := json.Unmarshal(e.Data, &v); err != nil {
-		return nil, fmt.Errorf("chunk: %w", err)
+		return fmt.Errorf("chunk: %w", err)
 	}
-	err := p.read(v)
-	return p.said.Take(), err
-}
-
-// End finishes an answer that said why it stopped; one that did not was cut off.
-func (p *parser) End() ([]model.Event, error) {
-	if p.reason == "" {
-		return nil, nil
-	}
-	err := p.stop()
-	return p.said.Take(), err
-}
-
-func (p *parser) read(v generated) error {
 	if v.Error != nil {
 		r := v.Error.refusal()
 		r.Status = cmp.Or(r.Status, http.StatusInternalServerError)
@@ -77,24 +61,24 @@ func (p *parser) read(v generated) error {
 	}
 	c := v.Candidates[0]
 	for _, piece := range c.Content.Parts {
-		p.piece(piece)
+		put(piece, said)
 	}
 	p.reason, p.why = cmp.Or(c.FinishReason, p.reason), cmp.Or(c.FinishMessage, p.why)
 	return nil
 }
 
-func (p *parser) piece(v part) {
+func put(v part, said *exchange.Transcript) {
 	switch {
 	case v.FunctionCall != nil:
 		f := v.FunctionCall
-		p.said.Call(model.ToolCall{ID: f.ID, Name: f.Name, Input: f.Args, Signature: v.ThoughtSignature})
+		said.Call(model.ToolCall{ID: f.ID, Name: f.Name, Input: f.Args, Signature: v.ThoughtSignature})
 	case v.Text != nil && v.Thought:
-		p.said.Reasoning(*v.Text)
+		said.Reasoning(*v.Text)
 		if v.ThoughtSignature != "" {
-			p.said.CloseReasoning(v.ThoughtSignature)
+			said.CloseReasoning(v.ThoughtSignature)
 		}
 	case v.Text != nil:
-		p.said.Text(*v.Text)
+		said.Text(*v.Text)
 	}
 }
 
@@ -110,8 +94,11 @@ func (p *parser) count(v generated) {
 	}
 }
 
-func (p *parser) stop() error {
+// End finishes an answer that said why it stopped; one that did not was cut off.
+func (p *parser) End(said *exchange.Transcript) error {
 	switch p.reason {
+	case "":
+		return nil
 	case "MAX_TOKENS":
 		p.finish.Reason = model.Length
 	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY":
@@ -122,8 +109,7 @@ func (p *parser) stop() error {
 	default:
 		p.finish.Reason = model.Stop
 	}
-	p.finish.Usage.Cost = p.cost(p.finish.Usage)
-	return p.said.Finish(p.finish)
+	return said.Finish(p.finish)
 }
 
 func withheld(code, message string) exchange.Refusal {

@@ -19,7 +19,7 @@ func FuzzStream(f *testing.F) {
 	}))
 	p := New(Config{Key: "k"})
 	f.Fuzz(func(t *testing.T, body string) {
-		modeltest.Listen(t, p.wire.Read(strings.NewReader(body), p.parser(model.Request{Model: "test"})))
+		modeltest.Listen(t, p.wire.Read(strings.NewReader(body), "test", &parser{}))
 	})
 }
 
@@ -33,7 +33,7 @@ var seedsGoogle = []string{
 func hear(t *testing.T, chunk string) modeltest.Heard {
 	t.Helper()
 	p := New(Config{Key: "k"})
-	return modeltest.Listen(t, p.wire.Read(strings.NewReader("data: "+chunk+"\n\n"), p.parser(model.Request{Model: "gemini-3.8-flash"})))
+	return modeltest.Listen(t, p.wire.Read(strings.NewReader("data: "+chunk+"\n\n"), "gemini-3.8-flash", &parser{}))
 }
 
 func TestFinishReasons(t *testing.T) {

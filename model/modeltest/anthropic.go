@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -13,24 +14,33 @@ import (
 )
 
 // messagesAPI is Anthropic's.
-type messagesAPI struct{}
+var messagesAPI = dialect{
+	key: "X-Api-Key", tail: 2,
+	check: checkMessagesRequest, frames: messagesFrames,
+	faults: map[Kind]wording{
+		RateLimit:  {429, "rate_limit_error", "This request would exceed your organization's rate limit", nil},
+		Overload:   {529, "overloaded_error", "Overloaded", nil},
+		Breakdown:  {500, "api_error", "Internal server error", nil},
+		WrongKey:   {401, "authentication_error", "invalid x-api-key", nil},
+		TooLong:    {400, "invalid_request_error", "prompt is too long: 1207791 tokens > 1000000 maximum", nil},
+		BadRequest: {400, "invalid_request_error", "messages: Field required", nil},
+	},
+	refuse: messagesRefusal,
+	midway: func(w wording) string { return frame("error", messagesRefusal(w)) },
+}
 
-func (messagesAPI) base(address string) string { return address }
+func messagesRefusal(w wording) object {
+	return object{"type": "error", "error": object{"type": w.code, "message": w.message}, "request_id": "req_1"}
+}
 
-func (messagesAPI) key(r *http.Request) string { return r.Header.Get("X-Api-Key") }
-
-func (messagesAPI) check(r *http.Request, body []byte) error {
-	q, err := readBody(r, body)
-	if err != nil {
-		return err
-	}
+func checkMessagesRequest(r *http.Request, q object) error {
 	if r.URL.Path != "/v1/messages" {
 		return fmt.Errorf("no route %s", r.URL.Path)
 	}
 	if r.Header.Get("Anthropic-Version") != "2023-06-01" {
 		return errors.New("anthropic-version: header is required")
 	}
-	return first(
+	return cmp.Or(
 		q.needs("model", "max_tokens", "messages"),
 		q.only("model", "max_tokens", "messages", "system", "tools", "tool_choice", "temperature", "thinking",
 			"output_config", "stream", "cache_control", "metadata", "stop_sequences", "top_p", "top_k", "service_tier"),
@@ -175,13 +185,11 @@ func checkImage(s object) error {
 	return nil
 }
 
-func (messagesAPI) tail() int { return 2 }
-
-func (messagesAPI) frames(r Reply, body []byte) []string {
+func messagesFrames(r Reply, modelName string) []string {
 	u := r.Usage
 	all := []string{
 		frame("message_start", object{"type": "message_start", "message": object{
-			"id": "msg_1", "type": "message", "role": "assistant", "content": []any{}, "model": modelOf(body),
+			"id": "msg_1", "type": "message", "role": "assistant", "content": []any{}, "model": modelName,
 			"stop_reason": nil, "stop_sequence": nil, "usage": object{
 				"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead, "output_tokens": 1,
 			}}}),
@@ -227,30 +235,4 @@ func block(index int, start object, deltas []object) []string {
 		all = append(all, frame("content_block_delta", object{"type": "content_block_delta", "index": index, "delta": d}))
 	}
 	return append(all, frame("content_block_stop", object{"type": "content_block_stop", "index": index}))
-}
-
-// anthropicFaults are the statuses, types and sentences of faults.
-var anthropicFaults = map[Kind]struct {
-	status        int
-	code, message string
-}{
-	RateLimit:  {429, "rate_limit_error", "This request would exceed your organization's rate limit"},
-	Overload:   {529, "overloaded_error", "Overloaded"},
-	Breakdown:  {500, "api_error", "Internal server error"},
-	WrongKey:   {401, "authentication_error", "invalid x-api-key"},
-	TooLong:    {400, "invalid_request_error", "prompt is too long: 1207791 tokens > 1000000 maximum"},
-	BadRequest: {400, "invalid_request_error", "messages: Field required"},
-}
-
-func (messagesAPI) refuse(k Kind, why string) (int, string) {
-	f := anthropicFaults[k]
-	if why != "" {
-		f.message = why
-	}
-	return f.status, encode(object{"type": "error", "error": object{"type": f.code, "message": f.message}, "request_id": "req_1"})
-}
-
-func (a messagesAPI) midway(k Kind) string {
-	f := anthropicFaults[k]
-	return frame("error", object{"type": "error", "error": object{"type": f.code, "message": f.message}})
 }

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,20 +12,22 @@ import (
 )
 
 // chatAPI is OpenAI's Chat Completions.
-type chatAPI struct{ openAI }
+var chatAPI = dialect{
+	base: "/v1", key: "Authorization", tail: 3,
+	check: checkChatRequest, frames: chatFrames,
+	faults: openAIFaults,
+	refuse: openAIRefusal,
+	midway: func(w wording) string { return frame("", openAIRefusal(w)) },
+}
 
-func (chatAPI) check(r *http.Request, body []byte) error {
-	q, err := readBody(r, body)
-	if err != nil {
-		return err
-	}
+func checkChatRequest(r *http.Request, q object) error {
 	if r.URL.Path != "/v1/chat/completions" {
 		return fmt.Errorf("no route %s", r.URL.Path)
 	}
 	if q["stream"] != true && q["stream_options"] != nil {
 		return errors.New("the 'stream_options' parameter is only allowed when 'stream' is enabled")
 	}
-	return first(
+	return cmp.Or(
 		q.needs("model", "messages"),
 		q.only("model", "messages", "tools", "tool_choice", "max_tokens", "max_completion_tokens", "temperature",
 			"reasoning_effort", "prompt_cache_key", "stream", "stream_options", "store", "metadata", "top_p", "stop"),
@@ -115,13 +118,11 @@ func checkChatContent(m object, images bool) error {
 	return nil
 }
 
-func (chatAPI) tail() int { return 3 }
-
-func (chatAPI) frames(r Reply, body []byte) []string {
+func chatFrames(r Reply, modelName string) []string {
 	var all []string
 	chunk := func(choices []object, usage any) {
 		all = append(all, frame("", object{"id": "chatcmpl_1", "object": "chat.completion.chunk", "created": 1,
-			"model": modelOf(body), "choices": choices, "usage": usage}))
+			"model": modelName, "choices": choices, "usage": usage}))
 	}
 	delta := func(d object, reason any) {
 		chunk([]object{{"index": 0, "delta": d, "logprobs": nil, "finish_reason": reason}}, nil)
@@ -145,9 +146,4 @@ func (chatAPI) frames(r Reply, body []byte) []string {
 	chunk([]object{}, object{"prompt_tokens": input, "completion_tokens": u.Output, "total_tokens": input + u.Output,
 		"prompt_tokens_details": object{"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite}})
 	return append(all, "data: [DONE]\n\n")
-}
-
-func (chatAPI) midway(k Kind) string {
-	f := openAIFaults[k]
-	return frame("", object{"error": object{"message": f.message, "type": f.kind, "code": f.code}})
 }

@@ -1,34 +1,47 @@
 package modeltest
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"svc.dev/svc/model"
 )
 
-// googleAPI is streamGenerateContent of the Gemini API.
-type googleAPI struct{}
+// googleAPI is streamGenerateContent of the Gemini API. More of a fault are its details.
+var googleAPI = dialect{
+	key: "X-Goog-Api-Key", tail: 1,
+	check: checkGenerate, frames: googleFrames,
+	faults: map[Kind]wording{
+		RateLimit: {429, "RESOURCE_EXHAUSTED", "You exceeded your current quota.", []object{
+			{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}}},
+		Overload:  {503, "UNAVAILABLE", "The model is overloaded. Please try again later.", nil},
+		Breakdown: {500, "INTERNAL", "An internal error has occurred.", nil},
+		WrongKey: {400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", []object{
+			{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com"}}},
+		TooLong:    {400, "INVALID_ARGUMENT", "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).", nil},
+		BadRequest: {400, "INVALID_ARGUMENT", "Invalid JSON payload received.", nil},
+	},
+	refuse: googleRefusal,
+	midway: func(w wording) string { return frame("", googleRefusal(w)) },
+}
 
-func (googleAPI) base(address string) string { return address }
+func googleRefusal(w wording) object {
+	return object{"error": object{"code": w.status, "message": w.message, "status": w.code, "details": w.more}}
+}
 
-func (googleAPI) key(r *http.Request) string { return r.Header.Get("X-Goog-Api-Key") }
-
-func (googleAPI) check(r *http.Request, body []byte) error {
-	q, err := readBody(r, body)
-	if err != nil {
-		return err
-	}
+func checkGenerate(r *http.Request, q object) error {
 	name, ok := strings.CutPrefix(r.URL.Path, "/v1beta/models/")
 	name, ok2 := strings.CutSuffix(name, ":streamGenerateContent")
 	if !ok || !ok2 || name == "" || r.URL.Query().Get("alt") != "sse" {
 		return fmt.Errorf("no route %s", r.URL)
 	}
-	return first(
+	return cmp.Or(
 		q.only("contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings", "cachedContent"),
 		checkDeclarations(q.objects("tools")),
 		checkContents(q.objects("contents"), !strings.HasPrefix(name, "gemini-2")),
@@ -78,12 +91,8 @@ func checkContents(contents []object, signed bool) error {
 }
 
 func firstSigned(parts []object) bool {
-	for _, p := range parts {
-		if p.object("functionCall") != nil {
-			return p.text("thoughtSignature") != ""
-		}
-	}
-	return true
+	first := slices.IndexFunc(parts, func(p object) bool { return p.object("functionCall") != nil })
+	return first < 0 || parts[first].text("thoughtSignature") != ""
 }
 
 func checkParts(parts []object) (calls, answers int, err error) {
@@ -99,17 +108,17 @@ func checkParts(parts []object) (calls, answers int, err error) {
 		}
 		if f := p.object("functionCall"); f != nil {
 			calls++
-			err = first(err, f.needs("name"))
+			err = cmp.Or(err, f.needs("name"))
 		}
 		if f := p.object("functionResponse"); f != nil {
 			answers++
-			err = first(err, f.needs("name", "response"))
+			err = cmp.Or(err, f.needs("name", "response"))
 		}
 		if b := p.object("inlineData"); b != nil {
-			err = first(err, checkBlob(b))
+			err = cmp.Or(err, checkBlob(b))
 		}
 		if _, wrong := base64.RawURLEncoding.DecodeString(urlSafe(p.text("thoughtSignature"))); wrong != nil {
-			err = first(err, errors.New("thought_signature: base64 decoding failed"))
+			err = cmp.Or(err, errors.New("thought_signature: base64 decoding failed"))
 		}
 	}
 	return calls, answers, err
@@ -127,9 +136,7 @@ func checkBlob(b object) error {
 	return nil
 }
 
-func (googleAPI) tail() int { return 1 }
-
-func (googleAPI) frames(r Reply, body []byte) []string {
+func googleFrames(r Reply, _ string) []string {
 	var all []string
 	chunk := func(last bool, parts ...object) {
 		c := object{"content": object{"parts": parts, "role": "model"}, "index": 0}
@@ -175,38 +182,4 @@ func callPart(c model.ToolCall) object {
 		p["thoughtSignature"] = c.Signature
 	}
 	return p
-}
-
-// googleFaults are the statuses, codes and sentences of faults.
-var googleFaults = map[Kind]struct {
-	status        int
-	code, message string
-	details       []object
-}{
-	RateLimit: {429, "RESOURCE_EXHAUSTED", "You exceeded your current quota.", []object{
-		{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}}},
-	Overload:  {503, "UNAVAILABLE", "The model is overloaded. Please try again later.", nil},
-	Breakdown: {500, "INTERNAL", "An internal error has occurred.", nil},
-	WrongKey: {400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", []object{
-		{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com"}}},
-	TooLong:    {400, "INVALID_ARGUMENT", "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).", nil},
-	BadRequest: {400, "INVALID_ARGUMENT", "Invalid JSON payload received.", nil},
-}
-
-func (googleAPI) fault(k Kind, why string) (int, object) {
-	f := googleFaults[k]
-	if why != "" {
-		f.message = why
-	}
-	return f.status, object{"error": object{"code": f.status, "message": f.message, "status": f.code, "details": f.details}}
-}
-
-func (a googleAPI) refuse(k Kind, why string) (int, string) {
-	status, body := a.fault(k, why)
-	return status, encode(body)
-}
-
-func (a googleAPI) midway(k Kind) string {
-	_, body := a.fault(k, "")
-	return frame("", body)
 }

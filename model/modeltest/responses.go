@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,20 +12,24 @@ import (
 )
 
 // responsesAPI is OpenAI's Responses.
-type responsesAPI struct{ openAI }
+var responsesAPI = dialect{
+	base: "/v1", key: "Authorization", tail: 1,
+	check: checkResponsesRequest, frames: responsesFrames,
+	faults: openAIFaults,
+	refuse: openAIRefusal,
+	midway: func(w wording) string {
+		return frame("error", object{"type": "error", "sequence_number": 99, "code": w.code, "message": w.message, "param": nil})
+	},
+}
 
-func (responsesAPI) check(r *http.Request, body []byte) error {
-	q, err := readBody(r, body)
-	if err != nil {
-		return err
-	}
+func checkResponsesRequest(r *http.Request, q object) error {
 	if r.URL.Path != "/v1/responses" {
 		return fmt.Errorf("no route %s", r.URL.Path)
 	}
 	if text := q.text("input"); text != "" {
 		q["input"] = []any{map[string]any{"type": "message", "role": "user", "content": text}}
 	}
-	return first(
+	return cmp.Or(
 		q.needs("model", "input"),
 		q.only("model", "instructions", "input", "tools", "tool_choice", "max_output_tokens", "temperature", "reasoning",
 			"include", "prompt_cache_key", "store", "stream", "parallel_tool_calls", "metadata", "top_p", "text"),
@@ -92,7 +97,7 @@ func checkItem(it object) error {
 		}
 		return it.needs("call_id", "name")
 	case "function_call_output":
-		return first(it.needs("call_id"), checkOutput(it))
+		return cmp.Or(it.needs("call_id"), checkOutput(it))
 	}
 	return fmt.Errorf("invalid type %q", it.text("type"))
 }
@@ -137,11 +142,9 @@ func checkOutput(it object) error {
 	return checkParted(it.objects("output"), "input_text", true)
 }
 
-func (responsesAPI) tail() int { return 1 }
-
-func (responsesAPI) frames(r Reply, body []byte) []string {
+func responsesFrames(r Reply, modelName string) []string {
 	s := &sequence{response: object{"id": "resp_1", "object": "response", "created_at": 1, "status": "in_progress",
-		"model": modelOf(body), "output": []any{}, "error": nil, "incomplete_details": nil, "usage": nil}}
+		"model": modelName, "output": []any{}, "error": nil, "incomplete_details": nil, "usage": nil}}
 	s.add("response.created", object{"response": s.response})
 	s.add("response.in_progress", object{"response": s.response})
 	if r.Reasoning != nil || r.Signature != "" {
@@ -169,10 +172,17 @@ func (s *sequence) add(kind string, o object) {
 	s.frames = append(s.frames, frame(kind, o))
 }
 
-func (s *sequence) item(started, finished object, between func(index int)) {
+// item adds an item with the events between its start and its end. They name it, and of a part of it where that stands.
+func (s *sequence) item(started, finished object, part string, between func(add func(kind string, o object))) {
 	index := len(s.output)
 	s.add("response.output_item.added", object{"output_index": index, "item": started})
-	between(index)
+	between(func(kind string, o object) {
+		o["item_id"], o["output_index"] = started["id"], index
+		if part != "" {
+			o[part] = 0
+		}
+		s.add(kind, o)
+	})
 	s.add("response.output_item.done", object{"output_index": index, "item": finished})
 	s.output = append(s.output, finished)
 }
@@ -184,17 +194,14 @@ func (s *sequence) reasoning(r Reply) {
 		summary = append(summary, object{"type": "summary_text", "text": text})
 	}
 	s.item(object{"id": "rs_1", "type": "reasoning", "summary": []any{}},
-		object{"id": "rs_1", "type": "reasoning", "summary": summary, "encrypted_content": r.Signature}, func(index int) {
-			at := func(o object) object {
-				o["item_id"], o["output_index"], o["summary_index"] = "rs_1", index, 0
-				return o
-			}
-			s.add("response.reasoning_summary_part.added", at(object{"part": object{"type": "summary_text", "text": ""}}))
+		object{"id": "rs_1", "type": "reasoning", "summary": summary, "encrypted_content": r.Signature},
+		"summary_index", func(add func(string, object)) {
+			add("response.reasoning_summary_part.added", object{"part": object{"type": "summary_text", "text": ""}})
 			for _, d := range r.Reasoning {
-				s.add("response.reasoning_summary_text.delta", at(object{"delta": d}))
+				add("response.reasoning_summary_text.delta", object{"delta": d})
 			}
-			s.add("response.reasoning_summary_text.done", at(object{"text": text}))
-			s.add("response.reasoning_summary_part.done", at(object{"part": object{"type": "summary_text", "text": text}}))
+			add("response.reasoning_summary_text.done", object{"text": text})
+			add("response.reasoning_summary_part.done", object{"part": object{"type": "summary_text", "text": text}})
 		})
 }
 
@@ -204,17 +211,13 @@ func (s *sequence) message(deltas []string) {
 	message := func(status string, content ...object) object {
 		return object{"id": "msg_1", "type": "message", "status": status, "role": "assistant", "content": content}
 	}
-	s.item(message("in_progress"), message("completed", part), func(index int) {
-		at := func(o object) object {
-			o["item_id"], o["output_index"], o["content_index"] = "msg_1", index, 0
-			return o
-		}
-		s.add("response.content_part.added", at(object{"part": object{"type": "output_text", "text": "", "annotations": []any{}}}))
+	s.item(message("in_progress"), message("completed", part), "content_index", func(add func(string, object)) {
+		add("response.content_part.added", object{"part": object{"type": "output_text", "text": "", "annotations": []any{}}})
 		for _, d := range deltas {
-			s.add("response.output_text.delta", at(object{"delta": d, "logprobs": []any{}}))
+			add("response.output_text.delta", object{"delta": d, "logprobs": []any{}})
 		}
-		s.add("response.output_text.done", at(object{"text": text, "logprobs": []any{}}))
-		s.add("response.content_part.done", at(object{"part": part}))
+		add("response.output_text.done", object{"text": text, "logprobs": []any{}})
+		add("response.content_part.done", object{"part": part})
 	})
 }
 
@@ -223,11 +226,11 @@ func (s *sequence) call(c model.ToolCall) {
 	call := func(status, arguments string) object {
 		return object{"id": id, "type": "function_call", "status": status, "arguments": arguments, "call_id": c.ID, "name": c.Name}
 	}
-	s.item(call("in_progress", ""), call("completed", string(c.Input)), func(index int) {
+	s.item(call("in_progress", ""), call("completed", string(c.Input)), "", func(add func(string, object)) {
 		for _, d := range pieces(c.Input) {
-			s.add("response.function_call_arguments.delta", object{"item_id": id, "output_index": index, "delta": d})
+			add("response.function_call_arguments.delta", object{"delta": d})
 		}
-		s.add("response.function_call_arguments.done", object{"item_id": id, "output_index": index, "name": c.Name, "arguments": string(c.Input)})
+		add("response.function_call_arguments.done", object{"name": c.Name, "arguments": string(c.Input)})
 	})
 }
 
@@ -243,9 +246,4 @@ func (s *sequence) end(r Reply) {
 		s.response["status"], s.response["incomplete_details"] = "incomplete", object{"reason": "max_output_tokens"}
 	}
 	s.add("response."+s.response.text("status"), object{"response": s.response})
-}
-
-func (responsesAPI) midway(k Kind) string {
-	f := openAIFaults[k]
-	return frame("error", object{"type": "error", "sequence_number": 99, "code": f.code, "message": f.message, "param": nil})
 }

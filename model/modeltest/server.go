@@ -4,7 +4,9 @@
 package modeltest
 
 import (
+	"cmp"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -89,17 +91,26 @@ type Request struct {
 }
 
 // dialect is one wire format.
-type dialect interface {
-	base(address string) string                       // the address that clients are given
-	check(r *http.Request, body []byte) error         // why the service would refuse the request
-	frames(r Reply, body []byte) []string             // the stream, one event each
-	tail() int                                        // how many events at its end tell that all is well
-	refuse(k Kind, why string) (status int, b string) // the body of a refusal
-	midway(k Kind) string                             // the event of a refusal within a stream
-	key(r *http.Request) string                       // the key that a request brings
+type dialect struct {
+	base string // what follows the server's own address in the one that clients are given
+	key  string // the header that brings the key
+	tail int    // how many events at the end of a stream tell that all is well
+
+	check  func(r *http.Request, q object) error    // why the service would refuse the request
+	frames func(r Reply, modelName string) []string // the stream, one event each
+	faults map[Kind]wording
+	refuse func(w wording) object // the body of a refusal
+	midway func(w wording) string // the event of a refusal within a stream
 }
 
-var dialects = map[API]dialect{Anthropic: messagesAPI{}, Responses: responsesAPI{}, Chat: chatAPI{}, Google: googleAPI{}}
+// wording is how a service words a fault. More is what only one of them says.
+type wording struct {
+	status        int
+	code, message string
+	more          any
+}
+
+var dialects = map[API]dialect{Anthropic: messagesAPI, Responses: responsesAPI, Chat: chatAPI, Google: googleAPI}
 
 // NewServer answers with the replies one after the other, and with the last again and again. It is closed with the test.
 func NewServer(t testing.TB, api API, replies ...Reply) *Server {
@@ -109,13 +120,13 @@ func NewServer(t testing.TB, api API, replies ...Reply) *Server {
 	s := &Server{dialect: dialects[api], replies: replies, left: make(chan struct{}, 16)}
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
-	s.URL = s.dialect.base(h.URL)
+	s.URL = h.URL + s.dialect.base
 	return s
 }
 
 // Stream is what a Server sends for a reply that has no fault.
 func Stream(api API, r Reply) string {
-	return strings.Join(dialects[api].frames(whole(r), []byte(`{"model":"test"}`)), "")
+	return strings.Join(dialects[api].frames(whole(r), "test"), "")
 }
 
 // Requests are those that the server got so far.
@@ -142,11 +153,15 @@ func (s *Server) next(r Request) Reply {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	reply := s.next(Request{r.Header, body})
-	if s.dialect.key(r) != Key {
-		s.refuse(w, &Fault{Kind: WrongKey}, "the key "+s.dialect.key(r)+" is unknown")
+	if key := strings.TrimPrefix(r.Header.Get(s.dialect.key), "Bearer "); key != Key {
+		s.refuse(w, &Fault{Kind: WrongKey}, "the key "+key+" is unknown")
 		return
 	}
-	if err := s.dialect.check(r, body); err != nil {
+	q, err := readBody(r, body)
+	if err == nil {
+		err = s.dialect.check(r, q)
+	}
+	if err != nil {
 		s.refuse(w, &Fault{Kind: BadRequest}, err.Error())
 		return
 	}
@@ -154,20 +169,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, reply.Fault, "")
 		return
 	}
-	s.stream(w, r, reply, body)
+	s.stream(w, r, reply, q.text("model"))
 }
 
 func (s *Server) refuse(w http.ResponseWriter, f *Fault, why string) {
-	for name, values := range f.Header {
-		w.Header()[name] = values
-	}
-	status, body := s.dialect.refuse(f.Kind, why)
+	maps.Copy(w.Header(), f.Header)
+	said := s.dialect.faults[f.Kind]
+	said.message = cmp.Or(why, said.message)
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body)
+	w.WriteHeader(said.status)
+	_, _ = io.WriteString(w, encode(s.dialect.refuse(said)))
 }
 
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, body []byte) {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, modelName string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	out := &pen{w: w, cut: reply.Cut, split: reply.Split}
@@ -175,7 +189,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, bod
 	if !s.wait(r, reply.Delay) {
 		return
 	}
-	for _, frame := range s.all(reply, body) {
+	for _, frame := range s.all(reply, modelName) {
 		if r.Context().Err() != nil || !out.write(frame) {
 			s.leave()
 			return
@@ -191,17 +205,17 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, bod
 }
 
 // all is the whole stream.
-func (s *Server) all(reply Reply, body []byte) []string {
+func (s *Server) all(reply Reply, modelName string) []string {
 	if reply.Raw != "" {
 		return []string{reply.Raw}
 	}
-	frames := s.dialect.frames(whole(reply), body)
-	said := frames[:len(frames)-s.dialect.tail()]
+	frames := s.dialect.frames(whole(reply), modelName)
+	said := frames[:len(frames)-s.dialect.tail]
 	switch {
 	case reply.Silent:
 		return said
 	case reply.Fault != nil:
-		return append(said, s.dialect.midway(reply.Fault.Kind))
+		return append(said, s.dialect.midway(s.dialect.faults[reply.Fault.Kind]))
 	}
 	return frames
 }

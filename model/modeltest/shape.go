@@ -71,16 +71,6 @@ func readBody(r *http.Request, body []byte) (object, error) {
 	return o, nil
 }
 
-// first is the first thing that is wrong.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // isObject reports whether a text is a JSON object.
 func isObject(text string) bool {
 	var o map[string]any
@@ -89,14 +79,11 @@ func isObject(text string) bool {
 
 // frame is a server-sent event.
 func frame(name string, v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
+	data := "data: " + encode(v) + "\n\n"
 	if name == "" {
-		return fmt.Sprintf("data: %s\n\n", data)
+		return data
 	}
-	return fmt.Sprintf("event: %s\ndata: %s\n\n", name, data)
+	return "event: " + name + "\n" + data
 }
 
 // pieces cuts arguments as services stream them: small, and anywhere.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -33,36 +34,13 @@ type Law struct {
 
 // Run is the suite of model.Provider for one that speaks to a Server.
 func Run(t *testing.T, law Law) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, Law)
-	}{
-		{"Text", testText},
-		{"Reasoning", testReasoning},
-		{"Calls", testCalls},
-		{"Conversation", testConversation},
-		{"Settings", testSettings},
-		{"Length", testLength},
-		{"HalfACall", testHalfACall},
-		{"BadArguments", testBadArguments},
-		{"EveryByteByItself", testSplit},
-		{"Cut", testCut},
-		{"Faults", testFaults},
-		{"FaultMidway", testFaultMidway},
-		{"RetryAfter", testRetryAfter},
-		{"WrongKey", testWrongKey},
-		{"Malformed", testMalformed},
-		{"NotAStream", testNotAStream},
-		{"SlowFirstToken", testSlow},
-		{"Silence", testSilence},
-		{"Cancel", testCancel},
-		{"Break", testBreak},
-		{"Unreachable", testUnreachable},
-		{"SideBySide", testSideBySide},
-	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, law) })
+	for sentence, prove := range reflect.ValueOf(suite{law}).Methods() {
+		t.Run(sentence.Name, prove.Interface().(func(*testing.T)))
 	}
 }
+
+// suite is the sentences that a law has: its methods.
+type suite struct{ Law }
 
 // Heard is what a turn said, put together.
 type Heard struct {
@@ -164,7 +142,7 @@ func (l Law) usage() model.Usage {
 	return u
 }
 
-func testText(t *testing.T, l Law) {
+func (l suite) Text(t *testing.T) {
 	h := l.hear(t, Reply{Text: []string{"Grüß", " Gott", " 👋\n"}})
 	if h.Err != nil || h.Text != "Grüß Gott 👋\n" || h.Deltas != 3 || h.Finish.Reason != model.Stop {
 		t.Fatalf("%+v", h)
@@ -183,8 +161,8 @@ func testText(t *testing.T, l Law) {
 
 const signature = "c2lnbmVkIGJ5IG1l"
 
-// testReasoning gives what was thought back, and to nobody else.
-func testReasoning(t *testing.T, l Law) {
+// Reasoning gives what was thought back, and to nobody else.
+func (l suite) Reasoning(t *testing.T) {
 	s := NewServer(t, l.API, Reply{Reasoning: []string{"Let me", " see."}, Signature: signature, Text: []string{"4"}}, Reply{})
 	p := l.New(t, s.URL)
 	h := Hear(t, p, l.ask())
@@ -213,7 +191,7 @@ func testReasoning(t *testing.T, l Law) {
 	}
 }
 
-func testCalls(t *testing.T, l Law) {
+func (l suite) Calls(t *testing.T) {
 	big := `{"city":"Zürich","days":[1,2,3],"nested":{"q":"a \"b\" \\ c"}}`
 	h := l.hear(t, Reply{Text: []string{"Looking."}, Calls: []model.ToolCall{
 		{ID: "call_1", Name: "weather", Input: json.RawMessage(big), Signature: signature},
@@ -240,8 +218,8 @@ func testCalls(t *testing.T, l Law) {
 
 var pixel = []byte("\x89PNG\r\n\x1a\n")
 
-// testConversation sends all that a conversation may hold. The server refuses what the service would.
-func testConversation(t *testing.T, l Law) {
+// Conversation sends all that a conversation may hold. The server refuses what the service would.
+func (l suite) Conversation(t *testing.T) {
 	s := NewServer(t, l.API)
 	image := model.Part{Image: &model.Image{MimeType: "image/png", Data: pixel}}
 	say := func(role model.Role, parts ...model.Part) model.Message {
@@ -284,8 +262,8 @@ func testConversation(t *testing.T, l Law) {
 	}
 }
 
-// testSettings sends every setting, for each effort.
-func testSettings(t *testing.T, l Law) {
+// Settings sends every setting, for each effort.
+func (l suite) Settings(t *testing.T) {
 	temperature := 0.5
 	for _, effort := range []string{"", "low", "medium", "high"} {
 		r := l.ask()
@@ -302,14 +280,14 @@ func testSettings(t *testing.T, l Law) {
 	}
 }
 
-func testLength(t *testing.T, l Law) {
+func (l suite) Length(t *testing.T) {
 	if h := l.hear(t, Reply{Text: []string{"And then"}, Reason: model.Length}); h.Err != nil || h.Finish.Reason != model.Length {
 		t.Fatalf("%+v", h)
 	}
 }
 
-// testHalfACall drops a call that the bound on length cut.
-func testHalfACall(t *testing.T, l Law) {
+// HalfACall drops a call that the bound on length cut.
+func (l suite) HalfACall(t *testing.T) {
 	if l.API == Google {
 		t.Skip("calls are never cut")
 	}
@@ -319,7 +297,7 @@ func testHalfACall(t *testing.T, l Law) {
 	}
 }
 
-func testBadArguments(t *testing.T, l Law) {
+func (l suite) BadArguments(t *testing.T) {
 	for _, input := range []string{`[1]`, `"text"`, `7`} {
 		h := l.hear(t, Reply{Calls: []model.ToolCall{{ID: "call_1", Name: "add", Input: json.RawMessage(input)}}})
 		wantClass(t, h, model.Malformed)
@@ -329,7 +307,7 @@ func testBadArguments(t *testing.T, l Law) {
 	}
 }
 
-func testSplit(t *testing.T, l Law) {
+func (l suite) EveryByteByItself(t *testing.T) {
 	reply := Reply{
 		Reasoning: []string{"Hm."}, Signature: signature, Text: []string{"Grüß", " 👋"},
 		Calls: []model.ToolCall{{ID: "call_1", Name: "add", Input: json.RawMessage(`{"a":"ü"}`)}},
@@ -341,19 +319,19 @@ func testSplit(t *testing.T, l Law) {
 	}
 }
 
-// testCut breaks the connection at many places of the stream: every one is a failure of the network.
-func testCut(t *testing.T, l Law) {
+// Cut breaks the connection at many places of the stream: every one is a failure of the network.
+func (l suite) Cut(t *testing.T) {
 	reply := whole(Reply{Text: []string{"one", "two"}, Calls: []model.ToolCall{{ID: "call_1", Name: "add", Input: json.RawMessage(`{"a":1}`)}}})
 	d := dialects[l.API]
-	frames := d.frames(reply, []byte(`{}`))
-	size := len(strings.Join(frames[:len(frames)-d.tail()], ""))
+	frames := d.frames(reply, "")
+	size := len(strings.Join(frames[:len(frames)-d.tail], ""))
 	for at := 1; at < size; at += 1 + size/12 {
 		reply.Cut = at
 		wantClass(t, l.hear(t, reply), model.Network)
 	}
 }
 
-func testFaults(t *testing.T, l Law) {
+func (l suite) Faults(t *testing.T) {
 	for kind, class := range map[Kind]model.Class{
 		RateLimit: model.RateLimited, Overload: model.Overloaded, Breakdown: model.ServerError, WrongKey: model.Unauthorized,
 		TooLong: model.ContextOverflow, BadRequest: model.Rejected,
@@ -370,7 +348,7 @@ func testFaults(t *testing.T, l Law) {
 	}
 }
 
-func testFaultMidway(t *testing.T, l Law) {
+func (l suite) FaultMidway(t *testing.T) {
 	for kind, class := range map[Kind]model.Class{Overload: model.Overloaded, RateLimit: model.RateLimited, Breakdown: model.ServerError, TooLong: model.ContextOverflow} {
 		h := l.hear(t, Reply{Text: []string{"So"}, Fault: &Fault{Kind: kind, Midway: true}})
 		wantClass(t, h, class)
@@ -380,7 +358,7 @@ func testFaultMidway(t *testing.T, l Law) {
 	}
 }
 
-func testRetryAfter(t *testing.T, l Law) {
+func (l suite) RetryAfter(t *testing.T) {
 	for _, test := range []struct {
 		header      http.Header
 		least, most time.Duration
@@ -396,8 +374,8 @@ func testRetryAfter(t *testing.T, l Law) {
 	}
 }
 
-// testWrongKey finds a message that says what to set, and not the key.
-func testWrongKey(t *testing.T, l Law) {
+// WrongKey finds a message that says what to set, and not the key.
+func (l suite) WrongKey(t *testing.T) {
 	s := NewServer(t, l.API, Reply{Fault: &Fault{Kind: WrongKey}}, Reply{Raw: "data: {\"error\":{\"message\":\"" + Key + "\",\"type\":\"server_error\",\"code\":500}}\n\n"})
 	p := l.New(t, s.URL)
 	e := wantClass(t, Hear(t, p, l.ask()), model.Unauthorized)
@@ -409,14 +387,14 @@ func testWrongKey(t *testing.T, l Law) {
 	}
 }
 
-func testMalformed(t *testing.T, l Law) {
+func (l suite) Malformed(t *testing.T) {
 	wantClass(t, l.hear(t, Reply{Raw: "data: {\"type\": oops}\n\n"}), model.Malformed)
 	wantClass(t, l.hear(t, Reply{Raw: "data: [1,2]\n\n"}), model.Malformed)
 	unknown := "event: later\ndata: {\"type\":\"later\"}\n\n: comment\n\n"
 	wantClass(t, l.hear(t, Reply{Raw: unknown}), model.Network)
 }
 
-func testNotAStream(t *testing.T, l Law) {
+func (l suite) NotAStream(t *testing.T) {
 	for _, kind := range []string{"text/html", "application/json; charset=utf-8"} {
 		h := l.against(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
@@ -434,14 +412,14 @@ func testNotAStream(t *testing.T, l Law) {
 	}
 }
 
-func testSlow(t *testing.T, l Law) {
+func (l suite) SlowFirstToken(t *testing.T) {
 	if h := l.hear(t, Reply{Delay: Idle / 3}); h.Err != nil || h.Text != "Hello" {
 		t.Fatalf("%+v", h)
 	}
 }
 
-// testSilence finds a timeout before the first byte of an answer and after it.
-func testSilence(t *testing.T, l Law) {
+// Silence finds a timeout before the first byte of an answer and after it.
+func (l suite) Silence(t *testing.T) {
 	s := NewServer(t, l.API, Reply{Silent: true})
 	start := time.Now()
 	h := Hear(t, l.New(t, s.URL), l.ask())
@@ -454,7 +432,7 @@ func testSilence(t *testing.T, l Law) {
 	wantClass(t, h, model.Timeout)
 }
 
-func testCancel(t *testing.T, l Law) {
+func (l suite) Cancel(t *testing.T) {
 	why := errors.New("changed my mind")
 	s := NewServer(t, l.API, Reply{Silent: true})
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -471,7 +449,7 @@ func testCancel(t *testing.T, l Law) {
 	wantLeft(t, s)
 }
 
-func testBreak(t *testing.T, l Law) {
+func (l suite) Break(t *testing.T) {
 	s := NewServer(t, l.API, Reply{Silent: true})
 	for range l.New(t, s.URL).Turn(t.Context(), l.ask()) {
 		break
@@ -485,11 +463,11 @@ func (l Law) against(t *testing.T, h http.HandlerFunc) Heard {
 	return Hear(t, l.New(t, serve(t, h)), l.ask())
 }
 
-func testUnreachable(t *testing.T, l Law) {
+func (l suite) Unreachable(t *testing.T) {
 	wantClass(t, Hear(t, l.New(t, "http://127.0.0.1:1"), l.ask()), model.Network)
 }
 
-func testSideBySide(t *testing.T, l Law) {
+func (l suite) SideBySide(t *testing.T) {
 	p := l.New(t, NewServer(t, l.API, Reply{Text: strings.SplitAfter("a b c d e f g h", " ")}).URL)
 	var wg sync.WaitGroup
 	for range 8 {

@@ -81,10 +81,10 @@ func (p *Provider) chatRequest(r model.Request) chatRequest {
 	}
 	for _, t := range r.Tools {
 		tool := chatTool{Type: "function"}
-		tool.Function.Name, tool.Function.Description, tool.Function.Parameters = t.Name, t.Description, schema(t.Input)
+		tool.Function.Name, tool.Function.Description, tool.Function.Parameters = t.Name, t.Description, exchange.Schema(t.Input)
 		q.Tools = append(q.Tools, tool)
 	}
-	q.Messages = append(q.Messages, chatMessages(exchange.History(r, p.config.Name))...)
+	q.Messages = append(q.Messages, chatMessages(exchange.History(r, p.wire.Name))...)
 	return q
 }
 
@@ -141,7 +141,7 @@ func chatAssistant(m model.Message) []chatMessage {
 		case p.Text != nil:
 			texts = append(texts, *p.Text)
 		case p.Call != nil:
-			said.ToolCalls = append(said.ToolCalls, chatCall{p.Call.ID, "function", chatFunction{p.Call.Name, arguments(p.Call)}})
+			said.ToolCalls = append(said.ToolCalls, chatCall{p.Call.ID, "function", chatFunction{p.Call.Name, string(exchange.Arguments(p.Call))}})
 		}
 	}
 	if len(texts) > 0 {
@@ -212,8 +212,6 @@ const maxCalls = 1024
 
 // chatParser reads one answer. Calls arrive in pieces, mixed, and are whole when the turn ends.
 type chatParser struct {
-	cost   func(model.Usage) model.Cost
-	said   exchange.Transcript
 	finish model.Finish
 	reason string
 	calls  []*halfCall
@@ -225,31 +223,15 @@ type halfCall struct {
 	arguments strings.Builder
 }
 
-func (p *chatParser) Next(e stream.Event) ([]model.Event, error) {
+func (p *chatParser) Next(e stream.Event, said *exchange.Transcript) error {
 	if string(e.Data) == done {
-		if p.reason == "" {
-			p.reason = "stop"
-		}
-		return p.End()
+		p.reason = cmp.Or(p.reason, "stop")
+		return p.End(said)
 	}
 	var v chatChunk
 	if err := json.Unmarshal(e.Data, &v); err != nil {
-		return nil, fmt.Errorf("chunk: %w", err)
+		return fmt.Errorf("chunk: %w", err)
 	}
-	err := p.read(v)
-	return p.said.Take(), err
-}
-
-// End finishes an answer that said why it stopped; one that did not was cut off.
-func (p *chatParser) End() ([]model.Event, error) {
-	if p.reason == "" {
-		return nil, nil
-	}
-	err := p.stop()
-	return p.said.Take(), err
-}
-
-func (p *chatParser) read(v chatChunk) error {
 	if v.Error != nil {
 		return v.Error.refusal()
 	}
@@ -262,8 +244,8 @@ func (p *chatParser) read(v chatChunk) error {
 		return nil
 	}
 	choice := v.Choices[0]
-	p.said.Reasoning(cmp.Or(choice.Delta.ReasoningContent, choice.Delta.Reasoning))
-	p.said.Text(cmp.Or(choice.Delta.Content, choice.Delta.Refusal))
+	said.Reasoning(cmp.Or(choice.Delta.ReasoningContent, choice.Delta.Reasoning))
+	said.Text(cmp.Or(choice.Delta.Content, choice.Delta.Refusal))
 	p.reason = cmp.Or(choice.FinishReason, p.reason)
 	return p.gather(choice.Delta.ToolCalls)
 }
@@ -301,9 +283,13 @@ func (p *chatParser) half(d callDelta) (*halfCall, error) {
 	return c, nil
 }
 
-func (p *chatParser) stop() error {
+// End finishes an answer that said why it stopped; one that did not was cut off.
+func (p *chatParser) End(said *exchange.Transcript) error {
+	if p.reason == "" {
+		return nil
+	}
 	for _, c := range p.calls {
-		p.said.Call(model.ToolCall{ID: c.id, Name: c.name, Input: json.RawMessage(c.arguments.String())})
+		said.Call(model.ToolCall{ID: c.id, Name: c.name, Input: json.RawMessage(c.arguments.String())})
 	}
 	switch p.reason {
 	case "content_filter":
@@ -313,6 +299,5 @@ func (p *chatParser) stop() error {
 	default:
 		p.finish.Reason = model.Stop
 	}
-	p.finish.Usage.Cost = p.cost(p.finish.Usage)
-	return p.said.Finish(p.finish)
+	return said.Finish(p.finish)
 }

@@ -19,7 +19,7 @@ func FuzzChatStream(f *testing.F) {
 	}))
 	p := New(Config{Key: "k"})
 	f.Fuzz(func(t *testing.T, body string) {
-		modeltest.Listen(t, p.wire.Read(strings.NewReader(body), p.chatParser(model.Request{Model: "test"})))
+		modeltest.Listen(t, p.wire.Read(strings.NewReader(body), "test", &chatParser{}))
 	})
 }
 
@@ -34,7 +34,7 @@ func hearChat(t *testing.T, chunks ...string) modeltest.Heard {
 	t.Helper()
 	p := New(Config{Key: "k"})
 	body := "data: " + strings.Join(chunks, "\n\ndata: ") + "\n\n"
-	return modeltest.Listen(t, p.wire.Read(strings.NewReader(body), p.chatParser(model.Request{Model: "gpt-5"})))
+	return modeltest.Listen(t, p.wire.Read(strings.NewReader(body), "gpt-5", &chatParser{}))
 }
 
 func TestCallsOfServersThatDoNotNumberThem(t *testing.T) {

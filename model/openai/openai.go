@@ -9,13 +9,13 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/internal/exchange"
-	"svc.dev/svc/model/prices"
 )
 
 // API is one of the two that OpenAI has.
@@ -43,36 +43,24 @@ type Config struct {
 
 // Provider is a model.Provider.
 type Provider struct {
-	config   Config
+	wire     *exchange.Client
+	api      API
 	official bool // the address is OpenAI's own
-	wire     exchange.Client
 }
 
 const official = "https://api.openai.com/v1"
 
 // New makes a provider. Nothing is sent before its first turn.
 func New(c Config) *Provider {
-	// A key that was read from a file may end its line.
-	c.Key = strings.TrimSpace(c.Key)
-	c.KeyName = cmp.Or(c.KeyName, "OPENAI_API_KEY")
-	c.Name = cmp.Or(c.Name, "openai")
-	c.URL = strings.TrimRight(cmp.Or(c.URL, official), "/")
-	p := &Provider{official: isOfficial(c.URL)}
-	if c.API == "" {
-		c.API = Chat
-		if p.official {
-			c.API = Responses
-		}
+	c.URL = cmp.Or(c.URL, official)
+	own, usual := isOfficial(c.URL), Chat
+	if own {
+		usual = Responses
 	}
-	if c.Cost == nil {
-		c.Cost = prices.Cost
-	}
-	p.config = c
-	p.wire = exchange.Client{
-		Name: c.Name, Key: c.Key, KeyName: c.KeyName, HTTP: c.HTTP, Idle: c.IdleTimeout,
-		Refusal: refusal, Overflow: overflow,
-	}
-	return p
+	return &Provider{exchange.New(exchange.Client{
+		Name: cmp.Or(c.Name, "openai"), Key: c.Key, KeyName: cmp.Or(c.KeyName, "OPENAI_API_KEY"), Keyless: !own,
+		URL: c.URL, HTTP: c.HTTP, Idle: c.IdleTimeout, Cost: c.Cost, Refusal: refusal, Overflow: overflow,
+	}), cmp.Or(c.API, usual), own}
 }
 
 func isOfficial(address string) bool {
@@ -82,33 +70,16 @@ func isOfficial(address string) bool {
 
 // Turn answers one turn.
 func (p *Provider) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
-	if p.config.Key == "" && p.official {
-		return func(yield func(model.Event, error) bool) { yield(model.Event{}, p.wire.NoKey()) }
+	q := exchange.Request{Header: http.Header{}, Turn: r}
+	if p.wire.Key != "" {
+		q.Header.Set("Authorization", "Bearer "+p.wire.Key)
 	}
-	header := http.Header{}
-	if p.config.Key != "" {
-		header.Set("Authorization", "Bearer "+p.config.Key)
+	if p.api == Responses {
+		q.Path, q.Body = "/responses", p.responsesRequest(r)
+		return p.wire.Turn(ctx, q, responsesParser{})
 	}
-	if p.config.API == Responses {
-		return p.wire.Turn(ctx, exchange.Request{
-			URL: p.config.URL + "/responses", Header: header, Body: p.responsesRequest(r), Messages: r.Messages,
-		}, p.responsesParser(r))
-	}
-	return p.wire.Turn(ctx, exchange.Request{
-		URL: p.config.URL + "/chat/completions", Header: header, Body: p.chatRequest(r), Messages: r.Messages,
-	}, p.chatParser(r))
-}
-
-func (p *Provider) cost(r model.Request) func(model.Usage) model.Cost {
-	return func(u model.Usage) model.Cost { return p.config.Cost(p.config.Name, r.Model, u) }
-}
-
-func (p *Provider) responsesParser(r model.Request) *responsesParser {
-	return &responsesParser{cost: p.cost(r)}
-}
-
-func (p *Provider) chatParser(r model.Request) *chatParser {
-	return &chatParser{cost: p.cost(r)}
+	q.Path, q.Body = "/chat/completions", p.chatRequest(r)
+	return p.wire.Turn(ctx, q, &chatParser{})
 }
 
 // apiError is an error of the API. A code may be a word, a number or nothing, depending on who answers.
@@ -184,22 +155,16 @@ func final(code string) bool {
 	return code == "insufficient_quota" || code == "billing_hard_limit_reached"
 }
 
-// overflow knows the code, and the sentences of servers that have none.
+// tooLong are the sentences of servers that have no code for it.
+var tooLong = []string{
+	"maximum context length", "exceeds the context window", "context length exceeded", "context window exceeds",
+	"exceeds the available context size", "exceeds model's maximum context", "input is longer than the context length",
+	"prompt is too long", "greater than the context length",
+}
+
 func overflow(code, message string) bool {
-	if code == "context_length_exceeded" || code == "exceed_context_size_error" {
-		return true
-	}
-	message = strings.ToLower(message)
-	for _, sentence := range []string{
-		"maximum context length", "exceeds the context window", "context length exceeded", "context window exceeds",
-		"exceeds the available context size", "exceeds model's maximum context", "input is longer than the context length",
-		"prompt is too long", "greater than the context length",
-	} {
-		if strings.Contains(message, sentence) {
-			return true
-		}
-	}
-	return false
+	return code == "context_length_exceeded" || code == "exceed_context_size_error" ||
+		slices.ContainsFunc(tooLong, func(words string) bool { return strings.Contains(strings.ToLower(message), words) })
 }
 
 // counted is a count of tokens that is split into its cached parts; each part is a share of the whole.

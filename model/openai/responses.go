@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"svc.dev/svc/model"
@@ -77,9 +78,9 @@ func (p *Provider) responsesRequest(r model.Request) responsesRequest {
 		q.Include = []string{"reasoning.encrypted_content"}
 	}
 	for _, t := range r.Tools {
-		q.Tools = append(q.Tools, responsesTool{"function", t.Name, t.Description, schema(t.Input), false})
+		q.Tools = append(q.Tools, responsesTool{"function", t.Name, t.Description, exchange.Schema(t.Input), false})
 	}
-	for _, m := range exchange.History(r, p.config.Name) {
+	for _, m := range exchange.History(r, p.wire.Name) {
 		q.Input = append(q.Input, items(m)...)
 	}
 	return q
@@ -87,19 +88,8 @@ func (p *Provider) responsesRequest(r model.Request) responsesRequest {
 
 // thinks reports whether a model may be asked for its reasoning; an older one refuses the question.
 func thinks(name string) bool {
-	for _, old := range []string{"gpt-3", "gpt-4", "chatgpt-4"} {
-		if strings.HasPrefix(name, old) {
-			return false
-		}
-	}
-	return true
-}
-
-func schema(s json.RawMessage) json.RawMessage {
-	if len(s) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return s
+	older := []string{"gpt-3", "gpt-4", "chatgpt-4"}
+	return !slices.ContainsFunc(older, func(old string) bool { return strings.HasPrefix(name, old) })
 }
 
 // items are those of a message: texts and images that stand together are one, all else is one each.
@@ -116,7 +106,8 @@ func items(m model.Message) []item {
 		case p.Reasoning != nil:
 			all = append(all, thought(p.Reasoning)...)
 		case p.Call != nil:
-			all = append(all, item{Type: "function_call", CallID: p.Call.ID, Name: p.Call.Name, Arguments: arguments(p.Call)})
+			arguments := string(exchange.Arguments(p.Call))
+			all = append(all, item{Type: "function_call", CallID: p.Call.ID, Name: p.Call.Name, Arguments: arguments})
 		case p.Result != nil:
 			all = append(all, item{Type: "function_call_output", CallID: p.Result.ID, Output: output(p.Result)})
 		}
@@ -144,14 +135,6 @@ func thought(r *model.Reasoning) []item {
 		summary = append(summary, content{Type: "summary_text", Text: r.Text})
 	}
 	return []item{{Type: "reasoning", ID: s.ID, Summary: &summary, EncryptedContent: s.EncryptedContent}}
-}
-
-func arguments(c *model.ToolCall) string {
-	input, err := exchange.Object(c.Input)
-	if err != nil {
-		return "{}"
-	}
-	return string(input)
 }
 
 // output is what a tool answered: a text, or contents where there are images.
@@ -226,43 +209,38 @@ func (e *responsesEvent) known() bool {
 	return false
 }
 
-// responsesParser reads one answer.
-type responsesParser struct {
-	cost func(model.Usage) model.Cost
-	said exchange.Transcript
-}
+// responsesParser reads one answer: each of its events says all that there is to know.
+type responsesParser struct{}
 
-func (p *responsesParser) Next(e stream.Event) ([]model.Event, error) {
+// End finds the answer cut off: its last event is missing.
+func (responsesParser) End(*exchange.Transcript) error { return nil }
+
+func (responsesParser) Next(e stream.Event, said *exchange.Transcript) error {
 	if string(e.Data) == done {
-		return nil, nil
+		return nil
 	}
 	var v responsesEvent
 	if err := exchange.Decode(e.Data, &v, v.known); err != nil {
-		return nil, fmt.Errorf("event %s: %w", e.Name, err)
+		return fmt.Errorf("event %s: %w", e.Name, err)
 	}
-	err := p.read(v)
-	return p.said.Take(), err
-}
-
-// End finds the answer cut off: its last event is missing.
-func (p *responsesParser) End() ([]model.Event, error) { return nil, nil }
-
-func (p *responsesParser) read(v responsesEvent) error {
 	switch v.Type {
 	case "response.output_text.delta", "response.refusal.delta":
-		p.said.Text(v.Delta)
+		said.Text(v.Delta)
 	case "response.reasoning_summary_part.added":
 		if v.SummaryIndex > 0 {
-			p.said.Reasoning("\n\n")
+			said.Reasoning("\n\n")
 		}
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		p.said.Reasoning(v.Delta)
+		said.Reasoning(v.Delta)
 	case "response.output_item.done":
-		return p.item(v)
+		v.item(said)
 	case "response.completed":
-		return p.finish(v, model.Stop)
+		return v.finish(said, model.Stop)
 	case "response.incomplete":
-		return p.incomplete(v)
+		if v.Response.Incomplete.Reason == "content_filter" {
+			return filtered
+		}
+		return v.finish(said, model.Length)
 	case "response.failed":
 		if v.Response.Error == nil {
 			v.Response.Error = &apiError{Message: "the response failed", Type: "server_error"}
@@ -277,16 +255,15 @@ func (p *responsesParser) read(v responsesEvent) error {
 	return nil
 }
 
-func (p *responsesParser) item(v responsesEvent) error {
-	switch v.Item.Type {
+func (e *responsesEvent) item(said *exchange.Transcript) {
+	switch v := e.Item; v.Type {
 	case "message":
-		p.said.Close()
+		said.Close()
 	case "reasoning":
-		p.said.CloseReasoning(sign(v.Item.ID, v.Item.EncryptedContent))
+		said.CloseReasoning(sign(v.ID, v.EncryptedContent))
 	case "function_call":
-		p.said.Call(model.ToolCall{ID: v.Item.CallID, Name: v.Item.Name, Input: json.RawMessage(v.Item.Arguments)})
+		said.Call(model.ToolCall{ID: v.CallID, Name: v.Name, Input: json.RawMessage(v.Arguments)})
 	}
-	return nil
 }
 
 // sign is the signature of a reasoning item. One that is stored nowhere and not encrypted cannot be given back.
@@ -298,19 +275,11 @@ func sign(id, encrypted string) string {
 	return string(text)
 }
 
-func (p *responsesParser) incomplete(v responsesEvent) error {
-	if v.Response.Incomplete.Reason == "content_filter" {
-		return filtered
-	}
-	return p.finish(v, model.Length)
-}
-
-func (p *responsesParser) finish(v responsesEvent, reason model.StopReason) error {
-	u := v.Response.Usage
+func (e *responsesEvent) finish(said *exchange.Transcript, reason model.StopReason) error {
+	u := e.Response.Usage
 	usage := counted(u.Input, u.Details.Cached, u.Details.Written)
 	usage.Output = max(0, u.Output)
-	usage.Cost = p.cost(usage)
-	return p.said.Finish(model.Finish{Reason: reason, Usage: usage, ResponseID: v.Response.ID, Model: v.Response.Model})
+	return said.Finish(model.Finish{Reason: reason, Usage: usage, ResponseID: e.Response.ID, Model: e.Response.Model})
 }
 
 // filtered is an answer that the provider withheld.

@@ -19,7 +19,7 @@ func FuzzResponsesStream(f *testing.F) {
 	}))
 	p := New(Config{Key: "k"})
 	f.Fuzz(func(t *testing.T, body string) {
-		modeltest.Listen(t, p.wire.Read(strings.NewReader(body), p.responsesParser(model.Request{Model: "test"})))
+		modeltest.Listen(t, p.wire.Read(strings.NewReader(body), "test", responsesParser{}))
 	})
 }
 
@@ -41,7 +41,7 @@ func TestFailuresOfAResponse(t *testing.T) {
 		`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"content_filter"}}}`:          model.Rejected,
 	} {
 		p := New(Config{Key: "k"})
-		h := modeltest.Listen(t, p.wire.Read(strings.NewReader("data: "+event+"\n\n"), p.responsesParser(model.Request{})))
+		h := modeltest.Listen(t, p.wire.Read(strings.NewReader("data: "+event+"\n\n"), "test", responsesParser{}))
 		if e, ok := h.Err.(*model.Error); !ok || e.Class != want {
 			t.Errorf("%s: %v", event, h.Err)
 		}
@@ -53,7 +53,7 @@ func TestAPIFollowsTheAddress(t *testing.T) {
 		"": Responses, "https://api.openai.com/v1/": Responses, "https://eu.api.openai.com/v1": Responses,
 		"http://localhost:11434/v1": Chat, "https://api.openai.com.example.org/v1": Chat,
 	} {
-		if got := New(Config{URL: url}).config.API; got != want {
+		if got := New(Config{URL: url}).api; got != want {
 			t.Errorf("%q: %s", url, got)
 		}
 	}

@@ -118,11 +118,13 @@ func (w wish) told(parts []model.Part) int {
 // play tells what comes after the first so many deltas.
 func (w wish) play(ctx context.Context, first int, yield func(model.Event, error) bool) {
 	all := w.thoughts + w.words
+	var pause time.Duration // between two deltas there is one, before the first none
 	for i := first; i < all; i++ {
-		if err := rest(ctx, w.before(i, first)); err != nil {
+		if err := rest(ctx, pause); err != nil {
 			yield(model.Event{}, err)
 			return
 		}
+		pause = w.delay
 		if !yield(w.delta(i), nil) {
 			return
 		}
@@ -134,27 +136,15 @@ func (w wish) play(ctx context.Context, first int, yield func(model.Event, error
 	yield(model.Event{Type: model.Finished, Finish: &model.Finish{Reason: model.Stop, Usage: usage, Model: "words"}}, nil)
 }
 
-// before is the rest before a delta: between two there is one, before the first none.
-func (w wish) before(i, first int) time.Duration {
-	if i == first {
-		return 0
-	}
-	return w.delay
-}
-
 func (w wish) delta(i int) model.Event {
-	if i < w.thoughts {
-		return model.Event{Type: model.ReasoningDelta, Text: w.padded(fmt.Sprintf("thought%d ", i))}
-	}
-	text := fmt.Sprintf("word%d ", i-w.thoughts)
-	if w.times {
+	kind, text := model.TextDelta, fmt.Sprintf("word%d ", i-w.thoughts)
+	switch {
+	case i < w.thoughts:
+		kind, text = model.ReasoningDelta, fmt.Sprintf("thought%d ", i)
+	case w.times:
 		text = fmt.Sprintf("t%d ", time.Now().UnixMicro())
 	}
-	return model.Event{Type: model.TextDelta, Text: w.padded(text)}
-}
-
-func (w wish) padded(text string) string {
-	return text + strings.Repeat("x", max(0, w.size-len(text)))
+	return model.Event{Type: kind, Text: text + strings.Repeat("x", max(0, w.size-len(text)))}
 }
 
 // rest waits, or returns why it may not.

@@ -61,14 +61,16 @@ type Config struct {
 // Access judges.
 type Access struct {
 	Config
-	rates     *Rates
-	wrongKeys *wrongKeys
+	rates *Rates
+	// wrongKeys slows down whoever tries keys. It counts only what was wrong, so a good key is never in its way but for the company it
+	// keeps.
+	wrongKeys *Rates
 }
 
 // New is what judges by the configuration.
 func New(c Config) *Access {
 	c.Stale = cmp.Or(c.Stale, time.Second)
-	return &Access{Config: c, rates: NewRates("requests", c.Rate, c.Burst), wrongKeys: newWrongKeys(c.WrongKeys)}
+	return &Access{Config: c, rates: NewRates("requests", c.Rate, c.Burst), wrongKeys: NewRates("wrong_keys", c.WrongKeys, c.WrongKeys)}
 }
 
 // Admit is the visitor of a request, or the refusal that it gets. What is known of somebody who is refused is in the visitor
@@ -78,12 +80,12 @@ func (a *Access) Admit(ctx context.Context, c Credential, n Need, at Place) (*Vi
 	if n.kind == public {
 		return v, nil
 	}
-	if wait := a.wrongKeys.wait(c.Source); c.Keyed && wait > 0 {
-		return v, TooMany("wrong_keys", wait)
+	if full := a.wrongKeys.Full(c.Source); c.Keyed && full != nil {
+		return v, full
 	}
 	err := v.first(ctx)
 	if c.Keyed && fault.Is(err, apikey.Invalid) {
-		a.wrongKeys.count(c.Source)
+		a.wrongKeys.Count(c.Source)
 	}
 	if by := v.Holder(); by != "" {
 		if full := a.rates.Take(by); full != nil {

@@ -29,17 +29,36 @@ func NewRates(name string, minute, burst int) *Rates {
 	return &Rates{name: name, minute: minute, burst: burst, all: all}
 }
 
-// Take counts a request, or says how long to wait.
-func (r *Rates) Take(key string) error {
+// of is the limiter of a key.
+func (r *Rates) of(key string) *rate.Limiter {
 	l, found := r.all.Get(key)
 	if !found {
-		l = rate.NewLimiter(rate.Every(time.Minute/time.Duration(r.minute)), r.burst)
+		l = rate.NewLimiter(rate.Every(r.pause()), r.burst)
 		if before, came, _ := r.all.PeekOrAdd(key, l); came {
 			l = before // at the same time
 		}
 	}
+	return l
+}
+
+// pause is how long one request counts.
+func (r *Rates) pause() time.Duration { return time.Minute / time.Duration(r.minute) }
+
+// Full says how long to wait before there is room for one more, which it does not count.
+func (r *Rates) Full(key string) error {
+	if l, found := r.all.Get(key); found && l.Tokens() < 1 {
+		return TooMany(r.name, r.pause())
+	}
+	return nil
+}
+
+// Count counts one that nobody can refuse any more.
+func (r *Rates) Count(key string) { r.of(key).Allow() }
+
+// Take counts a request, or says how long to wait.
+func (r *Rates) Take(key string) error {
 	now := time.Now()
-	reservation := l.ReserveN(now, 1)
+	reservation := r.of(key).ReserveN(now, 1)
 	if wait := reservation.DelayFrom(now); wait > 0 {
 		reservation.CancelAt(now)
 		return TooMany(r.name, wait)

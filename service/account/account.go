@@ -1,8 +1,8 @@
 package account
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -82,8 +82,10 @@ func (p Account) Actor() audit.Actor {
 	return audit.Actor{Kind: "account", ID: p.ID, Username: p.Username}
 }
 
-// target is the account as what was acted on.
-func (p Account) target() audit.Target { return audit.Target{Kind: "account", ID: p.ID} }
+// event is that somebody did something to the account.
+func (p Account) event(by audit.Actor, action string, changes ...string) audit.Event {
+	return audit.Event{Actor: by, Action: action, Target: audit.Target{Kind: "account", ID: p.ID}, Scope: p.scope(), Changes: changes}
+}
 
 // scope is where acts on the account are told.
 func (p Account) scope() string { return scope.Of(p.Username, scope.Personal).String() }
@@ -91,20 +93,21 @@ func (p Account) scope() string { return scope.Of(p.Username, scope.Personal).St
 // Alive reports whether anybody may act as the account.
 func (p Account) Alive() bool { return p.ID != "" && !p.Suspended && p.deletedAt == 0 }
 
-const accountColumns = `a.id, a.username, a.display_name, COALESCE(a.email, ''), a.email_verified, a.email_source, a.service_role,
+// Columns are those of accounts a, by which Scan reads one.
+const Columns = `a.id, a.username, a.display_name, COALESCE(a.email, ''), a.email_verified, a.email_source, a.service_role,
 	a.suspended_at IS NOT NULL, a.version, a.created_at, a.email_in_use, a.password, a.password_version, COALESCE(a.deleted_at, 0),
 	EXISTS (SELECT 1 FROM identities i WHERE i.account = a.id AND i.status = 'connected'),
 	EXISTS (SELECT 1 FROM identities i WHERE i.account = a.id AND i.status = 'connected' AND i.no_email = 1)`
 
-// sqldb.Row is a row or rows.
-func scanAccount(row sqldb.Row, more ...any) (Account, error) {
+func scanAccount(row sqldb.Row) (Account, error) { return Scan(row) }
+
+// Scan reads an account, and what stands behind it in the row.
+func Scan(row sqldb.Row, more ...any) (Account, error) {
 	var p Account
-	var verified, inUse, created int64
 	var provider bool
-	to := []any{&p.ID, &p.Username, &p.DisplayName, &p.Email, &verified, &p.EmailSource, &p.Role, &p.Suspended, &p.Version, &created,
-		&inUse, &p.password, &p.passwordVersion, &p.deletedAt, &provider, &p.noEmail}
+	to := []any{&p.ID, &p.Username, &p.DisplayName, &p.Email, &p.EmailVerified, &p.EmailSource, &p.Role, &p.Suspended, &p.Version, sqldb.Time(&p.CreatedAt),
+		&p.emailInUse, &p.password, &p.passwordVersion, &p.deletedAt, &provider, &p.noEmail}
 	err := row.Scan(append(to, more...)...)
-	p.EmailVerified, p.emailInUse, p.CreatedAt = verified != 0, inUse != 0, time.UnixMilli(created)
 	if p.password != "" {
 		p.Methods = append(p.Methods, "password")
 	}
@@ -128,14 +131,7 @@ func locked(tx *sqldb.Tx, id string) (Account, bool, error) {
 }
 
 func oneAccount(tx *sqldb.Tx, where string, args ...any) (Account, bool, error) {
-	p, err := scanAccount(tx.QueryRow("SELECT "+accountColumns+" FROM accounts a WHERE "+where, args...))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Account{}, false, nil
-	}
-	if err != nil {
-		return Account{}, false, fmt.Errorf("find account: %w", err)
-	}
-	return p, true, nil
+	return sqldb.First(tx, "find account", scanAccount, "SELECT "+Columns+" FROM accounts a WHERE "+where, args...)
 }
 
 // birth is what a new account begins with.
@@ -233,25 +229,22 @@ func takeUsername(tx *sqldb.Tx, account, name string) (bool, error) {
 }
 
 // Rename changes what a person is called. With a version it refuses when that is not the present one.
-func (a *Accounts) Rename(ctx context.Context, who Who, displayName string, version int64) (p Account, err error) {
+func (a *Accounts) Rename(ctx context.Context, who Who, displayName string, version int64) (Account, error) {
 	if problem := checkDisplayName(displayName); problem != "" {
-		return p, strictjson.Refuse(strictjson.Field{Field: "displayName", Type: problem})
+		return Account{}, strictjson.Wrong("displayName", problem)
 	}
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if p, err = Acting(tx, who); err != nil {
-			return err
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (Account, error) {
+		p, err := Acting(tx, who)
+		if err != nil {
+			return p, err
 		}
 		if version != 0 && version != p.Version {
-			return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", p.Version)
+			return p, fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", p.Version)
 		}
-		if _, err := tx.Exec("UPDATE accounts SET display_name = $2, version = version + 1, updated_at = $3 WHERE id = $1",
-			p.ID, displayName, a.Now().UnixMilli()); err != nil {
-			return err
-		}
+		_, err = tx.Exec("UPDATE accounts SET display_name = $2, version = version + 1, updated_at = $3 WHERE id = $1", p.ID, displayName, a.Now().UnixMilli())
 		p.DisplayName, p.Version = displayName, p.Version+1
-		return a.tell(ctx, tx, p, "account.renamed", "displayName")
+		return p, cmp.Or(err, a.tell(ctx, tx, p, "account.renamed", "displayName"))
 	})
-	return p, err
 }
 
 func checkDisplayName(name string) string {
@@ -263,9 +256,14 @@ func checkDisplayName(name string) string {
 
 // tell appends to the audit log, in the transaction of the act, that a person did something to their own account.
 func (a *base) tell(ctx context.Context, tx *sqldb.Tx, p Account, action string, changes ...string) error {
-	return a.Audit.Append(ctx, tx, audit.Event{
-		Actor: p.Actor(), Action: action, Target: p.target(), Scope: p.scope(), Changes: changes,
-	})
+	return a.Audit.Append(ctx, tx, p.event(p.Actor(), action, changes...))
+}
+
+// tellAll tells the service too of what somebody did to an account.
+func (a *base) tellAll(ctx context.Context, tx *sqldb.Tx, p Account, by audit.Actor, action string, changes ...string) error {
+	e := p.event(by, action, changes...)
+	e.Service = true
+	return a.Audit.Append(ctx, tx, e)
 }
 
 // The warnings that an account can carry.

@@ -2,6 +2,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -96,31 +97,18 @@ type Apps interface {
 const day = 24 * time.Hour
 
 func (c *Config) setDefaults() {
-	if c.Brand == "" {
-		c.Brand = "svc"
-	}
-	if c.Scrypt == (Scrypt{}) {
-		c.Scrypt = DefaultScrypt
-	}
-	for _, d := range []struct {
-		to *time.Duration
-		is time.Duration
-	}{{&c.Idle, 7 * day}, {&c.Absolute, 30 * day}, {&c.Fresh, 10 * time.Minute}, {&c.Hold, 14 * day}, {&c.Keep, 30 * day},
-		{&c.AdminIdle, 30 * time.Minute}, {&c.AdminAbsolute, 12 * time.Hour}} {
-		if *d.to == 0 {
-			*d.to = d.is
-		}
-	}
+	c.Brand = cmp.Or(c.Brand, "svc")
+	c.Scrypt = cmp.Or(c.Scrypt, DefaultScrypt)
+	c.Idle, c.Absolute = cmp.Or(c.Idle, 7*day), cmp.Or(c.Absolute, 30*day)
+	c.AdminIdle, c.AdminAbsolute = cmp.Or(c.AdminIdle, 30*time.Minute), cmp.Or(c.AdminAbsolute, 12*time.Hour)
+	c.Fresh = cmp.Or(c.Fresh, 10*time.Minute)
+	c.Hold, c.Keep = cmp.Or(c.Hold, 14*day), cmp.Or(c.Keep, 30*day)
+	c.MaxSessions = cmp.Or(c.MaxSessions, 50)
 	if c.Memory == nil {
 		c.Memory = memory.New(0)
 	}
-	if c.MaxSessions == 0 {
-		c.MaxSessions = 50
-	}
 	c.Now = iso.Clock(c.Now)
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
+	c.Log = cmp.Or(c.Log, slog.Default())
 }
 
 // base is what every part of the room stands on.
@@ -186,12 +174,8 @@ func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 		{`DELETE FROM impersonations WHERE id IN (SELECT id FROM impersonations WHERE expires_at < $1 LIMIT 500)`, old},
 		{`DELETE FROM devices WHERE token IN (SELECT token FROM devices WHERE created_at < $1 LIMIT 500)`, now.Add(-deviceLife).UnixMilli()},
 	} {
-		err := a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-			n, err := tx.Exec(statement.sql, statement.before)
-			total += n
-			return err
-		})
-		if err != nil {
+		n, err := sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (int64, error) { return tx.Exec(statement.sql, statement.before) })
+		if total += n; err != nil {
 			return total, err
 		}
 	}
@@ -201,7 +185,8 @@ func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 // letters are the mails that accounts send. Somebody without an address gets none.
 type letters struct{ outbox *mail.Outbox }
 
-// post writes to the database and sends the mails that were written with it.
+// post writes to the database and sends the mails that were written with it. What is to be written may stand as a list in
+// cmp.Or: a transaction runs nothing after a statement that failed, and what runs after another error is undone with it.
 func (a *base) post(ctx context.Context, fn func(tx *sqldb.Tx, out *letters) error) error {
 	err := a.DB.Write(ctx, func(tx *sqldb.Tx) error { return fn(tx, &letters{a.Mail}) })
 	if err == nil {
@@ -214,7 +199,7 @@ func (l *letters) send(tx *sqldb.Tx, to string, content mail.Content) error {
 	if to == "" {
 		return nil
 	}
-	return l.outbox.Queue(tx, mail.Message{To: to, Content: content})
+	return l.outbox.Queue(tx, to, content)
 }
 
 // haveAccount answers somebody who signs up with an address that has an account.
@@ -222,5 +207,5 @@ func (l *letters) haveAccount(tx *sqldb.Tx, p Account) error {
 	if p.deletedAt != 0 {
 		return nil
 	}
-	return l.send(tx, p.Email, mail.HaveAccount{})
+	return l.send(tx, p.Email, mail.HaveAccount())
 }

@@ -1,15 +1,13 @@
 package account
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/secret"
 )
 
@@ -40,23 +38,20 @@ func (a *Staff) Elevate(ctx context.Context, who Who, password string) (up Eleva
 	if err != nil {
 		return up, err
 	}
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (up Elevated, err error) {
 		p, found, err := locked(tx, who.Account.ID)
 		if err != nil {
-			return err
+			return up, err
 		}
 		if !found || !p.Alive() || p.password != who.Account.password {
-			return unauthenticated()
+			return up, unauthenticated()
 		}
 		if !p.IsStaff() {
-			return staffOnly()
+			return up, staffOnly()
 		}
-		if up, err = a.elevate(tx, who, password != ""); err != nil {
-			return err
-		}
-		return a.Audit.Append(ctx, tx, audit.Event{Actor: p.Actor(), Action: "admin.elevated", Target: p.target(), Scope: p.scope(), Service: true})
+		up, err = a.elevate(tx, who, password != "")
+		return up, cmp.Or(err, a.tellAll(ctx, tx, p, p.Actor(), "admin.elevated"))
 	})
-	return up, err
 }
 
 // elevate writes the new values. Only a password proves anew whose session it is.
@@ -70,13 +65,10 @@ func (a *Staff) elevate(tx *sqldb.Tx, who Who, proven bool) (up Elevated, err er
 		return up, err
 	}
 	up.Elevation, up.Life = elevationPrefix+secret.Random(), a.AdminAbsolute
-	if err := tx.Do("elevate session", `INSERT INTO elevations (session, token, account, created_at, last_seen_at) VALUES ($1, $2, $3, $4, $4)
+	return up, tx.Do("elevate session", `INSERT INTO elevations (session, token, account, created_at, last_seen_at) VALUES ($1, $2, $3, $4, $4)
 		ON CONFLICT (session) DO UPDATE SET token = excluded.token, account = excluded.account,
 			created_at = excluded.created_at, last_seen_at = excluded.last_seen_at`,
-		who.Session.ID, secret.Fingerprint(up.Elevation), who.Account.ID, a.Now().UnixMilli()); err != nil {
-		return up, err
-	}
-	return up, nil
+		who.Session.ID, secret.Fingerprint(up.Elevation), who.Account.ID, a.Now().UnixMilli())
 }
 
 // replaceToken gives a session a new value, and leaves the time of its last proof as it is.
@@ -97,11 +89,8 @@ func (a *Staff) ElevationUsed(ctx context.Context, who Who, value string, last t
 	if a.Now().Sub(last) < seenPause {
 		return nil
 	}
-	now := a.Now().UnixMilli()
-	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec("UPDATE elevations SET last_seen_at = $3 WHERE session = $1 AND token = $2 AND last_seen_at < $3", who.Session.ID, secret.Fingerprint(value), now)
-		return err
-	})
+	return a.DB.Do(ctx, "note elevation", "UPDATE elevations SET last_seen_at = $3 WHERE session = $1 AND token = $2 AND last_seen_at < $3",
+		who.Session.ID, secret.Fingerprint(value), a.Now().UnixMilli())
 }
 
 // ElevationOf is when the elevation of a session was last used, for staff alone, and as long as it counts. To ask is not to use it.
@@ -109,20 +98,21 @@ func (a *Staff) ElevationOf(tx *sqldb.Tx, who Who, value string) (last time.Time
 	if !who.Account.IsStaff() {
 		return last, staffOnly()
 	}
-	if len(value) != len(elevationPrefix)+43 || value[:len(elevationPrefix)] != elevationPrefix {
+	if !plausible(elevationPrefix, value) {
 		return last, reauthRequired(who.Account.Methods)
 	}
-	var began, seen int64
-	err = tx.QueryRow("SELECT created_at, last_seen_at FROM elevations WHERE session = $1 AND token = $2 AND account = $3",
-		who.Session.ID, secret.Fingerprint(value), who.Account.ID).Scan(&began, &seen)
-	if errors.Is(err, sql.ErrNoRows) {
-		return last, reauthRequired(who.Account.Methods)
+	var began time.Time
+	scan := func(row sqldb.Row) (last time.Time, err error) {
+		err = row.Scan(sqldb.Time(&began), sqldb.Time(&last))
+		return last, err
 	}
+	last, found, err := sqldb.First(tx, "find elevation", scan, "SELECT created_at, last_seen_at FROM elevations WHERE session = $1 AND token = $2 AND account = $3",
+		who.Session.ID, secret.Fingerprint(value), who.Account.ID)
 	if err != nil {
-		return last, fmt.Errorf("find elevation: %w", err)
+		return last, err
 	}
-	now, last := a.Now(), time.UnixMilli(seen)
-	if !now.Before(last.Add(a.AdminIdle)) || !now.Before(time.UnixMilli(began).Add(a.AdminAbsolute)) {
+	now := a.Now()
+	if !found || !now.Before(last.Add(a.AdminIdle)) || !now.Before(began.Add(a.AdminAbsolute)) {
 		return last, reauthRequired(who.Account.Methods)
 	}
 	return last, nil
@@ -138,19 +128,17 @@ func (a *Staff) Lower(ctx context.Context, who Who) error {
 		if n == 0 {
 			return nil
 		}
-		return a.Audit.Append(ctx, tx, audit.Event{
-			Actor: who.Account.Actor(), Action: "admin.lowered", Target: who.Account.target(), Scope: who.Account.scope(), Service: true,
-		})
+		return a.tellAll(ctx, tx, who.Account, who.Account.Actor(), "admin.lowered")
 	})
 }
 
 // lowerAll ends the elevations of an account whose role changes, and what it looks at: they do not come back with a role.
 func lowerAll(tx *sqldb.Tx, now time.Time, account string) error {
-	if err := tx.Do("end elevations", "DELETE FROM elevations WHERE account = $1", account); err != nil {
-		return err
-	}
-	// Their time is over; that they ended is told with all whose time is.
-	return tx.Do("end impersonations", "UPDATE impersonations SET expires_at = $2 WHERE staff = $1 AND ended_at IS NULL AND expires_at > $2", account, now.UnixMilli())
+	return cmp.Or(
+		tx.Do("end elevations", "DELETE FROM elevations WHERE account = $1", account),
+		// Their time is over; that they ended is told with all whose time is.
+		tx.Do("end impersonations", "UPDATE impersonations SET expires_at = $2 WHERE staff = $1 AND ended_at IS NULL AND expires_at > $2", account, now.UnixMilli()),
+	)
 }
 
 func staffOnly() error { return fault.New(fault.AdminRequired, "Only staff may do this.", "") }

@@ -3,6 +3,7 @@ package account
 import (
 	"errors"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
@@ -50,7 +51,7 @@ func NormalEmail(address string) (string, error) {
 // normalDomain is the name of a host in ASCII. What its own result would be refused for is refused here.
 func normalDomain(domain string) (string, bool) {
 	ascii, err := domains.ToASCII(domain)
-	if err != nil || !utf8.ValidString(domain) || !strings.Contains(ascii, ".") || strings.HasSuffix(ascii, ".") || !isASCII(ascii) {
+	if err != nil || !utf8.ValidString(domain) || !strings.Contains(ascii, ".") || strings.HasSuffix(ascii, ".") || strings.ContainsFunc(ascii, isForeign) {
 		return "", false
 	}
 	again, err := domains.ToASCII(ascii)
@@ -62,24 +63,12 @@ func validLocal(local string) bool {
 	if local == "" || strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, "..") {
 		return false
 	}
-	for i := range len(local) {
-		c := local[i]
-		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-/=?^_`{|}~.", c) >= 0 {
-			continue
-		}
-		return false
-	}
-	return true
+	return !strings.ContainsFunc(local, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && !strings.ContainsRune("!#$%&'*+-/=?^_`{|}~.", c)
+	})
 }
 
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
-}
+func isForeign(c rune) bool { return c > unicode.MaxASCII }
 
 // lowerASCII leaves what is not ASCII as it is: some letters beyond it have a lower case within.
 func lowerASCII(s string) string {
@@ -91,6 +80,3 @@ func lowerASCII(s string) string {
 	}
 	return string(b)
 }
-
-// noReply says that mail to the address reaches nobody, so that it proves nothing and is no contact.
-func noReply(email string) bool { return strings.HasSuffix(email, "@users.noreply.github.com") }

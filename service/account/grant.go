@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,33 +65,30 @@ func (a *Identities) fresh(g grant) bool {
 }
 
 // connection is the identity that a person last came in by, of those that are connected through the app there is now.
-func (a *Identities) connection(ctx context.Context, account, provider string) (c grantedIdentity, err error) {
-	err = a.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
-		c = grantedIdentity{}
+func (a *Identities) connection(ctx context.Context, account, provider string) (grantedIdentity, error) {
+	return sqldb.Snapshot(ctx, a.DB, func(tx *sqldb.Tx) (c grantedIdentity, err error) {
 		app, err := a.Apps.Known(tx, provider)
 		if err != nil {
-			return err
+			return c, err
 		}
-		err = tx.QueryRow(`SELECT i.id, i.account FROM identities i JOIN accounts a ON a.id = i.account
+		id, found, err := sqldb.First(tx, "find connection", scanOwned, `SELECT i.id, i.account FROM identities i JOIN accounts a ON a.id = i.account
 			WHERE i.account = $1 AND i.provider = $2 AND i.status = $3 AND a.suspended_at IS NULL AND a.deleted_at IS NULL
-			ORDER BY i.updated_at DESC, i.id DESC LIMIT 1`, account, provider, connected).Scan(&c.id, &c.account)
-		if errors.Is(err, sql.ErrNoRows) {
-			return a.connectionRequired(provider, "")
-		}
+			ORDER BY i.updated_at DESC, i.id DESC LIMIT 1`, account, provider, connected)
 		if err != nil {
-			return fmt.Errorf("find connection: %w", err)
+			return c, err
 		}
-		g, found, err := a.openGrant(tx, c.account, c.id)
+		if !found {
+			return c, a.connectionRequired(provider, "")
+		}
+		g, found, err := a.openGrant(tx, id.account, id.id)
 		if err != nil {
-			return err
+			return c, err
 		}
-		c.grant = g
 		if !found || g.Client != app.ClientID || !a.fresh(g) && g.Refresh == "" {
-			return a.connectionRequired(provider, "")
+			return c, a.connectionRequired(provider, "")
 		}
-		return nil
+		return grantedIdentity{id, g}, nil
 	})
-	return c, err
 }
 
 // connectionRequired says where a connection is made, and where that leads afterwards.
@@ -107,15 +103,11 @@ func (a *Identities) connectionRequired(provider, returnTo string) error {
 // NeedConnection refuses somebody who is not connected to a provider, in the transaction of what they begin. ReturnTo is where to
 // go on once they are.
 func (a *Identities) NeedConnection(tx *sqldb.Tx, who Who, provider, returnTo string) error {
-	var n int
-	err := tx.QueryRow("SELECT count(*) FROM identities WHERE account = $1 AND provider = $2 AND status = $3", who.Account.ID, provider, connected).Scan(&n)
-	if err != nil {
-		return fmt.Errorf("find connection: %w", err)
+	n, err := sqldb.Value[int](tx, "find connection", "SELECT count(*) FROM identities WHERE account = $1 AND provider = $2 AND status = $3", who.Account.ID, provider, connected)
+	if err == nil && n == 0 {
+		err = a.connectionRequired(provider, returnTo)
 	}
-	if n == 0 {
-		return a.connectionRequired(provider, returnTo)
-	}
-	return nil
+	return err
 }
 
 // DropToken gives up the connection whose token the provider refused, if that is still the one it has, and is the refusal that says
@@ -164,47 +156,35 @@ func (a *Identities) refreshOnce(ctx context.Context, provider string, c granted
 // when another holds the lease.
 func (a *Identities) takeLease(ctx context.Context, c *grantedIdentity) (lease string, err error) {
 	now := a.Now()
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		lease = ""
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (string, error) {
 		mine := ulid.Make().String()
 		n, err := tx.Exec("UPDATE identities SET lease = $3, refreshing_until = $4 WHERE id = $1 AND account = $2 AND status = $5 AND refreshing_until <= $6",
 			c.id, c.account, mine, now.Add(refreshLease).UnixMilli(), connected, now.UnixMilli())
 		if err != nil {
-			return fmt.Errorf("take lease on tokens: %w", err)
+			return "", fmt.Errorf("take lease on tokens: %w", err)
 		}
 		if n == 0 {
-			return nil
+			return "", nil
 		}
-		lease = mine
 		c.grant, _, err = a.openGrant(tx, c.account, c.id)
-		return err
+		return mine, err
 	})
-	return lease, err
 }
 
 func (a *Identities) dropLease(ctx context.Context, c grantedIdentity, lease string) error {
-	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec("UPDATE identities SET lease = '', refreshing_until = 0 WHERE id = $1 AND lease = $2", c.id, lease)
-		return err
-	})
+	return a.DB.Do(ctx, "drop lease on tokens", "UPDATE identities SET lease = '', refreshing_until = 0 WHERE id = $1 AND lease = $2", c.id, lease)
 }
 
 // replaceGrant stores a new pair in the place of the one that it was refreshed from, and returns its token. A pair that came
 // otherwise in the meantime stays.
 func (a *Identities) replaceGrant(ctx context.Context, used grantedIdentity, g grant) (token string, err error) {
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		token = ""
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (string, error) {
 		same, err := a.holdGrant(tx, used)
 		if err != nil || !same {
-			return err
+			return "", err
 		}
-		token = g.Access
-		return a.keepGrant(tx, used.account, used.id, g)
+		return g.Access, a.keepGrant(tx, used.account, used.id, g)
 	})
-	if err != nil {
-		return "", err
-	}
-	return token, nil
 }
 
 // loseGrant gives a connection up whose pair the provider no longer knows.

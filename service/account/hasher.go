@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -59,7 +58,10 @@ func (h *hasher) hash(ctx context.Context, as standing, password string) (string
 		return "", err
 	}
 	defer h.turns.leave()
-	p, err := h.derive(ctx, password)
+	p := phc{cost: h.cost}
+	_, _ = rand.Read(p.salt[:]) // never fails
+	hash, err := h.run(ctx, password, p.salt[:], p.cost)
+	copy(p.hash[:], hash)
 	return p.String(), err
 }
 
@@ -84,14 +86,6 @@ func (h *hasher) verify(ctx context.Context, as standing, stored, password strin
 	}
 	same := subtle.ConstantTimeCompare(got, p.hash[:]) == 1
 	return same && known, p.cost != h.cost, nil
-}
-
-func (h *hasher) derive(ctx context.Context, password string) (phc, error) {
-	p := phc{cost: h.cost}
-	_, _ = rand.Read(p.salt[:]) // never fails
-	hash, err := h.run(ctx, password, p.salt[:], p.cost)
-	copy(p.hash[:], hash)
-	return p, err
 }
 
 // run derives when there is memory for it. What others hold does not keep people out: it takes what is kept for small needs.
@@ -151,21 +145,10 @@ var errScrypt = errors.New("is not of the form ln=15,r=8,p=3 with 10 to 20, 1 to
 
 func parseScrypt(text string) (Scrypt, error) {
 	var s Scrypt
-	parts := strings.Split(text, ",")
-	if len(parts) != 3 {
-		return s, errScrypt
-	}
-	for i, field := range []struct {
-		name        string
-		to          *int
-		least, most int
-	}{{"ln=", &s.LogN, 10, 20}, {"r=", &s.R, 1, 16}, {"p=", &s.P, 1, 16}} {
-		digits, found := strings.CutPrefix(parts[i], field.name)
-		n, err := strconv.Atoi(digits)
-		if !found || err != nil || strconv.Itoa(n) != digits || n < field.least || n > field.most {
-			return Scrypt{}, errScrypt
-		}
-		*field.to = n
+	_, err := fmt.Sscanf(text, "ln=%d,r=%d,p=%d", &s.LogN, &s.R, &s.P)
+	within := 10 <= s.LogN && s.LogN <= 20 && 1 <= s.R && s.R <= 16 && 1 <= s.P && s.P <= 16
+	if err != nil || !within || s.String() != text { // there is one spelling
+		return Scrypt{}, errScrypt
 	}
 	return s, nil
 }
@@ -190,11 +173,8 @@ func parsePHC(text string) (phc, error) {
 		return p, errPHC
 	}
 	cost, err := parseScrypt(parts[2])
-	if err != nil {
-		return p, errPHC
-	}
 	p.cost = cost
-	if !decodeExactly(p.salt[:], parts[3]) || !decodeExactly(p.hash[:], parts[4]) {
+	if err != nil || !decodeExactly(p.salt[:], parts[3]) || !decodeExactly(p.hash[:], parts[4]) {
 		return phc{}, errPHC
 	}
 	return p, nil

@@ -1,9 +1,8 @@
 package account
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -40,16 +39,13 @@ type identity struct {
 }
 
 // findIdentity asks for issuer and subject, and for nothing else.
-func findIdentity(tx *sqldb.Tx, v visitor) (id identity, found bool, err error) {
-	err = tx.QueryRow("SELECT id, account FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", v.Provider, v.Issuer, v.Subject).
-		Scan(&id.id, &id.account)
-	if errors.Is(err, sql.ErrNoRows) {
-		return id, false, nil
-	}
-	if err != nil {
-		return id, false, fmt.Errorf("find identity: %w", err)
-	}
-	return id, true, nil
+func findIdentity(tx *sqldb.Tx, v visitor) (identity, bool, error) {
+	return sqldb.First(tx, "find identity", scanOwned, "SELECT id, account FROM identities WHERE provider = $1 AND issuer = $2 AND subject = $3", v.Provider, v.Issuer, v.Subject)
+}
+
+func scanOwned(row sqldb.Row) (id identity, err error) {
+	err = row.Scan(&id.id, &id.account)
+	return id, err
 }
 
 // HolderOf is the account of a person by the number that a provider knows them by; found is false when there is none.
@@ -96,12 +92,8 @@ func identityEvent(p Account, id, action string) audit.Event {
 }
 
 // List lists the ways into an account that providers vouch for, the oldest first.
-func (a *Identities) List(ctx context.Context, who Who) (all []Identity, err error) {
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = identitiesOf(tx, who.Account.ID)
-		return err
-	})
-	return all, err
+func (a *Identities) List(ctx context.Context, who Who) ([]Identity, error) {
+	return sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) ([]Identity, error) { return identitiesOf(tx, who.Account.ID) })
 }
 
 func identitiesOf(tx *sqldb.Tx, account string) ([]Identity, error) {
@@ -113,9 +105,7 @@ func identitiesOf(tx *sqldb.Tx, account string) ([]Identity, error) {
 }
 
 func scanIdentity(row sqldb.Row) (i Identity, err error) {
-	var at int64
-	err = row.Scan(&i.ID, &i.Provider, &i.Issuer, &i.Login, &i.Status, &at)
-	i.LinkedAt = iso.Millis(at)
+	err = row.Scan(&i.ID, &i.Provider, &i.Issuer, &i.Login, &i.Status, sqldb.Time(&i.LinkedAt.Time))
 	return i, err
 }
 
@@ -154,12 +144,10 @@ func (a *base) revokeIdentity(ctx context.Context, tx *sqldb.Tx, p Account, id s
 	if n == 0 {
 		return nil
 	}
-	if _, err := a.Secrets.Delete(tx, ofAccount(p.ID), grantName(id)); err != nil {
-		return err
-	}
+	_, err = a.Secrets.Delete(tx, ofAccount(p.ID), grantName(id))
 	e := identityEvent(p, id, "identity.revoked")
 	e.Actor = by
-	return a.Audit.Append(ctx, tx, e)
+	return cmp.Or(err, a.Audit.Append(ctx, tx, e))
 }
 
 // Unlink takes a way in from an account, with the sessions that came by it, but for the one it is asked from. The last way
@@ -178,27 +166,23 @@ func (a *Identities) Unlink(ctx context.Context, who Who, id string) error {
 		if err != nil {
 			return err
 		}
-		if g, _, err = a.openGrant(tx, p.ID, id); err != nil {
-			return err
-		}
-		if err := a.removeIdentity(tx, p.ID, id); err != nil {
-			return err
-		}
-		if _, err := end(tx, a.Now(), "identity unlinked", "account = $3 AND identity = $4 AND id <> $5", p.ID, id, who.Session.ID); err != nil {
-			return err
-		}
-		if err := tx.Do("forget identity", "UPDATE sessions SET identity = '' WHERE account = $1 AND identity = $2", p.ID, id); err != nil {
-			return err
-		}
-		if err := out.send(tx, p.Email, mail.ProviderUnlinked{Provider: "GitHub", Login: i.Login}); err != nil {
-			return err
-		}
-		return a.Audit.Append(ctx, tx, identityEvent(p, id, "identity.unlinked"))
+		g, err = a.detach(tx, out, p, i)
+		return cmp.Or(err,
+			end(tx, a.Now(), "identity unlinked", "account = $3 AND identity = $4 AND id <> $5", p.ID, id, who.Session.ID),
+			tx.Do("forget identity", "UPDATE sessions SET identity = '' WHERE account = $1 AND identity = $2", p.ID, id),
+			a.Audit.Append(ctx, tx, identityEvent(p, id, "identity.unlinked")),
+		)
 	})
 	if err == nil {
 		a.giveBack(ctx, g)
 	}
 	return err
+}
+
+// detach takes a way in from an account and mails that to its person. It gives the tokens to give back.
+func (a *Identities) detach(tx *sqldb.Tx, out *letters, p Account, i Identity) (grant, error) {
+	g, _, err := a.openGrant(tx, p.ID, i.ID)
+	return g, cmp.Or(err, a.removeIdentity(tx, p.ID, i.ID), out.send(tx, p.Email, mail.ProviderUnlinked("GitHub", i.Login)))
 }
 
 // unlinkAll takes ways in from an account whose password is set anew, which leaves it one. It gives the tokens to give back,
@@ -212,18 +196,12 @@ func (a *Identities) unlinkAll(tx *sqldb.Tx, out *letters, p Account, ids []stri
 		if !slices.Contains(ids, i.ID) {
 			continue
 		}
-		g, _, err := a.openGrant(tx, p.ID, i.ID)
+		g, err := a.detach(tx, out, p, i)
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := a.removeIdentity(tx, p.ID, i.ID); err != nil {
-			return nil, nil, err
-		}
-		if err := out.send(tx, p.Email, mail.ProviderUnlinked{Provider: "GitHub", Login: i.Login}); err != nil {
-			return nil, nil, err
-		}
 		e := identityEvent(p, i.ID, "identity.unlinked")
-		e.Actor = audit.Actor{Kind: audit.Anonymous}
+		e.Actor = anonymous
 		given, events = append(given, g), append(events, e)
 	}
 	return given, events, nil

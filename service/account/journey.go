@@ -91,11 +91,7 @@ func Arrive(tx *sqldb.Tx, now time.Time, purpose string, at Arrival, j journeyin
 
 // ComeBack is Arrive in a transaction of its own, and the refusal of somebody whose journey is not known.
 func ComeBack(ctx context.Context, db *sqldb.DB, now time.Time, purpose string, at Arrival, j journeying) error {
-	var ok bool
-	err := db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		ok, err = Arrive(tx, now, purpose, at, j)
-		return err
-	})
+	ok, err := sqldb.Write(ctx, db, func(tx *sqldb.Tx) (bool, error) { return Arrive(tx, now, purpose, at, j) })
 	if err == nil && !ok {
 		err = StateRefused()
 	}

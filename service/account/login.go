@@ -1,11 +1,11 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
@@ -15,11 +15,8 @@ import (
 	"svc.dev/svc/service/throttle"
 )
 
-// Limits of attempts, the same for addresses that exist and for those that do not.
-var (
-	perEmail  = throttle.Backoff{Free: 10, Window: 15 * time.Minute, First: time.Second, Most: 15 * time.Minute}
-	perSource = throttle.Rate{Limit: 30, Per: 5 * time.Minute}
-)
+// perSource limits attempts, the same for addresses that exist and for those that do not.
+var perSource = throttle.Rate{Limit: 30, Per: 5 * time.Minute}
 
 // Passwords are how people prove by what they know that they are who they are, and come by another.
 type Passwords struct {
@@ -33,7 +30,7 @@ type Passwords struct {
 func (a *Passwords) Login(ctx context.Context, address, password, device string) (SignedIn, error) {
 	email, err := NormalEmail(address)
 	if err != nil {
-		return SignedIn{}, strictjson.Refuse(strictjson.Field{Field: "email", Type: err.Error()})
+		return SignedIn{}, strictjson.Wrong("email", err.Error())
 	}
 	attempt, err := a.attempt(ctx, email, device)
 	if err != nil {
@@ -54,21 +51,21 @@ func (a *Passwords) Login(ctx context.Context, address, password, device string)
 // AdmitLogin counts a request to sign in by where it comes from, before its body is looked at. That of a browser which some
 // account knows is counted by Login, once it is known whether it comes for that account.
 func (a *Passwords) AdmitLogin(ctx context.Context, device string) error {
-	return a.Admit(ctx, "login", perSource, func(tx *sqldb.Tx) (bool, error) { return someDevice(tx, a.Now(), device) })
+	return a.Admit(ctx, "login", perSource, func(tx *sqldb.Tx) (bool, error) {
+		by, err := knower(tx, a.Now(), device)
+		return by != "", err
+	})
 }
 
 // Admit counts a request by where it comes from, before its body is looked at, unless something makes it exempt.
 func (a *base) Admit(ctx context.Context, limit string, r throttle.Rate, exempt ...func(*sqldb.Tx) (bool, error)) error {
-	var wait time.Duration
-	err := a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	wait, err := sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (time.Duration, error) {
 		for _, isFree := range exempt {
 			if free, err := isFree(tx); err != nil || free {
-				return err
+				return 0, err
 			}
 		}
-		var err error
-		wait, err = throttle.Take(tx, a.Now(), limit+"-ip:"+source(ctx), r)
-		return err
+		return throttle.Take(tx, a.Now(), limit+"-ip:"+source(ctx), r)
 	})
 	if err == nil && wait > 0 {
 		a.refused(ctx, limit+".limited")
@@ -77,11 +74,18 @@ func (a *base) Admit(ctx context.Context, limit string, r throttle.Rate, exempt 
 	return err
 }
 
+// take counts an act of somebody who is known, and refuses one too many.
+func (a *base) take(tx *sqldb.Tx, limit, key string, r throttle.Rate) error {
+	wait, err := throttle.Take(tx, a.Now(), key, r)
+	return cmp.Or(err, limited(limit, wait))
+}
+
 // attempt is somebody who tries to sign in, and has been counted.
 type attempt struct {
 	account Account // zero: nobody has the address
 	key     string  // by which the attempt was counted
 	device  string  // the browser's mark, if it is one of the account's
+	wait    time.Duration
 }
 
 // standing is known for a browser that the account knows.
@@ -93,43 +97,43 @@ func (t attempt) standing() standing {
 }
 
 // attempt counts a try before it is known whether it will do, so that many at once cannot slip through.
-func (a *Passwords) attempt(ctx context.Context, email, device string) (t attempt, err error) {
-	var wait time.Duration
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		t = attempt{key: "login:" + a.emailKey(email)}
+func (a *Passwords) attempt(ctx context.Context, email, device string) (attempt, error) {
+	t, err := sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (t attempt, err error) {
+		t.key = "login:" + a.emailKey(email)
 		if t.account, _, err = byEmail(tx, email); err != nil {
-			return err
+			return t, err
 		}
-		if t.device, err = knownDevice(tx, a.Now(), device, t.account.ID); err != nil {
-			return err
+		by, err := knower(tx, a.Now(), device)
+		if err != nil {
+			return t, err
 		}
-		if t.device != "" {
+		if by != "" && by == t.account.ID {
+			t.device = secret.Fingerprint(device)
 			t.key = "device:" + t.device
 		}
-		if wait, err = a.countDevice(ctx, tx, t, device); err != nil || wait > 0 {
-			return err
+		if t.wait, err = a.countDevice(ctx, tx, t, by != ""); err != nil || t.wait > 0 {
+			return t, err
 		}
-		wait, err = throttle.Attempt(tx, a.Now(), t.key, perEmail)
-		return err
+		t.wait, err = throttle.Attempt(tx, a.Now(), t.key)
+		return t, err
 	})
-	if err == nil && wait > 0 {
+	if t.wait > 0 {
 		a.refused(ctx, "login.limited")
-		err = limited("login", wait)
 	}
-	return t, err
+	return t, cmp.Or(err, limited("login", t.wait))
 }
 
 // countDevice counts a try that AdmitLogin left to be counted. A browser that comes for the account which knows it does not
 // pay for others of its address, as long as the browsers of that account together stay within what one address may; any
-// other does.
-func (a *Passwords) countDevice(ctx context.Context, tx *sqldb.Tx, t attempt, device string) (wait time.Duration, err error) {
+// other does. Some is whether any account knows the browser.
+func (a *Passwords) countDevice(ctx context.Context, tx *sqldb.Tx, t attempt, some bool) (wait time.Duration, err error) {
 	if t.device != "" {
 		if wait, err = throttle.Take(tx, a.Now(), "login-known:"+t.account.ID, perSource); err != nil || wait == 0 {
 			return 0, err
 		}
 	}
-	if some, err := someDevice(tx, a.Now(), device); err != nil || !some {
-		return 0, err
+	if !some {
+		return 0, nil
 	}
 	return throttle.Take(tx, a.Now(), "login-ip:"+source(ctx), perSource)
 }
@@ -161,29 +165,28 @@ func (a *Passwords) prove(ctx context.Context, as standing, p Account, password 
 }
 
 // enter opens the session of somebody whose password was right, unless it was changed meanwhile.
-func (a *Passwords) enter(ctx context.Context, proven Account, t attempt) (in SignedIn, err error) {
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+func (a *Passwords) enter(ctx context.Context, proven Account, t attempt) (SignedIn, error) {
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (in SignedIn, err error) {
 		p, found, err := locked(tx, proven.ID)
 		if err != nil {
-			return err
+			return in, err
 		}
 		if !found || !p.Alive() || p.password != proven.password {
-			return invalidCredentials()
+			return in, invalidCredentials()
 		}
 		if err := t.succeed(tx); err != nil {
-			return err
+			return in, err
 		}
 		if in, err = a.sessions.start(ctx, tx, p, byPassword, ""); err != nil {
-			return err
+			return in, err
 		}
 		if t.device == "" {
 			if in.Device, err = markDevice(tx, a.Now(), p.ID); err != nil {
-				return err
+				return in, err
 			}
 		}
-		return a.tell(ctx, tx, p, "login.password")
+		return in, a.tell(ctx, tx, p, "login.password")
 	})
-	return in, err
 }
 
 // rederive stores a password at the present cost. A change that came first wins.
@@ -192,41 +195,31 @@ func (a *Passwords) rederive(ctx context.Context, p Account, password string) er
 	if err != nil {
 		return nil // the person is signed in; the next time will do
 	}
-	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		return tx.Do("store password anew", "UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2", p.ID, p.password, derived)
-	})
+	return a.DB.Do(ctx, "store password anew", "UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2", p.ID, p.password, derived)
 }
 
 // Reauth proves again who is signed in, and gives the session a new value.
-func (a *Passwords) Reauth(ctx context.Context, who Who, password string) (in SignedIn, err error) {
+func (a *Passwords) Reauth(ctx context.Context, who Who, password string) (SignedIn, error) {
 	if err := a.confirm(ctx, who, password); err != nil {
-		return in, err
+		return SignedIn{}, err
 	}
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if in, err = a.sessions.renew(tx, who, byPassword); err != nil {
-			return err
-		}
-		return a.tell(ctx, tx, who.Account, "session.confirmed")
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (SignedIn, error) {
+		in, err := a.sessions.renew(tx, who, byPassword)
+		return in, cmp.Or(err, a.tell(ctx, tx, who.Account, "session.confirmed"))
 	})
-	return in, err
 }
 
 // confirm checks the password of somebody signed in, under the limits of signing in: the right one can be shown too often too.
 func (a *Passwords) confirm(ctx context.Context, who Who, password string) error {
 	key := "reauth:" + who.Account.ID
-	var wait time.Duration
-	err := a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if wait, err = throttle.Take(tx, a.Now(), "confirm:"+who.Account.ID, perSource); err != nil || wait > 0 {
-			return err
+	wait, err := sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (time.Duration, error) {
+		if wait, err := throttle.Take(tx, a.Now(), "confirm:"+who.Account.ID, perSource); err != nil || wait > 0 {
+			return wait, err
 		}
-		wait, err = throttle.Attempt(tx, a.Now(), key, perEmail)
-		return err
+		return throttle.Attempt(tx, a.Now(), key)
 	})
-	if err != nil {
+	if err := cmp.Or(err, limited("login", wait)); err != nil {
 		return err
-	}
-	if wait > 0 {
-		return limited("login", wait)
 	}
 	right, _, err := a.hasher.verify(ctx, known, who.Account.password, normalPassword(password))
 	if err != nil {
@@ -239,34 +232,14 @@ func (a *Passwords) confirm(ctx context.Context, who Who, password string) error
 	return a.DB.Write(ctx, func(tx *sqldb.Tx) error { return throttle.Succeed(tx, key) })
 }
 
-// knownDevice is the mark of a browser if it belongs to the account.
-func knownDevice(tx *sqldb.Tx, now time.Time, device, account string) (string, error) {
-	if device == "" || account == "" {
-		return "", nil
-	}
-	var n int
-	err := tx.QueryRow("SELECT count(*) FROM devices WHERE token = $1 AND account = $2 AND created_at > $3",
-		secret.Fingerprint(device), account, now.Add(-deviceLife).UnixMilli()).Scan(&n)
-	if err != nil {
-		return "", fmt.Errorf("find device: %w", err)
-	}
-	if n == 0 {
-		return "", nil
-	}
-	return secret.Fingerprint(device), nil
-}
-
-// someDevice reports whether any account knows a browser.
-func someDevice(tx *sqldb.Tx, now time.Time, device string) (bool, error) {
+// knower is the account that knows a browser; empty: none does.
+func knower(tx *sqldb.Tx, now time.Time, device string) (string, error) {
 	if device == "" {
-		return false, nil
+		return "", nil
 	}
-	var n int
-	err := tx.QueryRow("SELECT count(*) FROM devices WHERE token = $1 AND created_at > $2", secret.Fingerprint(device), now.Add(-deviceLife).UnixMilli()).Scan(&n)
-	if err != nil {
-		return false, fmt.Errorf("find device: %w", err)
-	}
-	return n > 0, nil
+	account, _, err := sqldb.First(tx, "find device", sqldb.Column[string], "SELECT account FROM devices WHERE token = $1 AND created_at > $2",
+		secret.Fingerprint(device), now.Add(-deviceLife).UnixMilli())
+	return account, err
 }
 
 // maxDevices is how many browsers an account knows; the oldest gives way. Whoever keeps no cookies is a new one each time.
@@ -274,16 +247,11 @@ const maxDevices = 100
 
 func markDevice(tx *sqldb.Tx, now time.Time, account string) (string, error) {
 	value := secret.Random()
-	_, err := tx.Exec("INSERT INTO devices (token, account, created_at) VALUES ($1, $2, $3)", secret.Fingerprint(value), account, now.UnixMilli())
-	if err != nil {
-		return "", fmt.Errorf("mark device: %w", err)
-	}
-	_, err = tx.Exec(`DELETE FROM devices WHERE token IN (SELECT token FROM devices WHERE account = $1 ORDER BY created_at DESC LIMIT 1000 OFFSET $2)
-		AND token <> $3`, account, maxDevices, secret.Fingerprint(value))
-	if err != nil {
-		return "", fmt.Errorf("forget devices: %w", err)
-	}
-	return value, nil
+	return value, cmp.Or(
+		tx.Do("mark device", "INSERT INTO devices (token, account, created_at) VALUES ($1, $2, $3)", secret.Fingerprint(value), account, now.UnixMilli()),
+		tx.Do("forget devices", `DELETE FROM devices WHERE token IN (SELECT token FROM devices WHERE account = $1 ORDER BY created_at DESC LIMIT 1000 OFFSET $2)
+			AND token <> $3`, account, maxDevices, secret.Fingerprint(value)),
+	)
 }
 
 // emailKey names an address in a limit without telling it.

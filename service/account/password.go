@@ -2,6 +2,7 @@ package account
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -64,20 +65,11 @@ func decorated(password, word string) bool {
 // repeats reports whether a pattern makes up the whole, three times or more.
 func repeats(password []rune) bool {
 	for period := 1; period <= len(password)/3; period++ {
-		if hasPeriod(password, period) {
+		if slices.Equal(password[period:], password[:len(password)-period]) {
 			return true
 		}
 	}
 	return false
-}
-
-func hasPeriod(password []rune, period int) bool {
-	for i := period; i < len(password); i++ {
-		if password[i] != password[i-period] {
-			return false
-		}
-	}
-	return true
 }
 
 // rows are what fingers and minds run along, there and back, and over the end to the beginning.
@@ -87,11 +79,9 @@ var rows = bothWays("abcdefghijklmnopqrstuvwxyz", "0123456789", "1234567890", "q
 func bothWays(all ...string) []string {
 	var both []string
 	for _, row := range all {
-		var back strings.Builder
-		for i := len(row) - 1; i >= 0; i-- {
-			back.WriteByte(row[i])
-		}
-		both = append(both, row+row, back.String()+back.String())
+		back := []byte(row)
+		slices.Reverse(back)
+		both = append(both, row+row, string(back)+string(back))
 	}
 	return both
 }

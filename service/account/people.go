@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
@@ -38,8 +38,8 @@ type PeopleQuery struct {
 	Staff bool // only those with a role over the service, whose account is not deleted
 }
 
-const personColumns = accountColumns + `, a.suspend_reason, a.updated_at,
-	COALESCE((SELECT MAX(s.last_seen_at) FROM sessions s WHERE s.account = a.id), 0),
+const personColumns = Columns + `, a.suspend_reason, a.updated_at,
+	(SELECT MAX(s.last_seen_at) FROM sessions s WHERE s.account = a.id),
 	(SELECT count(*) FROM sessions s WHERE s.account = a.id AND s.revoked_at IS NULL AND s.last_seen_at > $1 AND s.created_at > $2)`
 
 // aliveSince are the arguments of personColumns.
@@ -49,65 +49,45 @@ func (a *Staff) aliveSince() []any {
 }
 
 func (a *Staff) scanPerson(row sqldb.Row) (p Person, err error) {
-	var seen, updated int64
-	if p.Account, err = scanAccount(row, &p.Reason, &updated, &seen, &p.Sessions); err != nil {
-		return p, err
-	}
-	p.UpdatedAt = time.UnixMilli(updated)
-	if seen != 0 {
-		p.LastSeenAt = time.UnixMilli(seen)
-	}
+	p.Account, err = Scan(row, &p.Reason, sqldb.Time(&p.UpdatedAt), sqldb.Time(&p.LastSeenAt), &p.Sessions)
 	if p.deletedAt != 0 {
 		p.EraseAt = time.UnixMilli(p.deletedAt).Add(a.Hold)
 	}
-	return p, nil
+	return p, err
 }
 
 // People lists everybody whose account is not erased.
 func (a *Staff) People(ctx context.Context, q PeopleQuery) (page listing.Page[Person], err error) {
 	if problem := strictjson.CheckText(q.Q, 0, maxQuery); problem != "" {
-		return page, strictjson.Refuse(strictjson.Field{Field: "q", Type: problem})
+		return page, strictjson.Wrong("q", problem)
 	}
 	at, id, err := q.Older()
 	if err != nil {
 		return page, err
 	}
-	pattern := sqldb.Contains(strings.ToLower(q.Q))
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		all, err := a.people(tx, at, id, pattern, q.Staff, q.Size()+1)
-		page = listing.Cut(all, q.Size(), func(p Person) []any { return listing.Age(p.CreatedAt, p.ID) })
-		return err
-	})
-	if err != nil {
-		return listing.Page[Person]{}, fmt.Errorf("list people: %w", err)
-	}
-	return page, nil
-}
-
-func (a *Staff) people(tx *sqldb.Tx, at int64, id, pattern string, staff bool, limit int) ([]Person, error) {
 	which := ""
-	if staff {
+	if q.Staff {
 		which = " AND a.service_role <> 'none' AND a.deleted_at IS NULL"
 	}
-	return sqldb.Collect(tx, a.scanPerson, `SELECT `+personColumns+` FROM accounts a WHERE a.username <> a.id AND (a.created_at, a.id) < ($3, $4)
+	all, err := sqldb.ReadAll(ctx, a.DB, a.scanPerson, `SELECT `+personColumns+` FROM accounts a WHERE a.username <> a.id AND (a.created_at, a.id) < ($3, $4)
 		AND (a.username LIKE $5 ESCAPE '\' OR LOWER(a.display_name) LIKE $5 ESCAPE '\' OR a.email LIKE $5 ESCAPE '\')`+which+`
-		ORDER BY a.created_at DESC, a.id DESC LIMIT $6`, append(a.aliveSince(), at, id, pattern, limit)...)
+		ORDER BY a.created_at DESC, a.id DESC LIMIT $6`, append(a.aliveSince(), at, id, sqldb.Contains(strings.ToLower(q.Q)), q.Size()+1)...)
+	if err != nil {
+		return page, fmt.Errorf("list people: %w", err)
+	}
+	return listing.Cut(all, q.Size(), func(p Person) []any { return listing.Age(p.CreatedAt, p.ID) }), nil
 }
 
 // Person is the person of that id.
-func (a *Staff) Person(ctx context.Context, id string) (p Person, err error) {
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		all, err := sqldb.Collect(tx, a.scanPerson, "SELECT "+personColumns+" FROM accounts a WHERE a.id = $3 AND a.username <> a.id", append(a.aliveSince(), id)...)
-		if err != nil {
-			return fmt.Errorf("find person: %w", err)
-		}
-		if len(all) == 0 {
-			return notFound()
-		}
-		p = all[0]
-		return nil
-	})
-	return p, err
+func (a *Staff) Person(ctx context.Context, id string) (Person, error) {
+	all, err := sqldb.ReadAll(ctx, a.DB, a.scanPerson, "SELECT "+personColumns+" FROM accounts a WHERE a.id = $3 AND a.username <> a.id", append(a.aliveSince(), id)...)
+	if err != nil {
+		return Person{}, fmt.Errorf("find person: %w", err)
+	}
+	if len(all) == 0 {
+		return Person{}, notFound()
+	}
+	return all[0], nil
 }
 
 // onPerson runs a verb of an administrator on somebody, and gives the person as it leaves them. Those who change who may
@@ -117,10 +97,7 @@ func (a *Staff) onPerson(ctx context.Context, by Who, id string, verb func(tx *s
 		return p, err
 	}
 	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		if err := lockStaff(tx); err != nil {
-			return err
-		}
-		if err := stillAdministers(tx, by); err != nil {
+		if err := cmp.Or(lockStaff(tx), stillAdministers(tx, by)); err != nil {
 			return err
 		}
 		target, found, err := locked(tx, id)
@@ -140,18 +117,28 @@ func (a *Staff) onPerson(ctx context.Context, by Who, id string, verb func(tx *s
 
 // stillAdministers reads the role and the session of whoever acts in the transaction of the act.
 func stillAdministers(tx *sqldb.Tx, by Who) error {
-	p, found, err := Find(tx, by.Account.ID)
-	switch {
-	case err != nil:
+	p, err := stillStaff(tx, by)
+	if err == nil && p.Role != RoleAdmin {
+		err = fault.New(fault.Forbidden, "Your role does not allow this.", "Support reads everything and changes nothing.").With("role", RoleAdmin)
+	}
+	if err != nil {
 		return err
-	case !found || !p.Alive():
-		return unauthenticated()
-	case !p.IsStaff():
-		return staffOnly()
-	case p.Role != RoleAdmin:
-		return fault.New(fault.Forbidden, "Your role does not allow this.", "Support reads everything and changes nothing.").With("role", RoleAdmin)
 	}
 	return stillSignedIn(tx, by)
+}
+
+// stillStaff is the account of whoever acts, if it still is one of the staff.
+func stillStaff(tx *sqldb.Tx, by Who) (Account, error) {
+	p, _, err := Find(tx, by.Account.ID)
+	switch {
+	case err != nil:
+		return p, err
+	case !p.Alive():
+		return p, unauthenticated()
+	case !p.IsStaff():
+		return p, staffOnly()
+	}
+	return p, nil
 }
 
 // notOneself keeps an administrator from locking themselves out, so that there is always one left.
@@ -165,7 +152,7 @@ func notOneself(by Who, p Account) error {
 // SuspendPerson keeps somebody out until they are restored.
 func (a *Staff) SuspendPerson(ctx context.Context, by Who, id, reason string) (Person, error) {
 	if problem := strictjson.CheckText(reason, 1, maxReason); problem != "" {
-		return Person{}, strictjson.Refuse(strictjson.Field{Field: "reason", Type: problem})
+		return Person{}, strictjson.Wrong("reason", problem)
 	}
 	return a.onPerson(ctx, by, id, func(tx *sqldb.Tx, p Account, _ *letters) error {
 		if err := notOneself(by, p); err != nil {
@@ -189,10 +176,8 @@ func (a *Staff) RestorePerson(ctx context.Context, by Who, id string) (Person, e
 func (a *Staff) SignOutPerson(ctx context.Context, by Who, id string) (ended int64, err error) {
 	_, err = a.onPerson(ctx, by, id, func(tx *sqldb.Tx, p Account, _ *letters) (err error) {
 		since := append([]any{p.ID}, a.aliveSince()...)
-		if ended, err = end(tx, a.Now(), "ended by staff", "account = $3 AND last_seen_at > $4 AND created_at > $5", since...); err != nil {
-			return err
-		}
-		return a.Audit.Append(ctx, tx, audit.Event{Actor: by.Account.Actor(), Action: "sessions.revoked", Target: p.target(), Scope: p.scope(), Service: true})
+		ended, err = endSome(tx, a.Now(), "ended by staff", "account = $3 AND last_seen_at > $4 AND created_at > $5", since...)
+		return cmp.Or(err, a.tellAll(ctx, tx, p, by.Account.Actor(), "sessions.revoked"))
 	})
 	return ended, err
 }
@@ -200,7 +185,7 @@ func (a *Staff) SignOutPerson(ctx context.Context, by Who, id string) (ended int
 // GrantPerson gives somebody a role over the whole service.
 func (a *Staff) GrantPerson(ctx context.Context, by Who, id, role string) (Person, error) {
 	if role != RoleNone && role != RoleSupport && role != RoleAdmin {
-		return Person{}, strictjson.Refuse(strictjson.Field{Field: "role", Type: strictjson.Invalid})
+		return Person{}, strictjson.Wrong("role", strictjson.Invalid)
 	}
 	return a.onPerson(ctx, by, id, func(tx *sqldb.Tx, p Account, _ *letters) error {
 		if p.deletedAt != 0 {
@@ -230,16 +215,10 @@ func (a *Staff) SendReset(ctx context.Context, by Who, id string) error {
 			return err
 		}
 		value, err := issue(tx, a.Now(), token{purpose: forReset, account: p.ID, email: p.Email, binding: p.passwordVersion, life: resetLife})
-		if err != nil {
-			return err
-		}
-		if err := out.send(tx, p.Email, mail.ResetPassword{Token: value, Life: resetLife}); err != nil {
-			return err
-		}
-		return a.Audit.Append(ctx, tx, audit.Event{Actor: by.Account.Actor(), Action: "password.reset_sent", Target: p.target(), Scope: p.scope(), Service: true})
+		return cmp.Or(err,
+			out.send(tx, p.Email, mail.ResetPassword(value, resetLife)),
+			a.tellAll(ctx, tx, p, by.Account.Actor(), "password.reset_sent"),
+		)
 	})
-	if err == nil && wait > 0 {
-		err = limited("forgot", wait)
-	}
-	return err
+	return cmp.Or(err, limited("forgot", wait))
 }

@@ -3,7 +3,6 @@ package account
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
-	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
 )
@@ -35,7 +33,7 @@ func (a *Passwords) AdmitForgot(ctx context.Context) error {
 func (a *Passwords) Forgot(ctx context.Context, address string) error {
 	email, err := NormalEmail(address)
 	if err != nil {
-		return strictjson.Refuse(strictjson.Field{Field: "email", Type: err.Error()})
+		return strictjson.Wrong("email", err.Error())
 	}
 	var wait time.Duration
 	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) (err error) {
@@ -51,12 +49,9 @@ func (a *Passwords) Forgot(ctx context.Context, address string) error {
 		if err != nil || !found || p.deletedAt != 0 || !a.CanMail() {
 			return err
 		}
-		return out.send(tx, email, mail.ResetPassword{Token: value, Life: resetLife})
+		return out.send(tx, email, mail.ResetPassword(value, resetLife))
 	})
-	if err == nil && wait > 0 {
-		err = limited("forgot", wait)
-	}
-	return err
+	return cmp.Or(err, limited("forgot", wait))
 }
 
 // Reset sets a password by a link. It proves the address, ends everything that acted in the account's name, and signs
@@ -73,11 +68,11 @@ func (a *Passwords) Reset(ctx context.Context, value, password string, unlink ..
 	}
 	var given []grant
 	err = a.post(ctx, func(tx *sqldb.Tx, out *letters) error {
-		t, p, found, err := redeem(tx, a.Now(), value, forReset)
+		t, p, err := redeem(tx, a.Now(), value, forReset)
 		if err != nil {
 			return err
 		}
-		if !found || !t.fits(p) {
+		if !t.fits(p) {
 			return invalidToken()
 		}
 		var events []audit.Event
@@ -101,16 +96,14 @@ func (a *Passwords) Reset(ctx context.Context, value, password string, unlink ..
 
 // ResetIdentities lists the ways into the account of a reset link that providers vouch for, so that whoever resets can say
 // which are not theirs. It does not use the link up.
-func (a *Passwords) ResetIdentities(ctx context.Context, value string) (all []Identity, err error) {
-	err = a.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
+func (a *Passwords) ResetIdentities(ctx context.Context, value string) ([]Identity, error) {
+	return sqldb.Snapshot(ctx, a.DB, func(tx *sqldb.Tx) ([]Identity, error) {
 		p, err := a.resetting(tx, value)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		all, err = identitiesOf(tx, p.ID)
-		return err
+		return identitiesOf(tx, p.ID)
 	})
-	return all, err
 }
 
 // fits reports whether a token was made for the account as it is: same address, same password.
@@ -131,7 +124,7 @@ func (a *Passwords) checkReset(ctx context.Context, value, password string, unli
 		}
 		for _, id := range unlink {
 			if !slices.ContainsFunc(linked, func(i Identity) bool { return i.ID == id }) {
-				return strictjson.Refuse(strictjson.Field{Field: "unlink", Type: strictjson.Invalid})
+				return strictjson.Wrong("unlink", strictjson.Invalid)
 			}
 		}
 		return a.checkPassword("newPassword", password, p)
@@ -140,55 +133,37 @@ func (a *Passwords) checkReset(ctx context.Context, value, password string, unli
 
 // resetting is the account of a reset link that is good.
 func (a *Passwords) resetting(tx *sqldb.Tx, value string) (p Account, err error) {
-	var t token
-	var live int
-	err = tx.QueryRow(`SELECT count(*), COALESCE(max(account), ''), COALESCE(max(email), ''), COALESCE(max(binding), 0) FROM tokens
-		WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3`, secret.Fingerprint(value), forReset, a.Now().UnixMilli()).
-		Scan(&live, &t.account, &t.email, &t.binding)
+	t, err := peek(tx, a.Now(), value, forReset)
 	if err != nil {
-		return p, fmt.Errorf("find token: %w", err)
-	}
-	if p, _, err = Find(tx, t.account); err != nil {
 		return p, err
 	}
-	if live == 0 || !t.fits(p) {
-		return p, invalidToken()
+	p, _, err = Find(tx, t.account)
+	if err == nil && !t.fits(p) {
+		err = invalidToken()
 	}
-	return p, nil
+	return p, err
 }
 
 // checkPassword judges a new password for an account.
 func (a *Passwords) checkPassword(name, password string, p Account) error {
 	local, _, _ := strings.Cut(p.Email, "@")
 	if problem := weakness(password, p.Email, local, p.Username, a.Brand); problem != "" {
-		return strictjson.Refuse(strictjson.Field{Field: name, Type: problem})
+		return strictjson.Wrong(name, problem)
 	}
 	return nil
 }
 
 func (a *Passwords) resetPassword(ctx context.Context, tx *sqldb.Tx, out *letters, p Account, derived string, events []audit.Event) error {
-	if err := storePassword(tx, a.Now(), p.ID, derived); err != nil {
-		return err
-	}
-	// Whoever got the mail holds the address; if nobody had proven that before, this is the first time.
-	if err := a.proveEmail(ctx, tx, p, nil); err != nil {
-		return err
-	}
-	if err := a.expel(tx, p.ID, "password reset", ""); err != nil {
-		return err
-	}
-	if err := void(tx, a.Now(), p.ID, forHold); err != nil {
-		return err
-	}
-	if err := throttle.Succeed(tx, "login:"+a.emailKey(p.Email)); err != nil {
-		return err
-	}
-	if err := out.send(tx, p.Email, mail.PasswordChanged{}); err != nil {
-		return err
-	}
-	return a.Audit.Append(ctx, tx, append(events, audit.Event{
-		Actor: audit.Actor{Kind: audit.Anonymous}, Action: "password.reset", Target: p.target(), Scope: p.scope(), Changes: []string{"password"},
-	})...)
+	return cmp.Or(
+		storePassword(tx, a.Now(), p.ID, derived),
+		// Whoever got the mail holds the address; if nobody had proven that before, this is the first time.
+		a.proveEmail(ctx, tx, p, nil),
+		a.expel(tx, p.ID, "password reset", ""),
+		void(tx, a.Now(), p.ID, forHold),
+		throttle.Succeed(tx, "login:"+a.emailKey(p.Email)),
+		out.send(tx, p.Email, mail.PasswordChanged()),
+		a.Audit.Append(ctx, tx, append(events, p.event(anonymous, "password.reset", "password"))...),
+	)
 }
 
 func storePassword(tx *sqldb.Tx, now time.Time, account, derived string) error {
@@ -239,16 +214,14 @@ func (a *Passwords) replacePassword(ctx context.Context, who Who, password, meth
 		if !found || !p.Alive() || p.password != who.Account.password {
 			return wrongPassword()
 		}
-		if wait, err := throttle.Take(tx, a.Now(), "change-password:"+p.ID, changesPerAccount); err != nil || wait > 0 {
-			return cmp.Or(err, limited("password", wait))
-		}
-		if err := storePassword(tx, a.Now(), p.ID, derived); err != nil {
+		if err := a.take(tx, "password", "change-password:"+p.ID, changesPerAccount); err != nil {
 			return err
 		}
-		if _, err := end(tx, a.Now(), "password changed", "account = $3 AND id <> $4", p.ID, who.Session.ID); err != nil {
-			return err
-		}
-		if err := void(tx, a.Now(), p.ID, forReset, forEmailChange, forLink); err != nil {
+		if err := cmp.Or(
+			storePassword(tx, a.Now(), p.ID, derived),
+			end(tx, a.Now(), "password changed", "account = $3 AND id <> $4", p.ID, who.Session.ID),
+			void(tx, a.Now(), p.ID, forReset, forEmailChange, forLink),
+		); err != nil {
 			return err
 		}
 		if in, err = a.sessions.renew(tx, who, method); err != nil {
@@ -257,10 +230,7 @@ func (a *Passwords) replacePassword(ctx context.Context, who Who, password, meth
 		if in.Account, _, err = locked(tx, p.ID); err != nil {
 			return err
 		}
-		if err := out.send(tx, p.Email, mail.PasswordChanged{}); err != nil {
-			return err
-		}
-		return a.tell(ctx, tx, p, "password.changed", "password")
+		return cmp.Or(out.send(tx, p.Email, mail.PasswordChanged()), a.tell(ctx, tx, p, "password.changed", "password"))
 	})
 	return in, err
 }

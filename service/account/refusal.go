@@ -46,7 +46,11 @@ func notFound() error {
 	return fault.New(fault.ItemNotFound, "There is no such item.", "")
 }
 
+// limited refuses whoever has to wait, and is nil where there is nothing to wait for.
 func limited(limit string, after time.Duration) error {
+	if after <= 0 {
+		return nil
+	}
 	return fault.New(fault.RateLimited, "Too many requests.", "Wait a while and try again.").With("limit", limit).After(after)
 }
 

@@ -116,31 +116,26 @@ func (a *Registrations) Register(ctx context.Context, r Registration) (Registere
 }
 
 // holder is who has an address already; nobody is a zero account.
-func (a *Registrations) holder(ctx context.Context, email string) (held Account, err error) {
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		held, _, err = byEmail(tx, email)
-		return err
+func (a *Registrations) holder(ctx context.Context, email string) (Account, error) {
+	return sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (Account, error) {
+		held, _, err := byEmail(tx, email)
+		return held, err
 	})
-	return held, err
 }
 
 // register makes the account, its workspace and its first session in one transaction.
-func (a *Registrations) register(ctx context.Context, r Registration, derived string) (made Registered, err error) {
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		made = Registered{Created: true}
+func (a *Registrations) register(ctx context.Context, r Registration, derived string) (Registered, error) {
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (made Registered, err error) {
 		p, w, err := create(tx, a.Now(), birth{
 			username: r.Username, displayName: r.DisplayName, email: r.Email, source: sourcePassword, password: derived,
 		})
 		if err != nil {
-			return err
+			return made, err
 		}
-		made.Workspace = w
-		if made.SignedIn, err = a.firstSession(ctx, tx, p); err != nil {
-			return err
-		}
-		return a.tell(ctx, tx, p, "account.created")
+		made.Created, made.Workspace = true, w
+		made.SignedIn, err = a.firstSession(ctx, tx, p)
+		return made, cmp.Or(err, a.tell(ctx, tx, p, "account.created"))
 	})
-	return made, err
 }
 
 func (a *Registrations) firstSession(ctx context.Context, tx *sqldb.Tx, p Account) (in SignedIn, err error) {
@@ -172,12 +167,10 @@ func (a *Registrations) goOnAs(ctx context.Context, p Account, t attempt) (Regis
 	if err != nil {
 		return Registered{}, err
 	}
-	again := Registered{SignedIn: in}
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		again.Workspace, err = workspace.MakePersonal(tx, a.Now(), p.ID, p.Username)
-		return err
+	w, err := sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (workspace.Workspace, error) {
+		return workspace.MakePersonal(tx, a.Now(), p.ID, p.Username)
 	})
-	return again, err
+	return Registered{SignedIn: in, Workspace: w}, err
 }
 
 // pending is a sign-up that waits for its mail to be answered.
@@ -230,10 +223,7 @@ func (a *Registrations) sendSignUp(ctx context.Context, r Registration, held Acc
 			return out.haveAccount(tx, held)
 		}
 		value, err := issue(tx, a.Now(), token{purpose: forSignUp, email: r.Email, data: string(data), life: verifyLife})
-		if err != nil {
-			return err
-		}
-		return out.send(tx, r.Email, mail.SignUp{Token: value, Life: verifyLife})
+		return cmp.Or(err, out.send(tx, r.Email, mail.SignUp(value, verifyLife)))
 	})
 	return Registered{Pending: true}, err
 }
@@ -246,14 +236,11 @@ func checkFree(tx *sqldb.Tx, username string) error {
 	if scope.CheckUsername(username) != nil {
 		return usernameTaken()
 	}
-	var n int
-	if err := tx.QueryRow("SELECT count(*) FROM usernames WHERE name = $1", username).Scan(&n); err != nil {
-		return fmt.Errorf("find username: %w", err)
+	n, err := sqldb.Value[int](tx, "find username", "SELECT count(*) FROM usernames WHERE name = $1", username)
+	if err == nil && n > 0 {
+		err = usernameTaken()
 	}
-	if n > 0 {
-		return usernameTaken()
-	}
-	return nil
+	return err
 }
 
 // completeSignUp makes the account of a registration whose mail was answered. The wanted username may be gone by now;
@@ -277,12 +264,10 @@ func (a *Registrations) completeSignUp(ctx context.Context, tx *sqldb.Tx, t toke
 	if err != nil {
 		return err
 	}
-	if err := tx.Do("void other registrations", "UPDATE tokens SET used_at = $3 WHERE email = $1 AND purpose = $2 AND used_at IS NULL", t.email, forSignUp, a.Now().UnixMilli()); err != nil {
-		return err
-	}
-	// The sign-up was counted as a sign-in that failed.
-	if err := throttle.Succeed(tx, "login:"+a.emailKey(t.email)); err != nil {
-		return err
-	}
-	return a.tell(ctx, tx, p, "account.created")
+	return cmp.Or(
+		tx.Do("void other registrations", "UPDATE tokens SET used_at = $3 WHERE email = $1 AND purpose = $2 AND used_at IS NULL", t.email, forSignUp, a.Now().UnixMilli()),
+		// The sign-up was counted as a sign-in that failed.
+		throttle.Succeed(tx, "login:"+a.emailKey(t.email)),
+		a.tell(ctx, tx, p, "account.created"),
+	)
 }

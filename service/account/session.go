@@ -1,11 +1,11 @@
 package account
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -69,15 +69,12 @@ func (a *Sessions) start(ctx context.Context, tx *sqldb.Tx, p Account, method, i
 	}
 	s.ExpiresAt = a.expiry(s)
 	value := sessionPrefix + secret.Random()
-	if err := tx.Do("start session", `INSERT INTO sessions (id, token, account, created_at, last_seen_at, auth_time, auth_method, identity, ip, user_agent, surface)
-		VALUES ($1, $2, $3, $4, $4, $4, $5, $6, $7, $8, $9)`,
-		s.ID, secret.Fingerprint(value), p.ID, now.UnixMilli(), method, identity, s.IP, s.UserAgent, s.Surface); err != nil {
-		return SignedIn{}, err
-	}
-	if err := a.makeRoom(tx, p.ID); err != nil {
-		return SignedIn{}, err
-	}
-	return SignedIn{Who: Who{Session: s, Account: p}, Token: value}, nil
+	return SignedIn{Who: Who{Session: s, Account: p}, Token: value}, cmp.Or(
+		tx.Do("start session", `INSERT INTO sessions (id, token, account, created_at, last_seen_at, auth_time, auth_method, identity, ip, user_agent, surface)
+			VALUES ($1, $2, $3, $4, $4, $4, $5, $6, $7, $8, $9)`,
+			s.ID, secret.Fingerprint(value), p.ID, now.UnixMilli(), method, identity, s.IP, s.UserAgent, s.Surface),
+		a.makeRoom(tx, p.ID),
+	)
 }
 
 // makeRoom ends the oldest sessions beyond the most that an account may have.
@@ -100,19 +97,13 @@ func (a *Sessions) expiry(s Session) time.Time {
 
 const sessionColumns = `s.id, s.created_at, s.last_seen_at, s.auth_time, s.auth_method, s.identity, s.ip, s.user_agent, s.surface`
 
-func sessionFields(s *Session, times *[3]int64) []any {
-	return []any{&s.ID, &times[0], &times[1], &times[2], &s.Method, &s.identity, &s.IP, &s.UserAgent, &s.Surface}
-}
-
-func (a *Sessions) completed(s Session, times [3]int64) Session {
-	s.CreatedAt, s.LastSeenAt, s.AuthTime = time.UnixMilli(times[0]), time.UnixMilli(times[1]), time.UnixMilli(times[2])
-	s.ExpiresAt = a.expiry(s)
-	return s
+func (s *Session) fields() []any {
+	return []any{&s.ID, sqldb.Time(&s.CreatedAt), sqldb.Time(&s.LastSeenAt), sqldb.Time(&s.AuthTime), &s.Method, &s.identity, &s.IP, &s.UserAgent, &s.Surface}
 }
 
 // Who is behind a session's value; found is false for every value that opens nothing, whatever the reason.
 func (a *Sessions) Who(ctx context.Context, value string) (who Who, found bool, err error) {
-	if !plausible(value) {
+	if !plausible(sessionPrefix, value) {
 		return who, false, nil // the database need not be asked
 	}
 	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
@@ -127,26 +118,23 @@ func (a *Sessions) Who(ctx context.Context, value string) (who Who, found bool, 
 
 // Of is who is signed in by a value, in a transaction.
 func (a *Sessions) Of(tx *sqldb.Tx, value string) (Who, bool, error) {
-	if !plausible(value) {
+	if !plausible(sessionPrefix, value) {
 		return Who{}, false, nil
 	}
-	var s Session
-	var times [3]int64
-	row := tx.QueryRow(`SELECT `+accountColumns+`, `+sessionColumns+` FROM sessions s JOIN accounts a ON a.id = s.account
+	who, found, err := sqldb.First(tx, "find session", a.scanWho, `SELECT `+Columns+`, `+sessionColumns+` FROM sessions s JOIN accounts a ON a.id = s.account
 		WHERE s.token = $1 AND s.revoked_at IS NULL`, secret.Fingerprint(value))
-	p, err := scanAccount(row, sessionFields(&s, &times)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Who{}, false, nil
-	}
-	if err != nil {
-		return Who{}, false, fmt.Errorf("find session: %w", err)
-	}
-	s = a.completed(s, times)
-	return Who{Session: s, Account: p}, p.Alive() && a.Now().Before(s.ExpiresAt), nil
+	return who, found && who.Account.Alive() && a.Now().Before(who.Session.ExpiresAt), err
 }
 
-func plausible(value string) bool {
-	return len(value) == len(sessionPrefix)+43 && value[:len(sessionPrefix)] == sessionPrefix
+func (a *Sessions) scanWho(row sqldb.Row) (who Who, err error) {
+	who.Account, err = Scan(row, who.Session.fields()...)
+	who.Session.ExpiresAt = a.expiry(who.Session)
+	return who, err
+}
+
+// plausible reports whether a value can be one that begins so.
+func plausible(prefix, value string) bool {
+	return len(value) == len(prefix)+43 && strings.HasPrefix(value, prefix)
 }
 
 // Seen notes that a session is in use, at most once a minute.
@@ -155,11 +143,8 @@ func (a *Sessions) Seen(ctx context.Context, who Who) error {
 	if now.Sub(who.Session.LastSeenAt) < seenPause {
 		return nil
 	}
-	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec("UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $3",
-			who.Session.ID, now.UnixMilli(), now.Add(-seenPause).UnixMilli()+1)
-		return err
-	})
+	return a.DB.Do(ctx, "note session", "UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $3",
+		who.Session.ID, now.UnixMilli(), now.Add(-seenPause).UnixMilli()+1)
 }
 
 // NeedFresh refuses unless the person proved who they are a short while ago.
@@ -171,17 +156,13 @@ func (a *Sessions) NeedFresh(who Who) error {
 }
 
 // Workspaces lists the workspaces of a person.
-func (a *Accounts) Workspaces(ctx context.Context, account string) (all []workspace.Membership, err error) {
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = workspace.Of(tx, account)
-		return err
-	})
-	return all, err
+func (a *Accounts) Workspaces(ctx context.Context, account string) ([]workspace.Membership, error) {
+	return sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) ([]workspace.Membership, error) { return workspace.Of(tx, account) })
 }
 
 // Logout ends the session of a value. It does not matter whether there was one.
 func (a *Sessions) Logout(ctx context.Context, value string) error {
-	if !plausible(value) {
+	if !plausible(sessionPrefix, value) {
 		return nil
 	}
 	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
@@ -189,7 +170,7 @@ func (a *Sessions) Logout(ctx context.Context, value string) error {
 		if err != nil || !found {
 			return err
 		}
-		if _, err := end(tx, a.Now(), "logout", "id = $3", who.Session.ID); err != nil {
+		if err := end(tx, a.Now(), "logout", "id = $3", who.Session.ID); err != nil {
 			return err
 		}
 		events, err := endViews(tx, a.Now(), "session = $2", who.Session.ID)
@@ -197,12 +178,18 @@ func (a *Sessions) Logout(ctx context.Context, value string) error {
 			return err
 		}
 		p := who.Account
-		return a.Audit.Append(ctx, tx, append(events, audit.Event{Actor: p.Actor(), Action: "session.ended", Target: p.target(), Scope: p.scope()})...)
+		return a.Audit.Append(ctx, tx, append(events, p.event(p.Actor(), "session.ended"))...)
 	})
 }
 
-// end revokes the sessions that a condition names, whose first argument is $3, and says how many.
-func end(tx *sqldb.Tx, now time.Time, reason, where string, args ...any) (int64, error) {
+// end revokes the sessions that a condition names, whose first argument is $3.
+func end(tx *sqldb.Tx, now time.Time, reason, where string, args ...any) error {
+	_, err := endSome(tx, now, reason, where, args...)
+	return err
+}
+
+// endSome is end that says how many there were.
+func endSome(tx *sqldb.Tx, now time.Time, reason, where string, args ...any) (int64, error) {
 	n, err := tx.Exec("UPDATE sessions SET revoked_at = $1, revoke_reason = $2 WHERE revoked_at IS NULL AND "+where,
 		append([]any{now.UnixMilli(), reason}, args...)...)
 	if err != nil {
@@ -235,24 +222,20 @@ func unauthenticated() error {
 }
 
 // List lists where a person is signed in, the last used first.
-func (a *Sessions) List(ctx context.Context, who Who) (all []Session, err error) {
+func (a *Sessions) List(ctx context.Context, who Who) ([]Session, error) {
 	now := a.Now()
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, a.scanSession, `SELECT `+sessionColumns+` FROM sessions s WHERE s.account = $1 AND s.revoked_at IS NULL
-			ORDER BY s.last_seen_at DESC, s.id DESC LIMIT 1000`, who.Account.ID)
-		return err
-	})
+	all, err := sqldb.ReadAll(ctx, a.DB, a.scanSession, `SELECT `+sessionColumns+` FROM sessions s WHERE s.account = $1 AND s.revoked_at IS NULL
+		ORDER BY s.last_seen_at DESC, s.id DESC LIMIT 1000`, who.Account.ID)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
 	return slices.DeleteFunc(all, func(s Session) bool { return !now.Before(s.ExpiresAt) }), nil
 }
 
-func (a *Sessions) scanSession(row sqldb.Row) (Session, error) {
-	var s Session
-	var times [3]int64
-	err := row.Scan(sessionFields(&s, &times)...)
-	return a.completed(s, times), err
+func (a *Sessions) scanSession(row sqldb.Row) (s Session, err error) {
+	err = row.Scan(s.fields()...)
+	s.ExpiresAt = a.expiry(s)
+	return s, err
 }
 
 // End ends one session of a person.
@@ -261,7 +244,7 @@ func (a *Sessions) End(ctx context.Context, who Who, id string) error {
 		if _, err := Acting(tx, who); err != nil {
 			return err
 		}
-		n, err := end(tx, a.Now(), "ended by its person", "id = $3 AND account = $4", id, who.Account.ID)
+		n, err := endSome(tx, a.Now(), "ended by its person", "id = $3 AND account = $4", id, who.Account.ID)
 		if err != nil {
 			return err
 		}
@@ -279,17 +262,13 @@ func (a *Sessions) EndOthers(ctx context.Context, who Who) (ended int64, err err
 	if err := a.NeedFresh(who); err != nil {
 		return 0, err
 	}
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (int64, error) {
 		if _, err := Acting(tx, who); err != nil {
-			return err
+			return 0, err
 		}
-		ended, err = end(tx, a.Now(), "ended by its person", "account = $3 AND id <> $4", who.Account.ID, who.Session.ID)
-		if err != nil {
-			return err
-		}
-		return a.tell(ctx, tx, who.Account, "sessions.ended")
+		n, err := endSome(tx, a.Now(), "ended by its person", "account = $3 AND id <> $4", who.Account.ID, who.Session.ID)
+		return n, cmp.Or(err, a.tell(ctx, tx, who.Account, "sessions.ended"))
 	})
-	return ended, err
 }
 
 // Acting is the account of somebody signed in, locked, in the transaction of what they do. Somebody who was put out since their
@@ -307,13 +286,9 @@ func Acting(tx *sqldb.Tx, who Who) (Account, error) {
 
 // stillSignedIn refuses a session that has ended.
 func stillSignedIn(tx *sqldb.Tx, who Who) error {
-	var lives bool
-	err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = $1 AND revoked_at IS NULL)", who.Session.ID).Scan(&lives)
-	if err != nil {
-		return fmt.Errorf("find session: %w", err)
+	lives, err := sqldb.Value[bool](tx, "find session", "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = $1 AND revoked_at IS NULL)", who.Session.ID)
+	if err == nil && !lives {
+		err = unauthenticated()
 	}
-	if !lives {
-		return unauthenticated()
-	}
-	return nil
+	return err
 }

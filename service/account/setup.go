@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
@@ -14,30 +13,23 @@ import (
 // PrepareSetup makes the link by which the first administrator comes in, and returns its token; the link of before dies.
 // It is empty when there is an administrator. Given is the token to use, so that many nodes share one; empty makes one.
 func (a *Staff) PrepareSetup(ctx context.Context, given string) (value string, err error) {
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		value = ""
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (string, error) {
 		if there, err := hasAdmin(tx); err != nil || there {
-			return err
+			return "", err
 		}
-		if err := tx.Do("drop old set-up link", "DELETE FROM tokens WHERE purpose = $1", forSetup); err != nil {
-			return err
-		}
-		value = given
-		if value == "" {
-			value = secret.Random()
-		}
-		return keep(tx, a.Now(), value, token{purpose: forSetup, life: setupLife})
+		value := cmp.Or(given, secret.Random())
+		return value, cmp.Or(dropSetup(tx), keep(tx, a.Now(), value, token{purpose: forSetup, life: setupLife}))
 	})
-	return value, err
+}
+
+// dropSetup takes away the link by which the first administrator comes in.
+func dropSetup(tx *sqldb.Tx) error {
+	return tx.Do("drop set-up link", "DELETE FROM tokens WHERE purpose = $1", forSetup)
 }
 
 func hasAdmin(tx *sqldb.Tx) (bool, error) {
-	var n int
-	err := tx.QueryRow("SELECT count(*) FROM accounts WHERE service_role = $1 AND deleted_at IS NULL", RoleAdmin).Scan(&n)
-	if err != nil {
-		return false, fmt.Errorf("look for an administrator: %w", err)
-	}
-	return n > 0, nil
+	n, err := sqldb.Value[int](tx, "look for an administrator", "SELECT count(*) FROM accounts WHERE service_role = $1 AND deleted_at IS NULL", RoleAdmin)
+	return n > 0, err
 }
 
 // lockStaff makes those who make administrators wait for each other.
@@ -45,12 +37,8 @@ func lockStaff(tx *sqldb.Tx) error { return tx.Alone("svc staff") }
 
 // SetupOpen reports whether the first administrator is still to come.
 func (a *Staff) SetupOpen(ctx context.Context) (open bool, err error) {
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		there, err := hasAdmin(tx)
-		open = !there
-		return err
-	})
-	return open, err
+	there, err := sqldb.Read(ctx, a.DB, hasAdmin)
+	return !there && err == nil, err
 }
 
 // Setup makes the first administrator. Whoever holds the token is the operator, so the address counts as proven.
@@ -65,17 +53,16 @@ func (a *Staff) Setup(ctx context.Context, value string, r Registration) (made R
 	if err != nil {
 		return made, err
 	}
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	made, err = sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (Registered, error) {
 		if err := a.openSetup(tx, value); err != nil {
-			return err
+			return Registered{}, err
 		}
 		p, w, err := a.createAdmin(ctx, tx, r, derived)
 		if err != nil {
-			return err
+			return Registered{}, err
 		}
-		made = Registered{Created: true, Workspace: w}
-		made.SignedIn, err = a.registrations.firstSession(ctx, tx, p)
-		return err
+		in, err := a.registrations.firstSession(ctx, tx, p)
+		return Registered{SignedIn: in, Created: true, Workspace: w}, err
 	})
 	if errors.Is(err, errTaken) {
 		err = invalidCredentials()
@@ -113,28 +100,11 @@ func (a *Staff) checkSetup(tx *sqldb.Tx, value string) error {
 	if there, err := hasAdmin(tx); err != nil || there {
 		return cmp.Or[error](err, fault.New(SetupClosed, "This service has an administrator.", "An administrator can grant the role to others."))
 	}
-	var n int
-	err := tx.QueryRow("SELECT count(*) FROM tokens WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
-		secret.Fingerprint(value), forSetup, a.Now().UnixMilli()).Scan(&n)
-	if err != nil {
-		return fmt.Errorf("find set-up token: %w", err)
-	}
-	if n == 0 {
-		return invalidToken()
-	}
-	return nil
+	_, err := peek(tx, a.Now(), value, forSetup)
+	return err
 }
 
 // openSetup uses the token; of two who come with it, one becomes administrator.
 func (a *Staff) openSetup(tx *sqldb.Tx, value string) error {
-	if err := lockStaff(tx); err != nil {
-		return err
-	}
-	if err := a.checkSetup(tx, value); err != nil {
-		return err
-	}
-	if _, found, err := use(tx, a.Now(), value, forSetup); err != nil || !found {
-		return cmp.Or(err, invalidToken())
-	}
-	return nil
+	return cmp.Or(lockStaff(tx), a.checkSetup(tx, value), mustUse(tx, a.Now(), value, forSetup))
 }

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,17 +75,11 @@ func (a *Identities) StartSignIn(ctx context.Context, provider string, r SignInR
 	if err := KnownProvider(provider); err != nil {
 		return Redirect{}, err
 	}
-	var app github.App
-	err := a.DB.Snapshot(ctx, func(tx *sqldb.Tx) (err error) {
-		app, err = a.Apps.Known(tx, provider)
-		return err
-	})
+	app, err := sqldb.Snapshot(ctx, a.DB, func(tx *sqldb.Tx) (github.App, error) { return a.Apps.Known(tx, provider) })
 	if err != nil {
 		return Redirect{}, err
 	}
-	if r.Intent == "" {
-		r.Intent = IntentSignIn
-	}
+	r.Intent = cmp.Or(r.Intent, IntentSignIn)
 	if err := a.mayLeave(r); err != nil {
 		return Redirect{}, err
 	}
@@ -105,17 +100,14 @@ func (a *Identities) StartSignIn(ctx context.Context, provider string, r SignInR
 
 // keepState stores the state of a sign-in, unless too many come from one place.
 func (a *Identities) keepState(ctx context.Context, state string, j journey, who *Who) error {
-	var wait time.Duration
-	err := a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if wait, err = throttle.Take(tx, a.Now(), "oauth-ip:"+source(ctx), startsPerSource); err != nil || wait > 0 {
-			return err
+	wait, err := sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (time.Duration, error) {
+		wait, err := throttle.Take(tx, a.Now(), "oauth-ip:"+source(ctx), startsPerSource)
+		if err != nil || wait > 0 {
+			return wait, err
 		}
-		return Depart(tx, a.Now(), State{Value: state, Purpose: forState, Life: signInLife, Who: who}, &j)
+		return 0, Depart(tx, a.Now(), State{Value: state, Purpose: forState, Life: signInLife, Who: who}, &j)
 	})
-	if err == nil && wait > 0 {
-		err = limited("login", wait)
-	}
-	return err
+	return cmp.Or(err, limited("login", wait))
 }
 
 // sealedIn binds what is sealed to the state that carries it.
@@ -123,16 +115,14 @@ func sealedIn(state string) string { return "state " + secret.Fingerprint(state)
 
 // mayLeave refuses an intent that the person must first be signed in for, or be signed in anew.
 func (a *Identities) mayLeave(r SignInRequest) error {
-	if !slices.Contains([]string{IntentSignIn, IntentLink, IntentConnect, IntentReauth}, r.Intent) {
-		return strictjson.Refuse(strictjson.Field{Field: "intent", Type: strictjson.Invalid})
-	}
-	if r.Intent == IntentSignIn {
+	switch {
+	case !slices.Contains([]string{IntentSignIn, IntentLink, IntentConnect, IntentReauth}, r.Intent):
+		return strictjson.Wrong("intent", strictjson.Invalid)
+	case r.Intent == IntentSignIn:
 		return nil
-	}
-	if r.Who == nil {
+	case r.Who == nil:
 		return unauthenticated()
-	}
-	if r.Intent == IntentReauth {
+	case r.Intent == IntentReauth:
 		return nil
 	}
 	return a.sessions.NeedFresh(*r.Who)
@@ -216,17 +206,8 @@ func (a *Identities) identify(ctx context.Context, provider string, c Callback, 
 		Provider: provider, Issuer: a.GitHub.Host(), Subject: user.Subject(), Login: user.Login, Name: user.Name,
 		NoEmail: missing, Grant: grant{Client: app.ClientID, Tokens: tokens},
 	}
-	if e, ok := github.ChooseEmail(emails, user.Email, contact); ok {
+	if e, ok := github.ChooseEmail(emails, user.Email, NormalEmail); ok {
 		v.Email, v.Verified = e.Address, e.Verified
 	}
 	return v, nil
-}
-
-// contact is an address that reaches a person, in its normal form.
-func contact(address string) (string, error) {
-	email, err := NormalEmail(address)
-	if err == nil && noReply(email) {
-		err = errEmailInvalid
-	}
-	return email, err
 }

@@ -16,8 +16,11 @@ import (
 	"svc.dev/svc/service/workspace"
 )
 
-// operator is whoever holds the machine.
-var operator = audit.Actor{Kind: "operator"}
+// operator is whoever holds the machine, and anonymous whoever holds what was mailed.
+var (
+	operator  = audit.Actor{Kind: "operator"}
+	anonymous = audit.Actor{Kind: audit.Anonymous}
+)
 
 // Staff are those with authority over the whole service, and what they do to people.
 type Staff struct {
@@ -36,12 +39,12 @@ func (a *Staff) CreateAdmin(ctx context.Context, r Registration) (p Account, err
 	if err != nil {
 		return p, err
 	}
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+	p, err = sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (Account, error) {
 		if err := lockStaff(tx); err != nil {
-			return err
+			return Account{}, err
 		}
-		p, _, err = a.createAdmin(ctx, tx, r, derived)
-		return err
+		made, _, err := a.createAdmin(ctx, tx, r, derived)
+		return made, err
 	})
 	if errors.Is(err, errTaken) {
 		err = fault.Invalid("An account has this e-mail address: grant it the role instead.")
@@ -56,10 +59,7 @@ func (a *Staff) createAdmin(ctx context.Context, tx *sqldb.Tx, r Registration, d
 	if err != nil {
 		return p, w, err
 	}
-	if err := tx.Do("drop set-up link", "DELETE FROM tokens WHERE purpose = $1", forSetup); err != nil {
-		return p, w, err
-	}
-	return p, w, a.Audit.Append(ctx, tx, audit.Event{Actor: operator, Action: "admin.created", Target: p.target(), Scope: p.scope(), Changes: []string{"serviceRole"}})
+	return p, w, cmp.Or(dropSetup(tx), a.Audit.Append(ctx, tx, p.event(operator, "admin.created", "serviceRole")))
 }
 
 // Named is the account of a username or of an e-mail address, for the operator. An address that nobody has proven names
@@ -73,7 +73,7 @@ func (a *Staff) Named(ctx context.Context, username, email string) (p Account, e
 		}
 		normal, err := NormalEmail(email)
 		if err != nil {
-			return strictjson.Refuse(strictjson.Field{Field: "email", Type: err.Error()})
+			return strictjson.Wrong("email", err.Error())
 		}
 		p, found, err = byEmail(tx, normal)
 		return err
@@ -90,69 +90,55 @@ func (a *Staff) Named(ctx context.Context, username, email string) (p Account, e
 }
 
 // Grant gives an account a role over the whole service, on the word of the operator.
-func (a *Staff) Grant(ctx context.Context, id, role string) (p Account, err error) {
+func (a *Staff) Grant(ctx context.Context, id, role string) (Account, error) {
 	if role != RoleNone && role != RoleSupport && role != RoleAdmin {
-		return p, strictjson.Refuse(strictjson.Field{Field: "role", Type: strictjson.Invalid})
+		return Account{}, strictjson.Wrong("role", strictjson.Invalid)
 	}
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (Account, error) {
 		if err := lockStaff(tx); err != nil {
-			return err
+			return Account{}, err
 		}
-		var found bool
-		if p, found, err = locked(tx, id); err != nil {
-			return err
+		p, found, err := locked(tx, id)
+		if err != nil {
+			return p, err
 		}
 		if !found || p.deletedAt != 0 {
-			return notFound()
+			return p, notFound()
 		}
-		if err := a.setRole(ctx, tx, p, role, operator); err != nil {
-			return err
-		}
+		err = a.setRole(ctx, tx, p, role, operator)
 		p.Role = role
-		return nil
+		return p, err
 	})
-	return p, err
 }
 
 func (a *Staff) setRole(ctx context.Context, tx *sqldb.Tx, p Account, role string, by audit.Actor) error {
-	if err := tx.Do("set role", "UPDATE accounts SET service_role = $2, version = version + 1, updated_at = $3 WHERE id = $1", p.ID, role, a.Now().UnixMilli()); err != nil {
-		return err
-	}
+	err := tx.Do("set role", "UPDATE accounts SET service_role = $2, version = version + 1, updated_at = $3 WHERE id = $1", p.ID, role, a.Now().UnixMilli())
 	if role != p.Role {
-		if err := errors.Join(lowerAll(tx, a.Now(), p.ID), a.Keys.OfStaff(tx, a.Now(), p.ID)); err != nil {
-			return err
-		}
+		err = cmp.Or(err, lowerAll(tx, a.Now(), p.ID), a.Keys.OfStaff(tx, a.Now(), p.ID))
 	}
 	if role == RoleAdmin {
-		if err := tx.Do("drop set-up link", "DELETE FROM tokens WHERE purpose = $1", forSetup); err != nil {
-			return err
-		}
+		err = cmp.Or(err, dropSetup(tx))
 	}
-	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "admin.granted", Target: p.target(), Scope: p.scope(), Changes: []string{"serviceRole"}, Service: true})
+	return cmp.Or(err, a.tellAll(ctx, tx, p, by, "admin.granted", "serviceRole"))
 }
 
 // suspend keeps a person out until they are restored; what they are signed in with ends.
 func (a *Staff) suspend(ctx context.Context, tx *sqldb.Tx, p Account, reason string, by audit.Actor) error {
-	if err := tx.Do("suspend account", "UPDATE accounts SET suspended_at = COALESCE(suspended_at, $2), suspend_reason = $3, version = version + 1, updated_at = $2 WHERE id = $1",
-		p.ID, a.Now().UnixMilli(), reason); err != nil {
-		return err
-	}
-	if _, err := end(tx, a.Now(), "account suspended", "account = $3", p.ID); err != nil {
-		return err
-	}
-	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "account.suspended", Target: p.target(), Scope: p.scope(), Service: true})
+	return cmp.Or(
+		tx.Do("suspend account", "UPDATE accounts SET suspended_at = COALESCE(suspended_at, $2), suspend_reason = $3, version = version + 1, updated_at = $2 WHERE id = $1",
+			p.ID, a.Now().UnixMilli(), reason),
+		end(tx, a.Now(), "account suspended", "account = $3", p.ID),
+		a.tellAll(ctx, tx, p, by, "account.suspended"),
+	)
 }
 
 // restore is what staff do: it ends a suspension as well as a deletion.
 func (a *Staff) restore(ctx context.Context, tx *sqldb.Tx, p Account, by audit.Actor) error {
-	if err := bringBack(tx, a.Now(), p, "deleted_at = NULL, suspended_at = NULL, suspend_reason = ''"); err != nil {
-		return err
-	}
-	return a.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "account.restored", Target: p.target(), Scope: p.scope(), Service: true})
+	return cmp.Or(
+		bringBack(tx, a.Now(), p, "deleted_at = NULL, suspended_at = NULL, suspend_reason = ''"),
+		a.tellAll(ctx, tx, p, by, "account.restored"),
+	)
 }
-
-// WorkspaceAt is the workspace of a scope as staff find it, suspended or not; found is false for one that is deleted or not
-// there.
 
 // NoteStaff tells a workspace's people, and the service, that staff did something there by the authority of the service.
 // Nothing is to be done when it fails.

@@ -2,11 +2,8 @@ package account
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
@@ -21,25 +18,22 @@ type Standing struct {
 	Orphaned  bool   // its owner's account is suspended or deleted
 }
 
-// StandingOf is how the workspace of a scope stands, for a process that may know no accounts otherwise.
-func StandingOf(ctx context.Context, db *sqldb.DB, address string) (s Standing, err error) {
-	err = db.Read(ctx, func(tx *sqldb.Tx) error {
-		w, found, err := workspace.At(tx, address)
-		if err != nil || !found {
-			return err
-		}
-		s = Standing{Owner: w.Owner, Suspended: w.Suspended}
-		err = tx.QueryRow("SELECT suspended_at IS NOT NULL OR deleted_at IS NOT NULL FROM accounts WHERE id = $1", w.Owner).Scan(&s.Orphaned)
-		if errors.Is(err, sql.ErrNoRows) {
-			s = Standing{}
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		return Standing{}, fmt.Errorf("standing of workspace: %w", err)
+// StandingOf is how the workspace of a scope stands, for a process that may know no accounts otherwise. It is asked before every
+// request to the runtime, so in one statement.
+func StandingOf(ctx context.Context, db *sqldb.DB, address string) (Standing, error) {
+	if _, err := scope.Parse(address); err != nil {
+		return Standing{}, nil
 	}
-	return s, nil
+	return sqldb.Read(ctx, db, func(tx *sqldb.Tx) (Standing, error) {
+		s, _, err := sqldb.First(tx, "standing of workspace", scanStanding, `SELECT w.owner, w.suspended_at IS NOT NULL, a.suspended_at IS NOT NULL OR a.deleted_at IS NOT NULL
+			FROM workspaces w JOIN accounts a ON a.id = w.owner WHERE w.scope = $1 AND w.deleted_at IS NULL`, address)
+		return s, err
+	})
+}
+
+func scanStanding(row sqldb.Row) (s Standing, err error) {
+	err = row.Scan(&s.Owner, &s.Suspended, &s.Orphaned)
+	return s, err
 }
 
 // CheckStanding refuses claims on a workspace that is not there, or that is suspended: staff may still look into one. A
@@ -71,28 +65,20 @@ func (a *Accounts) Colleagues(tx *sqldb.Tx, ids []string) (map[string]workspace.
 		return found, nil
 	}
 	marks, args := list(ids)
-	rows, err := tx.Query(`SELECT a.id, a.username, a.display_name, a.suspended_at IS NULL, a.service_role, (SELECT max(s.last_seen_at) FROM sessions s WHERE s.account = a.id)
+	_, err := sqldb.Collect(tx, func(row sqldb.Row) (p workspace.Person, err error) {
+		var id string
+		err = row.Scan(&id, &p.Username, &p.DisplayName, &p.Active, &p.Staff, sqldb.Time(&p.LastSeenAt))
+		if p.Staff == RoleNone {
+			p.Staff = ""
+		}
+		found[id] = p
+		return p, err
+	}, `SELECT a.id, a.username, a.display_name, a.suspended_at IS NULL, a.service_role, (SELECT max(s.last_seen_at) FROM sessions s WHERE s.account = a.id)
 		FROM accounts a WHERE a.deleted_at IS NULL AND a.id IN (`+marks+`)`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("find colleagues: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		var p workspace.Person
-		var seen sql.NullInt64
-		if err := rows.Scan(&id, &p.Username, &p.DisplayName, &p.Active, &p.Staff, &seen); err != nil {
-			return nil, fmt.Errorf("find colleagues: %w", err)
-		}
-		if p.Staff == RoleNone {
-			p.Staff = ""
-		}
-		if seen.Valid {
-			p.LastSeenAt = time.UnixMilli(seen.Int64)
-		}
-		found[id] = p
-	}
-	return found, rows.Err()
+	return found, nil
 }
 
 // Addresses are the verified e-mail addresses of some accounts. Accounts that are suspended or gone have none.

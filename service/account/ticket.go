@@ -3,10 +3,8 @@ package account
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"svc.dev/svc/internal/sqldb"
@@ -48,16 +46,11 @@ func sealedUnder(value string) string { return "ticket " + secret.Fingerprint(va
 // readTicket looks at a ticket without using it. Another browser finds none.
 func (a *Identities) readTicket(tx *sqldb.Tx, value, browser string) (ticket, error) {
 	var t ticket
-	var data, account, email string
-	err := tx.QueryRow("SELECT account, email, data FROM tokens WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
-		secret.Fingerprint(value), forLink, a.Now().UnixMilli()).Scan(&account, &email, &data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return t, invalidToken()
-	}
+	kept, err := peek(tx, a.Now(), value, forLink)
 	if err != nil {
-		return t, fmt.Errorf("find ticket: %w", err)
+		return t, err
 	}
-	sealed, err := base64.StdEncoding.DecodeString(data)
+	sealed, err := base64.StdEncoding.DecodeString(kept.data)
 	if err != nil {
 		return t, fmt.Errorf("read ticket: %w", err)
 	}
@@ -71,21 +64,16 @@ func (a *Identities) readTicket(tx *sqldb.Tx, value, browser string) (ticket, er
 	if !sameBrowser(t.Browser, browser) {
 		return ticket{}, invalidToken()
 	}
-	t.account, t.email = account, email
+	t.account, t.email = kept.account, kept.email
 	return t, nil
 }
 
 // Ticket is what a ticket is about, for the browser that it was made for.
-func (a *Identities) Ticket(ctx context.Context, value, browser string) (shown Ticket, err error) {
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
+func (a *Identities) Ticket(ctx context.Context, value, browser string) (Ticket, error) {
+	return sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (Ticket, error) {
 		t, err := a.readTicket(tx, value, browser)
-		shown = Ticket{Email: t.email, Login: t.Visitor.Login, OfferNew: t.Offer}
-		return err
+		return Ticket{Email: t.email, Login: t.Visitor.Login, OfferNew: t.Offer}, err
 	})
-	if err != nil {
-		return Ticket{}, err
-	}
-	return shown, nil
 }
 
 // Link adds the visitor of a ticket to the account of its holder, who has just signed in by what the account had before.
@@ -94,13 +82,7 @@ func (a *Identities) Link(ctx context.Context, who Who, value, browser string) (
 	if err := a.sessions.NeedFresh(who); err != nil {
 		return SignedIn{}, err
 	}
-	var s settled
-	err := a.insist(ctx, func(tx *sqldb.Tx, out *letters) error {
-		s = settled{}
-		t, err := a.readTicket(tx, value, browser)
-		if err != nil {
-			return err
-		}
+	return a.spend(ctx, value, browser, func(tx *sqldb.Tx, out *letters, t ticket, s *settled) error {
 		p, found, err := locked(tx, who.Account.ID)
 		if err != nil {
 			return err
@@ -108,18 +90,23 @@ func (a *Identities) Link(ctx context.Context, who Who, value, browser string) (
 		if !found || !t.fits(p) {
 			return invalidToken()
 		}
-		if _, found, err := use(tx, a.Now(), value, forLink); err != nil || !found {
-			return cmp.Or(err, invalidToken())
-		}
-		if err := a.linkVisitor(tx, out, t.Visitor, who, &s); err != nil {
+		return a.linkVisitor(tx, out, t.Visitor, who, s)
+	})
+}
+
+// spend signs somebody in by a ticket, which is used once it has been judged: what it is of is locked first.
+func (a *Identities) spend(ctx context.Context, value, browser string, enter func(tx *sqldb.Tx, out *letters, t ticket, s *settled) error) (SignedIn, error) {
+	o, err := a.visit(ctx, func(tx *sqldb.Tx, out *letters, s *settled) error {
+		t, err := a.readTicket(tx, value, browser)
+		if err != nil {
 			return err
 		}
-		return a.Audit.Append(ctx, tx, s.events...)
+		return cmp.Or(enter(tx, out, t, s), mustUse(tx, a.Now(), value, forLink))
 	})
 	if err != nil {
 		return SignedIn{}, err
 	}
-	return *s.SignedIn, nil
+	return *o.SignedIn, nil
 }
 
 // fits reports whether an account is the one that the ticket was made for, and still has the address as it had it then.
@@ -130,28 +117,12 @@ func (t ticket) fits(p Account) bool {
 // GoOnNew gives the visitor of a ticket an account of their own, without the address that another has. It needs a ticket
 // that offers it.
 func (a *Identities) GoOnNew(ctx context.Context, value, browser string) (SignedIn, error) {
-	var s settled
-	err := a.insist(ctx, func(tx *sqldb.Tx, _ *letters) error {
-		s = settled{}
-		t, err := a.readTicket(tx, value, browser)
-		if err != nil {
-			return err
-		}
+	return a.spend(ctx, value, browser, func(tx *sqldb.Tx, _ *letters, t ticket, s *settled) error {
 		if !t.Offer {
 			return invalidToken()
 		}
-		if _, found, err := use(tx, a.Now(), value, forLink); err != nil || !found {
-			return cmp.Or(err, invalidToken())
-		}
-		if err := a.goOn(ctx, tx, t.Visitor, &s); err != nil {
-			return err
-		}
-		return a.Audit.Append(ctx, tx, s.events...)
+		return a.goOn(ctx, tx, t.Visitor, s)
 	})
-	if err != nil {
-		return SignedIn{}, err
-	}
-	return *s.SignedIn, nil
 }
 
 // goOn makes the account, unless the visitor got one in another tab.

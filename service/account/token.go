@@ -1,9 +1,6 @@
 package account
 
 import (
-	"database/sql"
-	"errors"
-	"fmt"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
@@ -69,34 +66,59 @@ func keep(tx *sqldb.Tx, now time.Time, value string, t token) error {
 
 // redeem uses a token and gives the account that it is of, which is locked first, as everywhere: two tokens of one account
 // that come at once are judged one after the other. The account of a token that has none is zero.
-func redeem(tx *sqldb.Tx, now time.Time, value string, purposes ...string) (t token, p Account, found bool, err error) {
-	var account string
-	err = tx.QueryRow("SELECT COALESCE(max(account), '') FROM tokens WHERE hash = $1", secret.Fingerprint(value)).Scan(&account)
+func redeem(tx *sqldb.Tx, now time.Time, value string, purposes ...string) (t token, p Account, err error) {
+	account, err := sqldb.Value[string](tx, "find token", "SELECT COALESCE(max(account), '') FROM tokens WHERE hash = $1", secret.Fingerprint(value))
 	if err != nil {
-		return t, p, false, fmt.Errorf("find token: %w", err)
+		return t, p, err
 	}
 	if p, _, err = locked(tx, account); err != nil {
-		return t, p, false, err
+		return t, p, err
 	}
-	t, found, err = use(tx, now, value, purposes...)
-	return t, p, found && p.ID == t.account, err
+	t, found, err := use(tx, now, value, purposes...)
+	if err == nil && (!found || p.ID != t.account) {
+		err = invalidToken()
+	}
+	return t, p, err
 }
 
 // use consumes a token: of two who come with it, one finds it.
-func use(tx *sqldb.Tx, now time.Time, value string, purposes ...string) (token, bool, error) {
-	var t token
+func use(tx *sqldb.Tx, now time.Time, value string, purposes ...string) (t token, found bool, err error) {
 	for _, purpose := range purposes {
-		err := tx.QueryRow(`UPDATE tokens SET used_at = $3 WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3
-			RETURNING purpose, account, email, binding, data, created_at`, secret.Fingerprint(value), purpose, now.UnixMilli()).
-			Scan(&t.purpose, &t.account, &t.email, &t.binding, &t.data, &t.issuedAt)
-		if err == nil {
-			return t, true, nil
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return t, false, fmt.Errorf("use token: %w", err)
+		t, found, err = sqldb.First(tx, "use token", scanToken, "UPDATE tokens SET used_at = $3 WHERE "+live+" RETURNING "+tokenColumns,
+			secret.Fingerprint(value), purpose, now.UnixMilli())
+		if found || err != nil {
+			return t, found, err
 		}
 	}
 	return t, false, nil
+}
+
+// mustUse is use that refuses a token which is not there.
+func mustUse(tx *sqldb.Tx, now time.Time, value, purpose string) error {
+	_, found, err := use(tx, now, value, purpose)
+	if err == nil && !found {
+		err = invalidToken()
+	}
+	return err
+}
+
+// peek looks at a token without using it, and refuses one that is not there.
+func peek(tx *sqldb.Tx, now time.Time, value, purpose string) (token, error) {
+	t, found, err := sqldb.First(tx, "find token", scanToken, "SELECT "+tokenColumns+" FROM tokens WHERE "+live, secret.Fingerprint(value), purpose, now.UnixMilli())
+	if err == nil && !found {
+		err = invalidToken()
+	}
+	return t, err
+}
+
+const (
+	tokenColumns = "purpose, account, email, binding, data, created_at"
+	live         = "hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3"
+)
+
+func scanToken(row sqldb.Row) (t token, err error) {
+	err = row.Scan(&t.purpose, &t.account, &t.email, &t.binding, &t.data, &t.issuedAt)
+	return t, err
 }
 
 // void makes tokens of an account useless.

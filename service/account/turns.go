@@ -101,7 +101,7 @@ func (t *turns) makeRoom(as standing, name string) bool {
 		t.lines[as.other()].dropYoungest()
 		return true
 	}
-	if own.waiting == 0 || len(own.most().queue) < own.places(name)+2 {
+	if own.waiting == 0 || len(own.most().queue) < len(own.party(name).queue)+2 {
 		return false
 	}
 	own.dropYoungest()
@@ -110,8 +110,7 @@ func (t *turns) makeRoom(as standing, name string) bool {
 
 func (l *waitingLine) add(name string) *turn {
 	p := l.party(name)
-	if p == nil {
-		p = &party{name: name}
+	if len(p.queue) == 0 {
 		l.parties = append(l.parties, p)
 	}
 	place := &turn{decided: make(chan struct{})}
@@ -120,19 +119,12 @@ func (l *waitingLine) add(name string) *turn {
 	return place
 }
 
+// party is that of a name, which is not in the line while it has nobody waiting.
 func (l *waitingLine) party(name string) *party {
-	i := slices.IndexFunc(l.parties, func(p *party) bool { return p.name == name })
-	if i < 0 {
-		return nil
+	if i := slices.IndexFunc(l.parties, func(p *party) bool { return p.name == name }); i >= 0 {
+		return l.parties[i]
 	}
-	return l.parties[i]
-}
-
-func (l *waitingLine) places(name string) int {
-	if p := l.party(name); p != nil {
-		return len(p.queue)
-	}
-	return 0
+	return &party{name: name}
 }
 
 func (l *waitingLine) most() *party {

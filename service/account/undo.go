@@ -1,14 +1,15 @@
 package account
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/secret"
 )
 
 // Undo gives an account its former address back: somebody else had changed it. What was begun since that change ends,
@@ -19,11 +20,11 @@ import (
 // The link also works on an account that was deleted since; the way back from the deletion is then mailed to the address.
 func (a *Emails) Undo(ctx context.Context, value string) error {
 	return a.insist(ctx, func(tx *sqldb.Tx, out *letters) error {
-		t, p, found, err := redeem(tx, a.Now(), value, forEmailUndo)
+		t, p, err := redeem(tx, a.Now(), value, forEmailUndo)
 		if err != nil {
 			return err
 		}
-		if !found || a.isOver(p) {
+		if a.isOver(p) {
 			return invalidToken()
 		}
 		events, err := a.vacate(tx, p, t.email)
@@ -33,14 +34,9 @@ func (a *Emails) Undo(ctx context.Context, value string) error {
 		if err := a.undoEmail(tx, out, p, t); err != nil {
 			return err
 		}
-		ended, err := a.reclaim(tx, p, time.UnixMilli(t.issuedAt), audit.Actor{Kind: audit.Anonymous})
-		if err != nil {
-			return err
-		}
+		ended, err := a.reclaim(tx, p, time.UnixMilli(t.issuedAt), anonymous)
 		events = append(events, ended...)
-		return a.Audit.Append(ctx, tx, append(events, audit.Event{
-			Actor: audit.Actor{Kind: audit.Anonymous}, Action: "email.restored", Target: p.target(), Scope: p.scope(), Changes: []string{"email"},
-		})...)
+		return cmp.Or(err, a.Audit.Append(ctx, tx, append(events, p.event(anonymous, "email.restored", "email"))...))
 	})
 }
 
@@ -56,47 +52,32 @@ func (a *Emails) vacate(tx *sqldb.Tx, p Account, email string) ([]audit.Event, e
 }
 
 func (a *Emails) undoEmail(tx *sqldb.Tx, out *letters, p Account, t token) error {
-	if err := setEmail(tx, a.Now(), p.ID, t.email, true); err != nil {
-		return err
-	}
-	if err := a.expel(tx, p.ID, "e-mail change undone", ""); err != nil {
-		return err
-	}
-	if err := voidYounger(tx, a.Now(), t); err != nil {
-		return err
-	}
-	// The account is held as it is, for as long as an undo link would live or until a reset: it neither changes its address nor is
-	// deleted. Somebody who knows the password would else do it again before its owner has a new one. Nobody has the token's value.
-	if _, err := issue(tx, a.Now(), token{purpose: forHold, account: p.ID, life: undoLife}); err != nil {
-		return err
-	}
-	since := func(i Identity) bool { return i.LinkedAt.UnixMilli() >= t.issuedAt }
-	if err := a.dropIdentities(tx, p.ID, since); err != nil {
-		return err
-	}
+	err := cmp.Or(
+		setEmail(tx, a.Now(), p.ID, t.email, true),
+		a.expel(tx, p.ID, "e-mail change undone", ""),
+		voidYounger(tx, a.Now(), t),
+		// The account is held as it is, for as long as an undo link would live or until a reset: it neither changes its address nor is
+		// deleted. Somebody who knows the password would else do it again before its owner has a new one. Nobody has the token's value.
+		keep(tx, a.Now(), secret.Random(), token{purpose: forHold, account: p.ID, life: undoLife}),
+		a.dropIdentities(tx, p.ID, func(i Identity) bool { return i.LinkedAt.UnixMilli() >= t.issuedAt }),
+	)
 	if p.Email != t.email {
-		if err := out.send(tx, p.Email, mail.EmailTakenBack{}); err != nil {
-			return err
-		}
+		err = cmp.Or(err, out.send(tx, p.Email, mail.EmailTakenBack()))
 	}
-	if p.deletedAt == 0 {
-		return nil
+	if p.deletedAt != 0 {
+		err = cmp.Or(err, a.offerReturn(tx, out, p, t.email))
 	}
-	return a.offerReturn(tx, out, p, t.email)
+	return err
 }
 
 // refuseHeld refuses to change what is held.
 func refuseHeld(tx *sqldb.Tx, now time.Time, account string) error {
-	var n int
-	err := tx.QueryRow("SELECT count(*) FROM tokens WHERE account = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
-		account, forHold, now.UnixMilli()).Scan(&n)
-	if err != nil {
-		return fmt.Errorf("find hold: %w", err)
+	n, err := sqldb.Value[int](tx, "find hold", "SELECT count(*) FROM tokens WHERE account = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
+		account, forHold, now.UnixMilli())
+	if err == nil && n > 0 {
+		err = fault.New(fault.Forbidden, "This account was taken back a short while ago.", "Ask for a new password by mail first.")
 	}
-	if n > 0 {
-		return fault.New(fault.Forbidden, "This account was taken back a short while ago.", "Ask for a new password by mail first.")
-	}
-	return nil
+	return err
 }
 
 // voidYounger makes the undo links void that were issued after this one. They are told apart by the version that the account

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
 	"svc.dev/svc/service/workspace"
@@ -25,13 +27,10 @@ type Emails struct {
 // Current is the session of whoever asks, if there is one: it survives when the others must not.
 func (a *Emails) Verify(ctx context.Context, value string, current *Who) error {
 	return a.insist(ctx, func(tx *sqldb.Tx, out *letters) error {
-		t, p, found, err := redeem(tx, a.Now(), value, forSignUp, forVerifying, forEmailChange)
-		if err != nil {
-			return err
-		}
+		t, p, err := redeem(tx, a.Now(), value, forSignUp, forVerifying, forEmailChange)
 		switch {
-		case !found:
-			return invalidToken()
+		case err != nil:
+			return err
 		case t.purpose == forSignUp:
 			return a.registrations.completeSignUp(ctx, tx, t)
 		case t.purpose == forEmailChange:
@@ -52,10 +51,7 @@ func (a *base) proveEmail(ctx context.Context, tx *sqldb.Tx, p Account, current 
 		return err
 	}
 	events, err := a.putOut(tx, p, current)
-	if err != nil {
-		return err
-	}
-	return a.Audit.Append(ctx, tx, append(events, audit.Event{Actor: p.Actor(), Action: "email.verified", Target: p.target(), Scope: p.scope()})...)
+	return cmp.Or(err, a.Audit.Append(ctx, tx, append(events, p.event(p.Actor(), "email.verified"))...))
 }
 
 // putOut leaves an account to the holder of its address, at the first proof of one: sessions, keys, pending changes and
@@ -102,16 +98,12 @@ func (a *base) reclaim(tx *sqldb.Tx, p Account, since time.Time, by audit.Actor)
 
 // expel ends all sessions but one, all keys, devices and everything that waits for an answer.
 func (a *base) expel(tx *sqldb.Tx, account, reason, session string) error {
-	if _, err := end(tx, a.Now(), reason, "account = $3 AND id <> $4", account, session); err != nil {
-		return err
-	}
-	if err := a.Keys.OfMaker(tx, a.Now(), account); err != nil {
-		return err
-	}
-	if err := tx.Do("forget devices", "DELETE FROM devices WHERE account = $1", account); err != nil {
-		return err
-	}
-	return void(tx, a.Now(), account, forVerifying, forReset, forEmailChange, forLink, forState, ForInstall)
+	return cmp.Or(
+		end(tx, a.Now(), reason, "account = $3 AND id <> $4", account, session),
+		a.Keys.OfMaker(tx, a.Now(), account),
+		tx.Do("forget devices", "DELETE FROM devices WHERE account = $1", account),
+		void(tx, a.Now(), account, forVerifying, forReset, forEmailChange, forLink, forState, ForInstall),
+	)
 }
 
 // SendVerification sends another mail to prove the address of somebody signed in.
@@ -129,10 +121,7 @@ func (a *Emails) SendVerification(ctx context.Context, who Who) error {
 			return err
 		}
 		value, err := issue(tx, a.Now(), token{purpose: forVerifying, account: p.ID, email: p.Email, life: verifyLife})
-		if err != nil {
-			return err
-		}
-		return out.send(tx, p.Email, mail.VerifyEmail{Token: value, Life: verifyLife})
+		return cmp.Or(err, out.send(tx, p.Email, mail.VerifyEmail(value, verifyLife)))
 	})
 }
 
@@ -140,7 +129,7 @@ func (a *Emails) SendVerification(ctx context.Context, who Who) error {
 func (a *Emails) Change(ctx context.Context, who Who, address string) error {
 	email, err := NormalEmail(address)
 	if err != nil {
-		return strictjson.Refuse(strictjson.Field{Field: "email", Type: err.Error()})
+		return strictjson.Wrong("email", err.Error())
 	}
 	if err := a.sessions.NeedFresh(who); err != nil {
 		return err
@@ -153,33 +142,27 @@ func (a *Emails) Change(ctx context.Context, who Who, address string) error {
 		if err != nil {
 			return err
 		}
-		if err := refuseHeld(tx, a.Now(), p.ID); err != nil {
+		if err := cmp.Or(
+			refuseHeld(tx, a.Now(), p.ID),
+			a.take(tx, "email", "change-mail:"+p.ID, throttle.Rate{Limit: 10, Per: time.Hour}),
+		); err != nil {
 			return err
-		}
-		wait, err := throttle.Take(tx, a.Now(), "change-mail:"+p.ID, throttle.Rate{Limit: 10, Per: time.Hour})
-		if err != nil {
-			return err
-		}
-		if wait > 0 {
-			return limited("email", wait)
 		}
 		held, taken, err := byEmail(tx, email)
 		if err != nil {
 			return err
 		}
-		if err := void(tx, a.Now(), p.ID, forEmailChange); err != nil {
-			return err
-		}
-		value, err := issue(tx, a.Now(), token{
-			purpose: forEmailChange, account: p.ID, email: email, binding: p.passwordVersion, life: verifyLife,
-		})
-		if err != nil {
+		value := secret.Random()
+		if err := cmp.Or(
+			void(tx, a.Now(), p.ID, forEmailChange),
+			keep(tx, a.Now(), value, token{purpose: forEmailChange, account: p.ID, email: email, binding: p.passwordVersion, life: verifyLife}),
+		); err != nil {
 			return err
 		}
 		if taken {
 			return out.haveAccount(tx, held)
 		}
-		return out.send(tx, email, mail.ChangeEmail{Token: value, Life: verifyLife})
+		return out.send(tx, email, mail.ChangeEmail(value, verifyLife))
 	})
 }
 
@@ -193,10 +176,7 @@ func (a *Emails) completeEmailChange(ctx context.Context, tx *sqldb.Tx, out *let
 	if !p.Alive() || taken || p.passwordVersion != t.binding {
 		return invalidToken()
 	}
-	if err := setEmail(tx, a.Now(), p.ID, t.email, true); err != nil {
-		return err
-	}
-	if err := void(tx, a.Now(), p.ID, forVerifying, forReset); err != nil {
+	if err := cmp.Or(setEmail(tx, a.Now(), p.ID, t.email, true), void(tx, a.Now(), p.ID, forVerifying, forReset)); err != nil {
 		return err
 	}
 	var events []audit.Event
@@ -205,21 +185,13 @@ func (a *Emails) completeEmailChange(ctx context.Context, tx *sqldb.Tx, out *let
 	} else {
 		events, err = a.putOut(tx, p, current)
 	}
-	if err != nil {
-		return err
-	}
-	return a.Audit.Append(ctx, tx, append(events, audit.Event{
-		Actor: p.Actor(), Action: "email.changed", Target: p.target(), Scope: p.scope(), Changes: []string{"email"},
-	})...)
+	return cmp.Or(err, a.Audit.Append(ctx, tx, append(events, p.event(p.Actor(), "email.changed", "email"))...))
 }
 
 // offerUndo mails a way back to the address that an account had until this change.
 func (a *Emails) offerUndo(tx *sqldb.Tx, out *letters, p Account) error {
 	value, err := issue(tx, a.Now(), token{purpose: forEmailUndo, account: p.ID, email: p.Email, binding: p.Version + 1, life: undoLife})
-	if err != nil {
-		return err
-	}
-	return out.send(tx, p.Email, mail.EmailChanged{Token: value, Life: undoLife})
+	return cmp.Or(err, out.send(tx, p.Email, mail.EmailChanged(value, undoLife)))
 }
 
 // setEmail gives an account an address that is free. On PostgreSQL somebody may take it at this moment; then the transaction

@@ -1,9 +1,8 @@
 package account
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -41,39 +40,31 @@ type Impersonation struct {
 }
 
 // Impersonate lets staff see what a customer sees, for a reason that the customer will read. Nobody looks as other staff.
-func (a *Views) Impersonate(ctx context.Context, by Who, subject, reason string) (i Impersonation, err error) {
+func (a *Views) Impersonate(ctx context.Context, by Who, subject, reason string) (Impersonation, error) {
 	if problem := strictjson.CheckText(reason, minReason, maxReason); problem != "" {
-		return i, strictjson.Refuse(strictjson.Field{Field: "reason", Type: problem})
+		return Impersonation{}, strictjson.Wrong("reason", problem)
 	}
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (i Impersonation, err error) {
 		p, err := a.viewable(tx, by, subject)
 		if err != nil {
-			return err
+			return i, err
 		}
 		now := a.Now()
 		i = Impersonation{ID: "imp_" + ulid.Make().String(), Subject: p, Ticket: secret.Random(), ExpiresAt: now.Add(viewLife)}
-		if err := tx.Do("make impersonation", `INSERT INTO impersonations (id, staff, session, subject, reason, ticket, ticket_until, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			i.ID, by.Account.ID, by.Session.ID, p.ID, strings.TrimSpace(reason), secret.Fingerprint(i.Ticket), now.Add(viewTicketLife).UnixMilli(),
-			now.UnixMilli(), i.ExpiresAt.UnixMilli()); err != nil {
-			return err
-		}
-		return a.Audit.Append(ctx, tx, viewEvent("impersonation.created", by.Account, p, i.ID))
+		return i, cmp.Or(
+			tx.Do("make impersonation", `INSERT INTO impersonations (id, staff, session, subject, reason, ticket, ticket_until, created_at, expires_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+				i.ID, by.Account.ID, by.Session.ID, p.ID, strings.TrimSpace(reason), secret.Fingerprint(i.Ticket), now.Add(viewTicketLife).UnixMilli(),
+				now.UnixMilli(), i.ExpiresAt.UnixMilli()),
+			a.Audit.Append(ctx, tx, viewEvent("impersonation.created", by.Account, p, i.ID)),
+		)
 	})
-	return i, err
 }
 
 // viewable is the customer of that id, if whoever asks is still staff.
 func (a *Views) viewable(tx *sqldb.Tx, by Who, subject string) (Account, error) {
-	staff, found, err := Find(tx, by.Account.ID)
-	if err != nil {
+	if _, err := stillStaff(tx, by); err != nil {
 		return Account{}, err
-	}
-	if !found || !staff.Alive() {
-		return Account{}, unauthenticated()
-	}
-	if !staff.IsStaff() {
-		return Account{}, staffOnly()
 	}
 	if err := stillSignedIn(tx, by); err != nil {
 		return Account{}, err
@@ -107,25 +98,28 @@ func (a *Views) Open(ctx context.Context, who Who, ticket string) (value string,
 		value = viewPrefix + secret.Random()
 		now := a.Now()
 		var id, subject, reason string
-		var expires int64
-		err := tx.QueryRow(`UPDATE impersonations SET view = $4, opened_at = $3 WHERE ticket = $1 AND session = $2 AND ticket_until > $3
-			AND expires_at > $3 AND opened_at IS NULL AND ended_at IS NULL RETURNING id, subject, reason, expires_at`,
-			secret.Fingerprint(ticket), who.Session.ID, now.UnixMilli(), secret.Fingerprint(value)).Scan(&id, &subject, &reason, &expires)
-		if errors.Is(err, sql.ErrNoRows) {
-			return invalidToken()
+		scan := func(row sqldb.Row) (expires int64, err error) {
+			err = row.Scan(&id, &subject, &reason, &expires)
+			return expires, err
 		}
+		expires, found, err := sqldb.First(tx, "use ticket", scan, `UPDATE impersonations SET view = $4, opened_at = $3 WHERE ticket = $1 AND session = $2 AND ticket_until > $3
+			AND expires_at > $3 AND opened_at IS NULL AND ended_at IS NULL RETURNING id, subject, reason, expires_at`,
+			secret.Fingerprint(ticket), who.Session.ID, now.UnixMilli(), secret.Fingerprint(value))
 		if err != nil {
-			return fmt.Errorf("use ticket: %w", err)
+			return err
+		}
+		if !found {
+			return invalidToken()
 		}
 		life = time.UnixMilli(expires).Sub(now)
 		p, err := a.viewable(tx, who, subject)
 		if err != nil {
 			return err
 		}
-		if err := out.send(tx, p.Email, mail.Viewed{Staff: who.Account.Username, Reason: reason}); err != nil {
-			return err
-		}
-		return a.Audit.Append(ctx, tx, viewEvent("impersonation.opened", who.Account, p, id))
+		return cmp.Or(
+			out.send(tx, p.Email, mail.Viewed(who.Account.Username, reason)),
+			a.Audit.Append(ctx, tx, viewEvent("impersonation.opened", who.Account, p, id)),
+		)
 	})
 	return value, life, err
 }
@@ -164,22 +158,19 @@ func (a *Views) Find(ctx context.Context, who Who, value string) (v View, found 
 
 // Of is Find in a transaction.
 func (a *Views) Of(tx *sqldb.Tx, who Who, value string) (v View, found bool, err error) {
-	if !who.Account.IsStaff() || len(value) != len(viewPrefix)+43 || value[:len(viewPrefix)] != viewPrefix {
+	if !who.Account.IsStaff() || !plausible(viewPrefix, value) {
 		return v, false, nil
 	}
-	var opened, expires int64
-	row := tx.QueryRow(`SELECT `+accountColumns+`, i.id, i.opened_at, i.expires_at FROM impersonations i JOIN accounts a ON a.id = i.subject
+	v, found, err = sqldb.First(tx, "find impersonation", scanView, `SELECT `+Columns+`, i.id, i.opened_at, i.expires_at FROM impersonations i JOIN accounts a ON a.id = i.subject
 		WHERE i.view = $1 AND i.session = $2 AND i.staff = $3 AND i.ended_at IS NULL AND i.expires_at > $4`,
 		secret.Fingerprint(value), who.Session.ID, who.Account.ID, a.Now().UnixMilli())
-	v.Subject, err = scanAccount(row, &v.ID, &opened, &expires)
-	if errors.Is(err, sql.ErrNoRows) {
-		return View{}, false, nil
-	}
-	if err != nil {
-		return View{}, false, fmt.Errorf("find impersonation: %w", err)
-	}
-	v.Staff, v.OpenedAt, v.ExpiresAt = who, time.UnixMilli(opened), time.UnixMilli(expires)
-	return v, v.Subject.Alive() && !v.Subject.IsStaff(), nil
+	v.Staff = who
+	return v, found && v.Subject.Alive() && !v.Subject.IsStaff(), err
+}
+
+func scanView(row sqldb.Row) (v View, err error) {
+	v.Subject, err = Scan(row, &v.ID, sqldb.Time(&v.OpenedAt), sqldb.Time(&v.ExpiresAt))
+	return v, err
 }
 
 // End ends an impersonation: one's own, and for an administrator anybody's.
@@ -214,26 +205,19 @@ func endViews(tx *sqldb.Tx, now time.Time, where string, args ...any) (events []
 		return nil, fmt.Errorf("end impersonations: %w", err)
 	}
 	for _, e := range all {
-		told, err := e.event(tx)
+		staff, _, err := Find(tx, e.staff)
 		if err != nil {
 			return nil, err
 		}
-		events = append(events, told...)
+		subject, found, err := Find(tx, e.subject)
+		if err != nil {
+			return nil, err
+		}
+		if found { // a customer whose account is erased reads nothing any more
+			events = append(events, viewEvent("impersonation.ended", staff, subject, e.id))
+		}
 	}
 	return events, nil
-}
-
-// event is what a customer reads of it; one whose account is erased reads nothing any more.
-func (e ended) event(tx *sqldb.Tx) ([]audit.Event, error) {
-	staff, _, err := Find(tx, e.staff)
-	if err != nil {
-		return nil, err
-	}
-	subject, found, err := Find(tx, e.subject)
-	if err != nil || !found {
-		return nil, err
-	}
-	return []audit.Event{viewEvent("impersonation.ended", staff, subject, e.id)}, nil
 }
 
 // endedAtOnce is how many impersonations one transaction of EndExpired ends.
@@ -241,16 +225,15 @@ const endedAtOnce = 100
 
 // EndExpired tells of the impersonations whose time is over, and says of how many. Nobody ended them.
 func (a *Views) EndExpired(ctx context.Context) (n int64, err error) {
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (int64, error) {
 		events, err := endViews(tx, a.Now(), "id IN (SELECT id FROM impersonations WHERE ended_at IS NULL AND expires_at <= $2 ORDER BY expires_at LIMIT $3)",
 			a.Now().UnixMilli(), endedAtOnce)
-		if n = int64(len(events)); err != nil || n == 0 {
-			return err
+		if err != nil || len(events) == 0 {
+			return 0, err
 		}
 		for i := range events {
 			events[i].Actor = audit.Actor{Kind: audit.System}
 		}
-		return a.Audit.Append(ctx, tx, events...)
+		return int64(len(events)), a.Audit.Append(ctx, tx, events...)
 	})
-	return n, err
 }

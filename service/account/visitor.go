@@ -26,7 +26,7 @@ type visitor struct {
 	Grant    grant
 }
 
-// settled is what a visit comes to in one transaction: how it ends, and what is told of it.
+// settled is what a visit comes to in one transaction: how it ends, and what is told of it. After an error nothing of it counts.
 type settled struct {
 	Outcome
 	events []audit.Event
@@ -34,18 +34,29 @@ type settled struct {
 
 // receive decides what a visitor gets. Where somebody else decided the same question at the same moment, it is asked again.
 func (a *Identities) receive(ctx context.Context, v visitor, j journey, c Callback) (Outcome, error) {
-	var s settled
-	err := a.insist(ctx, func(tx *sqldb.Tx, out *letters) error {
-		s = settled{Outcome: Outcome{ReturnTo: j.ReturnTo}}
+	return a.visit(ctx, func(tx *sqldb.Tx, out *letters, s *settled) error {
+		s.ReturnTo = j.ReturnTo
 		if err := a.Apps.NoteEmails(tx, v.Provider, !v.NoEmail); err != nil {
 			return err
 		}
-		if err := a.settle(ctx, tx, out, v, j, c, &s); err != nil {
+		if err := a.settle(ctx, tx, out, v, j, c, s); err != nil {
 			return err
 		}
 		if v.NoEmail && s.SignedIn != nil {
 			s.Notice = WarnNoEmail
 			s.tell(s.SignedIn.Account, WarnNoEmail)
+		}
+		return nil
+	})
+}
+
+// visit settles a visit in one transaction, and tells of it there.
+func (a *Identities) visit(ctx context.Context, settle func(tx *sqldb.Tx, out *letters, s *settled) error) (Outcome, error) {
+	var s settled
+	err := a.insist(ctx, func(tx *sqldb.Tx, out *letters) error {
+		s = settled{}
+		if err := settle(tx, out, &s); err != nil {
+			return err
 		}
 		return a.Audit.Append(ctx, tx, s.events...)
 	})
@@ -67,8 +78,7 @@ func (a *Identities) settle(ctx context.Context, tx *sqldb.Tx, out *letters, v v
 	}
 	if s.SignedIn != nil && c.Who != nil {
 		// The value that this browser had dies with the one it gets.
-		_, err := end(tx, a.Now(), "signed in anew", "id = $3", c.Who.Session.ID)
-		return err
+		return end(tx, a.Now(), "signed in anew", "id = $3", c.Who.Session.ID)
 	}
 	return nil
 }
@@ -83,8 +93,8 @@ func (a *base) insist(ctx context.Context, fn func(tx *sqldb.Tx, out *letters) e
 	}
 }
 
-func (s *settled) tell(p Account, action string, changes ...string) {
-	s.events = append(s.events, audit.Event{Actor: p.Actor(), Action: action, Target: p.target(), Scope: p.scope(), Changes: changes})
+func (s *settled) tell(p Account, action string) {
+	s.events = append(s.events, p.event(p.Actor(), action))
 }
 
 // source is where the address of a visitor came from.
@@ -166,12 +176,9 @@ func (a *Identities) reenter(ctx context.Context, tx *sqldb.Tx, v visitor, id id
 		return err
 	}
 	in, err := a.sessions.start(ctx, tx, p, ByGitHub, id.id)
-	if err != nil {
-		return err
-	}
 	s.SignedIn = &in
 	s.tell(p, "login.github")
-	return nil
+	return err
 }
 
 // refreshIdentity takes over what a provider says now of a known identity, and returns its account.
@@ -215,13 +222,10 @@ func (a *Identities) welcome(ctx context.Context, tx *sqldb.Tx, v visitor, b bir
 		return err
 	}
 	in, err := a.sessions.start(ctx, tx, p, ByGitHub, id)
-	if err != nil {
-		return err
-	}
 	s.SignedIn = &in
 	s.tell(p, "account.created")
 	s.tell(p, "login.github")
-	return nil
+	return err
 }
 
 // evict takes an address from the account that has it, and returns what the log is to be told. The account keeps what is in it,
@@ -234,15 +238,11 @@ func (a *base) evict(tx *sqldb.Tx, held Account) (released audit.Event, err erro
 	if !found || p.Email != held.Email || p.EmailVerified != held.EmailVerified {
 		return released, errTaken
 	}
-	if err := setEmail(tx, a.Now(), p.ID, "", false); err != nil {
-		return released, err
-	}
-	if err := a.expel(tx, p.ID, "e-mail proven by another", ""); err != nil {
-		return released, err
-	}
-	return audit.Event{
-		Actor: audit.Actor{Kind: audit.System}, Action: "email.released", Target: p.target(), Scope: p.scope(), Changes: []string{"email"},
-	}, void(tx, a.Now(), p.ID, ForManifest)
+	return p.event(audit.Actor{Kind: audit.System}, "email.released", "email"), cmp.Or(
+		setEmail(tx, a.Now(), p.ID, "", false),
+		a.expel(tx, p.ID, "e-mail proven by another", ""),
+		void(tx, a.Now(), p.ID, ForManifest),
+	)
 }
 
 // linkVisitor adds a visitor's identity to the account that is signed in. One that another account has stays there.
@@ -277,14 +277,8 @@ func (a *Identities) attach(tx *sqldb.Tx, out *letters, v visitor, p Account, s 
 		return err
 	}
 	id.id, err = a.addIdentity(tx, p.ID, v)
-	if err != nil {
-		return err
-	}
-	if err := out.send(tx, p.Email, mail.ProviderLinked{Provider: "GitHub", Login: v.Login}); err != nil {
-		return err
-	}
 	s.events = append(s.events, identityEvent(p, id.id, "identity.linked"))
-	return nil
+	return cmp.Or(err, out.send(tx, p.Email, mail.ProviderLinked("GitHub", v.Login)))
 }
 
 // confirmVisitor proves again who is signed in. It takes the identity by which they came in or, if they came in by
@@ -301,10 +295,7 @@ func (a *Identities) confirmVisitor(tx *sqldb.Tx, v visitor, who Who, s *settled
 		return err
 	}
 	in, err := a.sessions.renew(tx, who, ByGitHub)
-	if err != nil {
-		return err
-	}
 	s.SignedIn = &in
 	s.tell(who.Account, "session.confirmed")
-	return nil
+	return err
 }

@@ -1,11 +1,9 @@
 package apikey
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
-	"database/sql"
-	"errors"
-	"fmt"
 	"time"
 
 	"svc.dev/svc/fault"
@@ -15,7 +13,6 @@ import (
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/throttle"
-	"svc.dev/svc/service/workspace"
 )
 
 // Invalid is the type of the refusal of a key that opens nothing.
@@ -25,6 +22,7 @@ const Invalid = "invalid_api_key"
 type Bearer struct {
 	Key     Key
 	Account account.Account // its maker
+	stayed  bool            // in the workspace, since they made the key
 }
 
 // BearerOf is who is behind a key. Whatever is wrong with it, the refusal is the same. A key whose maker has left its workspace
@@ -34,28 +32,32 @@ func (a *Keys) BearerOf(tx *sqldb.Tx, value string) (b Bearer, err error) {
 	if !ok {
 		return b, invalid()
 	}
-	var hash string
-	b.Key, err = scan(tx.QueryRow("SELECT "+columns+", k.hash FROM api_keys k WHERE k.prefix = $1", prefix), &hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Bearer{}, invalid()
-	}
-	if err != nil {
-		return Bearer{}, fmt.Errorf("find key: %w", err)
-	}
-	member, err := workspace.IsMemberSince(tx, b.Key.Workspace, b.Key.Creator, b.Key.CreatedAt.Time)
-	if err != nil {
-		return Bearer{}, err
-	}
-	if b.Account, _, err = account.Find(tx, b.Key.Creator); err != nil {
-		return Bearer{}, err
+	b, found, err := sqldb.First(tx, "find bearer", scanBearer, bearers, prefix)
+	if err != nil || !found {
+		return Bearer{}, cmp.Or(err, invalid())
 	}
 	if b.Key.Staff {
-		member = b.Account.Role == account.RoleAdmin
+		b.stayed = b.Account.Role == account.RoleAdmin
 	}
-	if subtle.ConstantTimeCompare([]byte(hash), []byte(secret.Fingerprint(value))) != 1 || !b.Key.live(a.Now()) || !b.Account.Alive() || !member {
+	if subtle.ConstantTimeCompare([]byte(b.Key.hash), []byte(secret.Fingerprint(value))) != 1 || !b.Key.live(a.Now()) || !b.Account.Alive() || !b.stayed {
 		return Bearer{}, invalid()
 	}
 	return b, nil
+}
+
+// bearers has all that a key rests on in one statement: it is asked before every request with one.
+const bearers = "SELECT " + account.Columns + ", " + columns + `,
+	EXISTS (SELECT 1 FROM members m WHERE m.workspace = k.workspace AND m.account = k.creator AND m.created_at <= k.created_at)
+	FROM api_keys k JOIN accounts a ON a.id = k.creator WHERE k.prefix = $1`
+
+func scanBearer(row sqldb.Row) (b Bearer, err error) {
+	b.Account, err = account.Scan(row, append(b.Key.fields(), &b.stayed)...)
+	return b, err
+}
+
+// byPrefix is the key whose value has that public part; found is false when there is none.
+func byPrefix(tx *sqldb.Tx, prefix string) (Key, bool, error) {
+	return sqldb.First(tx, "find key", scan, "SELECT "+columns+" FROM api_keys k WHERE k.prefix = $1", prefix)
 }
 
 func invalid() error {
@@ -71,10 +73,7 @@ func (a *Keys) Used(ctx context.Context, k Key) error {
 	if now.Sub(k.LastUsedAt.Time) < usedPause {
 		return nil
 	}
-	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec("UPDATE api_keys SET last_used_at = $2, last_used_ip = $3 WHERE id = $1", k.ID, now.UnixMilli(), audit.From(ctx).IP)
-		return err
-	})
+	return a.DB.Do(ctx, "note key", "UPDATE api_keys SET last_used_at = $2, last_used_ip = $3 WHERE id = $1", k.ID, now.UnixMilli(), audit.From(ctx).IP)
 }
 
 // revokesPerSource is how often somebody may say that they found a key.
@@ -109,12 +108,9 @@ func (a *Keys) onFound(ctx context.Context, value, action, statement string) err
 		return nil
 	}
 	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		k, err := scan(tx.QueryRow("SELECT "+columns+" FROM api_keys k WHERE k.prefix = $1", prefix))
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("find key: %w", err)
+		k, found, err := byPrefix(tx, prefix)
+		if err != nil || !found {
+			return err
 		}
 		n, err := tx.Exec(statement, k.ID, secret.Fingerprint(value), a.Now().UnixMilli())
 		if err != nil || n == 0 {
@@ -125,7 +121,7 @@ func (a *Keys) onFound(ctx context.Context, value, action, statement string) err
 			return err
 		}
 		if action == exposed && p.Email != "" {
-			if err := a.Mail.Queue(tx, mail.Message{To: p.Email, Content: mail.KeyExposed{Name: k.Name}}); err != nil {
+			if err := a.Mail.Queue(tx, p.Email, mail.KeyExposed(k.Name)); err != nil {
 				return err
 			}
 		}

@@ -49,6 +49,8 @@ type Key struct {
 	Scope       string     `json:"-"`
 	RotatedFrom *string    `json:"rotatedFrom"` // id of the key that this one replaced
 	Staff       bool       `json:"staff"`       // made by the authority of the service, which it needs as long as it lives
+
+	hash string // of its value
 }
 
 // Draft is what a key is made of.
@@ -126,37 +128,37 @@ func (k *Key) insert(tx *sqldb.Tx, now time.Time, from string) (value string, er
 	if !k.ExpiresAt.IsZero() {
 		expires = sql.NullInt64{Int64: k.ExpiresAt.UnixMilli(), Valid: true}
 	}
-	_, err = tx.Exec(`INSERT INTO api_keys (id, prefix, hash, last4, name, scopes, workspace, scope, creator, created_at, expires_at, rotated_from, staff)
+	return value, tx.Do("make key", `INSERT INTO api_keys (id, prefix, hash, last4, name, scopes, workspace, scope, creator, created_at, expires_at, rotated_from, staff)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, k.ID, k.Prefix, secret.Fingerprint(value), k.Last4, k.Name, string(scopes),
 		k.Workspace, k.Scope, k.Creator, k.CreatedAt.UnixMilli(), expires, from, sqldb.Bit(k.Staff))
-	if err != nil {
-		return "", fmt.Errorf("make key: %w", err)
-	}
-	return value, nil
 }
 
 const columns = `k.id, k.prefix, k.last4, k.name, k.scopes, k.workspace, k.scope, k.creator, k.created_at, k.expires_at, k.last_used_at, NULLIF(k.last_used_ip, ''),
-	k.revoked_at, NULLIF(k.rotated_from, ''), k.staff <> 0`
+	k.revoked_at, NULLIF(k.rotated_from, ''), k.staff <> 0, k.hash`
 
-func scan(row sqldb.Row, more ...any) (Key, error) {
-	var k Key
-	var scopes string
-	var created int64
-	var expires, used, revoked sql.NullInt64
-	to := []any{&k.ID, &k.Prefix, &k.Last4, &k.Name, &scopes, &k.Workspace, &k.Scope, &k.Creator, &created, &expires, &used, &k.LastUsedIP, &revoked, &k.RotatedFrom, &k.Staff}
-	if err := row.Scan(append(to, more...)...); err != nil {
-		return k, err
-	}
-	k.CreatedAt, k.ExpiresAt, k.LastUsedAt, k.RevokedAt = iso.Millis(created), moment(expires), moment(used), moment(revoked)
-	return k, json.Unmarshal([]byte(scopes), &k.Scopes)
+func scan(row sqldb.Row) (k Key, err error) {
+	err = row.Scan(k.fields()...)
+	return k, err
 }
 
-// moment is a time as it is stored; none is the zero time.
-func moment(n sql.NullInt64) iso.Moment {
-	if !n.Valid {
-		return iso.Moment{}
+// fields are where the columns go.
+func (k *Key) fields() []any {
+	return []any{
+		&k.ID, &k.Prefix, &k.Last4, &k.Name, (*texts)(&k.Scopes), &k.Workspace, &k.Scope, &k.Creator, sqldb.Time(&k.CreatedAt.Time), sqldb.Time(&k.ExpiresAt.Time),
+		sqldb.Time(&k.LastUsedAt.Time), &k.LastUsedIP, sqldb.Time(&k.RevokedAt.Time), &k.RotatedFrom, &k.Staff, &k.hash,
 	}
-	return iso.Millis(n.Int64)
+}
+
+// texts are stored as JSON.
+type texts []string
+
+// Scan reads them.
+func (t *texts) Scan(stored any) error {
+	var text sql.NullString
+	if err := text.Scan(stored); err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(text.String), t)
 }
 
 // Ends is how keys end with what they rest on, in the transaction that takes it away: account.Keys.

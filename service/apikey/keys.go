@@ -2,6 +2,7 @@
 package apikey
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,10 +63,8 @@ func (a *Keys) Create(ctx context.Context, who account.Who, in workspace.Members
 		if err := refuseTooMany(tx, in.ID); err != nil {
 			return err
 		}
-		if value, err = k.insert(tx, a.Now(), ""); err != nil {
-			return err
-		}
-		return a.tell(ctx, tx, who, k, "key.created")
+		value, err = k.insert(tx, a.Now(), "")
+		return cmp.Or(err, a.tell(ctx, tx, who, k, "key.created"))
 	})
 	return k, value, err
 }
@@ -75,14 +74,11 @@ func ownersOnly() error {
 }
 
 func refuseTooMany(tx *sqldb.Tx, workspace string) error {
-	var n int
-	if err := tx.QueryRow("SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL", workspace).Scan(&n); err != nil {
-		return fmt.Errorf("count keys: %w", err)
+	n, err := sqldb.Value[int](tx, "count keys", "SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL", workspace)
+	if err == nil && n >= maxKeys {
+		err = fault.Invalid("A workspace has at most %d keys.", maxKeys)
 	}
-	if n >= maxKeys {
-		return fault.Invalid("A workspace has at most %d keys.", maxKeys)
-	}
-	return nil
+	return err
 }
 
 func (a *Keys) tell(ctx context.Context, tx *sqldb.Tx, who account.Who, k Key, action string) error {
@@ -100,8 +96,8 @@ type Query struct {
 
 // List lists the keys of a workspace, or of all, that are not revoked, the newest first.
 func (a *Keys) List(ctx context.Context, q Query) (page listing.Page[Key], err error) {
-	if problem := strictjson.CheckLine(q.Q, 0, maxQuery); problem != "" {
-		return page, strictjson.Refuse(strictjson.Field{Field: "q", Type: problem})
+	if err := strictjson.Wrong("q", strictjson.CheckLine(q.Q, 0, maxQuery)); err != nil {
+		return page, err
 	}
 	var after string
 	if err := q.After(&after); err != nil {
@@ -111,25 +107,20 @@ func (a *Keys) List(ctx context.Context, q Query) (page listing.Page[Key], err e
 	if q.All {
 		which, q.Workspace = "k.workspace <> $1", ""
 	}
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		all, err := sqldb.Collect(tx, func(row sqldb.Row) (Key, error) { return scan(row) },
-			"SELECT "+columns+" FROM api_keys k WHERE "+which+` AND (k.revoked_at IS NULL OR k.revoked_at > $2)
-			AND ($3 = '' OR k.id < $3) AND lower(k.name) LIKE lower($4) ESCAPE '\' ORDER BY k.id DESC LIMIT $5`,
-			q.Workspace, a.Now().UnixMilli(), after, sqldb.Contains(q.Q), q.Size()+1)
-		if err != nil {
-			return fmt.Errorf("list keys: %w", err)
-		}
-		page = listing.Cut(all, q.Size(), func(k Key) []any { return []any{k.ID} })
-		return nil
-	})
-	return page, err
+	all, err := sqldb.ReadAll(ctx, a.DB, scan, "SELECT "+columns+" FROM api_keys k WHERE "+which+` AND (k.revoked_at IS NULL OR k.revoked_at > $2)
+		AND ($3 = '' OR k.id < $3) AND lower(k.name) LIKE lower($4) ESCAPE '\' ORDER BY k.id DESC LIMIT $5`,
+		q.Workspace, a.Now().UnixMilli(), after, sqldb.Contains(q.Q), q.Size()+1)
+	if err != nil {
+		return page, fmt.Errorf("list keys: %w", err)
+	}
+	return listing.Cut(all, q.Size(), func(k Key) []any { return []any{k.ID} }), nil
 }
 
 // Rotate makes another key with the same rights. The old one dies after the grace; rotating it twice is refused. One that
 // never expires comes from an owner, as when it was made; one by the authority of the staff lives as long as those do.
 func (a *Keys) Rotate(ctx context.Context, who account.Who, in workspace.Membership, id string, grace time.Duration, staff bool) (k Key, value string, err error) {
 	if grace < 0 || grace > maxGrace {
-		return k, "", strictjson.Refuse(strictjson.Field{Field: "graceSeconds", Type: strictjson.Invalid})
+		return k, "", strictjson.Wrong("graceSeconds", strictjson.Invalid)
 	}
 	if err := a.Accounts.Sessions.NeedFresh(who); err != nil {
 		return k, "", err
@@ -154,10 +145,8 @@ func (a *Keys) Rotate(ctx context.Context, who account.Who, in workspace.Members
 			return ownersOnly()
 		}
 		k = old.heir(a.Now(), who.Account.ID, staff)
-		if value, err = k.insert(tx, a.Now(), id); err != nil {
-			return err
-		}
-		return a.tell(ctx, tx, who, k, "key.rotated")
+		value, err = k.insert(tx, a.Now(), id)
+		return cmp.Or(err, a.tell(ctx, tx, who, k, "key.rotated"))
 	})
 	return k, value, err
 }
@@ -184,7 +173,5 @@ func notFound() error { return fault.New(fault.ItemNotFound, "There is no such i
 
 // Forget deletes the keys of a workspace that is being erased. What is gone already is no error.
 func (a *Keys) Forget(ctx context.Context, workspace string) error {
-	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		return tx.Do("forget keys", "DELETE FROM api_keys WHERE workspace = $1", workspace)
-	})
+	return a.DB.Do(ctx, "forget keys", "DELETE FROM api_keys WHERE workspace = $1", workspace)
 }

@@ -3,13 +3,11 @@ package app
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"strconv"
-	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
@@ -43,29 +41,21 @@ type setting struct {
 	attempt      Attempt
 }
 
-// facts are what may be read of an app. Its id and client id lie in the secret store; here they stand for nodes of the release
+// facts are what may be read of an app, which is converted to them and back. Its id and client id lie in the secret store; here they stand for nodes of the release
 // before, which look nowhere else, and go with the next release.
 type facts struct {
-	ID          int64             `json:"id"`
-	Slug        string            `json:"slug"`
-	Name        string            `json:"name"`
-	ClientID    string            `json:"clientId"`
-	PageURL     string            `json:"pageUrl"`
-	Owner       string            `json:"owner"`
-	OwnerType   string            `json:"ownerType"`
-	Permissions map[string]string `json:"permissions"`
-	Events      []string          `json:"events"`
-}
-
-func factsOf(app github.App) facts {
-	return facts{app.ID, app.Slug, app.Name, app.ClientID, app.HTMLURL, app.Owner, app.OwnerType, app.Permissions, app.Events}
-}
-
-func (f facts) app() github.App {
-	return github.App{
-		ID: f.ID, Slug: f.Slug, Name: f.Name, ClientID: f.ClientID, HTMLURL: f.PageURL,
-		Owner: f.Owner, OwnerType: f.OwnerType, Permissions: f.Permissions, Events: f.Events,
-	}
+	ID            int64             `json:"id"`
+	Slug          string            `json:"slug"`
+	Name          string            `json:"name"`
+	ClientID      string            `json:"clientId"`
+	ClientSecret  string            `json:"-"`
+	PEM           string            `json:"-"`
+	WebhookSecret string            `json:"-"`
+	HTMLURL       string            `json:"pageUrl"`
+	Owner         string            `json:"owner"`
+	OwnerType     string            `json:"ownerType"`
+	Permissions   map[string]string `json:"permissions"`
+	Events        []string          `json:"events"`
 }
 
 // missing are the permissions that the app lacks. Of addresses the last sign-in knows more than the app's first day.
@@ -82,27 +72,20 @@ func (s setting) missing() []string {
 
 // readSetting is a provider that nothing is stored of when there is none. End is what the SELECT ends with.
 func readSetting(tx *sqldb.Tx, provider, end string) (setting, error) {
-	var s setting
-	var app string
-	var emails, at int64
-	err := tx.QueryRow(`SELECT version, app, emails, configured_at, outcome, wanted_name, wanted_owner, got_owner, attempted_at
-		FROM providers WHERE provider = $1`+end, provider).
-		Scan(&s.version, &app, &emails, &s.configuredAt, &s.attempt.Outcome, &s.attempt.Name, &s.attempt.Wanted, &s.attempt.Got, &at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return setting{}, nil
-	}
-	if err != nil {
-		return s, fmt.Errorf("read provider: %w", err)
+	s, _, err := sqldb.First(tx, "read provider", scanSetting, `SELECT version, app, emails, configured_at, outcome, wanted_name, wanted_owner, got_owner
+		FROM providers WHERE provider = $1`+end, provider)
+	return s, err
+}
+
+func scanSetting(row sqldb.Row) (s setting, err error) {
+	var app []byte
+	if err := row.Scan(&s.version, &app, &s.emails, &s.configuredAt, &s.attempt.Outcome, &s.attempt.Name, &s.attempt.Wanted, &s.attempt.Got); err != nil {
+		return s, err
 	}
 	var f facts
-	if err := json.Unmarshal([]byte(app), &f); err != nil {
-		return s, fmt.Errorf("read provider: %w", err)
-	}
-	s.app, s.emails = f.app(), emails != 0
-	if s.attempt.Outcome != "" {
-		s.attempt.At = time.UnixMilli(at)
-	}
-	return s, nil
+	err = json.Unmarshal(app, &f)
+	s.app = github.App(f)
+	return s, err
 }
 
 // lockSetting is the provider, which nobody else changes until the transaction ends.
@@ -143,21 +126,20 @@ func appSecret(provider string, version int64, name string) string {
 }
 
 // App is the app as it is now, with its secrets: whatever node configured it, the next call sees it.
-func (a *Apps) App(ctx context.Context, provider string) (app github.App, err error) {
-	err = a.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
+func (a *Apps) App(ctx context.Context, provider string) (github.App, error) {
+	return sqldb.Snapshot(ctx, a.DB, func(tx *sqldb.Tx) (github.App, error) {
 		s, err := a.configured(tx, provider)
 		if err != nil {
-			return err
+			return s.app, err
 		}
-		app = s.app
+		app := s.app
 		for name, to := range map[string]*string{clientSecret: &app.ClientSecret, privateKey: &app.PEM, webhookSecret: &app.WebhookSecret} {
 			if *to, err = a.open(tx, provider, s.version, name); err != nil {
-				return err
+				return app, err
 			}
 		}
-		return nil
+		return app, nil
 	})
-	return app, err
 }
 
 // Known is an app that people can be sent to, with the ids by which the provider knows it, and none of its other secrets.

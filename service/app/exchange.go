@@ -120,10 +120,7 @@ func (m *Manifests) failExchange(ctx context.Context, x takeover, got string, ca
 	default:
 		return cause
 	}
-	err := m.Apps.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec("UPDATE providers SET outcome = $3, got_owner = $4 WHERE provider = $1 AND attempt = $2", x.Provider, x.id, outcome, got)
-		return err
-	})
+	err := m.Apps.DB.Do(ctx, "note outcome", "UPDATE providers SET outcome = $3, got_owner = $4 WHERE provider = $1 AND attempt = $2", x.Provider, x.id, outcome, got)
 	if err != nil {
 		m.Log.ErrorContext(ctx, "outcome of an exchange was not kept", "provider", x.Provider, "error", err)
 	}
@@ -169,7 +166,7 @@ func (m *Manifests) sealApp(tx *sqldb.Tx, who account.Who, provider string, vers
 }
 
 func (m *Manifests) storeApp(tx *sqldb.Tx, x takeover, version int64, app github.App) error {
-	text, err := json.Marshal(factsOf(app))
+	text, err := json.Marshal(facts(app))
 	if err != nil {
 		return fmt.Errorf("keep app: %w", err)
 	}

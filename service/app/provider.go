@@ -14,12 +14,9 @@ const (
 	OwnerMismatch     = "manifest_owner_mismatch"
 )
 
-// The states of a provider.
-const (
-	None       = "none"
-	Exchanging = "exchanging" // an app may exist at the provider whose credentials never arrived
-	Configured = "configured"
-)
+// Exchanging is the outcome of an attempt whose end is not known: an app may exist at the provider whose credentials never
+// arrived.
+const Exchanging = "exchanging"
 
 // Provider is a service that vouches for people, without anything secret.
 type Provider struct {
@@ -28,7 +25,6 @@ type Provider struct {
 	Login              bool // people can sign in by it
 	MissingPermissions []string
 	InstallURL         string // empty: there is nothing to install
-	State              string // None, Exchanging or Configured
 
 	AppName      string
 	Slug         string
@@ -48,37 +44,28 @@ type Attempt struct {
 	Name    string // of the app as it was asked for; its owner may have chosen another
 	Wanted  string // the owner that was asked for; empty: the person's own account
 	Got     string // the owner that it has, if that is another
-	At      time.Time
 }
 
 // Provider is what may be known of a provider.
-func (a *Apps) Provider(ctx context.Context, name string) (p Provider, err error) {
+func (a *Apps) Provider(ctx context.Context, name string) (Provider, error) {
 	if err := account.KnownProvider(name); err != nil {
-		return p, err
-	}
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		s, err := readSetting(tx, name, "")
-		p = a.shown(name, s)
-		return err
-	})
-	if err != nil {
 		return Provider{}, err
 	}
-	return p, nil
+	return sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (Provider, error) {
+		s, err := readSetting(tx, name, "")
+		return a.shown(name, s), err
+	})
 }
 
 func (a *Apps) shown(name string, s setting) Provider {
-	p := Provider{Provider: name, Web: a.GitHub.Origin(), State: None, MissingPermissions: []string{}, Attempt: s.attempt}
+	p := Provider{Provider: name, Web: a.GitHub.Origin(), MissingPermissions: []string{}, Attempt: s.attempt}
 	if s.version > 0 {
-		p.State, p.Configured, p.Login = Configured, true, true
+		p.Configured, p.Login = true, true
 		p.InstallURL = account.Route(a.Platform, name, "install")
 		p.MissingPermissions = append(p.MissingPermissions, s.missing()...)
 		p.AppName, p.Slug, p.Owner, p.PageURL = s.app.Name, s.app.Slug, s.app.Owner, s.app.HTMLURL
 		p.Organization = s.app.OwnerType == "Organization"
 		p.ConfiguredAt = time.UnixMilli(s.configuredAt)
-	}
-	if s.attempt.Outcome == Exchanging {
-		p.State = Exchanging
 	}
 	return p
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -42,47 +40,36 @@ func (a anchor) holds(key ed25519.PublicKey) bool {
 // anchor in their place. It returns how many it deleted. It deletes none that Verify would find fault with: retention
 // must not remove what somebody changed.
 func (l *Log) Trim(ctx context.Context, chain string, before time.Time) (int64, error) {
-	var total int64
-	for {
-		n, err := l.trimSome(ctx, chain, before)
-		if err != nil {
-			return total, fmt.Errorf("trim audit chain: %w", err)
-		}
-		total += n
-		if n < trimRows {
-			return total, nil
-		}
+	total, err := sqldb.Drain(ctx, l.db, trimRows, func(tx *sqldb.Tx) (int64, error) { return l.trimSome(tx, chain, before) })
+	if err != nil {
+		return total, fmt.Errorf("trim audit chain: %w", err)
 	}
+	return total, nil
 }
 
-func (l *Log) trimSome(ctx context.Context, chain string, before time.Time) (n int64, err error) {
-	err = l.db.Write(ctx, func(tx *sqldb.Tx) error {
-		n = 0
-		w, err := l.lockChain(tx, chain)
-		if err != nil {
-			return err
+func (l *Log) trimSome(tx *sqldb.Tx, chain string, before time.Time) (int64, error) {
+	w, err := l.lockChain(tx, chain)
+	if err != nil {
+		return 0, err
+	}
+	old, err := oldRows(tx, chain, before)
+	if err != nil || len(old) == 0 {
+		return 0, err
+	}
+	for _, r := range old {
+		if f := w.step(r); f != nil {
+			return 0, f
 		}
-		old, err := oldRows(tx, chain, before)
-		if err != nil || len(old) == 0 {
-			return err
-		}
-		for _, r := range old {
-			if f := w.step(r); f != nil {
-				return f
-			}
-		}
-		if err := l.putAnchor(tx, w.last); err != nil {
-			return err
-		}
-		n, err = tx.Exec(`DELETE FROM audit_events WHERE chain = $1 AND seq <= $2`, chain, w.last.seq)
-		return err
-	})
-	return n, err
+	}
+	if err := l.putAnchor(tx, w.last); err != nil {
+		return 0, err
+	}
+	return tx.Exec(`DELETE FROM audit_events WHERE chain = $1 AND seq <= $2`, chain, w.last.seq)
 }
 
 // lockChain locks the head of a chain and begins a walk at its anchor.
 func (l *Log) lockChain(tx *sqldb.Tx, chain string) (*walk, error) {
-	if _, err := headOf(tx, chain); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if _, _, err := headOf(tx, chain, tx.ForUpdate()); err != nil {
 		return nil, err
 	}
 	a, err := anchorOf(tx, chain)
@@ -112,21 +99,23 @@ func oldRows(tx *sqldb.Tx, chain string, before time.Time) ([]*row, error) {
 func (l *Log) putAnchor(tx *sqldb.Tx, h head) error {
 	a := anchor{head: h, at: l.config.Now()}
 	a.signature = ed25519.Sign(l.private, a.canonical())
-	_, err := tx.Exec(`INSERT INTO audit_anchors (chain, seq, hash, at, signature) VALUES ($1, $2, $3, $4, $5)
+	return tx.Do("leave anchor", `INSERT INTO audit_anchors (chain, seq, hash, at, signature) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (chain) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, at = excluded.at, signature = excluded.signature`,
 		a.chain, a.seq, a.hash, a.at.UnixMilli(), a.signature)
-	return err
 }
 
 // anchorOf is nil where nothing was deleted.
 func anchorOf(tx *sqldb.Tx, chain string) (*anchor, error) {
-	a := anchor{head: head{chain: chain}}
-	var at int64
-	err := tx.QueryRow(`SELECT seq, hash, at, signature FROM audit_anchors WHERE chain = $1`, chain).
-		Scan(&a.seq, &a.hash, &at, &a.signature)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+	a, found, err := sqldb.First(tx, "find anchor", scanAnchor, `SELECT chain, seq, hash, at, signature FROM audit_anchors WHERE chain = $1`, chain)
+	if !found {
+		return nil, err
 	}
+	return &a, nil
+}
+
+func scanAnchor(row sqldb.Row) (a anchor, err error) {
+	var at int64
+	err = row.Scan(&a.chain, &a.seq, &a.hash, &at, &a.signature)
 	a.at = time.UnixMilli(at).UTC()
-	return &a, err
+	return a, err
 }

@@ -72,13 +72,12 @@ func extend(tx *sqldb.Tx, chain string, events []Event) error {
 	for _, e := range events {
 		e.Chain, e.Seq, e.PrevHash = chain, h.seq+1, h.hash
 		e.Hash = e.sum()
-		if _, err := tx.Exec(insert, rowOf(e).values()...); err != nil {
+		if err := tx.Do("insert event", insert, rowOf(e).values()...); err != nil {
 			return err
 		}
 		h.seq, h.hash = e.Seq, e.Hash
 	}
-	_, err = tx.Exec(`UPDATE audit_heads SET seq = $2, hash = $3 WHERE chain = $1`, chain, h.seq, h.hash)
-	return err
+	return tx.Do("move head", `UPDATE audit_heads SET seq = $2, hash = $3 WHERE chain = $1`, chain, h.seq, h.hash)
 }
 
 // sum is the hash that the event must have.

@@ -8,6 +8,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/hmac"
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 )
 
 //go:embed migrations
@@ -53,7 +55,7 @@ type Log struct {
 	refusals refusals
 	appended atomic.Int64  // since the last checkpoint, roughly
 	due      chan struct{} // holds a value when a checkpoint should not wait
-	sink     *sink         // nil: no checkpoints
+	sink     sink          // without a folder: no checkpoints
 
 	mu   sync.Mutex // held while a checkpoint is made
 	last written
@@ -67,24 +69,14 @@ func Open(ctx context.Context, db *sqldb.DB, c Config) (*Log, error) {
 	if len(c.Seed) != ed25519.SeedSize {
 		return nil, errors.New("open audit log: the seed is not 32 bytes")
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
-	err := db.Read(ctx, func(tx *sqldb.Tx) error {
-		var any bool
-		return tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM audit_heads)`).Scan(&any)
-	})
-	if err != nil {
+	c.Now, c.Log = iso.Clock(c.Now), cmp.Or(c.Log, slog.Default())
+	if _, err := sqldb.ReadAll(ctx, db, sqldb.Column[bool], `SELECT EXISTS (SELECT 1 FROM audit_heads)`); err != nil {
 		return nil, fmt.Errorf("open audit log: %w", err)
 	}
-	l := &Log{db: db, config: c, private: ed25519.NewKeyFromSeed(c.Seed), due: make(chan struct{}, 1)}
-	if c.Folder != "" {
-		l.sink = &sink{folder: c.Folder}
-	}
-	return l, nil
+	return &Log{
+		db: db, config: c, private: ed25519.NewKeyFromSeed(c.Seed), sink: sink{c.Folder},
+		refusals: refusals{kinds: map[refusal]*tally{}}, due: make(chan struct{}, 1),
+	}, nil
 }
 
 // PublicKey verifies what the log signs.

@@ -63,7 +63,7 @@ type node struct {
 
 func openDB(t testing.TB, address string) *sqldb.DB {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), address, sqldb.Options{Synchronous: "NORMAL", Log: quiet})
+	db, err := sqldb.Open(t.Context(), address, sqldb.Options{Synchronous: "NORMAL", Log: quiet, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,13 +44,14 @@ func (o *object) raw(k string, v []byte) {
 // end is the object's text; one without keys does not occur.
 func (o *object) end() []byte { return append(o.b, '}') }
 
-func appendTexts(b []byte, list []string) []byte {
-	b = append(b, '[')
-	for i, s := range list {
+// arrayOf is the text of a JSON array.
+func arrayOf[T any](list []T, appendItem func([]byte, T) []byte) []byte {
+	b := []byte{'['}
+	for i, item := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendText(b, s)
+		b = appendItem(b, item)
 	}
 	return append(b, ']')
 }
@@ -82,7 +83,7 @@ func (e Event) canonical(withHash bool) []byte {
 	o.text("authority", e.Source.Authority)
 	o.text("chain", e.Chain)
 	if len(e.Changes) > 0 {
-		o.raw("changes", appendTexts(nil, e.Changes))
+		o.raw("changes", arrayOf(e.Changes, appendText))
 	}
 	if e.Count != 0 {
 		o.number("count", e.Count)

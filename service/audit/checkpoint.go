@@ -38,7 +38,7 @@ type written struct {
 // Checkpoint signs the heads of all chains and adds them to the file in the Folder, when one changed since this log did so
 // last. Run does it each minute and every 1,000 events.
 func (l *Log) Checkpoint(ctx context.Context) error {
-	if l.sink == nil {
+	if l.sink.folder == "" {
 		return nil
 	}
 	l.mu.Lock()
@@ -95,14 +95,7 @@ func (c checkpoint) canonical() []byte {
 	var o object
 	o.number("chains", c.chains)
 	o.raw("full", fmt.Append(nil, c.full))
-	list := []byte{'['}
-	for i, h := range c.heads {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, h.canonical()...)
-	}
-	o.raw("heads", append(list, ']'))
+	o.raw("heads", arrayOf(c.heads, func(b []byte, h head) []byte { return append(b, h.canonical()...) }))
 	o.bytes("prev", c.prev)
 	o.bytes("root", c.root)
 	if c.signature != nil {

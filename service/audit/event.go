@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 )
 
@@ -16,9 +17,10 @@ const (
 
 const (
 	maxText    = 256 // bytes of any text; a longer one is cut
-	maxAction  = 64
 	maxChanges = 100 // names; more are left out
 )
+
+var actionForm = regexp.MustCompile(`^[a-z0-9._-]{1,64}$`)
 
 // Target is what was acted upon.
 type Target struct {
@@ -71,7 +73,7 @@ func (l *Log) resolve(ctx context.Context, e Event) (Event, error) {
 	// What staff do by the authority of the service, wherever it is done, the service is told too.
 	e.Service = e.Service || s.Authority == "admin"
 	e.Source = s
-	e.At = time.UnixMilli(l.config.Now().UnixMilli()).UTC()
+	e.At = l.config.Now().UTC()
 	e.Count = 0
 	return e.printable(), nil
 }
@@ -79,7 +81,7 @@ func (l *Log) resolve(ctx context.Context, e Event) (Event, error) {
 // check refuses an event that would land in a wrong chain or under a wrong name.
 func (e Event) check() error {
 	switch {
-	case !isAction(e.Action):
+	case !actionForm.MatchString(e.Action):
 		return fmt.Errorf("audit event: %.80q is no action", e.Action)
 	case e.Outcome != "" && e.Outcome != Allow && e.Outcome != Deny && e.Outcome != Error:
 		return fmt.Errorf("audit event: %.80q is no outcome", e.Outcome)
@@ -87,18 +89,6 @@ func (e Event) check() error {
 		return errors.New("audit event: the scope is too long or cannot be printed")
 	}
 	return nil
-}
-
-func isAction(s string) bool {
-	if s == "" || len(s) > maxAction {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
 }
 
 func (e Event) printable() Event {
@@ -125,9 +115,8 @@ func (a Actor) printable() Actor {
 
 // printableActor is nil for nobody.
 func printableActor(a *Actor) *Actor {
-	if a == nil || *a == (Actor{}) {
+	if a == nil {
 		return nil
 	}
-	clean := a.printable()
-	return &clean
+	return somebody(a.printable())
 }

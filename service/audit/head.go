@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"database/sql"
-	"errors"
 	"slices"
 
 	"svc.dev/svc/internal/sqldb"
@@ -21,22 +19,19 @@ type head struct {
 
 // lockHead makes the head of a new chain. None is ever deleted, so the second look finds one.
 func lockHead(tx *sqldb.Tx, chain string) (head, error) {
-	h, err := headOf(tx, chain)
-	if !errors.Is(err, sql.ErrNoRows) {
+	h, found, err := headOf(tx, chain, tx.ForUpdate())
+	if found || err != nil {
 		return h, err
 	}
-	_, err = tx.Exec(`INSERT INTO audit_heads (chain, seq, hash) VALUES ($1, 0, $2) ON CONFLICT (chain) DO NOTHING`, chain, genesis)
-	if err != nil {
+	if err := tx.Do("make head", `INSERT INTO audit_heads (chain, seq, hash) VALUES ($1, 0, $2) ON CONFLICT (chain) DO NOTHING`, chain, genesis); err != nil {
 		return head{}, err
 	}
-	return headOf(tx, chain)
+	h, _, err = headOf(tx, chain, tx.ForUpdate())
+	return h, err
 }
 
-func headOf(tx *sqldb.Tx, chain string) (head, error) {
-	h := head{chain: chain}
-	query := `SELECT seq, hash FROM audit_heads WHERE chain = $1` + tx.ForUpdate()
-	err := tx.QueryRow(query, chain).Scan(&h.seq, &h.hash)
-	return h, err
+func headOf(tx *sqldb.Tx, chain, lock string) (h head, found bool, err error) {
+	return sqldb.First(tx, "find head", scanHead, `SELECT chain, seq, hash FROM audit_heads WHERE chain = $1`+lock, chain)
 }
 
 func (h head) canonical() []byte {
@@ -77,11 +72,8 @@ func changed(was map[string]head, heads []head) []head {
 }
 
 // readHeads gives the heads of one moment, ordered by chain.
-func readHeads(ctx context.Context, db *sqldb.DB) (list []head, err error) {
-	err = db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		list, err = sqldb.Collect(tx, scanHead, `SELECT chain, seq, hash FROM audit_heads`)
-		return err
-	})
+func readHeads(ctx context.Context, db *sqldb.DB) ([]head, error) {
+	list, err := sqldb.ReadAll(ctx, db, scanHead, `SELECT chain, seq, hash FROM audit_heads`)
 	slices.SortFunc(list, func(a, b head) int { return cmp.Compare(a.chain, b.chain) })
 	return list, err
 }

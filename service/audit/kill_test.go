@@ -92,7 +92,7 @@ func act(folder string) int {
 
 func actForEver(folder string) error {
 	ctx := source(context.Background(), 1)
-	db, err := sqldb.Open(ctx, "sqlite:"+filepath.Join(folder, "svc.db"), sqldb.Options{})
+	db, err := sqldb.Open(ctx, "sqlite:"+filepath.Join(folder, "svc.db"), sqldb.Options{Timeout: time.Minute})
 	if err != nil {
 		return err
 	}

@@ -17,59 +17,45 @@ func (l *Log) Flush(ctx context.Context) error {
 	if err := l.writeRefusals(ctx); err != nil {
 		return err
 	}
-	for {
-		n, err := l.closeMinutes(ctx)
-		if err != nil {
-			return fmt.Errorf("close minutes: %w", err)
-		}
-		if n < minuteRows {
-			return nil
-		}
+	if err := l.closeMinutes(ctx); err != nil {
+		return fmt.Errorf("close minutes: %w", err)
 	}
+	return nil
 }
 
 // closeMinutes turns counts into events: the one transaction that deletes a count appends its event, on whatever node.
-func (l *Log) closeMinutes(ctx context.Context) (n int, err error) {
+func (l *Log) closeMinutes(ctx context.Context) error {
 	over := l.config.Now().Add(-grace - time.Minute).UnixMilli()
-	var any bool
-	err = l.db.Read(ctx, func(tx *sqldb.Tx) error {
-		return tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM audit_refusals WHERE minute <= $1)`, over).Scan(&any)
-	})
-	if err != nil || !any {
-		return 0, err
+	some, err := sqldb.ReadAll(ctx, l.db, sqldb.Column[int64], `SELECT minute FROM audit_refusals WHERE minute <= $1 LIMIT 1`, over)
+	if err != nil || len(some) == 0 {
+		return err
 	}
-	err = l.db.Write(ctx, func(tx *sqldb.Tx) error {
+	_, err = sqldb.Drain(ctx, l.db, minuteRows, func(tx *sqldb.Tx) (int64, error) {
 		list, err := takeMinutes(tx, over)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		n = len(list)
-		return l.append(tx, list)
+		return int64(len(list)), l.append(tx, list)
 	})
-	return n, err
+	return err
 }
 
 // takeMinutes deletes counts and gives them as events. Those that another node has taken are left to it.
 func takeMinutes(tx *sqldb.Tx, over int64) ([]Event, error) {
-	list, err := dueTallies(tx, over)
+	list, err := sqldb.Collect(tx, scanTally, `SELECT minute, action, scope, outcome, count, first FROM audit_refusals WHERE minute <= $1
+ORDER BY minute, action, scope, outcome LIMIT $2`+tx.SkipLocked(), over, minuteRows)
 	if err != nil {
 		return nil, err
 	}
 	events := make([]Event, len(list))
 	for i, t := range list {
-		_, err := tx.Exec(`DELETE FROM audit_refusals WHERE minute = $1 AND action = $2 AND scope = $3 AND outcome = $4`,
-			t.minute, t.action, t.scope, t.outcome)
-		if err != nil {
+		if err := tx.Do("take refusals", `DELETE FROM audit_refusals WHERE minute = $1 AND action = $2 AND scope = $3 AND outcome = $4`,
+			t.minute, t.action, t.scope, t.outcome); err != nil {
 			return nil, err
 		}
 		events[i] = t.event()
 	}
 	return events, nil
-}
-
-func dueTallies(tx *sqldb.Tx, over int64) ([]tally, error) {
-	return sqldb.Collect(tx, scanTally, `SELECT minute, action, scope, outcome, count, first FROM audit_refusals WHERE minute <= $1
-ORDER BY minute, action, scope, outcome LIMIT $2`+tx.SkipLocked(), over, minuteRows)
 }
 
 func scanTally(row sqldb.Row) (t tally, err error) {

@@ -32,17 +32,14 @@ func (l *Log) Page(ctx context.Context, q Query) (page listing.Page[Event], err 
 	if err != nil {
 		return page, err
 	}
-	list, err := readRows(ctx, l.db, statement, args...)
+	list, err := sqldb.ReadAll(ctx, l.db, scanRow, statement, args...)
 	if err != nil {
 		return page, fmt.Errorf("read audit events: %w", err)
 	}
-	some := listing.Cut(list, q.Size(), q.place)
-	for _, r := range some.Items {
+	return listing.Map(listing.Cut(list, q.Size(), q.place), func(r *row) Event {
 		e, _ := r.read()
-		page.Items = append(page.Items, e)
-	}
-	page.Next = some.Next
-	return page, nil
+		return e
+	}), nil
 }
 
 // place is where the next page goes on. It names no scope, for that comes with each query anew; only where all chains are read
@@ -110,7 +107,7 @@ func (l *Log) Export(ctx context.Context, scope string, fn func(Event) error) er
 		return nil // no chain has such a name
 	}
 	for after := int64(0); ; {
-		list, err := readRows(ctx, l.db, chainRows, scope, after, exportRows)
+		list, err := sqldb.ReadAll(ctx, l.db, scanRow, chainRows, scope, after, exportRows)
 		if err != nil {
 			return fmt.Errorf("export audit events: %w", err)
 		}
@@ -129,11 +126,3 @@ func (l *Log) Export(ctx context.Context, scope string, fn func(Event) error) er
 
 // chainRows are the rows of a chain after a seq, oldest first.
 const chainRows = `SELECT ` + columns + ` FROM audit_events WHERE chain = $1 AND seq > $2 ORDER BY seq LIMIT $3`
-
-func readRows(ctx context.Context, db *sqldb.DB, query string, args ...any) (list []*row, err error) {
-	err = db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		list, err = sqldb.Collect(tx, scanRow, query, args...)
-		return err
-	})
-	return list, err
-}

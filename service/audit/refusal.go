@@ -69,9 +69,6 @@ func (l *Log) Refused(ctx context.Context, e Event) {
 func (r *refusals) add(kind refusal, first func() Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.kinds == nil {
-		r.kinds = map[refusal]*tally{}
-	}
 	t := r.kinds[kind]
 	if t == nil && len(r.kinds) >= maxRefusals {
 		kind = refusal{minute: kind.minute, action: folded, outcome: Deny}
@@ -146,8 +143,7 @@ func (t tally) write(tx *sqldb.Tx) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(`INSERT INTO audit_refusals (minute, action, scope, outcome, count, first) VALUES ($1, $2, $3, $4, $5, $6)
+	return tx.Do("count refusals", `INSERT INTO audit_refusals (minute, action, scope, outcome, count, first) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (minute, action, scope, outcome) DO UPDATE SET count = audit_refusals.count + excluded.count`,
 		t.minute, t.action, t.scope, t.outcome, t.count, string(first))
-	return err
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -18,11 +19,7 @@ func (f *Fault) Error() string {
 	if f.File != "" {
 		return fmt.Sprintf("%s line %d: %s", f.File, f.Line, f.Reason)
 	}
-	chain := f.Chain
-	if chain == "" {
-		chain = "the service"
-	}
-	return fmt.Sprintf("audit chain of %s, event %d: %s", chain, f.Seq, f.Reason)
+	return fmt.Sprintf("audit chain of %s, event %d: %s", cmp.Or(f.Chain, "the service"), f.Seq, f.Reason)
 }
 
 // Report is what Verify found. A chain that has faults is named once, with the first event that is bad.

@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ type row struct {
 }
 
 func rowOf(e Event) *row {
-	r := &row{event: e, at: e.At.UnixMilli(), changes: string(appendTexts(nil, e.Changes))}
+	r := &row{event: e, at: e.At.UnixMilli(), changes: string(arrayOf(e.Changes, appendText))}
 	if e.Subject != nil {
 		r.subject = *e.Subject
 	}
@@ -57,13 +58,11 @@ func (r *row) fields() []any {
 
 // values are what the columns are made from.
 func (r *row) values() []any {
-	e, s := r.event, r.event.Source
-	return []any{
-		e.Chain, e.Seq, r.at, e.Actor.Kind, e.Actor.ID, e.Actor.Username,
-		r.subject.Kind, r.subject.ID, r.subject.Username, r.impersonator.Kind, r.impersonator.ID, r.impersonator.Username,
-		s.Authority, s.Surface, e.Action, e.Target.Kind, e.Target.ID, e.Scope, e.Outcome,
-		s.RequestID, s.IP, s.UserAgent, r.changes, e.Count, e.PrevHash, e.Hash,
+	all := r.fields()
+	for i, field := range all {
+		all[i] = reflect.ValueOf(field).Elem().Interface()
 	}
+	return all
 }
 
 // read is the event of a row that was scanned. It reports false when the names are not as the log writes them; another
@@ -76,7 +75,7 @@ func (r *row) read() (Event, bool) {
 	if err := json.Unmarshal([]byte(r.changes), &e.Changes); err != nil {
 		return e, false
 	}
-	return e, string(appendTexts(nil, e.Changes)) == r.changes
+	return e, string(arrayOf(e.Changes, appendText)) == r.changes
 }
 
 func somebody(a Actor) *Actor {

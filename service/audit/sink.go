@@ -17,10 +17,10 @@ const sinkFile = "checkpoints.jsonl"
 // is none.
 type sink struct{ folder string }
 
-func (s *sink) path() string { return filepath.Join(s.folder, sinkFile) }
+func (s sink) path() string { return filepath.Join(s.folder, sinkFile) }
 
 // open makes the folder and the file, for their owner alone.
-func (s *sink) open() (*os.File, error) {
+func (s sink) open() (*os.File, error) {
 	if err := os.MkdirAll(s.folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s *sink) open() (*os.File, error) {
 }
 
 // add makes a line durable behind the last one. It is composed to follow that one, or nil.
-func (s *sink) add(compose func(last []byte) []byte) (err error) {
+func (s sink) add(compose func(last []byte) []byte) (err error) {
 	f, err := s.open()
 	if err != nil {
 		return err

@@ -11,45 +11,29 @@ import (
 // bytes that are no text) as \u000a, and cuts at maxText bytes. A database, a terminal and a line of JSON show the result
 // alike.
 func printable(s string) string {
-	if len(s) <= maxText && isPrintable(s) {
+	if len(s) <= maxText && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return s
 	}
 	var b strings.Builder
-	for i, r := range s {
-		piece := escaped(s[i:], r)
+	for s != "" {
+		r, size := utf8.DecodeRuneInString(s)
+		piece := escaped(s[:size], r)
 		if b.Len()+len(piece) > maxText {
 			break
 		}
 		b.WriteString(piece)
+		s = s[size:]
 	}
 	return b.String()
 }
 
-func isPrintable(s string) bool {
-	for i, r := range s {
-		if !unicode.IsPrint(r) || isBroken(s[i:], r) {
-			return false
-		}
-	}
-	return true
-}
-
-// isBroken reports whether r stands for a byte that is no text.
-func isBroken(s string, r rune) bool {
-	if r != utf8.RuneError {
-		return false
-	}
-	_, size := utf8.DecodeRuneInString(s)
-	return size == 1
-}
-
-// escaped is the rune r that s begins with, visible.
-func escaped(s string, r rune) string {
+// escaped is a character, visible. One byte that is read as RuneError is no text.
+func escaped(char string, r rune) string {
 	switch {
-	case isBroken(s, r):
-		return fmt.Sprintf(`\x%02x`, s[0])
+	case r == utf8.RuneError && len(char) == 1:
+		return fmt.Sprintf(`\x%02x`, char[0])
 	case unicode.IsPrint(r):
-		return s[:utf8.RuneLen(r)]
+		return char
 	case r > 0xffff:
 		return fmt.Sprintf(`\U%08x`, r)
 	}

@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"crypto/ed25519"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,7 +18,7 @@ const verifyRows = 1000
 // could not look.
 func (l *Log) Verify(ctx context.Context) (Report, error) {
 	var files []string
-	if l.sink != nil {
+	if l.sink.folder != "" {
 		files = append(files, l.sink.path())
 	}
 	return Verify(ctx, l.db, l.PublicKey(), files...)
@@ -68,8 +67,10 @@ func (v *verifier) blame(f *Fault) {
 	}
 }
 
+// all follows the chains that any table knows.
 func (v *verifier) all(ctx context.Context) error {
-	names, err := v.names(ctx)
+	names, err := sqldb.ReadAll(ctx, v.db, sqldb.Column[string],
+		`SELECT chain FROM audit_heads UNION SELECT DISTINCT chain FROM audit_events UNION SELECT chain FROM audit_anchors`)
 	if err != nil {
 		return err
 	}
@@ -80,15 +81,6 @@ func (v *verifier) all(ctx context.Context) error {
 	}
 	v.report.Chains = len(names)
 	return nil
-}
-
-// names are the chains that any table knows.
-func (v *verifier) names(ctx context.Context) (names []string, err error) {
-	err = v.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		names, err = sqldb.Collect(tx, sqldb.Column[string], `SELECT chain FROM audit_heads UNION SELECT DISTINCT chain FROM audit_events UNION SELECT chain FROM audit_anchors`)
-		return err
-	})
-	return names, err
 }
 
 // chain follows one chain from its anchor, or its beginning, to its head.
@@ -127,22 +119,19 @@ type part struct {
 	rows   []*row
 }
 
-func (v *verifier) part(ctx context.Context, chain string, after int64) (p part, err error) {
-	err = v.db.Snapshot(ctx, func(tx *sqldb.Tx) (err error) {
-		p = part{}
+func (v *verifier) part(ctx context.Context, chain string, after int64) (part, error) {
+	return sqldb.Snapshot(ctx, v.db, func(tx *sqldb.Tx) (p part, err error) {
 		if p.anchor, err = anchorOf(tx, chain); err != nil {
-			return err
+			return p, err
 		}
-		h := head{chain: chain}
-		err = tx.QueryRow(`SELECT seq, hash FROM audit_heads WHERE chain = $1`, chain).Scan(&h.seq, &h.hash)
-		if err == nil {
+		h, found, err := headOf(tx, chain, "")
+		if err != nil {
+			return p, err
+		}
+		if found {
 			p.head = &h
 		}
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
 		p.rows, err = sqldb.Collect(tx, scanRow, chainRows, chain, after, verifyRows)
-		return err
+		return p, err
 	})
-	return p, err
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"io"
 	"io/fs"
@@ -110,17 +109,15 @@ func (v *verifier) settle(w *witness) {
 // compare looks up each head that a checkpoint names.
 func (v *verifier) compare(ctx context.Context, c checkpoint) error {
 	for some := range slices.Chunk(c.heads, verifyRows) {
-		var faults []*Fault
-		err := v.db.Snapshot(ctx, func(tx *sqldb.Tx) error {
-			faults = nil
+		faults, err := sqldb.Snapshot(ctx, v.db, func(tx *sqldb.Tx) (all []*Fault, err error) {
 			for _, h := range some {
 				f, err := v.lookUp(tx, h)
 				if err != nil {
-					return err
+					return nil, err
 				}
-				faults = append(faults, f)
+				all = append(all, f)
 			}
-			return nil
+			return all, nil
 		})
 		if err != nil {
 			return err
@@ -137,18 +134,16 @@ func (v *verifier) lookUp(tx *sqldb.Tx, h head) (*Fault, error) {
 	if h.seq == 0 {
 		return nil, nil
 	}
-	var hash []byte
-	err := tx.QueryRow(`SELECT hash FROM audit_events WHERE chain = $1 AND seq = $2`, h.chain, h.seq).Scan(&hash)
-	if err == nil && bytes.Equal(hash, h.hash) {
-		return nil, nil
-	}
-	if err == nil {
+	hash, found, err := sqldb.First(tx, "find event", sqldb.Column[[]byte], `SELECT hash FROM audit_events WHERE chain = $1 AND seq = $2`, h.chain, h.seq)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return v.lookFor(tx, h)
+	case !bytes.Equal(hash, h.hash):
 		return &Fault{Chain: h.chain, Seq: h.seq, Reason: "it is not the one that a checkpoint has signed: it, or one before it, was written anew"}, nil
 	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
-	}
-	return v.lookFor(tx, h)
+	return nil, nil
 }
 
 // lookFor explains why the event of a checkpoint is not there.
@@ -163,8 +158,7 @@ func (v *verifier) lookFor(tx *sqldb.Tx, h head) (*Fault, error) {
 		}
 		return nil, nil
 	}
-	var last int64
-	err = tx.QueryRow(`SELECT COALESCE(max(seq), 0) FROM audit_events WHERE chain = $1 AND seq < $2`, h.chain, h.seq).Scan(&last)
+	last, err := sqldb.Value[int64](tx, "find last event", `SELECT COALESCE(max(seq), 0) FROM audit_events WHERE chain = $1 AND seq < $2`, h.chain, h.seq)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"strings"
-
-	"svc.dev/svc/service/secret"
 )
 
 // AssertionPair is what a gateway signs with, and by what a runtime knows it.
@@ -57,32 +55,20 @@ func parsePublicKeys(text string) (all []ed25519.PublicKey, err error) {
 	return all, nil
 }
 
-// signingKey is what a gateway signs with. No error repeats it.
-type signingKey secret.Secret
-
-func (k *signingKey) String() string { return shownSecret(secret.Secret(*k)) }
-
-func (k *signingKey) Set(s string) error {
-	if _, err := parseSigningKey(s); err != nil {
-		return err
-	}
-	*k = signingKey(secret.Hide(s))
-	return nil
+// checkSigningKey asks for what a gateway signs with. No error repeats it.
+func checkSigningKey(s string) error {
+	_, err := parseSigningKey(s)
+	return err
 }
 
-// publicKeys are one or two keys, with a comma between them.
-type publicKeys string
-
-func (k *publicKeys) String() string { return string(*k) }
-
-func (k *publicKeys) Set(s string) error {
+// checkPublicKeys asks for one or two keys, with a comma between them.
+func checkPublicKeys(s string) (string, error) {
 	keys, err := parsePublicKeys(s)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if len(keys) == 0 || len(keys) > 2 {
-		return errors.New("write one public key, or two with a comma between them while one replaces the other")
+		return "", errors.New("write one public key, or two with a comma between them while one replaces the other")
 	}
-	*k = publicKeys(s)
-	return nil
+	return s, nil
 }

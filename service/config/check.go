@@ -83,7 +83,7 @@ func (c Config) CheckMail() error {
 // CheckLimits refuses a body that could never be taken in.
 func (c Config) CheckLimits() error {
 	if c.LimitBody > c.LimitBuffered {
-		return fmt.Errorf("limits.body: %s is more than limits.buffered, %s, so that such a body would always be refused: raise limits.buffered", (*size)(&c.LimitBody), (*size)(&c.LimitBuffered))
+		return fmt.Errorf("limits.body: %s is more than limits.buffered, %s, so that such a body would always be refused: raise limits.buffered", showSize(c.LimitBody), showSize(c.LimitBuffered))
 	}
 	return nil
 }

@@ -136,62 +136,62 @@ type Setting struct {
 // Settings is the configuration table, each row bound to its field of c.
 func (c *Config) Settings() []Setting {
 	return []Setting{
-		{"data_dir", "SVC_DATA_DIR", "data", ".svc", "", "data folder of this node", (*text)(&c.DataDir)},
-		{"files_dir", "SVC_FILES_DIR", "files", "<data>/root-sandbox", "", "files of all projects; nodes that share a database share it", (*text)(&c.FilesDir)},
-		{"database", "SVC_DATABASE_URL", "database", "sqlite:<data>/svc.db", "", "sqlite:PATH or postgres://…", (*databaseAddress)(&c.Database)},
+		{"data_dir", "SVC_DATA_DIR", "data", ".svc", "", "data folder of this node", text(&c.DataDir)},
+		{"files_dir", "SVC_FILES_DIR", "files", "<data>/root-sandbox", "", "files of all projects; nodes that share a database share it", text(&c.FilesDir)},
+		{"database", "SVC_DATABASE_URL", "database", "sqlite:<data>/svc.db", "", "sqlite:PATH or postgres://…", written(&c.Database, parseAddress)},
 		{"sqlite.synchronous", "SVC_SQLITE_SYNCHRONOUS", "", "FULL", "", "FULL, or NORMAL, which can lose the last commits with the power", choice{&c.Synchronous, []string{"FULL", "NORMAL"}}},
-		{"listen", "SVC_LISTEN", "listen", "127.0.0.1:8080", "", "public address", (*text)(&c.Listen)},
-		{"ops_listen", "SVC_OPS_LISTEN", "ops-listen", "127.0.0.1:8090", "", "address of /healthz, /readyz and /metrics", (*text)(&c.OpsListen)},
-		{"runtime.listen", "SVC_RUNTIME_LISTEN", "runtime-listen", "127.0.0.1:8081", "", "address of svc runtime, HOST:PORT or unix:PATH", (*text)(&c.RuntimeListen)},
-		{"runtime.url", "SVC_RUNTIME_URL", "runtime-url", "http://127.0.0.1:8081", "", "where svc gateway finds the runtime, http://HOST:PORT or unix:PATH", (*runtimeURL)(&c.RuntimeURL)},
-		{"runtime.token", "SVC_RUNTIME_TOKEN", "", "", "none: svc serve needs none, svc gateway and svc runtime do", "what the gateway says to the runtime, 32 bytes or more", hidden{&c.RuntimeToken, scope.MinToken}},
-		{"runtime.token_previous", "SVC_RUNTIME_TOKEN_PREVIOUS", "", "", "none", "the token that is being replaced", hidden{&c.RuntimeTokenPrevious, scope.MinToken}},
-		{"runtime.admin_token", "SVC_RUNTIME_ADMIN_TOKEN", "", "", "none, as runtime.token", "what the gateway says for staff, 32 bytes or more", hidden{&c.RuntimeAdminToken, scope.MinToken}},
-		{"runtime.admin_token_previous", "SVC_RUNTIME_ADMIN_TOKEN_PREVIOUS", "", "", "none", "the token for staff that is being replaced", hidden{&c.RuntimeAdminTokenPrevious, scope.MinToken}},
-		{"runtime.assertion_key", "SVC_ASSERTION_KEY", "", "", "none: svc keys assertion makes one", "what the gateway signs with", (*signingKey)(&c.AssertionKey)},
-		{"runtime.assertion_public", "SVC_ASSERTION_PUBLIC", "", "", "none: svc keys assertion makes one", "by what the runtime knows the gateway, two at most", (*publicKeys)(&c.AssertionPublic)},
-		{"admin_socket", "SVC_ADMIN_SOCKET", "admin-socket", "<data>/admin.sock", "", "socket by which commands reach the service", (*text)(&c.AdminSocket)},
-		{"url.platform", "SVC_PLATFORM_URL", "", "", "http://svc.localhost:<port of listen>", "address of the platform surface", (*origin)(&c.PlatformURL)},
-		{"url.agents", "SVC_AGENTS_URL", "", "", "http://agents.svc.localhost:<port of listen>", "address of the agents surface", (*origin)(&c.AgentsURL)},
-		{"url.admin", "SVC_ADMIN_URL", "", "", "http://admin.svc.localhost:<port of listen>", "address of the admin surface", (*origin)(&c.AdminURL)},
-		{"cookie_domain", "SVC_COOKIE_DOMAIN", "", "svc.localhost", "", "domain that the hosts of all surfaces lie below", (*domain)(&c.CookieDomain)},
+		{"listen", "SVC_LISTEN", "listen", "127.0.0.1:8080", "", "public address", text(&c.Listen)},
+		{"ops_listen", "SVC_OPS_LISTEN", "ops-listen", "127.0.0.1:8090", "", "address of /healthz, /readyz and /metrics", text(&c.OpsListen)},
+		{"runtime.listen", "SVC_RUNTIME_LISTEN", "runtime-listen", "127.0.0.1:8081", "", "address of svc runtime, HOST:PORT or unix:PATH", text(&c.RuntimeListen)},
+		{"runtime.url", "SVC_RUNTIME_URL", "runtime-url", "http://127.0.0.1:8081", "", "where svc gateway finds the runtime, http://HOST:PORT or unix:PATH", written(&c.RuntimeURL, parseRuntimeURL)},
+		{"runtime.token", "SVC_RUNTIME_TOKEN", "", "", "none: svc serve needs none, svc gateway and svc runtime do", "what the gateway says to the runtime, 32 bytes or more", hidden{&c.RuntimeToken, atLeast(scope.MinToken)}},
+		{"runtime.token_previous", "SVC_RUNTIME_TOKEN_PREVIOUS", "", "", "none", "the token that is being replaced", hidden{&c.RuntimeTokenPrevious, atLeast(scope.MinToken)}},
+		{"runtime.admin_token", "SVC_RUNTIME_ADMIN_TOKEN", "", "", "none, as runtime.token", "what the gateway says for staff, 32 bytes or more", hidden{&c.RuntimeAdminToken, atLeast(scope.MinToken)}},
+		{"runtime.admin_token_previous", "SVC_RUNTIME_ADMIN_TOKEN_PREVIOUS", "", "", "none", "the token for staff that is being replaced", hidden{&c.RuntimeAdminTokenPrevious, atLeast(scope.MinToken)}},
+		{"runtime.assertion_key", "SVC_ASSERTION_KEY", "", "", "none: svc keys assertion makes one", "what the gateway signs with", hidden{&c.AssertionKey, checkSigningKey}},
+		{"runtime.assertion_public", "SVC_ASSERTION_PUBLIC", "", "", "none: svc keys assertion makes one", "by what the runtime knows the gateway, two at most", written(&c.AssertionPublic, checkPublicKeys)},
+		{"admin_socket", "SVC_ADMIN_SOCKET", "admin-socket", "<data>/admin.sock", "", "socket by which commands reach the service", text(&c.AdminSocket)},
+		{"url.platform", "SVC_PLATFORM_URL", "", "", "http://svc.localhost:<port of listen>", "address of the platform surface", written(&c.PlatformURL, parseOrigin)},
+		{"url.agents", "SVC_AGENTS_URL", "", "", "http://agents.svc.localhost:<port of listen>", "address of the agents surface", written(&c.AgentsURL, parseOrigin)},
+		{"url.admin", "SVC_ADMIN_URL", "", "", "http://admin.svc.localhost:<port of listen>", "address of the admin surface", written(&c.AdminURL, parseOrigin)},
+		{"cookie_domain", "SVC_COOKIE_DOMAIN", "", "svc.localhost", "", "domain that the hosts of all surfaces lie below", written(&c.CookieDomain, parseDomain)},
 		{"trusted_proxies", "SVC_TRUSTED_PROXIES", "", "", "none: X-Forwarded-* is ignored", "networks of proxies, as 10.0.0.0/8,192.0.2.1/32", (*networks)(&c.TrustedProxies)},
-		{"keys.file", "SVC_KEYS_FILE", "", "<data>/keys.json", "", "file of the key ring, made on the first start over an empty database", (*text)(&c.KeysFile)},
-		{"keys.ring", "SVC_KEYS", "", "", "none: keys.file", "the key ring itself, as JSON", (*keyring)(&c.KeysRing)},
-		{"setup_token", "SVC_SETUP_TOKEN", "", "", "random, printed", "token of the first administrator's link, 32 bytes or more", hidden{&c.SetupToken, 32}},
-		{"smtp.url", "SVC_SMTP_URL", "", "", "none: mail is off", "mail server, smtp://USER:PASSWORD@HOST:587 or smtps://…", hidden{&c.SMTPURL, 1}},
-		{"smtp.from", "SVC_SMTP_FROM", "", "", "none", "who mails come from", (*text)(&c.SMTPFrom)},
+		{"keys.file", "SVC_KEYS_FILE", "", "<data>/keys.json", "", "file of the key ring, made on the first start over an empty database", text(&c.KeysFile)},
+		{"keys.ring", "SVC_KEYS", "", "", "none: keys.file", "the key ring itself, as JSON", hidden{&c.KeysRing, checkRing}},
+		{"setup_token", "SVC_SETUP_TOKEN", "", "", "random, printed", "token of the first administrator's link, 32 bytes or more", hidden{&c.SetupToken, atLeast(32)}},
+		{"smtp.url", "SVC_SMTP_URL", "", "", "none: mail is off", "mail server, smtp://USER:PASSWORD@HOST:587 or smtps://…", hidden{&c.SMTPURL, atLeast(1)}},
+		{"smtp.from", "SVC_SMTP_FROM", "", "", "none", "who mails come from", text(&c.SMTPFrom)},
 		{"auth.strict_register", "SVC_STRICT_REGISTER", "", "", "true with a mail server, else false", "whether signing up waits for a mail", choice{&c.StrictRegister, []string{"true", "false"}}},
-		{"auth.scrypt", "SVC_SCRYPT", "", account.DefaultScrypt.String(), "", "what deriving a password costs, as scrypt counts it: 128 × 2^ln × r bytes of memory, p times", (*cost)(&c.Scrypt)},
-		{"session.idle", "SVC_SESSION_IDLE", "", "7d", "", "life of a session that nobody uses", (*duration)(&c.SessionIdle)},
-		{"session.absolute", "SVC_SESSION_ABSOLUTE", "", "30d", "", "longest life of a session", (*duration)(&c.SessionAbsolute)},
-		{"session.reauth", "SVC_SESSION_REAUTH", "", "10m", "", "how fresh a proof of who it is must be", (*duration)(&c.SessionReauth)},
-		{"session.admin_idle", "SVC_SESSION_ADMIN_IDLE", "", "30m", "", "life of the authority of staff that nobody uses", (*duration)(&c.SessionAdminIdle)},
-		{"session.admin_absolute", "SVC_SESSION_ADMIN_ABSOLUTE", "", "12h", "", "longest life of the authority of staff", (*duration)(&c.SessionAdminAbsolute)},
-		{"session.max", "SVC_SESSION_MAX", "", "50", "", "sessions of one account", (*count)(&c.SessionMax)},
-		{"provider.github.url", "SVC_GITHUB_URL", "", "https://github.com", "", "where people sign in with GitHub", (*origin)(&c.GitHubURL)},
-		{"provider.github.api_url", "SVC_GITHUB_API_URL", "", "", "https://api.github.com, or what belongs to provider.github.url", "GitHub's API", (*endpoint)(&c.GitHubAPIURL)},
-		{"model.default", "SVC_MODEL_DEFAULT", "", "scripted/words", "", "model of the central agent, as provider/model", (*text)(&c.ModelDefault)},
-		{"workers", "SVC_WORKERS", "workers", "1024", "", "streams worked on at once", (*count)(&c.Workers)},
-		{"stop_timeout", "SVC_STOP_TIMEOUT", "", "30s", "", "longest graceful stop", (*duration)(&c.StopTimeout)},
-		{"retention.sessions", "SVC_RETENTION_SESSIONS", "", "30d", "", "how long ended sessions and used tokens are kept", (*duration)(&c.RetentionSessions)},
-		{"retention.outbox", "SVC_RETENTION_OUTBOX", "", "7d", "", "how long sent mails are remembered", (*duration)(&c.RetentionOutbox)},
-		{"retention.hold", "SVC_RETENTION_HOLD", "", "14d", "", "how long a deleted account can come back", (*duration)(&c.RetentionHold)},
-		{"limits.rate", "SVC_LIMIT_RATE", "", "600", "", "requests of a key or account, per minute", (*count)(&c.LimitRate)},
-		{"limits.burst", "SVC_LIMIT_BURST", "", "100", "", "requests of a key or account at once", (*count)(&c.LimitBurst)},
-		{"limits.streams", "SVC_LIMIT_STREAMS", "", "100", "", "open streams of an account, and as many uploads and downloads", (*count)(&c.LimitStreams)},
-		{"limits.channel_rate", "SVC_LIMIT_CHANNEL_RATE", "", "600", "", "webhooks of a workspace, per minute", (*count)(&c.LimitChannelRate)},
-		{"limits.wrong_keys", "SVC_LIMIT_WRONG_KEYS", "", "100", "", "wrong API keys from an address, per minute", (*count)(&c.LimitWrongKeys)},
-		{"limits.verification", "SVC_LIMIT_VERIFICATION", "", "10", "", "verifications of an account, per minute", (*count)(&c.LimitVerification)},
-		{"limits.body", "SVC_LIMIT_BODY", "", "64MiB", "", "longest body of a request to the runtime", (*size)(&c.LimitBody)},
-		{"limits.buffered", "SVC_LIMIT_BUFFERED", "", "256MiB", "", "bodies that a process holds at one time", (*size)(&c.LimitBuffered)},
-		{"limits.channel_body", "SVC_LIMIT_CHANNEL_BODY", "", "1MiB", "", "longest body of a webhook", (*size)(&c.LimitChannelBody)},
-		{"limits.upload", "SVC_LIMIT_UPLOAD", "", "1GiB", "", "size of one file", (*size)(&c.LimitUpload)},
-		{"limits.storage", "SVC_LIMIT_STORAGE", "", "10GiB", "", "what a workspace may store that has no limit of its own", (*size)(&c.LimitStorage)},
-		{"limits.memory", "SVC_LIMIT_MEMORY", "", "", "a quarter of the machine's, or of its control group's", "memory for bodies, running work, images and what is kept for later; a quarter of it for one account", (*size)(&c.LimitMemory)},
-		{"limits.input", "SVC_LIMIT_INPUT", "", "8MiB", "", "longest input of a workflow", (*size)(&c.LimitInput)},
-		{"limits.connections", "SVC_LIMIT_CONNECTIONS", "", "10000", "", "connections to the public address at one time, as far as memory allows", (*count)(&c.LimitConnections)},
-		{"limits.connections_per_address", "SVC_LIMIT_CONNECTIONS_PER_ADDRESS", "", "512", "", "of them from one address; trusted proxies are not counted", (*count)(&c.LimitConnectionsPerAddress)},
+		{"auth.scrypt", "SVC_SCRYPT", "", account.DefaultScrypt.String(), "", "what deriving a password costs, as scrypt counts it: 128 × 2^ln × r bytes of memory, p times", cost(&c.Scrypt)},
+		{"session.idle", "SVC_SESSION_IDLE", "", "7d", "", "life of a session that nobody uses", duration(&c.SessionIdle)},
+		{"session.absolute", "SVC_SESSION_ABSOLUTE", "", "30d", "", "longest life of a session", duration(&c.SessionAbsolute)},
+		{"session.reauth", "SVC_SESSION_REAUTH", "", "10m", "", "how fresh a proof of who it is must be", duration(&c.SessionReauth)},
+		{"session.admin_idle", "SVC_SESSION_ADMIN_IDLE", "", "30m", "", "life of the authority of staff that nobody uses", duration(&c.SessionAdminIdle)},
+		{"session.admin_absolute", "SVC_SESSION_ADMIN_ABSOLUTE", "", "12h", "", "longest life of the authority of staff", duration(&c.SessionAdminAbsolute)},
+		{"session.max", "SVC_SESSION_MAX", "", "50", "", "sessions of one account", count(&c.SessionMax)},
+		{"provider.github.url", "SVC_GITHUB_URL", "", "https://github.com", "", "where people sign in with GitHub", written(&c.GitHubURL, parseOrigin)},
+		{"provider.github.api_url", "SVC_GITHUB_API_URL", "", "", "https://api.github.com, or what belongs to provider.github.url", "GitHub's API", written(&c.GitHubAPIURL, parseEndpoint)},
+		{"model.default", "SVC_MODEL_DEFAULT", "", "scripted/words", "", "model of the central agent, as provider/model", text(&c.ModelDefault)},
+		{"workers", "SVC_WORKERS", "workers", "1024", "", "streams worked on at once", count(&c.Workers)},
+		{"stop_timeout", "SVC_STOP_TIMEOUT", "", "30s", "", "longest graceful stop", duration(&c.StopTimeout)},
+		{"retention.sessions", "SVC_RETENTION_SESSIONS", "", "30d", "", "how long ended sessions and used tokens are kept", duration(&c.RetentionSessions)},
+		{"retention.outbox", "SVC_RETENTION_OUTBOX", "", "7d", "", "how long sent mails are remembered", duration(&c.RetentionOutbox)},
+		{"retention.hold", "SVC_RETENTION_HOLD", "", "14d", "", "how long a deleted account can come back", duration(&c.RetentionHold)},
+		{"limits.rate", "SVC_LIMIT_RATE", "", "600", "", "requests of a key or account, per minute", count(&c.LimitRate)},
+		{"limits.burst", "SVC_LIMIT_BURST", "", "100", "", "requests of a key or account at once", count(&c.LimitBurst)},
+		{"limits.streams", "SVC_LIMIT_STREAMS", "", "100", "", "open streams of an account, and as many uploads and downloads", count(&c.LimitStreams)},
+		{"limits.channel_rate", "SVC_LIMIT_CHANNEL_RATE", "", "600", "", "webhooks of a workspace, per minute", count(&c.LimitChannelRate)},
+		{"limits.wrong_keys", "SVC_LIMIT_WRONG_KEYS", "", "100", "", "wrong API keys from an address, per minute", count(&c.LimitWrongKeys)},
+		{"limits.verification", "SVC_LIMIT_VERIFICATION", "", "10", "", "verifications of an account, per minute", count(&c.LimitVerification)},
+		{"limits.body", "SVC_LIMIT_BODY", "", "64MiB", "", "longest body of a request to the runtime", size(&c.LimitBody)},
+		{"limits.buffered", "SVC_LIMIT_BUFFERED", "", "256MiB", "", "bodies that a process holds at one time", size(&c.LimitBuffered)},
+		{"limits.channel_body", "SVC_LIMIT_CHANNEL_BODY", "", "1MiB", "", "longest body of a webhook", size(&c.LimitChannelBody)},
+		{"limits.upload", "SVC_LIMIT_UPLOAD", "", "1GiB", "", "size of one file", size(&c.LimitUpload)},
+		{"limits.storage", "SVC_LIMIT_STORAGE", "", "10GiB", "", "what a workspace may store that has no limit of its own", size(&c.LimitStorage)},
+		{"limits.memory", "SVC_LIMIT_MEMORY", "", "", "a quarter of the machine's, or of its control group's", "memory for bodies, running work, images and what is kept for later; a quarter of it for one account", size(&c.LimitMemory)},
+		{"limits.input", "SVC_LIMIT_INPUT", "", "8MiB", "", "longest input of a workflow", size(&c.LimitInput)},
+		{"limits.connections", "SVC_LIMIT_CONNECTIONS", "", "10000", "", "connections to the public address at one time, as far as memory allows", count(&c.LimitConnections)},
+		{"limits.connections_per_address", "SVC_LIMIT_CONNECTIONS_PER_ADDRESS", "", "512", "", "of them from one address; trusted proxies are not counted", count(&c.LimitConnectionsPerAddress)},
 		{"log.level", "SVC_LOG_LEVEL", "log-level", "info", "", "debug, info, warn or error", choice{&c.LogLevel, []string{"debug", "info", "warn", "error"}}},
 		{"log.format", "SVC_LOG_FORMAT", "log-format", "", "text on a terminal, else json", "text or json", choice{&c.LogFormat, []string{"text", "json"}}},
 	}
@@ -208,19 +208,16 @@ func (s Setting) Set(text string) error {
 	return nil
 }
 
-// Secret reports whether the value holds a secret, or may.
+// Secret reports whether the value holds a secret, or may, as the address of a database does.
 func (s Setting) Secret() bool {
-	switch s.value.(type) {
-	case hidden, *keyring, *signingKey, *databaseAddress:
-		return true
-	}
-	return false
+	_, hides := s.value.(hidden)
+	return hides || s.Key == "database"
 }
 
 // FileEnv is the variable that names a file which holds the value. It is empty for what is no secret, and for the key ring,
 // whose file is a setting of its own.
 func (s Setting) FileEnv() string {
-	if _, ring := s.value.(*keyring); ring || !s.Secret() {
+	if s.Key == "keys.ring" || !s.Secret() {
 		return ""
 	}
 	return s.Env + "_FILE"

@@ -106,7 +106,7 @@ func TestAddressIsKeptAsBrowsersNameIt(t *testing.T) {
 		"https://example.com:8443": "https://example.com:8443", "http://[::1]:8080": "http://[::1]:8080",
 	} {
 		var c Config
-		if err := (*origin)(&c.PlatformURL).Set(given); err != nil || c.PlatformURL != want {
+		if err := written(&c.PlatformURL, parseOrigin).Set(given); err != nil || c.PlatformURL != want {
 			t.Errorf("%s: %s %v", given, c.PlatformURL, err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestSecretsOfTheConfigurationDoNotPrint(t *testing.T) {
 
 func TestDurationInDays(t *testing.T) {
 	var c Config
-	if err := (*duration)(&c.StopTimeout).Set("14d"); err != nil || c.StopTimeout != 14*24*time.Hour {
+	if err := duration(&c.StopTimeout).Set("14d"); err != nil || c.StopTimeout != 14*24*time.Hour {
 		t.Errorf("%s %v", c.StopTimeout, err)
 	}
 }

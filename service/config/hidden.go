@@ -6,41 +6,41 @@ import (
 	"svc.dev/svc/service/secret"
 )
 
-// hidden is a secret of so many bytes at least. No error repeats it.
+// hidden is a secret that holds what the check asks for. No error repeats it.
 type hidden struct {
 	field *secret.Secret
-	least int
+	check func(string) error
 }
 
-func (h hidden) String() string { return shownSecret(*h.field) }
+func (h hidden) String() string {
+	if h.field.Reveal() == "" {
+		return ""
+	}
+	return h.field.String()
+}
 
 func (h hidden) Set(s string) error {
-	if len(s) < h.least {
-		return fmt.Errorf("it has %d bytes and needs %d or more", len(s), h.least)
+	if err := h.check(s); err != nil {
+		return err
 	}
 	*h.field = secret.Hide(s)
 	return nil
 }
 
-// shownSecret says that there is one.
-func shownSecret(s secret.Secret) string {
-	if s.Reveal() == "" {
-		return ""
+// atLeast asks for so many bytes.
+func atLeast(least int) func(string) error {
+	return func(s string) error {
+		if len(s) < least {
+			return fmt.Errorf("it has %d bytes and needs %d or more", len(s), least)
+		}
+		return nil
 	}
-	return s.String()
 }
 
-// keyring is the JSON of a key ring.
-type keyring secret.Secret
-
-func (k *keyring) String() string { return shownSecret(secret.Secret(*k)) }
-
-func (k *keyring) Set(s string) error {
-	if _, err := secret.ParseRing([]byte(s)); err != nil {
-		return err
-	}
-	*k = keyring(secret.Hide(s))
-	return nil
+// checkRing asks for the JSON of a key ring.
+func checkRing(s string) error {
+	_, err := secret.ParseRing([]byte(s))
+	return err
 }
 
 // Ring reads the ring where the configuration says it is.

@@ -5,24 +5,20 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
-// origin is the address of a site, as browsers name it: lower case, without a path and without the scheme's own port.
-type origin string
-
-func (o *origin) String() string { return string(*o) }
-
-func (o *origin) Set(s string) error {
+// parseOrigin reads the address of a site, as browsers name it: lower case, without a path and without the scheme's own port.
+func parseOrigin(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" || !isHost(u.Hostname()) {
-		return errors.New("it is not an address like https://agents.example.com, without a path")
+		return "", errors.New("it is not an address like https://agents.example.com, without a path")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("the address must begin with https:// or http://")
+		return "", errors.New("the address must begin with https:// or http://")
 	}
-	*o = origin(originOf(u.Scheme, strings.ToLower(u.Hostname()), u.Port()))
-	return nil
+	return originOf(u.Scheme, strings.ToLower(u.Hostname()), u.Port()), nil
 }
 
 func originOf(scheme, host, port string) string {
@@ -35,45 +31,32 @@ func originOf(scheme, host, port string) string {
 	return scheme + "://" + host + ":" + port
 }
 
+var hostName = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
+
 // isHost reports whether the name can stand in a Host header; letters beyond ASCII are written as xn--….
 func isHost(name string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true
 	}
-	for _, c := range []byte(name) {
-		if c != '.' && c != '-' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
-			return false
-		}
-	}
-	return name != ""
+	return hostName.MatchString(name)
 }
 
-// endpoint is the address of an API, which may have a path.
-type endpoint string
-
-func (e *endpoint) String() string { return string(*e) }
-
-func (e *endpoint) Set(s string) error {
+// parseEndpoint reads the address of an API, which may have a path.
+func parseEndpoint(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("it is not an address like https://api.example.com")
+		return "", errors.New("it is not an address like https://api.example.com")
 	}
-	*e = endpoint(strings.TrimSuffix(s, "/"))
-	return nil
+	return strings.TrimSuffix(s, "/"), nil
 }
 
-// domain is a domain alone. Whether it fits the surfaces is judged with them.
-type domain string
-
-func (d *domain) String() string { return string(*d) }
-
-func (d *domain) Set(s string) error {
+// parseDomain reads a domain alone. Whether it fits the surfaces is judged with them.
+func parseDomain(s string) (string, error) {
 	s = strings.ToLower(strings.TrimPrefix(s, "."))
 	if !isHost(s) {
-		return errors.New("it is not a domain like example.com, without scheme and port")
+		return "", errors.New("it is not a domain like example.com, without scheme and port")
 	}
-	*d = domain(s)
-	return nil
+	return s, nil
 }
 
 // networks is a list of networks, with commas between them.

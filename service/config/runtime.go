@@ -6,28 +6,23 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"svc.dev/svc/service/scope"
 )
 
-// runtimeURL is where a gateway finds its runtime.
-type runtimeURL string
-
-func (p *runtimeURL) String() string { return string(*p) }
-
-func (p *runtimeURL) Set(s string) error {
+// parseRuntimeURL reads where a gateway finds its runtime.
+func parseRuntimeURL(s string) (string, error) {
 	if path, found := SocketPath(s); found && path != "" {
-		*p = runtimeURL(s)
-		return nil
+		return s, nil
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-		return errors.New("it is not an address like http://127.0.0.1:8081 without a path, or unix:PATH")
+		return "", errors.New("it is not an address like http://127.0.0.1:8081 without a path, or unix:PATH")
 	}
-	*p = runtimeURL(strings.TrimSuffix(s, "/"))
-	return nil
+	return strings.TrimSuffix(s, "/"), nil
 }
 
 // SocketPath is the path of an address that is a socket, unix:PATH.
@@ -48,13 +43,8 @@ func (c Config) Guard() (*scope.Guard, error) {
 }
 
 // given are the values that there are.
-func given(values ...string) (all []string) {
-	for _, v := range values {
-		if v != "" {
-			all = append(all, v)
-		}
-	}
-	return all
+func given(values ...string) []string {
+	return slices.DeleteFunc(values, func(v string) bool { return v == "" })
 }
 
 // Forward is what a gateway of its own says to be believed.

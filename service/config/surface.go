@@ -29,13 +29,14 @@ func (c Config) Surfaces() Surfaces { return c.SurfacesAt(c.Listen) }
 // SurfacesAt are those of a service that listens at an address: what was not given follows its port.
 func (c Config) SurfacesAt(listen string) Surfaces {
 	all := make(Surfaces, 0, 3)
+	_, port, _ := net.SplitHostPort(listen) // what has none is of the scheme's own
 	for _, s := range []struct{ key, given, host string }{
 		{"url.platform", c.PlatformURL, "svc.localhost"},
 		{"url.agents", c.AgentsURL, "agents.svc.localhost"},
 		{"url.admin", c.AdminURL, "admin.svc.localhost"},
 	} {
 		if s.given == "" {
-			s.given = originOf("http", s.host, portOf(listen))
+			s.given = originOf("http", s.host, port)
 		}
 		u, err := url.Parse(s.given)
 		if err != nil {
@@ -44,15 +45,6 @@ func (c Config) SurfacesAt(listen string) Surfaces {
 		all = append(all, Surface{s.key, u})
 	}
 	return all
-}
-
-// portOf is the port of a listen address, empty where it has none.
-func portOf(address string) string {
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return ""
-	}
-	return port
 }
 
 // Mode is Development when every surface is http on this machine.

@@ -17,26 +17,44 @@ type value interface {
 	Set(text string) error
 }
 
-type text string
-
-func (t *text) String() string { return string(*t) }
-
-func (t *text) Set(s string) error {
-	*t = text(s)
-	return nil
+// parsed is a field that is read from a text, and shown as one.
+type parsed[T comparable] struct {
+	field *T
+	parse func(string) (T, error)
+	show  func(T) string
 }
 
-// databaseAddress is where a database lies. What it looks like inside is for the database to judge.
-type databaseAddress string
-
-func (a *databaseAddress) String() string { return string(*a) }
-
-func (a *databaseAddress) Set(s string) error {
-	if !strings.HasPrefix(s, "sqlite:") && !database.IsPostgres(s) {
-		return errors.New("the address has no known scheme: write sqlite:PATH for a file, or postgres://USER@HOST/DATABASE")
+func (p parsed[T]) String() string {
+	var none T
+	if *p.field == none {
+		return ""
 	}
-	*a = databaseAddress(s)
-	return nil
+	return p.show(*p.field)
+}
+
+func (p parsed[T]) Set(s string) error {
+	v, err := p.parse(s)
+	if err == nil {
+		*p.field = v
+	}
+	return err
+}
+
+// written is a text of some form.
+func written(field *string, parse func(string) (string, error)) value {
+	return parsed[string]{field, parse, func(s string) string { return s }}
+}
+
+func text(field *string) value {
+	return written(field, func(s string) (string, error) { return s, nil })
+}
+
+// parseAddress reads where a database lies. What it looks like inside is for the database to judge.
+func parseAddress(s string) (string, error) {
+	if !strings.HasPrefix(s, "sqlite:") && !database.IsPostgres(s) {
+		return "", errors.New("the address has no known scheme: write sqlite:PATH for a file, or postgres://USER@HOST/DATABASE")
+	}
+	return s, nil
 }
 
 // choice is one of a few words.
@@ -57,73 +75,42 @@ func (c choice) Set(s string) error {
 	return fmt.Errorf("%q is not one of %s", s, strings.Join(c.words, ", "))
 }
 
-type count int
+func count(field *int) value { return parsed[int]{field, parseCount, strconv.Itoa} }
 
-func (n *count) String() string {
-	if *n == 0 {
-		return ""
+func parseCount(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q is not a whole number above 0", s)
 	}
-	return strconv.Itoa(int(*n))
-}
-
-func (n *count) Set(s string) error {
-	v, err := strconv.Atoi(s)
-	if err != nil || v < 1 {
-		return fmt.Errorf("%q is not a whole number above 0", s)
-	}
-	*n = count(v)
-	return nil
+	return n, nil
 }
 
 // duration is a time span as 30s, 15m or 14d.
-type duration time.Duration
-
-func (d *duration) String() string {
-	if *d == 0 {
-		return ""
-	}
-	return time.Duration(*d).String()
-}
-
-func (d *duration) Set(s string) error {
-	v, err := parseDuration(s)
-	if err != nil || v <= 0 {
-		return fmt.Errorf("%q is not a duration above 0, like 30s, 15m or 14d", s)
-	}
-	*d = duration(v)
-	return nil
+func duration(field *time.Duration) value {
+	return parsed[time.Duration]{field, parseDuration, time.Duration.String}
 }
 
 // maxDays keeps a span of days within what a time.Duration can hold.
 const maxDays = 106751
 
-func parseDuration(s string) (time.Duration, error) {
-	days, found := strings.CutSuffix(s, "d")
-	if !found {
-		return time.ParseDuration(s)
+func parseDuration(s string) (d time.Duration, err error) {
+	if days, found := strings.CutSuffix(s, "d"); found {
+		var n int
+		n, err = strconv.Atoi(days)
+		d = time.Duration(min(n, maxDays)) * 24 * time.Hour
+		if n < 0 || n > maxDays {
+			err = strconv.ErrRange
+		}
+	} else {
+		d, err = time.ParseDuration(s)
 	}
-	n, err := strconv.Atoi(days)
-	if err == nil && (n < 0 || n > maxDays) {
-		err = strconv.ErrRange
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is not a duration above 0, like 30s, 15m or 14d", s)
 	}
-	return time.Duration(n) * 24 * time.Hour, err
+	return d, nil
 }
 
 // cost is what deriving a password costs.
-type cost account.Scrypt
-
-func (c *cost) String() string {
-	if *c == (cost{}) {
-		return ""
-	}
-	return account.Scrypt(*c).String()
-}
-
-func (c *cost) Set(s string) error {
-	v, err := account.ParseScrypt(s)
-	if err != nil {
-		return err
-	}
-	*c = cost(v)
-	return nil
+func cost(field *account.Scrypt) value {
+	return parsed[account.Scrypt]{field, account.ParseScrypt, account.Scrypt.String}
 }

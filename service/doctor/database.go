@@ -35,12 +35,12 @@ func (d *doctor) lookAtDatabase(ctx context.Context) {
 	_, err := os.Stat(path)
 	switch {
 	case d.holder != nil:
-		d.add("database", Skip, fmt.Sprintf("process %d has it open, and SQLite belongs to one process; the server is asked instead", d.holder.PID), "")
+		d.add("database", skip(fmt.Sprintf("process %d has it open, and SQLite belongs to one process; the server is asked instead", d.holder.PID)))
 		d.askServer(ctx)
 	case errors.Is(err, fs.ErrNotExist):
-		d.add("database", OK, path+" is not there yet: svc serve makes it", "")
+		d.add("database", fine(path+" is not there yet: svc serve makes it"))
 	case d.folder == nil && database.LiesIn(path, d.config.DataDir):
-		d.add("database", Skip, "the data folder could not be locked", "")
+		d.add("database", skip("the data folder could not be locked"))
 	default:
 		d.lookInside(ctx)
 	}
@@ -50,12 +50,12 @@ func (d *doctor) lookAtDatabase(ctx context.Context) {
 func (d *doctor) lookInside(ctx context.Context) {
 	db, err := database.Open(ctx, d.config.DatabaseConfig(), d.folder, d.log)
 	if err != nil {
-		d.add("database", Fail, err.Error(), "check the address, and that the database runs and lets this user in")
+		d.add("database", fail(err.Error(), "check the address, and that the database runs and lets this user in"))
 		return
 	}
 	d.db = db
-	d.add("database", OK, database.Shown(d.config.Database)+" answers", "")
-	d.lookAtVersions(ctx, db)
+	d.add("database", fine(database.Shown(d.config.Database)+" answers"))
+	d.add("migrations", d.judgeVersions(ctx, db))
 	if db.Shared() {
 		d.lookIntoPostgres(ctx, db)
 		return
@@ -63,28 +63,25 @@ func (d *doctor) lookInside(ctx context.Context) {
 	d.lookIntoSQLite(ctx, db)
 }
 
-func (d *doctor) lookAtVersions(ctx context.Context, db *sqldb.DB) {
+func (d *doctor) judgeVersions(ctx context.Context, db *sqldb.DB) Finding {
 	all, err := database.Versions(ctx, db)
 	if err != nil {
-		d.add("migrations", Fail, err.Error(), "let this user read the tables")
-		return
+		return fail(err.Error(), "let this user read the tables")
 	}
 	behind := 0
 	for _, v := range all {
 		newer := (*sqldb.NewerError)(nil)
 		switch err := v.Check(); {
 		case errors.As(err, &newer):
-			d.add("migrations", Fail, err.Error(), "run the newer svc, or restore an older backup")
-			return
+			return fail(err.Error(), "run the newer svc, or restore an older backup")
 		case err != nil:
 			behind++
 		}
 	}
 	if behind > 0 {
-		d.add("migrations", Warn, fmt.Sprintf("%d of %d rooms are behind this binary", behind, len(all)), "svc migrate, or start svc "+d.parts[0].Name)
-		return
+		return warn(fmt.Sprintf("%d of %d rooms are behind this binary", behind, len(all)), "svc migrate, or start svc "+d.parts[0].Name)
 	}
-	d.add("migrations", OK, fmt.Sprintf("all %d rooms are at the version of this binary", len(all)), "")
+	return fine(fmt.Sprintf("all %d rooms are at the version of this binary", len(all)))
 }
 
 // lookIntoSQLite reads back what SQLite is and what it made of the setting.
@@ -95,15 +92,15 @@ func (d *doctor) lookIntoSQLite(ctx context.Context, db *sqldb.DB) {
 		return errors.Join(tx.QueryRow("SELECT sqlite_version()").Scan(&version), tx.QueryRow("PRAGMA synchronous").Scan(&level))
 	})
 	if err != nil {
-		d.add("database version", Fail, err.Error(), "restore the file from a backup if it is damaged")
+		d.add("database version", fail(err.Error(), "restore the file from a backup if it is damaged"))
 		return
 	}
-	d.add("database version", OK, "SQLite "+version+", which is part of this binary", "")
+	d.add("database version", fine("SQLite "+version+", which is part of this binary"))
 	if level < 2 {
-		d.add("sqlite.synchronous", Warn, d.config.Synchronous+": the last commits can be lost with the power", "set sqlite.synchronous to FULL")
+		d.add("sqlite.synchronous", warn(d.config.Synchronous+": the last commits can be lost with the power", "set sqlite.synchronous to FULL"))
 		return
 	}
-	d.add("sqlite.synchronous", OK, "FULL: a commit survives a loss of power", "")
+	d.add("sqlite.synchronous", fine("FULL: a commit survives a loss of power"))
 }
 
 // facts are what PostgreSQL says of itself.
@@ -120,14 +117,14 @@ type facts struct {
 func (d *doctor) lookIntoPostgres(ctx context.Context, db *sqldb.DB) {
 	var f facts
 	if err := db.Read(ctx, func(tx *sqldb.Tx) error { return f.read(tx, d.now) }); err != nil {
-		d.add("database version", Fail, err.Error(), "let this user read the settings of the server")
+		d.add("database version", fail(err.Error(), "let this user read the settings of the server"))
 		return
 	}
 	d.present = f.present
-	d.judgeVersion(f)
-	d.judgeDurability(f)
-	d.judgeConnections(f)
-	d.judgeClock("clock", f.asked.Sub(f.clock), "PostgreSQL's", clockApart)
+	d.add("database version", d.judgeVersion(f))
+	d.add("durability", d.judgeDurability(f))
+	d.add("connections", d.judgeConnections(f))
+	d.add("clock", judgeClock(f.asked.Sub(f.clock), "PostgreSQL's", clockApart))
 }
 
 func (f *facts) read(tx *sqldb.Tx, now func() time.Time) (err error) {
@@ -148,28 +145,27 @@ current_setting('synchronous_commit'), current_setting('max_connections')::int, 
 	return err
 }
 
-func (d *doctor) judgeVersion(f facts) {
+func (d *doctor) judgeVersion(f facts) Finding {
 	if f.number/10000 < oldestPostgres {
-		d.add("database version", Fail, fmt.Sprintf("PostgreSQL %s is older than svc is made for", f.version), fmt.Sprintf("use PostgreSQL %d or later", oldestPostgres))
-		return
+		return fail(fmt.Sprintf("PostgreSQL %s is older than svc is made for", f.version), fmt.Sprintf("use PostgreSQL %d or later", oldestPostgres))
 	}
-	d.add("database version", OK, "PostgreSQL "+f.version, "")
+	return fine("PostgreSQL " + f.version)
 }
 
 // judgeDurability hears whether a commit is on the disk when it is promised.
-func (d *doctor) judgeDurability(f facts) {
+func (d *doctor) judgeDurability(f facts) Finding {
 	switch {
 	case f.fsync != "on":
-		d.add("durability", Fail, "fsync is off: a loss of power can destroy the database", "set fsync = on in postgresql.conf")
+		return fail("fsync is off: a loss of power can destroy the database", "set fsync = on in postgresql.conf")
 	case f.synchronous == "off":
-		d.add("durability", Fail, "synchronous_commit is off: the last commits can be lost", "take synchronous_commit out of the address and of postgresql.conf")
+		return fail("synchronous_commit is off: the last commits can be lost", "take synchronous_commit out of the address and of postgresql.conf")
 	default:
-		d.add("durability", OK, "fsync is on, and a commit waits for it", "")
+		return fine("fsync is on, and a commit waits for it")
 	}
 }
 
 // judgeConnections compares what the processes of the service may open with what the server lets in.
-func (d *doctor) judgeConnections(f facts) {
+func (d *doctor) judgeConnections(f facts) Finding {
 	each, processes := writers(d.config.Database)+connsOfOwn, len(f.present)
 	if d.holder == nil || processes == 0 {
 		processes++ // the one that is about to start
@@ -179,11 +175,11 @@ func (d *doctor) judgeConnections(f facts) {
 	mend := "raise max_connections, or append pool_max_conns=8 to the address of the database"
 	switch {
 	case each > room:
-		d.add("connections", Fail, text, mend)
+		return fail(text, mend)
 	case each*processes > room:
-		d.add("connections", Warn, text, mend)
+		return warn(text, mend)
 	default:
-		d.add("connections", OK, text, "")
+		return fine(text)
 	}
 }
 
@@ -198,7 +194,7 @@ func writers(address string) int {
 }
 
 // judgeClock compares this machine's clock with another by which the service lives. Within slack nobody can tell.
-func (d *doctor) judgeClock(name string, apart time.Duration, whose string, slack time.Duration) {
+func judgeClock(apart time.Duration, whose string, slack time.Duration) Finding {
 	text := fmt.Sprintf("%s apart from %s", apart.Round(time.Millisecond), whose)
 	if slack > time.Second {
 		text = fmt.Sprintf("within %s of %s", max(slack, apart.Abs().Truncate(time.Second)+time.Second), whose)
@@ -206,10 +202,10 @@ func (d *doctor) judgeClock(name string, apart time.Duration, whose string, slac
 	const mend = "let both machines keep time by NTP: timedatectl set-ntp true, or chrony"
 	switch {
 	case apart.Abs() > scope.Skew:
-		d.add(name, Fail, text+": a gateway and a runtime so far apart refuse each other, and sessions end at the wrong time", mend)
+		return fail(text+": a gateway and a runtime so far apart refuse each other, and sessions end at the wrong time", mend)
 	case apart.Abs() > slack:
-		d.add(name, Warn, text, mend)
+		return warn(text, mend)
 	default:
-		d.add(name, OK, text, "")
+		return fine(text)
 	}
 }

@@ -2,6 +2,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,12 +71,10 @@ type doctor struct {
 }
 
 func newDoctor(c config.Config, e Exam) *doctor {
-	d := &doctor{config: c.WithDefaults(), log: e.Log, parts: e.parts(c), now: time.Now, lookup: net.DefaultResolver.LookupHost}
-	if d.log == nil {
-		d.log = slog.Default()
+	return &doctor{
+		config: c.WithDefaults(), log: cmp.Or(e.Log, slog.Default()), parts: e.parts(c), now: time.Now, lookup: net.DefaultResolver.LookupHost,
+		transport: &http.Transport{DialContext: dialPublic, TLSHandshakeTimeout: askingPublic, DisableKeepAlives: true},
 	}
-	d.transport = &http.Transport{DialContext: dialPublic, TLSHandshakeTimeout: askingPublic, DisableKeepAlives: true}
-	return d
 }
 
 // parts are what is looked at.
@@ -106,8 +106,10 @@ func (d *doctor) examine(ctx context.Context) []Finding {
 	d.lookAtDatabase(ctx)
 	d.lookAtKeys(ctx)
 	d.lookAtFiles()
-	d.lookAtMail(ctx)
-	d.lookAtLimits()
+	if d.faces() {
+		d.add("mail", d.judgeMail(ctx))
+	}
+	d.add("open files", d.judgeLimits())
 	d.lookAtAddresses(ctx)
 	d.lookAtHalves(ctx)
 	d.lookFromOutside(ctx)
@@ -119,7 +121,7 @@ func (d *doctor) examine(ctx context.Context) []Finding {
 // far as it is known.
 func ExamineMistake(c config.Config, mistake error) []Finding {
 	d := newDoctor(c, Exam{})
-	d.add("configuration", Fail, mistake.Error(), "svc serve --help shows every setting, and how it is written")
+	d.add("configuration", fail(mistake.Error(), "svc serve --help shows every setting, and how it is written"))
 	d.lookAtFolder()
 	d.leave()
 	return d.findings
@@ -129,72 +131,72 @@ func ExamineMistake(c config.Config, mistake error) []Finding {
 func (d *doctor) leave() {
 	if d.db != nil {
 		if err := d.db.Close(); err != nil {
-			d.add("database", Fail, err.Error(), "")
+			d.add("database", fail(err.Error(), ""))
 		}
 	}
 	if d.folder != nil {
 		if err := d.folder.Close(); err != nil {
-			d.add("lock", Fail, err.Error(), "")
+			d.add("lock", fail(err.Error(), ""))
 		}
 	}
 }
 
-func (d *doctor) add(name, verdict, text, mend string) {
-	d.findings = append(d.findings, Finding{name, verdict, text, mend})
+func (d *doctor) add(name string, f Finding) {
+	f.Name = name
+	d.findings = append(d.findings, f)
 }
+
+func fine(text string) Finding       { return Finding{Verdict: OK, Text: text} }
+func skip(text string) Finding       { return Finding{Verdict: Skip, Text: text} }
+func warn(text, mend string) Finding { return Finding{Verdict: Warn, Text: text, Mend: mend} }
+func fail(text, mend string) Finding { return Finding{Verdict: Fail, Text: text, Mend: mend} }
 
 func (d *doctor) lookAtFolder() {
 	path := d.config.DataDir
 	stat, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.add("data folder", OK, path+" is not there yet: svc "+d.parts[0].Name+" makes it", "")
+		d.add("data folder", fine(path+" is not there yet: svc "+d.parts[0].Name+" makes it"))
 		return
 	case err != nil:
-		d.add("data folder", Fail, err.Error(), "let this user reach the folder, or choose another with --data")
+		d.add("data folder", fail(err.Error(), "let this user reach the folder, or choose another with --data"))
 		return
 	case !stat.IsDir():
-		d.add("data folder", Fail, path+" is not a folder", "choose another with --data")
+		d.add("data folder", fail(path+" is not a folder", "choose another with --data"))
 		return
 	case stat.Mode().Perm()&0o022 != 0:
 		loose := sqldb.LooseError{Path: path, Mode: stat.Mode()}
-		d.add("data folder", Fail, fmt.Sprintf("%s can be changed by others (mode %04o), and is not served from", path, stat.Mode().Perm()), loose.Mend())
+		d.add("data folder", fail(fmt.Sprintf("%s can be changed by others (mode %04o), and is not served from", path, stat.Mode().Perm()), loose.Mend()))
 		return
 	case stat.Mode().Perm()&0o077 != 0:
-		d.add("data folder", Warn, fmt.Sprintf("%s can be entered by others (mode %04o)", path, stat.Mode().Perm()), "chmod 700 "+path)
+		d.add("data folder", warn(fmt.Sprintf("%s can be entered by others (mode %04o)", path, stat.Mode().Perm()), "chmod 700 "+path))
 	default:
 		if _, err := os.ReadDir(path); err != nil {
-			d.add("data folder", Fail, err.Error(), "run doctor as the user that runs svc, or give the folder to this one: chown -R")
+			d.add("data folder", fail(err.Error(), "run doctor as the user that runs svc, or give the folder to this one: chown -R"))
 			return
 		}
-		d.add("data folder", OK, path+" is this user's alone", "")
+		d.add("data folder", fine(path+" is this user's alone"))
 	}
-	d.lookAtLock(path)
+	d.add("lock", d.judgeLock(path))
 }
 
-func (d *doctor) lookAtLock(path string) {
+// judgeLock takes the lock of the data folder, or learns who holds it.
+func (d *doctor) judgeLock(path string) Finding {
 	folder, err := sqldb.OpenFolder(path)
 	if held, ok := errors.AsType[*sqldb.HeldError](err); ok {
 		d.holder = held
-		d.add("lock", OK, fmt.Sprintf("held by process %d", held.PID), "")
-		return
+		return fine(fmt.Sprintf("held by process %d", held.PID))
 	}
 	if err != nil {
-		d.add("lock", Fail, err.Error(), "give the folder to the user that runs svc: chown -R")
-		return
+		return fail(err.Error(), "give the folder to the user that runs svc: chown -R")
 	}
 	d.folder = folder
-	d.add("lock", OK, "free: no server runs on this folder", "")
+	return fine("free: no server runs on this folder")
 }
 
 // Healthy reports whether no finding is a failure.
 func Healthy(findings []Finding) bool {
-	for _, f := range findings {
-		if f.Verdict == Fail {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(findings, func(f Finding) bool { return f.Verdict == Fail })
 }
 
 // String is the finding as one line, and what to do about it as a second.

@@ -24,29 +24,31 @@ func (d *doctor) lookAtFiles() {
 	stat, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		d.add("files folder", OK, path+" is not there yet: svc "+d.parts[0].Name+" makes it", "")
+		d.add("files folder", fine(path+" is not there yet: svc "+d.parts[0].Name+" makes it"))
 		return
 	case err != nil:
-		d.add("files folder", Fail, err.Error(), "let this user reach the folder, or choose another with --files")
+		d.add("files folder", fail(err.Error(), "let this user reach the folder, or choose another with --files"))
 		return
 	case !stat.IsDir():
-		d.add("files folder", Fail, path+" is not a folder", "choose another with --files")
+		d.add("files folder", fail(path+" is not a folder", "choose another with --files"))
 		return
 	}
 	if err := tryRename(path); err != nil {
-		d.add("files folder", Fail, err.Error(), "let this user write, rename and delete in the folder: chown -R, and a mount that is not read-only")
+		d.add("files folder", fail(err.Error(), "let this user write, rename and delete in the folder: chown -R, and a mount that is not read-only"))
 		return
 	}
 	if other := otherDevice(path); other != "" {
-		d.add("files folder", Fail, other+" lies on another file system than "+path+", so that files cannot be renamed into it", "keep the whole folder on one file system")
+		d.add("files folder", fail(other+" lies on another file system than "+path+", so that files cannot be renamed into it", "keep the whole folder on one file system"))
 		return
 	}
-	d.add("files folder", OK, path+" can be written in, and files renamed", "")
+	d.add("files folder", fine(path+" can be written in, and files renamed"))
 	here, known := deviceOf(existing(d.config.DataDir))
 	if there, ok := deviceOf(path); known && ok && here != there {
-		d.lookAtSpace("files space", path)
+		d.add("files space", judgeSpace(path))
 	}
-	d.lookAtSharing(path)
+	if database.IsPostgres(d.config.Database) {
+		d.add("shared files", d.judgeSharing(path))
+	}
 }
 
 // tryRename does what an upload does: a file is written, made durable and renamed into another folder; and then it is gone.
@@ -93,28 +95,18 @@ func otherDevice(path string) string {
 }
 
 func deviceOf(path string) (uint64, bool) {
-	stat, err := os.Stat(path)
-	if err != nil {
-		return 0, false
-	}
-	s, ok := stat.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, false
-	}
-	return uint64(s.Dev), true
+	var stat syscall.Stat_t
+	err := syscall.Stat(path, &stat)
+	return uint64(stat.Dev), err == nil
 }
 
-// lookAtSharing compares the nodes that are connected to the database with those whose marks are in the folder.
-func (d *doctor) lookAtSharing(path string) {
-	const name, mend = "shared files", "mount one file system at files_dir on every node, such as NFS, and let files_dir name it on each"
-	if !database.IsPostgres(d.config.Database) {
-		return
-	}
+// judgeSharing compares the nodes that are connected to the database with those whose marks are in the folder.
+func (d *doctor) judgeSharing(path string) Finding {
+	const mend = "mount one file system at files_dir on every node, such as NFS, and let files_dir name it on each"
 	mine := database.NodeIn(d.config.DataDir)
 	others := slices.DeleteFunc(slices.Clone(d.present), func(p database.Presence) bool { return p.Node == mine || p.Part == config.RuntimeAlone.Name })
 	if len(others) == 0 {
-		d.add(name, OK, "no other node with files is connected to the database", "")
-		return
+		return fine("no other node with files is connected to the database")
 	}
 	marks := readMarks(filepath.Join(path, marksFolder))
 	var wrong []string
@@ -124,10 +116,9 @@ func (d *doctor) lookAtSharing(path string) {
 		}
 	}
 	if len(wrong) > 0 {
-		d.add(name, Fail, strings.Join(wrong, "; "), mend)
-		return
+		return fail(strings.Join(wrong, "; "), mend)
 	}
-	d.add(name, OK, fmt.Sprintf("%d other nodes rename files in %s, and it is seen here", len(others), path), "")
+	return fine(fmt.Sprintf("%d other nodes rename files in %s, and it is seen here", len(others), path))
 }
 
 // judgeMark says what is wrong with the mark of a node; empty: nothing is.

@@ -31,16 +31,14 @@ func (d *doctor) lookAtHalves(ctx context.Context) {
 	for _, p := range d.parts {
 		if err := p.CheckTokens(d.config); err != nil {
 			sound = false
-			d.add("tokens", Fail, lined(err), "svc keys assertion makes the pair; a token is 32 random bytes or more, the same on both sides: openssl rand -hex 32")
+			d.add("tokens", fail(lined(err), "svc keys assertion makes the pair; a token is 32 random bytes or more, the same on both sides: openssl rand -hex 32"))
 		}
 	}
 	if sound {
-		d.judgePair()
+		d.add("tokens", d.judgePair())
 	}
-	for _, p := range d.parts {
-		if p.Works {
-			d.judgeListener(d.config.RuntimeListen)
-		}
+	if d.parts[len(d.parts)-1].Works {
+		d.add("runtime.listen", judgeListener(d.config.RuntimeListen))
 	}
 	d.judgeWay(d.config.RuntimeURL)
 	if sound {
@@ -52,42 +50,39 @@ func (d *doctor) lookAtHalves(ctx context.Context) {
 func lined(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // judgePair sees whether the two keys belong together, where this machine has both.
-func (d *doctor) judgePair() {
+func (d *doctor) judgePair() Finding {
 	if d.config.AssertionKey.Reveal() == "" || d.config.AssertionPublic == "" {
-		d.add("tokens", OK, "are there, long enough and not the same", "")
-		return
+		return fine("are there, long enough and not the same")
 	}
 	key, err := d.config.SigningKey()
 	if err != nil {
-		d.add("tokens", Fail, "runtime.assertion_key: "+err.Error(), "svc keys assertion makes a pair")
-		return
+		return fail("runtime.assertion_key: "+err.Error(), "svc keys assertion makes a pair")
 	}
 	known, _ := d.config.PublicKeys() // what is wrong is said by CheckTokens
 	mine := key.Public().(ed25519.PublicKey)
 	if !slices.ContainsFunc(known, func(k ed25519.PublicKey) bool { return k.Equal(mine) }) {
-		d.add("tokens", Fail, "runtime.assertion_public does not hold the other half of runtime.assertion_key", "give both sides the same pair of svc keys assertion")
-		return
+		return fail("runtime.assertion_public does not hold the other half of runtime.assertion_key", "give both sides the same pair of svc keys assertion")
 	}
-	d.add("tokens", OK, "are there, long enough and not the same, and the two assertion keys are a pair", "")
+	return fine("are there, long enough and not the same, and the two assertion keys are a pair")
 }
 
 // judgeListener refuses a runtime that the world could reach.
-func (d *doctor) judgeListener(address string) {
-	const name, mend = "runtime.listen", "write an address of this machine that only the gateway reaches: 127.0.0.1:8081, unix:PATH or one of a private network"
+func judgeListener(address string) Finding {
+	const mend = "write an address of this machine that only the gateway reaches: 127.0.0.1:8081, unix:PATH or one of a private network"
 	host, _, err := net.SplitHostPort(address)
 	ip, wrong := netip.ParseAddr(host)
 	_, socket := config.SocketPath(address)
 	switch {
 	case socket:
-		d.add(name, OK, address+" is reached from this machine alone", "")
+		return fine(address + " is reached from this machine alone")
 	case err != nil:
-		d.add(name, Fail, err.Error(), mend)
+		return fail(err.Error(), mend)
 	case host == "" || wrong == nil && ip.IsUnspecified():
-		d.add(name, Warn, address+" listens on every network of this machine, and the runtime is private", mend)
+		return warn(address+" listens on every network of this machine, and the runtime is private", mend)
 	case wrong == nil && !isPrivate(ip):
-		d.add(name, Fail, address+" is a public address, and the runtime is private", mend)
+		return fail(address+" is a public address, and the runtime is private", mend)
 	default:
-		d.add(name, OK, address+" is no public address", "")
+		return fine(address + " is no public address")
 	}
 }
 
@@ -102,7 +97,7 @@ func (d *doctor) judgeWay(address string) {
 		return
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !isPrivate(ip) {
-		d.add("runtime.url", Warn, address+" is a public address without https: tokens travel in clear", "reach the runtime through a private network, or by https")
+		d.add("runtime.url", warn(address+" is a public address without https: tokens travel in clear", "reach the runtime through a private network, or by https"))
 	}
 }
 
@@ -119,26 +114,26 @@ func (d *doctor) callRuntime(ctx context.Context) {
 	staff := scope.Claims{Account: "doctor", AccountID: "doctor", Scope: scope.Admin, Actor: "doctor", Authority: scope.StaffAuth, Base: "doctor", RequestID: "req_doctor"}
 	about := d.call(ctx, forward, staff)
 	if d.judgeCall(d.call(ctx, forward, customer), true, "runtime.token") && d.judgeCall(about, true, "runtime.admin_token") {
-		d.add("runtime", OK, d.config.RuntimeURL+" accepts this gateway, for customers and for staff", "")
-		d.judgeAbout(about.about)
+		d.add("runtime", fine(d.config.RuntimeURL+" accepts this gateway, for customers and for staff"))
+		d.add("addresses", d.judgeAbout(about.about))
 	}
 }
 
 // judgeAbout compares where the two halves think that the service is. Links are the gateway's; that a runtime which was told
 // nothing takes itself for one in development, and tells clients what developers see, nobody would notice.
-func (d *doctor) judgeAbout(theirs engine.About) {
+func (d *doctor) judgeAbout(theirs engine.About) Finding {
 	all := d.config.Surfaces()
 	ours := engine.About{Agents: all[1].URL.String(), Admin: all[2].URL.String(), Development: all.Mode() == config.Development}
 	const mend = "set url.platform, url.agents and url.admin alike on both sides, and start the runtime again"
 	switch {
 	case theirs == engine.About{}:
-		d.add("addresses", Warn, "the runtime does not say where it takes the service to be", "run the same version of svc on both sides")
+		return warn("the runtime does not say where it takes the service to be", "run the same version of svc on both sides")
 	case theirs.Development != ours.Development:
-		d.add("addresses", Fail, "one of gateway and runtime is in development, the other in production: the runtime was told "+theirs.Agents, mend)
+		return fail("one of gateway and runtime is in development, the other in production: the runtime was told "+theirs.Agents, mend)
 	case theirs != ours:
-		d.add("addresses", Warn, fmt.Sprintf("the gateway is reached at %s and %s, and the runtime was told %s and %s", ours.Agents, ours.Admin, theirs.Agents, theirs.Admin), mend)
+		return warn(fmt.Sprintf("the gateway is reached at %s and %s, and the runtime was told %s and %s", ours.Agents, ours.Admin, theirs.Agents, theirs.Admin), mend)
 	default:
-		d.add("addresses", OK, "gateway and runtime were told the same", "")
+		return fine("gateway and runtime were told the same")
 	}
 }
 
@@ -185,21 +180,21 @@ func (d *doctor) judgeCall(b callback, signed bool, key string) bool {
 	at := d.config.RuntimeURL
 	switch {
 	case b.err != nil && !d.faces() && d.holder == nil:
-		d.add("runtime", Skip, at+": nobody answers, and no runtime runs on this data folder: start it and ask again", "")
+		d.add("runtime", skip(at+": nobody answers, and no runtime runs on this data folder: start it and ask again"))
 	case b.err != nil:
-		d.add("runtime", Fail, at+" is not reached: "+b.err.Error(), "start svc runtime, and set runtime.url to its runtime.listen")
+		d.add("runtime", fail(at+" is not reached: "+b.err.Error(), "start svc runtime, and set runtime.url to its runtime.listen"))
 	case !signed && b.typ == fault.RuntimeUnauthorized:
-		d.add("runtime", OK, at+" answers, and refuses whoever has no token; ask svc doctor --gateway whether it accepts the gateway", "")
+		d.add("runtime", fine(at+" answers, and refuses whoever has no token; ask svc doctor --gateway whether it accepts the gateway"))
 	case b.typ == fault.RuntimeUnauthorized:
-		d.add("runtime", Fail, at+" does not accept the "+key+" of this gateway", "give both sides the same value, and send the runtime SIGHUP or start it again")
+		d.add("runtime", fail(at+" does not accept the "+key+" of this gateway", "give both sides the same value, and send the runtime SIGHUP or start it again"))
 	case b.typ == fault.AssertionInvalid && b.apart.Abs() > scope.Skew:
-		d.add("runtime", Fail, fmt.Sprintf("%s refuses what this gateway signs: its clock is %s apart, and 30s is the most", at, b.apart.Round(time.Second)), "let both machines keep time by NTP")
+		d.add("runtime", fail(fmt.Sprintf("%s refuses what this gateway signs: its clock is %s apart, and 30s is the most", at, b.apart.Round(time.Second)), "let both machines keep time by NTP"))
 	case b.typ == fault.AssertionInvalid:
-		d.add("runtime", Fail, at+" does not know the assertion key of this gateway", "give the runtime, as runtime.assertion_public, the public half that svc keys assertion printed with the key")
+		d.add("runtime", fail(at+" does not know the assertion key of this gateway", "give the runtime, as runtime.assertion_public, the public half that svc keys assertion printed with the key"))
 	case b.status != http.StatusOK && b.typ == "" || !signed:
-		d.add("runtime", Fail, fmt.Sprintf("%s is no runtime of svc: it answers %d", at, b.status), "set runtime.url to the runtime.listen of svc runtime")
+		d.add("runtime", fail(fmt.Sprintf("%s is no runtime of svc: it answers %d", at, b.status), "set runtime.url to the runtime.listen of svc runtime"))
 	case b.typ == fault.AdminRequired || b.typ == fault.ScopeMismatch || b.typ == fault.InvalidHeader || b.typ == fault.InvalidScope:
-		d.add("runtime", Fail, at+" refuses this gateway: "+b.typ, "run the same version of svc on both sides, and let nothing between them change headers")
+		d.add("runtime", fail(at+" refuses this gateway: "+b.typ, "run the same version of svc on both sides, and let nothing between them change headers"))
 	default:
 		return true
 	}

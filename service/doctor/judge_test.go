@@ -22,7 +22,7 @@ func TestDoctorJudgesPostgres(t *testing.T) {
 	for name, test := range map[string]struct {
 		change  func(*facts)
 		address string
-		judge   func(*doctor, facts)
+		judge   func(*doctor, facts) Finding
 		verdict string
 		text    string
 	}{
@@ -39,8 +39,7 @@ func TestDoctorJudgesPostgres(t *testing.T) {
 		f := good()
 		test.change(&f)
 		d := &doctor{config: config.Config{Database: test.address}}
-		test.judge(d, f)
-		if got := d.findings[0]; got.Verdict != test.verdict || !strings.Contains(got.Text, test.text) || (got.Verdict == OK) != (got.Mend == "") {
+		if got := test.judge(d, f); got.Verdict != test.verdict || !strings.Contains(got.Text, test.text) || (got.Verdict == OK) != (got.Mend == "") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -50,9 +49,7 @@ func TestDoctorJudgesClocks(t *testing.T) {
 	for apart, want := range map[time.Duration]string{
 		0: OK, 900 * time.Millisecond: OK, -900 * time.Millisecond: OK, 2 * time.Second: Warn, -29 * time.Second: Warn, 31 * time.Second: Fail, -time.Hour: Fail,
 	} {
-		d := &doctor{}
-		d.judgeClock("clock", apart, "PostgreSQL's", clockApart)
-		if got := d.findings[0]; got.Verdict != want {
+		if got := judgeClock(apart, "PostgreSQL's", clockApart); got.Verdict != want {
 			t.Errorf("%s: %+v", apart, got)
 		}
 	}

@@ -18,20 +18,23 @@ func (d *doctor) lookAtKeys(ctx context.Context) {
 	ring, err := d.config.Ring()
 	switch {
 	case err == nil && d.config.KeysRing.Reveal() != "":
-		d.add("key ring", OK, fmt.Sprintf("given as SVC_KEYS, with %d keys", len(ring.Kids())), "")
+		d.add("key ring", fine(fmt.Sprintf("given as SVC_KEYS, with %d keys", len(ring.Kids()))))
 	case err == nil:
-		d.add("key ring", OK, fmt.Sprintf("%s is this user's alone, with %d keys; it belongs into a backup of its own", path, len(ring.Kids())), "")
+		d.add("key ring", fine(fmt.Sprintf("%s is this user's alone, with %d keys; it belongs into a backup of its own", path, len(ring.Kids()))))
 	case !errors.Is(err, fs.ErrNotExist):
-		d.add("key ring", Fail, err.Error(), "chmod 600 "+path+", or restore the file")
+		d.add("key ring", fail(err.Error(), "chmod 600 "+path+", or restore the file"))
 		return
 	case d.sealed(ctx):
-		d.add("key ring", Fail, path+" is not there, and the database holds what only its keys open", "restore the file, or give the ring as SVC_KEYS")
+		d.add("key ring", fail(path+" is not there, and the database holds what only its keys open", "restore the file, or give the ring as SVC_KEYS"))
 		return
 	default:
-		d.add("key ring", OK, path+" is not there yet: svc "+d.parts[0].Name+" makes it over an empty database", "")
+		d.add("key ring", fine(path+" is not there yet: svc "+d.parts[0].Name+" makes it over an empty database"))
 		return
 	}
-	d.lookAtSecrets(ctx, ring)
+	if d.sealed(ctx) {
+		d.add("secrets", judgeRule(secret.Prove(ctx, d.db, ring), "the key ring opens what the database holds",
+			"give the key ring that belongs to this database, as keys.file or SVC_KEYS"))
+	}
 }
 
 // sealed reports whether the database was seen to hold what only its key ring opens. Where the tables of secrets are not there
@@ -42,15 +45,4 @@ func (d *doctor) sealed(ctx context.Context) bool {
 	}
 	empty, err := secret.Empty(ctx, d.db)
 	return err == nil && !empty
-}
-
-func (d *doctor) lookAtSecrets(ctx context.Context, ring *secret.Ring) {
-	if !d.sealed(ctx) {
-		return
-	}
-	if err := secret.Prove(ctx, d.db, ring); err != nil {
-		d.add("secrets", Fail, err.Error(), "give the key ring that belongs to this database, as keys.file or SVC_KEYS")
-		return
-	}
-	d.add("secrets", OK, "the key ring opens what the database holds", "")
 }

@@ -24,37 +24,36 @@ const (
 // lookAtDisk asks the file system that holds the data folder, or will.
 func (d *doctor) lookAtDisk() {
 	path := existing(d.config.DataDir)
-	d.lookAtSpace("disk space", path)
+	d.add("disk space", judgeSpace(path))
 	if _, err := os.Stat(d.config.DataDir); err != nil {
-		d.add("fsync", Skip, "there is no data folder yet to write in", "")
+		d.add("fsync", skip("there is no data folder yet to write in"))
 		return
 	}
 	took, err := timeSync(d.config.DataDir)
 	switch {
 	case err != nil:
-		d.add("fsync", Fail, err.Error(), "let this user write in the data folder")
+		d.add("fsync", fail(err.Error(), "let this user write in the data folder"))
 	case took > slowSync:
-		d.add("fsync", Warn, fmt.Sprintf("takes %s (median); every commit waits for one", took), "put the data folder on a local SSD")
+		d.add("fsync", warn(fmt.Sprintf("takes %s (median); every commit waits for one", took), "put the data folder on a local SSD"))
 	default:
-		d.add("fsync", OK, fmt.Sprintf("takes %s (median), some %d a second", took, time.Second/max(took, time.Microsecond)), "")
+		d.add("fsync", fine(fmt.Sprintf("takes %s (median), some %d a second", took, time.Second/max(took, time.Microsecond))))
 	}
 }
 
-func (d *doctor) lookAtSpace(name, path string) {
+func judgeSpace(path string) Finding {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {
-		d.add(name, Skip, err.Error(), "")
-		return
+		return skip(err.Error())
 	}
 	free := fs.Bavail * uint64(fs.Bsize)
 	text := fmt.Sprintf("%d MiB free", free>>20)
 	switch {
 	case free < scarceSpace:
-		d.add(name, Fail, text, "free some space: a full disk stops every write")
+		return fail(text, "free some space: a full disk stops every write")
 	case free < littleSpace:
-		d.add(name, Warn, text, "free some space: a full disk stops every write")
+		return warn(text, "free some space: a full disk stops every write")
 	default:
-		d.add(name, OK, text, "")
+		return fine(text)
 	}
 }
 
@@ -94,40 +93,38 @@ func timeSync(folder string) (time.Duration, error) {
 	return took[len(took)/2].Round(time.Microsecond), nil
 }
 
-func (d *doctor) lookAtLimits() {
+func (d *doctor) judgeLimits() Finding {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		d.add("open files", Skip, err.Error(), "")
-		return
+		return skip(err.Error())
 	}
 	text := fmt.Sprintf("up to %d; each open stream takes one", limit.Cur)
 	if limit.Cur < fewFiles {
-		d.add("open files", Warn, text, fmt.Sprintf("raise the limit to %d or more: ulimit -n, or LimitNOFILE= in the unit", fewFiles))
-		return
+		return warn(text, fmt.Sprintf("raise the limit to %d or more: ulimit -n, or LimitNOFILE= in the unit", fewFiles))
 	}
-	d.add("open files", OK, text, "")
+	return fine(text)
 }
 
 // lookAtAddresses tries those that the parts listen on.
 func (d *doctor) lookAtAddresses(ctx context.Context) {
 	if d.faces() {
-		d.lookAtAddress(ctx, "listen", d.config.Listen)
+		d.add("listen", d.judgeAddress(ctx, "listen", d.config.Listen))
 	}
-	d.lookAtAddress(ctx, "ops_listen", d.config.OpsListen)
+	d.add("ops_listen", d.judgeAddress(ctx, "ops_listen", d.config.OpsListen))
 }
 
-// lookAtAddress tries to listen, unless a server of this folder may be the one that does.
-func (d *doctor) lookAtAddress(ctx context.Context, key, address string) {
+// judgeAddress tries to listen, unless a server of this folder may be the one that does.
+func (d *doctor) judgeAddress(ctx context.Context, key, address string) Finding {
 	l, err := net.Listen("tcp", address)
 	switch {
 	case err == nil:
 		l.Close()
-		d.add(key, OK, address+" is free", "")
+		return fine(address + " is free")
 	case errors.Is(err, syscall.EADDRINUSE) && d.holder != nil:
-		d.judgeAnswer(ctx, key, address)
+		return d.judgeAnswer(ctx, key, address)
 	case errors.Is(err, syscall.EADDRINUSE):
-		d.add(key, Fail, address+" is in use, and no server runs on the data folder "+d.config.DataDir, "stop what listens there, set "+key+" to another address, or name the folder of the server with --data")
+		return fail(address+" is in use, and no server runs on the data folder "+d.config.DataDir, "stop what listens there, set "+key+" to another address, or name the folder of the server with --data")
 	default:
-		d.add(key, Fail, err.Error(), "set "+key+" to an address of this machine, as HOST:PORT")
+		return fail(err.Error(), "set "+key+" to an address of this machine, as HOST:PORT")
 	}
 }

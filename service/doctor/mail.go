@@ -13,18 +13,13 @@ import (
 // askingMail is how long doctor waits for the mail server.
 const askingMail = 3 * time.Second
 
-// lookAtMail reaches for the mail server without sending anything.
-func (d *doctor) lookAtMail(ctx context.Context) {
-	if !d.faces() {
-		return
-	}
+// judgeMail reaches for the mail server without sending anything.
+func (d *doctor) judgeMail(ctx context.Context) Finding {
 	if !d.config.Mails() {
 		if d.config.Surfaces().Mode() == config.Production {
-			d.add("mail", Warn, "is off: nobody can prove an address or get back in with a forgotten password", "set smtp.url and smtp.from")
-			return
+			return warn("is off: nobody can prove an address or get back in with a forgotten password", "set smtp.url and smtp.from")
 		}
-		d.add("mail", OK, "is off: links are printed to the log", "")
-		return
+		return fine("is off: links are printed to the log")
 	}
 	ctx, cancel := context.WithTimeout(ctx, askingMail)
 	defer cancel()
@@ -33,10 +28,9 @@ func (d *doctor) lookAtMail(ctx context.Context) {
 		err = reach(ctx, at)
 	}
 	if err != nil {
-		d.add("mail", Warn, "the mail server is not reached: "+err.Error(), "check smtp.url, and that this machine may connect to it")
-		return
+		return warn("the mail server is not reached: "+err.Error(), "check smtp.url, and that this machine may connect to it")
 	}
-	d.add("mail", OK, at+" answers", "")
+	return fine(at + " answers")
 }
 
 // mailServer is the host and port of a mail server's address, without its user and password.

@@ -70,7 +70,7 @@ func leaveMark(folder, node string, now time.Time) error {
 	return os.Rename(fresh, filepath.Join(folder, node))
 }
 
-// readMarks are the marks of a folder, by node. What is no mark is none.
+// readMarks are the marks of a folder, by node, as their files are sorted. What is no mark is none.
 func readMarks(folder string) []mark {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -87,7 +87,6 @@ func readMarks(folder string) []mark {
 			all = append(all, m)
 		}
 	}
-	slices.SortFunc(all, func(a, b mark) int { return strings.Compare(a.Node, b.Node) })
 	return all
 }
 

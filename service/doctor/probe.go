@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -48,9 +49,9 @@ func (d *doctor) shout(ctx context.Context, s config.Surface, of gateway.Surface
 	if err != nil {
 		return echo{Surface: s, of: of, err: err}
 	}
-	e := d.probe(ctx, s, nil)
+	e := d.ask(ctx, s, s.URL.String(), nil)
 	if e.held() {
-		e = d.probe(ctx, s, nil)
+		e = d.ask(ctx, s, s.URL.String(), nil)
 	}
 	e.of, e.found = of, found
 	return e
@@ -85,16 +86,7 @@ func dialPublic(ctx context.Context, network, address string) (net.Conn, error) 
 	return conn, err
 }
 
-// probe asks once.
-func (d *doctor) probe(ctx context.Context, s config.Surface, header http.Header) echo {
-	return d.ask(ctx, s, s.URL.String(), header)
-}
-
-// probeAt asks for a surface at an address of this machine, whatever its name leads to.
-func (d *doctor) probeAt(ctx context.Context, s config.Surface, address string) echo {
-	return d.ask(ctx, s, "http://"+address, nil)
-}
-
+// ask asks for a surface once, at an address, whatever its name leads to.
 func (d *doctor) ask(ctx context.Context, s config.Surface, at string, header http.Header) echo {
 	ctx, cancel := context.WithTimeout(ctx, askingPublic)
 	defer cancel()
@@ -105,10 +97,7 @@ func (d *doctor) ask(ctx context.Context, s config.Surface, at string, header ht
 		return e
 	}
 	r.Host = s.URL.Host
-	r.Header = header.Clone()
-	if r.Header == nil {
-		r.Header = http.Header{}
-	}
+	maps.Copy(r.Header, header)
 	r.Header.Set("User-Agent", "svc-doctor")
 	began := time.Now()
 	answer, err := d.transport.RoundTrip(r)

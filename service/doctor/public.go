@@ -27,46 +27,36 @@ func (d *doctor) lookFromOutside(ctx context.Context) {
 		asking.Go(func() { echoes[i] = d.shout(ctx, all[i], of) })
 	}
 	asking.Wait()
-	heard := 0
 	for _, e := range echoes {
-		d.judgeEcho(e)
-		if e.err == nil {
-			heard++
-		}
+		d.add(e.Key, d.judgeEcho(e))
 	}
-	if heard == 0 {
-		d.add("event streams", Skip, "asked through the public addresses once they answer", "")
-		d.add("trusted_proxies", Skip, "asked through the public addresses once they answer", "")
+	first := slices.IndexFunc(echoes, func(e echo) bool { return e.err == nil })
+	if first < 0 {
+		d.add("event streams", skip("asked through the public addresses once they answer"))
+		d.add("trusted_proxies", skip("asked through the public addresses once they answer"))
 		return
 	}
-	d.judgeStreams(echoes)
-	d.judgeProxies(ctx, echoes)
-	for _, e := range echoes {
-		if e.err == nil {
-			d.judgeClock("public clock", e.apart, "the Date of "+e.URL.Host, dateApart)
-			return
-		}
-	}
+	d.add("event streams", judgeStreams(echoes))
+	d.add("trusted_proxies", d.judgeProxies(ctx, echoes))
+	d.add("public clock", judgeClock(echoes[first].apart, "the Date of "+echoes[first].URL.Host, dateApart))
 }
 
 // judgeEcho says whether an address leads to its surface.
-func (d *doctor) judgeEcho(e echo) {
+func (d *doctor) judgeEcho(e echo) Finding {
 	if e.err != nil {
-		verdict, text, mend := d.judgeSilence(e)
-		d.add(e.Key, verdict, text, mend)
-		return
+		return d.judgeSilence(e)
 	}
 	at := e.URL.String() + " (" + strings.Join(e.found, ", ") + ")"
 	left := e.expires.Sub(d.now())
 	switch {
 	case e.probe.Surface != e.of:
-		d.add(e.Key, Fail, fmt.Sprintf("%s leads to the %s surface", at, e.probe.Surface), "let the proxy pass the Host header on as it came: "+passHost)
+		return fail(fmt.Sprintf("%s leads to the %s surface", at, e.probe.Surface), "let the proxy pass the Host header on as it came: "+passHost)
 	case !d.isOurs(e.probe.Node):
-		d.add(e.Key, Fail, at+" leads to another svc, not to that of this data folder and database", "lead the host to this service, in DNS or in the proxy")
+		return fail(at+" leads to another svc, not to that of this data folder and database", "lead the host to this service, in DNS or in the proxy")
 	case !e.expires.IsZero() && left < certificate:
-		d.add(e.Key, Warn, fmt.Sprintf("%s answers, and its certificate ends in %d days", at, int(left.Hours()/24)), "renew it, and see why that did not happen by itself")
+		return warn(fmt.Sprintf("%s answers, and its certificate ends in %d days", at, int(left.Hours()/24)), "renew it, and see why that did not happen by itself")
 	default:
-		d.add(e.Key, OK, at+" answers as the "+string(e.of)+" surface", "")
+		return fine(at + " answers as the " + string(e.of) + " surface")
 	}
 }
 
@@ -86,49 +76,46 @@ func (d *doctor) isOurs(node string) bool {
 }
 
 // judgeSilence says why a surface was not heard. Where no server runs that is no wonder.
-func (d *doctor) judgeSilence(e echo) (verdict, text, mend string) {
-	host, verdict := e.URL.Hostname(), Fail
-	if d.holder == nil {
-		verdict = Skip
-	}
+func (d *doctor) judgeSilence(e echo) Finding {
+	host := e.URL.Hostname()
 	if e.URL.Port() == "0" {
-		return Skip, e.URL.String() + ": the port is another at every start, so that nobody can ask there", ""
+		return skip(e.URL.String() + ": the port is another at every start, so that nobody can ask there")
 	}
 	if _, ok := errors.AsType[*net.DNSError](e.err); ok {
-		return Fail, host + " does not resolve", "give it an A or AAAA record that leads to this service, or to the proxy in front of it"
+		return fail(host+" does not resolve", "give it an A or AAAA record that leads to this service, or to the proxy in front of it")
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](e.err); ok {
-		return Fail, e.err.Error(), "give the proxy a certificate for " + host + " that browsers trust"
+		return fail(e.err.Error(), "give the proxy a certificate for "+host+" that browsers trust")
 	}
 	if s, ok := errors.AsType[*stranger](e.err); ok {
 		return d.judgeStranger(e, s)
 	}
 	if errors.Is(e.err, errBroken) {
-		return Fail, e.URL.String() + ": " + e.err.Error(), "let the proxy keep answers open that say nothing for a while: nginx: proxy_read_timeout 1h"
+		return fail(e.URL.String()+": "+e.err.Error(), "let the proxy keep answers open that say nothing for a while: nginx: proxy_read_timeout 1h")
 	}
-	text = fmt.Sprintf("%s (%s): nobody answers", e.URL, strings.Join(e.found, ", "))
-	if verdict == Skip {
-		return Skip, text + ", and no server runs on this data folder: start it and ask again", ""
+	text := fmt.Sprintf("%s (%s): nobody answers", e.URL, strings.Join(e.found, ", "))
+	if d.holder == nil {
+		return skip(text + ", and no server runs on this data folder: start it and ask again")
 	}
-	return Fail, fmt.Sprintf("%s: %v", text, e.err), "lead the address to " + d.config.Listen + ": start the proxy, or open the port"
+	return fail(fmt.Sprintf("%s: %v", text, e.err), "lead the address to "+d.config.Listen+": start the proxy, or open the port")
 }
 
 // judgeStranger says what answers in our place.
-func (d *doctor) judgeStranger(e echo, s *stranger) (verdict, text, mend string) {
+func (d *doctor) judgeStranger(e echo, s *stranger) Finding {
 	at := e.URL.String()
 	switch {
 	case s.typ == fault.Misdirected:
-		return Fail, at + " leads to svc, which does not know the Host it is asked for", "let the proxy pass the Host header on as it came: " + passHost
+		return fail(at+" leads to svc, which does not know the Host it is asked for", "let the proxy pass the Host header on as it came: "+passHost)
 	case s.typ == fault.RouteNotFound:
-		return Warn, at + " leads to an svc that cannot be asked", "run the same version of svc everywhere"
+		return warn(at+" leads to an svc that cannot be asked", "run the same version of svc everywhere")
 	case s.typ == fault.RateLimited:
-		return Skip, at + " was asked too often just now", "ask again in a minute"
+		return Finding{Verdict: Skip, Text: at + " was asked too often just now", Mend: "ask again in a minute"}
 	case s.status >= 500 && d.holder == nil:
-		return Skip, fmt.Sprintf("%s: %v, and no server runs on this data folder: start it and ask again", at, s), ""
+		return skip(fmt.Sprintf("%s: %v, and no server runs on this data folder: start it and ask again", at, s))
 	case s.status >= 500:
-		return Fail, fmt.Sprintf("%s: %v", at, s), "the proxy does not reach svc: lead it to " + d.config.Listen
+		return fail(fmt.Sprintf("%s: %v", at, s), "the proxy does not reach svc: lead it to "+d.config.Listen)
 	case s.to != "":
-		return Fail, fmt.Sprintf("%s: %v", at, s), "set " + e.Key + " to where it leads, or let the proxy answer here"
+		return fail(fmt.Sprintf("%s: %v", at, s), "set "+e.Key+" to where it leads, or let the proxy answer here")
 	}
-	return Fail, fmt.Sprintf("%s is not svc: %v", at, s), "lead " + e.URL.Hostname() + " to " + d.config.Listen + ", in DNS or in the proxy"
+	return fail(fmt.Sprintf("%s is not svc: %v", at, s), "lead "+e.URL.Hostname()+" to "+d.config.Listen+", in DNS or in the proxy")
 }

@@ -30,22 +30,20 @@ type Check struct {
 }
 
 // judgeAnswer says whether it is the server of this folder that listens at an address, by what is answered there.
-func (d *doctor) judgeAnswer(ctx context.Context, key, address string) {
+func (d *doctor) judgeAnswer(ctx context.Context, key, address string) Finding {
 	ctx, cancel := context.WithTimeout(ctx, askingServer)
 	defer cancel()
 	var node string
 	if key == "listen" {
-		platform := d.config.Surfaces()[0]
-		node = d.probeAt(ctx, platform, address).probe.Node
+		node = d.ask(ctx, d.config.Surfaces()[0], "http://"+address, nil).probe.Node
 	} else if answer, err := readReadiness(ctx, "http://"+address+"/readyz"); err == nil {
 		node = answer.Node
 	}
 	if node != database.PublicNode(database.NodeIn(d.config.DataDir)) {
-		d.add(key, Fail, fmt.Sprintf("%s answers, but it is not process %d, which serves from %s", address, d.holder.PID, d.config.DataDir),
+		return fail(fmt.Sprintf("%s answers, but it is not process %d, which serves from %s", address, d.holder.PID, d.config.DataDir),
 			"give doctor the address that the server was started with, or stop what listens there and start the server again")
-		return
 	}
-	d.add(key, OK, fmt.Sprintf("%s is in use by process %d, which serves", address, d.holder.PID), "")
+	return fine(fmt.Sprintf("%s is in use by process %d, which serves", address, d.holder.PID))
 }
 
 // askServer asks the server that holds the folder how it is.
@@ -55,20 +53,20 @@ func (d *doctor) askServer(ctx context.Context) {
 	url := "http://" + d.config.OpsListen + "/readyz"
 	answer, err := readReadiness(ctx, url)
 	if err != nil {
-		d.add("server", Warn, "does not answer: "+err.Error(), "give doctor the server's own ops_listen")
+		d.add("server", warn("does not answer: "+err.Error(), "give doctor the server's own ops_listen"))
 		return
 	}
 	if answer.Node != database.PublicNode(database.NodeIn(d.config.DataDir)) {
-		d.add("server", Warn, url+" is answered by another server than that of "+d.config.DataDir, "give doctor the server's own ops_listen")
+		d.add("server", warn(url+" is answered by another server than that of "+d.config.DataDir, "give doctor the server's own ops_listen"))
 		return
 	}
 	if answer.Ready {
-		d.add("server", OK, url+" says it is ready", "")
+		d.add("server", fine(url+" says it is ready"))
 		return
 	}
 	for _, c := range answer.Checks {
 		if !c.OK {
-			d.add("server", Fail, fmt.Sprintf("%s says it is %s: %s: %s", url, answer.State, c.Name, c.Error), "read the server's log")
+			d.add("server", fail(fmt.Sprintf("%s says it is %s: %s: %s", url, answer.State, c.Name, c.Error), "read the server's log"))
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // staffOnly answers claims of the staff in their own workspace, which the guard has let pass; for all others there is no
 // such path.
-func staffOnly(handle func(*Engine, http.ResponseWriter, *http.Request) error) func(*Engine, http.ResponseWriter, *http.Request) error {
+func staffOnly(handle answer) answer {
 	return func(e *Engine, w http.ResponseWriter, r *http.Request) error {
 		if c := claims(r); c.Authority != scope.StaffAuth || c.Scope != scope.Admin {
 			return noRoute(r)
@@ -33,35 +33,24 @@ type WorkflowOfAll struct {
 }
 
 // allAgents is the agents of all workspaces. Those that come with the code are listed once.
-func (e *Engine) allAgents(w http.ResponseWriter, r *http.Request) error {
+func (e *Engine) allAgents(r *http.Request) []AgentOfAll {
 	items := []AgentOfAll{}
 	for _, a := range e.agentsOf(r) {
 		items = append(items, AgentOfAll{a, shared})
 	}
-	list(w, r, page{Items: items})
-	return nil
+	return items
 }
 
 // allWorkflows is the workflows of all workspaces. They come with the code, so each is listed once.
-func (e *Engine) allWorkflows(w http.ResponseWriter, r *http.Request) error {
+func (e *Engine) allWorkflows(r *http.Request) []WorkflowOfAll {
 	items := []WorkflowOfAll{}
 	for _, f := range e.workflowsOf(r) {
 		items = append(items, WorkflowOfAll{f, shared})
 	}
-	list(w, r, page{Items: items})
-	return nil
+	return items
 }
 
 // allRuns is the runs of all workspaces, newest first.
 func (e *Engine) allRuns(w http.ResponseWriter, r *http.Request) error {
-	asked, err := runFilter(r)
-	if err != nil {
-		return err
-	}
-	found, err := e.Runtime.ListAllRuns(r.Context(), asked)
-	if err != nil {
-		return err
-	}
-	list(w, r, runsPage(found))
-	return nil
+	return listRuns(w, r, e.Runtime.ListAllRuns)
 }

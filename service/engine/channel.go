@@ -63,7 +63,7 @@ const deliveryTimes = 3
 // and the actor tells that it was the gateway's own doing.
 func (e *Engine) deliver(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodPost || claims(r).Actor != scope.Channel(GitHub) {
-		return fault.New(fault.RouteNotFound, "No route for "+r.Method+" "+r.URL.Path+".", "")
+		return noRoute(r)
 	}
 	r, done := e.Runtime.In(claims(r).Scope).Counted(r, deliveryTimes)
 	defer done()

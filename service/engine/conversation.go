@@ -37,8 +37,7 @@ func (e *Engine) conversations(w http.ResponseWriter, r *http.Request) error {
 	if found.More {
 		answer.Next = cursor(found.Conversations[len(found.Conversations)-1])
 	}
-	list(w, r, answer)
-	return nil
+	return list(w, r, answer)
 }
 
 // ConversationErased is what is said of one.
@@ -67,11 +66,9 @@ func (e *Engine) conversation(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case isThere(r):
-		write(w, http.StatusOK, struct{}{})
-	default:
-		write(w, http.StatusAccepted, ConversationErased{agent, id, "erased"})
+		return write(w, http.StatusOK, struct{}{})
 	}
-	return nil
+	return write(w, http.StatusAccepted, ConversationErased{agent, id, "erased"})
 }
 
 func cursor(c svc.Conversation) string { return listing.Cursor(c.Agent, c.ID, c.UsedAt.UnixMilli()) }

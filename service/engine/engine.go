@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -43,9 +44,7 @@ type Engine struct {
 
 // New is the handler of a private runtime.
 func New(c Config) *Engine {
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
+	c.Log = cmp.Or(c.Log, slog.Default())
 	e := &Engine{Config: c, gitHub: github.Handler(gitHub(c.Runtime, c.Log))}
 	e.api = httpapi.New(c.Runtime, httpapi.Config{
 		Scope:     func(r *http.Request) (string, error) { return claims(r).Scope, nil },
@@ -136,27 +135,27 @@ func refuse(w http.ResponseWriter, err error) {
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	type content struct {
-		Type    string         `json:"type"`
-		Message string         `json:"message"`
-		Details string         `json:"details"`
-		Meta    map[string]any `json:"meta,omitempty"`
+	told := *f
+	told.Dev = ""
+	if write(w, status, map[string]fault.Error{"error": told}) != nil {
+		told.Meta = nil // facts that have no JSON are left out: the rest is text
+		_ = write(w, status, map[string]fault.Error{"error": told})
 	}
-	write(w, status, map[string]content{"error": {f.Type, f.Message, f.Details, f.Meta}})
 }
 
-func write(w http.ResponseWriter, status int, v any) {
+func write(w http.ResponseWriter, status int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
-		status, body = http.StatusInternalServerError, []byte(`{"error":{"type":"internal_error","message":"Internal error.","details":""}}`)
+		return err
 	}
-	writeBody(w, status, body)
+	return writeBody(w, status, body)
 }
 
-func writeBody(w http.ResponseWriter, status int, body []byte) {
+func writeBody(w http.ResponseWriter, status int, body []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // who has gone needs no answer
+	return nil
 }

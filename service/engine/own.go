@@ -37,12 +37,15 @@ const (
 	AllRunsPath      = Prefix + "/all/runs"
 )
 
+// answer answers one path.
+type answer func(*Engine, http.ResponseWriter, *http.Request) error
+
 // answers are what answers such a path.
-var answers = map[string]func(*Engine, http.ResponseWriter, *http.Request) error{
+var answers = map[string]answer{
 	VerificationPath:  (*Engine).verification,
-	AgentsPath:        (*Engine).agents,
+	AgentsPath:        lists((*Engine).agentsOf),
 	AgentPath:         (*Engine).agent,
-	WorkflowsPath:     (*Engine).workflows,
+	WorkflowsPath:     lists((*Engine).workflowsOf),
 	WorkflowPath:      (*Engine).workflow,
 	RunsPath:          (*Engine).runs,
 	RunPath:           (*Engine).run,
@@ -51,13 +54,13 @@ var answers = map[string]func(*Engine, http.ResponseWriter, *http.Request) error
 	ConversationPath:  (*Engine).conversation,
 	GitHubPath:        (*Engine).deliver,
 	AboutPath:         staffOnly((*Engine).about),
-	AllAgentsPath:     staffOnly((*Engine).allAgents),
-	AllWorkflowsPath:  staffOnly((*Engine).allWorkflows),
+	AllAgentsPath:     staffOnly(lists((*Engine).allAgents)),
+	AllWorkflowsPath:  staffOnly(lists((*Engine).allWorkflows)),
 	AllRunsPath:       staffOnly((*Engine).allRuns),
 }
 
 // own finds what answers a path below Prefix; nil is a path of the contract's API.
-func own(path string) func(*Engine, http.ResponseWriter, *http.Request) error {
+func own(path string) answer {
 	if found := answers[path]; found != nil {
 		return found
 	}
@@ -75,8 +78,7 @@ type About struct {
 }
 
 func (e *Engine) about(w http.ResponseWriter, _ *http.Request) error {
-	write(w, http.StatusOK, e.About)
-	return nil
+	return write(w, http.StatusOK, e.About)
 }
 
 func noRoute(r *http.Request) error {
@@ -102,20 +104,26 @@ type page struct {
 }
 
 // list answers with a list, unless who asks has it as it is.
-func list(w http.ResponseWriter, r *http.Request, p page) {
+func list(w http.ResponseWriter, r *http.Request, p page) error {
 	body, err := json.Marshal(p)
 	if err != nil {
-		refuse(w, err)
-		return
+		return err
 	}
 	tag, has := listing.Tag(r.Header, body)
 	w.Header().Set("ETag", tag)
 	if has {
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(http.StatusNotModified)
-		return
+		return nil
 	}
-	writeBody(w, http.StatusOK, body)
+	return writeBody(w, http.StatusOK, body)
+}
+
+// lists answers with all that is found.
+func lists[T any](find func(*Engine, *http.Request) []T) answer {
+	return func(e *Engine, w http.ResponseWriter, r *http.Request) error {
+		return list(w, r, page{Items: find(e, r)})
+	}
 }
 
 // Agent is an agent as listed.
@@ -127,19 +135,13 @@ type Agent struct {
 	Source      string `json:"source" enum:"built-in code"`
 }
 
-func (e *Engine) agents(w http.ResponseWriter, r *http.Request) error {
-	list(w, r, page{Items: e.agentsOf(r)})
-	return nil
-}
-
 func (e *Engine) agent(w http.ResponseWriter, r *http.Request) error {
 	all := e.agentsOf(r)
 	found := slices.IndexFunc(all, func(a Agent) bool { return a.Name == r.URL.Query().Get("name") })
 	if found < 0 {
 		return fault.New(fault.ItemNotFound, "There is no such agent.", "")
 	}
-	write(w, http.StatusOK, all[found])
-	return nil
+	return write(w, http.StatusOK, all[found])
 }
 
 // agentsOf are the agents that a request asks for.
@@ -175,11 +177,6 @@ func workflowOf(f *svc.Workflow) Workflow {
 	return Workflow{f.Name, f.Description, f.Route != nil, f.Runs != nil, f.InputSchema()}
 }
 
-func (e *Engine) workflows(w http.ResponseWriter, r *http.Request) error {
-	list(w, r, page{Items: e.workflowsOf(r)})
-	return nil
-}
-
 // workflowsOf are the workflows that a request asks for.
 func (e *Engine) workflowsOf(r *http.Request) []Workflow {
 	items := []Workflow{}
@@ -197,8 +194,7 @@ func (e *Engine) workflow(w http.ResponseWriter, r *http.Request) error {
 	if found == nil {
 		return fault.New(fault.WorkflowNotFound, "No workflow named "+strconv.Quote(name)+".", "Check the name.")
 	}
-	write(w, http.StatusOK, workflowOf(found))
-	return nil
+	return write(w, http.StatusOK, workflowOf(found))
 }
 
 // limit is how many items are asked for.

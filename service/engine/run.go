@@ -39,33 +39,26 @@ type RunCancelled struct {
 	Cancelled bool   `json:"cancelled"`
 }
 
-// runsPage is a list of runs.
-func runsPage(found svc.AllRuns) page {
+func (e *Engine) runs(w http.ResponseWriter, r *http.Request) error {
+	return listRuns(w, r, e.Runtime.In(claims(r).Scope).FindRuns)
+}
+
+// listRuns answers with the runs that are asked for.
+func listRuns(w http.ResponseWriter, r *http.Request, find func(context.Context, svc.RunFilter) (svc.AllRuns, error)) error {
+	n, err := limit(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	found, err := find(r.Context(), svc.RunFilter{Status: workflow.Status(q.Get("status")), Workflow: q.Get("workflow"), Limit: n, Cursor: q.Get("cursor")})
+	if err != nil {
+		return err
+	}
 	items := make([]RunItem, 0, len(found.Runs))
 	for _, run := range found.Runs {
 		items = append(items, RunItem{run.Pointer(), ownedOf(run)})
 	}
-	return page{Items: items, Next: found.NextCursor}
-}
-
-// runFilter is which runs are asked for.
-func runFilter(r *http.Request) (svc.RunFilter, error) {
-	n, err := limit(r)
-	q := r.URL.Query()
-	return svc.RunFilter{Status: workflow.Status(q.Get("status")), Workflow: q.Get("workflow"), Limit: n, Cursor: q.Get("cursor")}, err
-}
-
-func (e *Engine) runs(w http.ResponseWriter, r *http.Request) error {
-	asked, err := runFilter(r)
-	if err != nil {
-		return err
-	}
-	found, err := e.Runtime.In(claims(r).Scope).FindRuns(r.Context(), asked)
-	if err != nil {
-		return err
-	}
-	list(w, r, runsPage(found))
-	return nil
+	return list(w, r, page{Items: items, Next: found.NextCursor})
 }
 
 // isThere reports whether a request only asks if something is there. A HEAD could not say why not.
@@ -80,16 +73,14 @@ func (e *Engine) run(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case isThere(r):
-		write(w, http.StatusOK, struct{}{})
-		return nil
+		return write(w, http.StatusOK, struct{}{})
 	case r.Method == http.MethodGet:
 		return e.record(w, r, id, size)
 	case r.Method == http.MethodDelete:
 		if err := in.EraseRun(r.Context(), id); err != nil {
 			return err
 		}
-		write(w, http.StatusAccepted, RunErased{id, "erased"})
-		return nil
+		return write(w, http.StatusAccepted, RunErased{id, "erased"})
 	}
 	return noRoute(r)
 }
@@ -123,8 +114,7 @@ func (e *Engine) record(w http.ResponseWriter, r *http.Request, id string, size 
 		return err
 	}
 	// Both are objects that are not empty.
-	writeBody(w, http.StatusOK, fmt.Appendf(nil, "%s,%s", record[:len(record)-1], more[1:]))
-	return nil
+	return writeBody(w, http.StatusOK, fmt.Appendf(nil, "%s,%s", record[:len(record)-1], more[1:]))
 }
 
 // cancel marks a run for cancelling. One that has ended stays as it is.
@@ -140,6 +130,5 @@ func (e *Engine) cancel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	write(w, http.StatusAccepted, RunCancelled{id, active})
-	return nil
+	return write(w, http.StatusAccepted, RunCancelled{id, active})
 }

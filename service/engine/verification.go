@@ -26,8 +26,7 @@ func (e *Engine) verification(w http.ResponseWriter, r *http.Request) error {
 	if err := json.Unmarshal(done.Run.Result, &v.Result); err != nil {
 		return err
 	}
-	write(w, http.StatusOK, v)
-	return nil
+	return write(w, http.StatusOK, v)
 }
 
 // Verified is what a verification comes to.

@@ -66,18 +66,13 @@ func (m *memo) refuse(because *fault.Error) { m.because = because }
 // fault is what the runtime refused with.
 func (m *memo) fault() error {
 	var envelope struct {
-		Error struct {
-			Type    string         `json:"type"`
-			Message string         `json:"message"`
-			Details string         `json:"details"`
-			Meta    map[string]any `json:"meta"`
-		} `json:"error"`
+		Error fault.Error `json:"error"`
 	}
 	if json.Unmarshal(m.body.Bytes(), &envelope) != nil || envelope.Error.Type == "" || m.status == http.StatusUnauthorized {
 		return fault.New(fault.BadGateway, "The runtime cannot be reached.", "Try again shortly.")
 	}
-	e := envelope.Error
-	f := &fault.Error{Type: e.Type, Message: e.Message, Details: e.Details, Meta: e.Meta}
+	f := &envelope.Error
+	f.Dev = "" // that of another process
 	if m.status == http.StatusServiceUnavailable {
 		f.RetryAfter = time.Second
 	}

@@ -39,7 +39,7 @@ func (g *Gateway) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 	return &exchange{Exchange: surface.New(&g.Config.Config, w, r), g: g, route: "unmatched"}
 }
 
-// serve finds the surface and what is asked of it. A panic is an answer too.
+// serve answers. A panic is an answer too.
 func (x *exchange) serve() {
 	defer x.Release()
 	defer func() {
@@ -50,21 +50,27 @@ func (x *exchange) serve() {
 			x.fail(fault.Unexpected(errors.New("panic")))
 		}
 	}()
+	if err := x.answer(); err != nil {
+		x.fail(err)
+	}
+}
+
+// answer finds the surface and what is asked of it.
+func (x *exchange) answer() error {
 	if !x.Arrive() {
-		if err := x.Misdirect(); err != nil {
-			x.fail(err)
-		}
-		return
+		return x.Misdirect()
 	}
 	x.page = surface.IsPage(x.Request.URL.Path) || x.Navigation() && !strings.HasPrefix(x.Request.URL.Path, "/v1/")
 	path := func() error { return x.CheckPath(freeFrom) }
-	for _, check := range []func() error{path, x.checkURL, x.CheckHeaders} {
+	for _, check := range []func() error{path, x.checkURL, x.CheckHeaders, x.look} {
 		if err := check(); err != nil {
-			x.fail(err)
-			return
+			return err
 		}
 	}
-	x.dispatch()
+	if x.IsBase() {
+		return x.base()
+	}
+	return x.dispatch()
 }
 
 // acting tells the audit log who asks.

@@ -20,7 +20,7 @@ type Line struct {
 func Lines() []Line {
 	var all []Line
 	for _, r := range routes {
-		all = append(all, Line{r.method, strings.ReplaceAll(r.path, "...}", "}"), r.on, r.need, (&line{route: r}).keeps()})
+		all = append(all, Line{r.Method, strings.ReplaceAll(r.Path, "...}", "}"), r.On, r.Need, (&line{route: r}).keeps()})
 	}
 	return all
 }

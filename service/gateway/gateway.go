@@ -2,6 +2,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -10,21 +11,11 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/access"
-	"svc.dev/svc/service/account"
-	"svc.dev/svc/service/apikey"
-	"svc.dev/svc/service/app"
-	"svc.dev/svc/service/audit"
-	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
-	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/redact"
-	"svc.dev/svc/service/repository"
-	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/surface"
-	"svc.dev/svc/service/vault"
-	"svc.dev/svc/service/workspace"
 )
 
 // Surface is one of the three faces of the service.
@@ -40,24 +31,13 @@ const (
 // Config is what the front door needs. DB, Accounts, Keys, Apps, Audit, Pages and Surfaces are required.
 type Config struct {
 	surface.Config
+	// Rooms are what operations act on. The routes of a room that is not there are not for use. Address, ReturnTo, Verifying and
+	// Fetching are set by New.
+	operation.Rooms
 
 	DB       *sqldb.DB
-	Accounts *account.Accounts
-	Keys     *apikey.Keys
-	Apps     *app.Apps
-	Audit    *audit.Log
 	Receipts *receipt.Receipts
 	Pages    *page.Pages
-	// Manifests make apps, and Installations are where they are. Default to none: their routes are not for use.
-	Manifests     *app.Manifests
-	Installations *installation.Installations
-	// Workspaces and Vault are the businesses and their secrets. Default to none: their routes are not for use.
-	Workspaces *workspace.Workspaces
-	Vault      *vault.Vault
-	// Quotas, Projects and Repositories are what workspaces store. Default to none.
-	Quotas       *storage.Quotas
-	Projects     *project.Projects
-	Repositories *repository.Repositories
 	// MailOff says that no mail can be sent, so that pages say so. Defaults to false.
 	MailOff bool
 	// Runtime answers below {base_url}, in process or in another. Defaults to none: there is no {base_url}.
@@ -85,10 +65,6 @@ type Config struct {
 	Node string
 	// ProbePause is what lies between the two parts of a probe. Defaults to DefaultProbePause.
 	ProbePause time.Duration
-	// Health is how the service does, as this process knows it. Defaults to nobody who could say.
-	Health func(context.Context) operation.Health
-	// Rotate moves every secret to a new key. It says how far it came in a moment, and goes on. Defaults to nobody who could.
-	Rotate func(context.Context) (operation.Rotation, error)
 	// Observe is told of every answer. Defaults to nobody.
 	Observe func(surface, route string, status int, took time.Duration)
 	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
@@ -101,7 +77,6 @@ type Config struct {
 type Gateway struct {
 	Config
 	access *access.Access
-	rooms  *operation.Rooms
 	routes map[Surface][]line
 
 	hooks, verifications, probes *access.Rates
@@ -124,51 +99,33 @@ func New(c Config) *Gateway {
 		fetches:   access.NewStreams(fetchesOfOne), fetching: access.NewStreams(fetchesAtOnce),
 	}
 	g.longDeliveries, g.commonDeliveries = memory.NewTurns(2, 8), memory.NewTurns(16, 128)
-	g.rooms = &operation.Rooms{Accounts: c.Accounts, Keys: c.Keys, Apps: c.Apps, Manifests: c.Manifests, Installations: c.Installations, Workspaces: c.Workspaces, Quotas: c.Quotas, Projects: c.Projects, Repositories: c.Repositories, Vault: c.Vault, Audit: c.Audit, Address: c.Surfaces.Origin, ReturnTo: c.Surfaces.ReturnTo, Verifying: g.verifications.Take, Rotate: c.Rotate, Fetching: g.fetch}
+	g.Address, g.ReturnTo, g.Verifying, g.Fetching = c.Surfaces.Origin, c.Surfaces.ReturnTo, g.verifications.Take, g.fetch
 	if c.Health != nil {
-		g.rooms.Health = g.health
+		g.Health = func(ctx context.Context) operation.Health {
+			h := c.Health(ctx)
+			h.Streams = g.streams.Count()
+			return h
+		}
 	}
 	return g
 }
 
-// health is how this process does, with the streams that are open here.
-func (g *Gateway) health(ctx context.Context) operation.Health {
-	h := g.Config.Health(ctx)
-	h.Streams = g.streams.Count()
-	return h
-}
-
 func (c *Config) setDefaults() {
 	c.Config.SetDefaults()
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
-	if c.Redactor == nil {
-		c.Redactor = redact.New()
-	}
+	c.Log = cmp.Or(c.Log, slog.Default())
+	c.Redactor = cmp.Or(c.Redactor, redact.New())
 	if c.Observe == nil {
 		c.Observe = func(string, string, int, time.Duration) {}
 	}
-	if c.Recheck == 0 {
-		c.Recheck = 10 * time.Second
-	}
-	if c.Farewell == 0 {
-		c.Farewell = 10 * time.Second
-	}
-	if c.ProbePause == 0 {
-		c.ProbePause = DefaultProbePause
-	}
-	if c.ChannelBody == 0 {
-		c.ChannelBody = 1 << 20
-	}
-	for _, d := range []struct {
-		to *int
-		is int
-	}{{&c.Rate, 600}, {&c.Burst, 100}, {&c.Streams, 100}, {&c.ChannelRate, 600}, {&c.Verifications, 10}, {&c.WrongKeys, 100}} {
-		if *d.to == 0 {
-			*d.to = d.is
-		}
-	}
+	c.Recheck = cmp.Or(c.Recheck, 10*time.Second)
+	c.Farewell = cmp.Or(c.Farewell, 10*time.Second)
+	c.ProbePause = cmp.Or(c.ProbePause, DefaultProbePause)
+	c.ChannelBody = cmp.Or(c.ChannelBody, 1<<20)
+	c.Rate, c.Burst = cmp.Or(c.Rate, 600), cmp.Or(c.Burst, 100)
+	c.Streams = cmp.Or(c.Streams, 100)
+	c.ChannelRate = cmp.Or(c.ChannelRate, 600)
+	c.Verifications = cmp.Or(c.Verifications, 10)
+	c.WrongKeys = cmp.Or(c.WrongKeys, 100)
 }
 
 // ServeHTTP gives every request its id and its surface; one that has none of ours is misdirected.

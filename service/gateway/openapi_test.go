@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"svc.dev/svc/api/apitest"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
@@ -27,15 +26,15 @@ import (
 
 var surfaces = []gateway.Surface{gateway.Platform, gateway.Agents, gateway.Admin}
 
-var description = sync.OnceValues(func() (*apitest.Description, error) {
+var description = sync.OnceValues(func() (*Description, error) {
 	text, err := operation.JSON()
 	if err != nil {
 		return nil, err
 	}
-	return apitest.Read(text)
+	return readDescription(text)
 })
 
-func described(t testing.TB) *apitest.Description {
+func described(t testing.TB) *Description {
 	t.Helper()
 	d, err := description()
 	if err != nil {
@@ -58,14 +57,14 @@ func (s *scene) hold(t testing.TB, r reply) {
 
 // isPassed reports whether an exchange is with the API of the contract. A method that a path there does not have is refused by the
 // runtime, to those who may learn that, and what webhooks are answered is the provider's to know.
-func (s *scene) isPassed(t testing.TB, x apitest.Exchange) bool {
+func (s *scene) isPassed(t testing.TB, x Exchange) bool {
 	t.Helper()
 	found, _, _ := described(t).Find(x.Surface, x.Request.Method, x.Request.URL.Path)
 	return found != nil && strings.HasPrefix(found.Path, "/v1/") && !strings.Contains(found.Path, "/channels/")
 }
 
-func (s *scene) exchange(r reply) apitest.Exchange {
-	x := apitest.Exchange{Request: r.Request, Status: r.StatusCode, Header: r.Header, Body: r.body}
+func (s *scene) exchange(r reply) Exchange {
+	x := Exchange{Request: r.Request, Status: r.StatusCode, Header: r.Header, Body: r.body}
 	for _, on := range surfaces {
 		if strings.EqualFold(s.hosts[on], r.Request.Host) {
 			x.Surface = string(on)
@@ -102,13 +101,13 @@ func TestEveryRouteIsDescribedAndNoOther(t *testing.T) {
 
 func TestADescribedErrorHasTheStatusThatItIsAnsweredWith(t *testing.T) {
 	d := described(t)
-	for typ, status := range d.Anywhere() {
+	for typ, status := range d.anywhere {
 		if gateway.StatusOf(typ) != status {
 			t.Errorf("%s is %d, described as %d", typ, gateway.StatusOf(typ), status)
 		}
 	}
 	for _, o := range d.Operations {
-		for _, typ := range slices.AppendSeq(slices.Clone(o.ErrorTypes), maps.Keys(d.Anywhere())) {
+		for _, typ := range slices.AppendSeq(slices.Clone(o.ErrorTypes), maps.Keys(d.anywhere)) {
 			if !o.Describes(gateway.StatusOf(typ), typ) {
 				t.Errorf("%s %s: %s with %d is not described", o.Method, o.Path, typ, gateway.StatusOf(typ))
 			}
@@ -137,14 +136,14 @@ func TestTheDescriptionIsServedOnEverySurface(t *testing.T) {
 func TestAnAnswerThatIsNotDescribedIsNoticed(t *testing.T) {
 	s := quick(t)
 	cookie, _ := s.session(t, "ada@example.com")
-	login := func() apitest.Exchange {
+	login := func() Exchange {
 		return s.exchange(s.do(t, call{method: "POST", path: loginPath, body: map[string]string{"email": "ada@example.com", "password": password}}))
 	}
-	session := func() apitest.Exchange { return s.exchange(s.do(t, call{path: "/api/auth/session", cookie: cookie})) }
-	refused := func() apitest.Exchange { return s.exchange(s.do(t, call{path: "/api/account"})) }
-	missing := func() apitest.Exchange { return s.exchange(s.do(t, call{method: "PUT", path: "/api/account"})) }
-	replace := func(old, now string) func(*apitest.Exchange) {
-		return func(x *apitest.Exchange) {
+	session := func() Exchange { return s.exchange(s.do(t, call{path: "/api/auth/session", cookie: cookie})) }
+	refused := func() Exchange { return s.exchange(s.do(t, call{path: "/api/account"})) }
+	missing := func() Exchange { return s.exchange(s.do(t, call{method: "PUT", path: "/api/account"})) }
+	replace := func(old, now string) func(*Exchange) {
+		return func(x *Exchange) {
 			if !strings.Contains(x.Body, old) {
 				t.Errorf("%s is not in %s", old, x.Body)
 			}
@@ -152,11 +151,11 @@ func TestAnAnswerThatIsNotDescribedIsNoticed(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		of   func() apitest.Exchange
-		edit func(*apitest.Exchange)
+		of   func() Exchange
+		edit func(*Exchange)
 	}{
-		"another status":             {login, func(x *apitest.Exchange) { x.Status = 201 }},
-		"no status of this API":      {login, func(x *apitest.Exchange) { x.Status = 418 }},
+		"another status":             {login, func(x *Exchange) { x.Status = 201 }},
+		"no status of this API":      {login, func(x *Exchange) { x.Status = 418 }},
 		"a field more":               {login, replace(`"account":{`, `"account":{"role":"admin",`)},
 		"a field less":               {login, replace(`"emailVerified":false,`, ``)},
 		"a field of another type":    {login, replace(`"emailVerified":false`, `"emailVerified":0`)},
@@ -165,25 +164,25 @@ func TestAnAnswerThatIsNotDescribedIsNoticed(t *testing.T) {
 		"a time without its zone":    {login, replace(`Z"`, `"`)},
 		"a value that is not listed": {login, replace(`["password"]`, `["passkey"]`)},
 		"a role that there is not":   {session, replace(`"role":"owner"`, `"role":"king"`)},
-		"a page":                     {login, func(x *apitest.Exchange) { x.Header.Set("Content-Type", "text/html; charset=utf-8") }},
-		"no request id":              {login, func(x *apitest.Exchange) { x.Header.Del("X-Request-Id") }},
-		"a header more":              {login, func(x *apitest.Exchange) { x.Header.Set("ETag", `"1"`) }},
-		"a cookie of another name":   {login, func(x *apitest.Exchange) { x.Header["Set-Cookie"] = []string{"sid=1"} }},
-		"a request that says too much": {login, func(x *apitest.Exchange) {
+		"a page":                     {login, func(x *Exchange) { x.Header.Set("Content-Type", "text/html; charset=utf-8") }},
+		"no request id":              {login, func(x *Exchange) { x.Header.Del("X-Request-Id") }},
+		"a header more":              {login, func(x *Exchange) { x.Header.Set("ETag", `"1"`) }},
+		"a cookie of another name":   {login, func(x *Exchange) { x.Header["Set-Cookie"] = []string{"sid=1"} }},
+		"a request that says too much": {login, func(x *Exchange) {
 			x.Request = sent(t, x.Request, `{"email":"a@b.co","password":"p","admin":true}`)
 		}},
-		"a request that is no object": {login, func(x *apitest.Exchange) { x.Request = sent(t, x.Request, `[]`) }},
+		"a request that is no object": {login, func(x *Exchange) { x.Request = sent(t, x.Request, `[]`) }},
 		"an error of another route":   {refused, replace("unauthenticated", "invalid_api_key")},
 		"an error of another status":  {refused, replace("unauthenticated", "forbidden")},
 		"an error nobody knows":       {refused, replace("unauthenticated", "strange")},
 		"an error without details":    {refused, replace(`,"details":""`, ``)},
 		"an error with other facts":   {refused, replace(`"details":""`, `"details":"","meta":{"sql":"SELECT"}`)},
-		"an error as a page":          {refused, func(x *apitest.Exchange) { x.Header.Set("Content-Type", "text/html") }},
-		"a person who gets no page":   {refused, func(x *apitest.Exchange) { x.Request.Header.Set("Accept", "text/html") }},
-		"another surface":             {session, func(x *apitest.Exchange) { x.Surface = "" }},
-		"another method":              {session, func(x *apitest.Exchange) { x.Request.Method = "PUT" }},
-		"another path":                {session, func(x *apitest.Exchange) { x.Request.URL.Path = "/api/auth/sessions" }},
-		"other methods":               {missing, func(x *apitest.Exchange) { x.Header.Set("Allow", "GET, HEAD") }},
+		"an error as a page":          {refused, func(x *Exchange) { x.Header.Set("Content-Type", "text/html") }},
+		"a person who gets no page":   {refused, func(x *Exchange) { x.Request.Header.Set("Accept", "text/html") }},
+		"another surface":             {session, func(x *Exchange) { x.Surface = "" }},
+		"another method":              {session, func(x *Exchange) { x.Request.Method = "PUT" }},
+		"another path":                {session, func(x *Exchange) { x.Request.URL.Path = "/api/auth/sessions" }},
+		"other methods":               {missing, func(x *Exchange) { x.Header.Set("Allow", "GET, HEAD") }},
 		"no methods":                  {missing, replace("method_not_allowed", "route_not_found")},
 	} {
 		t.Run(name, func(t *testing.T) {

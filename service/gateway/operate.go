@@ -23,23 +23,7 @@ import (
 // operations are the routes that are rows of the table.
 func operations() (all []route) {
 	for _, r := range operation.Rows() {
-		var traits trait
-		if r.Told {
-			traits |= told
-		}
-		if r.Secret {
-			traits |= secretly
-		}
-		if r.Apart {
-			traits |= apart
-		}
-		if r.Shared {
-			traits |= shared
-		}
-		if r.AnyOrigin {
-			traits |= anyOrigin
-		}
-		all = append(all, route{r.On, r.Method, r.Path, r.Need, operates(r), traits})
+		all = append(all, route{r, operates(r)})
 	}
 	return all
 }
@@ -74,7 +58,7 @@ func operates(r operation.Row) func(*exchange) error {
 // call is the request as an operation takes it.
 func (x *exchange) call() operation.Call {
 	return operation.Call{
-		Visitor: x.v, Rooms: x.g.rooms, Scope: x.address(), Browser: browser{x}, Surface: x.Surface, ID: x.ID, Head: x.Request.Method == http.MethodHead,
+		Visitor: x.v, Rooms: &x.g.Rooms, Scope: x.address(), Browser: browser{x}, Surface: x.Surface, ID: x.ID, Head: x.Request.Method == http.MethodHead,
 		Enter: x.enterOther, Transfer: x.transfer, Ask: x.ask,
 	}
 }

@@ -25,16 +25,17 @@ func (x *exchange) show(status int, view page.View) error {
 
 // failPage answers a person with a refusal. A person who must sign in first, or prove again who they are, is led there.
 func (x *exchange) failPage(status int, f *fault.Error) {
-	switch f.Type {
-	case account.Unauthenticated:
-		_ = x.See(x.Onward(), x.g.Surfaces.Origin(Platform)+page.SignInPath+"?returnTo="+url.QueryEscape(x.back()))
-		return
-	case account.ReauthRequired:
-		if x.Surface == Admin {
-			_ = x.See(x.Onward(), page.ElevatePath+"?returnTo="+url.QueryEscape(x.back()))
-			return
-		}
-		_ = x.See(x.Onward(), x.g.Surfaces.Origin(Platform)+page.ReauthPath+"?returnTo="+url.QueryEscape(x.back()))
+	to := ""
+	switch {
+	case f.Type == account.Unauthenticated:
+		to = x.g.Surfaces.Origin(Platform) + page.SignInPath
+	case f.Type == account.ReauthRequired && x.Surface == Admin:
+		to = page.ElevatePath
+	case f.Type == account.ReauthRequired:
+		to = x.g.Surfaces.Origin(Platform) + page.ReauthPath
+	}
+	if to != "" {
+		_ = x.See(x.Onward(), to+"?returnTo="+url.QueryEscape(x.back()))
 		return
 	}
 	message, details := f.Message, f.Details
@@ -88,15 +89,15 @@ func (x *exchange) again(err error, r site.Row, v *site.Visit) error {
 
 // refusedFields are the fields of a refusal as pages name them.
 func refusedFields(f *fault.Error) []page.FieldError {
-	if f.Type == account.UsernameTaken {
+	switch f.Type {
+	case account.UsernameTaken:
 		return []page.FieldError{{Field: "username", Type: "taken"}}
-	}
-	if f.Type == fault.NameTaken {
+	case fault.NameTaken:
 		return []page.FieldError{{Field: "business", Type: "taken"}}
 	}
 	var all []page.FieldError
 	for _, each := range strictjson.FieldsOf(f) {
-		all = append(all, page.FieldError{Field: each.Field, Type: each.Type})
+		all = append(all, page.FieldError(each))
 	}
 	return all
 }

@@ -13,7 +13,7 @@ import (
 
 // keeps reports whether what a route does can be asked for again by a key.
 func (r *line) keeps() bool {
-	return r.traits&apart == 0 && operation.Keeps(r.method, r.path)
+	return !r.Apart && operation.Keeps(r.Method, r.Path)
 }
 
 // slip is a request that names a key, while its route runs: what it asks, and its answer, which goes out when it is kept.
@@ -97,7 +97,7 @@ func (x *exchange) settle(r *line, err error) error {
 		return err
 	}
 	h := x.Out.Header()
-	kept := receipt.Answer{Status: x.slip.status, ETag: h.Get("ETag"), Location: h.Get("Location"), Type: h.Get("Content-Type"), Body: x.slip.body.Bytes(), Once: r.traits&secretly != 0}
+	kept := receipt.Answer{Status: x.slip.status, ETag: h.Get("ETag"), Location: h.Get("Location"), Type: h.Get("Content-Type"), Body: x.slip.body.Bytes(), Once: r.Secret}
 	if err := x.g.Receipts.Keep(x.Ctx(), x.slip.Request, kept); err != nil {
 		x.g.Log.WarnContext(x.Ctx(), "an answer is not kept", "error", err) // what was asked is done
 	}

@@ -7,31 +7,16 @@ import (
 	"strings"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/surface"
 )
 
-// trait is what else is said of a route.
-type trait int
-
-const (
-	anyOrigin trait = 1 << iota // the credential is in the request itself: pages of strangers gain nothing
-	shared                      // pages of the other surfaces may read the answer
-	told                        // what staff change by it is told here, and by nothing else
-	apart                       // an Idempotency-Key is for the runtime, or means nothing: it is a file
-	secretly                    // the answer holds a secret
-)
-
-// route is one method of one path. A segment in braces is a parameter; with dots in them it is all that follows, a path of
-// segments that may be escaped. None can be written without its need.
+// route is one method of one path, and what is said of it: of a page only where it is and what it needs. A segment in braces is a
+// parameter; with dots in them it is all that follows, a path of segments that may be escaped.
 type route struct {
-	on     []Surface
-	method string
-	path   string
-	need   access.Need
-	do     func(*exchange) error
-	traits trait
+	operation.Row
+	do func(*exchange) error
 }
 
 // line is a route as paths are compared with it.
@@ -44,38 +29,24 @@ type line struct {
 func table() map[Surface][]line {
 	table := map[Surface][]line{}
 	for _, r := range routes {
-		for _, surface := range r.on {
-			table[surface] = append(table[surface], line{r, strings.Split(r.path, "/")})
+		for _, surface := range r.On {
+			table[surface] = append(table[surface], line{r, strings.Split(r.Path, "/")})
 		}
 	}
 	return table
 }
 
 // dispatch finds the route, in the order of checks that the contract fixes: method, origin, who, and then the body.
-func (x *exchange) dispatch() {
-	if err := x.look(); err != nil {
-		x.fail(err)
-		return
-	}
-	if x.IsBase() {
-		if err := x.base(); err != nil {
-			x.fail(err)
-		}
-		return
-	}
+func (x *exchange) dispatch() error {
 	found, allowed := x.find(x.Path())
-	if found == nil && len(allowed) > 0 {
-		x.wrongMethod(allowed)
-		return
+	switch {
+	case found == nil && len(allowed) > 0:
+		return x.wrongMethod(allowed)
+	case found == nil:
+		return noRoute(x.Request)
 	}
-	if found == nil {
-		x.fail(noRoute(x.Request))
-		return
-	}
-	x.route = found.path
-	if err := x.run(found); err != nil {
-		x.fail(err)
-	}
+	x.route = found.Path
+	return x.run(found)
 }
 
 // find matches a path, and the method or else which methods there are.
@@ -86,8 +57,8 @@ func (x *exchange) find(path string) (found *line, allowed []string) {
 		if !ok {
 			continue
 		}
-		allowed = append(allowed, r.method)
-		if r.method == x.Request.Method || r.method == http.MethodGet && x.Request.Method == http.MethodHead {
+		allowed = append(allowed, r.Method)
+		if r.Method == x.Request.Method || r.Method == http.MethodGet && x.Request.Method == http.MethodHead {
 			x.params = params
 			return &x.g.routes[x.Surface][i], nil
 		}
@@ -131,11 +102,10 @@ func (x *exchange) above() string {
 	return "/"
 }
 
-func (x *exchange) wrongMethod(allowed []string) {
+func (x *exchange) wrongMethod(allowed []string) error {
 	// A refused form leaves the browser where it was sent. Whoever goes there again, by hand or after a restart, wants its page.
 	if x.Navigation() && surface.IsPage(x.Request.URL.Path) {
-		_ = x.See(http.StatusFound, x.above())
-		return
+		return x.See(http.StatusFound, x.above())
 	}
 	if slices.Contains(allowed, http.MethodGet) {
 		allowed = append(allowed, http.MethodHead)
@@ -143,20 +113,20 @@ func (x *exchange) wrongMethod(allowed []string) {
 	slices.Sort(allowed)
 	list := strings.Join(slices.Compact(allowed), ", ")
 	x.Out.Header().Set("Allow", list)
-	x.fail(fault.New(fault.MethodNotAllowed, x.Request.Method+" is not allowed here.", "Allowed: "+list+"."))
+	return fault.New(fault.MethodNotAllowed, x.Request.Method+" is not allowed here.", "Allowed: "+list+".")
 }
 
 func (x *exchange) run(r *line) error {
-	if r.traits&shared != 0 {
+	if r.Shared {
 		x.Share()
 	}
 	if err := x.checkPublic(r); err != nil {
 		return err
 	}
-	if err := x.enter(r.need, x.place()); err != nil {
+	if err := x.enter(r.Need, x.place()); err != nil {
 		return err
 	}
-	if _, is := r.need.Inside(); is && x.Surface == Admin && (r.traits&told != 0 || x.Safe()) {
+	if _, is := r.Need.Inside(); is && x.Surface == Admin && (r.Told || x.Safe()) {
 		if err := x.note(x.address(), x.below()); err != nil {
 			return err
 		}
@@ -167,9 +137,9 @@ func (x *exchange) run(r *line) error {
 // checkPublic judges where a request comes from that needs nobody to be signed in.
 func (x *exchange) checkPublic(r *line) error {
 	switch {
-	case !r.need.IsPublic():
+	case !r.Need.IsPublic():
 		return nil // entering judges it
-	case !x.Safe() && r.traits&anyOrigin == 0:
+	case !x.Safe() && !r.AnyOrigin:
 		return x.CheckOrigin()
 	case x.Safe() && !surface.IsPage(x.Request.URL.Path):
 		return x.CheckRead()

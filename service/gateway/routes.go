@@ -15,9 +15,10 @@ var routes = append(operations(), pages()...)
 
 // pages are the routes of those who use the product without scripts.
 func pages() []route {
-	all := []route{{operation.EverySurface, "GET", "/assets/{file}", access.Public, (*exchange).asset, 0}}
+	asset := operation.Row{On: operation.EverySurface, Method: "GET", Path: "/assets/{file}", Need: access.Public}
+	all := []route{{asset, (*exchange).asset}}
 	for _, r := range site.Rows() {
-		all = append(all, route{r.On, r.Method, r.Path, r.Need, visits(r), 0})
+		all = append(all, route{operation.Row{On: r.On, Method: r.Method, Path: r.Path, Need: r.Need}, visits(r)})
 	}
 	return all
 }

@@ -16,6 +16,7 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
@@ -59,7 +60,8 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	t.Helper()
 	s := &scene{World: accounttest.New(t, address, o), address: address, persons: map[string]account.Registered{}}
 	c := gateway.Config{
-		DB: s.DB, Accounts: s.Accounts, Keys: s.Keys, Apps: s.Apps, Manifests: s.Manifests, Installations: s.Installations, Audit: s.Log, MailOff: !o.Mail,
+		Rooms: operation.Rooms{Accounts: s.Accounts, Keys: s.Keys, Apps: s.Apps, Manifests: s.Manifests, Installations: s.Installations, Audit: s.Log},
+		DB:    s.DB, MailOff: !o.Mail,
 		Config: surface.Config{
 			Surfaces:     surface.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},
 			CookieDomain: "svc.localhost", Development: true,

@@ -28,7 +28,7 @@ func joined(segments []string) (path string, ok bool) {
 // tails are what the paths of routes with a tail begin with, without their first slash.
 var tails = func() (all [][]string) {
 	for _, r := range routes {
-		l := line{r, strings.Split(r.path, "/")}
+		l := line{r, strings.Split(r.Path, "/")}
 		if _, found := l.tail(); found {
 			all = append(all, l.segments[1:len(l.segments)-1])
 		}

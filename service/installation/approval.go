@@ -63,19 +63,17 @@ func (a *Installations) approve(ctx context.Context, c claimed) error {
 }
 
 // waiting is the person who waits for an approval.
-func (a *Installations) waiting(ctx context.Context, d dispatch) (who account.Who, err error) {
-	err = a.DB.Read(ctx, func(tx *sqldb.Tx) error {
+func (a *Installations) waiting(ctx context.Context, d dispatch) (account.Who, error) {
+	return sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (who account.Who, err error) {
 		if err := stillWaits(tx, d); err != nil {
-			return err
+			return who, err
 		}
 		p, found, err := account.Find(tx, d.account)
 		if err == nil && (!found || !p.Alive()) {
-			return errGone
+			err = errGone
 		}
-		who.Account = p
-		return err
+		return account.Who{Account: p}, err
 	})
-	return who, err
 }
 
 // stillWaits is errGone where nothing is waited for any more, or somebody else waits.

@@ -53,7 +53,7 @@ func TestAnApprovalBindsTheInstallationThatWasWaitedFor(t *testing.T) {
 		h.approves(t, hook, h.GitHub.ApprovedPayload(id, githubtest.Octocat))
 		accounttest.Eventually(t, "it is bound", func() bool { return i.works(t, id) })
 		h.wantWaiting(t, 0, 0)
-		if all := i.bound(t); all[0].Account != "acme" || all[0].BoundBy != i.Who(t).Account.ID {
+		if all := i.bound(t); all[0].Account != "acme" || all[0].By != i.Who(t).Account.ID {
 			t.Errorf("bound: %+v", all)
 		}
 		if !eve.works(t, 0) {
@@ -152,8 +152,7 @@ func TestWhoWaitsInTwoWorkspacesIsAskedWhichWasMeant(t *testing.T) {
 			t.Errorf("%d are done about it, bound %v", dispatches, i.ids(t))
 		}
 		// They come again, and it is theirs.
-		h.GitHub.InstallOn(githubtest.Acme)
-		if _, err := i.comeBack(t, i.leave(t)); err != nil || !i.works(t, id) {
+		if _, err := i.comeBack(t, i.leaveFor(t, "acme")); err != nil || !i.works(t, id) {
 			t.Errorf("bound: %v, %v", i.ids(t), err)
 		}
 	})

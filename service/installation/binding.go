@@ -16,20 +16,6 @@ import (
 	"svc.dev/svc/service/workspace"
 )
 
-// Installation is the app on an account of the provider, as a workspace works with it.
-type Installation struct {
-	Provider  string
-	ID        int64  // 0: an owner at the provider has yet to approve
-	Account   string // login of whom it is on
-	Selection string // of repositories: all or selected
-	Suspended bool
-	BoundBy   string // account
-	BoundAt   time.Time
-}
-
-// Pending reports whether the installation waits for an owner at the provider.
-func (i Installation) Pending() bool { return i.ID == 0 }
-
 // bind lets a workspace work with an installation, or with none yet.
 func (a *Installations) bind(ctx context.Context, who account.Who, j journey, i *github.Installation) error {
 	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
@@ -76,24 +62,6 @@ func (a *Installations) storeInstallation(tx *sqldb.Tx, provider string, i githu
 		provider, i.ID, i.AppID, i.Account.ID, i.Account.Login, i.Account.Type, i.Selection, a.Now().UnixMilli())
 }
 
-func scanInstallation(row sqldb.Row) (i Installation, err error) {
-	var at int64
-	err = row.Scan(&i.Provider, &i.ID, &i.Account, &i.Selection, &i.Suspended, &i.BoundBy, &at)
-	i.BoundAt = time.UnixMilli(at)
-	return i, err
-}
-
-// installationsOf lists what a workspace works with, the oldest first.
-func installationsOf(tx *sqldb.Tx, workspace string) ([]Installation, error) {
-	all, err := sqldb.Collect(tx, scanInstallation, `SELECT b.provider, b.installation, COALESCE(i.account_login, ''), COALESCE(i.selection, ''), i.suspended_at IS NOT NULL,
-		b.account, b.created_at FROM installation_bindings b LEFT JOIN installations i ON i.provider = b.provider AND i.id = b.installation
-		WHERE b.workspace = $1 ORDER BY b.created_at, b.installation`, workspace)
-	if err != nil {
-		return nil, fmt.Errorf("list installations: %w", err)
-	}
-	return all, nil
-}
-
 // Unbind takes from a workspace what it came to work with since a time, and says how much that was. What still waits for an
 // installation that is bound no more is dropped when its turn comes.
 func Unbind(tx *sqldb.Tx, workspace string, since time.Time) (int64, error) {
@@ -107,9 +75,6 @@ func Unbind(tx *sqldb.Tx, workspace string, since time.Time) (int64, error) {
 // RepositoryToken is a token that reads one repository of the provider and nothing else, through an installation that the
 // workspace works with. A workspace that works with none is told where to get one.
 func (a *Installations) RepositoryToken(ctx context.Context, provider, address string, installation int64, owner, name string) (string, error) {
-	if err := account.KnownProvider(provider); err != nil {
-		return "", err
-	}
 	all, err := a.reachable(ctx, provider, address)
 	if err != nil {
 		return "", err
@@ -118,45 +83,55 @@ func (a *Installations) RepositoryToken(ctx context.Context, provider, address s
 	if err != nil {
 		return "", err
 	}
-	if !slices.ContainsFunc(all, func(i Installation) bool { return i.ID == installation && !i.Suspended }) {
+	if !slices.Contains(all, reached{id: installation}) {
 		return "", fault.New(github.NotYours, "The workspace does not work with this installation.", "Install the app for this workspace, then come back.")
 	}
-	t, err := a.GitHub.RepositoryToken(ctx, app, installation, owner, name, map[string]string{"contents": "read", "metadata": "read"})
+	token, err := a.GitHub.RepositoryToken(ctx, app, installation, owner, name, map[string]string{"contents": "read", "metadata": "read"})
 	if errors.Is(err, github.ErrNotGranted) || errors.Is(err, github.ErrNotFound) || errors.Is(err, github.ErrSuspended) {
 		return "", fault.New(github.NotYours, "This installation does not reach the repository.",
 			"Choose the repository on the installation's page at the provider, then come back.").Because(err)
 	}
-	return t.Token, err
+	return token, err
 }
 
 // Need refuses a workspace that works with no installation, as RepositoryToken does.
 func (a *Installations) Need(ctx context.Context, provider, address string) error {
-	if err := account.KnownProvider(provider); err != nil {
-		return err
-	}
 	_, err := a.reachable(ctx, provider, address)
 	return err
 }
 
+// reached is an installation that a workspace works with.
+type reached struct {
+	id     int64
+	asleep bool
+}
+
 // reachable are the installations of a provider that the workspace of a scope works with; none is a refusal.
-func (a *Installations) reachable(ctx context.Context, provider, address string) ([]Installation, error) {
-	var all []Installation
-	err := a.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		w, found, err := workspace.At(tx, address)
-		if err != nil || !found {
-			return err
-		}
-		all, err = installationsOf(tx, w.ID)
-		return err
-	})
-	if err != nil {
+func (a *Installations) reachable(ctx context.Context, provider, address string) ([]reached, error) {
+	if err := account.KnownProvider(provider); err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(i Installation) bool { return i.Provider != provider || i.Pending() })
+	all, err := sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) ([]reached, error) {
+		w, found, err := workspace.At(tx, address)
+		if err != nil || !found {
+			return nil, err
+		}
+		return sqldb.Collect(tx, scanReached, `SELECT b.installation, i.suspended_at IS NOT NULL FROM installation_bindings b
+			LEFT JOIN installations i ON i.provider = b.provider AND i.id = b.installation
+			WHERE b.workspace = $1 AND b.provider = $2 AND b.installation <> 0`, w.ID, provider)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list installations: %w", err)
+	}
 	if len(all) == 0 {
 		return nil, a.installationRequired(provider, address)
 	}
 	return all, nil
+}
+
+func scanReached(row sqldb.Row) (r reached, err error) {
+	err = row.Scan(&r.id, &r.asleep)
+	return r, err
 }
 
 // installationRequired tells where a workspace gets an installation; whoever has no connection yet is led to make one.
@@ -171,7 +146,5 @@ func (a *Installations) installationRequired(provider, address string) error {
 // Forget deletes the bindings of a workspace that is being erased. What is gone already is no
 // error.
 func (a *Installations) Forget(ctx context.Context, workspace string) error {
-	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		return tx.Do("forget bindings", "DELETE FROM installation_bindings WHERE workspace = $1", workspace)
-	})
+	return a.DB.Do(ctx, "forget bindings", "DELETE FROM installation_bindings WHERE workspace = $1", workspace)
 }

@@ -170,30 +170,29 @@ var dispatches = outbox.Table[dispatch]{
 }
 
 // unpack is a delivery for its workspace, if that still works with the installation.
-func (a *Installations) unpack(ctx context.Context, d dispatch) (p Passing, err error) {
-	err = a.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
+func (a *Installations) unpack(ctx context.Context, d dispatch) (Passing, error) {
+	return sqldb.Snapshot(ctx, a.DB, func(tx *sqldb.Tx) (p Passing, err error) {
 		var n, asleep int
-		err := tx.QueryRow(`SELECT count(*), count(i.suspended_at) FROM installation_bindings b
+		err = tx.QueryRow(`SELECT count(*), count(i.suspended_at) FROM installation_bindings b
 			JOIN installations i ON i.provider = b.provider AND i.id = b.installation AND i.deleted_at IS NULL
 			WHERE b.provider = $1 AND b.installation = $2 AND b.workspace = $3`, d.provider, d.installation, d.workspace).Scan(&n, &asleep)
 		if err != nil {
-			return fmt.Errorf("find binding: %w", err)
+			return p, fmt.Errorf("find binding: %w", err)
 		}
 		w, found, err := workspace.At(tx, d.scope)
 		switch {
 		case err != nil:
-			return err
+			return p, err
 		case n == 0 || !found || w.ID != d.workspace || w.Suspended:
-			return errGone
+			return p, errGone
 		case asleep > 0:
 			// That it was woken may only not have been told yet.
-			return fault.New("installation_suspended", "The installation is suspended.", "")
+			return p, fault.New("installation_suspended", "The installation is suspended.", "")
 		}
 		p = Passing{Provider: d.provider, Delivery: d.delivery, Event: d.event, Scope: d.scope, Owner: w.Owner}
 		p.Body, err = a.readBody(tx, d)
-		return err
+		return p, err
 	})
-	return p, err
 }
 
 // finish forgets a dispatch that is done, whoever did it.
@@ -227,9 +226,8 @@ func (a *Installations) giveUp(ctx context.Context, c claimed, why error) outbox
 	d := c.Row
 	a.Log.Error("delivery given up", "delivery", d.delivery, "kind", d.kind, "scope", d.scope, "attempt", c.Attempt, "error", why)
 	return outbox.Dead(func(tx *sqldb.Tx) error {
-		_, err := tx.Exec("UPDATE dispatches SET trouble = $4 WHERE provider = $1 AND delivery = $2 AND workspace = $3",
-			d.provider, d.delivery, d.workspace, fault.From(why).Type)
-		if err != nil {
+		if err := tx.Do("give up delivery", "UPDATE dispatches SET trouble = $4 WHERE provider = $1 AND delivery = $2 AND workspace = $3",
+			d.provider, d.delivery, d.workspace, fault.From(why).Type); err != nil {
 			return err
 		}
 		if err := dropBody(tx, d); err != nil {
@@ -250,14 +248,11 @@ func (a *Installations) Sweep(ctx context.Context) (total int64, err error) {
 		"DELETE FROM delivery_bodies WHERE delivery IN (SELECT delivery FROM delivery_bodies WHERE received_at < $1 LIMIT 500) AND received_at < $1",
 		"DELETE FROM installations WHERE id IN (SELECT id FROM installations WHERE deleted_at < $1 LIMIT 500)",
 	} {
-		err := a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-			n, err := tx.Exec(statement, old)
-			total += n
-			return err
-		})
+		n, err := sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (int64, error) { return tx.Exec(statement, old) })
 		if err != nil {
 			return total, err
 		}
+		total += n
 	}
 	return total, nil
 }

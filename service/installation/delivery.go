@@ -42,21 +42,20 @@ func (a *Installations) Take(ctx context.Context, provider string, h http.Header
 		return false, err
 	}
 	t := told{provider: provider, id: id, app: app, Event: e, body: body}
-	err = a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	duplicate, err = sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (bool, error) {
 		n, err := tx.Exec(`INSERT INTO deliveries (provider, id, event, action, installation, received_at) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (provider, id) DO NOTHING`, provider, id, e.Name, e.Action, e.Installation, a.Now().UnixMilli())
 		if err != nil {
-			return fmt.Errorf("store delivery: %w", err)
+			return false, fmt.Errorf("store delivery: %w", err)
 		}
 		if n == 0 {
 			revived, err := a.revive(tx, t)
-			duplicate = !revived
-			return err
+			return !revived, err
 		}
 		if err := a.react(ctx, tx, provider, app, e); err != nil {
-			return err
+			return false, err
 		}
-		return a.leave(tx, t)
+		return false, a.leave(tx, t)
 	})
 	if err == nil && !duplicate {
 		a.queue.Wake()
@@ -132,7 +131,7 @@ func (a *Installations) tellBound(ctx context.Context, tx *sqldb.Tx, provider st
 	if action == "" {
 		return nil
 	}
-	scopes, err := boundTo(tx, provider, e.Installation)
+	bound, err := bindings(tx, "", "provider = $1 AND installation = $2", provider, e.Installation)
 	if err != nil {
 		return err
 	}
@@ -142,17 +141,8 @@ func (a *Installations) tellBound(ctx context.Context, tx *sqldb.Tx, provider st
 		}
 	}
 	var events []audit.Event
-	for _, scope := range scopes {
-		events = append(events, audit.Event{Actor: account.ProviderActor(provider), Action: action, Target: installationTarget(e.Installation), Scope: scope})
+	for _, b := range bound {
+		events = append(events, audit.Event{Actor: account.ProviderActor(provider), Action: action, Target: installationTarget(e.Installation), Scope: b.scope})
 	}
 	return a.Audit.Append(ctx, tx, events...)
-}
-
-// boundTo lists the scopes of the workspaces that work with an installation.
-func boundTo(tx *sqldb.Tx, provider string, installation int64) ([]string, error) {
-	all, err := sqldb.Collect(tx, sqldb.Column[string], "SELECT scope FROM installation_bindings WHERE provider = $1 AND installation = $2 ORDER BY scope", provider, installation)
-	if err != nil {
-		return nil, fmt.Errorf("list bindings: %w", err)
-	}
-	return all, nil
 }

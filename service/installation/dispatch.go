@@ -91,10 +91,9 @@ func (a *Installations) keepBody(tx *sqldb.Tx, t told) error {
 
 // readBody is the way back from keepBody.
 func (a *Installations) readBody(tx *sqldb.Tx, d dispatch) ([]byte, error) {
-	var text string
-	err := tx.QueryRow("SELECT sealed FROM delivery_bodies WHERE provider = $1 AND delivery = $2", d.provider, d.delivery).Scan(&text)
+	text, err := sqldb.Value[string](tx, "read delivery", "SELECT sealed FROM delivery_bodies WHERE provider = $1 AND delivery = $2", d.provider, d.delivery)
 	if err != nil {
-		return nil, fmt.Errorf("read delivery: %w", err)
+		return nil, err
 	}
 	sealed, err := base64.StdEncoding.DecodeString(text)
 	if err == nil {

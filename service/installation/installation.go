@@ -86,28 +86,23 @@ func (a *Installations) Start(ctx context.Context, who account.Who, provider str
 	if err := a.Accounts.Sessions.NeedFresh(who); err != nil {
 		return account.Redirect{}, err
 	}
-	state := secret.Random()
-	to := account.Redirect{Browser: secret.Random(), Life: life}
-	j := journey{Journey: account.NewJourney(provider, to.Browser), Scope: m.Scope}
+	state, browser := secret.Random(), secret.Random()
+	j := journey{Journey: account.NewJourney(provider, browser), Scope: m.Scope}
 	j.ReturnTo = returnTo
-	err := a.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (to account.Redirect, err error) {
 		app, err := a.Apps.Known(tx, provider)
 		if err != nil {
-			return err
+			return to, err
 		}
-		to.URL = a.GitHub.InstallURL(app, state)
 		if _, err := mayInstall(tx, who, m.Scope); err != nil {
-			return err
+			return to, err
 		}
 		if err := a.Accounts.Identities.NeedConnection(tx, who, provider, account.Route("", provider, "install")+"?workspace="+strings.TrimPrefix(m.Scope, "users/")); err != nil {
-			return err
+			return to, err
 		}
-		return account.Depart(tx, a.Now(), account.State{Value: state, Purpose: account.ForInstall, Life: life, Who: &who}, &j)
+		to = account.Redirect{URL: a.GitHub.InstallURL(app, state), Browser: browser, Life: life}
+		return to, account.Depart(tx, a.Now(), account.State{Value: state, Purpose: account.ForInstall, Life: life, Who: &who}, &j)
 	})
-	if err != nil {
-		return account.Redirect{}, err
-	}
-	return to, nil
 }
 
 // mayInstall is the membership of an administrator of a workspace.
@@ -178,7 +173,7 @@ func (a *Installations) verifyInstallation(ctx context.Context, who account.Who,
 	if err != nil {
 		return github.Installation{}, err
 	}
-	i, _, err := a.GitHub.VerifyInstallation(ctx, app, token, id)
+	i, err := a.GitHub.VerifyInstallation(ctx, app, token, id)
 	if errors.Is(err, github.ErrUnauthorized) {
 		return i, a.Accounts.Identities.DropToken(ctx, who.Account.ID, provider, token)
 	}

@@ -38,30 +38,21 @@ func parseFrom(from, brand string) (*mail.Address, error) {
 
 // isLine reports whether a text can stand in a subject: one line, and nothing in it that hides or turns what follows.
 func isLine(text string) bool {
-	if text == "" || len(text) > 200 || !utf8.ValidString(text) {
-		return false
-	}
-	for _, char := range text {
-		if !unicode.IsPrint(char) {
-			return false
-		}
-	}
-	return true
+	return text != "" && len(text) <= 200 && utf8.ValidString(text) && !strings.ContainsFunc(text, isHidden)
 }
+
+func isHidden(char rune) bool { return !unicode.IsPrint(char) }
 
 // printable is a text that people chose, as it may stand in a mail to them: on one line, and not long.
 func printable(text string) string { return clipped(text, 64) }
 
 // clipped is such a text of at most that many characters.
 func clipped(text string, most int) string {
-	var line []rune
-	for _, char := range text {
-		if !unicode.IsPrint(char) {
-			char = '·'
-		}
-		line = append(line, char)
-		if len(line) == most {
-			break
+	line := []rune(text)
+	line = line[:min(len(line), most)]
+	for i, char := range line {
+		if isHidden(char) {
+			line[i] = '·'
 		}
 	}
 	return string(line)

@@ -49,12 +49,14 @@ type view struct {
 	Percent        int
 }
 
-// compose writes a message out.
-func (o *Outbox) compose(m Message) (letter, error) {
-	if m.Content == nil {
+// compose writes a mail out.
+func (o *Outbox) compose(to string, d Content) (letter, error) {
+	if err := checkAddress(to); err != nil {
+		return letter{}, err
+	}
+	if d.kind == "" {
 		return letter{}, errors.New("the mail has no content")
 	}
-	d := m.Content.draft()
 	if err := d.check(); err != nil {
 		return letter{}, fmt.Errorf("%s: %w", d.kind, err)
 	}
@@ -65,7 +67,7 @@ func (o *Outbox) compose(m Message) (letter, error) {
 		Provider: printable(d.provider), Name: printable(d.name), Inviter: printable(d.inviter),
 		Reason: clipped(d.reason, maxReason), Percent: d.percent,
 	}
-	l := letter{To: m.To, Subject: d.subject, kind: d.kind, secret: d.hasToken(), life: maxLife}
+	l := letter{To: to, Subject: d.subject, kind: d.kind, secret: d.hasToken(), life: maxLife}
 	if l.secret {
 		v.Link += "#t=" + d.token
 		l.life = min(d.life, maxLife)

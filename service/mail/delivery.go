@@ -83,8 +83,5 @@ const (
 )
 
 func marked(statement string, args ...any) func(*sqldb.Tx) error {
-	return func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(statement, args...)
-		return err
-	}
+	return func(tx *sqldb.Tx) error { return tx.Do("mark mail", statement, args...) }
 }

@@ -42,7 +42,7 @@ func TestAMailOfATransactionThatFailedIsNotSent(t *testing.T) {
 		n.run(t)
 		changed := errors.New("changed my mind")
 		err := n.db.Write(t.Context(), func(tx *sqldb.Tx) error {
-			return errors.Join(n.Queue(tx, mail.Message{To: "eve@example.com", Content: reset}), changed)
+			return errors.Join(n.Queue(tx, "eve@example.com", reset), changed)
 		})
 		if !errors.Is(err, changed) {
 			t.Fatal(err)
@@ -186,9 +186,9 @@ func TestBackoffEndsWithTheLink(t *testing.T) {
 		last     time.Duration
 	}{
 		"half an hour": {reset, 5, 15 * time.Minute},
-		"a day":        {mail.SignUp{Token: token, Life: 24 * time.Hour}, 12, 1231 * time.Minute},
-		"no link":      {mail.PasswordChanged{}, 12, 1231 * time.Minute},
-		"two weeks":    {mail.AccountDeleted{Token: token, Life: 14 * 24 * time.Hour}, 12, 1231 * time.Minute},
+		"a day":        {mail.SignUp(token, 24*time.Hour), 12, 1231 * time.Minute},
+		"no link":      {mail.PasswordChanged(), 12, 1231 * time.Minute},
+		"two weeks":    {mail.AccountDeleted(token, 14*24*time.Hour), 12, 1231 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := mailtest.Start(t, mailtest.Options{})
@@ -249,7 +249,7 @@ func TestASealedMailIsOfNoUseInAnotherRow(t *testing.T) {
 		server := mailtest.Start(t, mailtest.Options{})
 		n := newNode(t, address, smtp(server))
 		n.queue(t, ada, reset)
-		n.queue(t, "bob@example.com", mail.SignUp{Token: "bob", Life: time.Hour})
+		n.queue(t, "bob@example.com", mail.SignUp("bob", time.Hour))
 		err := n.db.Write(t.Context(), func(tx *sqldb.Tx) error {
 			_, err := tx.Exec("UPDATE outbox SET sealed = (SELECT sealed FROM outbox WHERE kind = 'reset_password'), kind = 'reset_password' WHERE kind = 'sign_up'")
 			return err

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // victim queues a mail and sends it, until somebody kills it.
 func victim(address, smtp string) error {
 	ctx := context.Background()
-	db, err := sqldb.Open(ctx, address, sqldb.Options{})
+	db, err := sqldb.Open(ctx, address, sqldb.Options{Timeout: time.Minute})
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func victim(address, smtp string) error {
 	if err != nil {
 		return err
 	}
-	err = db.Write(ctx, func(tx *sqldb.Tx) error { return o.Queue(tx, mail.Message{To: ada, Content: reset}) })
+	err = db.Write(ctx, func(tx *sqldb.Tx) error { return o.Queue(tx, ada, reset) })
 	if err != nil {
 		return err
 	}

@@ -6,86 +6,9 @@ import (
 	"time"
 )
 
-// Content is what a mail says. The types of this package are all there are; none carries a link, only the token of one, so
-// that every link leads to Config.URL.
-type Content interface {
-	draft() draft
-}
-
-// The contents of mails. Life is how long the token works.
-type (
-	// SignUp completes a sign-up.
-	SignUp struct {
-		Token string
-		Life  time.Duration
-	}
-	// VerifyEmail proves the address of an account that stands.
-	VerifyEmail struct {
-		Token string
-		Life  time.Duration
-	}
-	// HaveAccount answers a sign-up, or a change of address, with an address that has an account.
-	HaveAccount struct{}
-	// ResetPassword lets its reader choose a new password.
-	ResetPassword struct {
-		Token string
-		Life  time.Duration
-	}
-	// PasswordChanged tells that the password is another one.
-	PasswordChanged struct{}
-	// ChangeEmail proves the new address of an account; it goes there.
-	ChangeEmail struct {
-		Token string
-		Life  time.Duration
-	}
-	// EmailChanged tells the old address, with a way back.
-	EmailChanged struct {
-		Token string
-		Life  time.Duration
-	}
-	// EmailTakenBack tells an address that the account has another one again: its change was undone.
-	EmailTakenBack struct{}
-	// ProviderLinked tells of a new way into the account.
-	ProviderLinked struct {
-		Provider string // as people call it: GitHub
-		Login    string // the person's name there
-	}
-	// ProviderUnlinked tells that a way into the account is gone.
-	ProviderUnlinked struct {
-		Provider string
-		Login    string
-	}
-	// AccountDeleted tells that the account will be erased when Life is over, with a way back until then.
-	AccountDeleted struct {
-		Token string
-		Life  time.Duration
-	}
-	// KeyExposed tells that an API key was sent in the address of a request.
-	KeyExposed struct {
-		Name string // of the key
-	}
-	// Invitation asks somebody, who may be a stranger, to work in a workspace. It says the same whether or not the address
-	// has an account.
-	Invitation struct {
-		Workspace string // as its people call it
-		Inviter   string
-		Token     string
-		Life      time.Duration
-	}
-	// Viewed tells that somebody of the staff looks at the service as the account does, and why.
-	Viewed struct {
-		Staff  string
-		Reason string
-	}
-	// StorageWarning tells an owner of a workspace how full its storage is.
-	StorageWarning struct {
-		Workspace string // as its people call it
-		Percent   int    // 100 is full
-	}
-)
-
-// draft is a content as the templates need it.
-type draft struct {
+// Content is what a mail says. The functions of this package make all there are; none takes a link, only the token of one, so that
+// every link leads to Config.URL. The life of a token is how long it works.
+type Content struct {
 	kind     string // also the name of its templates
 	subject  string
 	path     string // of the page that its link opens
@@ -112,76 +35,92 @@ const (
 	invitationsPath = "/invitations"
 )
 
-func (c SignUp) draft() draft {
-	return draft{kind: "sign_up", subject: "Finish creating your account", path: verifyPath, token: c.Token, life: c.Life}
+// SignUp completes a sign-up.
+func SignUp(token string, life time.Duration) Content {
+	return Content{kind: "sign_up", subject: "Finish creating your account", path: verifyPath, token: token, life: life}
 }
 
-func (c VerifyEmail) draft() draft {
-	return draft{kind: "verify_email", subject: "Confirm your e-mail address", path: verifyPath, token: c.Token, life: c.Life}
+// VerifyEmail proves the address of an account that stands.
+func VerifyEmail(token string, life time.Duration) Content {
+	return Content{kind: "verify_email", subject: "Confirm your e-mail address", path: verifyPath, token: token, life: life}
 }
 
-func (HaveAccount) draft() draft {
-	return draft{kind: "have_account", subject: "You already have an account", path: signInPath}
+// HaveAccount answers a sign-up, or a change of address, with an address that has an account.
+func HaveAccount() Content {
+	return Content{kind: "have_account", subject: "You already have an account", path: signInPath}
 }
 
-func (c ResetPassword) draft() draft {
-	return draft{kind: "reset_password", subject: "Choose a new password", path: resetPath, token: c.Token, life: c.Life}
+// ResetPassword lets its reader choose a new password.
+func ResetPassword(token string, life time.Duration) Content {
+	return Content{kind: "reset_password", subject: "Choose a new password", path: resetPath, token: token, life: life}
 }
 
-func (PasswordChanged) draft() draft {
-	return draft{kind: "password_changed", subject: "Your password was changed", path: forgotPath}
+// PasswordChanged tells that the password is another one.
+func PasswordChanged() Content {
+	return Content{kind: "password_changed", subject: "Your password was changed", path: forgotPath}
 }
 
-func (c ChangeEmail) draft() draft {
-	return draft{kind: "change_email", subject: "Confirm your new e-mail address", path: verifyPath, token: c.Token, life: c.Life}
+// ChangeEmail proves the new address of an account; it goes there.
+func ChangeEmail(token string, life time.Duration) Content {
+	return Content{kind: "change_email", subject: "Confirm your new e-mail address", path: verifyPath, token: token, life: life}
 }
 
-func (c EmailChanged) draft() draft {
-	return draft{kind: "email_changed", subject: "Your e-mail address was changed", path: undoPath, token: c.Token, life: c.Life}
+// EmailChanged tells the old address, with a way back.
+func EmailChanged(token string, life time.Duration) Content {
+	return Content{kind: "email_changed", subject: "Your e-mail address was changed", path: undoPath, token: token, life: life}
 }
 
-func (EmailTakenBack) draft() draft {
-	return draft{kind: "email_taken_back", subject: "Your e-mail address was taken back", path: forgotPath}
+// EmailTakenBack tells an address that the account has another one again: its change was undone.
+func EmailTakenBack() Content {
+	return Content{kind: "email_taken_back", subject: "Your e-mail address was taken back", path: forgotPath}
 }
 
-func (c ProviderLinked) draft() draft {
-	return draft{kind: "provider_linked", subject: "A new way to sign in was added", path: connectionsPath, provider: c.Provider, name: c.Login}
+// ProviderLinked tells of a new way into the account: the provider as people call it, such as GitHub, and the person's name there.
+func ProviderLinked(provider, login string) Content {
+	return Content{kind: "provider_linked", subject: "A new way to sign in was added", path: connectionsPath, provider: provider, name: login}
 }
 
-func (c ProviderUnlinked) draft() draft {
-	return draft{kind: "provider_unlinked", subject: "A way to sign in was removed", path: connectionsPath, provider: c.Provider, name: c.Login}
+// ProviderUnlinked tells that a way into the account is gone.
+func ProviderUnlinked(provider, login string) Content {
+	return Content{kind: "provider_unlinked", subject: "A way to sign in was removed", path: connectionsPath, provider: provider, name: login}
 }
 
-func (c AccountDeleted) draft() draft {
-	return draft{kind: "account_deleted", subject: "Your account will be erased", path: undeletePath, token: c.Token, life: c.Life}
+// AccountDeleted tells that the account will be erased when the life is over, with a way back until then.
+func AccountDeleted(token string, life time.Duration) Content {
+	return Content{kind: "account_deleted", subject: "Your account will be erased", path: undeletePath, token: token, life: life}
 }
 
-func (c KeyExposed) draft() draft {
-	return draft{kind: "key_exposed", subject: "Replace an API key", path: keysPath, name: c.Name}
+// KeyExposed tells that an API key of a name was sent in the address of a request.
+func KeyExposed(name string) Content {
+	return Content{kind: "key_exposed", subject: "Replace an API key", path: keysPath, name: name}
 }
 
-func (c Invitation) draft() draft {
-	return draft{
-		kind: "invitation", subject: "You are invited to a workspace", path: invitationsPath, token: c.Token, life: c.Life,
-		name: linkless(c.Workspace), inviter: linkless(c.Inviter),
+// Invitation asks somebody, who may be a stranger, to work in a workspace, which is named as its people call it. It says the same
+// whether or not the address has an account.
+func Invitation(workspace, inviter, token string, life time.Duration) Content {
+	return Content{
+		kind: "invitation", subject: "You are invited to a workspace", path: invitationsPath, token: token, life: life,
+		name: linkless(workspace), inviter: linkless(inviter),
 	}
 }
 
-func (c Viewed) draft() draft {
-	return draft{kind: "viewed", subject: "Our staff looked at your account", path: workspacesPath, name: c.Staff, reason: linkless(c.Reason)}
+// Viewed tells that somebody of the staff looks at the service as the account does, and why.
+func Viewed(staff, reason string) Content {
+	return Content{kind: "viewed", subject: "Our staff looked at your account", path: workspacesPath, name: staff, reason: linkless(reason)}
 }
 
-func (c StorageWarning) draft() draft {
+// StorageWarning tells an owner of a workspace, which is named as its people call it, how full its storage is: 100 is full.
+func StorageWarning(workspace string, percent int) Content {
 	subject := "A workspace is running out of storage"
-	if c.Percent >= 100 {
+	if percent >= 100 {
 		subject = "The storage of a workspace is full"
 	}
-	return draft{kind: "storage_warning", subject: subject, path: workspacesPath, name: linkless(c.Workspace), percent: c.Percent}
+	return Content{kind: "storage_warning", subject: subject, path: workspacesPath, name: linkless(workspace), percent: percent}
 }
 
 // hasToken reports whether the page does nothing without a token.
-func (d draft) hasToken() bool {
-	switch d.path {
+func (c Content) hasToken() bool {
+	switch c.path {
 	case verifyPath, resetPath, undoPath, undeletePath, invitationsPath:
 		return true
 	}
@@ -191,11 +130,11 @@ func (d draft) hasToken() bool {
 var tokenForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,512}$`)
 
 // check refuses what would make a link that is none. It never repeats a token.
-func (d draft) check() error {
+func (c Content) check() error {
 	switch {
-	case d.hasToken() && !tokenForm.MatchString(d.token):
+	case c.hasToken() && !tokenForm.MatchString(c.token):
 		return errors.New("the token has characters that no token has")
-	case d.hasToken() && d.life < time.Minute:
+	case c.hasToken() && c.life < time.Minute:
 		return errors.New("the token has no life")
 	}
 	return nil

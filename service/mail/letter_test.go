@@ -28,22 +28,22 @@ var kinds = []struct {
 	content mail.Content
 	link    string
 }{
-	{"sign_up", mail.SignUp{Token: token, Life: day}, "/verify#t=" + token},
-	{"verify_email", mail.VerifyEmail{Token: token, Life: day}, "/verify#t=" + token},
-	{"have_account", mail.HaveAccount{}, "/login"},
+	{"sign_up", mail.SignUp(token, day), "/verify#t=" + token},
+	{"verify_email", mail.VerifyEmail(token, day), "/verify#t=" + token},
+	{"have_account", mail.HaveAccount(), "/login"},
 	{"reset_password", reset, "/reset#t=" + token},
-	{"password_changed", mail.PasswordChanged{}, "/forgot"},
-	{"change_email", mail.ChangeEmail{Token: token, Life: day}, "/verify#t=" + token},
-	{"email_changed", mail.EmailChanged{Token: token, Life: 3 * day}, "/undo#t=" + token},
-	{"email_taken_back", mail.EmailTakenBack{}, "/forgot"},
-	{"provider_linked", mail.ProviderLinked{Provider: "GitHub", Login: "ada-l"}, "/account/connections"},
-	{"provider_unlinked", mail.ProviderUnlinked{Provider: "GitHub", Login: "ada-l"}, "/account/connections"},
-	{"account_deleted", mail.AccountDeleted{Token: token, Life: 14 * day}, "/undelete#t=" + token},
-	{"key_exposed", mail.KeyExposed{Name: "deploy & <test>"}, "/account/keys"},
-	{"invitation", mail.Invitation{Workspace: "Ada & <Co> Inc.", Inviter: "Ada", Token: token, Life: 7 * day}, "/invitations#t=" + token},
-	{"viewed", mail.Viewed{Staff: "sam", Reason: "You asked why a run <42> is stuck"}, "/workspaces"},
-	{"storage_warning", mail.StorageWarning{Workspace: "Ada & <Co> Inc.", Percent: 80}, "/workspaces"},
-	{"storage_full", mail.StorageWarning{Workspace: "Ada & <Co> Inc.", Percent: 100}, "/workspaces"},
+	{"password_changed", mail.PasswordChanged(), "/forgot"},
+	{"change_email", mail.ChangeEmail(token, day), "/verify#t=" + token},
+	{"email_changed", mail.EmailChanged(token, 3*day), "/undo#t=" + token},
+	{"email_taken_back", mail.EmailTakenBack(), "/forgot"},
+	{"provider_linked", mail.ProviderLinked("GitHub", "ada-l"), "/account/connections"},
+	{"provider_unlinked", mail.ProviderUnlinked("GitHub", "ada-l"), "/account/connections"},
+	{"account_deleted", mail.AccountDeleted(token, 14*day), "/undelete#t=" + token},
+	{"key_exposed", mail.KeyExposed("deploy & <test>"), "/account/keys"},
+	{"invitation", mail.Invitation("Ada & <Co> Inc.", "Ada", token, 7*day), "/invitations#t=" + token},
+	{"viewed", mail.Viewed("sam", "You asked why a run <42> is stuck"), "/workspaces"},
+	{"storage_warning", mail.StorageWarning("Ada & <Co> Inc.", 80), "/workspaces"},
+	{"storage_full", mail.StorageWarning("Ada & <Co> Inc.", 100), "/workspaces"},
 }
 
 func TestMailsLookAsTheyShould(t *testing.T) {
@@ -139,8 +139,8 @@ func TestNothingThatPeopleChoseLeavesItsPlace(t *testing.T) {
 		"{{.Link}}", "x\u202egpj", "\x00", strings.Repeat("x", 10_000), "\xff\xfe", ".\r\n.\r\n", "javascript:alert(1)",
 	} {
 		for _, content := range []mail.Content{
-			mail.KeyExposed{Name: evil}, mail.ProviderLinked{Provider: evil, Login: evil}, mail.ProviderUnlinked{Provider: evil, Login: evil},
-			mail.Invitation{Workspace: evil, Inviter: evil, Token: token, Life: day}, mail.Viewed{Staff: evil, Reason: evil}, mail.StorageWarning{Workspace: evil, Percent: 90},
+			mail.KeyExposed(evil), mail.ProviderLinked(evil, evil), mail.ProviderUnlinked(evil, evil),
+			mail.Invitation(evil, evil, token, day), mail.Viewed(evil, evil), mail.StorageWarning(evil, 90),
 		} {
 			n.queue(t, ada, content)
 			got := server.Next(t, ada)
@@ -163,7 +163,7 @@ func TestANameOfAStrangerIsNoLink(t *testing.T) {
 	for _, evil := range []string{
 		"https://evil.example", "evil.example/x", "win now: www.evil.example", "eve@evil.example", "HTTPS://EVIL.EXAMPLE?x=1", "mailto:eve@evil.example", "e.v.i.l",
 	} {
-		n.queue(t, ada, mail.Invitation{Workspace: evil, Inviter: evil, Token: token, Life: day})
+		n.queue(t, ada, mail.Invitation(evil, evil, token, day))
 		got := server.Next(t, ada)
 		for _, part := range []string{got.Text, got.HTML} {
 			if strings.Contains(part, evil) || regexp.MustCompile(`(?i)evil[.]|eve@|://e|www[.]|e[.]v`).MatchString(part) {
@@ -171,7 +171,7 @@ func TestANameOfAStrangerIsNoLink(t *testing.T) {
 			}
 		}
 	}
-	n.queue(t, ada, mail.Invitation{Workspace: "Ada & Co. Ltd.", Inviter: "Dr. Ada", Token: token, Life: day})
+	n.queue(t, ada, mail.Invitation("Ada & Co. Ltd.", "Dr. Ada", token, day))
 	if got := server.Next(t, ada); !strings.Contains(got.Text, "Ada & Co. Ltd.") || !strings.Contains(got.Text, "Dr. Ada") {
 		t.Errorf("a good name is spoiled: %s", got.Text)
 	}
@@ -187,23 +187,23 @@ func TestAMessageThatCannotBeSentIsNotQueued(t *testing.T) {
 		"ada@exämple.com", "ädа@example.com", "ada＠example.com", "ada@example.com\x00", "ada@example.com>", "ada@example.com SIZE=1",
 		strings.Repeat("a", 250) + "@example.com",
 	} {
-		expectRefused(t, n, mail.Message{To: to, Content: reset}, to)
+		expectRefused(t, n, to, reset)
 	}
 	for _, content := range []mail.Content{
-		nil, mail.ResetPassword{}, mail.ResetPassword{Token: token}, mail.ResetPassword{Token: "a b", Life: time.Hour}, mail.SignUp{Token: "x\r\ny", Life: time.Hour},
-		mail.VerifyEmail{Token: `"><script>`, Life: time.Hour}, mail.EmailChanged{Token: "a/../b", Life: time.Hour},
-		mail.AccountDeleted{Token: strings.Repeat("x", 513), Life: time.Hour}, mail.ChangeEmail{Token: "é", Life: time.Hour},
-		mail.Invitation{Workspace: "x", Inviter: "x", Life: time.Hour}, mail.Invitation{Workspace: "x", Inviter: "x", Token: token},
-		mail.Invitation{Workspace: "x", Inviter: "x", Token: "a#b", Life: time.Hour},
+		{}, mail.ResetPassword("", 0), mail.ResetPassword(token, 0), mail.ResetPassword("a b", time.Hour), mail.SignUp("x\r\ny", time.Hour),
+		mail.VerifyEmail(`"><script>`, time.Hour), mail.EmailChanged("a/../b", time.Hour),
+		mail.AccountDeleted(strings.Repeat("x", 513), time.Hour), mail.ChangeEmail("é", time.Hour),
+		mail.Invitation("x", "x", "", time.Hour), mail.Invitation("x", "x", token, 0),
+		mail.Invitation("x", "x", "a#b", time.Hour),
 	} {
-		expectRefused(t, n, mail.Message{To: ada, Content: content}, ada)
+		expectRefused(t, n, ada, content)
 	}
 }
 
-func expectRefused(t *testing.T, n *node, m mail.Message, to string) {
+func expectRefused(t *testing.T, n *node, to string, c mail.Content) {
 	t.Helper()
-	err := n.db.Write(t.Context(), func(tx *sqldb.Tx) error { return n.Queue(tx, m) })
+	err := n.db.Write(t.Context(), func(tx *sqldb.Tx) error { return n.Queue(tx, to, c) })
 	if err == nil || len(to) > 3 && strings.Contains(err.Error(), to) {
-		t.Errorf("%q, %#v: got %v", to, m.Content, err)
+		t.Errorf("%q, %#v: got %v", to, c, err)
 	}
 }

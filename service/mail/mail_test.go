@@ -25,7 +25,7 @@ const (
 	ada      = "ada@example.com"
 )
 
-var reset = mail.ResetPassword{Token: token, Life: 30 * time.Minute}
+var reset = mail.ResetPassword(token, 30*time.Minute)
 
 // each runs fn on both databases, beside other tests: most of their time is waiting for a new one.
 func each(t *testing.T, fn func(t *testing.T, address string)) {
@@ -112,7 +112,7 @@ type node struct {
 // newNode opens a database and an outbox on it; Poll is short, so that a moved clock is seen.
 func newNode(t *testing.T, address string, c mail.Config) *node {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), address, sqldb.Options{})
+	db, err := sqldb.Open(t.Context(), address, sqldb.Options{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func (n *node) run(t *testing.T) (stop func()) {
 
 func (n *node) queue(t *testing.T, to string, c mail.Content) {
 	t.Helper()
-	err := n.db.Write(t.Context(), func(tx *sqldb.Tx) error { return n.Queue(tx, mail.Message{To: to, Content: c}) })
+	err := n.db.Write(t.Context(), func(tx *sqldb.Tx) error { return n.Queue(tx, to, c) })
 	if err != nil {
 		t.Fatal(err)
 	}

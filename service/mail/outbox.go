@@ -6,6 +6,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"embed"
@@ -91,22 +92,13 @@ func New(db *sqldb.DB, c Config) (*Outbox, error) {
 }
 
 func (c *Config) setDefaults() {
-	if c.Brand == "" {
-		c.Brand = "svc"
-	}
-	if c.Keep <= 0 {
-		c.Keep = 7 * 24 * time.Hour
-	}
-	if c.Timeout <= 0 {
-		c.Timeout = 30 * time.Second
-	}
+	c.Brand = cmp.Or(c.Brand, "svc")
+	c.Keep = cmp.Or(c.Keep, 7*24*time.Hour)
+	c.Timeout = min(cmp.Or(c.Timeout, 30*time.Second), time.Minute)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
-	c.Timeout = min(c.Timeout, time.Minute)
+	c.Log = cmp.Or(c.Log, slog.Default())
 	c.URL = strings.TrimSuffix(c.URL, "/")
 }
 
@@ -129,27 +121,15 @@ func (o *Outbox) Enabled() bool { return o.relay != nil }
 // works says whether Run has anything to do: to send, or to print.
 func (o *Outbox) works() bool { return o.relay != nil || o.config.Development }
 
-// Message is one mail to one person.
-type Message struct {
-	To      string // an address, nothing else, in ASCII
-	Content Content
-}
-
-// Queue writes a mail down in the caller's transaction, sealed; Run sends it once that is committed. Without SMTP nothing is
-// kept in production, and in development only what has a link, for Run to print. An address that is none is an error, and
-// fails the transaction.
-func (o *Outbox) Queue(tx *sqldb.Tx, m Message) error {
-	if err := checkAddress(m.To); err != nil {
-		return fmt.Errorf("queue mail: %w", err)
+// Queue writes a mail to one person down in the caller's transaction, sealed; Run sends it once that is committed. Without SMTP
+// nothing is kept in production, and in development only what has a link, for Run to print. What is no address alone, in ASCII, is
+// an error, and fails the transaction.
+func (o *Outbox) Queue(tx *sqldb.Tx, to string, c Content) error {
+	l, err := o.compose(to, c)
+	if err == nil && (o.relay != nil || o.config.Development && l.secret) {
+		err = o.insert(tx, l)
 	}
-	l, err := o.compose(m)
 	if err != nil {
-		return fmt.Errorf("queue mail: %w", err)
-	}
-	if !o.works() || o.relay == nil && !l.secret {
-		return nil
-	}
-	if err := o.insert(tx, l); err != nil {
 		return fmt.Errorf("queue mail: %w", err)
 	}
 	return nil
@@ -159,25 +139,17 @@ func (o *Outbox) Queue(tx *sqldb.Tx, m Message) error {
 func (o *Outbox) Wake() { o.queue.Wake() }
 
 // Sweep forgets the mails that were sent, or given up, longer ago than Keep, and says how many.
-func (o *Outbox) Sweep(ctx context.Context, now time.Time) (int, error) {
+func (o *Outbox) Sweep(ctx context.Context, now time.Time) (int64, error) {
 	before := now.Add(-o.config.Keep).UnixMilli()
-	total := 0
-	for {
-		var n int64
-		err := o.db.Write(ctx, func(tx *sqldb.Tx) (err error) {
-			// A queued mail that is as old waits where mail was switched off.
-			n, err = tx.Exec(`DELETE FROM outbox WHERE id IN (SELECT id FROM outbox
-				WHERE created_at < $1 AND (state <> 'queued' AND next_at < $1 OR expires_at < $1) ORDER BY created_at LIMIT $2)`, before, sweepRows)
-			return err
-		})
-		if err != nil {
-			return total, fmt.Errorf("sweep mails: %w", err)
-		}
-		total += int(n)
-		if n < sweepRows {
-			return total, nil
-		}
+	total, err := sqldb.Drain(ctx, o.db, sweepRows, func(tx *sqldb.Tx) (int64, error) {
+		// A queued mail that is as old waits where mail was switched off.
+		return tx.Exec(`DELETE FROM outbox WHERE id IN (SELECT id FROM outbox
+			WHERE created_at < $1 AND (state <> 'queued' AND next_at < $1 OR expires_at < $1) ORDER BY created_at LIMIT $2)`, before, sweepRows)
+	})
+	if err != nil {
+		return total, fmt.Errorf("sweep mails: %w", err)
 	}
+	return total, nil
 }
 
 const sweepRows = 500

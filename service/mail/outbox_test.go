@@ -92,7 +92,7 @@ func TestInDevelopmentLinksArePrintedAfterTheCommit(t *testing.T) {
 			t.Error("mail is on")
 		}
 		n.queue(t, ada, reset)
-		n.queue(t, ada, mail.PasswordChanged{})
+		n.queue(t, ada, mail.PasswordChanged())
 		if rows := n.rows(t); len(rows) != 1 || strings.Contains(n.log.String(), token) {
 			t.Errorf("got %+v\n%s", rows, n.log)
 		}
@@ -120,7 +120,7 @@ func TestInProductionWithoutAServerNothingIsKeptOrPrinted(t *testing.T) {
 		n := newNode(t, address, mail.Config{})
 		stop := n.run(t)
 		n.queue(t, ada, reset)
-		n.queue(t, ada, mail.PasswordChanged{})
+		n.queue(t, ada, mail.PasswordChanged())
 		time.Sleep(50 * time.Millisecond)
 		stop()
 		if rows := n.rows(t); n.Enabled() || len(rows) != 0 || n.log.String() != "" {
@@ -152,11 +152,11 @@ func TestSweepForgetsMailsThatEndedLongAgo(t *testing.T) {
 		server.Wait(t, 1)
 		stop()
 		n.clock.advance(time.Hour)
-		n.queue(t, ada, mail.PasswordChanged{})
+		n.queue(t, ada, mail.PasswordChanged())
 		begun := n.clock.now().Add(-time.Hour)
 		for _, step := range []struct {
 			after time.Duration
-			swept int
+			swept int64
 		}{
 			{7 * 24 * time.Hour, 0},
 			{7*24*time.Hour + time.Millisecond, 2},
@@ -174,7 +174,7 @@ func TestSweepGoesOnUntilNothingIsLeft(t *testing.T) {
 	n := newNode(t, sqldbtest.SQLite(t), mail.Config{Development: true})
 	err := n.db.Write(t.Context(), func(tx *sqldb.Tx) error {
 		for range 1201 {
-			if err := n.Queue(tx, mail.Message{To: ada, Content: reset}); err != nil {
+			if err := n.Queue(tx, ada, reset); err != nil {
 				return err
 			}
 		}

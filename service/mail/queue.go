@@ -30,12 +30,11 @@ var table = outbox.Table[queued]{
 func (o *Outbox) newQueue() *outbox.Queue[queued] {
 	return outbox.New(outbox.Config[queued]{
 		DB: o.db, Table: table, Parallel: o.config.Parallel, Poll: o.config.Poll, Timeout: o.config.Timeout, Grace: 5 * time.Second,
-		Now: o.config.Now, Log: o.config.Log, Name: "outbox", Lost: o.lost,
+		Now: o.config.Now, Log: o.config.Log, Name: "outbox",
+		Lost: func(c claimed, err error) {
+			o.config.Log.Error("what became of a mail is not on record, it may be sent again", "mail", c.Row.id, "kind", c.Row.kind, "error", err)
+		},
 	})
-}
-
-func (o *Outbox) lost(c claimed, err error) {
-	o.config.Log.Error("what became of a mail is not on record, it may be sent again", "mail", c.Row.id, "kind", c.Row.kind, "error", err)
 }
 
 // aad ties a sealed letter to its row.
@@ -48,9 +47,8 @@ func (o *Outbox) insert(tx *sqldb.Tx, l letter) error {
 	}
 	id := "mail_" + ulid.Make().String()
 	now := o.config.Now()
-	_, err = tx.Exec(`INSERT INTO outbox (id, kind, sealed, next_at, created_at, expires_at) VALUES ($1, $2, $3, $4, $4, $5)`,
+	return tx.Do("insert mail", `INSERT INTO outbox (id, kind, sealed, next_at, created_at, expires_at) VALUES ($1, $2, $3, $4, $4, $5)`,
 		id, l.kind, o.config.Box.Seal(aad(id, l.kind), plain), now.UnixMilli(), now.Add(l.life).UnixMilli())
-	return err
 }
 
 func (m queued) expires() time.Time { return time.UnixMilli(m.until) }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	gomail "github.com/wneessen/go-mail"
-	"github.com/wneessen/go-mail/smtp"
 )
 
 // relay is the mail server that takes our mails.
@@ -27,20 +26,16 @@ type relay struct {
 
 var errRelay = errors.New("the mail server must be smtp://USER:PASSWORD@HOST:587 or smtps://USER:PASSWORD@HOST:465")
 
+// ports are those of the schemes there are, where an address names none.
+var ports = map[string]int{"smtp": 587, "smtps": 465}
+
 func newRelay(c Config) (*relay, error) {
 	// The error of Parse repeats what it read, and that holds a password.
 	u, err := url.Parse(c.SMTP)
-	if err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || ports[u.Scheme] == 0 || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errRelay
 	}
-	r := &relay{host: u.Hostname(), port: 587, user: u.User, implicit: u.Scheme == "smtps", config: c}
-	switch u.Scheme {
-	case "smtp":
-	case "smtps":
-		r.port = 465
-	default:
-		return nil, errRelay
-	}
+	r := &relay{host: u.Hostname(), port: ports[u.Scheme], user: u.User, implicit: u.Scheme == "smtps", config: c}
 	if u.Port() != "" {
 		if r.port, err = strconv.Atoi(u.Port()); err != nil || r.port < 1 || r.port > 65535 {
 			return nil, errRelay
@@ -69,14 +64,11 @@ func (r *relay) send(ctx context.Context, c claimed, l letter) *trouble {
 	}
 	err = client.SendWithSMTPClient(session, message)
 	if message.IsDelivered() {
-		quit(session)
+		_ = session.Quit() // whatever is answered, the mail was taken
 		return nil
 	}
 	return sendingTrouble(ctx, err)
 }
-
-// quit says goodbye. Whatever is answered, the mail was taken.
-func quit(session *smtp.Client) { _ = session.Quit() }
 
 // message is the same at every attempt but for the boundary of its parts.
 func (r *relay) message(c claimed, l letter) (*gomail.Msg, error) {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/redact"
@@ -33,9 +32,11 @@ type Keys struct {
 	Secrets *secret.Store
 
 	config   KeysConfig
-	changing sync.Mutex                  // held while the ring changes
-	ring     atomic.Pointer[secret.Ring] // what Secrets goes on with
+	changing sync.Mutex // held while the ring changes
 }
+
+// ring is what OpenKeys and whatever changed it since gave the secrets.
+func (k *Keys) ring() *secret.Ring { return k.Secrets.Keys().(*secret.Ring) }
 
 // OpenKeys finds the key ring and opens the secrets with it.
 func OpenKeys(ctx context.Context, c KeysConfig) (*Keys, error) {
@@ -46,7 +47,6 @@ func OpenKeys(ctx context.Context, c KeysConfig) (*Keys, error) {
 	}
 	k.Secrets, err = secret.Open(ctx, c.DB, ring, secret.Config{Log: c.Log, Redactor: c.Redactor})
 	if err == nil {
-		k.ring.Store(ring)
 		return k, nil
 	}
 	if made {
@@ -71,7 +71,8 @@ func (k *Keys) findRing(ctx context.Context) (ring *secret.Ring, made bool, err 
 		return nil, false, err
 	}
 	if !empty {
-		return nil, false, errLostRing(k.config.File)
+		return nil, false, fmt.Errorf("%w: the key ring %s is not there, and this database holds what only its keys open: restore the file, or give the ring as SVC_KEYS",
+			secret.ErrKeyMismatch, k.config.File)
 	}
 	if ring, err = secret.NewRing(); err != nil {
 		return nil, false, err
@@ -79,46 +80,30 @@ func (k *Keys) findRing(ctx context.Context) (ring *secret.Ring, made bool, err 
 	return ring, true, ring.WriteNew(k.config.File)
 }
 
-func errLostRing(path string) error {
-	return fmt.Errorf("%w: the key ring %s is not there, and this database holds what only its keys open: restore the file, or give the ring as SVC_KEYS",
-		secret.ErrKeyMismatch, path)
-}
-
-// reload goes on with the ring that the file holds now.
-func (k *Keys) reload(ctx context.Context) error {
-	if k.config.Fixed {
-		return errors.New("the key ring was given as SVC_KEYS, which a process reads once: start it again to change it")
-	}
-	k.changing.Lock()
-	defer k.changing.Unlock()
-	return k.goOnWithFile(ctx)
-}
-
-// goOnWithFile takes the ring of the file. The caller holds changing, as for goOn.
+// goOnWithFile takes the ring that the file holds now. The caller holds changing.
 func (k *Keys) goOnWithFile(ctx context.Context) error {
 	ring, err := secret.ReadRing(k.config.File)
 	if err != nil {
 		return err
 	}
-	return k.goOn(ctx, ring)
+	return k.Secrets.Reload(ctx, ring)
 }
+
+var errFixed = errors.New("the key ring was given as SVC_KEYS, which a process reads once: start it again to change it")
 
 // Reload reads the key ring again. What is wrong is logged, and the old one stays in use.
 func (k *Keys) Reload(ctx context.Context) {
-	if err := k.reload(ctx); err != nil {
+	k.changing.Lock()
+	defer k.changing.Unlock()
+	err := errFixed
+	if !k.config.Fixed {
+		err = k.goOnWithFile(ctx)
+	}
+	if err != nil {
 		k.config.Log.Error("keys were not reloaded, the old ones stay in use", "error", err)
 		return
 	}
-	k.config.Log.Info("keys reloaded", "active", k.Secrets.Active(), "keys", len(k.ring.Load().Kids()))
-}
-
-// goOn changes the ring.
-func (k *Keys) goOn(ctx context.Context, ring *secret.Ring) error {
-	if err := k.Secrets.Reload(ctx, ring); err != nil {
-		return err
-	}
-	k.ring.Store(ring)
-	return nil
+	k.config.Log.Info("keys reloaded", "active", k.Secrets.Active(), "keys", len(k.Secrets.Keys().Kids()))
 }
 
 // Check reports a key that values need and this node does not have, as when another node was given a newer ring.
@@ -127,7 +112,7 @@ func (k *Keys) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, kid := range k.ring.Load().Kids() {
+	for _, kid := range k.Secrets.Keys().Kids() {
 		delete(rows, kid)
 	}
 	for kid, n := range rows {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
@@ -142,7 +143,7 @@ func TestChangedAuditLogIsNamed(t *testing.T) {
 // change runs one statement on a database that nobody has open.
 func change(t *testing.T, address, statement string) {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), address, sqldb.Options{})
+	db, err := sqldb.Open(t.Context(), address, sqldb.Options{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,10 @@ func Reach(ctx context.Context, socket string) (Operator, error) {
 	switch {
 	case err == nil:
 		conn.Close()
-		return newErrand(socket), nil
+		return &remote{&http.Client{Transport: &http.Transport{
+			DisableKeepAlives: true,
+			DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, socket) },
+		}}}, nil
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("admin_socket: %s belongs to another user: run this as the user that runs svc", socket)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
@@ -37,76 +40,60 @@ func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", path)
 }
 
-func newErrand(socket string) *remote {
-	return &remote{&http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, socket) },
-	}}}
-}
-
 // CreateAdmin makes an account that administers the service.
-func (e *remote) CreateAdmin(ctx context.Context, n NewAdmin) (p Person, err error) {
-	return p, e.ask(ctx, createAdminPath, n, &p, nil)
+func (e *remote) CreateAdmin(ctx context.Context, n NewAdmin) (Person, error) {
+	return ask[Person](ctx, e.client, createAdminPath, n, nil)
 }
 
 // Grant gives an account a role over the whole service.
-func (e *remote) Grant(ctx context.Context, g Grant) (p Person, err error) {
-	return p, e.ask(ctx, grantPath, g, &p, nil)
+func (e *remote) Grant(ctx context.Context, g Grant) (Person, error) {
+	return ask[Person](ctx, e.client, grantPath, g, nil)
 }
 
 // VerifyAudit looks through the audit log.
-func (e *remote) VerifyAudit(ctx context.Context) (r audit.Report, err error) {
-	return r, e.ask(ctx, verifyPath, struct{}{}, &r, nil)
+func (e *remote) VerifyAudit(ctx context.Context) (audit.Report, error) {
+	return ask[audit.Report](ctx, e.client, verifyPath, struct{}{}, nil)
 }
 
 // RotateKeys moves every secret to a new key.
-func (e *remote) RotateKeys(ctx context.Context, q Rotate, tell func(Rotation)) (done Rotation, err error) {
-	return done, e.ask(ctx, rotatePath, q, &done, func(text json.RawMessage) error {
-		var so Rotation
-		if err := json.Unmarshal(text, &so); err != nil {
-			return err
-		}
-		tell(so)
-		return nil
-	})
+func (e *remote) RotateKeys(ctx context.Context, q Rotate, tell func(Rotation)) (Rotation, error) {
+	return ask(ctx, e.client, rotatePath, q, tell)
 }
 
 // Close does nothing: every question has a connection of its own.
 func (e *remote) Close() error { return nil }
 
 // ask puts one question and reads its answer, whose lines of progress go to tell.
-func (e *remote) ask(ctx context.Context, path string, question, answer any, tell func(json.RawMessage) error) error {
+func ask[A any](ctx context.Context, client *http.Client, path string, question any, tell func(A)) (answer A, err error) {
 	body, err := json.Marshal(question)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://svc"+path, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return answer, err
 	}
-	res, err := e.client.Do(req)
+	res, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("ask the service: %w", err)
+		return answer, fmt.Errorf("ask the service: %w", err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("the service answers %s: use the same version of svc", res.Status)
+		return answer, fmt.Errorf("the service answers %s: use the same version of svc", res.Status)
 	}
 	for lines := json.NewDecoder(res.Body); ; {
-		var r reply
+		var r reply[A]
 		switch err := lines.Decode(&r); {
 		case errors.Is(err, io.EOF):
-			return errors.New("the service ended before it had answered")
+			return answer, errors.New("the service ended before it had answered")
 		case err != nil:
-			return fmt.Errorf("read the service's answer: %w", err)
+			return answer, fmt.Errorf("read the service's answer: %w", err)
 		case r.Error != "":
-			return errors.New(r.Error)
+			return answer, errors.New(r.Error)
 		case r.Result != nil:
-			return json.Unmarshal(r.Result, answer)
-		case tell != nil:
-			if err := tell(r.Progress); err != nil {
-				return err
-			}
+			return *r.Result, nil
+		case r.Progress != nil && tell != nil:
+			tell(*r.Progress)
 		}
 	}
 }

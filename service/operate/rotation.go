@@ -138,7 +138,7 @@ func (r *rotating) finish(ctx context.Context, q Rotate, several bool) error {
 
 // add makes a key that only opens. The file has it before anybody uses it.
 func (r *rotating) add(ctx context.Context) error {
-	more, kid, err := r.ring.Load().Add()
+	more, kid, err := r.ring().Add()
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (r *rotating) add(ctx context.Context) error {
 }
 
 func (r *rotating) activate(ctx context.Context, kid string) error {
-	ring, err := r.ring.Load().Activate(kid)
+	ring, err := r.ring().Activate(kid)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (r *rotating) replace(ctx context.Context, ring *secret.Ring, action, kid s
 	if err := ring.Replace(r.config.File); err != nil {
 		return err
 	}
-	if err := r.goOn(ctx, ring); err != nil {
+	if err := r.Secrets.Reload(ctx, ring); err != nil {
 		return err
 	}
 	return r.told(ctx, action, kid)
@@ -232,14 +232,14 @@ func (r *rotating) end(ctx context.Context, q Rotate, several bool) error {
 
 // remove takes keys out of the ring. The store is asked before the file changes: it refuses while a value needs one.
 func (r *rotating) remove(ctx context.Context, kids []string) error {
-	ring := r.ring.Load()
+	ring := r.ring()
 	for _, kid := range kids {
 		var err error
 		if ring, err = ring.Remove(kid); err != nil {
 			return err
 		}
 	}
-	if err := r.goOn(ctx, ring); err != nil {
+	if err := r.Secrets.Reload(ctx, ring); err != nil {
 		return err
 	}
 	if err := ring.Replace(r.config.File); err != nil {

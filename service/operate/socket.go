@@ -19,55 +19,47 @@ const (
 	rotatePath      = "/secrets/rotate"
 )
 
-// adminSocket does for commands, on the admin socket, what an Operator promises.
-type adminSocket struct{ machine *Machine }
-
-// NewAdminSocket answers on the admin socket.
+// NewAdminSocket answers on the admin socket: it does for commands what an Operator promises.
 func NewAdminSocket(m *Machine) http.Handler {
-	d := adminSocket{m}
 	mux := http.NewServeMux()
-	mux.Handle("POST "+createAdminPath, commandOf(m.CreateAdmin))
-	mux.Handle("POST "+grantPath, commandOf(m.Grant))
-	mux.Handle("POST "+verifyPath, commandOf(func(ctx context.Context, _ struct{}) (any, error) { return m.VerifyAudit(ctx) }))
-	mux.HandleFunc("POST "+rotatePath, d.rotate)
+	mux.Handle("POST "+createAdminPath, commandOf(atOnce(m.CreateAdmin)))
+	mux.Handle("POST "+grantPath, commandOf(atOnce(m.Grant)))
+	mux.Handle("POST "+verifyPath, commandOf(atOnce(func(ctx context.Context, _ struct{}) (any, error) { return m.VerifyAudit(ctx) })))
+	mux.Handle("POST "+rotatePath, commandOf(m.RotateKeys))
 	return mux
 }
 
-// reply is one line of an answer: how far it is, or what came of it.
-type reply struct {
-	Progress json.RawMessage `json:"progress,omitempty"`
-	Result   json.RawMessage `json:"result,omitempty"`
-	Error    string          `json:"error,omitempty"` // for a person
+// atOnce is a command that has no progress to tell.
+func atOnce[Q, A any](do func(context.Context, Q) (A, error)) func(context.Context, Q, func(A)) (A, error) {
+	return func(ctx context.Context, q Q, _ func(A)) (A, error) { return do(ctx, q) }
 }
 
-// commandOf reads a question, asks it, and writes the answer.
-func commandOf[Q, A any](do func(context.Context, Q) (A, error)) http.Handler {
+// reply is one line of an answer: how far it is, or what came of it.
+type reply[A any] struct {
+	Progress *A     `json:"progress,omitempty"`
+	Result   *A     `json:"result,omitempty"`
+	Error    string `json:"error,omitempty"` // for a person
+}
+
+// commandOf reads a question, asks it, and answers with a line for each step; the last is what came of it.
+func commandOf[Q, A any](do func(context.Context, Q, func(A)) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lines := json.NewEncoder(w) // a command that has gone needs no answer
 		var q Q
 		if err := readErrand(r, &q); err != nil {
-			writeReply(w, nil, err)
+			_ = lines.Encode(reply[A]{Error: err.Error()})
 			return
 		}
-		a, err := do(r.Context(), q)
-		writeReply(w, a, err)
-	})
-}
-
-// rotate answers with a line for each step, and the last is what came of it.
-func (d adminSocket) rotate(w http.ResponseWriter, r *http.Request) {
-	var q Rotate
-	if err := readErrand(r, &q); err != nil {
-		writeReply(w, nil, err)
-		return
-	}
-	done, err := d.machine.RotateKeys(r.Context(), q, func(so Rotation) {
-		text, err := json.Marshal(so)
-		if err == nil {
-			_ = json.NewEncoder(w).Encode(reply{Progress: text}) // a command that has gone needs no answer
+		a, err := do(r.Context(), q, func(so A) {
+			_ = lines.Encode(reply[A]{Progress: &so})
 			_ = http.NewResponseController(w).Flush()
+		})
+		if err != nil {
+			_ = lines.Encode(reply[A]{Error: err.Error()})
+			return
 		}
+		_ = lines.Encode(reply[A]{Result: &a})
 	})
-	writeReply(w, done, err)
 }
 
 func readErrand(r *http.Request, into any) error {
@@ -80,17 +72,4 @@ func readErrand(r *http.Request, into any) error {
 		return errors.New("the command and the service do not understand each other: use the same version of svc")
 	}
 	return nil
-}
-
-func writeReply(w io.Writer, result any, err error) {
-	if err != nil {
-		_ = json.NewEncoder(w).Encode(reply{Error: err.Error()})
-		return
-	}
-	text, err := json.Marshal(result)
-	if err != nil {
-		_ = json.NewEncoder(w).Encode(reply{Error: err.Error()})
-		return
-	}
-	_ = json.NewEncoder(w).Encode(reply{Result: text})
 }

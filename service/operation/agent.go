@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"maps"
 	"net/url"
 
 	"svc.dev/svc/fault"
@@ -21,16 +22,12 @@ const (
 
 // agents are those of a workspace, and what was said to them.
 var agents = everywhere("workspace",
-	asks[listing.Page[engine.Agent]]("GET", W+"/agents", lists, readsAgents, listAgents).says("List the agents of a workspace."),
+	relays[page, engine.Agent]("listAgents", W+"/agents", readsAgents, engine.AgentsPath).says("List the agents of a workspace."),
 	asks[engine.Agent]("GET", W+"/agents/{name}", shows, readsAgents, getAgent).says("Read an agent.", fault.ItemNotFound),
 	asks[listing.Page[engine.Conversation]]("GET", conversationsPath, lists, readsAgents, listConversations).says("List the conversations of an agent, the last used first."),
 	asks[engine.ConversationErased]("DELETE", conversationPath, begins, access.May(workspace.Manage), eraseConversation).tells().
 		says("Erase a conversation. Its history, queue and attachments are destroyed at once, and the next message begins a new one.", fault.ItemNotFound),
 )
-
-func listAgents(context.Context, Call, page) (Question, error) {
-	return Question{Path: engine.AgentsPath}, nil
-}
 
 func getAgent(_ context.Context, _ Call, in named) (Question, error) {
 	return Question{Path: engine.AgentPath, Query: url.Values{"name": {in.Name}}, Alone: true}, nil
@@ -61,9 +58,7 @@ func eraseConversation(ctx context.Context, c Call, in conversationID) (Question
 func (c Call) erase(ctx context.Context, q Question, e audit.Event) (Question, error) {
 	q.Alone = true
 	there := Question{Path: q.Path, Query: url.Values{"there": {""}}}
-	for name, values := range q.Query {
-		there.Query[name] = values
-	}
+	maps.Copy(there.Query, q.Query)
 	if err := c.Ask(ctx, there, nil); err != nil {
 		return q, err
 	}

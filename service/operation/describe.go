@@ -156,6 +156,17 @@ func pathParameters(path string) (all []any) {
 	return all
 }
 
+// parts are how the parts of a request are given, and what can be wrong with each.
+var parts = map[reflect.Type]struct{ parameters, faults []string }{
+	matchType:     {[]string{"If-Match"}, []string{fault.InvalidHeader, fault.VersionConflict}},
+	pageType:      {[]string{"Filter", "Cursor", "Limit"}, []string{fault.InvalidRequest}},
+	stretchType:   {[]string{"Cursor", "Limit"}, []string{fault.InvalidRequest}},
+	deliveryType:  {[]string{"Delivery-Event", "Delivery-Id", "Delivery-Signature"}, nil},
+	conditionType: {[]string{"File-If-Match", "If-None-Match"}, []string{fault.VersionConflict}},
+	uploadType: {[]string{"File-If-Match", "If-None-Match"},
+		[]string{fault.InvalidHeader, fault.InvalidRequest, fault.VersionConflict, fault.BodyTooLarge, fault.UnsupportedMediaType, fault.RuntimeTimeout}},
+}
+
 // headParameters are what else is said before the body.
 func headParameters(r Row) (all []any) {
 	if r.Method != http.MethodGet && !r.AnyOrigin {
@@ -166,18 +177,10 @@ func headParameters(r Row) (all []any) {
 	}
 	for i := range r.in.NumField() {
 		f := r.in.Field(i)
-		switch {
-		case f.Type == matchType:
-			all = append(all, ref("parameters", "If-Match"))
-		case f.Type == pageType:
-			all = append(all, ref("parameters", "Filter"), ref("parameters", "Cursor"), ref("parameters", "Limit"))
-		case f.Type == stretchType:
-			all = append(all, ref("parameters", "Cursor"), ref("parameters", "Limit"))
-		case f.Type == deliveryType:
-			all = append(all, ref("parameters", "Delivery-Event"), ref("parameters", "Delivery-Id"), ref("parameters", "Delivery-Signature"))
-		case f.Type == uploadType, f.Type == conditionType:
-			all = append(all, ref("parameters", "File-If-Match"), ref("parameters", "If-None-Match"))
-		case f.Tag.Get("query") != "":
+		for _, name := range parts[f.Type].parameters {
+			all = append(all, ref("parameters", name))
+		}
+		if f.Tag.Get("query") != "" {
 			schema := object{"type": "string"}
 			if values := strings.Fields(f.Tag.Get("enum")); values != nil {
 				schema["enum"] = values
@@ -245,17 +248,10 @@ func (r Row) faults() []string {
 		all = append(all, fault.InvalidJSON, fault.InvalidRequest, fault.BodyTooLarge, fault.UnsupportedMediaType, fault.IdempotencyConflict)
 	}
 	for i := range r.in.NumField() {
-		switch f := r.in.Field(i); {
-		case f.Name == bodyField:
+		f := r.in.Field(i)
+		all = append(all, parts[f.Type].faults...)
+		if f.Name == bodyField {
 			all = append(all, fault.InvalidJSON, fault.InvalidRequest, fault.BodyTooLarge, fault.UnsupportedMediaType)
-		case f.Type == matchType:
-			all = append(all, fault.InvalidHeader, fault.VersionConflict)
-		case f.Type == conditionType:
-			all = append(all, fault.VersionConflict)
-		case f.Type == uploadType:
-			all = append(all, fault.InvalidHeader, fault.InvalidRequest, fault.VersionConflict, fault.BodyTooLarge, fault.UnsupportedMediaType, fault.RuntimeTimeout)
-		case f.Type == pageType, f.Type == stretchType:
-			all = append(all, fault.InvalidRequest)
 		}
 	}
 	all = append(all, r.Faults...)

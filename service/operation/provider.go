@@ -211,7 +211,7 @@ type installReturn struct {
 func finishInstall(ctx context.Context, c Call, in installReturn) (Onward, error) {
 	done, err := c.Installations.Finish(ctx, c.Who, in.Provider, in.Installation, in.Action, in.State, c.Browser.Traveller())
 	if done.Pending {
-		return Onward{Page: pages.Waiting{Back: pages.Destination{URL: pages.ConnectionsPath, Text: "Back to connections"}}}, err
+		return Onward{Page: pages.Waiting{}}, err
 	}
 	if done.ReturnTo == "" {
 		done.ReturnTo = pages.ConnectionsPath

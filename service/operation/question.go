@@ -1,8 +1,11 @@
 package operation
 
 import (
+	"context"
 	"net/url"
 	"reflect"
+
+	"svc.dev/svc/internal/listing"
 
 	"svc.dev/svc/service/access"
 )
@@ -20,6 +23,13 @@ func asks[Out, In any](method, path string, k kind, need access.Need, do does[In
 	r := row(method, path, k, need, do)
 	r.out = reflect.TypeFor[Out]()
 	r.Told, r.Apart, r.asked = true, true, true
+	return r
+}
+
+// relays is a list that the runtime has at a path of its own. In is what a request says of it.
+func relays[In, Item any](id, path string, need access.Need, at string) Row {
+	r := asks[listing.Page[Item]]("GET", path, lists, need, func(context.Context, Call, In) (Question, error) { return Question{Path: at}, nil })
+	r.ID = id
 	return r
 }
 

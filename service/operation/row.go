@@ -49,7 +49,8 @@ type Rooms struct {
 	ReturnTo func(string) (string, error)
 	// Verifying counts a verification of an account.
 	Verifying func(account string) error
-	// Health is how this process does, and Rotate moves every secret to a new key; nil: nobody can say, or could.
+	// Health is how this process does. Rotate moves every secret to a new key: it says how far it came in a moment, and goes on. nil:
+	// nobody can say, or could.
 	Health func(context.Context) Health
 	Rotate func(context.Context) (Rotation, error)
 	// Fetching takes one of the few places of those who ask a provider for a workspace.

@@ -25,11 +25,11 @@ const (
 
 // runs are those of a workspace, and the workflows that they are of.
 var runs = everywhere("workspace",
-	asks[listing.Page[engine.Workflow]]("GET", W+"/workflows", lists, readsRuns, listWorkflows).says("List the workflows of a workspace."),
+	relays[page, engine.Workflow]("listWorkflows", W+"/workflows", readsRuns, engine.WorkflowsPath).says("List the workflows of a workspace."),
 	asks[engine.Workflow]("GET", flowPath, shows, readsRuns, getWorkflow).says("Read a workflow, with the schema of its input.", fault.WorkflowNotFound),
 	asks[runBegun]("POST", flowPath+"/run", begins, startsRuns, runWorkflow).forwards().
 		says("Start a run, which goes on by itself. The body is its input.", fault.WorkflowNotFound, fault.InputValidation, fault.InputUnexpected, fault.StorageQuotaExceeded),
-	asks[listing.Page[engine.RunItem]]("GET", W+"/runs", lists, readsRuns, listRuns).says("List the runs of a workspace, the newest first."),
+	relays[runQuery, engine.RunItem]("listRuns", W+"/runs", readsRuns, engine.RunsPath).says("List the runs of a workspace, the newest first."),
 	asks[run]("GET", runPath, shows, readsRuns, getRun).says("Read the record of a run.", fault.RunNotFound),
 	asks[[]runEvent]("GET", runPath+"/events", shows, readsRuns, readRunEvents).streams([]runEvent{}).header("ETag", "Events-ETag").says("Read the events of a run, or follow them with `live=sse`.", fault.RunNotFound, fault.InvalidRequest, fault.StreamOffsetGone),
 	asks[engine.RunCancelled]("POST", runPath+"/cancel", begins, startsRuns, cancelRun).says("Cancel a run. One that has ended stays as it is.", fault.RunNotFound),
@@ -58,10 +58,6 @@ type runBegun struct {
 // runEvent is an event as the runtime's contract has it.
 type runEvent map[string]any
 
-func listWorkflows(context.Context, Call, page) (Question, error) {
-	return Question{Path: engine.WorkflowsPath}, nil
-}
-
 type named struct {
 	Name string `path:"name"`
 }
@@ -79,10 +75,6 @@ type runQuery struct {
 	listing.Query
 	Status   string `query:"status"`
 	Workflow string `query:"workflow"`
-}
-
-func listRuns(context.Context, Call, runQuery) (Question, error) {
-	return Question{Path: engine.RunsPath}, nil
 }
 
 type runID struct {
@@ -105,16 +97,4 @@ func cancelRun(_ context.Context, _ Call, in runID) (Question, error) {
 
 func eraseRun(ctx context.Context, c Call, in runID) (Question, error) {
 	return c.erase(ctx, Question{Path: engine.RunPath, Query: in.query()}, audit.Event{Action: "run.erased", Target: audit.Target{Kind: "run", ID: in.Run}})
-}
-
-func listAllAgents(context.Context, Call, page) (Question, error) {
-	return Question{Path: engine.AllAgentsPath}, nil
-}
-
-func listAllWorkflows(context.Context, Call, page) (Question, error) {
-	return Question{Path: engine.AllWorkflowsPath}, nil
-}
-
-func listAllRuns(context.Context, Call, runQuery) (Question, error) {
-	return Question{Path: engine.AllRunsPath}, nil
 }

@@ -19,11 +19,7 @@ var staff = []Row{
 
 func listStaff(ctx context.Context, c Call, in page) (listing.Page[workspace.Member], error) {
 	all, err := c.Accounts.Staff.People(ctx, account.PeopleQuery{Query: in.Query, Staff: true})
-	shown := listing.Page[workspace.Member]{Next: all.Next}
-	for _, p := range all.Items {
-		shown.Items = append(shown.Items, staffMember(p))
-	}
-	return shown, err
+	return listing.Map(all, staffMember), err
 }
 
 func getStaff(ctx context.Context, c Call, in member) (workspace.Member, error) {

@@ -1,6 +1,10 @@
 package page
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Profile is the page at ProfilePath. It has a form for displayName with version, one for email at EmailPath, and one
 // without fields at VerificationPath.
@@ -9,8 +13,6 @@ type Profile struct {
 	DisplayName string
 	Version     int64  // of the account, for If-Match
 	NewEmail    string // as typed
-	// Pending is the address that waits for its verification. Empty: none.
-	Pending string
 }
 
 func (p Profile) sheet() sheet {
@@ -83,12 +85,7 @@ func (Sessions) sheet() sheet {
 
 // Others reports whether there is a session beside this one.
 func (s Sessions) Others() bool {
-	for _, each := range s.Items {
-		if !each.Current {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Items, func(each Session) bool { return !each.Current })
 }
 
 // Danger is the page at DangerPath. Its form posts confirm.
@@ -97,8 +94,6 @@ type Danger struct {
 	Confirm string // as typed
 	// Hold is how long a deleted account can be restored. Defaults to 14 days.
 	Hold time.Duration
-	// Shared are the workspaces with other people in them, which keep the account from being deleted.
-	Shared []string
 }
 
 func (d Danger) sheet() sheet {
@@ -106,12 +101,7 @@ func (d Danger) sheet() sheet {
 }
 
 // HoldFor is the hold in words.
-func (d Danger) HoldFor() string {
-	if d.Hold <= 0 {
-		return span(14 * 24 * time.Hour)
-	}
-	return span(d.Hold)
-}
+func (d Danger) HoldFor() string { return span(cmp.Or(d.Hold, 14*24*time.Hour)) }
 
 // Deleting says that an account is gone, and until when it can be had back.
 type Deleting struct {
@@ -132,17 +122,11 @@ type Workspaces struct {
 // Workspace is a place to work in.
 type Workspace struct {
 	Username, Business, Name, Role string
-	URL                            string // on Agents; empty: it cannot be opened
 	Archived, Suspended            bool
 }
 
 // Title is what the workspace is called.
-func (w Workspace) Title() string {
-	if w.Name != "" {
-		return w.Name
-	}
-	return w.Business
-}
+func (w Workspace) Title() string { return cmp.Or(w.Name, w.Business) }
 
 // Address names the workspace among all.
 func (w Workspace) Address() string { return w.Username + "/" + w.Business }

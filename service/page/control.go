@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // control is an input with its label, its hint and what is wrong with it.
@@ -15,15 +16,14 @@ type control struct {
 
 // DescribedBy names the elements that explain the input.
 func (c control) DescribedBy() string {
-	switch {
-	case c.Error != "" && c.Hint != "":
-		return c.ID + "-error " + c.ID + "-hint"
-	case c.Error != "":
-		return c.ID + "-error"
-	case c.Hint != "":
-		return c.ID + "-hint"
+	var names []string
+	if c.Error != "" {
+		names = append(names, c.ID+"-error")
 	}
-	return ""
+	if c.Hint != "" {
+		names = append(names, c.ID+"-hint")
+	}
+	return strings.Join(names, " ")
 }
 
 // newControl is the template function "control": the field of a form, its label, and pairs of what else is known of it.
@@ -41,41 +41,21 @@ func newControl(f frame, name, label string, pairs ...string) (control, error) {
 }
 
 func (c *control) set(key, value string) error {
-	switch key {
-	case "id":
-		c.ID = value
-	case "type":
-		c.Type = value
-	case "value":
-		c.Value = value
-	case "autocomplete":
-		c.Autocomplete = value
-	case "hint":
-		c.Hint = value
-	case "href":
-		c.Href = value
-	case "link":
-		c.LinkText = value
-	default:
-		return c.flag(key, value)
+	texts := map[string]*string{
+		"id": &c.ID, "type": &c.Type, "value": &c.Value, "autocomplete": &c.Autocomplete, "hint": &c.Hint, "href": &c.Href, "link": &c.LinkText,
 	}
-	return nil
-}
-
-func (c *control) flag(key, value string) error {
+	if text, is := texts[key]; is {
+		*text = value
+		return nil
+	}
+	flag, is := map[string]*bool{"optional": &c.Optional, "readonly": &c.ReadOnly, "plain": &c.Plain}[key]
+	if !is {
+		return fmt.Errorf("unknown key %s", key)
+	}
 	on, err := strconv.ParseBool(value)
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
-	switch key {
-	case "optional":
-		c.Optional = on
-	case "readonly":
-		c.ReadOnly = on
-	case "plain":
-		c.Plain = on
-	default:
-		return fmt.Errorf("unknown key %s", key)
-	}
+	*flag = on
 	return nil
 }

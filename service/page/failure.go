@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 )
@@ -14,51 +15,38 @@ type Failure struct {
 	RequestID string
 	// RetryAfter is how long to wait. Zero: it is not said.
 	RetryAfter time.Duration
-	// Back is where to go on. Its zero value leads to the platform.
-	Back Destination
-}
-
-// Destination is a link with its words.
-type Destination struct {
-	URL, Text string
 }
 
 func (f Failure) sheet() sheet { return sheet{name: "failure", title: f.Heading(), shell: slip} }
 
-// headings name a status in words. The empty one answers for the others.
+// headings name a status in words.
 var headings = map[int]string{
-	http.StatusUnauthorized:        "Sign in to go on",
-	http.StatusForbidden:           "This is not allowed",
-	http.StatusNotFound:            "Not here, or not yours",
-	http.StatusMethodNotAllowed:    "This address does not take that",
-	http.StatusConflict:            "This cannot be done now",
-	http.StatusGone:                "This is over",
-	http.StatusMisdirectedRequest:  "Nothing answers at this name",
-	http.StatusTooManyRequests:     "Too many attempts",
-	http.StatusInternalServerError: "Something went wrong here",
-	http.StatusBadGateway:          "The other side did not answer well",
-	http.StatusServiceUnavailable:  "Not available now",
-	http.StatusGatewayTimeout:      "The other side took too long",
+	http.StatusUnauthorized:       "Sign in to go on",
+	http.StatusForbidden:          "This is not allowed",
+	http.StatusNotFound:           "Not here, or not yours",
+	http.StatusMethodNotAllowed:   "This address does not take that",
+	http.StatusConflict:           "This cannot be done now",
+	http.StatusGone:               "This is over",
+	http.StatusMisdirectedRequest: "Nothing answers at this name",
+	http.StatusTooManyRequests:    "Too many attempts",
+	http.StatusBadGateway:         "The other side did not answer well",
+	http.StatusServiceUnavailable: "Not available now",
+	http.StatusGatewayTimeout:     "The other side took too long",
 }
 
 // Heading is the status in words.
 func (f Failure) Heading() string {
-	if text, ok := headings[f.Status]; ok {
-		return text
-	}
+	otherwise := "This did not work"
 	if f.Status >= 500 {
-		return "Something went wrong here"
+		otherwise = "Something went wrong here"
 	}
-	return "This did not work"
+	return cmp.Or(headings[f.Status], otherwise)
 }
 
 func (f Failure) form() Form { return Form{RetryAfter: f.RetryAfter} }
 
 // Waiting says that an organization's owner must approve what a member asked for.
-type Waiting struct {
-	Organization string // empty: not known
-	Back         Destination
-}
+type Waiting struct{}
 
 func (Waiting) sheet() sheet {
 	return sheet{name: "waiting", title: "Waiting for an organization owner", shell: slip}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -71,31 +72,21 @@ type term struct {
 	Chosen      bool
 }
 
-// terms are the lengths of life, each with the time at which the key would end, as the JSON route wants it.
-func (p *Pages) terms(chosen string) []term {
-	terms := make([]term, 0, 5)
-	for _, days := range []int{7, 30, 90, 180, 365} {
-		end := p.config.Now().UTC().AddDate(0, 0, days)
-		terms = append(terms, term{Value: machine(end), Text: count(days, "day") + ", until " + day(end), Chosen: days == 90})
-	}
-	return choose(terms, chosen)
-}
+// lives are the lengths of life that a key is offered, in days.
+var lives = []int{7, 30, 90, 180, 365}
 
-// choose marks the term that was chosen before. Time has passed since, so the nearest one is it.
-func choose(terms []term, chosen string) []term {
-	end, err := time.Parse(time.RFC3339, chosen)
-	if err != nil {
-		return terms
+// terms are the lengths of life, each with the time at which the key would end, as the JSON route wants it. Marked is the one that
+// was chosen before: time has passed since, so the nearest one is it.
+func (p *Pages) terms(chosen string) []term {
+	end := func(days int) time.Time { return p.config.Now().UTC().AddDate(0, 0, days) }
+	marked := 90
+	if at, err := time.Parse(time.RFC3339, chosen); err == nil {
+		marked = slices.MinFunc(lives, func(a, b int) int { return cmp.Compare(end(a).Sub(at).Abs(), end(b).Sub(at).Abs()) })
 	}
-	nearest, distance := 0, time.Duration(1<<62)
-	for i := range terms {
-		terms[i].Chosen = false
-		at, _ := time.Parse(time.RFC3339, terms[i].Value)
-		if apart := at.Sub(end).Abs(); apart < distance {
-			nearest, distance = i, apart
-		}
+	terms := make([]term, len(lives))
+	for i, days := range lives {
+		terms[i] = term{Value: machine(end(days)), Text: count(days, "day") + ", until " + day(end(days)), Chosen: days == marked}
 	}
-	terms[nearest].Chosen = true
 	return terms
 }
 

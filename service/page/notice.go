@@ -1,5 +1,7 @@
 package page
 
+import "cmp"
+
 // Notice is something that happened on the way to a page, as the query of its address names it. A page shows the sentence
 // of a notice it knows and nothing for any other, so an address cannot put words on a page.
 type Notice string
@@ -8,7 +10,6 @@ type Notice string
 const (
 	NoticeAccessDenied       Notice = "access_denied"
 	NoticeSignedOut          Notice = "signed_out"
-	NoticeSessionOver        Notice = "session_over"
 	NoticePasswordReset      Notice = "password_reset"
 	NoticePasswordChanged    Notice = "password_changed"
 	NoticePasswordSet        Notice = "password_set"
@@ -25,7 +26,6 @@ const (
 	NoticeKeyRevoked         Notice = "key_revoked"
 	NoticeWorkspaceMade      Notice = "workspace_made"
 	NoticeJoined             Notice = "joined"
-	NoticeConfirmed          Notice = "confirmed"
 	NoticeProviderConfigured Notice = "provider_configured"
 	NoticeInstalled          Notice = "provider_installed"
 	NoticePermissionMissing  Notice = "provider_email_permission_missing"
@@ -34,13 +34,12 @@ const (
 
 // banner is a message above the content of a page.
 type banner struct {
-	Tone, Text string // Tone: ok, warn or info
+	Tone, Text string // Tone: ok or warn
 }
 
 var notices = map[Notice]banner{
 	NoticeAccessDenied:       {"warn", "GitHub sign-in was cancelled. Nothing has changed."},
 	NoticeSignedOut:          {"ok", "You are signed out."},
-	NoticeSessionOver:        {"info", "Your session is over. Sign in to go on."},
 	NoticePasswordReset:      {"ok", "Your password is changed and every session is ended. Sign in with the new one."},
 	NoticePasswordChanged:    {"ok", "Your password is changed. Other sessions are ended."},
 	NoticePasswordSet:        {"ok", "Your password is set. You can sign in with it from now on."},
@@ -57,7 +56,6 @@ var notices = map[Notice]banner{
 	NoticeKeyRevoked:         {"ok", "The key is revoked. It stopped working."},
 	NoticeWorkspaceMade:      {"ok", "The workspace is made. You are its owner."},
 	NoticeJoined:             {"ok", "You are in. The workspace stands in your list."},
-	NoticeConfirmed:          {"ok", "Thank you. You can go on for the next ten minutes."},
 	NoticeProviderConfigured: {"ok", "The GitHub app is set up. Sign-in with GitHub works now."},
 	NoticeInstalled:          {"ok", "The app is installed."},
 	NoticePermissionMissing:  {"warn", permissionMissing},
@@ -85,9 +83,4 @@ type Warning struct {
 }
 
 // Text is the sentence of the warning.
-func (w Warning) Text() string {
-	if b, ok := notices[Notice(w.Type)]; ok {
-		return b.Text
-	}
-	return w.Message
-}
+func (w Warning) Text() string { return cmp.Or(notices[Notice(w.Type)].Text, w.Message) }

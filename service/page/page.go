@@ -8,6 +8,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -69,9 +70,7 @@ const (
 
 // New makes the pages of a service.
 func New(c Config) *Pages {
-	if c.Brand == "" {
-		c.Brand = "svc"
-	}
+	c.Brand = cmp.Or(c.Brand, "svc")
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -119,27 +118,25 @@ func (p *Pages) Render(w io.Writer, view View) error {
 
 // frame is what a template sees.
 type frame struct {
-	Brand, Title            string
-	Style, Icon             string   // addresses
-	Scripts                 []string // addresses
-	Platform, Agents, Admin string
-	Development             bool
-	OnAdmin                 bool
-	Shell                   string
-	Here                    string
-	Form                    Form
-	Person                  *Person // nobody is signed in: nil
-	View                    View
+	Config
+	Title       string
+	Style, Icon string   // addresses
+	Scripts     []string // addresses
+	OnAdmin     bool
+	Shell       shell
+	Here        string
+	Form        Form
+	Person      *Person // nobody is signed in: nil
+	View        View
 
 	fields []string
 }
 
 func (p *Pages) frame(view View) frame {
-	s, c := view.sheet(), p.config
+	s := view.sheet()
 	f := frame{
-		Brand: c.Brand, Title: s.title + " · " + c.Brand, Style: p.assets.style, Icon: p.assets.icon,
-		Platform: c.Platform, Agents: c.Agents, Admin: c.Admin, Development: c.Development,
-		OnAdmin: s.admin, Shell: string(s.shell), Here: s.here, View: view, fields: s.fields,
+		Config: p.config, Title: s.title + " · " + p.config.Brand, Style: p.assets.style, Icon: p.assets.icon,
+		OnAdmin: s.admin, Shell: s.shell, Here: s.here, View: view, fields: s.fields,
 	}
 	if s.admin {
 		f.Title = s.title + " · Admin"

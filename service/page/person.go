@@ -1,6 +1,9 @@
 package page
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Person is whoever is signed in.
 type Person struct {
@@ -22,12 +25,7 @@ type Person struct {
 }
 
 // Name is what a person is called.
-func (p Person) Name() string {
-	if p.DisplayName != "" {
-		return p.DisplayName
-	}
-	return p.Username
-}
+func (p Person) Name() string { return cmp.Or(p.DisplayName, p.Username) }
 
 // Unverified reports whether the person can be asked to verify an address.
 func (p Person) Unverified() bool { return p.Email != "" && !p.EmailVerified && !p.MailOff }

@@ -1,6 +1,9 @@
 package page
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Policy is the Content-Security-Policy under which the page of a view works, and no looser one.
 //
@@ -20,11 +23,6 @@ func (p *Pages) Policy(view View) string {
 
 // formTargets are the origins that a form of a page may lead to.
 func (p *Pages) formTargets() []string {
-	targets := []string{"'self'"}
-	for _, surface := range []string{p.config.Platform, p.config.Agents, p.config.Admin} {
-		if surface != "" {
-			targets = append(targets, surface)
-		}
-	}
-	return targets
+	all := []string{"'self'", p.config.Platform, p.config.Agents, p.config.Admin}
+	return slices.DeleteFunc(all, func(target string) bool { return target == "" })
 }

@@ -1,6 +1,9 @@
 package page
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Providers is the page at ProvidersPath on the Admin surface, where the GitHub app is set up. It has a form that chooses
 // the owner, by GET with kind and owner, and one at ReplaceProviderPath with confirm, kind and owner.
@@ -8,8 +11,9 @@ type Providers struct {
 	Desk
 	// App is the one that is set up. Nil: none is.
 	App *App
-	// Outcome is how the last attempt ended, when it did not end well.
-	Outcome Outcome
+	// Outcome is how the last attempt ended, when it did not end well: exchanging, where a crash may have left an app behind, or the
+	// type of the refusal, manifest_owner_mismatch or manifest_exchange_failed.
+	Outcome string
 	// Attempt is what is known of an attempt that did not end well.
 	Attempt Attempt
 	// Web is the address of the provider. Defaults to https://github.com.
@@ -32,16 +36,6 @@ type OwnerKind string
 const (
 	OwnerMe           OwnerKind = "me"
 	OwnerOrganization OwnerKind = "org"
-)
-
-// Outcome is a way in which the set-up of a provider can fail.
-type Outcome string
-
-// The outcomes that the page explains.
-const (
-	OutcomeExchanging    Outcome = "exchanging"              // a crash may have left an app behind
-	OutcomeOwnerMismatch Outcome = "manifest_owner_mismatch" // somebody else's account owns the app
-	OutcomeCodeSpent     Outcome = "manifest_exchange_failed"
 )
 
 // Attempt is a set-up that did not end well.
@@ -73,12 +67,7 @@ func (p Providers) sheet() sheet {
 }
 
 // Site is the address of the provider.
-func (p Providers) Site() string {
-	if p.Web == "" {
-		return "https://github.com"
-	}
-	return origin(p.Web)
-}
+func (p Providers) Site() string { return origin(cmp.Or(p.Web, "https://github.com")) }
 
 // Chosen reports whether an owner is chosen that can be asked to approve.
 func (p Providers) Chosen() bool {

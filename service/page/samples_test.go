@@ -115,7 +115,7 @@ func accountSamples() map[string]page.View {
 	last := github
 	last.ID, last.Login, last.Last = "idn_2", "moreno-labs", true
 	return map[string]page.View{
-		"profile":              page.Profile{Desk: told(page.NoticeProfileSaved), DisplayName: "Ada Moreno", Version: 3, Pending: "ada@labs.example"},
+		"profile":              page.Profile{Desk: told(page.NoticeProfileSaved), DisplayName: "Ada Moreno", Version: 3},
 		"profile-unverified":   page.Profile{Desk: fresh, Version: 1},
 		"profile-stale":        page.Profile{Desk: stale, DisplayName: "Ada Moreno"},
 		"profile-mail-off":     page.Profile{Desk: off, DisplayName: "Ada Moreno"},
@@ -129,7 +129,7 @@ func accountSamples() map[string]page.View {
 		"sessions":             page.Sessions{Desk: adas, Items: adasSessions()},
 		"sessions-stale":       page.Sessions{Desk: stale, Items: adasSessions()},
 		"danger":               page.Danger{Desk: adas},
-		"danger-refused":       page.Danger{Desk: wrong(page.FieldError{Field: "confirm", Type: "invalid"}), Confirm: "ad", Shared: []string{"ada/northwind"}, Hold: 24 * time.Hour},
+		"danger-refused":       page.Danger{Desk: wrong(page.FieldError{Field: "confirm", Type: "invalid"}), Confirm: "ad", Hold: 24 * time.Hour},
 		"deleting":             page.Deleting{EraseAt: noon.AddDate(0, 0, 14)},
 		"reauth":               page.Reauth{Desk: at(adas, func(d *page.Desk) { d.ReturnTo = "/account/keys" }), Password: true, GitHub: true},
 		"reauth-elevate":       page.Reauth{Desk: at(adas, func(d *page.Desk) { d.ReturnTo = "/settings/providers" }), Password: true, GitHub: true, Elevate: true},
@@ -153,8 +153,8 @@ func adasSessions() []page.Session {
 
 func adasWorkspaces() []page.Workspace {
 	return []page.Workspace{
-		{Username: "ada", Business: "personal", Name: "Personal", Role: "owner", URL: "https://agents.svc.example/w/ada/personal"},
-		{Username: "ada", Business: "labs", Role: "owner", Archived: true, URL: "https://agents.svc.example/w/ada/labs"},
+		{Username: "ada", Business: "personal", Name: "Personal", Role: "owner"},
+		{Username: "ada", Business: "labs", Role: "owner", Archived: true},
 		{Username: "li", Business: "fjord", Role: "viewer", Suspended: true},
 	}
 }
@@ -188,9 +188,9 @@ func providerSamples() map[string]page.View {
 		"providers-stale":      page.Providers{Desk: stale},
 		"providers-owner":      page.Providers{Desk: bad, Kind: page.OwnerOrganization, Owner: "not--one"},
 		"providers-chosen":     page.Providers{Desk: adas, Kind: page.OwnerOrganization, Owner: "acme"},
-		"providers-exchanging": page.Providers{Desk: adas, Outcome: page.OutcomeExchanging, Attempt: page.Attempt{Name: "svc-svc.example", Wanted: "acme"}},
-		"providers-mismatch":   page.Providers{Desk: adas, Outcome: page.OutcomeOwnerMismatch, Attempt: page.Attempt{Wanted: "acme", Got: "ada-m"}},
-		"providers-spent":      page.Providers{Desk: adas, Outcome: page.OutcomeCodeSpent},
+		"providers-exchanging": page.Providers{Desk: adas, Outcome: "exchanging", Attempt: page.Attempt{Name: "svc-svc.example", Wanted: "acme"}},
+		"providers-mismatch":   page.Providers{Desk: adas, Outcome: "manifest_owner_mismatch", Attempt: page.Attempt{Wanted: "acme", Got: "ada-m"}},
+		"providers-spent":      page.Providers{Desk: adas, Outcome: "manifest_exchange_failed"},
 		"providers-ready":      page.Providers{Desk: done, App: &app},
 		"providers-lacking":    page.Providers{Desk: adas, App: &lacking, Linked: true},
 		"providers-misnamed":   page.Providers{Desk: named, App: &app, Confirm: "svc"},
@@ -200,12 +200,11 @@ func providerSamples() map[string]page.View {
 
 func otherSamples() map[string]page.View {
 	return map[string]page.View{
-		"failure-404": page.Failure{Status: 404, Message: "There is no such page.", RequestID: "req_01JCQ4Z9X8", Back: page.Destination{URL: "/login", Text: "Sign in"}},
+		"failure-404": page.Failure{Status: 404, Message: "There is no such page.", RequestID: "req_01JCQ4Z9X8"},
 		"failure-503": page.Failure{Status: 503, Message: "GitHub login is not configured. An administrator must approve the app manifest.", Details: "Sign in with your password.", RetryAfter: time.Minute, RequestID: "req_01JCQ4Z9X8"},
 		"failure-418": page.Failure{Status: 418},
 		"failure-599": page.Failure{Status: 599},
-		"waiting":     page.Waiting{Organization: "acme"},
-		"waiting-any": page.Waiting{Back: page.Destination{URL: "/workspaces"}},
+		"waiting":     page.Waiting{},
 		"manifest":    page.ManifestPost{Action: "https://github.com/organizations/acme/settings/apps/new?state=s", Manifest: `{"name":"svc"}`, Nonce: "bm9uY2U"},
 	}
 }

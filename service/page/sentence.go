@@ -1,5 +1,7 @@
 package page
 
+import "cmp"
+
 // sentences say what is wrong with a field. The empty type answers for the others.
 var sentences = map[string]map[string]string{
 	"email": {
@@ -62,14 +64,5 @@ var general = map[string]string{
 // sentence is what a person is told about a refused field.
 func sentence(field, typ string) string {
 	own := sentences[field]
-	if text, ok := own[typ]; ok {
-		return text
-	}
-	if text, ok := general[typ]; ok {
-		return text
-	}
-	if text, ok := own[""]; ok {
-		return text
-	}
-	return "Part of the form is not valid: " + visible(field) + "."
+	return cmp.Or(own[typ], general[typ], own[""], "Part of the form is not valid: "+visible(field)+".")
 }

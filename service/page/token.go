@@ -22,30 +22,27 @@ func (r Reset) sheet() sheet {
 	return s
 }
 
-// Verify is the page at VerifyPath. Its form posts token.
-type Verify struct {
+// tokenForm is a page whose form posts token alone.
+type tokenForm struct {
 	Form
 	Token string
 }
+
+type (
+	// Verify is the page at VerifyPath.
+	Verify tokenForm
+	// Undo is the page at UndoPath, which takes back a change of the e-mail address.
+	Undo tokenForm
+	// Undelete is the page at UndeletePath, which takes back the deletion of an account.
+	Undelete tokenForm
+)
 
 func (Verify) sheet() sheet {
 	return sheet{name: "verify", title: "Verify your e-mail address", shell: door, token: true, fields: []string{"token"}}
 }
 
-// Undo is the page at UndoPath, which takes back a change of the e-mail address. Its form posts token.
-type Undo struct {
-	Form
-	Token string
-}
-
 func (Undo) sheet() sheet {
 	return sheet{name: "undo", title: "Keep your earlier e-mail address", shell: door, token: true, fields: []string{"token"}}
-}
-
-// Undelete is the page at UndeletePath, which takes back the deletion of an account. Its form posts token.
-type Undelete struct {
-	Form
-	Token string
 }
 
 func (Undelete) sheet() sheet {

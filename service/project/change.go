@@ -1,7 +1,7 @@
 package project
 
 import (
-	"fmt"
+	"cmp"
 
 	"svc.dev/svc/internal/sqldb"
 )
@@ -42,19 +42,13 @@ func (c change) entry() entry {
 const changeColumns = "project, path, kind, other, bytes, etag, mtime, op, actor, quiet, at"
 
 func scanChange(row sqldb.Row) (c change, err error) {
-	var quiet int
-	err = row.Scan(&c.project, &c.path, &c.kind, &c.other, &c.bytes, &c.etag, &c.mtime, &c.op, &c.actor, &quiet, &c.at)
-	c.quiet = quiet != 0
+	err = row.Scan(&c.project, &c.path, &c.kind, &c.other, &c.bytes, &c.etag, &c.mtime, &c.op, &c.actor, &c.quiet, &c.at)
 	return c, err
 }
 
 // changeOf is what is announced for a path, if anything is.
 func changeOf(tx *sqldb.Tx, project, path string) (c change, found bool, err error) {
-	c, found, err = sqldb.First(tx, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE project = $1 AND path = $2", project, path)
-	if err != nil {
-		err = fmt.Errorf("find change: %w", err)
-	}
-	return c, found, err
+	return sqldb.First(tx, "find change", scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE project = $1 AND path = $2", project, path)
 }
 
 // announce writes the rows of a change, which locks its paths.
@@ -67,12 +61,8 @@ func (c change) announce(tx *sqldb.Tx) error {
 }
 
 func (c change) insert(tx *sqldb.Tx) error {
-	quiet := 0
-	if c.quiet {
-		quiet = 1
-	}
 	return tx.Do("announce change", "INSERT INTO project_changes ("+changeColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-		c.project, c.path, c.kind, c.other, c.bytes, c.etag, c.mtime, c.op, c.actor, quiet, c.at)
+		c.project, c.path, c.kind, c.other, c.bytes, c.etag, c.mtime, c.op, c.actor, sqldb.Bit(c.quiet), c.at)
 }
 
 // forget deletes the rows of a change, which unlocks its paths.
@@ -129,11 +119,8 @@ func (c change) settleMove(tx *sqldb.Tx, was entry, s *sums) error {
 		return err
 	}
 	s.add(over, entry{}) // nothing was there when the move was announced
-	if err := dropEntry(tx, c.project, c.path); err != nil {
-		return err
-	}
 	was.path, was.at, was.by = c.other, c.at, c.actor
-	return was.put(tx, c.project)
+	return cmp.Or(dropEntry(tx, c.project, c.path), was.put(tx, c.project))
 }
 
 func (c change) settleRepair(tx *sqldb.Tx, was entry, s *sums) error {

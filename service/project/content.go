@@ -3,8 +3,8 @@ package project
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
@@ -14,16 +14,8 @@ import (
 // deleted meanwhile. Whoever opens it closes it.
 type Content struct {
 	File
-	file *os.File
+	io.ReadSeekCloser
 }
-
-func (c *Content) Read(into []byte) (int, error) { return c.file.Read(into) }
-
-// Seek makes Content what http.ServeContent wants.
-func (c *Content) Seek(offset int64, whence int) (int64, error) { return c.file.Seek(offset, whence) }
-
-// Close ends the reading.
-func (c *Content) Close() error { return c.file.Close() }
 
 // Stat is the entry of a file.
 func (p *Projects) Stat(ctx context.Context, o Owner, slug, path string) (File, error) {

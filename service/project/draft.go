@@ -57,46 +57,35 @@ func (p *Projects) Create(ctx context.Context, by audit.Actor, o Owner, d Draft)
 		return Project{}, err
 	}
 	id := "prj_" + ulid.Make().String()
-	var made Project
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
+	return sqldb.Write(ctx, p.DB, func(tx *sqldb.Tx) (made Project, err error) {
 		if err := refuseTooMany(tx, o.Workspace); err != nil {
-			return err
+			return made, err
 		}
 		n, err := tx.Exec(`INSERT INTO projects (id, workspace, scope, slug, name, folded, description, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT (workspace, slug) DO NOTHING`,
 			id, o.Workspace, o.Scope, d.Slug, d.Name, fold(d.Slug, d.Name), d.Description, p.Now().UnixMilli())
 		if err != nil {
-			return fmt.Errorf("create project: %w", err)
+			return made, fmt.Errorf("create project: %w", err)
 		}
 		if n == 0 {
-			return nameTaken("Choose another slug.")
+			return made, nameTaken("Choose another slug.")
 		}
-		if made, err = Find(tx, o, d.Slug); err != nil {
-			return err
-		}
-		return p.Audit.Append(ctx, tx, event(by, o.Scope, "project.created", "project", id))
+		made, err = Find(tx, o, d.Slug)
+		return made, cmp.Or(err, p.Audit.Append(ctx, tx, event(by, o.Scope, "project.created", "project", id)))
 	})
-	return made, err
 }
 
 func refuseTooMany(tx *sqldb.Tx, workspace string) error {
-	n, err := sqldb.Column[int64](tx.QueryRow("SELECT count(*) FROM projects WHERE workspace = $1", workspace))
-	if err != nil {
-		return fmt.Errorf("count projects: %w", err)
+	n, err := sqldb.Value[int64](tx, "count projects", "SELECT count(*) FROM projects WHERE workspace = $1", workspace)
+	if err == nil && n >= maxProjects {
+		err = tooMany("projects in a workspace", maxProjects)
 	}
-	if n >= maxProjects {
-		return tooMany("projects in a workspace", maxProjects)
-	}
-	return nil
+	return err
 }
 
 // Get is one project.
-func (p *Projects) Get(ctx context.Context, o Owner, slug string) (r Project, err error) {
-	err = p.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		r, err = Find(tx, o, slug)
-		return err
-	})
-	return r, err
+func (p *Projects) Get(ctx context.Context, o Owner, slug string) (Project, error) {
+	return sqldb.Read(ctx, p.DB, func(tx *sqldb.Tx) (Project, error) { return Find(tx, o, slug) })
 }
 
 // Edit is what changes of a project; nil stays.
@@ -114,27 +103,23 @@ func (p *Projects) Patch(ctx context.Context, by audit.Actor, o Owner, slug stri
 	if err := checkTexts(e.Name, e.Description); err != nil {
 		return Project{}, err
 	}
-	var changed Project
-	err := p.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if changed, err = Claim(tx, o, slug, version); err != nil {
-			return err
+	return sqldb.Write(ctx, p.DB, func(tx *sqldb.Tx) (Project, error) {
+		changed, err := Claim(tx, o, slug, version)
+		if err != nil {
+			return changed, err
 		}
 		names := changed.apply(e)
 		if len(names) == 0 {
-			return nil
+			return changed, nil
 		}
 		changed.Version++
 		changed.UpdatedAt = iso.Millis(p.Now().UnixMilli())
-		_, err = tx.Exec("UPDATE projects SET name = $2, folded = $3, description = $4, version = $5, updated_at = $6 WHERE id = $1",
+		err = tx.Do("change project", "UPDATE projects SET name = $2, folded = $3, description = $4, version = $5, updated_at = $6 WHERE id = $1",
 			changed.ID, changed.Name, fold(slug, changed.Name), changed.Description, changed.Version, changed.UpdatedAt.UnixMilli())
-		if err != nil {
-			return fmt.Errorf("change project: %w", err)
-		}
 		act := event(by, o.Scope, "project.changed", "project", changed.ID)
 		act.Changes = names
-		return p.Audit.Append(ctx, tx, act)
+		return changed, cmp.Or(err, p.Audit.Append(ctx, tx, act))
 	})
-	return changed, err
 }
 
 // apply takes over what is given and differs, and says which.

@@ -37,7 +37,7 @@ func (p *Projects) Erase(ctx context.Context, o Owner) error {
 		_ = p.root.Remove(user) // it stays where there are other workspaces in it
 	}
 	return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		_, more, err := sqldb.First(tx, sqldb.Column[string], "SELECT id FROM projects WHERE scope = $1 LIMIT 1", o.Scope)
+		_, more, err := sqldb.First(tx, "find projects", sqldb.Column[string], "SELECT id FROM projects WHERE scope = $1 LIMIT 1", o.Scope)
 		if err != nil || more {
 			return err
 		}

@@ -2,7 +2,6 @@ package project
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -91,14 +90,9 @@ func scanEntry(row sqldb.Row) (e entry, err error) {
 
 // entryOf is the row of a path, and one that is not there where there is none.
 func entryOf(tx *sqldb.Tx, project, path string) (entry, error) {
-	e, found, err := sqldb.First(tx, scanEntry, "SELECT "+entryColumns+" FROM project_files WHERE project = $1 AND path = $2", project, path)
-	if err != nil {
-		return e, fmt.Errorf("find file: %w", err)
-	}
-	if !found {
-		e.path = path
-	}
-	return e, nil
+	e, _, err := sqldb.First(tx, "find file", scanEntry, "SELECT "+entryColumns+" FROM project_files WHERE project = $1 AND path = $2", project, path)
+	e.path = path
+	return e, err
 }
 
 // put writes a row, over the one that is there.
@@ -121,12 +115,7 @@ func clashes(tx *sqldb.Tx, project, path string) (bool, error) {
 		}
 	}
 	from, before := inFolder(path)
-	var below bool
-	err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM project_files WHERE project = $1 AND path >= $2 AND path < $3)", project, from, before).Scan(&below)
-	if err != nil {
-		return false, fmt.Errorf("look below file: %w", err)
-	}
-	return below, nil
+	return sqldb.Value[bool](tx, "look below file", "SELECT EXISTS (SELECT 1 FROM project_files WHERE project = $1 AND path >= $2 AND path < $3)", project, from, before)
 }
 
 // actorText is an actor as a row keeps it.

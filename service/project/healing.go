@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,10 +48,7 @@ func (p *Projects) resolve(ctx context.Context, r Project, f folder, c change) e
 		if !happened {
 			return is.forget(tx)
 		}
-		if err := settle(tx, q, r.ID, c.op, is); err != nil {
-			return err
-		}
-		return p.tell(ctx, tx, r, is)
+		return cmp.Or(settle(tx, q, r.ID, c.op, is), p.tell(ctx, tx, r, is))
 	})
 	if err != nil {
 		return fmt.Errorf("resolve change: %w", err)

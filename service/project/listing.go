@@ -33,20 +33,17 @@ func (p *Projects) Files(ctx context.Context, o Owner, slug string, q FileQuery)
 	if after.Path < q.Prefix {
 		return page, listing.NotGiven()
 	}
-	err = p.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
-		page = listing.Page[File]{}
+	return sqldb.Snapshot(ctx, p.DB, func(tx *sqldb.Tx) (page listing.Page[File], err error) {
 		r, err := Find(tx, o, slug)
 		if err != nil {
-			return err
+			return page, err
 		}
 		all, err := q.list(tx, r.ID, after, q.Size()+1)
 		if err != nil {
-			return fmt.Errorf("list files: %w", err)
+			return page, fmt.Errorf("list files: %w", err)
 		}
-		page = listing.Cut(all, q.Size(), placeOfFile)
-		return nil
+		return listing.Cut(all, q.Size(), placeOfFile), nil
 	})
-	return page, err
 }
 
 // mark is where the next entry is looked for: behind a path, or from it on.

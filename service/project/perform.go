@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"syscall"
 )
 
@@ -143,10 +144,9 @@ func (f folder) makeFolders(path string) (changed map[string]bool, err error) {
 
 // prune deletes the folders above a path that are empty now. One that is not, or that somebody just fills, stays.
 func (f folder) prune(path string) {
-	all := folders(path)
-	for i := len(all) - 1; i >= 0; i-- {
+	for _, above := range slices.Backward(folders(path)) {
 		// Remove would delete a file of that name too, were it there.
-		if info, err := f.Lstat(all[i]); err != nil || !info.IsDir() || f.Remove(all[i]) != nil {
+		if info, err := f.Lstat(above); err != nil || !info.IsDir() || f.Remove(above) != nil {
 			return
 		}
 	}

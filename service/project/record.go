@@ -63,16 +63,14 @@ func (r Project) CheckVersion(given int64) error {
 // selectProjects begins a statement that scanProject reads. There is no row of r where a project follows no repository.
 const selectProjects = `SELECT p.id, p.workspace, p.scope, p.slug, p.name, p.description, p.bytes, p.files, p.version, p.created_at, p.updated_at,
 	COALESCE(r.provider, ''), COALESCE(r.owner, ''), COALESCE(r.name, ''), COALESCE(r.branch, ''), COALESCE(r.installation, 0),
-	COALESCE(r.commit_id, ''), COALESCE(r.conflicts, 0), COALESCE(r.pulled_at, 0)
+	COALESCE(r.commit_id, ''), COALESCE(r.conflicts, 0), r.pulled_at
 	FROM projects p LEFT JOIN project_repositories r ON r.project = p.id`
 
 func scanProject(row sqldb.Row) (r Project, err error) {
-	var created, updated, pulled int64
 	var at Repository
 	var last Checkout
-	err = row.Scan(&r.ID, &r.Workspace, &r.Scope, &r.Slug, &r.Name, &r.Description, &r.Bytes, &r.FileCount, &r.Version, &created, &updated,
-		&at.Provider, &at.Owner, &at.Name, &at.Branch, &at.InstallationID, &last.Commit, &last.Conflicts, &pulled)
-	r.CreatedAt, r.UpdatedAt, last.At = iso.Millis(created), iso.Millis(updated), iso.Millis(pulled)
+	err = row.Scan(&r.ID, &r.Workspace, &r.Scope, &r.Slug, &r.Name, &r.Description, &r.Bytes, &r.FileCount, &r.Version, sqldb.Time(&r.CreatedAt.Time), sqldb.Time(&r.UpdatedAt.Time),
+		&at.Provider, &at.Owner, &at.Name, &at.Branch, &at.InstallationID, &last.Commit, &last.Conflicts, sqldb.Time(&last.At.Time))
 	if at.Provider != "" {
 		r.Repository = &at
 	}
@@ -87,14 +85,11 @@ func Find(tx *sqldb.Tx, o Owner, slug string) (Project, error) {
 	if scope.CheckProject(slug) != nil {
 		return Project{}, NotFound() // no project has such a name
 	}
-	r, found, err := sqldb.First(tx, scanProject, selectProjects+" WHERE p.workspace = $1 AND p.scope = $2 AND p.slug = $3 AND p.deleted_at IS NULL", o.Workspace, o.Scope, slug)
-	if err != nil {
-		return Project{}, fmt.Errorf("find project: %w", err)
+	r, found, err := sqldb.First(tx, "find project", scanProject, selectProjects+" WHERE p.workspace = $1 AND p.scope = $2 AND p.slug = $3 AND p.deleted_at IS NULL", o.Workspace, o.Scope, slug)
+	if err == nil && !found {
+		err = NotFound()
 	}
-	if !found {
-		return Project{}, NotFound()
-	}
-	return r, nil
+	return r, err
 }
 
 // Claim is Find before a change of a project whose version is the one given, 0 is any: nobody else changes it until the
@@ -120,11 +115,8 @@ func Has(tx *sqldb.Tx, workspace, slug string) (bool, error) {
 	if scope.CheckProject(slug) != nil {
 		return false, nil
 	}
-	_, found, err := sqldb.First(tx, sqldb.Column[string], "SELECT id FROM projects WHERE workspace = $1 AND slug = $2 AND deleted_at IS NULL", workspace, slug)
-	if err != nil {
-		return false, fmt.Errorf("find project: %w", err)
-	}
-	return found, nil
+	_, found, err := sqldb.First(tx, "find project", sqldb.Column[string], "SELECT id FROM projects WHERE workspace = $1 AND slug = $2 AND deleted_at IS NULL", workspace, slug)
+	return found, err
 }
 
 // fold is the text that a search looks through.

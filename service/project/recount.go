@@ -67,7 +67,7 @@ func (p *Projects) resum(ctx context.Context, scope string, d *Drift) error {
 		if err != nil {
 			return err
 		}
-		stored, err := sqldb.Column[int64](tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM projects WHERE scope = $1", scope))
+		stored, err := sqldb.Value[int64](tx, "sum projects", "SELECT COALESCE(SUM(bytes), 0) FROM projects WHERE scope = $1", scope)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +23,10 @@ func (p *Projects) Delete(ctx context.Context, by audit.Actor, o Owner, slug str
 		if r, err = Claim(tx, o, slug, version); err != nil {
 			return err
 		}
-		if _, err := tx.Exec("UPDATE projects SET deleted_at = $2 WHERE id = $1", r.ID, p.Now().UnixMilli()); err != nil {
-			return fmt.Errorf("delete project: %w", err)
-		}
-		return p.Audit.Append(ctx, tx, event(by, o.Scope, "project.deleted", "project", r.ID))
+		return cmp.Or(
+			tx.Do("delete project", "UPDATE projects SET deleted_at = $2 WHERE id = $1", r.ID, p.Now().UnixMilli()),
+			p.Audit.Append(ctx, tx, event(by, o.Scope, "project.deleted", "project", r.ID)),
+		)
 	})
 	if err != nil {
 		return err
@@ -64,12 +65,10 @@ func (p *Projects) clear(ctx context.Context, r Project) error {
 
 // markAgain keeps others from clearing the project for a while, and reports false when they have.
 func (p *Projects) markAgain(ctx context.Context, r Project) (there bool, err error) {
-	err = p.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, p.DB, func(tx *sqldb.Tx) (bool, error) {
 		n, err := tx.Exec("UPDATE projects SET deleted_at = $2 WHERE id = $1", r.ID, p.Now().UnixMilli())
-		there = n == 1
-		return err
+		return n == 1, err
 	})
-	return there, err
 }
 
 // drain waits until nothing is announced any more.
@@ -117,9 +116,9 @@ func (p *Projects) discard(r Project) (trash string, err error) {
 // forget deletes the rows of a project and frees what it took.
 func (p *Projects) forget(ctx context.Context, r Project) error {
 	return p.Quotas.Change(ctx, r.Scope, func(tx *sqldb.Tx, q *storage.Quota) error {
-		stored, err := sqldb.Column[int64](tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM project_files WHERE project = $1", r.ID))
+		stored, err := sqldb.Value[int64](tx, "sum project", "SELECT COALESCE(SUM(bytes), 0) FROM project_files WHERE project = $1", r.ID)
 		if err != nil {
-			return fmt.Errorf("sum project: %w", err)
+			return err
 		}
 		for _, statement := range []string{
 			"DELETE FROM projects WHERE id = $1", "DELETE FROM project_files WHERE project = $1", "DELETE FROM project_changes WHERE project = $1",
@@ -129,9 +128,6 @@ func (p *Projects) forget(ctx context.Context, r Project) error {
 				return err
 			}
 		}
-		if err := q.Drop(tx, r.ID, stored); err != nil {
-			return err
-		}
-		return p.Removed(tx, r.Workspace, r.Slug)
+		return cmp.Or(q.Drop(tx, r.ID, stored), p.Removed(tx, r.Workspace, r.Slug))
 	})
 }

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -22,15 +23,11 @@ func (p *Projects) finish(ctx context.Context, o *operation, failed []*change) e
 		if err != nil {
 			return err
 		}
-		if err := settle(tx, q, o.ID, o.id, done...); err != nil {
-			return err
-		}
+		err = settle(tx, q, o.ID, o.id, done...)
 		if o.held != nil && !o.quiet {
-			if err := o.held.Release(tx, q, len(failed) == 0); err != nil {
-				return err
-			}
+			err = cmp.Or(err, o.held.Release(tx, q, len(failed) == 0))
 		}
-		return p.tell(ctx, tx, o.Project, done...)
+		return cmp.Or(err, p.tell(ctx, tx, o.Project, done...))
 	})
 	if err != nil {
 		return fmt.Errorf("finish changes: %w", err)
@@ -46,10 +43,7 @@ func (p *Projects) finish(ctx context.Context, o *operation, failed []*change) e
 func settle(tx *sqldb.Tx, q *storage.Quota, project, op string, done ...change) error {
 	var s sums
 	for _, c := range done {
-		if err := c.settle(tx, &s); err != nil {
-			return err
-		}
-		if err := c.forget(tx); err != nil {
+		if err := cmp.Or(c.settle(tx, &s), c.forget(tx)); err != nil {
 			return err
 		}
 	}

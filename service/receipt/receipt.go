@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"database/sql"
 	"embed"
 	"encoding/binary"
 	"encoding/json"
@@ -97,21 +96,18 @@ func (s *Receipts) mac(body []byte) []byte {
 // The body may still be on its way.
 func (s *Receipts) Guard(ctx context.Context, r *Request) context.Context {
 	return sqldb.AlsoGuard(ctx, func(tx *sqldb.Tx) error {
-		if _, err := tx.Exec("DELETE FROM receipts WHERE id = $1 AND made_at <= $2", r.id(), s.Now().Add(-Life).UnixMilli()); err != nil {
-			return fmt.Errorf("drop old receipt: %w", err)
+		if err := tx.Do("drop old receipt", "DELETE FROM receipts WHERE id = $1 AND made_at <= $2", r.id(), s.Now().Add(-Life).UnixMilli()); err != nil {
+			return err
 		}
 		if err := tx.Do("leave receipt", "INSERT INTO receipts (id, request, body, made_at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING",
 			r.id(), r.ID, s.mac(r.Body), s.Now().UnixMilli()); err != nil {
 			return err
 		}
-		var by string
-		if err := tx.QueryRow("SELECT request FROM receipts WHERE id = $1", r.id()).Scan(&by); err != nil {
-			return fmt.Errorf("read receipt: %w", err)
-		}
-		if by != r.ID {
+		by, err := sqldb.Value[string](tx, "read receipt", "SELECT request FROM receipts WHERE id = $1", r.id())
+		if err == nil && by != r.ID {
 			return errSeen
 		}
-		return nil
+		return err
 	})
 }
 
@@ -140,27 +136,35 @@ func (s *Receipts) Find(ctx context.Context, r Request) (a Answer, found bool, e
 	}
 }
 
+// left is a receipt as it is stored.
+type left struct {
+	body, answer []byte
+	until, made  int64
+}
+
+func scanLeft(row sqldb.Row) (l left, err error) {
+	err = row.Scan(&l.body, &l.answer, &l.until, &l.made)
+	return l, err
+}
+
 func (s *Receipts) read(ctx context.Context, r Request) (sealed []byte, found bool, err error) {
-	err = s.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		var body []byte
-		var until, made int64
-		err := tx.QueryRow("SELECT body, answer, shown_until, made_at FROM receipts WHERE id = $1", r.id()).Scan(&body, &sealed, &until, &made)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("find receipt: %w", err)
-		}
-		now := s.Now()
-		switch found = now.Sub(time.UnixMilli(made)) < Life; {
-		case found && !hmac.Equal(body, s.mac(r.Body)):
-			return conflict("This key was used with another body.", "Use a new key for a new request.")
-		case found && until != 0 && now.UnixMilli() >= until:
-			return conflict("This was done, and its answer is not shown any more.", "Look at what there is.")
-		}
-		return nil
-	})
-	return sealed, found, err
+	all, err := sqldb.ReadAll(ctx, s.DB, scanLeft, "SELECT body, answer, shown_until, made_at FROM receipts WHERE id = $1", r.id())
+	if err != nil {
+		return nil, false, fmt.Errorf("find receipt: %w", err)
+	}
+	if len(all) == 0 {
+		return nil, false, nil
+	}
+	switch l, now := all[0], s.Now(); {
+	case now.Sub(time.UnixMilli(l.made)) >= Life:
+		return nil, false, nil
+	case !hmac.Equal(l.body, s.mac(r.Body)):
+		return nil, false, conflict("This key was used with another body.", "Use a new key for a new request.")
+	case l.until != 0 && now.UnixMilli() >= l.until:
+		return nil, false, conflict("This was done, and its answer is not shown any more.", "Look at what there is.")
+	default:
+		return l.answer, true, nil
+	}
 }
 
 func (s *Receipts) open(r Request, sealed []byte) (a Answer, found bool, err error) {
@@ -182,32 +186,27 @@ func (s *Receipts) Keep(ctx context.Context, r Request, a Answer) error {
 	if a.Once {
 		until = now.Add(SecretLife)
 	}
-	return s.DB.Write(sqldb.Regardless(ctx), func(tx *sqldb.Tx) error {
-		return tx.Do("keep receipt", `INSERT INTO receipts (id, request, body, answer, shown_until, made_at) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (id) DO UPDATE SET answer = excluded.answer, shown_until = excluded.shown_until WHERE receipts.request = excluded.request`,
-			r.id(), r.ID, s.mac(r.Body), s.box.Seal(string(r.id()), text), until.UnixMilli(), now.UnixMilli())
-	})
+	return s.DB.Do(sqldb.Regardless(ctx), "keep receipt", `INSERT INTO receipts (id, request, body, answer, shown_until, made_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (id) DO UPDATE SET answer = excluded.answer, shown_until = excluded.shown_until WHERE receipts.request = excluded.request`,
+		r.id(), r.ID, s.mac(r.Body), s.box.Seal(string(r.id()), text), until.UnixMilli(), now.UnixMilli())
 }
 
 // Forget takes back the receipt of a request that was refused.
 func (s *Receipts) Forget(ctx context.Context, r Request) error {
-	return s.DB.Write(sqldb.Regardless(ctx), func(tx *sqldb.Tx) error {
-		return tx.Do("forget receipt", "DELETE FROM receipts WHERE id = $1 AND request = $2 AND answer IS NULL", r.id(), r.ID)
-	})
+	return s.DB.Do(sqldb.Regardless(ctx), "forget receipt", "DELETE FROM receipts WHERE id = $1 AND request = $2 AND answer IS NULL", r.id(), r.ID)
 }
 
 // Sweep takes away answers that are not shown any more, and some receipts that are too old, and says how many rows it was.
-func (s *Receipts) Sweep(ctx context.Context, now time.Time) (n int64, err error) {
+func (s *Receipts) Sweep(ctx context.Context, now time.Time) (int64, error) {
 	const batch = 500
-	err = s.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	n, err := sqldb.Write(ctx, s.DB, func(tx *sqldb.Tx) (int64, error) {
 		shown, err := tx.Exec(`UPDATE receipts SET answer = NULL WHERE id IN
 			(SELECT id FROM receipts WHERE answer IS NOT NULL AND shown_until <= $1 ORDER BY shown_until LIMIT $2)`, now.UnixMilli(), batch)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		old, err := tx.Exec("DELETE FROM receipts WHERE id IN (SELECT id FROM receipts WHERE made_at <= $1 ORDER BY made_at LIMIT $2)", now.Add(-Life).UnixMilli(), batch)
-		n = shown + old
-		return err
+		return shown + old, err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("sweep receipts: %w", err)

@@ -115,8 +115,6 @@ func (p *pull) end(ctx context.Context, done *Pulled) error {
 		args = append(args, done.Commit, done.ConflictCount, p.Now().UnixMilli())
 	}
 	return sqldb.Insist(func() error {
-		return p.DB.Write(ctx, func(tx *sqldb.Tx) error {
-			return tx.Do("end pull", "UPDATE project_repositories SET pull = '', pull_until = 0"+set+" WHERE project = $1 AND pull = $2", args...)
-		})
+		return p.DB.Do(ctx, "end pull", "UPDATE project_repositories SET pull = '', pull_until = 0"+set+" WHERE project = $1 AND pull = $2", args...)
 	})
 }

@@ -157,34 +157,29 @@ func (s *Repositories) Disconnect(ctx context.Context, by audit.Actor, o project
 }
 
 // follow puts on record what a project follows; nil is nothing.
-func (s *Repositories) follow(ctx context.Context, by audit.Actor, o project.Owner, slug string, version int64, r *project.Repository) (is project.Project, err error) {
-	err = s.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		if is, err = project.Claim(tx, o, slug, version); err != nil {
-			return err
+func (s *Repositories) follow(ctx context.Context, by audit.Actor, o project.Owner, slug string, version int64, r *project.Repository) (project.Project, error) {
+	return sqldb.Write(ctx, s.DB, func(tx *sqldb.Tx) (project.Project, error) {
+		is, err := project.Claim(tx, o, slug, version)
+		if err != nil {
+			return is, err
 		}
 		action := "repository.connected"
 		if r == nil {
 			if action = "repository.disconnected"; is.Repository == nil {
-				return project.NotFound()
+				return is, project.NotFound()
 			}
 		}
-		if err := s.refusePulling(tx, is.ID); err != nil {
-			return err
+		if err := cmp.Or(s.refusePulling(tx, is.ID), s.store(tx, is, r)); err != nil {
+			return is, err
 		}
-		if err := s.store(tx, is, r); err != nil {
-			return err
-		}
-		if is, err = project.Find(tx, o, slug); err != nil {
-			return err
-		}
-		return s.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: action, Target: audit.Target{Kind: "project", ID: is.ID}, Scope: o.Scope})
+		is, err = project.Find(tx, o, slug)
+		return is, cmp.Or(err, s.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: action, Target: audit.Target{Kind: "project", ID: is.ID}, Scope: o.Scope}))
 	})
-	return is, err
 }
 
 // refusePulling keeps what a project follows as it is while a pull runs.
 func (s *Repositories) refusePulling(tx *sqldb.Tx, project string) error {
-	_, found, err := sqldb.First(tx, sqldb.Column[string], "SELECT pull FROM project_repositories WHERE project = $1 AND pull_until > $2", project, s.Now().UnixMilli())
+	_, found, err := sqldb.First(tx, "find pull", sqldb.Column[string], "SELECT pull FROM project_repositories WHERE project = $1 AND pull_until > $2", project, s.Now().UnixMilli())
 	if found {
 		return pullRuns()
 	}
@@ -201,21 +196,17 @@ func isSame(was, is *project.Repository) bool {
 	return *was == there
 }
 
-func (s *Repositories) store(tx *sqldb.Tx, is project.Project, r *project.Repository) error {
+func (s *Repositories) store(tx *sqldb.Tx, is project.Project, r *project.Repository) (err error) {
 	if !isSame(is.Repository, r) {
-		for _, table := range []string{"project_repositories", "project_bases"} {
-			if err := tx.Do("unfollow", "DELETE FROM "+table+" WHERE project = $1", is.ID); err != nil {
-				return err
-			}
-		}
+		err = cmp.Or(
+			tx.Do("unfollow", "DELETE FROM project_repositories WHERE project = $1", is.ID),
+			tx.Do("unfollow", "DELETE FROM project_bases WHERE project = $1", is.ID),
+		)
 	}
 	if r != nil {
-		err := tx.Do("follow", `INSERT INTO project_repositories (project, provider, owner, name, branch, installation) VALUES ($1, $2, $3, $4, $5, $6)
+		err = cmp.Or(err, tx.Do("follow", `INSERT INTO project_repositories (project, provider, owner, name, branch, installation) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (project) DO UPDATE SET installation = excluded.installation`,
-			is.ID, r.Provider, r.Owner, r.Name, r.Branch, r.InstallationID)
-		if err != nil {
-			return err
-		}
+			is.ID, r.Provider, r.Owner, r.Name, r.Branch, r.InstallationID))
 	}
-	return project.Touch(tx, is.ID, s.Now())
+	return cmp.Or(err, project.Touch(tx, is.ID, s.Now()))
 }

@@ -5,6 +5,8 @@ package scope
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"svc.dev/svc/fault"
@@ -92,38 +94,25 @@ func checkSlug(slug string, most int) error {
 	if err := segment(slug, 1, most); err != nil {
 		return err
 	}
-	if reservedSlugs[slug] {
+	if slices.Contains(reservedSlugs, slug) {
 		return ErrReserved
 	}
 	return nil
 }
 
-// segment is one part of a scope: [a-z0-9]+(-[a-z0-9]+)*.
+// grammar is that of one part of a scope.
+var grammar = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
 func segment(s string, least, most int) error {
 	switch {
 	case len(s) > most:
 		return ErrTooLong
-	case !grammatical(s):
+	case !grammar.MatchString(s):
 		return ErrInvalid
 	case len(s) < least:
 		return ErrTooShort
 	}
 	return nil
-}
-
-func grammatical(s string) bool {
-	hyphen := true // as if one stood before the first character
-	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
-			hyphen = false
-		case c == '-' && !hyphen:
-			hyphen = true
-		default:
-			return false
-		}
-	}
-	return !hyphen
 }
 
 // Slug makes a name of what a text offers, at most that long; it is empty when the text offers nothing.

@@ -18,26 +18,25 @@ func canaryAAD(kid string) []byte { return tuple("svc-canary-v1", kid) }
 
 // attach proves that the keys belong to this database, leaves a canary for each new one, and returns the root secret,
 // which it makes where nothing was ever sealed. Nodes that come at once do it one after the other.
-func (s *Store) attach(ctx context.Context, keys KeyProvider, dropping bool) (root Secret, err error) {
-	err = s.db.Write(ctx, func(tx *sqldb.Tx) error {
+func (s *Store) attach(ctx context.Context, keys KeyProvider, dropping bool) (Secret, error) {
+	return sqldb.Write(ctx, s.db, func(tx *sqldb.Tx) (root Secret, err error) {
 		if err := lockKeys(tx, dropping); err != nil {
-			return err
+			return root, err
 		}
 		found, err := examine(tx, keys)
 		if err != nil {
-			return err
+			return root, err
 		}
 		for _, kid := range found.unmet {
 			if err := s.leaveCanary(tx, keys, kid); err != nil {
-				return err
+				return root, err
 			}
 		}
-		if root = found.root; found.fresh {
-			root, err = s.makeRoot(tx, keys)
+		if found.fresh {
+			return s.makeRoot(tx, keys)
 		}
-		return err
+		return found.root, nil
 	})
-	return root, err
 }
 
 // lockKeys makes whoever attaches wait. A key that is dropped must also wait for those who are about to use it.
@@ -68,9 +67,9 @@ func examine(tx *sqldb.Tx, keys KeyProvider) (found examined, err error) {
 		return found, err
 	}
 	for _, kid := range keys.Kids() {
-		if canaries[kid] == nil {
+		if canary, met := canaries[kid]; !met {
 			found.unmet = append(found.unmet, kid)
-		} else if err := openCanary(keys, kid, canaries[kid]); err != nil {
+		} else if err := openCanary(keys, kid, canary); err != nil {
 			return found, err
 		}
 	}
@@ -78,6 +77,13 @@ func examine(tx *sqldb.Tx, keys KeyProvider) (found examined, err error) {
 		found.root, err = openRoot(tx, keys)
 	}
 	return found, err
+}
+
+// Prove reports with ErrKeyMismatch why Open would refuse the keys, for the same reason, on a migrated database. Unlike Open it
+// only reads. A key that the database has not met is no fault: Open leaves a canary for it.
+func Prove(ctx context.Context, db *sqldb.DB, keys KeyProvider) error {
+	_, err := sqldb.Snapshot(ctx, db, func(tx *sqldb.Tx) (examined, error) { return examine(tx, keys) })
+	return err
 }
 
 // checkUse refuses keys that lack one which values need, and a database that lacks the canary of one.
@@ -91,7 +97,7 @@ func checkUse(tx *sqldb.Tx, keys KeyProvider, canaries map[string][]byte) error 
 		if !slices.Contains(have, kid) {
 			return fmt.Errorf("%w: key %s is not in the ring, but %d values need it: %w", ErrKeyMismatch, kid, used[kid], ErrKeyInUse)
 		}
-		if canaries[kid] == nil {
+		if _, met := canaries[kid]; !met {
 			return fmt.Errorf("%w: the canary of key %s is missing", ErrKeyMismatch, kid)
 		}
 	}
@@ -111,8 +117,7 @@ func (s *Store) leaveCanary(tx *sqldb.Tx, keys KeyProvider, kid string) error {
 	if err != nil {
 		return fmt.Errorf("seal canary: %w", err)
 	}
-	_, err = tx.Exec(`INSERT INTO secret_keys (kid, canary, wraps, created_at) VALUES ($1, $2, 1, $3)`, kid, canary, s.now())
-	return err
+	return tx.Do("leave canary", `INSERT INTO secret_keys (kid, canary, wraps, created_at) VALUES ($1, $2, 1, $3)`, kid, canary, s.now())
 }
 
 // rootAt is where the secret lies that every derived key comes from.
@@ -145,38 +150,22 @@ func openRoot(tx *sqldb.Tx, keys KeyProvider) (Secret, error) {
 }
 
 func readCanaries(tx *sqldb.Tx) (map[string][]byte, error) {
-	rows, err := tx.Query(`SELECT kid, canary FROM secret_keys`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	all := map[string][]byte{}
-	for rows.Next() {
-		var kid string
-		var canary []byte
-		if err := rows.Scan(&kid, &canary); err != nil {
-			return nil, err
-		}
-		all[kid] = append([]byte{}, canary...) // nil would be none
-	}
-	return all, rows.Err()
+	return byKid[[]byte](tx, `SELECT kid, canary FROM secret_keys`)
 }
 
 // countKids is how many values each kid wraps.
 func countKids(tx *sqldb.Tx) (map[string]int64, error) {
-	rows, err := tx.Query(`SELECT kid, count(*) FROM secret_values GROUP BY kid`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	used := map[string]int64{}
-	for rows.Next() {
-		var kid string
-		var n int64
-		if err := rows.Scan(&kid, &n); err != nil {
-			return nil, err
-		}
-		used[kid] = n
-	}
-	return used, rows.Err()
+	return byKid[int64](tx, `SELECT kid, count(*) FROM secret_values GROUP BY kid`)
+}
+
+// byKid reads rows of a kid and something of it.
+func byKid[T any](tx *sqldb.Tx, query string) (map[string]T, error) {
+	all := map[string]T{}
+	_, err := sqldb.Collect(tx, func(row sqldb.Row) (kid string, err error) {
+		var value T
+		err = row.Scan(&kid, &value)
+		all[kid] = value
+		return kid, err
+	}, query)
+	return all, err
 }

@@ -43,7 +43,7 @@ func (s *Store) DeleteAll(tx *sqldb.Tx, o Owner) (int64, error) {
 	if err := o.check(); err != nil {
 		return 0, err
 	}
-	ids, err := holdAll(tx, o)
+	ids, err := sqldb.Collect(tx, sqldb.Column[string], `SELECT id FROM secrets WHERE owner_kind = $1 AND scope = $2 ORDER BY id`+tx.ForUpdate(), o.Kind, o.Scope)
 	if err != nil {
 		return 0, fmt.Errorf("delete secrets: %w", err)
 	}
@@ -55,14 +55,9 @@ func (s *Store) DeleteAll(tx *sqldb.Tx, o Owner) (int64, error) {
 	return int64(len(ids)), nil
 }
 
-func holdAll(tx *sqldb.Tx, o Owner) ([]string, error) {
-	return sqldb.Collect(tx, sqldb.Column[string], `SELECT id FROM secrets WHERE owner_kind = $1 AND scope = $2 ORDER BY id`+tx.ForUpdate(), o.Kind, o.Scope)
-}
-
 func destroy(tx *sqldb.Tx, id string) error {
-	if _, err := tx.Exec(`DELETE FROM secret_values WHERE secret = $1`, id); err != nil {
+	if err := tx.Do("destroy value", `DELETE FROM secret_values WHERE secret = $1`, id); err != nil {
 		return err
 	}
-	_, err := tx.Exec(`DELETE FROM secrets WHERE id = $1`, id)
-	return err
+	return tx.Do("destroy head", `DELETE FROM secrets WHERE id = $1`, id)
 }

@@ -62,7 +62,7 @@ func (s *Store) Run(ctx context.Context) error {
 		select {
 		case <-every.C:
 			if err := s.Flush(ctx); err != nil && ctx.Err() == nil {
-				s.log.Warn("note uses of secrets", "error", err)
+				s.config.Log.Warn("note uses of secrets", "error", err)
 			}
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -96,20 +96,16 @@ func (s *Store) Flush(ctx context.Context) error {
 
 // noteUse writes one row alone: several in one transaction could wait crosswise for those who seal several.
 func (s *Store) noteUse(ctx context.Context, id string, at int64) error {
-	return s.db.Write(ctx, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(`UPDATE secrets SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $3)`,
-			id, at, at-noteEvery.Milliseconds())
-		return err
-	})
+	return s.db.Do(ctx, "note last use", `UPDATE secrets SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $3)`,
+		id, at, at-noteEvery.Milliseconds())
 }
 
 func (s *Store) noteWraps(ctx context.Context, kid string, count int64) error {
-	var total int64
-	err := s.db.Write(ctx, func(tx *sqldb.Tx) error {
-		return tx.QueryRow(`UPDATE secret_keys SET wraps = wraps + $2 WHERE kid = $1 RETURNING wraps`, kid, count).Scan(&total)
+	total, err := sqldb.Write(ctx, s.db, func(tx *sqldb.Tx) (int64, error) {
+		return sqldb.Value[int64](tx, "count wraps", `UPDATE secret_keys SET wraps = wraps + $2 WHERE kid = $1 RETURNING wraps`, kid, count)
 	})
 	if err == nil && total >= manyWraps {
-		s.log.Warn("rotate the key of secrets: it has wrapped very often", "kid", kid, "wraps", total, "limit", int64(1)<<32)
+		s.config.Log.Warn("rotate the key of secrets: it has wrapped very often", "kid", kid, "wraps", total, "limit", int64(1)<<32)
 	}
 	return err
 }

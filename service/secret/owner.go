@@ -4,9 +4,9 @@ import (
 	"errors"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
 )
 
@@ -55,7 +55,7 @@ func Name(name string) error {
 }
 
 func (o Owner) check() error {
-	ok := len(o.Scope) <= 512 && utf8.ValidString(o.Scope) && !strings.Contains(o.Scope, "\x00")
+	ok := len(o.Scope) <= 512 && sqldb.Storable(o.Scope)
 	switch o.Kind {
 	case Service:
 		ok = ok && o.Scope == ""
@@ -82,7 +82,7 @@ func checkSeal(o Owner, name string, value []byte, by string) error {
 	if !anyName.MatchString(name) {
 		return errors.New("name of a secret is malformed")
 	}
-	if by == "" || len(by) > 256 || !utf8.ValidString(by) || strings.Contains(by, "\x00") {
+	if by == "" || len(by) > 256 || !sqldb.Storable(by) {
 		return errors.New("who seals a secret must be said")
 	}
 	if len(value) == 0 {
@@ -95,6 +95,5 @@ func checkSeal(o Owner, name string, value []byte, by string) error {
 }
 
 func refuse(field, typ, details string) *fault.Error {
-	return fault.New(fault.InvalidRequest, "Malformed request.", details).
-		With("fields", []map[string]string{{"field": field, "type": typ}})
+	return fault.Invalid("%s", details).With("fields", []map[string]string{{"field": field, "type": typ}})
 }

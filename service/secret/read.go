@@ -47,7 +47,7 @@ func (s *Store) reveal(o Owner, name string, h head, e envelope) ([]byte, error)
 	if !h.genuine(s.root, o, name, e) {
 		return nil, s.unreadable(o, name, h.id, errors.New("row was changed"))
 	}
-	value, err := e.open(s.provider(), binding{owner: o, name: name, id: h.id, version: h.version})
+	value, err := e.open(s.Keys(), binding{owner: o, name: name, id: h.id, version: h.version})
 	if err != nil {
 		return nil, s.unreadable(o, name, h.id, err)
 	}
@@ -83,13 +83,9 @@ func (s *Store) List(ctx context.Context, o Owner) ([]Entry, error) {
 	return all, nil
 }
 
-func (s *Store) entries(ctx context.Context, o Owner, and string, args ...any) (all []Entry, err error) {
-	args = append([]any{o.Kind, o.Scope}, args...)
-	err = s.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		all, err = sqldb.Collect(tx, scanEntry, `SELECT h.name, `+headColumns+` FROM secrets h WHERE h.owner_kind = $1 AND h.scope = $2`+and+` ORDER BY h.name`, args...)
-		return err
-	})
-	return all, err
+func (s *Store) entries(ctx context.Context, o Owner, and string, args ...any) ([]Entry, error) {
+	return sqldb.ReadAll(ctx, s.db, scanEntry, `SELECT h.name, `+headColumns+` FROM secrets h WHERE h.owner_kind = $1 AND h.scope = $2`+and+` ORDER BY h.name`,
+		append([]any{o.Kind, o.Scope}, args...)...)
 }
 
 func scanEntry(row sqldb.Row) (Entry, error) {

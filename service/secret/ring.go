@@ -2,7 +2,7 @@ package secret
 
 import (
 	"crypto/rand"
-	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -50,7 +50,7 @@ func makeRing(active string, keys map[string]Secret) (*Ring, error) {
 	for _, kid := range slices.Sorted(maps.Keys(keys)) {
 		key := keys[kid].Reveal()
 		if !kidForm.MatchString(kid) {
-			return nil, errors.New("key ring: a kid is 1 to 64 letters, digits, dots, dashes and underscores")
+			return nil, errKidForm
 		}
 		if len(key) != keyBytes {
 			return nil, fmt.Errorf("key ring: key %s has %d bytes instead of %d", kid, len(key), keyBytes)
@@ -128,15 +128,10 @@ func (r *Ring) Remove(kid string) (*Ring, error) {
 
 // encode is the ring as its file holds it, in clear.
 func (r *Ring) encode() []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "{\n  \"active\": %q,\n  \"keys\": {\n", r.active)
-	for i, kid := range r.Kids() {
-		end := ",\n"
-		if i == len(r.keys)-1 {
-			end = "\n"
-		}
-		fmt.Fprintf(&b, "    %q: %q%s", kid, base64.StdEncoding.EncodeToString([]byte(r.keys[kid].Reveal())), end)
+	keys := map[string][]byte{}
+	for kid, key := range r.keys {
+		keys[kid] = []byte(key.Reveal())
 	}
-	b.WriteString("  }\n}\n")
-	return []byte(b.String())
+	text, _ := json.MarshalIndent(map[string]any{"active": r.active, "keys": keys}, "", "  ") // texts and bytes always marshal
+	return append(text, '\n')
 }

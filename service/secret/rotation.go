@@ -20,18 +20,15 @@ type Progress struct {
 }
 
 // Active is the kid that new values are sealed under.
-func (s *Store) Active() string { return s.provider().Active() }
+func (s *Store) Active() string { return s.Keys().Active() }
 
 // Rows is how many values each kid wraps, with 0 for a kid of the ring that wraps none.
-func (s *Store) Rows(ctx context.Context) (used map[string]int64, err error) {
-	err = s.db.Read(ctx, func(tx *sqldb.Tx) error {
-		used, err = countKids(tx)
-		return err
-	})
+func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
+	used, err := sqldb.Read(ctx, s.db, countKids)
 	if err != nil {
 		return nil, fmt.Errorf("count rows by kid: %w", err)
 	}
-	for _, kid := range s.provider().Kids() {
+	for _, kid := range s.Keys().Kids() {
 		used[kid] += 0
 	}
 	return used, nil
@@ -41,7 +38,7 @@ func (s *Store) Rows(ctx context.Context) (used map[string]int64, err error) {
 // everywhere with that one active, Rewrap, and when Rows says 0 of the old one reload without it. A ring without a key that
 // values need, or without the one that is active here, is refused with ErrKeyInUse, and nothing changes.
 func (s *Store) Reload(ctx context.Context, keys KeyProvider) error {
-	have, want := s.provider(), keys.Kids()
+	have, want := s.Keys(), keys.Kids()
 	// Somebody may be sealing under it right now.
 	if !slices.Contains(want, have.Active()) {
 		return fmt.Errorf("reload keys: %s is the active one here: %w", have.Active(), ErrKeyInUse)
@@ -86,8 +83,9 @@ func (s *Store) Rewrap(ctx context.Context) (Progress, error) {
 func (s *Store) rewrapPass(ctx context.Context) (p Progress, err error) {
 	after := ""
 	for {
-		keys := s.provider()
-		batch, err := s.rowsNotUnder(ctx, keys.Active(), after)
+		keys := s.Keys()
+		batch, err := sqldb.ReadAll(ctx, s.db, scanWrapping, `SELECT secret, version, kid, wrapped FROM secret_values
+WHERE kid <> $1 AND secret > $2 ORDER BY secret LIMIT $3`, keys.Active(), after, rewrapBatch)
 		if err != nil || len(batch) == 0 {
 			return p, err
 		}
@@ -112,15 +110,6 @@ func scanWrapping(row sqldb.Row) (w wrapping, err error) {
 	return w, err
 }
 
-func (s *Store) rowsNotUnder(ctx context.Context, kid, after string) (batch []wrapping, err error) {
-	err = s.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		batch, err = sqldb.Collect(tx, scanWrapping, `SELECT secret, version, kid, wrapped FROM secret_values WHERE kid <> $1 AND secret > $2 ORDER BY secret LIMIT $3`,
-			kid, after, rewrapBatch)
-		return err
-	})
-	return batch, err
-}
-
 // rewrapRows asks the keys outside of the transaction, which then only writes where nothing has changed since.
 func (s *Store) rewrapRows(ctx context.Context, keys KeyProvider, batch []wrapping, p *Progress) error {
 	var from, to []wrapping
@@ -129,24 +118,22 @@ func (s *Store) rewrapRows(ctx context.Context, keys KeyProvider, batch []wrappi
 		if err != nil {
 			p.Unreadable++
 			s.failures.Add(1)
-			s.log.Error("key of a secret does not open", "id", old.id, "kid", old.kid, "error", err)
+			s.config.Log.Error("key of a secret does not open", "id", old.id, "kid", old.kid, "error", err)
 			continue
 		}
 		from, to = append(from, old), append(to, wrapping{old.id, e})
 	}
 	s.notes.wrapped(keys.Active(), int64(len(to)))
-	var moved int64
-	err := s.db.Write(ctx, func(tx *sqldb.Tx) error {
-		moved = 0
+	moved, err := sqldb.Write(ctx, s.db, func(tx *sqldb.Tx) (moved int64, err error) {
 		for i, w := range to {
 			n, err := tx.Exec(`UPDATE secret_values SET wrapped = $1, kid = $2 WHERE secret = $3 AND version = $4 AND kid = $5`,
 				w.wrapped, w.kid, w.id, w.version, from[i].kid)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			moved += n
 		}
-		return nil
+		return moved, nil
 	})
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func (s *Store) next(tx *sqldb.Tx, o Owner, name string, before head, value []by
 		return head{}, false, err
 	}
 	at := binding{owner: o, name: name, id: id, version: before.version + 1}
-	return s.put(tx, sealing{keys: s.provider(), root: s.root, at: at, value: value, by: by, before: before})
+	return s.put(tx, sealing{keys: s.Keys(), root: s.root, at: at, value: value, by: by, before: before})
 }
 
 // lineage is the id under which the next version is sealed. Where the row was tampered with, its version may have been

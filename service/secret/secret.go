@@ -34,9 +34,6 @@ func (s Secret) Reveal() string {
 // String is [redacted].
 func (s Secret) String() string { return redact.Placeholder }
 
-// GoString is [redacted].
-func (s Secret) GoString() string { return redact.Placeholder }
-
 // Format writes [redacted] for every verb.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redact.Placeholder) }
 

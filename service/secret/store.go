@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/redact"
 )
 
@@ -34,7 +36,6 @@ type Config struct {
 type Store struct {
 	db       *sqldb.DB
 	config   Config
-	log      *slog.Logger
 	root     Secret
 	keys     atomic.Pointer[KeyProvider]
 	failures atomic.Int64
@@ -42,11 +43,8 @@ type Store struct {
 }
 
 // Empty reports whether nothing was ever sealed in the migrated database: only then may a new ring be made for it.
-func Empty(ctx context.Context, db *sqldb.DB) (empty bool, err error) {
-	err = db.Read(ctx, func(tx *sqldb.Tx) error {
-		empty, err = isEmpty(tx)
-		return err
-	})
+func Empty(ctx context.Context, db *sqldb.DB) (bool, error) {
+	empty, err := sqldb.Read(ctx, db, isEmpty)
 	if err != nil {
 		return false, fmt.Errorf("look for secrets: %w", err)
 	}
@@ -54,25 +52,16 @@ func Empty(ctx context.Context, db *sqldb.DB) (empty bool, err error) {
 }
 
 func isEmpty(tx *sqldb.Tx) (bool, error) {
-	var rows int
-	err := tx.QueryRow(`SELECT CASE WHEN EXISTS (SELECT 1 FROM secret_keys) OR EXISTS (SELECT 1 FROM secrets)
-OR EXISTS (SELECT 1 FROM secret_values) THEN 1 ELSE 0 END`).Scan(&rows)
-	return rows == 0, err
+	return sqldb.Column[bool](tx.QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM secret_keys) AND NOT EXISTS (SELECT 1 FROM secrets)
+AND NOT EXISTS (SELECT 1 FROM secret_values)`))
 }
 
 // Open gives a store on a migrated database. It refuses with ErrKeyMismatch, whose text stands first, when a key is not
 // the one that its kid stood for before, or when values need a kid that is missing; over an empty database it begins.
 func Open(ctx context.Context, db *sqldb.DB, keys KeyProvider, c Config) (*Store, error) {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
-	if c.RewrapPause <= 0 {
-		c.RewrapPause = 20 * time.Millisecond
-	}
-	s := &Store{db: db, config: c, log: c.Log}
+	c.Now, c.Log = iso.Clock(c.Now), cmp.Or(c.Log, slog.Default())
+	c.RewrapPause = cmp.Or(c.RewrapPause, 20*time.Millisecond)
+	s := &Store{db: db, config: c}
 	root, err := s.attach(ctx, keys, false)
 	if err != nil {
 		return nil, err
@@ -82,7 +71,8 @@ func Open(ctx context.Context, db *sqldb.DB, keys KeyProvider, c Config) (*Store
 	return s, nil
 }
 
-func (s *Store) provider() KeyProvider { return *s.keys.Load() }
+// Keys are those that new values are sealed under.
+func (s *Store) Keys() KeyProvider { return *s.keys.Load() }
 
 func (s *Store) now() int64 { return s.config.Now().UnixMilli() }
 

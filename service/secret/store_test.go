@@ -99,7 +99,7 @@ func (j *journal) String() string {
 
 func openDB(t testing.TB, address string) *sqldb.DB {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), address, sqldb.Options{})
+	db, err := sqldb.Open(t.Context(), address, sqldb.Options{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func (v *Visit) providers(ctx context.Context, form page.Form) (page.Providers, 
 	}
 	view := page.Providers{
 		Desk: v.desk(form), Web: p.Web, Kind: page.OwnerKind(v.Query.Get("kind")), Owner: v.Query.Get("owner"), Linked: v.can("github"),
-		Outcome: page.Outcome(p.Attempt.Outcome), Attempt: page.Attempt{Name: p.Attempt.Name, Wanted: p.Attempt.Wanted, Got: p.Attempt.Got},
+		Outcome: p.Attempt.Outcome, Attempt: page.Attempt{Name: p.Attempt.Name, Wanted: p.Attempt.Wanted, Got: p.Attempt.Got},
 	}
 	if p.Configured {
 		view.App = &page.App{

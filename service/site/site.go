@@ -166,17 +166,15 @@ func (v *Visit) check(op operation.Row) error {
 func (v *Visit) fill(into any) error { return strictjson.Form(v.Body, into, v.beside...) }
 
 // typed is what was typed into a field, to judge or to show it again. What is read strictly is read by fill.
-func (v *Visit) typed(name string) string {
-	if all := v.ticked(name); len(all) > 0 {
-		return all[0]
-	}
-	return ""
-}
+func (v *Visit) typed(name string) string { return v.form().Get(name) }
 
 // ticked are all values of a field.
-func (v *Visit) ticked(name string) []string {
+func (v *Visit) ticked(name string) []string { return v.form()[name] }
+
+// form is what can be read of the form.
+func (v *Visit) form() url.Values {
 	values, _ := url.ParseQuery(string(v.Body))
-	return values[name]
+	return values
 }
 
 // sent reports whether a form with a field was sent.

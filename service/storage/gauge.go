@@ -86,11 +86,9 @@ func (g *Gauge) gauge(ctx context.Context, scope string) (q Quota, err error) {
 
 // note leaves a reading in the row of a scope, for those who can warn its owners to find.
 func (g *Gauge) note(ctx context.Context, scope string, r reading) error {
-	return g.db.Write(ctx, func(tx *sqldb.Tx) error {
-		return tx.Do("note reading", `INSERT INTO storage_quotas (scope, attachments, streams, measured_at) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (scope) DO UPDATE SET attachments = excluded.attachments, streams = excluded.streams, measured_at = excluded.measured_at`,
-			scope, r.attachments, r.streams, time.Now().UnixMilli())
-	})
+	return g.db.Do(ctx, "note reading", `INSERT INTO storage_quotas (scope, attachments, streams, measured_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (scope) DO UPDATE SET attachments = excluded.attachments, streams = excluded.streams, measured_at = excluded.measured_at`,
+		scope, r.attachments, r.streams, time.Now().UnixMilli())
 }
 
 // look is what a scope stores besides its files, and whether that was measured anew.

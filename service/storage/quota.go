@@ -56,23 +56,19 @@ func scanQuota(row sqldb.Row) (q Quota, err error) {
 
 // row is the row of a scope, and zeros where it never stored anything.
 func (g *Gauge) row(tx *sqldb.Tx, scope, suffix string) (q Quota, found bool, err error) {
-	q, found, err = sqldb.First(tx, scanQuota, "SELECT "+quotaColumns+" FROM storage_quotas WHERE scope = $1"+suffix, scope, g.limit)
-	if err != nil {
-		return q, false, fmt.Errorf("read quota: %w", err)
-	}
+	q, found, err = sqldb.First(tx, "read quota", scanQuota, "SELECT "+quotaColumns+" FROM storage_quotas WHERE scope = $1"+suffix, scope, g.limit)
 	if !found {
 		q = Quota{scope: scope, limit: g.limit}
 	}
-	return q, found, nil
+	return q, found, err
 }
 
 // Read is the quota of a scope as its row says.
-func (g *Gauge) Read(ctx context.Context, scope string) (q Quota, err error) {
-	err = g.db.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		q, _, err = g.row(tx, scope, "")
-		return err
+func (g *Gauge) Read(ctx context.Context, scope string) (Quota, error) {
+	return sqldb.Read(ctx, g.db, func(tx *sqldb.Tx) (Quota, error) {
+		q, _, err := g.row(tx, scope, "")
+		return q, err
 	})
-	return q, err
 }
 
 // Lock runs fn in a transaction that has locked the row of a scope: nobody else changes the quota, the reservations, the files
@@ -131,10 +127,10 @@ func (q *Quota) Drop(tx *sqldb.Tx, project string, bytes int64) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.Do("drop reservations", "DELETE FROM storage_reservations WHERE project = $1", project); err != nil {
-		return err
-	}
-	return q.count(tx, -bytes, -reserved)
+	return cmp.Or(
+		tx.Do("drop reservations", "DELETE FROM storage_reservations WHERE project = $1", project),
+		q.count(tx, -bytes, -reserved),
+	)
 }
 
 // Recount puts right what is used, which was counted, and what is reserved, and reports how much too many bytes each was.

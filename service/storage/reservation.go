@@ -3,7 +3,6 @@ package storage
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"svc.dev/svc/fault"
@@ -81,28 +80,20 @@ func expire(tx *sqldb.Tx, q *Quota, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.Do("expire reservations", "UPDATE storage_reservations SET dead = 1, bytes = 0 WHERE "+which, q.scope, now.UnixMilli()); err != nil {
-		return err
-	}
-	return q.count(tx, 0, -bytes)
+	return cmp.Or(
+		tx.Do("expire reservations", "UPDATE storage_reservations SET dead = 1, bytes = 0 WHERE "+which, q.scope, now.UnixMilli()),
+		q.count(tx, 0, -bytes),
+	)
 }
 
 // sumReserved is the bytes of the reservations that a condition holds for.
 func sumReserved(tx *sqldb.Tx, which string, args ...any) (int64, error) {
-	bytes, err := sqldb.Column[int64](tx.QueryRow("SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE "+which, args...))
-	if err != nil {
-		return 0, fmt.Errorf("sum reservations: %w", err)
-	}
-	return bytes, nil
+	return sqldb.Value[int64](tx, "sum reservations", "SELECT COALESCE(SUM(bytes), 0) FROM storage_reservations WHERE "+which, args...)
 }
 
 // held is the bytes of a reservation that is alive, whose scope is locked; false says that somebody took it back.
 func (v *Reservation) held(tx *sqldb.Tx) (bytes int64, alive bool, err error) {
-	bytes, alive, err = sqldb.First(tx, sqldb.Column[int64], "SELECT bytes FROM storage_reservations WHERE id = $1 AND dead = 0", v.ID)
-	if err != nil {
-		err = fmt.Errorf("find reservation: %w", err)
-	}
-	return bytes, alive, err
+	return sqldb.First(tx, "find reservation", sqldb.Column[int64], "SELECT bytes FROM storage_reservations WHERE id = $1 AND dead = 0", v.ID)
 }
 
 // extend gives a reservation bytes that have been taken, and a new life.
@@ -151,10 +142,7 @@ func (v *Reservation) Grow(ctx context.Context, most int64) error {
 			return nil
 		}
 		bytes += more
-		if err := q.count(tx, 0, more); err != nil {
-			return err
-		}
-		return v.extend(tx, more)
+		return cmp.Or(q.count(tx, 0, more), v.extend(tx, more))
 	})
 	if err := cmp.Or(err, refused); err != nil {
 		return err
@@ -175,21 +163,16 @@ func (v *Reservation) Renew(ctx context.Context) error {
 // Forget, unless there are no temporary files.
 func (v *Reservation) Release(tx *sqldb.Tx, q *Quota, clean bool) error {
 	bytes, alive, err := v.held(tx)
-	if err != nil {
-		return err
-	}
 	if alive {
-		if err := tx.Do("release reservation", "UPDATE storage_reservations SET dead = 1, bytes = 0 WHERE id = $1", v.ID); err != nil {
-			return err
-		}
-		if err := q.count(tx, 0, -bytes); err != nil {
-			return err
-		}
+		err = cmp.Or(
+			tx.Do("release reservation", "UPDATE storage_reservations SET dead = 1, bytes = 0 WHERE id = $1", v.ID),
+			q.count(tx, 0, -bytes),
+		)
 	}
-	if !clean {
-		return nil
+	if clean {
+		err = cmp.Or(err, v.forget(tx))
 	}
-	return v.forget(tx)
+	return err
 }
 
 func (v *Reservation) forget(tx *sqldb.Tx) error {

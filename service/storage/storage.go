@@ -6,6 +6,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,9 +67,7 @@ func New(c Config) (*Quotas, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
+	c.Log = cmp.Or(c.Log, slog.Default())
 	return &Quotas{Config: c, Gauge: NewGauge(c.DB, c.Limit, c.Measure)}, nil
 }
 
@@ -163,9 +162,9 @@ func (s *Quotas) SetLimit(ctx context.Context, by audit.Actor, address string, b
 		if q.limit = s.limit; bytes >= 0 {
 			limit, q.limit = bytes, bytes
 		}
-		if err := tx.Do("set limit", "UPDATE storage_quotas SET limit_bytes = $2 WHERE scope = $1", address, limit); err != nil {
-			return err
-		}
-		return s.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "storage.limited", Target: audit.Target{Kind: "storage", ID: address}, Scope: address})
+		return cmp.Or(
+			tx.Do("set limit", "UPDATE storage_quotas SET limit_bytes = $2 WHERE scope = $1", address, limit),
+			s.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "storage.limited", Target: audit.Target{Kind: "storage", ID: address}, Scope: address}),
+		)
 	})
 }

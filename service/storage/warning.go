@@ -54,18 +54,17 @@ var errNoWorkspace = errors.New("there is no such workspace")
 func (s *Quotas) warn(ctx context.Context, scope string) (news bool, err error) {
 	// It is no act of whoever happened to come by.
 	ctx = audit.With(ctx, audit.Source{})
-	err = s.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		news = false
+	news, err = sqldb.Write(ctx, s.DB, func(tx *sqldb.Tx) (bool, error) {
 		q, found, err := s.row(tx, scope, tx.ForUpdate())
 		level := q.level()
 		if err != nil || !found || level == q.warned {
-			return err
+			return false, err
 		}
 		n, err := tx.Exec("UPDATE storage_quotas SET warned = $3 WHERE scope = $1 AND warned = $2", scope, q.warned, level)
-		if news = n == 1; err != nil || !news || level < q.warned {
-			return err
+		if err != nil || n == 0 || level < q.warned {
+			return n == 1, err
 		}
-		return s.announce(ctx, tx, Warning{Scope: scope, Percent: int(level)})
+		return true, s.announce(ctx, tx, Warning{Scope: scope, Percent: int(level)})
 	})
 	if errors.Is(err, errNoWorkspace) {
 		return false, nil

@@ -4,6 +4,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 
@@ -38,15 +39,14 @@ func Decode(body []byte, into any) error {
 	if err := check(body); err != nil {
 		return err
 	}
-	c := cursor{text: body}
-	if c.peek() != '{' {
+	if body = bytes.TrimSpace(body); body[0] != '{' {
 		refusal := Refuse(invalid(required(fields))...)
 		refusal.Details = "The body must be a JSON object."
 		return refusal
 	}
 	fresh := reflect.New(target.Type()).Elem()
 	fresh.Set(target)
-	bad, err := c.object(fresh, "")
+	bad, err := readObject(fresh, body, "")
 	if err != nil {
 		return err
 	}
@@ -87,8 +87,13 @@ func Refuse(fields ...Field) *fault.Error {
 	return fault.New(fault.InvalidRequest, "Some fields are missing or not valid.", "").With("fields", fields)
 }
 
-// Wrong refuses one field of a request.
-func Wrong(field, problem string) error { return Refuse(Field{Field: field, Type: problem}) }
+// Wrong refuses one field of a request; no problem is nothing wrong.
+func Wrong(field, problem string) error {
+	if problem == "" {
+		return nil
+	}
+	return Refuse(Field{Field: field, Type: problem})
+}
 
 // Fields gathers what is wrong with a request.
 type Fields []Field

@@ -1,7 +1,9 @@
 package strictjson
 
 import (
+	"bytes"
 	"encoding/json"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -21,8 +23,9 @@ func check(body []byte) error {
 	case hasHalfCharacter(body):
 		return invalidJSON("An escaped surrogate stands alone.")
 	}
-	c := cursor{text: body}
-	if detail := c.check(0); detail != "" {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber() // one that is too large for a float64 is JSON too
+	if detail := checkNext(d, 0); detail != "" {
 		return invalidJSON(detail)
 	}
 	return nil
@@ -32,35 +35,29 @@ func invalidJSON(detail string) error {
 	return fault.New(fault.InvalidJSON, "The body is not valid JSON.", detail)
 }
 
-// check walks over the next value, inside so many others, and says what is wrong with it.
-func (c *cursor) check(depth int) (detail string) {
-	next := c.peek()
-	if next != '{' && next != '[' {
-		c.value()
+// checkNext walks over the next value, inside so many others, and says what is wrong with it. The text is valid JSON.
+func checkNext(d *json.Decoder, depth int) (detail string) {
+	token, _ := d.Token()
+	begin, nests := token.(json.Delim)
+	if !nests {
 		return ""
 	}
 	if depth == maxDepth {
 		return "It is nested too deeply."
 	}
-	if next == '[' {
-		for c.begin(); c.more(']'); {
-			if detail = c.check(depth + 1); detail != "" {
-				return detail
+	for seen := map[any]bool{}; d.More(); {
+		if begin == '{' {
+			name, _ := d.Token()
+			if seen[name] {
+				return "A key stands twice in one object."
 			}
+			seen[name] = true
 		}
-		return ""
-	}
-	seen := map[string]bool{}
-	for c.begin(); c.more('}'); {
-		name := c.name()
-		if seen[name] {
-			return "A key stands twice in one object."
-		}
-		seen[name] = true
-		if detail = c.check(depth + 1); detail != "" {
+		if detail = checkNext(d, depth+1); detail != "" {
 			return detail
 		}
 	}
+	_, _ = d.Token() // the end
 	return ""
 }
 
@@ -93,16 +90,6 @@ func hexEscape(text []byte) (char rune, escaped bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
 	}
-	for _, c := range text[2:6] {
-		switch {
-		case c >= 'a':
-			c -= 'a' - 10
-		case c >= 'A':
-			c -= 'A' - 10
-		default:
-			c -= '0'
-		}
-		char = char<<4 | rune(c)
-	}
-	return char, true
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return rune(n), err == nil
 }

@@ -24,18 +24,14 @@ func Form(body []byte, into any, beside ...string) error {
 	if err != nil {
 		return err
 	}
-	fields, err := formFieldsOf(target.Type())
+	var f form
+	own, err := formFieldsOf(target.Type())
 	if err != nil {
 		return err
 	}
+	f.fields = own
 	for _, name := range beside {
-		fields = append(fields, field{name: name})
-	}
-	f := form{fields: fields, values: make([][]string, len(fields)), many: make([]bool, len(fields)), bad: make([]bool, len(fields))}
-	own := len(fields) - len(beside)
-	for i, field := range fields[:own] {
-		place := target.FieldByIndex(field.index)
-		f.many[i] = place.Kind() == reflect.Slice && place.Type() != rawType
+		f.fields = append(f.fields, formField{field: field{name: name}})
 	}
 	if len(body) > 0 {
 		for pair := range strings.SplitSeq(string(body), "&") {
@@ -44,10 +40,10 @@ func Form(body []byte, into any, beside ...string) error {
 	}
 	fresh := reflect.New(target.Type()).Elem()
 	fresh.Set(target)
-	for i, field := range fields[:own] {
-		place := fresh.FieldByIndex(field.index)
-		if !setFormValue(place, f.values[i]) || !field.any && !writable(place) {
-			f.bad[i] = true
+	for i, each := range f.fields[:len(own)] {
+		place := fresh.FieldByIndex(each.index)
+		if !setFormValue(place, each.values) || !each.any && !writable(place) {
+			f.fields[i].bad = true
 		}
 	}
 	if refusal := f.refusal(); refusal != nil {
@@ -60,29 +56,30 @@ func Form(body []byte, into any, beside ...string) error {
 // maxValues is how many values one name may have.
 const maxValues = 64
 
-func formFieldsOf(t reflect.Type) ([]field, error) {
+// formField is a field, and what a body said of it so far.
+type formField struct {
+	field
+	many   bool // more than one value is meant
+	values []string
+	bad    bool
+}
+
+func formFieldsOf(t reflect.Type) (all []formField, err error) {
 	fields, err := fieldsOf(t)
-	if err != nil {
-		return nil, err
-	}
 	for _, f := range fields {
 		ft := t.FieldByIndex(f.index).Type
-		if (ft.Kind() == reflect.Pointer || ft.Kind() == reflect.Slice) && ft.Elem().Kind() == reflect.String {
-			continue
-		}
-		if ft.Kind() != reflect.String && ft.Kind() != reflect.Bool && ft.Kind() != reflect.Int64 && ft != rawType {
+		texts := (ft.Kind() == reflect.Pointer || ft.Kind() == reflect.Slice) && ft.Elem().Kind() == reflect.String
+		if !texts && ft.Kind() != reflect.String && ft.Kind() != reflect.Bool && ft.Kind() != reflect.Int64 && ft != rawType {
 			return nil, fmt.Errorf("strictjson: %s: field %q has the type %s, which no form has", t, f.name, ft)
 		}
+		all = append(all, formField{field: f, many: texts && ft.Kind() == reflect.Slice})
 	}
-	return fields, nil
+	return all, err
 }
 
 // form is what a body said so far.
 type form struct {
-	fields  []field
-	values  [][]string
-	many    []bool // more than one value is meant
-	bad     []bool
+	fields  []formField
 	unknown []string
 	broken  bool // a name could not be read
 }
@@ -95,21 +92,21 @@ func (f *form) add(pair string) {
 		f.broken = true
 		return
 	}
-	i := slices.IndexFunc(f.fields, func(field field) bool { return field.name == name })
+	i := slices.IndexFunc(f.fields, func(each formField) bool { return each.name == name })
 	if i < 0 {
 		f.unknown = appendUnknown(f.unknown, clip(name))
 		return
 	}
 	text, ok := unescape(value)
-	most := 1
-	if f.many[i] {
+	at, most := &f.fields[i], 1
+	if at.many {
 		most = maxValues
 	}
-	if !ok || len(f.values[i]) == most {
-		f.bad[i] = true
+	if !ok || len(at.values) == most {
+		at.bad = true
 		return
 	}
-	f.values[i] = append(f.values[i], text)
+	at.values = append(at.values, text)
 }
 
 func unescape(text string) (string, bool) {
@@ -123,9 +120,9 @@ func unescape(text string) (string, bool) {
 
 func (f *form) refusal() error {
 	var names []string
-	for i, field := range f.fields {
-		if f.bad[i] {
-			names = append(names, field.name)
+	for _, each := range f.fields {
+		if each.bad {
+			names = append(names, each.name)
 		}
 	}
 	names = append(names, f.unknown...)

@@ -1,7 +1,6 @@
 package strictjson
 
 import (
-	"bytes"
 	"reflect"
 	"regexp"
 	"slices"
@@ -23,26 +22,24 @@ type read struct {
 	bad  []string
 }
 
-// object reads the next value, which is an object, into a struct. bad names what does not fit: the fields in the order they
-// are declared in, then unknown keys. path is the name of the object itself.
-func (c *cursor) object(into reflect.Value, path string) (bad []string, err error) {
+// readObject reads an object into a struct. bad names what does not fit: the fields in the order they are declared in, then
+// unknown keys. path is the name of the object itself.
+func readObject(into reflect.Value, object []byte, path string) (bad []string, err error) {
 	fields, err := fieldsOf(into.Type())
 	if err != nil {
 		return nil, err
 	}
 	reads := make([]read, len(fields))
 	var unknown []string
-	for c.begin(); c.more('}'); {
-		name := c.name()
+	for name, value := range members(object) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if i < 0 {
-			c.value()
 			unknown = appendUnknown(unknown, join(path, clip(name)))
 			continue
 		}
 		reads[i].seen = true
 		place := into.FieldByIndex(fields[i].index)
-		if reads[i].bad, err = c.read(place, join(path, name)); err != nil {
+		if reads[i].bad, err = readValue(place, value, join(path, name)); err != nil {
 			return nil, err
 		}
 		if reads[i].bad == nil && !fields[i].any && !writable(place) {
@@ -79,71 +76,62 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// read reads the next value, whatever it is, into a place of its own type.
-func (c *cursor) read(into reflect.Value, path string) (bad []string, err error) {
-	next := c.peek()
+// readValue reads a value, whatever it is, into a place of its own type.
+func readValue(into reflect.Value, value []byte, path string) (bad []string, err error) {
 	t := into.Type()
 	switch {
 	case t == rawType:
-		into.SetBytes(bytes.Clone(c.value()))
+		into.SetBytes(value)
 		return nil, nil
 	case t.Kind() == reflect.Pointer:
-		return c.pointer(into, path)
-	case t == stringsMap && next == '{':
-		return c.stringsMap(into, path), nil
-	case t.Kind() == reflect.Slice && next == '[':
-		return c.slice(into, path)
-	case t.Kind() == reflect.Struct && t != timeType && next == '{':
-		return c.object(into, path)
+		return readPointer(into, value, path)
+	case t == stringsMap && value[0] == '{':
+		return readStrings(into, value, path), nil
+	case t.Kind() == reflect.Slice && value[0] == '[':
+		return readSlice(into, value, path)
+	case t.Kind() == reflect.Struct && t != timeType && value[0] == '{':
+		return readObject(into, value, path)
 	}
-	if !setScalar(into, c.value()) {
+	if !setScalar(into, value) {
 		return []string{path}, nil
 	}
 	return nil, nil
 }
 
-func (c *cursor) pointer(into reflect.Value, path string) (bad []string, err error) {
-	if c.peek() == 'n' {
-		c.value()
+func readPointer(into reflect.Value, value []byte, path string) (bad []string, err error) {
+	if value[0] == 'n' {
 		into.SetZero()
 		return nil, nil
 	}
 	fresh := reflect.New(into.Type().Elem())
 	into.Set(fresh)
-	return c.read(fresh.Elem(), path)
+	return readValue(fresh.Elem(), value, path)
 }
 
-// slice names the first element that does not fit, so that a long list of wrong ones is not a long answer.
-func (c *cursor) slice(into reflect.Value, path string) (bad []string, err error) {
+// readSlice names the first element that does not fit, so that a long list of wrong ones is not a long answer.
+func readSlice(into reflect.Value, array []byte, path string) (bad []string, err error) {
 	list := reflect.MakeSlice(into.Type(), 0, 0)
-	for c.begin(); c.more(']'); {
-		if bad != nil {
-			c.value()
-			continue
-		}
+	for value := range elements(array) {
 		one := reflect.New(into.Type().Elem()).Elem()
-		place := path + "[" + strconv.Itoa(list.Len()) + "]"
-		if bad, err = c.read(one, place); err != nil {
-			return nil, err
+		if bad, err = readValue(one, value, path+"["+strconv.Itoa(list.Len())+"]"); err != nil || bad != nil {
+			return bad, err
 		}
 		list = reflect.Append(list, one)
 	}
 	into.Set(list)
-	return bad, nil
+	return nil, nil
 }
 
-func (c *cursor) stringsMap(into reflect.Value, path string) (bad []string) {
+func readStrings(into reflect.Value, object []byte, path string) (bad []string) {
 	values := map[string]string{}
-	for c.begin(); c.more('}'); {
-		name, value := c.name(), c.value()
-		if value[0] == '"' {
-			values[name] = unquote(value)
-		} else if bad == nil {
-			bad = []string{join(path, clip(name))}
+	for name, value := range members(object) {
+		if value[0] != '"' {
+			return []string{join(path, clip(name))}
 		}
+		values[name] = unquote(value)
 	}
 	into.Set(reflect.ValueOf(values))
-	return bad
+	return nil
 }
 
 // setScalar reports whether the value, as it is written, is one of the place's type.

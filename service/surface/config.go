@@ -1,6 +1,7 @@
 package surface
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 
@@ -28,12 +29,8 @@ type Config struct {
 
 // SetDefaults makes of every zero what it means.
 func (c *Config) SetDefaults() {
-	if c.Absolute == 0 {
-		c.Absolute = 30 * 24 * time.Hour
-	}
-	if c.WriteTimeout == 0 {
-		c.WriteTimeout = 30 * time.Second
-	}
+	c.Absolute = cmp.Or(c.Absolute, 30*24*time.Hour)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	if c.Memory == nil {
 		c.Memory = memory.New(0)
 	}

@@ -139,21 +139,14 @@ func (x *Exchange) Onward() int {
 
 // Envelope answers with a refusal, as programs read it.
 func (x *Exchange) Envelope(status int, f *fault.Error) {
-	type content struct {
-		Type    string         `json:"type"`
-		Message string         `json:"message"`
-		Details string         `json:"details"`
-		Dev     string         `json:"dev,omitempty"`
-		Meta    map[string]any `json:"meta,omitempty"`
+	told := *f
+	if !x.config.Development {
+		told.Dev = ""
 	}
-	c := content{Type: f.Type, Message: f.Message, Details: f.Details, Meta: f.Meta}
-	if x.config.Development {
-		c.Dev = f.Dev
-	}
-	body, err := json.Marshal(map[string]content{"error": c})
+	body, err := json.Marshal(map[string]fault.Error{"error": told})
 	if err != nil {
-		c.Meta = nil
-		body, _ = json.Marshal(map[string]content{"error": c})
+		told.Meta = nil
+		body, _ = json.Marshal(map[string]fault.Error{"error": told})
 	}
 	x.Out.Header().Set("Content-Length", strconv.Itoa(len(body))) // by whichever way the answer goes
 	_ = x.Send(status, TypeJSON, noStore, body)

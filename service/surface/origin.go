@@ -19,16 +19,9 @@ func (x *Exchange) CheckFrom() error {
 // is refused: programs use API keys, or say it.
 func (x *Exchange) CheckOrigin() error {
 	site, origin := x.Request.Header.Values("Sec-Fetch-Site"), x.Request.Header.Values("Origin")
-	if len(site) > 1 || len(origin) > 1 {
-		return errCrossOrigin()
-	}
-	if len(site) == 1 {
-		if site[0] != "same-origin" {
-			return errCrossOrigin()
-		}
-		return nil
-	}
-	if len(origin) == 1 && origin[0] == x.config.Surfaces.Origin(x.Surface) {
+	bySite := slices.Equal(site, []string{"same-origin"}) && len(origin) <= 1
+	byOrigin := len(site) == 0 && slices.Equal(origin, []string{x.config.Surfaces.Origin(x.Surface)})
+	if bySite || byOrigin {
 		return nil
 	}
 	return errCrossOrigin()

@@ -1,8 +1,7 @@
 package throttle
 
 import (
-	"database/sql"
-	"errors"
+	"cmp"
 	"fmt"
 	"time"
 
@@ -25,31 +24,17 @@ func Take(tx *sqldb.Tx, now time.Time, key string, r Rate) (retryAfter time.Dura
 	if r.Limit <= 0 || r.Per <= 0 || r.Burst < 0 {
 		return 0, fmt.Errorf("throttle: %d in %s is not a rate", r.Limit, r.Per)
 	}
-	row := stored(key)
-	for range rounds {
-		tat, found, err := rateOf(tx, row)
-		if err != nil {
-			return 0, fmt.Errorf("take: %w", err)
-		}
-		next, wait := r.take(tat, now.UnixMilli())
-		if wait > 0 {
-			return whole(wait), nil
-		}
-		kept, err := keepRate(tx, row, next, found)
-		if err != nil {
-			return 0, fmt.Errorf("take: %w", err)
-		}
-		if kept {
-			return 0, nil
-		}
+	next := func(tat int64) (int64, int64) { return r.take(tat, now.UnixMilli()) }
+	if retryAfter, err = admit(tx, key, rateOf, next, keepRate); err != nil {
+		return 0, fmt.Errorf("take: %w", err)
 	}
-	return 0, errContended
+	return retryAfter, nil
 }
 
 // take is GCRA in milliseconds: tat is when the key will be empty again. It gives the next tat, or how long to wait.
 func (r Rate) take(tat, now int64) (next, wait int64) {
 	step := r.step()
-	full := now + int64(r.burst())*step
+	full := now + int64(cmp.Or(r.Burst, r.Limit))*step
 	if tat > full+tolerance {
 		tat = full - step
 	}
@@ -66,24 +51,13 @@ func (r Rate) step() int64 {
 	return int64((r.Per + each - 1) / each)
 }
 
-func (r Rate) burst() int {
-	if r.Burst == 0 {
-		return r.Limit
-	}
-	return r.Burst
-}
-
 // rateOf locks the key's row, if there is one.
 func rateOf(tx *sqldb.Tx, row []byte) (tat int64, found bool, err error) {
-	err = tx.QueryRow(`SELECT tat FROM throttles WHERE key = $1`+tx.ForUpdate(), row).Scan(&tat)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	return tat, err == nil, err
+	return sqldb.First(tx, "find rate", sqldb.Column[int64], `SELECT tat FROM throttles WHERE key = $1`+tx.ForUpdate(), row)
 }
 
 // keepRate reports false when another made the row first.
-func keepRate(tx *sqldb.Tx, row []byte, tat int64, found bool) (bool, error) {
+func keepRate(tat int64, tx *sqldb.Tx, row []byte, found bool) (bool, error) {
 	query := `INSERT INTO throttles (key, tat) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`
 	if found {
 		query = `UPDATE throttles SET tat = $2 WHERE key = $1`

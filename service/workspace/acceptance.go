@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"fmt"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
@@ -22,40 +21,24 @@ const maxToken = 128
 // Accept makes the guest a member by the role of the invitation, once: of two who come with a token, one finds it. The
 // guest must have the invited address. Whoever stands for the invitation must still be able to give its role. A guest who
 // is a member already stays what they are.
-func (w *Workspaces) Accept(ctx context.Context, g Guest, token string) (m Membership, err error) {
-	if g.Kind != audit.Account {
-		return m, noPerson()
-	}
-	if len(token) > maxToken {
-		return m, invitationInvalid()
-	}
-	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		i, s, err := w.redeem(tx, g, secret.Fingerprint(token))
+func (w *Workspaces) Accept(ctx context.Context, g Guest, token string) (Membership, error) {
+	return sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (m Membership, err error) {
+		i, s, err := w.redeem(tx, g, token)
 		if err != nil {
-			return err
+			return m, err
 		}
 		if m, err = w.admit(tx, s, i); err != nil {
-			return err
+			return m, err
 		}
-		return w.tell(ctx, tx, s, audit.Event{Action: "invitation.accepted", Target: i.target(), Changes: []string{"role"}})
+		return m, w.tell(ctx, tx, s, audit.Event{Action: "invitation.accepted", Target: i.target(), Changes: []string{"role"}})
 	})
-	if err != nil {
-		return Membership{}, err
-	}
-	return m, nil
 }
 
 // Look is what Accept would do: the invitation, with who stands for it, and the workspace where it leads. Nothing is changed, and
 // what Accept refuses is refused alike.
 func (w *Workspaces) Look(ctx context.Context, g Guest, token string) (i Invitation, one Workspace, err error) {
-	if g.Kind != audit.Account {
-		return i, one, noPerson()
-	}
-	if len(token) > maxToken {
-		return i, one, invitationInvalid()
-	}
 	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		found, s, err := w.redeem(tx, g, secret.Fingerprint(token))
+		found, s, err := w.redeem(tx, g, token)
 		if err != nil {
 			return err
 		}
@@ -73,7 +56,14 @@ func (w *Workspaces) Look(ctx context.Context, g Guest, token string) (i Invitat
 }
 
 // redeem is the invitation of a token that is good for the guest, and the place in the workspace where it is to lead.
-func (w *Workspaces) redeem(tx *sqldb.Tx, g Guest, hash string) (i Invitation, s seat, err error) {
+func (w *Workspaces) redeem(tx *sqldb.Tx, g Guest, token string) (i Invitation, s seat, err error) {
+	if g.Kind != audit.Account {
+		return i, s, noPerson()
+	}
+	if len(token) > maxToken {
+		return i, s, invitationInvalid()
+	}
+	hash := secret.Fingerprint(token)
 	i, found, err := oneInvitation(tx, "i.token = $1", hash)
 	if err != nil {
 		return i, s, err
@@ -128,12 +118,8 @@ func (w *Workspaces) vouched(tx *sqldb.Tx, i Invitation) (bool, error) {
 	if i.staff {
 		return inviter.Staff == StaffAdmin, nil
 	}
-	var role string
-	err = tx.QueryRow("SELECT COALESCE(MAX(role), '') FROM members WHERE workspace = $1 AND account = $2", i.workspace, i.InvitedBy.Account).Scan(&role)
-	if err != nil {
-		return false, fmt.Errorf("find inviter: %w", err)
-	}
-	return mayHandle(role, i.Role), nil
+	role, err := sqldb.Value[string](tx, "find inviter", "SELECT COALESCE(MAX(role), '') FROM members WHERE workspace = $1 AND account = $2", i.workspace, i.InvitedBy.Account)
+	return err == nil && mayHandle(role, i.Role), err
 }
 
 // isFor reports whether the guest has the invited address. Where mails reach nobody, no address can be verified, and the
@@ -145,8 +131,8 @@ func (w *Workspaces) isFor(i Invitation, g Guest) bool {
 
 // admit uses an invitation up.
 func (w *Workspaces) admit(tx *sqldb.Tx, s seat, i Invitation) (m Membership, err error) {
-	if _, err := tx.Exec("DELETE FROM invitations WHERE id = $1", i.ID); err != nil {
-		return m, fmt.Errorf("use invitation: %w", err)
+	if err := tx.Do("use invitation", "DELETE FROM invitations WHERE id = $1", i.ID); err != nil {
+		return m, err
 	}
 	if err := join(tx, w.Now(), s.ID, s.by.ID, i.Role); err != nil {
 		return m, err

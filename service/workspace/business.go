@@ -1,9 +1,9 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"svc.dev/svc/internal/sqldb"
@@ -15,21 +15,14 @@ import (
 // Create makes a business of the caller's own. Without a name it is called as its slug. A slug that the caller has used
 // before is taken for ever: what was done under a scope is never mixed with what another workspace does.
 func (w *Workspaces) Create(ctx context.Context, by Caller, business, name string) (m Membership, err error) {
-	name = strings.TrimSpace(name)
-	if name == "" {
-		name = business
-	}
+	name = cmp.Or(strings.TrimSpace(name), business)
 	if err := checkNew(business, name); err != nil {
 		return m, err
 	}
 	if by.Kind != audit.Account {
 		return m, noPerson()
 	}
-	err = w.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-		m, err = w.create(ctx, tx, by, business, name)
-		return err
-	})
-	return m, err
+	return sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (Membership, error) { return w.create(ctx, tx, by, business, name) })
 }
 
 func checkNew(business, name string) error {
@@ -85,52 +78,21 @@ func (w *Workspaces) refuseTooMany(tx *sqldb.Tx, by Caller) error {
 	if err := lock(tx, "id", personal.ID); err != nil {
 		return err
 	}
-	var n int
-	if err := tx.QueryRow("SELECT count(*) FROM workspaces WHERE owner = $1 AND erased_at IS NULL", by.ID).Scan(&n); err != nil {
-		return fmt.Errorf("count workspaces: %w", err)
-	}
-	if n >= maxBusinesses {
-		return tooMany("workspaces of one account", maxBusinesses)
-	}
-	return nil
+	return refuseFull(tx, "workspaces WHERE owner = $1 AND erased_at IS NULL", by.ID, "workspaces of one account", maxBusinesses)
 }
 
 // Get is a workspace as the caller sees it, also when it is suspended. Staff see it without a role.
-func (w *Workspaces) Get(ctx context.Context, by Caller, address string) (m Membership, err error) {
-	err = w.DB.Read(ctx, func(tx *sqldb.Tx) error {
+func (w *Workspaces) Get(ctx context.Context, by Caller, address string) (Membership, error) {
+	return sqldb.Read(ctx, w.DB, func(tx *sqldb.Tx) (Membership, error) {
 		s, err := look(tx, by, address, Enter)
-		m = s.Membership
-		return err
+		return s.Membership, err
 	})
-	if err != nil {
-		return Membership{}, err
-	}
-	return m, nil
-}
-
-// Authorize is the caller's place in a workspace whose role allows that, or the refusal that everybody gets who asks for it.
-// It is what other rooms ask before they do something in a workspace.
-func (w *Workspaces) Authorize(ctx context.Context, by Caller, address string, need Right) (m Membership, err error) {
-	err = w.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		m, err = Authorize(tx, by, address, need)
-		return err
-	})
-	return m, err
-}
-
-// Authorize is the same in the transaction of what is then done.
-func Authorize(tx *sqldb.Tx, by Caller, address string, need Right) (Membership, error) {
-	s, err := look(tx, by, address, need)
-	if err != nil {
-		return Membership{}, err
-	}
-	return s.Membership, nil
 }
 
 // Rename changes what a workspace is called. Its slug stays: its scope holds it.
 func (w *Workspaces) Rename(ctx context.Context, by Caller, address, name string, version int64) (Membership, error) {
 	name = strings.TrimSpace(name)
-	if err := wrong("name", checkText(name, maxName)); err != nil {
+	if err := strictjson.Wrong("name", checkText(name, maxName)); err != nil {
 		return Membership{}, err
 	}
 	return w.change(ctx, by, address, Manage, func(tx *sqldb.Tx, s seat) (string, error) {
@@ -165,23 +127,15 @@ func (w *Workspaces) Unarchive(ctx context.Context, by Caller, address string) (
 }
 
 // change does one thing to a workspace and gives it as it is then. Without an action there was nothing to do.
-func (w *Workspaces) change(ctx context.Context, by Caller, address string, need Right, fn func(*sqldb.Tx, seat) (action string, err error)) (m Membership, err error) {
-	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		s, err := enter(tx, by, address, need)
-		if err != nil {
-			return err
-		}
+func (w *Workspaces) change(ctx context.Context, by Caller, address string, need Right, fn func(*sqldb.Tx, seat) (action string, err error)) (Membership, error) {
+	return act(ctx, w, by, address, need, func(tx *sqldb.Tx, s seat) (m Membership, err error) {
 		action, err := fn(tx, s)
 		if err != nil {
-			return err
+			return m, err
 		}
 		if m, err = seen(tx, by.ID, address, "true"); err != nil || action == "" {
-			return err
+			return m, err
 		}
-		return w.tell(ctx, tx, s, audit.Event{Action: action, Target: s.target()})
+		return m, w.tell(ctx, tx, s, audit.Event{Action: action, Target: s.target()})
 	})
-	if err != nil {
-		return Membership{}, err
-	}
-	return m, nil
 }

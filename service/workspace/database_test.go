@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
@@ -123,7 +124,7 @@ func eachDatabase(t *testing.T, fn func(t *testing.T, db *sqldb.DB)) {
 
 func open(t *testing.T, address string) *sqldb.DB {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), address, sqldb.Options{Log: quiet(), Synchronous: "NORMAL"})
+	db, err := sqldb.Open(t.Context(), address, sqldb.Options{Log: quiet(), Synchronous: "NORMAL", Timeout: time.Minute})
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db

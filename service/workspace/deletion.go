@@ -19,7 +19,7 @@ func (w *Workspaces) Delete(ctx context.Context, by Caller, address, confirm str
 			return "", inUse(s.Workspace)
 		}
 		if confirm != s.Business {
-			return "", wrong("confirm", strictjson.Invalid)
+			return "", strictjson.Wrong("confirm", strictjson.Invalid)
 		}
 		now := w.Now()
 		return "workspace.deleted", w.touch(tx, s.ID, "deleted_at = $3, erase_at = $4", now.UnixMilli(), now.Add(w.Hold).UnixMilli())
@@ -29,43 +29,39 @@ func (w *Workspaces) Delete(ctx context.Context, by Caller, address, confirm str
 
 // Restore brings a workspace back within its hold. Only its owners know that it is there; one that is not deleted stays
 // as it is.
-func (w *Workspaces) Restore(ctx context.Context, by Caller, address string) (m Membership, err error) {
+func (w *Workspaces) Restore(ctx context.Context, by Caller, address string) (Membership, error) {
 	if by.Kind != audit.Account {
-		return m, noPerson()
+		return Membership{}, noPerson()
 	}
-	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (m Membership, err error) {
 		if err := lock(tx, "scope", address); err != nil {
-			return err
+			return m, err
 		}
 		if m, err = seen(tx, by.ID, address, "w.erased_at IS NULL"); err != nil {
-			return err
+			return m, err
 		}
 		s := seat{Membership: m, by: by, may: by.role(m.Role)}
 		if m.ID == "" || !m.EraseAt.IsZero() && (!Allows(s.may, Own) || !m.restorable(w.Now())) {
-			return notFound()
+			return m, notFound()
 		}
 		if err := s.check(Own); err != nil || m.EraseAt.IsZero() {
-			return err
+			return m, err
 		}
-		return w.revive(ctx, tx, s, &m)
+		return w.revive(ctx, tx, s)
 	})
-	if err != nil {
-		return Membership{}, err
-	}
-	return m, nil
 }
 
 // restorable reports whether a deleted workspace can still come back.
 func (w Workspace) restorable(now time.Time) bool { return w.EraseAt.After(now) }
 
-func (w *Workspaces) revive(ctx context.Context, tx *sqldb.Tx, s seat, m *Membership) (err error) {
+func (w *Workspaces) revive(ctx context.Context, tx *sqldb.Tx, s seat) (m Membership, err error) {
 	if err := w.touch(tx, s.ID, "deleted_at = NULL, erase_at = NULL"); err != nil {
-		return err
+		return m, err
 	}
-	if *m, err = seen(tx, s.by.ID, s.Scope, "true"); err != nil {
-		return err
+	if m, err = seen(tx, s.by.ID, s.Scope, "true"); err != nil {
+		return m, err
 	}
-	return w.tell(ctx, tx, s, audit.Event{Action: "workspace.restored", Target: s.target()})
+	return m, w.tell(ctx, tx, s, audit.Event{Action: "workspace.restored", Target: s.target()})
 }
 
 // Abandon gives up everything that an account has here, in the transaction that erases the account: its own workspaces are
@@ -92,12 +88,8 @@ const eraseBatch = 100
 // Erase destroys the workspaces whose hold is over, and says how many. What cannot be destroyed keeps nothing else from
 // being so, and is tried again.
 func (w *Workspaces) Erase(ctx context.Context) (erased int, err error) {
-	var due []Workspace
-	err = w.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		due, err = sqldb.Collect(tx, scanPlain, "SELECT "+columns+` FROM workspaces w WHERE w.deleted_at IS NOT NULL AND w.erased_at IS NULL AND w.erase_at <= $1
-			ORDER BY w.erase_at, w.id LIMIT $2`, w.Now().UnixMilli(), eraseBatch)
-		return err
-	})
+	due, err := sqldb.ReadAll(ctx, w.DB, scanPlain, "SELECT "+columns+` FROM workspaces w WHERE w.deleted_at IS NOT NULL AND w.erased_at IS NULL AND w.erase_at <= $1
+		ORDER BY w.erase_at, w.id LIMIT $2`, w.Now().UnixMilli(), eraseBatch)
 	if err != nil {
 		return 0, fmt.Errorf("find workspaces to erase: %w", err)
 	}
@@ -123,33 +115,31 @@ func (w *Workspaces) erase(ctx context.Context, one Workspace) (done bool, err e
 	if err := w.Destroy(ctx, one); err != nil {
 		return false, err
 	}
-	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (bool, error) {
 		n, err := tx.Exec("UPDATE workspaces SET erased_at = $2, name = '', suspend_reason = '', version = version + 1, updated_at = $2 WHERE id = $1 AND erased_at IS NULL",
 			one.ID, w.Now().UnixMilli())
-		if done = n == 1; err != nil || !done {
-			return err
+		if err != nil || n == 0 {
+			return false, err
 		}
-		return w.Audit.Append(ctx, tx, audit.Event{
+		return true, w.Audit.Append(ctx, tx, audit.Event{
 			Actor: audit.Actor{Kind: audit.System}, Action: "workspace.erased", Target: one.target(), Scope: one.Scope, Service: true,
 		})
 	})
-	return done && err == nil, err
 }
 
 // doom makes it impossible to restore a workspace that is due, and takes everybody out of it.
 func (w *Workspaces) doom(ctx context.Context, id string) (due bool, err error) {
-	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (bool, error) {
 		n, err := tx.Exec("UPDATE workspaces SET erase_at = 0 WHERE id = $1 AND deleted_at IS NOT NULL AND erased_at IS NULL AND erase_at <= $2",
 			id, w.Now().UnixMilli())
-		if due = n == 1; err != nil || !due {
-			return err
+		if err != nil || n == 0 {
+			return false, err
 		}
 		for _, table := range []string{"team_projects", "team_members", "teams", "invitations", "members"} {
 			if _, err := tx.Exec("DELETE FROM "+table+" WHERE workspace = $1", id); err != nil {
-				return err
+				return false, err
 			}
 		}
-		return nil
+		return true, nil
 	})
-	return due, err
 }

@@ -2,8 +2,6 @@ package workspace
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"svc.dev/svc/internal/listing"
@@ -40,14 +38,7 @@ func scanInvitation(row sqldb.Row) (i Invitation, err error) {
 }
 
 func oneInvitation(tx *sqldb.Tx, where string, args ...any) (Invitation, bool, error) {
-	i, err := scanInvitation(tx.QueryRow("SELECT "+invitationColumns+" FROM invitations i WHERE "+where, args...))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Invitation{}, false, nil
-	}
-	if err != nil {
-		return Invitation{}, false, fmt.Errorf("find invitation: %w", err)
-	}
-	return i, true, nil
+	return sqldb.First(tx, "find invitation", scanInvitation, "SELECT "+invitationColumns+" FROM invitations i WHERE "+where, args...)
 }
 
 // invitation is one of the workspace's that the caller may send again or revoke, as whoever may give its role.
@@ -76,36 +67,24 @@ func (w *Workspaces) Revoke(ctx context.Context, by Caller, address, id string) 
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec("DELETE FROM invitations WHERE id = $1", i.ID); err != nil {
-			return fmt.Errorf("revoke invitation: %w", err)
+		if err := tx.Do("revoke invitation", "DELETE FROM invitations WHERE id = $1", i.ID); err != nil {
+			return err
 		}
 		return w.tell(ctx, tx, s, audit.Event{Action: "invitation.revoked", Target: i.target()})
 	})
 }
 
 // Invitations is the invitations of a workspace, those that have expired of late too. None shows its token, which nobody has.
-func (w *Workspaces) Invitations(ctx context.Context, by Caller, address string, q listing.Query) (p listing.Page[Invitation], err error) {
-	sel, err := selected(q)
-	if err != nil {
-		return p, err
-	}
-	err = w.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
-		s, err := look(tx, by, address, Review)
-		if err != nil {
-			return err
-		}
+func (w *Workspaces) Invitations(ctx context.Context, by Caller, address string, q listing.Query) (listing.Page[Invitation], error) {
+	place := func(i Invitation) []any { return listing.Age(i.CreatedAt.Time, i.ID) }
+	return paged(ctx, w, by, address, Review, q, place, func(tx *sqldb.Tx, workspace string, sel selection) ([]Invitation, error) {
 		all, err := sqldb.Collect(tx, scanInvitation, "SELECT "+invitationColumns+` FROM invitations i WHERE i.workspace = $1 AND i.email LIKE LOWER($5) ESCAPE '\'
-			AND (i.created_at, i.id) < ($2, $3) ORDER BY i.created_at DESC, i.id DESC LIMIT $4`, s.ID, sel.at, sel.id, sel.limit+1, sel.pattern)
+			AND (i.created_at, i.id) < ($2, $3) ORDER BY i.created_at DESC, i.id DESC LIMIT $4`, workspace, sel.at, sel.id, sel.limit+1, sel.pattern)
 		if err != nil {
-			return fmt.Errorf("list invitations: %w", err)
+			return nil, fmt.Errorf("list invitations: %w", err)
 		}
-		p = listing.Cut(all, sel.limit, func(i Invitation) []any { return listing.Age(i.CreatedAt.Time, i.ID) })
-		return w.nameInviters(tx, p.Items)
+		return all, w.nameInviters(tx, all)
 	})
-	if err != nil {
-		return listing.Page[Invitation]{}, err
-	}
-	return p, nil
 }
 
 func (w *Workspaces) nameInviters(tx *sqldb.Tx, all []Invitation) error {
@@ -113,7 +92,7 @@ func (w *Workspaces) nameInviters(tx *sqldb.Tx, all []Invitation) error {
 	for i := range all {
 		ids[i] = all[i].InvitedBy.Account
 	}
-	known, err := w.lookup(tx, distinct(ids)...)
+	known, err := w.lookup(tx, ids...)
 	if err != nil {
 		return err
 	}

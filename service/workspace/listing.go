@@ -33,16 +33,12 @@ func (w *Workspaces) list(ctx context.Context, by Caller, q listing.Query, condi
 	if err != nil {
 		return p, err
 	}
-	err = w.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		all, err := sqldb.Collect(tx, scanMembership, "SELECT "+columns+`, m.role FROM members m JOIN workspaces w ON w.id = m.workspace
-			WHERE m.account = $5 AND `+condition+" AND ("+called+")"+listed, append([]any{s.at, s.id, s.limit + 1, s.pattern, by.ID}, args...)...)
-		p = listing.Cut(all, s.limit, func(m Membership) []any { return listing.Age(m.CreatedAt.Time, m.ID) })
-		return err
-	})
+	all, err := sqldb.ReadAll(ctx, w.DB, scanMembership, "SELECT "+columns+`, m.role FROM members m JOIN workspaces w ON w.id = m.workspace
+		WHERE m.account = $5 AND `+condition+" AND ("+called+")"+listed, append([]any{s.at, s.id, s.limit + 1, s.pattern, by.ID}, args...)...)
 	if err != nil {
-		return listing.Page[Membership]{}, fmt.Errorf("list workspaces: %w", err)
+		return p, fmt.Errorf("list workspaces: %w", err)
 	}
-	return p, nil
+	return listing.Cut(all, s.limit, func(m Membership) []any { return listing.Age(m.CreatedAt.Time, m.ID) }), nil
 }
 
 // Case is a workspace as staff see it.
@@ -56,15 +52,6 @@ func scanCase(row sqldb.Row) (c Case, err error) {
 	return c, err
 }
 
-// oneCase is the workspace of an id that is known to be there.
-func oneCase(tx *sqldb.Tx, id string) (Case, error) {
-	c, err := scanCase(tx.QueryRow("SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.id = $1", id))
-	if err != nil {
-		return c, fmt.Errorf("find workspace: %w", err)
-	}
-	return c, nil
-}
-
 // All is the workspaces of everybody, those that wait for their erasure too, for staff. They are found by their owner's
 // username too.
 func (w *Workspaces) All(ctx context.Context, by Caller, q listing.Query) (p listing.Page[Case], err error) {
@@ -75,14 +62,10 @@ func (w *Workspaces) All(ctx context.Context, by Caller, q listing.Query) (p lis
 	if err != nil {
 		return p, err
 	}
-	err = w.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		all, err := sqldb.Collect(tx, scanCase, "SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.erased_at IS NULL AND ("+called+` OR w.scope LIKE LOWER($4) ESCAPE '\')`+listed,
-			s.at, s.id, s.limit+1, s.pattern)
-		p = listing.Cut(all, s.limit, func(c Case) []any { return listing.Age(c.CreatedAt.Time, c.ID) })
-		return err
-	})
+	all, err := sqldb.ReadAll(ctx, w.DB, scanCase, "SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.erased_at IS NULL AND ("+called+` OR w.scope LIKE LOWER($4) ESCAPE '\')`+listed,
+		s.at, s.id, s.limit+1, s.pattern)
 	if err != nil {
-		return listing.Page[Case]{}, fmt.Errorf("list all workspaces: %w", err)
+		return p, fmt.Errorf("list all workspaces: %w", err)
 	}
-	return p, nil
+	return listing.Cut(all, s.limit, func(c Case) []any { return listing.Age(c.CreatedAt.Time, c.ID) }), nil
 }

@@ -78,9 +78,6 @@ var verbs = []verb{
 	{"Get", workspace.Enter, "", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
 		return err2(w.Get(ctx, by, s.in.Scope))
 	}},
-	{"Authorize", workspace.Work, "", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
-		return err2(w.Authorize(ctx, by, s.in.Scope, workspace.Work))
-	}},
 	{"Rename", workspace.Manage, "workspace.renamed", func(ctx context.Context, w *world, s scene, by workspace.Caller) error {
 		return err2(w.Rename(ctx, by, s.in.Scope, "New", 0))
 	}},

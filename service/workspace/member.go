@@ -2,9 +2,8 @@ package workspace
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"svc.dev/svc/internal/listing"
@@ -46,24 +45,9 @@ func scanMember(row sqldb.Row) (m Member, err error) {
 }
 
 // People is the people of a workspace.
-func (w *Workspaces) People(ctx context.Context, by Caller, address string, q listing.Query) (p listing.Page[Member], err error) {
-	sel, err := selected(q)
-	if err != nil {
-		return p, err
-	}
-	err = w.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
-		s, err := look(tx, by, address, Read)
-		if err != nil {
-			return err
-		}
-		all, err := w.people(tx, s.ID, sel)
-		p = listing.Cut(all, sel.limit, func(m Member) []any { return listing.Age(m.CreatedAt.Time, m.Account) })
-		return err
-	})
-	if err != nil {
-		return listing.Page[Member]{}, err
-	}
-	return p, nil
+func (w *Workspaces) People(ctx context.Context, by Caller, address string, q listing.Query) (listing.Page[Member], error) {
+	place := func(m Member) []any { return listing.Age(m.CreatedAt.Time, m.Account) }
+	return paged(ctx, w, by, address, Read, q, place, w.people)
 }
 
 // people reads the members that a page may hold. How they are called is not known here, so for a text all are read, which
@@ -81,13 +65,9 @@ func (w *Workspaces) people(tx *sqldb.Tx, workspace string, sel selection) ([]Me
 	if err := w.describe(tx, workspace, all); err != nil || sel.text == "" {
 		return all, err
 	}
-	var named []Member
-	for _, m := range all {
-		if strings.Contains(m.Username, sel.text) || strings.Contains(strings.ToLower(m.DisplayName), sel.text) {
-			named = append(named, m)
-		}
-	}
-	return named, nil
+	return slices.DeleteFunc(all, func(m Member) bool {
+		return !strings.Contains(m.Username, sel.text) && !strings.Contains(strings.ToLower(m.DisplayName), sel.text)
+	}), nil
 }
 
 // describe adds to members what others know of them.
@@ -112,12 +92,13 @@ func (w *Workspaces) describe(tx *sqldb.Tx, workspace string, all []Member) erro
 	return nil
 }
 
-// lookup is who accounts are; it asks nobody about none.
+// lookup returns the accounts with these ids, each asked for once; no ids, no query.
 func (w *Workspaces) lookup(tx *sqldb.Tx, ids ...string) (map[string]Person, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	known, err := w.Lookup(tx, ids)
+	slices.Sort(ids)
+	known, err := w.Lookup(tx, slices.Compact(ids))
 	if err != nil {
 		return nil, fmt.Errorf("look up people: %w", err)
 	}
@@ -145,23 +126,12 @@ func teamNames(tx *sqldb.Tx, workspace string) (map[string][]TeamName, error) {
 }
 
 // GetMember is one of a workspace's people. Everybody may see their own entry.
-func (w *Workspaces) GetMember(ctx context.Context, by Caller, address, account string) (m Member, err error) {
+func (w *Workspaces) GetMember(ctx context.Context, by Caller, address, account string) (Member, error) {
 	need := Read
 	if account == by.ID {
 		need = Enter
 	}
-	err = w.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
-		s, err := look(tx, by, address, need)
-		if err != nil {
-			return err
-		}
-		m, err = w.member(tx, s.ID, account)
-		return err
-	})
-	if err != nil {
-		return Member{}, err
-	}
-	return m, nil
+	return read(ctx, w, by, address, need, func(tx *sqldb.Tx, s seat) (Member, error) { return w.member(tx, s.ID, account) })
 }
 
 // member is one member, described.
@@ -179,12 +149,9 @@ func findMember(tx *sqldb.Tx, workspace, account string) (Member, error) {
 	if !isID("acc_", account) {
 		return Member{}, itemNotFound()
 	}
-	m, err := scanMember(tx.QueryRow("SELECT "+memberColumns+" FROM members m WHERE m.workspace = $1 AND m.account = $2", workspace, account))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Member{}, itemNotFound()
+	m, found, err := sqldb.First(tx, "find member", scanMember, "SELECT "+memberColumns+" FROM members m WHERE m.workspace = $1 AND m.account = $2", workspace, account)
+	if err == nil && !found {
+		err = itemNotFound()
 	}
-	if err != nil {
-		return Member{}, fmt.Errorf("find member: %w", err)
-	}
-	return m, nil
+	return m, err
 }

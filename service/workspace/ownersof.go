@@ -8,10 +8,7 @@ import (
 
 // OwnersOf is the workspace of a scope and the accounts that own it. One that is deleted or not there has no ID.
 func OwnersOf(tx *sqldb.Tx, address string) (w Workspace, owners []string, err error) {
-	if !named(address) {
-		return w, nil, nil
-	}
-	w, found, err := oneWorkspace(tx, "w.scope = $1 AND w.deleted_at IS NULL", address)
+	w, found, err := At(tx, address)
 	if err != nil || !found {
 		return Workspace{}, nil, err
 	}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"strings"
 	"unicode/utf8"
 
@@ -21,11 +22,24 @@ type selection struct {
 func selected(q listing.Query) (s selection, err error) {
 	switch {
 	case utf8.RuneCountInString(q.Q) > maxQuery:
-		return s, wrong("q", strictjson.TooLong)
+		return s, strictjson.Wrong("q", strictjson.TooLong)
 	case !isVisible(q.Q):
-		return s, wrong("q", strictjson.Invalid)
+		return s, strictjson.Wrong("q", strictjson.Invalid)
 	}
 	s = selection{limit: q.Size(), text: strings.ToLower(q.Q), pattern: sqldb.Contains(q.Q)}
 	s.at, s.id, err = q.Older()
 	return s, err
+}
+
+// paged is a page of what a workspace has, for a caller with the right that is needed. Some is what a selection asks for, and one more.
+func paged[T any](ctx context.Context, w *Workspaces, by Caller, address string, need Right, q listing.Query, place func(T) []any,
+	some func(tx *sqldb.Tx, workspace string, sel selection) ([]T, error)) (p listing.Page[T], err error) {
+	sel, err := selected(q)
+	if err != nil {
+		return p, err
+	}
+	return read(ctx, w, by, address, need, func(tx *sqldb.Tx, s seat) (listing.Page[T], error) {
+		all, err := some(tx, s.ID, sel)
+		return listing.Cut(all, sel.limit, place), err
+	})
 }

@@ -164,7 +164,7 @@ func TestWhoLeavesIsInNoTeam(t *testing.T) {
 
 func (w *world) projectRole(t *testing.T, s scene, by workspace.Caller, project string) (role string) {
 	t.Helper()
-	role, err := w.ProjectRole(t.Context(), by.ID, s.in.ID, project)
+	role, err := sqldb.Read(t.Context(), w.db, func(tx *sqldb.Tx) (string, error) { return workspace.ProjectRole(tx, by.ID, s.in.ID, project) })
 	must(t, err)
 	return role
 }

@@ -32,10 +32,7 @@ func Reclaim(tx *sqldb.Tx, account string, since time.Time) (all []Reclaimed, er
 		}
 		all = append(all, Reclaimed{w, n})
 	}
-	if _, err := tx.Exec("DELETE FROM invitations WHERE inviter = $1 AND updated_at >= $2", account, since.UnixMilli()); err != nil {
-		return nil, fmt.Errorf("end invitations: %w", err)
-	}
-	return all, nil
+	return all, tx.Do("end invitations", "DELETE FROM invitations WHERE inviter = $1 AND updated_at >= $2", account, since.UnixMilli())
 }
 
 func (w Workspace) reclaim(tx *sqldb.Tx, since time.Time) (ended int64, err error) {

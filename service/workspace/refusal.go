@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/service/strictjson"
 )
 
 // The types of refusals that this room raises.
@@ -46,16 +45,12 @@ func inUse(w Workspace) error {
 	return fault.New(InUse, "The personal workspace stays as it is as long as its account.", "").With("usedBy", []string{w.Owner})
 }
 
-func versionConflict(now int64) error {
-	return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now)
-}
-
 // refuseStale is nil for the present version, and for 0, which is any.
 func refuseStale(given, now int64) error {
 	if given == 0 || given == now {
 		return nil
 	}
-	return versionConflict(now)
+	return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now)
 }
 
 func invitationInvalid() error {
@@ -74,12 +69,4 @@ func limited(limit string, after time.Duration) error {
 
 func tooMany(what string, most int) error {
 	return fault.Invalid("There are at most %d %s.", most, what)
-}
-
-// wrong refuses one field of a request; it is nil where there is no problem.
-func wrong(field, problem string) error {
-	if problem == "" {
-		return nil
-	}
-	return strictjson.Refuse(strictjson.Field{Field: field, Type: problem})
 }

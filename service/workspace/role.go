@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"fmt"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
@@ -11,46 +10,36 @@ import (
 )
 
 // ChangeRole gives a member another role. Both the role that somebody has and the one they get must be at most the caller's.
-func (w *Workspaces) ChangeRole(ctx context.Context, by Caller, address, account, role string, version int64) (m Member, err error) {
+func (w *Workspaces) ChangeRole(ctx context.Context, by Caller, address, account, role string, version int64) (Member, error) {
 	if !IsRole(role) {
-		return m, wrong("role", strictjson.Invalid)
+		return Member{}, strictjson.Wrong("role", strictjson.Invalid)
 	}
-	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		s, err := enter(tx, by, address, Manage)
+	return act(ctx, w, by, address, Manage, func(tx *sqldb.Tx, s seat) (Member, error) {
+		m, err := w.member(tx, s.ID, account)
 		if err != nil {
-			return err
-		}
-		if m, err = w.member(tx, s.ID, account); err != nil {
-			return err
+			return m, err
 		}
 		if err := refuseHandling(s.may, m.Role, role); err != nil {
-			return err
+			return m, err
 		}
-		if err := refuseStale(version, m.Version); err != nil {
-			return err
-		}
-		if role == m.Role {
-			return nil
+		if err := refuseStale(version, m.Version); err != nil || role == m.Role {
+			return m, err
 		}
 		if err := s.refuseLastOwner(tx, m); err != nil {
-			return err
+			return m, err
 		}
-		return w.setRole(ctx, tx, s, &m, role)
+		return w.setRole(ctx, tx, s, m, role)
 	})
-	if err != nil {
-		return Member{}, err
-	}
-	return m, nil
 }
 
-func (w *Workspaces) setRole(ctx context.Context, tx *sqldb.Tx, s seat, m *Member, role string) error {
+func (w *Workspaces) setRole(ctx context.Context, tx *sqldb.Tx, s seat, m Member, role string) (Member, error) {
 	now := w.Now()
 	if err := tx.Do("change role", "UPDATE members SET role = $3, version = version + 1, updated_at = $4 WHERE workspace = $1 AND account = $2",
 		s.ID, m.Account, role, now.UnixMilli()); err != nil {
-		return err
+		return m, err
 	}
 	m.Role, m.Version, m.UpdatedAt = role, m.Version+1, iso.At(now)
-	return w.tellOf(ctx, tx, s, *m, "member.changed", "role")
+	return m, w.tellOf(ctx, tx, s, m, "member.changed", "role")
 }
 
 // refuseLastOwner keeps the owner whose name the scope bears, and the last one there is.
@@ -61,15 +50,11 @@ func (s seat) refuseLastOwner(tx *sqldb.Tx, m Member) error {
 	if m.Role != Owner {
 		return nil
 	}
-	var others int
-	err := tx.QueryRow("SELECT count(*) FROM members WHERE workspace = $1 AND role = $2 AND account <> $3", s.ID, Owner, m.Account).Scan(&others)
-	if err != nil {
-		return fmt.Errorf("count owners: %w", err)
+	others, err := sqldb.Value[int](tx, "count owners", "SELECT count(*) FROM members WHERE workspace = $1 AND role = $2 AND account <> $3", s.ID, Owner, m.Account)
+	if err == nil && others == 0 {
+		err = lastOwner(s.Scope, "Make somebody else an owner first.")
 	}
-	if others == 0 {
-		return lastOwner(s.Scope, "Make somebody else an owner first.")
-	}
-	return nil
+	return err
 }
 
 // Remove takes somebody out of a workspace, and of its teams. Everybody may take out themselves, which is to leave.
@@ -112,8 +97,8 @@ func (w *Workspaces) Leave(ctx context.Context, by Caller, address string) error
 
 func (w *Workspaces) takeOut(ctx context.Context, tx *sqldb.Tx, s seat, m Member, action string) error {
 	for _, table := range []string{"team_members", "members"} {
-		if _, err := tx.Exec("DELETE FROM "+table+" WHERE workspace = $1 AND account = $2", s.ID, m.Account); err != nil {
-			return fmt.Errorf("remove member: %w", err)
+		if err := tx.Do("remove member", "DELETE FROM "+table+" WHERE workspace = $1 AND account = $2", s.ID, m.Account); err != nil {
+			return err
 		}
 	}
 	return w.tellOf(ctx, tx, s, m, action)

@@ -2,10 +2,7 @@ package workspace
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"slices"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
@@ -46,55 +43,29 @@ func findTeam(tx *sqldb.Tx, workspace, id string) (Team, error) {
 	if !isID("tem_", id) {
 		return Team{}, itemNotFound()
 	}
-	t, err := scanTeam(tx.QueryRow("SELECT "+teamColumns+" FROM teams t WHERE t.workspace = $1 AND t.id = $2", workspace, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Team{}, itemNotFound()
+	t, found, err := sqldb.First(tx, "find team", scanTeam, "SELECT "+teamColumns+" FROM teams t WHERE t.workspace = $1 AND t.id = $2", workspace, id)
+	if err == nil && !found {
+		err = itemNotFound()
 	}
-	if err != nil {
-		return Team{}, fmt.Errorf("find team: %w", err)
-	}
-	return t, nil
+	return t, err
 }
 
 // List is the teams of a workspace.
-func (w *Teams) List(ctx context.Context, by Caller, address string, q listing.Query) (p listing.Page[Team], err error) {
-	sel, err := selected(q)
-	if err != nil {
-		return p, err
-	}
-	err = w.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
-		s, err := look(tx, by, address, Read)
-		if err != nil {
-			return err
-		}
+func (w *Teams) List(ctx context.Context, by Caller, address string, q listing.Query) (listing.Page[Team], error) {
+	place := func(t Team) []any { return listing.Age(t.CreatedAt.Time, t.ID) }
+	return paged(ctx, w.Workspaces, by, address, Read, q, place, func(tx *sqldb.Tx, workspace string, sel selection) ([]Team, error) {
 		all, err := sqldb.Collect(tx, scanTeam, "SELECT "+teamColumns+` FROM teams t WHERE t.workspace = $1 AND LOWER(t.name) LIKE LOWER($5) ESCAPE '\'
-			AND (t.created_at, t.id) < ($2, $3) ORDER BY t.created_at DESC, t.id DESC LIMIT $4`, s.ID, sel.at, sel.id, sel.limit+1, sel.pattern)
+			AND (t.created_at, t.id) < ($2, $3) ORDER BY t.created_at DESC, t.id DESC LIMIT $4`, workspace, sel.at, sel.id, sel.limit+1, sel.pattern)
 		if err != nil {
-			return fmt.Errorf("list teams: %w", err)
+			return nil, fmt.Errorf("list teams: %w", err)
 		}
-		p = listing.Cut(all, sel.limit, func(t Team) []any { return listing.Age(t.CreatedAt.Time, t.ID) })
-		return w.fill(tx, s.ID, p.Items)
+		return all, w.fill(tx, workspace, all)
 	})
-	if err != nil {
-		return listing.Page[Team]{}, err
-	}
-	return p, nil
 }
 
 // Get is one team.
-func (w *Teams) Get(ctx context.Context, by Caller, address, id string) (t Team, err error) {
-	err = w.DB.Snapshot(ctx, func(tx *sqldb.Tx) error {
-		s, err := look(tx, by, address, Read)
-		if err != nil {
-			return err
-		}
-		t, err = w.team(tx, s.ID, id)
-		return err
-	})
-	if err != nil {
-		return Team{}, err
-	}
-	return t, nil
+func (w *Teams) Get(ctx context.Context, by Caller, address, id string) (Team, error) {
+	return read(ctx, w.Workspaces, by, address, Read, func(tx *sqldb.Tx, s seat) (Team, error) { return w.team(tx, s.ID, id) })
 }
 
 // team is a team with its members and projects.
@@ -128,7 +99,7 @@ func (w *Teams) fill(tx *sqldb.Tx, workspace string, teams []Team) error {
 			ids = append(ids, m[0])
 		}
 	}
-	known, err := w.lookup(tx, distinct(ids)...)
+	known, err := w.lookup(tx, ids...)
 	if err != nil {
 		return err
 	}
@@ -157,10 +128,4 @@ func pairs(tx *sqldb.Tx, query string, args ...any) (map[string][][2]string, err
 		return nil, fmt.Errorf("read teams: %w", err)
 	}
 	return all, nil
-}
-
-// distinct is each text once.
-func distinct(texts []string) []string {
-	slices.Sort(texts)
-	return slices.Compact(texts)
 }

@@ -2,8 +2,6 @@ package workspace
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"svc.dev/svc/internal/sqldb"
@@ -70,6 +68,28 @@ func enter(tx *sqldb.Tx, by Caller, address string, need Right) (seat, error) {
 	return look(tx, by, address, need)
 }
 
+// act changes something in a workspace, in one transaction, by a caller who has the right that is needed.
+func act[T any](ctx context.Context, w *Workspaces, by Caller, address string, need Right, fn func(*sqldb.Tx, seat) (T, error)) (T, error) {
+	return sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (none T, err error) {
+		s, err := enter(tx, by, address, need)
+		if err != nil {
+			return none, err
+		}
+		return fn(tx, s)
+	})
+}
+
+// read is what a caller with the right that is needed finds in a workspace, in one state of the database.
+func read[T any](ctx context.Context, w *Workspaces, by Caller, address string, need Right, fn func(*sqldb.Tx, seat) (T, error)) (T, error) {
+	return sqldb.Snapshot(ctx, w.DB, func(tx *sqldb.Tx) (none T, err error) {
+		s, err := look(tx, by, address, need)
+		if err != nil {
+			return none, err
+		}
+		return fn(tx, s)
+	})
+}
+
 func (s seat) check(need Right) error {
 	switch {
 	case s.may == "":
@@ -87,15 +107,9 @@ func seen(tx *sqldb.Tx, account, address, condition string) (Membership, error) 
 	if !named(address) {
 		return Membership{}, nil
 	}
-	m, err := scanMembership(tx.QueryRow("SELECT "+columns+`, COALESCE(m.role, '') FROM workspaces w
-		LEFT JOIN members m ON m.workspace = w.id AND m.account = $2 WHERE w.scope = $1 AND `+condition, address, account))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Membership{}, nil
-	}
-	if err != nil {
-		return Membership{}, fmt.Errorf("find workspace: %w", err)
-	}
-	return m, nil
+	m, _, err := sqldb.First(tx, "find workspace", scanMembership, "SELECT "+columns+`, COALESCE(m.role, '') FROM workspaces w
+		LEFT JOIN members m ON m.workspace = w.id AND m.account = $2 WHERE w.scope = $1 AND `+condition, address, account)
+	return m, err
 }
 
 // lock keeps others from the workspaces whose column has that value, one after the other, until the transaction ends. What

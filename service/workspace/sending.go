@@ -1,8 +1,8 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/oklog/ulid/v2"
 
@@ -79,41 +79,29 @@ func (w *Workspaces) makeRoom(tx *sqldb.Tx, workspace, email string) error {
 	if pending {
 		return nameTaken("This address is invited already. Send that invitation again, or revoke it first.")
 	}
-	var n int
-	err = tx.QueryRow("SELECT (SELECT count(*) FROM members WHERE workspace = $1) + (SELECT count(*) FROM invitations WHERE workspace = $1)", workspace).Scan(&n)
-	if err != nil {
-		return fmt.Errorf("count people: %w", err)
-	}
-	if n >= maxPeople {
-		return tooMany("people in a workspace, with those who are invited", maxPeople)
-	}
-	return nil
+	return refuseFull(tx, "(SELECT account FROM members WHERE workspace = $1 UNION ALL SELECT id FROM invitations WHERE workspace = $1) people", workspace,
+		"people in a workspace, with those who are invited", maxPeople)
 }
 
 // send sends an invitation that is chosen in the transaction.
-func (w *Workspaces) send(ctx context.Context, by Caller, address, action string, choose func(*sqldb.Tx, seat) (Invitation, error)) (sent Sent, err error) {
-	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		s, err := enter(tx, by, address, Manage)
-		if err != nil {
-			return err
-		}
+func (w *Workspaces) send(ctx context.Context, by Caller, address, action string, choose func(*sqldb.Tx, seat) (Invitation, error)) (Sent, error) {
+	sent, err := act(ctx, w, by, address, Manage, func(tx *sqldb.Tx, s seat) (sent Sent, err error) {
 		i, err := choose(tx, s)
 		if err != nil {
-			return err
+			return sent, err
 		}
 		if err := w.count(tx, by, i.Email); err != nil {
-			return err
+			return sent, err
 		}
 		if sent, err = w.issue(tx, s, i); err != nil {
-			return err
+			return sent, err
 		}
-		return w.tell(ctx, tx, s, audit.Event{Action: action, Target: i.target()})
+		return sent, w.tell(ctx, tx, s, audit.Event{Action: action, Target: i.target()})
 	})
-	if err != nil {
-		return Sent{}, err
+	if err == nil {
+		w.Mail.Wake()
 	}
-	w.Mail.Wake()
-	return sent, nil
+	return sent, err
 }
 
 // invitesPerAddress keeps a stranger's mailbox from being filled by one person who invites, revokes and invites again.
@@ -125,12 +113,8 @@ func (w *Workspaces) count(tx *sqldb.Tx, by Caller, email string) error {
 		key  string
 		rate throttle.Rate
 	}{{"invite:" + by.ID, w.Invites}, {"invite:" + by.ID + ":" + email, invitesPerAddress}} {
-		wait, err := throttle.Take(tx, w.Now(), limit.key, limit.rate)
-		if err != nil {
-			return err
-		}
-		if wait > 0 {
-			return limited("invitations", wait)
+		if wait, err := throttle.Take(tx, w.Now(), limit.key, limit.rate); err != nil || wait > 0 {
+			return cmp.Or(err, limited("invitations", wait))
 		}
 	}
 	return nil
@@ -155,11 +139,6 @@ func (w *Workspaces) issue(tx *sqldb.Tx, s seat, i Invitation) (Sent, error) {
 	if !w.CanMail() {
 		return Sent{Invitation: i, AcceptURL: w.Platform + acceptPath + value}, nil
 	}
-	inviter := i.InvitedBy.DisplayName
-	if inviter == "" {
-		inviter = i.InvitedBy.Username
-	}
-	return Sent{Invitation: i}, w.Mail.Queue(tx, mail.Message{
-		To: i.Email, Content: mail.Invitation{Workspace: s.Name, Inviter: inviter, Token: value, Life: w.Life},
-	})
+	inviter := cmp.Or(i.InvitedBy.DisplayName, i.InvitedBy.Username)
+	return Sent{Invitation: i}, w.Mail.Queue(tx, i.Email, mail.Invitation(s.Name, inviter, value, w.Life))
 }

@@ -6,12 +6,13 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/strictjson"
 )
 
 // Suspend keeps everybody but staff from using a workspace until it is reinstated. The reason is for staff.
 func (w *Workspaces) Suspend(ctx context.Context, by Caller, id, reason string) (Case, error) {
 	reason = strings.TrimSpace(reason)
-	if err := wrong("reason", checkText(reason, maxReason)); err != nil {
+	if err := strictjson.Wrong("reason", checkText(reason, maxReason)); err != nil {
 		return Case{}, err
 	}
 	return w.handle(ctx, by, id, func(tx *sqldb.Tx, _ Workspace) (string, error) {
@@ -41,25 +42,25 @@ func (w *Workspaces) handle(ctx context.Context, by Caller, id string, fn func(*
 	if !isID("wsp_", id) {
 		return one, notFound()
 	}
-	err = w.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (one Case, err error) {
 		if err := lock(tx, "id", id); err != nil {
-			return err
+			return one, err
 		}
 		before, found, err := oneWorkspace(tx, "w.id = $1 AND w.erased_at IS NULL", id)
 		if err != nil {
-			return err
+			return one, err
 		}
 		if !found {
-			return notFound()
+			return one, notFound()
 		}
 		action, err := fn(tx, before)
 		if err != nil {
-			return err
+			return one, err
 		}
-		if one, err = oneCase(tx, id); err != nil || action == "" {
-			return err
+		one, _, err = sqldb.First(tx, "find workspace", scanCase, "SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.id = $1", id)
+		if err != nil || action == "" {
+			return one, err
 		}
-		return w.tell(ctx, tx, seat{Membership: Membership{Workspace: one.Workspace}, by: by}, audit.Event{Action: action, Target: one.target()})
+		return one, w.tell(ctx, tx, seat{Membership: Membership{Workspace: one.Workspace}, by: by}, audit.Event{Action: action, Target: one.target()})
 	})
-	return one, err
 }

@@ -10,61 +10,48 @@ import (
 
 // PutMember makes somebody of the workspace a member of a team. A member stays one.
 func (w *Teams) PutMember(ctx context.Context, by Caller, address, team, account string) (Team, error) {
-	return w.changeTeam(ctx, by, address, func(tx *sqldb.Tx, s seat) (string, audit.Event, error) {
-		e := audit.Event{Action: "team.member_added"}
-		if _, err := findTeam(tx, s.ID, team); err != nil {
-			return team, e, err
-		}
+	e := audit.Event{Action: "team.member_added", Subject: &audit.Actor{Kind: audit.Account, ID: account}}
+	return w.changeTeam(ctx, by, address, team, e, func(tx *sqldb.Tx, s seat, _ Team) (changed int64, err error) {
 		if _, err := findMember(tx, s.ID, account); err != nil {
-			return team, e, err
+			return 0, err
 		}
 		n, err := tx.Exec("INSERT INTO team_members (team, account, workspace, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (team, account) DO NOTHING",
 			team, account, s.ID, w.Now().UnixMilli())
 		if err != nil {
-			return team, e, fmt.Errorf("add team member: %w", err)
+			return 0, fmt.Errorf("add team member: %w", err)
 		}
 		if n == 0 {
-			return team, audit.Event{}, nil
-		}
-		e, err = w.of(tx, e, account)
-		if err != nil {
-			return team, e, err
+			return 0, nil
 		}
 		// One is counted that is there already.
 		if err := refuseFull(tx, "team_members WHERE team = $1", team, "members in a team", maxTeamMembers+1); err != nil {
-			return team, e, err
+			return 0, err
 		}
-		return team, e, w.touchTeam(tx, team, "")
+		return n, w.name(tx, e.Subject)
 	})
 }
 
-// of names the person whom an act is about.
-func (w *Teams) of(tx *sqldb.Tx, e audit.Event, account string) (audit.Event, error) {
-	known, err := w.lookup(tx, account)
-	e.Subject = &audit.Actor{Kind: audit.Account, ID: account, Username: known[account].Username}
-	return e, err
+// name adds to an account what it is called.
+func (w *Teams) name(tx *sqldb.Tx, who *audit.Actor) error {
+	known, err := w.lookup(tx, who.ID)
+	who.Username = known[who.ID].Username
+	return err
 }
 
 // DropMember takes somebody out of a team.
 func (w *Teams) DropMember(ctx context.Context, by Caller, address, team, account string) (Team, error) {
-	return w.changeTeam(ctx, by, address, func(tx *sqldb.Tx, s seat) (string, audit.Event, error) {
-		e := audit.Event{Action: "team.member_removed"}
-		if _, err := findTeam(tx, s.ID, team); err != nil {
-			return team, e, err
-		}
+	e := audit.Event{Action: "team.member_removed", Subject: &audit.Actor{Kind: audit.Account, ID: account}}
+	return w.changeTeam(ctx, by, address, team, e, func(tx *sqldb.Tx, _ seat, _ Team) (changed int64, err error) {
 		if !isID("acc_", account) {
-			return team, e, itemNotFound()
+			return 0, itemNotFound()
 		}
 		n, err := tx.Exec("DELETE FROM team_members WHERE team = $1 AND account = $2", team, account)
 		if err != nil {
-			return team, e, fmt.Errorf("remove team member: %w", err)
+			return 0, fmt.Errorf("remove team member: %w", err)
 		}
 		if n == 0 {
-			return team, e, itemNotFound()
+			return 0, itemNotFound()
 		}
-		if e, err = w.of(tx, e, account); err != nil {
-			return team, e, err
-		}
-		return team, e, w.touchTeam(tx, team, "")
+		return n, w.name(tx, e.Subject)
 	})
 }

@@ -38,38 +38,29 @@ func ForgetProject(tx *sqldb.Tx, workspace, slug string) error {
 	if err := lock(tx, "id", workspace); err != nil {
 		return err
 	}
-	if _, err := tx.Exec("DELETE FROM team_projects WHERE workspace = $1 AND project = $2", workspace, slug); err != nil {
-		return fmt.Errorf("forget project: %w", err)
-	}
-	return nil
+	return tx.Do("forget project", "DELETE FROM team_projects WHERE workspace = $1 AND project = $2", workspace, slug)
 }
 
 // PutProject gives a team a role in a project of the workspace, instead of the one it had.
 func (w *Teams) PutProject(ctx context.Context, by Caller, address, team, slug, role string) (Team, error) {
 	if !slices.Contains(teamRoles, role) {
-		return Team{}, wrong("role", strictjson.Invalid)
+		return Team{}, strictjson.Wrong("role", strictjson.Invalid)
 	}
-	return w.changeTeam(ctx, by, address, func(tx *sqldb.Tx, s seat) (string, audit.Event, error) {
-		e := audit.Event{Action: "team.project_granted", Changes: []string{"role"}}
-		if _, err := findTeam(tx, s.ID, team); err != nil {
-			return team, e, err
-		}
+	e := audit.Event{Action: "team.project_granted", Changes: []string{"role"}}
+	return w.changeTeam(ctx, by, address, team, e, func(tx *sqldb.Tx, s seat, _ Team) (changed int64, err error) {
 		if err := w.findProject(tx, s.ID, slug); err != nil {
-			return team, e, err
+			return 0, err
 		}
 		n, err := tx.Exec(`INSERT INTO team_projects (team, project, workspace, role, created_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (team, project) DO UPDATE SET role = excluded.role WHERE team_projects.role <> excluded.role`, team, slug, s.ID, role, w.Now().UnixMilli())
 		if err != nil {
-			return team, e, fmt.Errorf("grant project: %w", err)
+			return 0, fmt.Errorf("grant project: %w", err)
 		}
 		if n == 0 {
-			return team, audit.Event{}, nil
+			return 0, nil
 		}
 		// One is counted that is there already.
-		if err := refuseFull(tx, "team_projects WHERE team = $1", team, "projects of a team", maxTeamProjects+1); err != nil {
-			return team, e, err
-		}
-		return team, e, w.touchTeam(tx, team, "")
+		return n, refuseFull(tx, "team_projects WHERE team = $1", team, "projects of a team", maxTeamProjects+1)
 	})
 }
 
@@ -79,32 +70,26 @@ func (w *Teams) findProject(tx *sqldb.Tx, workspace, slug string) error {
 		return itemNotFound()
 	}
 	found, err := w.HasProject(tx, workspace, slug)
-	if err != nil {
-		return fmt.Errorf("find project: %w", err)
+	if err == nil && !found {
+		err = itemNotFound()
 	}
-	if !found {
-		return itemNotFound()
-	}
-	return nil
+	return err
 }
 
 // DropProject takes a project from a team, also one that is there no more.
 func (w *Teams) DropProject(ctx context.Context, by Caller, address, team, slug string) (Team, error) {
-	return w.changeTeam(ctx, by, address, func(tx *sqldb.Tx, s seat) (string, audit.Event, error) {
-		e := audit.Event{Action: "team.project_revoked"}
-		if _, err := findTeam(tx, s.ID, team); err != nil {
-			return team, e, err
-		}
+	e := audit.Event{Action: "team.project_revoked"}
+	return w.changeTeam(ctx, by, address, team, e, func(tx *sqldb.Tx, _ seat, _ Team) (changed int64, err error) {
 		if scope.CheckProject(slug) != nil {
-			return team, e, itemNotFound()
+			return 0, itemNotFound()
 		}
 		n, err := tx.Exec("DELETE FROM team_projects WHERE team = $1 AND project = $2", team, slug)
 		if err != nil {
-			return team, e, fmt.Errorf("take project from team: %w", err)
+			return 0, fmt.Errorf("take project from team: %w", err)
 		}
 		if n == 0 {
-			return team, e, itemNotFound()
+			return 0, itemNotFound()
 		}
-		return team, e, w.touchTeam(tx, team, "")
+		return n, nil
 	})
 }

@@ -6,7 +6,6 @@
 package workspace
 
 import (
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -58,10 +57,10 @@ func MakePersonal(tx *sqldb.Tx, now time.Time, account, username string) (Worksp
 	}
 	w, found, err := oneWorkspace(tx, "w.scope = $1 AND w.owner = $2", address, account)
 	if err == nil && !found {
-		err = errors.New("the name is another account's")
+		err = errors.New("find workspace: the name is another account's")
 	}
 	if err != nil {
-		return Workspace{}, fmt.Errorf("find workspace: %w", err)
+		return Workspace{}, err
 	}
 	return w, join(tx, now, w.ID, account, Owner)
 }
@@ -106,11 +105,7 @@ func scanMembership(row sqldb.Row) (m Membership, err error) {
 }
 
 func oneWorkspace(tx *sqldb.Tx, where string, args ...any) (Workspace, bool, error) {
-	w, err := scanWorkspace(tx.QueryRow("SELECT "+columns+" FROM workspaces w WHERE "+where, args...))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Workspace{}, false, nil
-	}
-	return w, err == nil, err
+	return sqldb.First(tx, "find workspace", scanPlain, "SELECT "+columns+" FROM workspaces w WHERE "+where, args...)
 }
 
 const memberships = "SELECT " + columns + `, m.role FROM members m JOIN workspaces w ON w.id = m.workspace
@@ -131,14 +126,7 @@ func Find(tx *sqldb.Tx, account, address string) (m Membership, found bool, err 
 	if !named(address) {
 		return m, false, nil
 	}
-	m, err = scanMembership(tx.QueryRow(memberships+" AND w.scope = $2", account, address))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Membership{}, false, nil
-	}
-	if err != nil {
-		return Membership{}, false, fmt.Errorf("find workspace: %w", err)
-	}
-	return m, true, nil
+	return sqldb.First(tx, "find workspace", scanMembership, memberships+" AND w.scope = $2", account, address)
 }
 
 // named reports whether a workspace can have the scope: of one that cannot the database is not asked, which takes no text
@@ -148,25 +136,12 @@ func named(address string) bool {
 	return err == nil
 }
 
-// IsMemberSince reports whether somebody has been a member of a workspace from that time on, without a break.
-func IsMemberSince(tx *sqldb.Tx, workspace, account string, since time.Time) (is bool, err error) {
-	err = tx.QueryRow("SELECT EXISTS (SELECT 1 FROM members WHERE workspace = $1 AND account = $2 AND created_at <= $3)", workspace, account, since.UnixMilli()).Scan(&is)
-	if err != nil {
-		return false, fmt.Errorf("find member: %w", err)
-	}
-	return is, nil
-}
-
 // At is the workspace of that scope, whoever asks; found is false for one that does not exist or is deleted.
 func At(tx *sqldb.Tx, address string) (w Workspace, found bool, err error) {
 	if !named(address) {
 		return w, false, nil
 	}
-	w, found, err = oneWorkspace(tx, "w.scope = $1 AND w.deleted_at IS NULL", address)
-	if err != nil {
-		return w, false, fmt.Errorf("find workspace: %w", err)
-	}
-	return w, found, nil
+	return oneWorkspace(tx, "w.scope = $1 AND w.deleted_at IS NULL", address)
 }
 
 // SharedOf lists the scopes that a person owns and other people work in. It belongs in a Write: nobody comes to the

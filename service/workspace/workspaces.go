@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,18 +75,10 @@ func (c *Config) setDefaults() {
 	if c.CanMail == nil {
 		c.CanMail = c.Mail.Enabled
 	}
-	if c.Hold == 0 {
-		c.Hold = 14 * day
-	}
-	if c.Life == 0 {
-		c.Life = 7 * day
-	}
-	if c.Keep == 0 {
-		c.Keep = 30 * day
-	}
-	if c.Invites == (throttle.Rate{}) {
-		c.Invites = throttle.Rate{Limit: 100, Per: day}
-	}
+	c.Hold = cmp.Or(c.Hold, 14*day)
+	c.Life = cmp.Or(c.Life, 7*day)
+	c.Keep = cmp.Or(c.Keep, 30*day)
+	c.Invites = cmp.Or(c.Invites, throttle.Rate{Limit: 100, Per: day})
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -115,20 +108,13 @@ func New(c Config) (*Workspaces, error) {
 const sweepRows = 500
 
 // Sweep forgets invitations that expired longer ago than Keep, and says how many.
-func (w *Workspaces) Sweep(ctx context.Context, now time.Time) (total int, err error) {
-	for {
-		var n int64
-		err := w.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
-			n, err = tx.Exec(`DELETE FROM invitations WHERE id IN (SELECT id FROM invitations WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
-				now.Add(-w.Keep).UnixMilli(), sweepRows)
-			return err
-		})
-		if err != nil {
-			return total, fmt.Errorf("sweep invitations: %w", err)
-		}
-		total += int(n)
-		if n < sweepRows {
-			return total, nil
-		}
+func (w *Workspaces) Sweep(ctx context.Context, now time.Time) (int64, error) {
+	total, err := sqldb.Drain(ctx, w.DB, sweepRows, func(tx *sqldb.Tx) (int64, error) {
+		return tx.Exec(`DELETE FROM invitations WHERE id IN (SELECT id FROM invitations WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
+			now.Add(-w.Keep).UnixMilli(), sweepRows)
+	})
+	if err != nil {
+		return total, fmt.Errorf("sweep invitations: %w", err)
 	}
+	return total, nil
 }

@@ -99,7 +99,7 @@ func (s *Server) send(ctx context.Context, l *link, tool string, input json.RawM
 // failed says to the model what went wrong, and to the log what it is not told.
 func (s *Server) failed(ctx context.Context, l *link, tool string, err error) error {
 	if errors.Is(err, errSilent) {
-		return timedOut(s.config.CallTimeout)
+		return fault.New(Timeout, "The MCP server did not answer in time.", "It was given "+s.config.CallTimeout.String()+".")
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

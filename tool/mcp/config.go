@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,15 +53,9 @@ type Config struct {
 const patience = 10
 
 func (c Config) withDefaults() Config {
-	if c.Grace <= 0 {
-		c.Grace = 2 * time.Second
-	}
-	if c.ConnectTimeout <= 0 {
-		c.ConnectTimeout = 10 * time.Second
-	}
-	if c.CallTimeout <= 0 {
-		c.CallTimeout = time.Minute
-	}
+	c.Grace = cmp.Or(max(c.Grace, 0), 2*time.Second)
+	c.ConnectTimeout = cmp.Or(max(c.ConnectTimeout, 0), 10*time.Second)
+	c.CallTimeout = cmp.Or(max(c.CallTimeout, 0), time.Minute)
 	if c.Allow == nil {
 		c.Allow = func(string) bool { return true }
 	}
@@ -70,10 +65,7 @@ func (c Config) withDefaults() Config {
 	if c.Progress == nil {
 		c.Progress = func(string, string, float64, float64, string) {}
 	}
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
-	c.Log = c.Log.With("mcp", c.label())
+	c.Log = cmp.Or(c.Log, slog.Default()).With("mcp", c.label())
 	return c
 }
 

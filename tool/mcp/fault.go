@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -34,10 +33,6 @@ func unavailable(cause error) error {
 
 func unauthorized(cause error) error {
 	return fault.New(Unauthorized, "The MCP server refuses the credential.", "").Because(cause)
-}
-
-func timedOut(after time.Duration) error {
-	return fault.New(Timeout, "The MCP server did not answer in time.", "It was given "+after.String()+".")
 }
 
 // notConnected says why a connection or a listing did not come about.

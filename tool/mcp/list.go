@@ -2,13 +2,12 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"strings"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"regexp"
 )
 
 // The bounds of what a server may list. A tool beyond them is left out.
@@ -22,11 +21,7 @@ const (
 // listed is a tool as the model is told of it. Its source is the server's own name for it.
 type listed struct {
 	source, name, description string
-	schema                    json.RawMessage
-}
-
-func (t listed) equal(other listed) bool {
-	return t.source == other.source && t.name == other.name && t.description == other.description && bytes.Equal(t.schema, other.schema)
+	schema                    string // in JSON
 }
 
 // list asks the server for all pages of its tools.
@@ -60,16 +55,9 @@ func (s *Server) pages(ctx context.Context, l *link) ([]listed, error) {
 			s.config.Log.Warn("mcp tool left out", "tool", cut(t.Name, maxReason), "reason", "its schema is not one of an object, or too large")
 			continue
 		}
-		found = append(found, listed{source: t.Name, description: describe(t), schema: schema})
+		found = append(found, listed{source: t.Name, description: cut(cmp.Or(t.Description, t.Title), maxDescription), schema: string(schema)})
 	}
 	return named(s.config.Name, found), nil
-}
-
-func describe(t *sdk.Tool) string {
-	if t.Description == "" {
-		return cut(t.Title, maxDescription)
-	}
-	return cut(t.Description, maxDescription)
 }
 
 // schemaOf is the schema as the server gave it; where it leaves that open, it says that an input is an object, as the
@@ -131,16 +119,10 @@ func named(prefix string, tools []listed) []listed {
 	return kept
 }
 
-// plain has only the characters that every provider accepts.
-func plain(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, name)
-}
+// strange are the characters that not every provider accepts.
+var strange = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
+func plain(name string) string { return strange.ReplaceAllString(name, "_") }
 
 // marked makes a name different by what it stands for, within the bound.
 func marked(name, source string) string {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -125,8 +124,5 @@ func cut(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}
-	for size > 0 && !utf8.RuneStart(text[size]) {
-		size--
-	}
-	return text[:size]
+	return strings.ToValidUTF8(text[:size], "")
 }

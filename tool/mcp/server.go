@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -88,7 +89,7 @@ func (s *Server) Tools() []svc.Tool {
 }
 
 func (s *Server) tool(t listed) svc.Tool {
-	tool := svc.RawTool(t.name, t.description, t.schema, s.caller(t.source))
+	tool := svc.RawTool(t.name, t.description, json.RawMessage(t.schema), s.caller(t.source))
 	// Our own bounds say more, so that of the runtime comes after them.
 	tool.Timeout = s.config.ConnectTimeout + patience*s.config.CallTimeout + time.Second
 	return tool
@@ -148,7 +149,7 @@ func (s *Server) relist() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.EqualFunc(s.tools, tools, listed.equal) {
+	if slices.Equal(s.tools, tools) {
 		return false
 	}
 	s.tools = tools

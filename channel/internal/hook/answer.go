@@ -36,14 +36,9 @@ func (h *hook) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case http.StatusRequestEntityTooLarge:
 		w.Header().Set("Connection", "close")
 	}
-	answer(w, status, map[string]envelope{"error": {f.Type, f.Message, f.Details, f.Meta}})
-}
-
-type envelope struct {
-	Type    string         `json:"type"`
-	Message string         `json:"message"`
-	Details string         `json:"details"`
-	Meta    map[string]any `json:"meta,omitempty"`
+	told := *f
+	told.Dev = ""
+	answer(w, status, map[string]fault.Error{"error": told})
 }
 
 // accepted answers 202 for a message that is admitted now, and 200 with the first receipt for one that was before.

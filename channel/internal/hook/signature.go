@@ -43,11 +43,7 @@ func sum(secret []byte, prefix string, body []byte) []byte {
 
 // MAC reads the one header that holds a signature: a scheme, such as "sha256=", and hexadecimal digits.
 func MAC(h http.Header, name, scheme string) ([]byte, error) {
-	values := h.Values(name)
-	if len(values) != 1 {
-		return nil, Unsigned("")
-	}
-	digits, ok := strings.CutPrefix(values[0], scheme)
+	digits, ok := strings.CutPrefix(once(h, name), scheme)
 	mac, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(mac) != sha256.Size {
 		return nil, Unsigned("")
@@ -61,35 +57,32 @@ const Tolerance = 5 * time.Minute
 // Timestamp reads the one header that says when a request was signed, in seconds since 1970, and returns it as sent. A time
 // too far from now is refused: the request may be an old one, sent again.
 func Timestamp(h http.Header, name string, now time.Time) (string, error) {
-	values := h.Values(name)
-	if len(values) != 1 {
-		return "", Unsigned("")
-	}
+	value := once(h, name)
 	// As many bits as no clock needs, and few enough to be subtracted.
-	at, err := strconv.ParseUint(values[0], 10, 40)
+	at, err := strconv.ParseUint(value, 10, 40)
 	if err != nil {
 		return "", Unsigned("")
 	}
 	if apart := now.Sub(time.Unix(int64(at), 0)).Abs(); apart > Tolerance {
 		return "", Unsigned("The timestamp is more than five minutes away.")
 	}
-	return values[0], nil
+	return value, nil
 }
 
 // Header reads a header that must stand once, with 1 to 255 visible characters of ASCII.
 func Header(h http.Header, name string) (string, error) {
-	values := h.Values(name)
-	if len(values) != 1 || !visible(values[0]) {
+	value := once(h, name)
+	hidden := func(r rune) bool { return r <= ' ' || r > '~' }
+	if value == "" || len(value) > 255 || strings.ContainsFunc(value, hidden) {
 		return "", fault.Invalid("%s must be sent once, with 1 to 255 visible characters.", name)
 	}
-	return values[0], nil
+	return value, nil
 }
 
-func visible(s string) bool {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return false
-		}
+// once is the value of a header that stands once; of any other it is empty.
+func once(h http.Header, name string) string {
+	if values := h.Values(name); len(values) == 1 {
+		return values[0]
 	}
-	return len(s) >= 1 && len(s) <= 255
+	return ""
 }

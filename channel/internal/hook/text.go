@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"svc.dev/svc/conversation"
 )
@@ -22,11 +21,7 @@ func Compact(body []byte) (text string, cut bool) {
 	if len(text) <= maxText {
 		return text, false
 	}
-	end := maxText
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end], true
+	return strings.ToValidUTF8(text[:maxText], ""), true
 }
 
 // Attributes are pairs of names and values, without those that have no value.

@@ -28,7 +28,7 @@ func Main(m *testing.M) int {
 	shared.running = true
 	code := m.Run()
 	if shared.name != "" {
-		if err := execute(server(), "DROP DATABASE IF EXISTS "+shared.name+" WITH (FORCE)"); err != nil {
+		if err := drop(shared.name); err != nil {
 			fmt.Fprintln(os.Stderr, "drop test database:", err)
 			return 1
 		}
@@ -126,21 +126,12 @@ func sharedDatabase(t testing.TB) string {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.name == "" && shared.err == nil {
-		if err := execute(server(), "SELECT 1"); err != nil {
-			unreachable(t, err)
-		}
-		shared.name = fmt.Sprintf("svc_test_%d_%s", os.Getpid(), strings.ToLower(rand.Text()[:10]))
-		shared.err = execute(server(), "CREATE DATABASE "+shared.name+" TEMPLATE template0")
+		shared.name, shared.err = create(t)
 	}
 	if shared.err != nil {
 		t.Fatalf("make test database: %v", shared.err)
 	}
-	u, err := url.Parse(server())
-	if err != nil {
-		t.Fatal("address of PostgreSQL is not a URL")
-	}
-	u.Path = "/" + shared.name
-	return u.String()
+	return addressOf(t, shared.name)
 }
 
 // with adds a parameter to an address.

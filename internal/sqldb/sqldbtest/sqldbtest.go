@@ -2,6 +2,7 @@
 package sqldbtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -22,23 +23,38 @@ const Default = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
 // answers the test is skipped, and fails when CI=true. It is found by SVC_TEST_POSTGRES, else at Default.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	address := server()
-	if err := execute(address, "SELECT 1"); err != nil {
-		unreachable(t, err)
-	}
-	name := fmt.Sprintf("svc_test_%d_%s", os.Getpid(), strings.ToLower(rand.Text()[:10]))
-	// template1 cannot be copied while somebody is connected to it.
-	if err := execute(address, "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
+	name, err := create(t)
+	if err != nil {
 		t.Fatalf("make test database: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := execute(address, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+		if err := drop(name); err != nil {
 			t.Errorf("drop test database %s: %v", name, err)
 		}
 	})
-	u, err := url.Parse(address)
+	return addressOf(t, name)
+}
+
+// create makes a database, where a server answers.
+func create(t testing.TB) (name string, err error) {
+	t.Helper()
+	if err := execute(server(), "SELECT 1"); err != nil {
+		unreachable(t, err)
+	}
+	name = fmt.Sprintf("svc_test_%d_%s", os.Getpid(), strings.ToLower(rand.Text()[:10]))
+	// template1 cannot be copied while somebody is connected to it.
+	return name, execute(server(), "CREATE DATABASE "+name+" TEMPLATE template0")
+}
+
+func drop(name string) error {
+	return execute(server(), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+}
+
+func addressOf(t testing.TB, name string) string {
+	t.Helper()
+	u, err := url.Parse(server())
 	if err != nil {
-		t.Fatalf("address of PostgreSQL is not a URL")
+		t.Fatal("address of PostgreSQL is not a URL")
 	}
 	u.Path = "/" + name
 	return u.String()
@@ -57,12 +73,7 @@ func Each(t *testing.T, fn func(t *testing.T, address string)) {
 	t.Run("postgres", func(t *testing.T) { fn(t, Postgres(t)) })
 }
 
-func server() string {
-	if address := os.Getenv("SVC_TEST_POSTGRES"); address != "" {
-		return address
-	}
-	return Default
-}
+func server() string { return cmp.Or(os.Getenv("SVC_TEST_POSTGRES"), Default) }
 
 func unreachable(t testing.TB, err error) {
 	t.Helper()

@@ -11,9 +11,11 @@ import (
 	"iter"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"svc.dev/svc/model"
+	"svc.dev/svc/model/prices"
 	"svc.dev/svc/stream"
 )
 
@@ -31,37 +33,55 @@ type Client struct {
 	Name    string // of the provider, as in provider/model
 	Key     string // never shown
 	KeyName string // what a person sets the key under
+	Keyless bool   // a turn is asked for without a key, too
+	URL     string // what the paths of requests stand behind
 
 	HTTP *http.Client
 	Idle time.Duration // how long the provider may be silent; zero: IdleTimeout
 
+	// Cost is what a turn costs; nil: prices.Cost.
+	Cost func(provider, name string, u model.Usage) model.Cost
 	// Refusal reads the body of an answer that refused.
 	Refusal func(status int, body []byte) Refusal
 	// Overflow reports whether a refusal says that the request is too long for the model.
 	Overflow func(code, message string) bool
 }
 
-// Request is what is sent, by POST.
-type Request struct {
-	URL    string
-	Header http.Header
-	Body   any // encoded as JSON
-
-	Messages []model.Message // that hold the pictures of the body
+// New makes a client. Nothing is sent before its first turn.
+func New(c Client) *Client {
+	// A key that was read from a file may end its line.
+	c.Key = strings.TrimSpace(c.Key)
+	c.URL = strings.TrimRight(c.URL, "/")
+	if c.Cost == nil {
+		c.Cost = prices.Cost
+	}
+	return &c
 }
 
-// Parser reads the events of one answer. What it returns is read before its next call.
+// Request is what is sent, by POST.
+type Request struct {
+	Path   string
+	Header http.Header
+	Body   any           // encoded as JSON
+	Turn   model.Request // whose messages hold the pictures of the body
+}
+
+// Parser reads the events of one answer, and puts down what they say.
 type Parser interface {
 	// Next reads one event. An error ends the turn: a Refusal is the provider's own, any other tells that the event
 	// makes no sense.
-	Next(e stream.Event) ([]model.Event, error)
-	// End is called when the answer ends and no Finish has been returned.
-	End() ([]model.Event, error)
+	Next(e stream.Event, said *Transcript) error
+	// End is called when the answer ends and no Finish has been put down.
+	End(said *Transcript) error
 }
 
 // Turn sends the request and yields what its answer says, by the law of model.Provider.
 func (c *Client) Turn(ctx context.Context, r Request, p Parser) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
+		if c.Key == "" && !c.Keyless {
+			yield(model.Event{}, c.noKey())
+			return
+		}
 		turn, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		idle := newWatch(c.Idle, cancel)
@@ -71,7 +91,7 @@ func (c *Client) Turn(ctx context.Context, r Request, p Parser) iter.Seq2[model.
 			return
 		}
 		defer body.Close()
-		for e, err := range c.Read(idle.reader(body), p) {
+		for e, err := range c.Read(idle.reader(body), r.Turn.Model, p) {
 			if err != nil {
 				yield(model.Event{}, c.fail(ctx, turn, err))
 				return
@@ -84,28 +104,27 @@ func (c *Client) Turn(ctx context.Context, r Request, p Parser) iter.Seq2[model.
 	}
 }
 
-// Read yields what a body says: events that end with one Finish, or with one error. A *model.Error is final, any other
-// error is that of the reader.
-func (c *Client) Read(body io.Reader, p Parser) iter.Seq2[model.Event, error] {
+// Read yields what the body of a model's answer says: events that end with one Finish, or with one error. A *model.Error is
+// final, any other error is that of the reader.
+func (c *Client) Read(body io.Reader, name string, p Parser) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
+		said := &Transcript{cost: func(u model.Usage) model.Cost { return c.Cost(c.Name, name, u) }}
 		for e, err := range stream.Events(&bounded{body, maxAnswer}) {
 			if err != nil {
 				yield(model.Event{}, err)
 				return
 			}
-			events, err := p.Next(e)
-			if !c.pass(events, err, yield) {
+			if err := p.Next(e, said); !c.pass(said.take(), err, yield) {
 				return
 			}
 		}
-		events, err := p.End()
-		if c.pass(events, err, yield) {
+		if err := p.End(said); c.pass(said.take(), err, yield) {
 			yield(model.Event{}, c.early())
 		}
 	}
 }
 
-// pass yields what a parser returned and reports whether the turn goes on.
+// pass yields what a parser put down and reports whether the turn goes on.
 func (c *Client) pass(events []model.Event, err error, yield func(model.Event, error) bool) bool {
 	for _, e := range events {
 		if !yield(e, nil) || e.Type == model.Finished {
@@ -144,11 +163,11 @@ func (c *Client) open(ctx context.Context, r Request, idle *watch) (io.ReadClose
 }
 
 func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
-	body, err := bodyOf(r.Body, r.Messages)
+	body, err := bodyOf(r.Body, r.Turn.Messages)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+r.Path, nil)
 	if err != nil {
 		return nil, errors.New("its address is malformed")
 	}

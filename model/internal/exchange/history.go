@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -36,6 +37,23 @@ func empty(p model.Part) bool {
 
 func signed(r *model.Reasoning, provider, name string) bool {
 	return r.Signature != "" && r.Provider == provider && (r.Model == "" || r.Model == name)
+}
+
+// Schema is that of a tool's input, which may be any object where nothing is said of it.
+func Schema(s json.RawMessage) json.RawMessage {
+	if len(s) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return s
+}
+
+// Arguments are those of a call, as an object whatever they are.
+func Arguments(c *model.ToolCall) json.RawMessage {
+	input, err := object(c.Input)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return input
 }
 
 // TextOf is the text of a tool's result.

@@ -94,8 +94,8 @@ func (c *Client) shown(text string) string {
 	return text
 }
 
-// NoKey is the failure of a turn for which no key is set.
-func (c *Client) NoKey() *model.Error {
+// noKey is the failure of a turn for which no key is set.
+func (c *Client) noKey() *model.Error {
 	return &model.Error{Class: model.Unauthorized, Message: fmt.Sprintf("%s has no key; set %s", c.Name, c.KeyName)}
 }
 

@@ -11,14 +11,15 @@ import (
 
 // Transcript gathers what a turn says, in the order that model.Event asks for, whatever order the provider kept.
 type Transcript struct {
+	cost   func(model.Usage) model.Cost
 	events []model.Event
 	open   model.EventType // of the block that has no end yet
 	called bool
 	broken error // of a call that makes no sense
 }
 
-// Take returns what was gathered since it was last called. It is overwritten by what is gathered next.
-func (t *Transcript) Take() []model.Event {
+// take returns what was gathered since it was last called. It is overwritten by what is gathered next.
+func (t *Transcript) take() []model.Event {
 	taken := t.events
 	t.events = t.events[:0]
 	return taken
@@ -68,7 +69,7 @@ func (t *Transcript) end(signature string) {
 func (t *Transcript) Call(call model.ToolCall) {
 	t.Close()
 	t.called = true
-	input, err := Object(call.Input)
+	input, err := object(call.Input)
 	if err != nil || call.Name == "" {
 		t.broken = fmt.Errorf("a call of tool %q has arguments that are no JSON object", call.Name)
 		return
@@ -89,13 +90,14 @@ func (t *Transcript) Finish(f model.Finish) error {
 	if t.called && f.Reason == model.Stop {
 		f.Reason = model.ToolUse
 	}
+	f.Usage.Cost = t.cost(f.Usage)
 	f.Usage.TotalTokens = f.Usage.Input + f.Usage.Output + f.Usage.CacheRead + f.Usage.CacheWrite
 	t.events = append(t.events, model.Event{Type: model.Finished, Finish: &f})
 	return nil
 }
 
-// Object is a JSON object as it stands, or {} where there is nothing.
-func Object(data json.RawMessage) (json.RawMessage, error) {
+// object is a JSON object as it stands, or {} where there is nothing.
+func object(data json.RawMessage) (json.RawMessage, error) {
 	data = bytes.TrimSpace(data)
 	switch {
 	case len(data) == 0, string(data) == "null":

@@ -1,7 +1,6 @@
 package accounttest
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +12,6 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
-	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/githubtest"
@@ -38,9 +36,6 @@ type Hub struct {
 	App    int64 // of the app that was configured last
 }
 
-// Publicly gives the world an address that GitHub can deliver to.
-const Publicly = "https://svc.example.com"
-
 // NewHub opens a world beside a fake GitHub. Its administrator has just signed in, and nothing is configured.
 func NewHub(t *testing.T, address string, o Options) *Hub {
 	t.Helper()
@@ -48,13 +43,10 @@ func NewHub(t *testing.T, address string, o Options) *Hub {
 	h.GitHub = githubtest.New(t, githubtest.WithClock(func() time.Time { return h.Clock.Now() }))
 	o.GitHub = h.GitHub.URL
 	h.World = New(t, address, o)
-	if _, err := h.Staff.CreateAdmin(t.Context(), account.Registration{Email: "root@svc.example.com", Password: Password, Username: "root-admin"}); err != nil {
-		t.Fatalf("create admin: %v", err)
-	}
+	_, err := h.Staff.CreateAdmin(t.Context(), account.Registration{Email: "root@svc.example.com", Password: Password, Username: "root-admin"})
+	must(t, "create admin", err)
 	in, err := h.Passwords.Login(From(t), "root@svc.example.com", Password, "")
-	if err != nil {
-		t.Fatalf("login: %v", err)
-	}
+	must(t, "login", err)
 	h.Admin = in.Who
 	return h
 }
@@ -93,46 +85,29 @@ func (h *Hub) Approve(t *testing.T, form app.ManifestForm) url.Values {
 func (h *Hub) Configure(t *testing.T) {
 	t.Helper()
 	form, err := h.Manifests.Start(t.Context(), h.Admin, "github", "", h.App != 0)
-	if err != nil {
-		t.Fatalf("start manifest: %v", err)
-	}
+	must(t, "start manifest", err)
 	back := h.Approve(t, form)
-	if err := h.Manifests.Finish(t.Context(), h.Admin, "github", back.Get("code"), back.Get("state"), form.Browser); err != nil {
-		t.Fatalf("finish manifest: %v", err)
-	}
+	must(t, "finish manifest", h.Manifests.Finish(t.Context(), h.Admin, "github", back.Get("code"), back.Get("state"), form.Browser))
 	h.App = h.AppID(t)
 }
 
 // AppID is the number of the app that is configured.
 func (h *Hub) AppID(t *testing.T) int64 {
 	t.Helper()
-	var f struct{ ID int64 }
-	err := h.DB.Read(t.Context(), func(tx *sqldb.Tx) error {
-		var text string
-		if err := tx.QueryRow("SELECT app FROM providers").Scan(&text); err != nil {
-			return err
-		}
-		return json.Unmarshal([]byte(text), &f)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f.ID
+	app, err := h.Apps.App(t.Context(), "github")
+	must(t, "read app", err)
+	return app.ID
 }
 
 // Visit opens a page of GitHub as a person there, and returns the query of where it sends the browser.
 func (h *Hub) Visit(t *testing.T, method, address, as string, form url.Values) url.Values {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.AddCookie(&http.Cookie{Name: "user", Value: as})
 	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	defer resp.Body.Close()
 	to, err := resp.Location()
 	if err != nil {
@@ -157,9 +132,7 @@ func (b *Browser) Who(t *testing.T) *account.Who {
 		return nil
 	}
 	who, found, err := b.Hub.Sessions.Who(t.Context(), b.Token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	if !found {
 		return nil
 	}
@@ -170,9 +143,7 @@ func (b *Browser) Who(t *testing.T) *account.Who {
 func (b *Browser) Leave(t *testing.T, intent string) url.Values {
 	t.Helper()
 	to, err := b.Hub.Identities.StartSignIn(From(t), "github", account.SignInRequest{ReturnTo: "/here", Intent: intent, Who: b.Who(t), Browser: b.Value})
-	if err != nil {
-		t.Fatalf("start: %v", err)
-	}
+	must(t, "start", err)
 	b.Value = to.Browser
 	return b.Hub.Visit(t, "GET", to.URL, b.As, nil)
 }
@@ -213,9 +184,7 @@ func (b *Browser) SignIn(t *testing.T) account.SignedIn {
 func (b *Browser) Login(t *testing.T, email string) {
 	t.Helper()
 	in, err := b.Hub.Passwords.Login(From(t), email, Password, b.Device)
-	if err != nil {
-		t.Fatalf("login: %v", err)
-	}
+	must(t, "login", err)
 	b.Token, b.Device = in.Token, in.Device
 }
 
@@ -236,9 +205,7 @@ func (h *Hub) AddPerson(t *testing.T, login, email string) (*Browser, int64) {
 func (h *Hub) Actions(t *testing.T, scope string) []string {
 	t.Helper()
 	page, err := h.Log.Page(t.Context(), audit.Query{Scope: scope, Query: listing.Query{Limit: 200}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	var all []string
 	for _, e := range page.Items {
 		all = append(all, e.Action)
@@ -273,10 +240,10 @@ func EachHook(t *testing.T, fn func(t *testing.T, h *Hub, hook string)) {
 	})
 }
 
-// NewHook is a hub with an app that has a webhook, and where that leads.
+// NewHook is a hub with an app that has a webhook, for its address is one that GitHub can deliver to, and where that leads.
 func NewHook(t *testing.T, address string) (*Hub, string) {
 	t.Helper()
-	h := NewHub(t, address, Options{Edit: func(c *account.Config) { c.Platform = Publicly }})
+	h := NewHub(t, address, Options{Edit: func(c *account.Config) { c.Platform = "https://svc.example.com" }})
 	h.Configure(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

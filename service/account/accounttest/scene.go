@@ -46,9 +46,7 @@ func Check(t *testing.T, err error) {
 func (w *World) Join(t *testing.T, email string) account.Registered {
 	t.Helper()
 	made, err := w.Registrations.Register(From(t), account.Registration{Email: email, Password: Password})
-	if err != nil {
-		t.Fatalf("register %s: %v", email, err)
-	}
+	must(t, "register "+email, err)
 	return made
 }
 
@@ -83,18 +81,13 @@ func (w *World) Personal(t *testing.T, who account.Who) workspace.Membership {
 func (w *World) MakeKey(t *testing.T, who account.Who) (apikey.Key, string) {
 	t.Helper()
 	k, value, err := w.Keys.Create(t.Context(), who, w.Personal(t, who), apikey.Draft{Name: "ci", Scopes: []string{"runs:read", "agents:read", "runs:read"}})
-	if err != nil {
-		t.Fatalf("create key: %v", err)
-	}
+	must(t, "create key", err)
 	return k, value
 }
 
 // Bearer is who brings a key, as the gateway asks.
 func (w *World) Bearer(ctx context.Context, value string) (b apikey.Bearer, err error) {
-	err = w.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
-		b, err = w.Keys.BearerOf(tx, value)
-		return err
-	})
+	b, err = sqldb.Read(ctx, w.DB, func(tx *sqldb.Tx) (apikey.Bearer, error) { return w.Keys.BearerOf(tx, value) })
 	if err != nil {
 		return b, err
 	}
@@ -104,10 +97,7 @@ func (w *World) Bearer(ctx context.Context, value string) (b apikey.Bearer, err 
 // Execute changes the database behind the rooms' back.
 func (w *World) Execute(t *testing.T, statement string, args ...any) {
 	t.Helper()
-	Check(t, w.DB.Write(t.Context(), func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(statement, args...)
-		return err
-	}))
+	Check(t, w.DB.Do(t.Context(), "change", statement, args...))
 }
 
 // Count is one number of the database.

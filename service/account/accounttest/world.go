@@ -31,11 +31,6 @@ const Platform = "http://svc.localhost:8080"
 // Weak makes deriving a password cheap.
 var Weak = account.Scrypt{LogN: 10, R: 1, P: 1}
 
-// Rooms are the rooms with tables, in the order they are migrated.
-var Rooms = []sqldb.Room{
-	secret.Migrations, audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations,
-}
-
 // World is a node's accounts, the rooms beside them and what they stand on.
 type World struct {
 	*account.Accounts
@@ -143,11 +138,11 @@ func (w *World) open(t testing.TB, address string, o Options) {
 	ctx := t.Context()
 	var err error
 	if w.DB = o.Beside.shared(); w.DB == nil {
-		w.DB, err = sqldb.Open(ctx, address, sqldb.Options{Log: o.Log, Synchronous: "NORMAL", Observe: o.Observe})
+		w.DB, err = sqldb.Open(ctx, address, sqldb.Options{Log: o.Log, Synchronous: "NORMAL", Observe: o.Observe, Timeout: time.Minute})
 		must(t, "open database", err)
 		t.Cleanup(func() { _ = w.DB.Close() })
 	}
-	must(t, "migrate", w.DB.Migrate(ctx, Rooms...))
+	must(t, "migrate", w.DB.Migrate(ctx, secret.Migrations, audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations))
 	if w.Ring == nil {
 		w.Ring, err = secret.NewRing()
 		must(t, "make ring", err)

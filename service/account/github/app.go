@@ -21,11 +21,11 @@ type App struct {
 	ID            int64
 	Slug          string
 	Name          string
-	ClientID      string
-	ClientSecret  string
+	ClientID      string `json:"client_id"`
+	ClientSecret  string `json:"client_secret"`
 	PEM           string
-	WebhookSecret string // empty: the app has no webhook
-	HTMLURL       string
+	WebhookSecret string `json:"webhook_secret"` // empty: the app has no webhook
+	HTMLURL       string `json:"html_url"`
 	Owner         string // the login of whom it belongs to
 	OwnerType     string // User or Organization
 	Permissions   map[string]string
@@ -60,21 +60,6 @@ func (a App) MissingPermissions() []string {
 
 func rank(level string) int { return slices.Index([]string{"read", "write", "admin"}, level) }
 
-// conversion is the answer that holds a new app. GitHub gives it once.
-type conversion struct {
-	ID            int64
-	Slug          string
-	Name          string
-	ClientID      string  `json:"client_id"`
-	ClientSecret  string  `json:"client_secret"`
-	WebhookSecret *string `json:"webhook_secret"`
-	PEM           string
-	HTMLURL       string `json:"html_url"`
-	Owner         struct{ Login, Type string }
-	Permissions   map[string]string
-	Events        []string
-}
-
 var (
 	codeGrammar = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 	slugGrammar = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,98}$`)
@@ -88,36 +73,34 @@ func (c *Client) Convert(ctx context.Context, code string) (App, error) {
 	if !codeGrammar.MatchString(code) {
 		return App{}, manifestFailed(spent, errors.New("the code is not one"))
 	}
-	const what = "convert manifest"
-	a, err := c.send(ctx, nobody, request{method: http.MethodPost, path: "/app-manifests/" + code + "/conversions"})
-	switch {
-	case err != nil:
-		return App{}, unavailable(what, reason(err))
-	case a.status == http.StatusNotFound || a.status == http.StatusUnprocessableEntity:
-		return App{}, manifestFailed(spent, fmt.Errorf("%s: answered %d", what, a.status))
-	case a.status != http.StatusCreated:
-		return App{}, a.failure(what, c.now())
+	q := request{what: "convert manifest", method: http.MethodPost, path: "/app-manifests/" + code + "/conversions", want: http.StatusCreated}
+	body, err := c.ask(ctx, q)
+	for _, gone := range []status{http.StatusNotFound, http.StatusUnprocessableEntity} {
+		if errors.Is(err, gone) {
+			return App{}, manifestFailed(spent, fmt.Errorf("%s: %w", q.what, gone))
+		}
 	}
-	app, err := c.parseApp(a.body)
 	if err != nil {
-		return App{}, manifestFailed("What GitHub sent is not a usable app.", fmt.Errorf("%s: %w", what, err))
+		return App{}, err
+	}
+	app, err := c.parseApp(body)
+	if err != nil {
+		return App{}, manifestFailed("What GitHub sent is not a usable app.", fmt.Errorf("%s: %w", q.what, err))
 	}
 	return app, nil
 }
 
 // parseApp reads a conversion and checks that the app can do what it is for.
 func (c *Client) parseApp(body []byte) (App, error) {
-	var v conversion
+	var v struct {
+		App
+		Owner struct{ Login, Type string }
+	}
 	if json.Unmarshal(body, &v) != nil {
 		return App{}, errNotUnderstood
 	}
-	app := App{
-		ID: v.ID, Slug: v.Slug, Name: v.Name, ClientID: v.ClientID, ClientSecret: v.ClientSecret, PEM: v.PEM,
-		HTMLURL: v.HTMLURL, Owner: v.Owner.Login, OwnerType: v.Owner.Type, Permissions: v.Permissions, Events: v.Events,
-	}
-	if v.WebhookSecret != nil {
-		app.WebhookSecret = *v.WebhookSecret
-	}
+	app := v.App
+	app.Owner, app.OwnerType = v.Owner.Login, v.Owner.Type
 	page, err := url.Parse(app.HTMLURL)
 	switch {
 	case app.ID <= 0 || !slugGrammar.MatchString(app.Slug):

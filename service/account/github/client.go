@@ -23,8 +23,8 @@ type Config struct {
 	URL string
 	// APIURL is where programs go. Defaults to what belongs to URL: api.github.com, HOST/api/v3 or api.SUB.ghe.com.
 	APIURL string
-	// HTTP brings the transport and the timeout. Defaults to http.DefaultTransport and 10 seconds.
-	HTTP *http.Client
+	// Timeout is how long an answer may take. Defaults to 10 seconds.
+	Timeout time.Duration
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -37,8 +37,6 @@ type Client struct {
 	rest     *http.Client
 	now      func() time.Time
 }
-
-const timeout = 10 * time.Second
 
 // New makes a client. It refuses addresses that tokens must not travel to: plain http beyond this machine, and an API that
 // belongs to another GitHub than the pages.
@@ -57,16 +55,14 @@ func New(c Config) (*Client, error) {
 	if !belong(api, web) {
 		return nil, errors.New("github api url: belongs to another GitHub than the url")
 	}
-	if c.HTTP == nil {
-		c.HTTP = &http.Client{}
-	}
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	return &Client{
 		web: web, api: api, now: c.Now, server: !public(web) && !resident(web),
-		pages: guarded(c.HTTP, "application/json"),
-		rest:  guarded(c.HTTP, "application/vnd.github+json"),
+		pages: guarded(c.Timeout, "application/json"),
+		rest:  guarded(c.Timeout, "application/vnd.github+json"),
 	}, nil
 }
 
@@ -75,10 +71,6 @@ func (c *Client) Host() string { return c.web.Host }
 
 // Origin is where the browser is sent, for a policy that must name it.
 func (c *Client) Origin() string { return c.web.Scheme + "://" + c.web.Host }
-
-// PKCE reports whether this GitHub is known to check the challenge. It is sent in any case: a server that does not know it
-// ignores it.
-func (c *Client) PKCE() bool { return !c.server }
 
 func public(web *url.URL) bool   { return web.Host == "github.com" }
 func resident(web *url.URL) bool { return strings.HasSuffix(web.Host, ".ghe.com") }

@@ -11,26 +11,22 @@ func TestAddressesFollowTheKindOfGitHub(t *testing.T) {
 	app := github.App{Slug: "svc-platform", ClientID: "Iv1"}
 	for _, c := range []struct {
 		url, api, install, token string
-		pkce                     bool
 	}{
-		{"", "", "https://github.com/apps/svc-platform/installations/new?state=s", "https://github.com/login/oauth/authorize?", true},
-		{"https://github.com/", "https://api.github.com", "https://github.com/apps/svc-platform/installations/new?state=s", "https://github.com/login/oauth/authorize?", true},
-		{"https://GitHub.com:443", "", "https://github.com/apps/svc-platform/installations/new?state=s", "https://github.com/login/oauth/authorize?", true},
-		{"https://git.corp.example", "", "https://git.corp.example/github-apps/svc-platform/installations/new?state=s", "https://git.corp.example/login/oauth/authorize?", false},
-		{"https://acme.ghe.com", "https://api.acme.ghe.com/", "https://acme.ghe.com/apps/svc-platform/installations/new?state=s", "https://acme.ghe.com/login/oauth/authorize?", true},
+		{"", "", "https://github.com/apps/svc-platform/installations/new?state=s", "https://github.com/login/oauth/authorize?"},
+		{"https://github.com/", "https://api.github.com", "https://github.com/apps/svc-platform/installations/new?state=s", "https://github.com/login/oauth/authorize?"},
+		{"https://GitHub.com:443", "", "https://github.com/apps/svc-platform/installations/new?state=s", "https://github.com/login/oauth/authorize?"},
+		{"https://git.corp.example", "", "https://git.corp.example/github-apps/svc-platform/installations/new?state=s", "https://git.corp.example/login/oauth/authorize?"},
+		{"https://acme.ghe.com", "https://api.acme.ghe.com/", "https://acme.ghe.com/apps/svc-platform/installations/new?state=s", "https://acme.ghe.com/login/oauth/authorize?"},
 	} {
 		g := client(t, github.Config{URL: c.url, APIURL: c.api})
 		if got := g.InstallURL(app, "s"); got != c.install {
 			t.Errorf("%s: installs at %s", c.url, got)
 		}
-		if got := g.AuthorizeURL(app, callback, "s", "", false); !strings.HasPrefix(got, c.token) {
+		if got := g.AuthorizeURL(app, callback, "s", challengeOf(verifier), false); !strings.HasPrefix(got, c.token) {
 			t.Errorf("%s: authorizes at %s", c.url, got)
 		}
 		if !strings.HasPrefix(c.token, g.Origin()+"/") || g.Origin() != "https://"+g.Host() {
 			t.Errorf("%s: is %s", c.url, g.Origin())
-		}
-		if g.PKCE() != c.pkce {
-			t.Errorf("%s: PKCE is %v", c.url, g.PKCE())
 		}
 	}
 }

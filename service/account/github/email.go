@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"net/url"
 	"strings"
 )
@@ -19,20 +18,20 @@ type Email struct {
 // Emails are the addresses of whom the token speaks for, never nil. ErrPermission is in the chain of the error when the app
 // may not read them, and only then: a 403 can be about anything.
 func (c *Client) Emails(ctx context.Context, token string) ([]Email, error) {
-	const what = "read e-mail addresses"
-	body, err := c.ask(ctx, bearer(token), request{
-		what: what, method: http.MethodGet, path: "/user/emails", query: url.Values{"per_page": {"100"}}, want: http.StatusOK,
-	})
+	q := request{what: "read e-mail addresses", as: bearer(token), path: "/user/emails", query: url.Values{"per_page": {"100"}}}
+	emails, err := fetch(ctx, c, q, parseEmails)
 	if errors.Is(err, ErrNotFound) {
 		// The list exists for everybody; who may not see it is told that it does not.
-		return nil, unavailable(what, ErrPermission)
+		return nil, unavailable(q.what, ErrPermission)
 	}
-	if err != nil {
-		return nil, err
-	}
+	return emails, err
+}
+
+// parseEmails leaves out the entries that are none.
+func parseEmails(body []byte) ([]Email, error) {
 	var entries []json.RawMessage
 	if json.Unmarshal(body, &entries) != nil || entries == nil {
-		return nil, unavailable(what, errNotUnderstood)
+		return nil, errNotUnderstood
 	}
 	emails := []Email{}
 	for _, entry := range entries {

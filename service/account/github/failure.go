@@ -102,6 +102,11 @@ func reason(err error) error {
 	return errors.New("no whole answer came")
 }
 
+// status is an answer that was not wanted.
+type status int
+
+func (s status) Error() string { return fmt.Sprintf("answered %d", int(s)) }
+
 // response is what GitHub said.
 type response struct {
 	status int
@@ -123,19 +128,19 @@ func (a response) failure(what string, now time.Time) *fault.Error {
 	if wait, ok := a.rateLimit(now); ok {
 		return limited(what, wait)
 	}
-	message, status := a.message(), fmt.Errorf("answered %d", a.status)
+	message, cause := a.message(), error(status(a.status))
 	needed := a.header.Get("X-Accepted-GitHub-Permissions") != ""
 	switch {
 	case a.status == http.StatusUnauthorized:
-		status = fmt.Errorf("%w: %w", status, ErrUnauthorized)
+		cause = fmt.Errorf("%w: %w", cause, ErrUnauthorized)
 	case a.status == http.StatusForbidden && strings.Contains(message, "suspended"):
-		status = fmt.Errorf("%w: %w", status, ErrSuspended)
+		cause = fmt.Errorf("%w: %w", cause, ErrSuspended)
 	case a.status == http.StatusForbidden && (needed || strings.HasPrefix(message, "Resource not accessible by")):
-		status = fmt.Errorf("%w: %w", status, ErrPermission)
+		cause = fmt.Errorf("%w: %w", cause, ErrPermission)
 	case a.status == http.StatusNotFound && (needed || message == "Not Found"):
-		status = fmt.Errorf("%w: %w", status, ErrNotFound)
+		cause = fmt.Errorf("%w: %w", cause, ErrNotFound)
 	}
-	return unavailable(what, status)
+	return unavailable(what, cause)
 }
 
 const (

@@ -4,20 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
+	"fmt"
 	"net/url"
 	"strconv"
 	"time"
 )
 
-// Installation is the app on somebody's account, with what they let it do there.
+// Installation is the app on somebody's account.
 type Installation struct {
-	ID          int64
-	AppID       int64
-	Account     Account
-	Selection   string // of repositories: all or selected
-	Permissions map[string]string
-	Suspended   time.Time // zero: it is not
+	ID        int64
+	AppID     int64 `json:"app_id"`
+	Account   Account
+	Selection string    `json:"repository_selection"` // all or selected
+	Suspended time.Time `json:"suspended_at"`         // zero: it is not
 }
 
 // Account is a person or an organization. An enterprise has no login.
@@ -26,18 +25,6 @@ type Account struct {
 	Login string
 	Type  string
 }
-
-// Installations are some, and whether there are more than were read.
-type Installations struct {
-	Items []Installation
-	More  bool
-}
-
-// What is read at most of the list.
-const (
-	installationPage  = 100
-	installationPages = 10
-)
 
 // ParseInstallationID reads the id of a setup redirect, which anybody can write.
 func ParseInstallationID(s string) (int64, error) {
@@ -57,118 +44,131 @@ func (c *Client) InstallURL(app App, state string) string {
 	return c.page(url.Values{"state": {state}}, apps, app.Slug, "installations", "new")
 }
 
-// UserInstallations are those that a person can see.
-func (c *Client) UserInstallations(ctx context.Context, token string) (Installations, error) {
-	var all Installations
-	more, err := c.eachInstallation(ctx, token, func(i Installation) bool {
-		all.Items = append(all.Items, i)
-		return true
-	})
-	all.More = more
-	return all, err
+// VerifyInstallation believes an id that came with a redirect: the person sees the installation, may see into it, and the
+// app knows it as the same account's. Anything else is NotYours.
+func (c *Client) VerifyInstallation(ctx context.Context, app App, token string, id int64) (Installation, error) {
+	seen, err := c.UserInstallation(ctx, app, token, id)
+	if err != nil {
+		return Installation{}, err
+	}
+	if err := c.seesInto(ctx, token, id); err != nil {
+		return Installation{}, err
+	}
+	known, err := c.Installation(ctx, app, id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Installation{}, notYours(err)
+	case err != nil:
+		return Installation{}, err
+	case known.Account.ID != seen.Account.ID:
+		return Installation{}, notYours(errors.New("it is on another account"))
+	}
+	return known.of(app, id)
 }
 
 // UserInstallation is the app's installation of that id if the person can see it and it is not suspended, else NotYours.
 func (c *Client) UserInstallation(ctx context.Context, app App, token string, id int64) (Installation, error) {
-	var found Installation
-	_, err := c.eachInstallation(ctx, token, func(i Installation) bool {
-		if i.ID == id {
-			found = i
-		}
-		return i.ID != id
-	})
+	found, err := c.findInstallation(ctx, token, id)
 	if err != nil {
 		return Installation{}, err
 	}
-	if err := found.check(app, id); err != nil {
-		return Installation{}, err
-	}
-	return found, nil
+	return found.of(app, id)
 }
 
-// check refuses an installation that is another's or asleep.
-func (i Installation) check(app App, id int64) error {
+// of refuses an installation that is another's or asleep.
+func (i Installation) of(app App, id int64) (Installation, error) {
 	switch {
 	case id <= 0 || i.ID != id:
-		return notYours(errors.New("the person does not see it"))
+		return Installation{}, notYours(errors.New("the person does not see it"))
 	case i.AppID != app.ID:
-		return notYours(errors.New("it is of another app"))
+		return Installation{}, notYours(errors.New("it is of another app"))
 	case !i.Suspended.IsZero():
-		return notYours(ErrSuspended)
-	}
-	return nil
-}
-
-// Installation is what the app itself knows of one; ErrNotFound is in the chain when it is none of the app's.
-func (c *Client) Installation(ctx context.Context, app App, id int64) (Installation, error) {
-	q := request{what: "read installation", method: http.MethodGet, path: "/app/installations/" + strconv.FormatInt(id, 10)}
-	a, err := c.askAs(ctx, app, q)
-	if err != nil {
-		return Installation{}, err
-	}
-	if a.status != http.StatusOK {
-		return Installation{}, a.failure(q.what, c.now())
-	}
-	i, err := parseInstallation(a.body)
-	if err != nil || i.ID != id || i.AppID != app.ID {
-		return Installation{}, unavailable(q.what, errNotUnderstood)
+		return Installation{}, notYours(ErrSuspended)
 	}
 	return i, nil
 }
 
-// VerifyInstallation believes an id that came with a redirect: the person sees the installation, may see into it, and the
-// app knows it as the same account's. Anything else is NotYours.
-func (c *Client) VerifyInstallation(ctx context.Context, app App, token string, id int64) (Installation, Repositories, error) {
-	seen, err := c.UserInstallation(ctx, app, token, id)
-	if err != nil {
-		return Installation{}, Repositories{}, err
+// What is read at most of a list. A page of repositories is small: a hundred can be longer than an answer may be.
+const (
+	installationPage  = 100
+	installationPages = 10
+	repositoryPage    = 50
+)
+
+// findInstallation looks through what a person can see. A zero one is not there.
+func (c *Client) findInstallation(ctx context.Context, token string, id int64) (Installation, error) {
+	q := request{what: "list installations", as: bearer(token), path: "/user/installations"}
+	for page, read := 1, 0; page <= installationPages; page++ {
+		q.query = pageQuery(installationPage, page)
+		l, err := fetch(ctx, c, q, listOf("installations"))
+		if err != nil {
+			return Installation{}, err
+		}
+		for _, item := range l.items {
+			i, err := parseInstallation(item)
+			if err != nil {
+				return Installation{}, unavailable(q.what, err)
+			}
+			if i.ID == id {
+				return i, nil
+			}
+		}
+		// Counted, not followed: an address for the next page would be another thing to believe.
+		if read += len(l.items); len(l.items) == 0 || read >= l.total {
+			break
+		}
 	}
-	repositories, err := c.UserRepositories(ctx, token, id)
-	if err != nil {
-		return Installation{}, Repositories{}, err
-	}
-	known, err := c.Installation(ctx, app, id)
-	if errors.Is(err, ErrNotFound) {
-		return Installation{}, Repositories{}, notYours(err)
-	}
-	if err != nil {
-		return Installation{}, Repositories{}, err
-	}
-	if known.Account.ID != seen.Account.ID {
-		return Installation{}, Repositories{}, notYours(errors.New("it is on another account"))
-	}
-	if err := known.check(app, id); err != nil {
-		return Installation{}, Repositories{}, err
-	}
-	return known, repositories, nil
+	return Installation{}, nil
 }
 
-func (c *Client) eachInstallation(ctx context.Context, token string, yield func(Installation) bool) (bool, error) {
-	list := list{
-		what: "list installations", path: "/user/installations", name: "installations",
-		size: installationPage, pages: installationPages,
+// seesInto refuses an installation whose repositories are hidden from the person.
+func (c *Client) seesInto(ctx context.Context, token string, id int64) error {
+	q := request{
+		what: "list repositories", as: bearer(token), path: fmt.Sprintf("/user/installations/%d/repositories", id), query: pageQuery(repositoryPage, 1),
 	}
-	return c.each(ctx, bearer(token), list, func(raw json.RawMessage) (bool, error) {
-		i, err := parseInstallation(raw)
-		return err == nil && yield(i), err
+	_, err := fetch(ctx, c, q, listOf("repositories"))
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrPermission) {
+		return notYours(err)
+	}
+	return err
+}
+
+// list is a page of the REST API: {total_count, NAME: […]}.
+type list struct {
+	total int
+	items []json.RawMessage
+}
+
+func pageQuery(size, page int) url.Values {
+	return url.Values{"per_page": {strconv.Itoa(size)}, "page": {strconv.Itoa(page)}}
+}
+
+// listOf reads a page of the list of that name.
+func listOf(name string) func([]byte) (list, error) {
+	return func(body []byte) (l list, err error) {
+		o, err := parseObject(body)
+		if err != nil || json.Unmarshal(o["total_count"], &l.total) != nil || json.Unmarshal(o[name], &l.items) != nil {
+			return list{}, errNotUnderstood
+		}
+		return l, nil
+	}
+}
+
+// Installation is what the app itself knows of one; ErrNotFound is in the chain when it is none of the app's.
+func (c *Client) Installation(ctx context.Context, app App, id int64) (Installation, error) {
+	q := request{what: "read installation", as: proof(app), path: fmt.Sprintf("/app/installations/%d", id)}
+	return fetch(ctx, c, q, func(body []byte) (Installation, error) {
+		i, err := parseInstallation(body)
+		if err != nil || i.ID != id || i.AppID != app.ID {
+			return Installation{}, errNotUnderstood
+		}
+		return i, nil
 	})
 }
 
-func parseInstallation(body []byte) (Installation, error) {
-	var v struct {
-		ID          int64
-		AppID       int64 `json:"app_id"`
-		Account     Account
-		Selection   string `json:"repository_selection"`
-		Permissions map[string]string
-		Suspended   *time.Time `json:"suspended_at"`
-	}
-	if json.Unmarshal(body, &v) != nil || v.ID <= 0 || v.AppID <= 0 || v.Account.ID <= 0 {
+func parseInstallation(body []byte) (i Installation, err error) {
+	if json.Unmarshal(body, &i) != nil || i.ID <= 0 || i.AppID <= 0 || i.Account.ID <= 0 {
 		return Installation{}, errNotUnderstood
-	}
-	i := Installation{ID: v.ID, AppID: v.AppID, Account: v.Account, Selection: v.Selection, Permissions: v.Permissions}
-	if v.Suspended != nil {
-		i.Suspended = *v.Suspended
 	}
 	return i, nil
 }

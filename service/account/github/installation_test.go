@@ -12,8 +12,6 @@ import (
 	"svc.dev/svc/service/account/githubtest"
 )
 
-const helloID = githubtest.Hello
-
 // installationOf is the app on octocat's own account.
 func installationOf(app int64) githubtest.Installation {
 	return githubtest.Installation{App: app, Account: githubtest.Octocat}
@@ -37,8 +35,8 @@ func TestInstallationIDIsWrittenInOneWay(t *testing.T) {
 
 func TestInstalledAppIsVerified(t *testing.T) {
 	s := start(t)
-	s.fake.InstallOn(githubtest.Acme)
-	q := visit(t, s.InstallURL(s.app, "the state")).Query()
+	acme := s.InstallURL(s.app, "the state") + "&target=acme"
+	q := visit(t, acme).Query()
 	if q.Get("setup_action") != "install" || q.Get("state") != "the state" {
 		t.Fatalf("%v", q)
 	}
@@ -46,15 +44,11 @@ func TestInstalledAppIsVerified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, repos, err := s.VerifyInstallation(t.Context(), s.app, s.signIn(t, githubtest.Octocat).Access, id)
+	i, err := s.VerifyInstallation(t.Context(), s.app, s.signIn(t, githubtest.Octocat).Access, id)
 	if err != nil || i.ID != id || i.AppID != s.app.ID || i.Account != (github.Account{ID: githubtest.Acme, Login: "acme", Type: "Organization"}) || i.Selection != "all" {
 		t.Fatalf("%+v, %v", i, err)
 	}
-	want := "{[{724712480 acme/widgets true main} {724712481 acme/gadgets false main}] false}"
-	if got := fmt.Sprint(repos); got != want || i.Permissions["contents"] != "write" {
-		t.Errorf("%s, %v", got, i.Permissions)
-	}
-	if q := visit(t, s.InstallURL(s.app, "s")).Query(); q.Get("setup_action") != "update" || q.Get("installation_id") != fmt.Sprint(id) {
+	if q := visit(t, acme).Query(); q.Get("setup_action") != "update" || q.Get("installation_id") != fmt.Sprint(id) {
 		t.Errorf("%v", q)
 	}
 }
@@ -89,11 +83,9 @@ func TestInstallationOfAnotherIsNotYours(t *testing.T) {
 		if s.refused(t, err, github.NotYours); (id == asleep) != errors.Is(err, github.ErrSuspended) {
 			t.Errorf("%s: %v", name, err)
 		}
-		_, _, err = s.VerifyInstallation(t.Context(), s.app, token, id)
+		_, err = s.VerifyInstallation(t.Context(), s.app, token, id)
 		s.refused(t, err, github.NotYours)
 	}
-	_, err = s.UserRepositories(t.Context(), token, 7)
-	s.refused(t, err, github.NotYours)
 	if n := s.fake.Calls("GET /app/installations/{id}"); n != 0 {
 		t.Errorf("the app was asked %d times", n)
 	}
@@ -111,16 +103,16 @@ func TestListIsNotBelievedAlone(t *testing.T) {
 	_, err := s.UserInstallation(t.Context(), s.app, token, theirs)
 	s.refused(t, err, github.NotYours)
 	s.fake.FailOnce("GET /user/installations", lie(s.app.ID, githubtest.Hubot))
-	_, _, err = s.VerifyInstallation(t.Context(), s.app, token, theirs)
+	_, err = s.VerifyInstallation(t.Context(), s.app, token, theirs)
 	s.refused(t, err, github.NotYours)
 	s.fake.FailOnce("GET /user/installations", lie(s.app.ID, githubtest.Hubot))
 	s.fake.FailOnce("GET /user/installations/{id}/repositories", githubtest.Raw(200, `{"total_count":0,"repositories":[]}`))
-	_, _, err = s.VerifyInstallation(t.Context(), s.app, token, theirs)
+	_, err = s.VerifyInstallation(t.Context(), s.app, token, theirs)
 	s.refused(t, err, github.NotYours)
-	s.fake.Uninstall(theirs)
+	s.fake.FailOnce("GET /app/installations/{id}", githubtest.Status(404))
 	s.fake.FailOnce("GET /user/installations", lie(s.app.ID, githubtest.Acme))
 	s.fake.FailOnce("GET /user/installations/{id}/repositories", githubtest.Raw(200, `{"total_count":0,"repositories":[]}`))
-	_, _, err = s.VerifyInstallation(t.Context(), s.app, token, theirs)
+	_, err = s.VerifyInstallation(t.Context(), s.app, token, theirs)
 	s.refused(t, err, github.NotYours)
 }
 
@@ -128,32 +120,13 @@ func TestManyInstallationsArePaged(t *testing.T) {
 	s := start(t)
 	token := s.signIn(t, githubtest.Octocat).Access
 	ids := s.fake.AddInstallations(s.app.ID, githubtest.Octocat, 101)
-	all, err := s.UserInstallations(t.Context(), token)
-	if err != nil || len(all.Items) != 101 || all.More {
-		t.Fatalf("%d, %v, %v", len(all.Items), all.More, err)
-	}
-	if n := s.fake.Calls("GET /user/installations"); n != 2 {
-		t.Errorf("asked %d times", n)
-	}
 	for _, id := range []int64{ids[0], ids[100]} {
 		if i, err := s.UserInstallation(t.Context(), s.app, token, id); err != nil || i.ID != id {
 			t.Errorf("%d: %v, %v", id, i, err)
 		}
 	}
-	if n := s.fake.Calls("GET /user/installations"); n != 5 {
+	if n := s.fake.Calls("GET /user/installations"); n != 3 {
 		t.Errorf("asked %d times", n)
-	}
-}
-
-func TestManyRepositoriesArePaged(t *testing.T) {
-	s := start(t)
-	for n := range 120 {
-		s.fake.AddRepository(githubtest.Repository{Owner: githubtest.Octocat, Name: fmt.Sprintf("r%d", n)})
-	}
-	id := s.fake.AddInstallation(installationOf(s.app.ID))
-	all, err := s.UserRepositories(t.Context(), s.signIn(t, githubtest.Octocat).Access, id)
-	if err != nil || len(all.Items) != 121 || all.More {
-		t.Errorf("%d, %v, %v", len(all.Items), all.More, err)
 	}
 }
 
@@ -161,19 +134,14 @@ func TestListsHaveAnEnd(t *testing.T) {
 	s := start(t)
 	token := s.signIn(t, githubtest.Octocat).Access
 	one := fmt.Sprintf(`{"total_count":1000000,"installations":[{"id":1,"app_id":%d,"account":{"id":1,"login":"o"}}]}`, s.app.ID)
-	s.fake.Fail("GET /user/installations", githubtest.Raw(200, one))
-	all, err := s.UserInstallations(t.Context(), token)
-	if err != nil || !all.More || len(all.Items) != 10 {
-		t.Errorf("%d, %v, %v", len(all.Items), all.More, err)
-	}
-	s.fake.Heal()
-	s.fake.Fail("GET /user/installations", githubtest.Raw(200, `{"total_count":1000000,"installations":[]}`))
-	if all, err := s.UserInstallations(t.Context(), token); err != nil || all.More || len(all.Items) != 0 {
-		t.Errorf("%d, %v, %v", len(all.Items), all.More, err)
-	}
-	s.fake.Fail("GET /user/installations/{id}/repositories", githubtest.Raw(200, `{"total_count":1000000,"repositories":[{"id":1,"full_name":"a/b"}]}`))
-	if all, err := s.UserRepositories(t.Context(), token, 1); err != nil || !all.More || len(all.Items) != 100 {
-		t.Errorf("%d, %v, %v", len(all.Items), all.More, err)
+	for body, calls := range map[string]int{one: 10, `{"total_count":1000000,"installations":[]}`: 1} {
+		s.fake.Heal()
+		s.fake.Forget()
+		s.fake.Fail("GET /user/installations", githubtest.Raw(200, body))
+		_, err := s.UserInstallation(t.Context(), s.app, token, 7)
+		if s.refused(t, err, github.NotYours); s.fake.Calls() != calls {
+			t.Errorf("asked %d times", s.fake.Calls())
+		}
 	}
 }
 
@@ -186,16 +154,13 @@ func TestListThatIsNoneIsRefused(t *testing.T) {
 		`{"total_count":1,"installations":[{"id":1e3,"app_id":1,"account":{"id":1}}]}`, `{"total_count":1,"installations":[{"id":1,"app_id":1,"account":{"id":1},"suspended_at":"soon"}]}`,
 	} {
 		s.fake.FailOnce("GET /user/installations", githubtest.Raw(200, body))
-		_, err := s.UserInstallations(t.Context(), token)
+		_, err := s.UserInstallation(t.Context(), s.app, token, 1)
 		s.refused(t, err, fault.ProviderUnavailable)
 	}
-	for _, body := range []string{
-		`{"total_count":1,"repositories":[{"id":0,"full_name":"a/b"}]}`, `{"total_count":1,"repositories":[{"id":1,"full_name":"a/b/c"}]}`,
-		`{"total_count":1,"repositories":[{"id":1,"full_name":"../b"}]}`, `{"total_count":1,"repositories":[{"id":1,"full_name":"a/b\n"}]}`,
-		`{"total_count":1,"repositories":[{"id":1}]}`, `{"total_count":1,"repositories":[1]}`,
-	} {
+	id := s.fake.AddInstallation(installationOf(s.app.ID))
+	for _, body := range []string{`[]`, `{}`, `{"total_count":1}`, `{"total_count":1,"repositories":{}}`} {
 		s.fake.FailOnce("GET /user/installations/{id}/repositories", githubtest.Raw(200, body))
-		_, err := s.UserRepositories(t.Context(), token, 1)
+		_, err := s.VerifyInstallation(t.Context(), s.app, token, id)
 		s.refused(t, err, fault.ProviderUnavailable)
 	}
 }
@@ -208,11 +173,11 @@ func TestReadsOfTheAppFailByName(t *testing.T) {
 		for _, route := range []string{"GET /user/installations", "GET /app/installations/{id}", "POST /app/installations/{id}/access_tokens"} {
 			s.fake.FailOnce(route, c.fault)
 		}
-		_, err := s.UserInstallations(t.Context(), token)
+		_, err := s.UserInstallation(t.Context(), s.app, token, id)
 		s.refused(t, err, c.want)
 		_, err = s.Installation(t.Context(), s.app, id)
 		s.refused(t, err, c.want)
-		_, err = s.InstallationToken(t.Context(), s.app, id, []int64{helloID}, map[string]string{"contents": "read"})
+		_, err = s.RepositoryToken(t.Context(), s.app, id, "octocat", "hello-world", map[string]string{"contents": "read"})
 		s.refused(t, err, c.want)
 		if t.Failed() {
 			t.Fatal(name)
@@ -220,58 +185,36 @@ func TestReadsOfTheAppFailByName(t *testing.T) {
 	}
 }
 
-func TestTokenIsForOneRepository(t *testing.T) {
-	s := start(t)
-	id := s.fake.AddInstallation(githubtest.Installation{App: s.app.ID, Account: githubtest.Acme})
-	want := map[string]string{"contents": "read"}
-	for _, long := range []bool{false, true} {
-		s.fake.LongTokens(long)
-		pass, err := s.InstallationToken(t.Context(), s.app, id, []int64{githubtest.Widgets}, want)
-		if err != nil || !strings.HasPrefix(pass.Token, "ghs_") || (len(pass.Token) > 1000) != long || fmt.Sprint(pass.Permissions) != fmt.Sprint(want) {
-			t.Errorf("%v, %v", pass.Permissions, err)
-		}
-		if left := time.Until(pass.UseUntil()); left < 54*time.Minute || left > 56*time.Minute {
-			t.Errorf("used for %v", left)
-		}
-	}
-	s.fake.Forget()
-	for _, c := range []struct {
-		repositories []int64
-		permissions  map[string]string
-	}{{nil, want}, {[]int64{githubtest.Widgets}, nil}, {[]int64{}, map[string]string{}}, {make([]int64, 501), want}} {
-		if _, err := s.InstallationToken(t.Context(), s.app, id, c.repositories, c.permissions); err == nil {
-			t.Errorf("%d repositories, %v", len(c.repositories), c.permissions)
-		}
-	}
-	if s.fake.Calls() != 0 {
-		t.Error("a token for everything was asked for")
-	}
-}
-
 func TestRefusedTokenSaysWhy(t *testing.T) {
 	s := start(t)
 	read := map[string]string{"contents": "read"}
 	id := s.fake.AddInstallation(githubtest.Installation{App: s.app.ID, Account: githubtest.Acme})
-	ask := func(id int64, repository int64, permissions map[string]string, want error) {
+	ask := func(id int64, repository string, permissions map[string]string, want error) {
 		t.Helper()
-		_, err := s.InstallationToken(t.Context(), s.app, id, []int64{repository}, permissions)
+		_, err := s.RepositoryToken(t.Context(), s.app, id, "acme", repository, permissions)
 		if s.refused(t, err, fault.ProviderUnavailable); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}
-	ask(7, githubtest.Widgets, read, github.ErrNotFound)
-	ask(id, helloID, read, github.ErrNotGranted)
-	ask(id, githubtest.Widgets, map[string]string{"administration": "write"}, github.ErrNotGranted)
-	ask(id, githubtest.Widgets, map[string]string{"contents": "admin"}, github.ErrNotGranted)
-	s.fake.Suspend(id, true)
-	ask(id, githubtest.Widgets, read, github.ErrSuspended)
-	if i, err := s.Installation(t.Context(), s.app, id); err != nil || i.Suspended.IsZero() {
+	ask(7, "widgets", read, github.ErrNotFound)
+	ask(id, "hello-world", read, github.ErrNotGranted)
+	ask(id, "widgets", map[string]string{"administration": "write"}, github.ErrNotGranted)
+	ask(id, "widgets", map[string]string{"contents": "admin"}, github.ErrNotGranted)
+	asleep := s.fake.AddInstallation(githubtest.Installation{App: s.app.ID, Account: githubtest.Acme, Suspended: true})
+	ask(asleep, "widgets", read, github.ErrSuspended)
+	if i, err := s.Installation(t.Context(), s.app, asleep); err != nil || i.Suspended.IsZero() {
 		t.Errorf("%v, %v", i.Suspended, err)
 	}
-	s.fake.Suspend(id, false)
-	s.fake.FailOnce("POST /app/installations/{id}/access_tokens", githubtest.Raw(201, `{"token":"","expires_at":"2030-01-01T00:00:00Z"}`))
-	_, err := s.InstallationToken(t.Context(), s.app, id, []int64{githubtest.Widgets}, read)
-	s.refused(t, err, fault.ProviderUnavailable)
+	const widgets = `{"id":1,"full_name":"acme/widgets"}`
+	for _, body := range []string{
+		`{"token":"","expires_at":"2030-01-01T00:00:00Z","repositories":[` + widgets + `]}`, `{"token":"ghs_x","repositories":[` + widgets + `]}`,
+		`{"token":"ghs_x","expires_at":"2030-01-01T00:00:00Z","repositories":[` + widgets + `,` + widgets + `]}`,
+		`{"token":"ghs_x","expires_at":"2030-01-01T00:00:00Z"}`, `{"token":"ghs_x","expires_at":"2030-01-01T00:00:00Z","repositories":[{"id":1,"full_name":"acme/other"}]}`,
+	} {
+		s.fake.FailOnce("POST /app/installations/{id}/access_tokens", githubtest.Raw(201, body))
+		_, err := s.RepositoryToken(t.Context(), s.app, id, "acme", "widgets", read)
+		s.refused(t, err, fault.ProviderUnavailable)
+	}
 }
 
 func TestProofOfAnotherKeyIsRefused(t *testing.T) {
@@ -303,19 +246,19 @@ func TestProofOfAnotherKeyIsRefused(t *testing.T) {
 
 // A proof that GitHub's clock refuses is made again by that clock, once.
 func TestClocksMayDiffer(t *testing.T) {
-	s := start(t)
+	s, skew := startSkewed(t)
 	id := s.fake.AddInstallation(installationOf(s.app.ID))
-	for skew, calls := range map[time.Duration]int{0: 1, 2 * time.Minute: 1, -2 * time.Minute: 2, 30 * time.Minute: 2, -30 * time.Minute: 2} {
-		s.fake.Skew(skew)
+	for by, calls := range map[time.Duration]int{0: 1, 2 * time.Minute: 1, -2 * time.Minute: 2, 30 * time.Minute: 2, -30 * time.Minute: 2} {
+		skew(by)
 		s.fake.Forget()
 		if _, err := s.Installation(t.Context(), s.app, id); err != nil {
-			t.Errorf("%v: %v", skew, err)
+			t.Errorf("%v: %v", by, err)
 		}
 		if n := s.fake.Calls(); n != calls {
-			t.Errorf("%v: asked %d times", skew, n)
+			t.Errorf("%v: asked %d times", by, n)
 		}
 	}
-	s.fake.Skew(0)
+	skew(0)
 	s.fake.Forget()
 	s.fake.Fail("GET /app/installations/{id}", githubtest.Raw(401, `{"message":"'Expiration time' claim ('exp') is too far in the future"}`))
 	_, err := s.Installation(t.Context(), s.app, id)
@@ -350,9 +293,14 @@ func TestATokenForARepositoryIsForThatOneAlone(t *testing.T) {
 	s := start(t)
 	read := map[string]string{"contents": "read"}
 	id := s.fake.AddInstallation(githubtest.Installation{App: s.app.ID, Account: githubtest.Acme})
-	pass, err := s.RepositoryToken(t.Context(), s.app, id, "Acme", "widgets", read)
-	if err != nil || !strings.HasPrefix(pass.Token, "ghs_") || fmt.Sprint(pass.Permissions) != fmt.Sprint(read) {
-		t.Errorf("%v, %v", pass.Permissions, err)
+	if token, err := s.RepositoryToken(t.Context(), s.app, id, "Acme", "widgets", read); err != nil || !strings.HasPrefix(token, "ghs_") {
+		t.Error(err)
+	}
+	long := "ghs_" + strings.Repeat("a", 1200)
+	s.fake.FailOnce("POST /app/installations/{id}/access_tokens", githubtest.Raw(201,
+		`{"token":"`+long+`","expires_at":"2030-01-01T00:00:00Z","repositories":[{"id":1,"full_name":"acme/widgets"}]}`))
+	if token, err := s.RepositoryToken(t.Context(), s.app, id, "acme", "widgets", read); err != nil || token != long {
+		t.Errorf("a token in the long form: %v", err)
 	}
 	for _, name := range []string{"octocat/widgets", "acme/hello-world", "acme/none"} {
 		owner, repository, _ := strings.Cut(name, "/")
@@ -364,7 +312,13 @@ func TestATokenForARepositoryIsForThatOneAlone(t *testing.T) {
 	if _, err := s.RepositoryToken(t.Context(), s.app, id+1, "acme", "widgets", read); !errors.Is(err, github.ErrNotFound) {
 		t.Errorf("another installation: %v", err)
 	}
-	if _, err := s.RepositoryToken(t.Context(), s.app, id, "acme", "widgets", nil); err == nil {
-		t.Error("a token for every permission was asked for")
+	s.fake.Forget()
+	for name, permissions := range map[string]map[string]string{"widgets": nil, "": read} {
+		if _, err := s.RepositoryToken(t.Context(), s.app, id, "acme", name, permissions); err == nil {
+			t.Errorf("%q, %v", name, permissions)
+		}
+	}
+	if s.fake.Calls() != 0 {
+		t.Error("a token for everything was asked for")
 	}
 }

@@ -1,7 +1,6 @@
 package github
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -12,10 +11,16 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// AppJWT is a proof, good for nine minutes, that the bearer is the app.
-func (c *Client) AppJWT(app App) (string, error) { return app.proof(c.now()) }
+// proof signs as the app itself.
+func proof(app App) signer {
+	return signer{dated: true, sign: func(r *http.Request, now time.Time) error {
+		token, err := app.proof(now)
+		r.Header.Set("Authorization", "Bearer "+token)
+		return err
+	}}
+}
 
-// proof is dated back a minute and ends a minute early, for GitHub's clock is not ours.
+// proof is good for nine minutes. It is dated back a minute and ends a minute early, for GitHub's clock is not ours.
 func (a App) proof(now time.Time) (string, error) {
 	key, err := a.key()
 	if err != nil {
@@ -33,29 +38,12 @@ func (a App) proof(now time.Time) (string, error) {
 	}).Serialize()
 }
 
-// askAs asks as the app. Where GitHub refuses the proof for its times, its own clock is taken and it is asked once more:
-// what was refused had no effect.
-func (c *Client) askAs(ctx context.Context, app App, q request) (response, error) {
-	now := c.now()
-	for again := false; ; again = true {
-		token, err := app.proof(now)
-		if err != nil {
-			return response{}, unavailable(q.what, err)
-		}
-		a, err := c.send(ctx, bearer(token), q)
-		if err != nil {
-			return response{}, unavailable(q.what, reason(err))
-		}
-		theirs, err := http.ParseTime(a.header.Get("Date"))
-		if again || err != nil || !untimely(a) {
-			return a, nil
-		}
-		now = theirs
-	}
-}
-
-// untimely reports whether a proof was refused for when it was made.
-func untimely(a response) bool {
+// untimely reports whether a proof was refused for when it was made, and what time GitHub has.
+func (a response) untimely() (theirs time.Time, refused bool) {
 	m := a.message()
-	return a.status == http.StatusUnauthorized && (strings.Contains(m, "'exp'") || strings.Contains(m, "'iat'"))
+	if a.status != http.StatusUnauthorized || !strings.Contains(m, "'exp'") && !strings.Contains(m, "'iat'") {
+		return theirs, false
+	}
+	theirs, err := http.ParseTime(a.header.Get("Date"))
+	return theirs, err == nil
 }

@@ -1,6 +1,7 @@
 package github_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -132,8 +133,7 @@ func TestManifestBecomesAnApp(t *testing.T) {
 
 func TestAppWithoutWebhookIsUsable(t *testing.T) {
 	s := start(t)
-	s.fake.NoWebhookSecret(true)
-	app, err := s.Convert(t.Context(), s.approve(t, "", manifestOf(t, platform)))
+	app, err := s.Convert(t.Context(), s.approve(t, "", bytes.Replace(manifestOf(t, platform), []byte("hook_attributes"), []byte("left_out"), 1)))
 	if err != nil || app.WebhookSecret != "" {
 		t.Errorf("%v, secret %q", err, app.WebhookSecret)
 	}
@@ -173,9 +173,9 @@ func TestCodeIsConvertedOnce(t *testing.T) {
 }
 
 func TestOldManifestCodeIsRefused(t *testing.T) {
-	s := start(t)
+	s, skew := startSkewed(t)
 	code := s.approve(t, "", manifestOf(t, platform))
-	s.fake.Skew(time.Hour + time.Second)
+	skew(time.Hour + time.Second)
 	_, err := s.Convert(t.Context(), code)
 	s.refused(t, err, github.ManifestFailed)
 }

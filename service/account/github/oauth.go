@@ -29,11 +29,11 @@ func (t Tokens) Format(s fmt.State, _ rune) { fmt.Fprint(s, "[redacted]") }
 func (t Tokens) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(t)) }
 
 // AuthorizeURL is where the browser goes to consent. There is no scope: an app has permissions, and ignores scopes.
-// The challenge is the S256 of the verifier that Exchange is given; selectAccount lets the person choose who to be.
+// The challenge is the S256 of the verifier that Exchange is given; a GitHub that does not know it ignores it. With
+// selectAccount the person chooses who to be.
 func (c *Client) AuthorizeURL(app App, redirect, state, challenge string, selectAccount bool) string {
-	options := []oauth2.AuthCodeOption{}
-	if challenge != "" {
-		options = append(options, oauth2.SetAuthURLParam("code_challenge", challenge), oauth2.SetAuthURLParam("code_challenge_method", "S256"))
+	options := []oauth2.AuthCodeOption{
+		oauth2.SetAuthURLParam("code_challenge", challenge), oauth2.SetAuthURLParam("code_challenge_method", "S256"),
 	}
 	if selectAccount {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "select_account"))
@@ -46,11 +46,7 @@ func (c *Client) Exchange(ctx context.Context, app App, code, redirect, verifier
 	if !usable(code) {
 		return Tokens{}, exchangeFailed(errors.New("the code is not one"))
 	}
-	var options []oauth2.AuthCodeOption
-	if verifier != "" {
-		options = append(options, oauth2.VerifierOption(verifier))
-	}
-	t, err := c.oauth(app, redirect).Exchange(c.over(ctx), code, options...)
+	t, err := c.oauth(app, redirect).Exchange(c.over(ctx), code, oauth2.VerifierOption(verifier))
 	if err != nil {
 		return Tokens{}, c.refused("exchange code", err)
 	}

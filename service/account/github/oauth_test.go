@@ -85,17 +85,6 @@ func TestRefreshIntoTokensThatStay(t *testing.T) {
 	}
 }
 
-func TestDenialComesBackWithTheState(t *testing.T) {
-	s := start(t)
-	for _, code := range []string{"access_denied", "application_suspended"} {
-		s.fake.Deny(code)
-		q := visit(t, s.AuthorizeURL(s.app, callback, "s", "", false)).Query()
-		if q.Get("error") != code || q.Get("state") != "s" || q.Has("code") {
-			t.Errorf("%v", q)
-		}
-	}
-}
-
 func TestExchangeFailureIsNamed(t *testing.T) {
 	s := start(t)
 	for name, c := range map[string]struct {
@@ -217,18 +206,11 @@ func TestInjectedCodeFailsByPKCE(t *testing.T) {
 }
 
 func TestOldCodeIsRefused(t *testing.T) {
-	s := start(t)
+	s, skew := startSkewed(t)
 	code := s.code(583231)
-	s.fake.Skew(10*time.Minute + time.Second)
+	skew(10*time.Minute + time.Second)
 	_, err := s.Exchange(t.Context(), s.app, code, callback, verifier)
 	s.refused(t, err, github.ExchangeFailed)
-}
-
-func TestUnverifiedPersonIsToldSo(t *testing.T) {
-	s := start(t)
-	s.fake.SetUser(583231, func(u *githubtest.User) { u.Unverified = true })
-	_, err := s.Exchange(t.Context(), s.app, s.code(583231), callback, verifier)
-	s.refused(t, err, github.EmailUnverified)
 }
 
 // A token request that is sent elsewhere would carry the client secret there.
@@ -256,7 +238,7 @@ func TestRedirectIsNeverFollowed(t *testing.T) {
 	s.refused(t, err, fault.ProviderUnavailable)
 	_, err = s.Emails(t.Context(), tokens.Access)
 	s.refused(t, err, fault.ProviderUnavailable)
-	_, err = s.UserInstallations(t.Context(), tokens.Access)
+	_, err = s.UserInstallation(t.Context(), s.app, tokens.Access, 1)
 	s.refused(t, err, fault.ProviderUnavailable)
 	if heard.Load() != 0 {
 		t.Error("a redirect was followed")
@@ -266,7 +248,7 @@ func TestRedirectIsNeverFollowed(t *testing.T) {
 func TestSlowAnswerIsNotAwaited(t *testing.T) {
 	s := start(t)
 	tokens := s.signIn(t, 583231)
-	s.Client = client(t, github.Config{URL: s.fake.URL, APIURL: s.fake.URL, HTTP: &http.Client{Timeout: 50 * time.Millisecond}})
+	s.Client = client(t, github.Config{URL: s.fake.URL, APIURL: s.fake.URL, Timeout: 50 * time.Millisecond})
 	for _, route := range []string{tokenRoute, conversions, "GET /user"} {
 		s.fake.Fail(route, githubtest.Slow(time.Minute))
 	}

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account/github"
@@ -35,6 +37,14 @@ func start(t *testing.T, options ...githubtest.Option) scene {
 		t.Fatal(err)
 	}
 	return scene{client(t, github.Config{URL: fake.URL, APIURL: fake.URL}), fake, github.App(app)}
+}
+
+// startSkewed is a scene whose GitHub has another clock, and what sets that apart from ours.
+func startSkewed(t *testing.T) (scene, func(time.Duration)) {
+	t.Helper()
+	var skew atomic.Int64
+	s := start(t, githubtest.WithClock(func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }))
+	return s, func(d time.Duration) { skew.Store(int64(d)) }
 }
 
 func client(t *testing.T, c github.Config) *github.Client {

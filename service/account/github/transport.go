@@ -2,11 +2,11 @@ package github
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"time"
 )
 
 const (
@@ -18,10 +18,10 @@ const (
 var errTooLong = errors.New("the answer is longer than 1 MiB")
 
 // guarded is a client that never follows a redirect, keeps no cookie, and hands out only answers that arrived whole.
-func guarded(base *http.Client, accept string) *http.Client {
+func guarded(timeout time.Duration, accept string) *http.Client {
 	return &http.Client{
-		Transport: &guard{next: base.Transport, accept: accept},
-		Timeout:   cmp.Or(base.Timeout, timeout),
+		Transport: &guard{accept: accept},
+		Timeout:   timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},
@@ -30,21 +30,14 @@ func guarded(base *http.Client, accept string) *http.Client {
 
 // guard adds the headers that GitHub asks for, and reads each answer to its end: what is longer than maxAnswer, cut off or
 // a page for people is a failure for every reader above, whatever that reader would have made of it.
-type guard struct {
-	next   http.RoundTripper // nil: http.DefaultTransport
-	accept string
-}
+type guard struct{ accept string }
 
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("User-Agent", userAgent)
 	r.Header.Set("Accept", g.accept)
 	r.Header.Set("X-GitHub-Api-Version", apiVersion)
-	next := g.next
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	resp, err := next.RoundTrip(r)
+	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}

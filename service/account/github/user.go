@@ -3,7 +3,6 @@ package github
 import (
 	"context"
 	"errors"
-	"net/http"
 	"regexp"
 	"strconv"
 	"unicode"
@@ -23,16 +22,7 @@ func (u User) Subject() string { return strconv.FormatInt(u.ID, 10) }
 
 // User is whom a token speaks for.
 func (c *Client) User(ctx context.Context, token string) (User, error) {
-	const what = "read user"
-	body, err := c.ask(ctx, bearer(token), request{what: what, method: http.MethodGet, path: "/user", want: http.StatusOK})
-	if err != nil {
-		return User{}, err
-	}
-	u, err := parseUser(body)
-	if err != nil {
-		return User{}, unavailable(what, err)
-	}
-	return u, nil
+	return fetch(ctx, c, request{what: "read user", as: bearer(token), path: "/user"}, parseUser)
 }
 
 var (

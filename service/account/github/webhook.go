@@ -36,15 +36,13 @@ const (
 // Event is a delivery as far as the accounts read it.
 type Event struct {
 	Name         string
-	Action       string       // created, deleted, suspend, revoked …; empty where the event has none
-	Installation int64        // 0: it is of none
-	AppID        int64        // of the installation, where it is told
-	Account      Account      // that the installation is on, where it is told
-	Selection    string       // of repositories, all or selected, where it is told
-	Requester    Account      // who had asked an owner for the installation; zero: nobody
-	Sender       Account      // who did it; of github_app_authorization, whose tokens died
-	Added        []Repository // that the installation now reaches
-	Removed      []Repository // that it no longer reaches
+	Action       string  // created, deleted, suspend, revoked …; empty where the event has none
+	Installation int64   // 0: it is of none
+	AppID        int64   // of the installation, where it is told
+	Account      Account // that the installation is on, where it is told
+	Selection    string  // of repositories, all or selected, where it is told
+	Requester    Account // who had asked an owner for the installation; zero: nobody
+	Sender       Account // who did it; of github_app_authorization, whose tokens died
 }
 
 var eventGrammar = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
@@ -70,24 +68,17 @@ func ParseEvent(name string, body []byte) (Event, error) {
 
 // readRest takes what the event itself is about.
 func (e *Event) readRest(o object) error {
-	var sender Account
-	told := json.Unmarshal(o["sender"], &sender) == nil && sender.ID > 0
-	if told {
-		e.Sender = sender
-	}
+	e.Sender = accountOf(o["sender"])
 	switch e.Name {
 	case EventAuthorization:
-		if !told || e.Action == "" {
+		if e.Sender.ID == 0 || e.Action == "" {
 			return fault.Invalid("The delivery names no sender or no action.")
 		}
 	case EventInstallation, EventRepositories:
 		if e.Installation == 0 || e.Action == "" {
 			return fault.Invalid("The delivery names no installation or no action.")
 		}
-		var requester Account
-		if json.Unmarshal(o["requester"], &requester) == nil && requester.ID > 0 {
-			e.Requester = requester
-		}
+		e.Requester = accountOf(o["requester"])
 		// What is chosen now stands beside the installation.
 		if chosen := o.text("repository_selection"); chosen != "" {
 			e.Selection = chosen
@@ -95,7 +86,7 @@ func (e *Event) readRest(o object) error {
 		if e.Selection != "all" && e.Selection != "selected" {
 			e.Selection = ""
 		}
-		return e.readRepositories(o)
+		return checkRepositories(o)
 	}
 	return nil
 }
@@ -108,50 +99,39 @@ func (e *Event) readInstallation(raw json.RawMessage) bool {
 	var v struct {
 		ID        int64
 		AppID     int64 `json:"app_id"`
-		Account   *Account
+		Account   Account
 		Selection string `json:"repository_selection"`
 	}
 	if json.Unmarshal(raw, &v) != nil || v.ID <= 0 {
 		return false
 	}
-	e.Installation, e.AppID, e.Selection = v.ID, v.AppID, v.Selection
-	if v.Account != nil {
-		e.Account = *v.Account
-	}
+	e.Installation, e.AppID, e.Account, e.Selection = v.ID, v.AppID, v.Account, v.Selection
 	return true
 }
 
-// readRepositories takes the lists of what came and went. An installation that is made or gone has one list for both.
-func (e *Event) readRepositories(o object) (err error) {
-	added, removed := o["repositories_added"], o["repositories_removed"]
-	switch e.Name + "." + e.Action {
-	case "installation.created":
-		added = o["repositories"]
-	case "installation.deleted":
-		removed = o["repositories"]
+// accountOf is an account that is told of; zero: none is.
+func accountOf(raw json.RawMessage) (a Account) {
+	if json.Unmarshal(raw, &a) != nil || a.ID <= 0 {
+		return Account{}
 	}
-	if e.Added, err = parseRepositories(added); err != nil {
-		return err
-	}
-	e.Removed, err = parseRepositories(removed)
-	return err
+	return a
 }
 
-func parseRepositories(raw json.RawMessage) ([]Repository, error) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
-		return nil, fault.Invalid("The repositories are not a list.")
-	}
-	var all []Repository
-	for _, item := range items {
-		r, err := parseRepository(item)
-		if err != nil {
-			return nil, fault.Invalid("A repository is not one.")
+// checkRepositories refuses lists of what an installation reaches, now or no longer, that are none.
+func checkRepositories(o object) error {
+	for _, name := range []string{"repositories", "repositories_added", "repositories_removed"} {
+		if len(o[name]) == 0 {
+			continue
 		}
-		all = append(all, r)
+		var items []json.RawMessage
+		if json.Unmarshal(o[name], &items) != nil {
+			return fault.Invalid("The repositories are not a list.")
+		}
+		for _, item := range items {
+			if _, err := parseRepository(item); err != nil {
+				return fault.Invalid("A repository is not one.")
+			}
+		}
 	}
-	return all, nil
+	return nil
 }

@@ -1,7 +1,6 @@
 package githubtest
 
 import (
-	"cmp"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -17,6 +16,9 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 )
 
 // App is a registered app with its credentials. It converts to a github.App.
@@ -35,10 +37,13 @@ type App struct {
 	Events        []string
 }
 
-// conversion is a code that stands for a new app, once and for an hour.
-type conversion struct {
-	app *app
-	at  time.Time
+// app is a registered app, with what GitHub alone knows of it.
+type app struct {
+	App
+	key       *rsa.PrivateKey
+	callbacks []string
+	setup     string
+	created   time.Time
 }
 
 // manifest is what an app is made from.
@@ -57,9 +62,11 @@ type manifest struct {
 // addresses is emails; email_addresses is refused.
 var permissions = strings.Fields("actions administration checks contents emails issues members metadata pull_requests statuses workflows")
 
+// levels of a permission, from the least.
+var levels = []string{"read", "write", "admin"}
+
 // parseManifest also returns what is wrong with it, in the words of the real one; empty: nothing.
-func parseManifest(text []byte) (manifest, string) {
-	var m manifest
+func parseManifest(text []byte) (m manifest, wrong string) {
 	switch {
 	case json.Unmarshal(text, &m) != nil:
 		return m, "The configuration does not appear to be a valid GitHub App manifest."
@@ -70,7 +77,7 @@ func parseManifest(text []byte) (manifest, string) {
 		return m, "Name is too long (maximum is 34 characters)"
 	}
 	for name, level := range m.Permissions {
-		if !slices.Contains(permissions, name) || (level != "read" && level != "write" && level != "admin") {
+		if !slices.Contains(permissions, name) || !slices.Contains(levels, level) {
 			return m, "Default permission records resource is not included in the list: " + name
 		}
 	}
@@ -83,34 +90,27 @@ func parseManifest(text []byte) (manifest, string) {
 	return m, ""
 }
 
-// newApp is where a browser posts a manifest. Where pages are shown the person approves first, and may change the name.
-func (s *Server) newApp(c *call) answer {
-	form, _ := url.ParseQuery(string(c.body))
-	user := s.person(c, form.Get("as"))
-	owner := account{user.ID, user.Login, "User"}
+// newApp is where a browser posts a manifest.
+func (c *call) newApp() answer {
+	owner := c.account(c.browser().ID)
 	if name := c.PathValue("org"); name != "" {
-		o := s.world.organizationNamed(name)
-		if o == nil || !s.world.mayActFor(user.ID, o.ID) {
+		by := owner.id
+		if owner = c.accountNamed(name); owner.kind != "Organization" || !c.mayActFor(by, owner.id) {
 			return noPage()
 		}
-		owner = account{o.ID, o.Login, "Organization"}
 	}
-	m, wrong := parseManifest([]byte(form.Get("manifest")))
-	if wrong != "" {
-		return page(http.StatusUnprocessableEntity, "Invalid GitHub App configuration", notice(wrong))
+	m, wrong := parseManifest([]byte(c.FormValue("manifest")))
+	switch {
+	case wrong != "":
+		return notice(http.StatusUnprocessableEntity, wrong)
+	case c.undecided():
+		return c.ask("Create "+m.Name+" for "+owner.login, choice{})
+	case c.canceled():
+		return notice(http.StatusOK, "Nothing was created.")
 	}
-	if s.pages && !form.Has("decision") {
-		return page(http.StatusOK, "Create GitHub App for "+owner.login, pageContent{
-			Action: c.URL.String(), Hidden: map[string]string{"manifest": form.Get("manifest")}, Name: m.Name,
-		})
-	}
-	if form.Get("decision") == "cancel" {
-		return page(http.StatusOK, "Not created", notice("Nothing was created."))
-	}
-	m.Name = cmp.Or(form.Get("name"), m.Name)
-	code := random(hexDigits, 40)
-	s.world.conversions[code] = &conversion{s.register(m, owner), s.now()}
-	return home(m.RedirectURL, url.Values{"code": {code}}, c.URL.Query())
+	code := rand.Text()
+	c.conversions[code] = c.register(m, owner)
+	return c.home(m.RedirectURL, url.Values{"code": {code}})
 }
 
 // AddApp registers an app of octocat, as if its manifest had been approved and converted.
@@ -121,7 +121,7 @@ func (s *Server) AddApp(manifest []byte) (App, error) {
 	if wrong != "" {
 		return App{}, fmt.Errorf("add app: %s", wrong)
 	}
-	return s.register(m, s.world.account(Octocat)).App, nil
+	return s.register(m, s.account(Octocat)).App, nil
 }
 
 // keys are those of a server's first apps. Servers share them, for they take long to make; apps of one server never do.
@@ -137,60 +137,85 @@ func newKey() *rsa.PrivateKey {
 
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-func (s *Server) register(m manifest, owner account) *app {
+func (w *world) register(m manifest, owner account) *app {
 	makeKey := newKey
-	if n := len(s.world.apps); n < len(keys) {
+	if n := len(w.apps); n < len(keys) {
 		makeKey = keys[n]
 	}
-	key := makeKey()
-	a := &app{key: key, callbacks: m.Callbacks, setup: m.SetupURL, created: s.now()}
-	a.ID, a.Name = s.world.next(), m.Name
+	a := &app{key: makeKey(), callbacks: m.Callbacks, setup: m.SetupURL, created: w.now()}
+	a.ID, a.Name = w.next(), m.Name
 	// A name that is taken is changed by the person.
-	for n := 2; find(s.world.apps, func(b *app) bool { return b.Name == a.Name }) != nil; n++ {
+	for n := 2; find(w.apps, func(b *app) bool { return b.Name == a.Name }) != nil; n++ {
 		a.Name = fmt.Sprintf("%s-%d", m.Name[:min(len(m.Name), 30)], n)
 	}
 	a.Slug = strings.Trim(notSlug.ReplaceAllString(strings.ToLower(a.Name), "-"), "-")
-	a.HTMLURL = s.URL + "/apps/" + a.Slug
-	a.ClientID, a.ClientSecret = "Iv23li"+random(alnum, 14), random(hexDigits, 40)
-	a.PEM = string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+	a.HTMLURL = w.origin + "/apps/" + a.Slug
+	a.ClientID, a.ClientSecret = "Iv23li"+rand.Text(), rand.Text()
+	a.PEM = string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(a.key)}))
 	if m.Hook != nil {
-		a.WebhookSecret = random(hexDigits, 40)
+		a.WebhookSecret = rand.Text()
 	}
-	a.Owner, a.OwnerType, a.owner = owner.login, owner.kind, owner
+	a.Owner, a.OwnerType = owner.login, owner.kind
 	a.Permissions, a.Events = m.Permissions, m.Events
-	s.world.apps = append(s.world.apps, a)
+	w.apps = append(w.apps, a)
 	return a
 }
 
-// convert hands over an app, once.
-func (s *Server) convert(c *call) answer {
-	found := s.world.conversions[c.PathValue("code")]
-	if found == nil || s.now().Sub(found.at) > time.Hour {
-		return refuse(http.StatusNotFound, "Not Found")
+// convert hands over an app, once and for an hour.
+func (c *call) convert() answer {
+	a := c.conversions[c.PathValue("code")]
+	if a == nil || c.now().Sub(a.created) > time.Hour {
+		return c.nothing()
 	}
-	delete(s.world.conversions, c.PathValue("code"))
-	body := s.appBody(found.app)
-	body["client_secret"], body["pem"], body["webhook_secret"] = found.app.ClientSecret, found.app.PEM, nil
-	if found.app.WebhookSecret != "" && !s.knobs.noSecret {
-		body["webhook_secret"] = found.app.WebhookSecret
-	}
-	if other := s.knobs.owner; other != "" {
-		owner := account{s.world.next(), other, "Organization"}
-		if u := s.world.userNamed(other); u != nil {
-			owner = account{u.ID, u.Login, "User"}
+	delete(c.conversions, c.PathValue("code"))
+	owner := c.accountNamed(a.Owner)
+	if other := c.convertAs; other != "" {
+		if owner = c.accountNamed(other); owner.kind == "" {
+			owner = account{c.next(), other, "Organization"}
 		}
-		body["owner"] = s.accountBody(owner)
 	}
-	return reply(http.StatusCreated, body)
+	return reply(http.StatusCreated, map[string]any{
+		"id": a.ID, "slug": a.Slug, "name": a.Name, "client_id": a.ClientID, "client_secret": a.ClientSecret, "pem": a.PEM,
+		"webhook_secret": null(a.WebhookSecret), "html_url": a.HTMLURL, "owner": c.accountBody(owner), "created_at": stamp(a.created),
+		"permissions": a.Permissions, "events": a.Events,
+	})
 }
 
-func (s *Server) appBody(a *app) map[string]any {
-	return map[string]any{
-		"id": a.ID, "slug": a.Slug, "node_id": "A_" + strconv.FormatInt(a.ID, 36), "client_id": a.ClientID,
-		"owner": s.accountBody(a.owner), "name": a.Name, "description": nil,
-		"external_url": s.URL, "html_url": a.HTMLURL, "created_at": stamp(a.created), "updated_at": stamp(a.created),
-		"permissions": a.Permissions, "events": a.Events,
+func null(s string) any {
+	if s == "" {
+		return nil
 	}
+	return s
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// asApp answers an app that proves itself, about the installation of its own that the path names. A proof is RS256 with the key
+// that was handed out, made in the past, for ten minutes at most.
+func asApp(handle func(*call, *Installation) answer) handler {
+	const most = 10 * time.Minute
+	return func(c *call) answer {
+		var claims jwt.Claims
+		proof, err := jwt.ParseSigned(c.bearer(), []jose.SignatureAlgorithm{jose.RS256})
+		if err != nil || proof.UnsafeClaimsWithoutVerification(&claims) != nil {
+			return refuse(http.StatusUnauthorized, "A JSON web token could not be decoded")
+		}
+		id, _ := strconv.ParseInt(claims.Issuer, 10, 64)
+		a := c.app(id)
+		if a == nil {
+			return refuse(http.StatusNotFound, "Integration not found")
+		}
+		now, made, ends := c.now(), claims.IssuedAt.Time(), claims.Expiry.Time()
+		switch {
+		case proof.Claims(&a.key.PublicKey) != nil:
+			return refuse(http.StatusUnauthorized, "A JSON web token could not be decoded")
+		case made.IsZero() || made.After(now):
+			return refuse(http.StatusUnauthorized, "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued")
+		case !ends.After(now):
+			return refuse(http.StatusUnauthorized, "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires")
+		case ends.After(now.Add(most)) || ends.After(made.Add(most)):
+			return refuse(http.StatusUnauthorized, "'Expiration time' claim ('exp') is too far in the future")
+		}
+		return c.about(a, handle)
+	}
+}

@@ -1,17 +1,27 @@
 package githubtest
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 )
 
+// code stands for a person's consent, once and for ten minutes.
+type code struct {
+	grant     // without tokens yet
+	redirect  string
+	challenge string
+	at        time.Time
+}
+
 const (
+	codeLife    = 10 * time.Minute
 	accessLife  = 8 * time.Hour
 	refreshLife = 184 * 24 * time.Hour
 )
@@ -20,147 +30,191 @@ const (
 type grant struct {
 	app            *app
 	user           int64
-	emails         bool
+	emails         bool // the app might read them when the person consented
 	access         string
 	refresh        string // empty: it does not expire
 	expires        time.Time
 	refreshExpires time.Time
 }
 
-// accessToken is the token endpoint. Its refusals are 200, and its language is what Accept asks for.
-func (s *Server) accessToken(c *call) answer {
-	form := c.form()
-	out, status := url.Values{"error": {"Not Found"}}, http.StatusOK
-	a := s.world.appOf(form.Get("client_id"))
+// browser is the person of a browser: the one of its page, the one of its cookie, or octocat.
+func (c *call) browser() *User {
+	login := c.FormValue("as")
+	if cookie, err := c.Cookie("user"); login == "" && err == nil {
+		login = cookie.Value
+	}
+	if u := c.person(c.accountNamed(login).id); u != nil {
+		return u
+	}
+	return c.person(Octocat)
+}
+
+// authorize asks a person for consent, and where pages are not shown has it. The real one lets an app name no address to come
+// back to, and no challenge; ours always does.
+func (c *call) authorize() answer {
+	a, redirect, challenge := c.appOf(c.FormValue("client_id")), c.FormValue("redirect_uri"), c.FormValue("code_challenge")
 	switch {
-	case a == nil:
-		status = http.StatusNotFound
-	case a.ClientSecret != form.Get("client_secret"):
-		out = refusal("incorrect_client_credentials", "The client_id and/or client_secret passed are incorrect.")
-	case form.Get("grant_type") == "refresh_token":
-		out = s.refresh(a, form)
-	case form.Get("grant_type") == "" || form.Get("grant_type") == "authorization_code":
-		out = s.exchange(a, form)
-	default:
-		out = refusal("unsupported_grant_type", "The authorization grant type is not supported.")
+	case a == nil || !slices.Contains(a.callbacks, redirect):
+		return noPage()
+	case c.FormValue("code_challenge_method") != "S256" || len(challenge) != 43:
+		return notice(http.StatusBadRequest, "Only a challenge of the method S256 is supported.")
+	case c.undecided():
+		return c.ask("Authorize "+a.Name, choice{"Signed in as", "as", c.people()})
+	case c.canceled():
+		return c.home(redirect, url.Values{"error": {"access_denied"}, "error_description": {"The user has denied your application access."}})
 	}
-	if !strings.Contains(c.Header.Get("Accept"), "json") {
-		return answer{status, http.Header{"Content-Type": {"application/x-www-form-urlencoded; charset=utf-8"}}, []byte(out.Encode())}
-	}
-	return reply(status, typed(out))
+	return c.home(redirect, url.Values{"code": {c.newCode(a, c.browser().ID, redirect, challenge)}})
 }
 
-// form is a body of either kind.
-func (c *call) form() url.Values {
-	if !strings.HasPrefix(c.Header.Get("Content-Type"), "application/json") {
-		form, _ := url.ParseQuery(string(c.body))
-		return form
-	}
-	var fields map[string]string
-	_ = json.Unmarshal(c.body, &fields) // what cannot be read names nothing
-	form := url.Values{}
-	for name, value := range fields {
-		form.Set(name, value)
-	}
-	return form
-}
-
-// typed is the answer in JSON, where seconds are numbers.
-func typed(form url.Values) map[string]any {
-	out := map[string]any{}
-	for name := range form {
-		out[name] = form.Get(name)
-		if n, err := strconv.Atoi(form.Get(name)); err == nil && strings.HasSuffix(name, "expires_in") {
-			out[name] = n
+// people are all logins, first that of the browser's person.
+func (c *call) people() []string {
+	me := c.browser()
+	all := []string{me.Login}
+	for _, u := range c.users {
+		if u != me {
+			all = append(all, u.Login)
 		}
 	}
-	return out
+	return all
 }
 
-func refusal(code, text string) url.Values {
-	return url.Values{"error": {code}, "error_description": {text}, "error_uri": {docs + code}}
+func (w *world) newCode(a *app, user int64, redirect, challenge string) string {
+	value := rand.Text()
+	w.codes[value] = &code{grant{app: a, user: user, emails: a.Permissions["emails"] != ""}, redirect, challenge, w.now()}
+	return value
+}
+
+// Code is one that a person's consent gave, without a browser. An empty challenge is none.
+func (s *Server) Code(clientID string, user int64, redirect, challenge string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.newCode(s.appOf(clientID), user, redirect, challenge)
+}
+
+// accessToken is the token endpoint. Its refusals are 200.
+func (c *call) accessToken() answer {
+	a := c.appOf(c.FormValue("client_id"))
+	switch {
+	case a == nil:
+		return reply(http.StatusNotFound, map[string]string{"error": "Not Found"})
+	case a.ClientSecret != c.FormValue("client_secret"):
+		return denied("incorrect_client_credentials")
+	case c.FormValue("grant_type") == "refresh_token":
+		return c.refresh(a)
+	}
+	return c.exchange(a)
+}
+
+func denied(code string) answer {
+	return reply(http.StatusOK, map[string]string{
+		"error": code, "error_description": "What was asked is refused.", "error_uri": "https://docs.github.com/apps/troubleshooting/" + code,
+	})
 }
 
 // exchange spends a code. Whatever is wrong with the attempt, there is no second one.
-func (s *Server) exchange(a *app, form url.Values) url.Values {
-	bad := refusal("bad_verification_code", "The code passed is incorrect or expired.")
-	found := s.world.codes[form.Get("code")]
+func (c *call) exchange(a *app) answer {
+	found := c.codes[c.FormValue("code")]
 	if found == nil || found.app != a {
-		return bad
+		return denied("bad_verification_code")
 	}
-	delete(s.world.codes, form.Get("code"))
-	switch r := form.Get("redirect_uri"); {
-	case s.now().Sub(found.at) > 10*time.Minute:
-		return bad
-	case r != "" && r != found.redirect:
-		return refusal("redirect_uri_mismatch", "The redirect_uri MUST match the registered callback URL for this application.")
-	case !verified(found.challenge, form.Get("code_verifier")):
-		return bad
-	case s.world.user(found.user).Unverified:
-		return refusal("unverified_user_email", "The user must have a verified primary email.")
+	delete(c.codes, c.FormValue("code"))
+	sum := sha256.Sum256([]byte(c.FormValue("code_verifier")))
+	switch {
+	case c.now().Sub(found.at) > codeLife:
+		return denied("bad_verification_code")
+	case c.FormValue("redirect_uri") != found.redirect:
+		return denied("redirect_uri_mismatch")
+	case found.challenge != base64.RawURLEncoding.EncodeToString(sum[:]):
+		return denied("bad_verification_code")
 	}
-	g := &grant{app: a, user: found.user, emails: found.emails}
-	s.world.grants = append(s.world.grants, g)
-	return s.issue(g)
-}
-
-// verified holds a verifier against its challenge. Neither is good without the other.
-func verified(challenge, verifier string) bool {
-	if challenge == "" || verifier == "" {
-		return challenge == verifier
-	}
-	sum := sha256.Sum256([]byte(verifier))
-	return challenge == base64.RawURLEncoding.EncodeToString(sum[:])
+	c.grants = append(c.grants, &found.grant)
+	return c.issue(&found.grant)
 }
 
 // refresh kills a pair for another.
-func (s *Server) refresh(a *app, form url.Values) url.Values {
-	token := form.Get("refresh_token")
-	g := find(s.world.grants, func(g *grant) bool { return token != "" && g.refresh == token && g.app == a })
-	if g == nil || s.now().After(g.refreshExpires) {
-		return refusal("bad_refresh_token", "The refresh token passed is incorrect or expired.")
+func (c *call) refresh(a *app) answer {
+	token := c.FormValue("refresh_token")
+	g := find(c.grants, func(g *grant) bool { return token != "" && g.refresh == token && g.app == a })
+	if g == nil || c.now().After(g.refreshExpires) {
+		return denied("bad_refresh_token")
 	}
-	return s.issue(g)
+	return c.issue(g)
 }
 
 // issue gives a grant new tokens.
-func (s *Server) issue(g *grant) url.Values {
-	g.access, g.refresh = "ghu_"+random(alnum, 36), ""
-	g.expires, g.refreshExpires = time.Time{}, time.Time{}
-	out := url.Values{"access_token": {g.access}, "scope": {""}, "token_type": {"bearer"}}
-	if s.knobs.expire {
-		g.refresh = "ghr_" + random(alnum, 76)
-		g.expires, g.refreshExpires = s.now().Add(accessLife), s.now().Add(refreshLife)
-		out.Set("expires_in", strconv.Itoa(int(accessLife.Seconds())))
-		out.Set("refresh_token", g.refresh)
-		out.Set("refresh_token_expires_in", strconv.Itoa(int(refreshLife.Seconds())))
+func (c *call) issue(g *grant) answer {
+	g.access, g.refresh, g.expires = "ghu_"+rand.Text(), "", time.Time{}
+	out := map[string]any{"access_token": g.access, "scope": "", "token_type": "bearer"}
+	if !c.eternal {
+		g.refresh = "ghr_" + rand.Text()
+		g.expires, g.refreshExpires = c.now().Add(accessLife), c.now().Add(refreshLife)
+		out["refresh_token"] = g.refresh
+		out["expires_in"], out["refresh_token_expires_in"] = accessLife.Seconds(), refreshLife.Seconds()
 	}
-	return out
+	return reply(http.StatusOK, out)
 }
 
 // deleteToken ends a person's token, asked by the app itself.
-func (s *Server) deleteToken(c *call) answer {
+func (c *call) deleteToken() answer {
+	var asked struct {
+		Token string `json:"access_token"`
+	}
+	_ = json.Unmarshal(c.body, &asked) // what cannot be read names nothing
 	id, secret, ok := c.BasicAuth()
-	a := s.world.appOf(id)
+	a := c.appOf(id)
 	if !ok || a == nil || a.ClientSecret != secret {
 		return refuse(http.StatusUnauthorized, "Bad credentials")
 	}
-	token := c.form().Get("access_token")
-	g := find(s.world.grants, func(g *grant) bool { return token != "" && g.access == token && g.app == a })
+	g := find(c.grants, func(g *grant) bool { return asked.Token != "" && g.access == asked.Token && g.app == a })
 	if g == nil || id != c.PathValue("client_id") {
-		return refuse(http.StatusNotFound, "Not Found")
+		return c.nothing()
 	}
 	g.access, g.refresh = "", ""
-	return answer{http.StatusNoContent, http.Header{}, nil}
+	return answer{status: http.StatusNoContent, header: http.Header{}}
 }
 
 // Revoke ends what a person allowed an app. The real one then delivers what RevokedPayload is.
 func (s *Server) Revoke(app, user int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, g := range s.world.grants {
-		if g.app.ID == app && g.user == user {
-			g.access, g.refresh = "", ""
+	s.change(func(w *world) {
+		for _, g := range w.grants {
+			if g.app.ID == app && g.user == user {
+				g.access, g.refresh = "", ""
+			}
 		}
+	})
+}
+
+// bearer is the token of a request, empty when there is none.
+func (c *call) bearer() string {
+	token, _ := strings.CutPrefix(c.Header.Get("Authorization"), "Bearer ")
+	return token
+}
+
+// asPerson answers the person that a token speaks for.
+func asPerson(handle func(*call, *grant) answer) handler {
+	return func(c *call) answer {
+		token := c.bearer()
+		g := find(c.grants, func(g *grant) bool { return token != "" && g.access == token })
+		if g == nil || !g.expires.IsZero() && c.now().After(g.expires) {
+			return refuse(http.StatusUnauthorized, "Bad credentials")
+		}
+		return handle(c, g)
 	}
+}
+
+func (c *call) user(g *grant) answer {
+	u, body := c.person(g.user), c.accountBody(c.account(g.user))
+	body["name"], body["email"] = null(u.Name), null(u.Email)
+	return reply(http.StatusOK, body)
+}
+
+func (c *call) emails(g *grant) answer {
+	if !g.emails {
+		return refuse(http.StatusForbidden, "Resource not accessible by integration").with("X-Accepted-GitHub-Permissions", "emails=read")
+	}
+	all := []any{}
+	for _, e := range c.person(g.user).Emails {
+		all = append(all, map[string]any{"email": e.Email, "verified": e.Verified, "primary": e.Primary, "visibility": null(e.Visibility)})
+	}
+	return reply(http.StatusOK, all)
 }

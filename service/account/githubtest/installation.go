@@ -1,7 +1,10 @@
 package githubtest
 
 import (
+	"cmp"
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -10,46 +13,40 @@ import (
 	"time"
 )
 
-// install is where a browser chooses an account for an app; where pages are not shown it has chosen.
-func (s *Server) install(c *call) answer {
-	a := s.world.appNamed(c.PathValue("slug"))
-	if a == nil {
+// install is where a browser chooses an account for an app, or changes what the app reaches there. Where pages are not shown
+// it is the one that the query names as target, or the person's own.
+func (c *call) install() answer {
+	a := find(c.apps, func(a *app) bool { return a.Slug == c.PathValue("slug") })
+	by := c.browser()
+	target := c.accountNamed(cmp.Or(c.FormValue("target"), by.Login)).id
+	switch {
+	case a == nil || !c.mayActFor(by.ID, target):
 		return noPage()
+	case c.undecided():
+		return c.ask("Install "+a.Name, choice{"Account", "target", c.targets(by)})
+	case c.canceled():
+		return notice(http.StatusOK, "Nothing was installed.")
+	case c.onlyRequests:
+		return c.home(a.setup, url.Values{"setup_action": {"request"}})
 	}
-	if s.pages {
-		return page(http.StatusOK, "Install "+a.Name, s.chooseAccount(c))
+	i, action := find(c.installations, func(i *Installation) bool { return i.App == a.ID && i.Account == target }), "update"
+	if i == nil {
+		i, action = &Installation{ID: c.next(), App: a.ID, Account: target}, "install"
+		c.installations = append(c.installations, i)
 	}
-	return s.installed(c, a, s.person(c, ""), s.knobs.install)
+	return c.home(a.setup, url.Values{"installation_id": {fmt.Sprint(i.ID)}, "setup_action": {action}})
 }
 
-// decideInstall is the button of the page.
-func (s *Server) decideInstall(c *call) answer {
-	form, _ := url.ParseQuery(string(c.body))
-	a := s.world.appNamed(c.PathValue("slug"))
-	target, _ := strconv.ParseInt(form.Get("target"), 10, 64)
-	if a == nil || form.Get("decision") != "approve" {
-		return page(http.StatusOK, "Not installed", notice("Nothing was installed."))
-	}
-	return s.installed(c, a, s.person(c, form.Get("as")), target)
-}
+func (i *Installation) reaches(r *Repository) bool { return r.Owner == i.Account }
 
-// installed installs an app, or changes what it reaches, and sends the browser to where the app wants it.
-func (s *Server) installed(c *call, a *app, by *User, target int64) answer {
-	if target == 0 {
-		target = by.ID
+// targets are the logins that a person may install apps for.
+func (c *call) targets(by *User) (all []string) {
+	for _, a := range c.accounts() {
+		if c.mayActFor(by.ID, a.id) {
+			all = append(all, a.login)
+		}
 	}
-	to := url.Values{"setup_action": {"request"}}
-	switch i := find(s.world.installations, func(i *installation) bool { return i.App == a.ID && i.Account == target }); {
-	case s.knobs.request:
-	case !s.world.mayActFor(by.ID, target):
-		return noPage()
-	case i != nil:
-		to = url.Values{"installation_id": {strconv.FormatInt(i.ID, 10)}, "setup_action": {"update"}}
-	default:
-		id := s.addInstallation(Installation{App: a.ID, Account: target})
-		to = url.Values{"installation_id": {strconv.FormatInt(id, 10)}, "setup_action": {"install"}}
-	}
-	return home(a.setup, to, c.URL.Query())
+	return all
 }
 
 // granted is what an installation of the app lets it do: what it may read of a person is no part of it.
@@ -59,133 +56,85 @@ func (a *app) granted() map[string]string {
 	return out
 }
 
-func (s *Server) installationBody(i *installation) map[string]any {
-	a, on := s.world.app(i.App), s.world.account(i.Account)
-	selection, asleep := "all", any(nil)
-	if i.Repositories != nil {
-		selection = "selected"
+func (w *world) installationBody(i *Installation) map[string]any {
+	a, on := w.app(i.App), w.account(i.Account)
+	body := map[string]any{
+		"id": i.ID, "app_id": a.ID, "app_slug": a.Slug, "account": w.accountBody(on), "target_id": on.id, "target_type": on.kind,
+		"repository_selection": "all", "permissions": a.granted(), "events": a.Events, "suspended_at": nil,
 	}
 	if i.Suspended {
-		asleep = stamp(i.asleep)
+		body["suspended_at"] = stamp(w.now())
 	}
-	return map[string]any{
-		"id": i.ID, "client_id": a.ClientID, "account": s.accountBody(on), "repository_selection": selection,
-		"app_id": a.ID, "app_slug": a.Slug, "target_id": on.id, "target_type": on.kind,
-		"permissions": a.granted(), "events": a.Events, "created_at": stamp(i.created), "updated_at": stamp(i.created),
-		"suspended_by": nil, "suspended_at": asleep,
-	}
+	return body
 }
 
-func (s *Server) repositoryBody(r *Repository) map[string]any {
-	owner := s.world.account(r.Owner)
-	name := owner.login + "/" + r.Name
-	return map[string]any{
-		"id": r.ID, "node_id": "R_" + strconv.FormatInt(r.ID, 36), "name": r.Name, "full_name": name, "private": r.Private,
-		"owner": s.accountBody(owner), "html_url": s.URL + "/" + name, "clone_url": s.URL + "/" + name + ".git", "default_branch": "main",
-	}
+// paged is the page of a list that the query asks for.
+func (c *call) paged(name string, all []any) answer {
+	size, _ := strconv.Atoi(c.FormValue("per_page"))
+	page, _ := strconv.Atoi(c.FormValue("page"))
+	size = min(cmp.Or(size, 30), 100)
+	from := min((max(page, 1)-1)*size, len(all))
+	return reply(http.StatusOK, map[string]any{"total_count": len(all), name: all[from:min(from+size, len(all))]})
 }
 
-func (s *Server) repositoryBodies(list []*Repository) []map[string]any {
-	all := []map[string]any{}
-	for _, r := range list {
-		all = append(all, s.repositoryBody(r))
-	}
-	return all
-}
-
-func (s *Server) getUserInstallations(c *call) answer {
-	return s.asPerson(c, func(g *grant) answer {
-		all := []map[string]any{}
-		for _, i := range s.world.installations {
-			if i.App == g.app.ID && s.world.mayActFor(g.user, i.Account) {
-				all = append(all, s.installationBody(i))
-			}
+func (c *call) userInstallations(g *grant) answer {
+	all := []any{}
+	for _, i := range c.installations {
+		if i.App == g.app.ID && c.mayActFor(g.user, i.Account) {
+			all = append(all, c.installationBody(i))
 		}
-		return s.paged(c, all, func(page any) any { return map[string]any{"total_count": len(all), "installations": page} })
-	})
+	}
+	return c.paged("installations", all)
 }
 
-func (s *Server) getUserRepositories(c *call) answer {
-	return s.asPerson(c, func(g *grant) answer {
-		i := s.installationOf(c, g.app)
-		if i == nil || !s.world.mayActFor(g.user, i.Account) {
-			return refuse(http.StatusNotFound, "Not Found")
-		}
-		all := s.repositoryBodies(s.world.repositoriesOf(i))
-		return s.paged(c, all, func(page any) any { return map[string]any{"total_count": len(all), "repositories": page} })
-	})
-}
-
-// installationOf is the installation of the app that a path names.
-func (s *Server) installationOf(c *call, a *app) *installation {
+// about answers for the installation of an app that the path names.
+func (c *call) about(a *app, handle func(*call, *Installation) answer) answer {
 	id, _ := strconv.ParseInt(c.PathValue("id"), 10, 64)
-	if i := s.world.installation(id); i != nil && i.App == a.ID {
-		return i
+	i := c.installationOf(id)
+	if i == nil || i.App != a.ID {
+		return c.nothing()
 	}
-	return nil
+	return handle(c, i)
 }
 
-func (s *Server) getInstallation(c *call) answer {
-	return s.asApp(c, func(a *app) answer {
-		i := s.installationOf(c, a)
-		if i == nil {
-			return refuse(http.StatusNotFound, "Not Found")
+func (c *call) userRepositories(g *grant) answer {
+	return c.about(g.app, func(c *call, i *Installation) answer {
+		if !c.mayActFor(g.user, i.Account) {
+			return c.nothing()
 		}
-		return reply(http.StatusOK, s.installationBody(i))
+		return c.paged("repositories", c.repositoryBodies(i.reaches))
 	})
 }
 
-// reach is what an installation token is asked for.
-type reach struct {
-	Repositories  []string
-	RepositoryIDs []int64 `json:"repository_ids"`
-	Permissions   map[string]string
+func (c *call) installation(i *Installation) answer {
+	return reply(http.StatusOK, c.installationBody(i))
 }
 
-func (s *Server) newInstallationToken(c *call) answer {
-	return s.asApp(c, func(a *app) answer {
-		i := s.installationOf(c, a)
-		if i == nil {
-			return refuse(http.StatusNotFound, "Not Found")
-		}
-		if i.Suspended {
-			return refuse(http.StatusForbidden, "This installation has been suspended")
-		}
-		var want reach
-		if json.Unmarshal(c.body, &want) != nil {
-			return refuse(http.StatusBadRequest, "Problems parsing JSON")
-		}
-		list, message := s.narrow(a, i, want)
-		if message != "" {
-			return refuse(http.StatusUnprocessableEntity, message)
-		}
-		token := "ghs_" + random(alnum, 36)
-		if s.knobs.long {
-			token = "ghs_" + strconv.FormatInt(a.ID, 10) + "_" + random(alnum, 60) + "." + random(alnum, 700) + "." + random(alnum, 342)
-		}
-		return reply(http.StatusCreated, map[string]any{
-			"token": token, "expires_at": stamp(s.now().Add(time.Hour)), "permissions": want.Permissions,
-			"repository_selection": "selected", "repositories": s.repositoryBodies(list),
-		})
-	})
-}
-
-// narrow is the list of repositories that a token is for, or why it cannot be. The real one gives everything to a client that
-// names nothing; ours always does.
-func (s *Server) narrow(a *app, i *installation, want reach) (list []*Repository, message string) {
-	levels, granted := []string{"read", "write", "admin"}, a.granted()
+// newInstallationToken makes a token for some repositories, by their names. The real one gives everything to a client that names
+// nothing; ours always does.
+func (c *call) newInstallationToken(i *Installation) answer {
+	var want struct {
+		Repositories []string
+		Permissions  map[string]string
+	}
+	if i.Suspended {
+		return refuse(http.StatusForbidden, "This installation has been suspended")
+	}
+	if json.Unmarshal(c.body, &want) != nil {
+		return refuse(http.StatusBadRequest, "Problems parsing JSON")
+	}
+	granted := c.app(i.App).granted()
 	for name, level := range want.Permissions {
 		if slices.Index(levels, granted[name]) < max(slices.Index(levels, level), 0) {
-			return nil, "The permissions requested are not granted to this installation."
+			return refuse(http.StatusUnprocessableEntity, "The permissions requested are not granted to this installation.")
 		}
 	}
-	for _, r := range s.world.repositoriesOf(i) {
-		if slices.Contains(want.RepositoryIDs, r.ID) || slices.Contains(want.Repositories, r.Name) {
-			list = append(list, r)
-		}
+	list := c.repositoryBodies(func(r *Repository) bool { return i.reaches(r) && slices.Contains(want.Repositories, r.Name) })
+	if len(list) == 0 || len(list) != len(want.Repositories) {
+		return refuse(http.StatusUnprocessableEntity, "There is at least one repository that does not exist or is not accessible to the parent installation.")
 	}
-	if n := len(want.Repositories) + len(want.RepositoryIDs); n == 0 || n != len(list) {
-		return nil, "There is at least one repository that does not exist or is not accessible to the parent installation."
-	}
-	return list, ""
+	return reply(http.StatusCreated, map[string]any{
+		"token": "ghs_" + rand.Text(), "expires_at": stamp(c.now().Add(time.Hour)), "permissions": want.Permissions,
+		"repository_selection": "selected", "repositories": list,
+	})
 }

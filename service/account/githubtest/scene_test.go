@@ -22,7 +22,7 @@ const (
 // manifest is one that is fine, with changes.
 func manifest(changes ...any) []byte {
 	m := map[string]any{
-		"name": "widget-bot", "url": home, "redirect_url": home + "/manifest", "callback_urls": []string{callback, home + "/second"},
+		"name": "widget-bot", "url": home, "redirect_url": home + "/manifest", "callback_urls": []string{callback},
 		"setup_url": home + "/setup", "setup_on_update": true, "hook_attributes": map[string]any{"url": home + "/hook"},
 		"default_permissions": map[string]string{"emails": "read", "contents": "write", "metadata": "read"}, "default_events": []string{"push"},
 	}
@@ -119,7 +119,7 @@ func exchange(t *testing.T, s *githubtest.Server, pairs ...string) map[string]an
 func token(t *testing.T, s *githubtest.Server, app githubtest.App, user int64) map[string]any {
 	t.Helper()
 	code := s.Code(app.ClientID, user, callback, challenge)
-	out := exchange(t, s, "client_id", app.ClientID, "client_secret", app.ClientSecret, "code", code, "code_verifier", verifier)
+	out := exchange(t, s, "client_id", app.ClientID, "client_secret", app.ClientSecret, "code", code, "code_verifier", verifier, "redirect_uri", callback)
 	if out["access_token"] == nil {
 		t.Fatalf("%v", out)
 	}

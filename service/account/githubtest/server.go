@@ -7,28 +7,23 @@
 package githubtest
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// Server is a GitHub. It is safe for concurrent use; its knobs may be turned while it serves.
+// Server is a GitHub. It is safe for concurrent use; the world may change while it serves.
 type Server struct {
 	// URL is its origin, for pages and API alike.
 	URL string
 
-	routes map[string]route // by name
-	pages  bool
-	clock  func() time.Time
-
-	mu      sync.Mutex
-	world   world
-	knobs   knobs
+	mu sync.Mutex
+	world
 	faults  map[string][]*planned
 	journal []Request
 }
@@ -37,107 +32,100 @@ type Server struct {
 type Option func(*Server)
 
 // WithPages shows a page with a button where a person decides, instead of approving at once.
-func WithPages() Option { return func(s *Server) { s.pages = true } }
+func WithPages() Option { return func(s *Server) { s.asks = true } }
 
 // WithClock sets the clock. Defaults to time.Now.
-func WithClock(now func() time.Time) Option { return func(s *Server) { s.clock = now } }
+func WithClock(now func() time.Time) Option { return func(s *Server) { s.now = now } }
 
 // New starts a server that ends with the test.
 func New(t testing.TB, options ...Option) *Server {
 	t.Helper()
-	s := &Server{clock: time.Now, world: newWorld(), knobs: knobs{expire: true, denial: http.StatusForbidden}, faults: map[string][]*planned{}}
+	s := &Server{world: newWorld(), faults: map[string][]*planned{}}
 	for _, option := range options {
 		option(s)
 	}
-	s.routes = s.allRoutes()
 	mux := http.NewServeMux()
-	for name, found := range s.routes {
-		mux.HandleFunc(name, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, name, found) })
+	for _, routes := range []map[string]handler{pages, programs} {
+		for route, handle := range routes {
+			mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, route, handle) })
+		}
 	}
 	// Another method is as unknown as another path.
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.serve(w, r, "", route{true, func(*call) answer { return refuse(http.StatusNotFound, "Not Found") }})
-	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, "", (*call).nothing) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections) // first, so that slow answers do not keep it
-	s.URL = server.URL
+	s.URL, s.origin = server.URL, server.URL
 	return s
 }
 
-// now is the server's clock; the lock is held.
-func (s *Server) now() time.Time { return s.clock().Add(s.knobs.skew) }
+// handler answers a route.
+type handler func(*call) answer
 
-// route is what answers a pattern.
-type route struct {
-	program bool // no browser goes there
-	handle  func(*call) answer
-}
-
-// call is a request whose body was read.
+// call is a request whose body was read, and the world, which nobody else changes until it is answered.
 type call struct {
 	*http.Request
+	*world
 	body []byte
 }
 
-func (s *Server) allRoutes() map[string]route {
-	page := func(h func(*call) answer) route { return route{false, h} }
-	api := func(h func(*call) answer) route { return route{true, h} }
-	return map[string]route{
-		"POST /settings/apps/new":                     page(s.newApp),
-		"POST /organizations/{org}/settings/apps/new": page(s.newApp),
-		"GET /login/oauth/authorize":                  page(s.authorize),
-		"POST /login/oauth/authorize":                 page(s.decideAuthorize),
-		"GET /apps/{slug}/installations/new":          page(s.install),
-		"POST /apps/{slug}/installations/new":         page(s.decideInstall),
-		"GET /github-apps/{slug}/installations/new":   page(s.install),
-		"POST /github-apps/{slug}/installations/new":  page(s.decideInstall),
-		"POST /login/oauth/access_token":              api(s.accessToken),
-		"POST /app-manifests/{code}/conversions":      api(s.convert),
-		"GET /user":                                   api(s.getUser),
-		"GET /user/emails":                            api(s.getEmails),
-		"GET /user/installations":                     api(s.getUserInstallations),
-		"GET /user/installations/{id}/repositories":   api(s.getUserRepositories),
-		"GET /app/installations/{id}":                 api(s.getInstallation),
-		"POST /app/installations/{id}/access_tokens":  api(s.newInstallationToken),
-		"DELETE /applications/{client_id}/token":      api(s.deleteToken),
-	}
+// pages are where browsers go: to look, and to post what a person decided.
+var pages = map[string]handler{
+	"/settings/apps/new":                     (*call).newApp,
+	"/organizations/{org}/settings/apps/new": (*call).newApp,
+	"/login/oauth/authorize":                 (*call).authorize,
+	"/github-apps/{slug}/installations/new":  (*call).install,
+}
+
+// programs are what no browser asks.
+var programs = map[string]handler{
+	"POST /login/oauth/access_token":             (*call).accessToken,
+	"POST /app-manifests/{code}/conversions":     (*call).convert,
+	"GET /user":                                  asPerson((*call).user),
+	"GET /user/emails":                           asPerson((*call).emails),
+	"GET /user/installations":                    asPerson((*call).userInstallations),
+	"GET /user/installations/{id}/repositories":  asPerson((*call).userRepositories),
+	"GET /app/installations/{id}":                asApp((*call).installation),
+	"POST /app/installations/{id}/access_tokens": asApp((*call).newInstallationToken),
+	"DELETE /applications/{client_id}/token":     (*call).deleteToken,
 }
 
 // serve answers, and writes down that it was asked.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, name string, found route) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, route string, handle handler) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	fault := s.note(Request{name, r.URL.Path, r.Header.Clone(), string(body)})
+	r.Body = io.NopCloser(bytes.NewReader(body)) // for the values of forms
+	fault := s.note(Request{route, r.URL.Path, r.Header.Clone(), string(body)})
 	select {
 	case <-time.After(fault.delay):
 	case <-r.Context().Done():
 		// To return would be an answer.
 		panic(http.ErrAbortHandler)
 	}
-	a := fault.answer(func() answer { return s.handle(&call{r, body}, found) })
-	s.mu.Lock()
-	a.header.Set("Date", s.now().UTC().Format(http.TimeFormat))
-	s.mu.Unlock()
-	send(w, a, fault)
+	a := fault.answer(func() answer { return s.handle(&call{r, &s.world, body}, route, handle) })
+	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
+	a.send(w)
 }
 
-func (s *Server) handle(c *call, found route) answer {
+func (s *Server) handle(c *call, route string, handle handler) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if pages[route] != nil {
+		return handle(c)
+	}
 	version := c.Header.Get("X-GitHub-Api-Version")
 	switch {
-	case !found.program:
-		return found.handle(c)
 	case c.UserAgent() == "":
 		return refuse(http.StatusForbidden, "Request forbidden by administrative rules. Please make sure your request has a User-Agent header.")
 	case version != "" && version != "2022-11-28" && version != "2026-03-10":
 		return refuse(http.StatusBadRequest, "The version of the API is not supported.")
 	}
-	return found.handle(c).with("X-RateLimit-Remaining", "4999")
+	return handle(c).with("X-RateLimit-Remaining", "4999")
 }
+
+func (*call) nothing() answer { return refuse(http.StatusNotFound, "Not Found") }
 
 // Request is one that was received.
 type Request struct {
@@ -156,11 +144,10 @@ func (s *Server) note(r Request) Fault {
 	if len(plans) == 0 {
 		return Fault{}
 	}
-	next := plans[0]
-	if next.left--; next.left == 0 {
+	if plans[0].once {
 		s.faults[r.Route] = plans[1:]
 	}
-	return next.Fault
+	return plans[0].Fault
 }
 
 // Journal is every request so far, in order of arrival.
@@ -181,16 +168,9 @@ func (s *Server) Forget() {
 // a program calls and no browser.
 func (s *Server) Calls(routes ...string) (n int) {
 	for _, r := range s.Journal() {
-		browsed := r.Route != "" && !s.routes[r.Route].program
-		if slices.Contains(routes, r.Route) || len(routes) == 0 && !browsed {
+		if slices.Contains(routes, r.Route) || len(routes) == 0 && pages[r.Route] == nil {
 			n++
 		}
 	}
 	return n
-}
-
-// bearer is the token of a request, empty when there is none.
-func (c *call) bearer() string {
-	token, _ := strings.CutPrefix(c.Header.Get("Authorization"), "Bearer ")
-	return token
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"sync"
@@ -51,6 +52,7 @@ type Server struct {
 	options Options
 	address string
 	roots   *x509.CertPool
+	over    <-chan struct{} // when the test ends
 
 	mu       sync.Mutex
 	messages []Message
@@ -70,15 +72,18 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatalf("listen: %v", err)
 	}
-	s := &Server{options: o, address: listener.Addr().String(), taken: map[int]bool{}, refusals: map[Stage][]int{}, moved: make(chan struct{})}
+	s := &Server{options: o, address: listener.Addr().String(), over: t.Context().Done(), taken: map[int]bool{}, refusals: map[Stage][]int{}, moved: make(chan struct{})}
 	server := smtp.NewServer(smtp.BackendFunc(s.session))
 	server.Domain = "localhost"
 	server.AllowInsecureAuth = true
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	if o.TLS != Plain {
-		certificate, roots := certificate(t)
-		s.roots = roots
-		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+		// httptest has a certificate for loopback that nobody else believes.
+		other := httptest.NewTLSServer(nil)
+		defer other.Close()
+		s.roots = x509.NewCertPool()
+		s.roots.AddCert(other.Certificate())
+		server.TLSConfig = &tls.Config{Certificates: other.TLS.Certificates, MinVersion: tls.VersionTLS12}
 	}
 	if o.TLS == Implicit {
 		listener = tls.NewListener(listener, server.TLSConfig)

@@ -83,7 +83,10 @@ func (c *session) Data(r io.Reader) error {
 		return err
 	}
 	c.server.hear()
-	time.Sleep(delay)
+	select {
+	case <-time.After(delay):
+	case <-c.server.over:
+	}
 	if err := c.server.refusal(Data, strings.Join(c.to, ",")); err != nil {
 		return err
 	}

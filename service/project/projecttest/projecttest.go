@@ -76,7 +76,7 @@ type Scene struct {
 // Open makes a node on a database, which is closed by whoever opens it.
 func Open(ctx context.Context, address string, c Config) (*Scene, error) {
 	quiet := slog.New(slog.DiscardHandler)
-	db, err := sqldb.Open(ctx, address, sqldb.Options{Synchronous: "NORMAL", Log: quiet})
+	db, err := sqldb.Open(ctx, address, sqldb.Options{Synchronous: "NORMAL", Log: quiet, Timeout: time.Minute})
 	if err != nil {
 		return nil, err
 	}
@@ -259,9 +259,8 @@ func (s *Scene) Number(query string, args ...any) (n int64) {
 // Exec changes rows behind the back of the rooms.
 func (s *Scene) Exec(query string, args ...any) {
 	s.T.Helper()
-	err := s.DB.Write(s.T.Context(), func(tx *sqldb.Tx) error { _, err := tx.Exec(query, args...); return err })
-	if err != nil {
-		s.T.Fatalf("%s: %v", query, err)
+	if err := s.DB.Do(s.T.Context(), query, query, args...); err != nil {
+		s.T.Fatal(err)
 	}
 }
 

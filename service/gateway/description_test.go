@@ -1,9 +1,9 @@
-// Package apitest holds answers of the API to its description, so that a test that sees something else fails.
-package apitest
+package gateway_test
 
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,7 +18,7 @@ type Description struct {
 
 	doc       *openapi3.T
 	otherwise *openapi3.Operation // what is answered where there is no operation
-	anywhere  map[string]int      // the types of that, with their statuses
+	anywhere  map[string]int      // the types that every operation can answer with, and what is none too, with their statuses
 
 	checked sync.Map // refusals that were as described, by sameAs
 }
@@ -37,8 +37,8 @@ type Operation struct {
 	op   *openapi3.Operation
 }
 
-// Read reads a document as it is served.
-func Read(text []byte) (*Description, error) {
+// readDescription reads a document as it is served.
+func readDescription(text []byte) (*Description, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, fmt.Errorf("read description: %w", err)
@@ -81,8 +81,8 @@ func (d *Description) operation(method, path string, item *openapi3.PathItem, op
 	return o
 }
 
-// Types are the types of errors that an answer allows; none where it is no refusal.
-func Types(r *openapi3.ResponseRef) []string {
+// refusalTypes are the types of errors that an answer allows; none where it is no refusal.
+func refusalTypes(r *openapi3.ResponseRef) []string {
 	media := r.Value.Content.Get("application/json")
 	if media == nil || media.Schema == nil || len(media.Schema.Value.AllOf) != 2 {
 		return nil
@@ -113,16 +113,13 @@ func texts(list any) []string {
 	return all
 }
 
-// Anywhere are the types that every operation can answer with, and what is none too, with their statuses.
-func (d *Description) Anywhere() map[string]int { return d.anywhere }
-
 // Describes reports whether an answer of that status may have an error of that type.
 func (o Operation) Describes(status int, typ string) bool {
 	r := o.op.Responses.Status(status)
 	if r == nil {
 		r = o.op.Responses.Default()
 	}
-	return slices.Contains(Types(r), typ)
+	return slices.Contains(refusalTypes(r), typ)
 }
 
 // Find is the operation of a request; nil where there is none, and then the methods that its path has.
@@ -168,4 +165,38 @@ func (o Operation) match(path []string) (values map[string]string, ok bool) {
 		}
 	}
 	return values, true
+}
+
+// Parameters are the names of what an operation takes from a place of the request: path, query or header.
+func (o Operation) Parameters(in string) (names []string) {
+	for _, p := range slices.Concat(o.item.Parameters, o.op.Parameters) {
+		if p.Value.In == in {
+			names = append(names, p.Value.Name)
+		}
+	}
+	return names
+}
+
+// Fields are the fields of an operation's JSON body with their kinds: string, strings, or another that holds no text. It is nil
+// where there is no body of fields.
+func (o Operation) Fields() map[string]string {
+	if o.op.RequestBody == nil || o.op.RequestBody.Value.Content.Get("application/json") == nil {
+		return nil
+	}
+	schema := o.op.RequestBody.Value.Content.Get("application/json").Schema
+	if schema == nil || len(schema.Value.Properties) == 0 {
+		return nil
+	}
+	kinds := map[string]string{}
+	for name, p := range maps.All(schema.Value.Properties) {
+		switch {
+		case p.Value.Type.Includes(openapi3.TypeString):
+			kinds[name] = "string"
+		case p.Value.Type.Includes(openapi3.TypeArray) && p.Value.Items != nil && p.Value.Items.Value.Type.Includes(openapi3.TypeString):
+			kinds[name] = "strings"
+		default:
+			kinds[name] = "other"
+		}
+	}
+	return kinds
 }

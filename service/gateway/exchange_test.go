@@ -1,8 +1,7 @@
-package apitest
+package gateway_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -78,8 +77,8 @@ func (d *Description) input(x Exchange, o *Operation, params map[string]string) 
 	}, nil
 }
 
-// told are the headers that an answer has only if they are described.
-var told = []string{"Allow", "Clear-Site-Data", "ETag", "Location", "Retry-After", "Set-Cookie", "WWW-Authenticate"}
+// describable are the headers that an answer has only if they are described.
+var describable = []string{"Allow", "Clear-Site-Data", "ETag", "Location", "Retry-After", "Set-Cookie", "WWW-Authenticate"}
 
 func (d *Description) checkAnswer(x Exchange, input *openapi3filter.RequestValidationInput, types []string) error {
 	responses := input.Route.Operation.Responses
@@ -90,7 +89,7 @@ func (d *Description) checkAnswer(x Exchange, input *openapi3filter.RequestValid
 	if r == nil {
 		r = responses.Default()
 	}
-	for _, name := range told {
+	for _, name := range describable {
 		if len(x.Header.Values(name)) > 0 && r.Value.Headers[name] == nil {
 			return fmt.Errorf("%s of %d is not described", name, x.Status)
 		}
@@ -148,22 +147,10 @@ func (d *Description) checkRefusal(x Exchange, types []string) error {
 	if page || x.Request.Method == http.MethodHead {
 		return nil
 	}
-	typ, err := typeOf(x.Body)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(types, typ) && d.anywhere[typ] != x.Status {
+	if typ := typeOf(x.Body); !slices.Contains(types, typ) && d.anywhere[typ] != x.Status {
 		return fmt.Errorf("%s is none of its types", typ)
 	}
 	return nil
-}
-
-func typeOf(body string) (string, error) {
-	var envelope struct {
-		Error struct{ Type string } `json:"error"`
-	}
-	err := json.Unmarshal([]byte(body), &envelope)
-	return envelope.Error.Type, err
 }
 
 // navigation reports whether a person's browser sent a request.
