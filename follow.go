@@ -129,8 +129,10 @@ func (*longRow) Error() string { return "a row is longer than a page" }
 // within reads with room for a page. Where a row is longer, it gives that back and waits until there is room for the row: those
 // who wait hold nothing, and what is large is not read before it is counted.
 func (s Scoped) within(ctx context.Context, room *memory.Grant, page func(largest int) error) error {
-	read := func(largest int) error { return s.inTurn(ctx, func() error { return page(largest) }) }
-	err := read(stream.PageBytes)
+	read := func(turns *memory.Turns, largest int) error {
+		return s.inTurn(ctx, turns, func() error { return page(largest) })
+	}
+	err := read(s.rt.pages, stream.PageBytes)
 	for long, ok := errors.AsType[*longRow](err); ok; long, ok = errors.AsType[*longRow](err) {
 		room.Release()
 		waiting, cancel := context.WithTimeout(ctx, pageWait)
@@ -139,18 +141,18 @@ func (s Scoped) within(ctx context.Context, room *memory.Grant, page func(larges
 		if full != nil {
 			return fmt.Errorf("read page: %w: %w", ErrBusy, full)
 		}
-		err = read(long.bytes)
+		err = read(s.rt.rows, long.bytes)
 	}
 	return err
 }
 
 // inTurn reads a page for a holder, who has few read at once: the pages of one account do not keep the store from all others.
-func (s Scoped) inTurn(ctx context.Context, read func() error) error {
+func (s Scoped) inTurn(ctx context.Context, turns *memory.Turns, read func() error) error {
 	holder := s.Holder()
 	if holder == "" {
 		return read()
 	}
-	return s.rt.pages.Take(ctx, holder, read)
+	return turns.Take(ctx, holder, read)
 }
 
 // Page reads one page of a stream that nobody follows.

@@ -63,7 +63,7 @@ func (h *History) read(ctx context.Context, r Range) (page Page, err error) {
 // asked for.
 func (s Scoped) History(ctx context.Context, agent, id string) (*History, error) {
 	h := &History{scoped: s, address: s.AgentStream(agent, id)}
-	return h, s.inTurn(ctx, func() error { return h.begin(ctx) })
+	return h, s.inTurn(ctx, s.rt.pages, func() error { return h.begin(ctx) })
 }
 
 func (h *History) begin(ctx context.Context) (err error) {

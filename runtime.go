@@ -114,6 +114,7 @@ type Runtime struct {
 	waiters  waiters
 	states   states
 	pages    *memory.Turns // of those who read, by holder
+	rows     *memory.Turns // of those who read one that is longer than a page
 	puts     *memory.Turns // of large bytes
 	stopping chan struct{} // closed when Run begins to stop
 	failed   chan struct{} // closed when the store can no longer be trusted
@@ -158,7 +159,8 @@ func New(c Config) (*Runtime, error) {
 	rt.Scoped = Scoped{rt: rt}
 	rt.ids.entropy = ulid.Monotonic(c.Random, 0)
 	rt.crew = newCrew(rt)
-	rt.pages, rt.puts = memory.NewTurns(memory.Half(), 4*memory.Half()), memory.NewTurns(memory.Half(), memory.Half())
+	rt.pages, rt.rows = memory.NewTurns(memory.Half(), 2*memory.Half()), memory.NewTurns(1, memory.Half())
+	rt.puts = memory.NewTurns(memory.Half(), memory.Half())
 	rt.rings.holder = rt.holder
 	c.Memory.OnFull(rt.states.shed)
 	c.Memory.OnFull(rt.rings.shed)
