@@ -96,7 +96,7 @@ func (rt *Runtime) admit(ctx context.Context, a Admission, leased func(Lease)) (
 	asked, at := monotonic(), rt.config.Now()
 	receipt, err := rt.store.Admit(ctx, a)
 	if receipt.Lease != nil && err == nil {
-		rt.clock.heard(at, rt.config.Now(), receipt.Lease.Now)
+		rt.clock.Heard(at, rt.config.Now(), receipt.Lease.Now)
 		if leased != nil {
 			leased(*receipt.Lease)
 		}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/schema"
 	"svc.dev/svc/model"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
@@ -39,7 +41,7 @@ func Ask(ctx context.Context, w *Work, agent *Agent, prompt string) (Answer, err
 // AskFor is Ask for a result of a type: the model must give it in the form of its JSON Schema.
 func AskFor[T any](ctx context.Context, w *Work, agent *Agent, prompt string) (T, error) {
 	var v T
-	done, err := w.prompt(ctx, agent, prompt, schemaOf[T]())
+	done, err := w.prompt(ctx, agent, prompt, schema.Of[T]())
 	if err != nil {
 		return v, err
 	}
@@ -53,7 +55,7 @@ type asked struct {
 }
 
 // prompt reads the recorded answer, or gets one.
-func (w *Work) prompt(ctx context.Context, agent *Agent, prompt string, form *schema) (done asked, err error) {
+func (w *Work) prompt(ctx context.Context, agent *Agent, prompt string, form *schema.Schema) (done asked, err error) {
 	if w.within() {
 		return done, errors.New("ask: a prompt cannot begin inside a step")
 	}
@@ -102,7 +104,7 @@ func keptAnswer(m workflow.Memory) (done asked, err error) {
 }
 
 // operation is the nth prompt of the run. What an earlier holder of the run recorded of it is gone on with.
-func (w *Work) operation(nth int, agent *Agent, prompt string, form *schema) (*operation, error) {
+func (w *Work) operation(nth int, agent *Agent, prompt string, form *schema.Schema) (*operation, error) {
 	o := &operation{w: w, id: w.rt.ids.next("op_", w.rt.now()), began: millis(w.rt.now())}
 	o.model.Provider, o.model.ID, _ = model.Name(agent.Model) // a turn says what is wrong with it
 	if err := w.remember(); err != nil {
@@ -130,9 +132,9 @@ func (w *Work) operation(nth int, agent *Agent, prompt string, form *schema) (*o
 }
 
 // resultIn takes the model's result.
-func resultIn(form *schema) Tool {
-	return RawTool(resultTool, "Give your final result.", form.source, func(_ context.Context, in json.RawMessage) (ToolResult, error) {
-		if err := form.check(in); err != nil {
+func resultIn(form *schema.Schema) Tool {
+	return RawTool(resultTool, "Give your final result.", form.Source, func(ctx context.Context, in json.RawMessage) (ToolResult, error) {
+		if err := form.Check(context.WithoutCancel(ctx), in); err != nil {
 			return ToolResult{}, renamed(err, toolInputValidation, "The result does not fit.")
 		}
 		return ToolResult{Output: in}, nil
@@ -214,4 +216,228 @@ func (o *operation) memory(nth int, err error) workflow.Memory {
 		err = tooLarge()
 	}
 	return workflow.AskFailed(nth, recordedError(err))
+}
+
+// imageOmitted stands in events where a picture's bytes would.
+const imageOmitted = "[image data omitted from event]"
+
+// operation is one prompt of a workflow on its way. It keeps the records of the run's dialogue as memories of the run, and
+// tells them as events.
+type operation struct {
+	w     *Work
+	th    *thread
+	id    string
+	began int64
+	model conversation.ModelName
+
+	mu      sync.Mutex
+	turn    string // the one that is open, empty if none
+	turned  int64  // when it began
+	replies bool   // a reply is being told
+	thought strings.Builder
+	reply   json.RawMessage   // of the turn
+	told    []json.RawMessage // all messages
+}
+
+// add tells and keeps records.
+func (o *operation) add(records ...conversation.Record) error {
+	return o.record(records, o.w.writer.gather)
+}
+
+// commit tells and keeps records, and makes all that was told durable.
+func (o *operation) commit(c Commit, records ...conversation.Record) error {
+	return o.record(records, func(all []workflow.Record) error { return o.w.writer.commit(c, all...) })
+}
+
+func (o *operation) record(records []conversation.Record, put func([]workflow.Record) error) error {
+	if len(records) == 0 {
+		return put(nil)
+	}
+	said, err := conversation.EncodeBatch(records)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errPoisoned, err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.w.spend(records)
+	var events []workflow.Event
+	for _, r := range records {
+		if r.Public() {
+			events = append(events, o.tell(r)...)
+		}
+	}
+	return o.w.writer.all(workflow.KindEvent, events, []workflow.Memory{workflow.Said(said)}, put)
+}
+
+// event is an event of the operation, within its turn if one is open.
+func (o *operation) event(kind string, body any) workflow.Event {
+	return workflow.Event{Type: kind, Body: body, Within: &workflow.Within{
+		Conversation: o.w.conversation(), Session: "default", Operation: o.id, Turn: o.turn, Harness: "default",
+	}}
+}
+
+// write writes events of the operation itself.
+func (o *operation) write(memories []workflow.Memory, events ...workflow.Event) error {
+	return o.w.writer.all(workflow.KindEvent, events, memories, o.w.writer.gather)
+}
+
+func (o *operation) begin() error {
+	return o.write(nil, o.event("operation_start", map[string]string{"operationKind": "prompt"}), o.event("agent_start", struct{}{}))
+}
+
+// end tells how the operation ended, with the memory of it.
+func (o *operation) end(m workflow.Memory) error {
+	o.turn = ""
+	body := map[string]any{"operationKind": "prompt", "durationMs": millis(o.w.rt.now()) - o.began, "isError": m.Error != nil}
+	var events []workflow.Event
+	if m.Error != nil {
+		body["error"] = map[string]string{"name": m.Error.Name, "message": m.Error.Message}
+	} else {
+		answer := o.answer()
+		body["result"], body["usage"] = answer, answer.Usage
+		events = append(events, o.event("agent_end", map[string]any{"messages": o.told}))
+	}
+	return o.write([]workflow.Memory{m}, append(events, o.event("operation", body), o.event("idle", struct{}{}))...)
+}
+
+// tell is what readers are told of a record.
+func (o *operation) tell(r conversation.Record) []workflow.Event {
+	switch r.Type {
+	case conversation.UserMessage:
+		shown := encoded(map[string]any{"role": "user", "content": shownParts([]model.Part{model.Text(r.Text)}), "timestamp": r.At})
+		return append(o.openTurn(), o.whole(shown)...)
+	case conversation.AssistantStarted:
+		o.replies = true
+		return append(o.openTurn(), o.event("message_start", map[string]any{"message": o.said(nil, model.Usage{}, conversation.StopEnd)}))
+	case conversation.TextDelta:
+		return []workflow.Event{o.event("text_delta", map[string]string{"text": r.Text})}
+	case conversation.ReasoningStarted:
+		o.thought.Reset()
+		return []workflow.Event{o.event("thinking_start", struct{}{})}
+	case conversation.ReasoningDelta:
+		o.thought.WriteString(r.Text)
+		return []workflow.Event{o.event("thinking_delta", map[string]string{"delta": r.Text})}
+	case conversation.ReasoningCompleted:
+		return []workflow.Event{o.event("thinking_end", map[string]string{"content": o.thought.String()})}
+	case conversation.AssistantCompleted:
+		return o.completed(r)
+	case conversation.ResultsCommitted:
+		return o.results(r.Outcomes, r.At)
+	}
+	return nil
+}
+
+// openTurn begins a turn unless one is open.
+func (o *operation) openTurn() []workflow.Event {
+	if o.turn != "" {
+		return nil
+	}
+	now := o.w.rt.now()
+	o.turn, o.turned, o.reply = o.w.rt.ids.next("turn_", now), millis(now), nil
+	return []workflow.Event{o.event("turn_start", map[string]string{"purpose": "agent"})}
+}
+
+// whole tells the beginning and the end of a message that is whole at once.
+func (o *operation) whole(message json.RawMessage) []workflow.Event {
+	o.told = append(o.told, message)
+	body := map[string]any{"message": message}
+	return []workflow.Event{o.event("message_start", body), o.event("message_end", body)}
+}
+
+// completed tells the end of a reply, and of the tools that are called now. Of a reply that an earlier holder of the run began
+// nothing is told: its operation has ended.
+func (o *operation) completed(r conversation.Record) []workflow.Event {
+	if !o.replies {
+		return nil
+	}
+	o.replies = false
+	broken := r.Stop == conversation.StopError || r.Stop == conversation.StopAborted
+	parts := o.th.t.Last().Parts
+	o.reply = o.said(parts, *r.Usage, r.Stop)
+	o.told = append(o.told, o.reply)
+	events := []workflow.Event{
+		o.event("turn", map[string]any{
+			"purpose": "agent", "durationMs": millis(o.w.rt.now()) - o.turned, "isError": broken,
+			"request": map[string]any{
+				"providerId": o.model.Provider, "providerName": o.model.Provider, "requestedModel": o.model.ID, "api": o.model.Provider,
+			},
+			"response": map[string]any{
+				"output": map[string]any{"role": "assistant", "content": shownParts(parts)}, "usage": r.Usage, "finishReason": r.Stop,
+			},
+		}),
+		o.event("message_end", map[string]any{"message": o.reply}),
+	}
+	calls := 0
+	for _, p := range parts {
+		if p.Call == nil {
+			continue
+		}
+		if calls++; !broken {
+			events = append(events, o.event("tool_start", map[string]string{"toolName": p.Call.Name, "toolCallId": p.Call.ID}))
+		}
+	}
+	if calls == 0 {
+		events = append(events, o.endTurn([]json.RawMessage{}))
+	}
+	return events
+}
+
+// results tells what the calls of a reply came to, and the end of its turn.
+func (o *operation) results(outcomes []conversation.Outcome, at int64) []workflow.Event {
+	events := o.openTurn()
+	var tools []workflow.Event
+	shown := []json.RawMessage{}
+	for _, out := range outcomes {
+		content := shownParts(out.Given())
+		message := encoded(map[string]any{
+			"role": "toolResult", "toolCallId": out.Call, "toolName": out.Name, "content": content, "isError": out.IsError, "timestamp": at,
+		})
+		shown = append(shown, message)
+		events = append(events, o.whole(message)...)
+		body := map[string]any{
+			"toolName": out.Name, "toolCallId": out.Call, "isError": out.IsError, "durationMs": 0, "result": map[string]any{"content": content},
+		}
+		if out.DurationMs != nil {
+			body["durationMs"] = *out.DurationMs
+		}
+		tools = append(tools, o.event("tool", body))
+	}
+	return append(append(events, tools...), o.endTurn(shown))
+}
+
+func (o *operation) endTurn(results []json.RawMessage) workflow.Event {
+	ended := o.event("turn_messages", map[string]any{"purpose": "agent", "message": o.reply, "toolResults": results})
+	o.turn = ""
+	return ended
+}
+
+// said is a reply as events show it.
+func (o *operation) said(parts []model.Part, usage model.Usage, stop conversation.StopReason) json.RawMessage {
+	return encoded(map[string]any{
+		"role": "assistant", "content": shownParts(parts), "api": o.model.Provider, "provider": o.model.Provider, "model": o.model.ID,
+		"usage": usage, "stopReason": stop, "timestamp": o.turned,
+	})
+}
+
+// shownParts are the parts of a message as events show them: the bytes of images are left out.
+func shownParts(parts []model.Part) []map[string]any {
+	shown := []map[string]any{}
+	for _, p := range parts {
+		switch {
+		case p.Text != nil:
+			shown = append(shown, map[string]any{"type": "text", "text": *p.Text})
+		case p.Image != nil:
+			shown = append(shown, map[string]any{"type": "image", "mimeType": p.Image.MimeType, "data": imageOmitted})
+		case p.Reasoning != nil:
+			shown = append(shown, map[string]any{"type": "thinking", "thinking": p.Reasoning.Text})
+		case p.Call != nil:
+			shown = append(shown, map[string]any{"type": "toolCall", "id": p.Call.ID, "name": p.Call.Name, "arguments": p.Call.Input})
+		}
+	}
+	return shown
+}
+
+func encoded(v any) json.RawMessage {
+	data, _ := stream.Encode(v) // texts and what the log has held before
+	return data
 }

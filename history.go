@@ -171,3 +171,14 @@ func (rt *Runtime) readable(b Batch, apply func(Batch) error) (err error) {
 	}
 	return nil
 }
+
+// EraseConversation destroys an agent's instance with its queue, its history and its attachments, as EraseRun does a run.
+// The next message to it begins a new conversation, behind all offsets that were given out. Without an instance it is
+// ErrNoStream.
+func (s Scoped) EraseConversation(ctx context.Context, agent, id string) error {
+	address := s.AgentStream(agent, id)
+	if _, err := s.rt.store.Tail(ctx, address); err != nil {
+		return err
+	}
+	return s.rt.erase(ctx, address)
+}

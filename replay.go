@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/schema"
 	"svc.dev/svc/model"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
@@ -142,7 +143,7 @@ func (w *Work) log(level, message string, pairs []any) {
 
 // line is a log event within the limits of a record.
 func line(level, message string, pairs []any) workflow.Event {
-	message = cut(message, maxMessage)
+	message = schema.Cut(message, maxMessage)
 	if len(pairs) == 0 {
 		return workflow.Logged(level, message, nil)
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/schema"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 	"svc.dev/svc/workflow"
@@ -260,5 +261,25 @@ func recordedError(err error) *workflow.Error {
 	if kept, ok := errors.AsType[*StepError](err); ok {
 		return &workflow.Error{Name: kept.Name, Message: err.Error()}
 	}
-	return &workflow.Error{Name: "Error", Message: cut(err.Error(), maxMessage)}
+	return &workflow.Error{Name: "Error", Message: schema.Cut(err.Error(), maxMessage)}
+}
+
+// EraseRun destroys a run of the scope and all that it recorded, durable before it returns: from then on there is no such
+// run. Whoever works on it is stopped. That there is none is a fault.
+func (s Scoped) EraseRun(ctx context.Context, runID string) error {
+	found, _, err := s.FindRun(ctx, runID)
+	if err != nil {
+		return err
+	}
+	return s.rt.erase(ctx, found)
+}
+
+// erase drops a stream, and then what this node keeps of it. Other nodes hear of it from the store, as those who follow do.
+func (rt *Runtime) erase(ctx context.Context, of Stream) error {
+	if err := rt.store.Drop(ctx, of); err != nil {
+		return fmt.Errorf("erase: %w", err)
+	}
+	rt.states.forget(of)
+	rt.rings.forget(of)
+	return nil
 }

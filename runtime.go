@@ -22,6 +22,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sync/errgroup"
 
+	"svc.dev/svc/internal/skew"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/model"
 	"svc.dev/svc/workflow"
@@ -108,7 +109,7 @@ type Runtime struct {
 	channels  map[string]*Channel
 
 	ids      idSource
-	clock    clock
+	clock    *skew.Clock
 	crew     *crew
 	rings    rings
 	waiters  waiters
@@ -151,7 +152,7 @@ func New(c Config) (*Runtime, error) {
 	rt := &Runtime{
 		config: c, store: c.Store, state: Serving,
 		workflows: map[string]*Workflow{}, agents: map[string]*Agent{}, channels: map[string]*Channel{},
-		stopping: make(chan struct{}), failed: make(chan struct{}), clock: clock{local: c.Now},
+		stopping: make(chan struct{}), failed: make(chan struct{}), clock: skew.New(c.Now),
 		waiters: waiters{runs: map[string]chan workflow.Run{}},
 		states:  states{budget: c.Memory, kept: map[Stream]*list.Element{}, going: map[Stream]chan struct{}{}},
 		rings:   rings{store: c.Store, budget: c.Memory, all: map[Stream]*ring{}},
@@ -246,10 +247,10 @@ func (rt *Runtime) Stopping() <-chan struct{} { return rt.stopping }
 func (rt *Runtime) StopTimeout() time.Duration { return rt.config.StopTimeout }
 
 // Skew is how far the store's clock is ahead of this node's, as far as the store was asked.
-func (rt *Runtime) Skew() time.Duration { return rt.clock.skew() }
+func (rt *Runtime) Skew() time.Duration { return rt.clock.Ahead() }
 
 // now is the time by the store's clock.
-func (rt *Runtime) now() time.Time { return rt.clock.now() }
+func (rt *Runtime) now() time.Time { return rt.clock.Now() }
 
 // leastWait is how long a store may take to answer, however short a lease is.
 const leastWait = time.Second

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/schema"
 	"svc.dev/svc/stream"
 )
 
@@ -47,12 +48,12 @@ const toolInputValidation = "tool_input_validation"
 // NewTool declares a tool as a function. Its input is validated against the JSON Schema of In before it is called, its
 // output against that of Out afterwards. An error is a result that the model sees.
 func NewTool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error)) Tool {
-	in, out := schemaOf[In](), schemaOf[Out]()
+	in, out := schema.Of[In](), schema.Of[Out]()
 	return Tool{
-		Name: name, Description: description, schema: in.source,
+		Name: name, Description: description, schema: in.Source,
 		call: func(ctx context.Context, raw json.RawMessage) (ToolResult, error) {
 			var v In
-			if err := in.check(raw); err != nil {
+			if err := in.Check(context.WithoutCancel(ctx), raw); err != nil {
 				return ToolResult{}, renamed(err, toolInputValidation, "The input does not fit the tool.")
 			}
 			if err := decodeInput(raw, &v); err != nil {
@@ -62,17 +63,17 @@ func NewTool[In, Out any](name, description string, fn func(ctx context.Context,
 			if err != nil {
 				return ToolResult{}, err
 			}
-			return encodeResult(out, result)
+			return encodeResult(ctx, out, result)
 		},
 	}
 }
 
-func encodeResult(out *schema, v any) (ToolResult, error) {
+func encodeResult(ctx context.Context, out *schema.Schema, v any) (ToolResult, error) {
 	data, err := stream.Encode(v)
 	if err != nil {
 		return ToolResult{}, fault.New("tool_output_serialization", "The output cannot be written as JSON.", "").Because(err)
 	}
-	if err := out.check(data); err != nil {
+	if err := out.Check(context.WithoutCancel(ctx), data); err != nil {
 		return ToolResult{}, renamed(err, "tool_output_validation", "The output does not fit the tool.")
 	}
 	return ToolResult{Output: data}, nil

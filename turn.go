@@ -145,32 +145,30 @@ type recording struct {
 	message  string // empty until something is told
 	block    conversation.Type
 	finished bool
+
+	records [4]conversation.Record // the most that one event becomes
 }
 
 // hear records one event.
 func (r *recording) hear(e model.Event) error {
-	var records []conversation.Record
+	records := r.records[:0]
 	if r.message == "" {
 		records = append(records, r.start())
 	}
 	switch e.Type {
 	case model.TextDelta:
-		records = append(records, r.within(conversation.TextStarted)...)
-		records = append(records, r.record(conversation.TextDelta, func(c *conversation.Record) { c.Text = conversation.Text(e.Text) }))
+		records = append(r.within(records, conversation.TextStarted), r.delta(conversation.TextDelta, e.Text))
 	case model.ReasoningDelta:
-		records = append(records, r.within(conversation.ReasoningStarted)...)
-		records = append(records, r.record(conversation.ReasoningDelta, func(c *conversation.Record) { c.Text = conversation.Text(e.Text) }))
+		records = append(r.within(records, conversation.ReasoningStarted), r.delta(conversation.ReasoningDelta, e.Text))
 	case model.BlockEnd:
 		if e.Signature != "" && r.block == "" {
-			records = append(records, r.within(conversation.ReasoningStarted)...)
+			records = r.within(records, conversation.ReasoningStarted)
 		}
-		records = append(records, r.endBlock(e.Signature)...)
+		records = r.endBlock(records, e.Signature)
 	case model.Called:
-		records = append(records, r.endBlock("")...)
-		records = append(records, r.called(*e.Call))
+		records = append(r.endBlock(records, ""), r.called(*e.Call))
 	case model.Finished:
-		records = append(records, r.endBlock("")...)
-		records = append(records, r.completed(conversation.StopReason(e.Finish.Reason), e.Finish.Usage))
+		records = append(r.endBlock(records, ""), r.completed(conversation.StopReason(e.Finish.Reason), e.Finish.Usage))
 		r.finished = true
 	}
 	return r.th.w.write(records...)
@@ -178,28 +176,31 @@ func (r *recording) hear(e model.Event) error {
 
 func (r *recording) start() conversation.Record {
 	r.message = "entry_" + newUUID()
-	started := r.record(conversation.AssistantStarted, func(c *conversation.Record) { c.Model = r.model })
-	started.At = millis(r.at)
+	started := r.record(conversation.AssistantStarted)
+	started.At, started.Model = millis(r.at), r.model
 	return started
 }
 
-func (r *recording) record(t conversation.Type, set func(*conversation.Record)) conversation.Record {
+func (r *recording) record(t conversation.Type) conversation.Record {
 	c := r.th.record(t)
 	c.Message, c.Turn = r.message, r.turn
-	if set != nil {
-		set(&c)
-	}
+	return c
+}
+
+func (r *recording) delta(t conversation.Type, text string) conversation.Record {
+	c := r.record(t)
+	c.Text = conversation.Text(text)
 	return c
 }
 
 // within opens a block of that kind unless one is open.
-func (r *recording) within(block conversation.Type) []conversation.Record {
+func (r *recording) within(records []conversation.Record, block conversation.Type) []conversation.Record {
 	if r.block == block {
-		return nil
+		return records
 	}
-	records := r.endBlock("")
+	records = r.endBlock(records, "")
 	r.block = block
-	return append(records, r.record(block, nil))
+	return append(records, r.record(block))
 }
 
 // blockEnds is how each kind of block ends.
@@ -207,13 +208,15 @@ var blockEnds = map[conversation.Type]conversation.Type{
 	conversation.TextStarted: conversation.TextCompleted, conversation.ReasoningStarted: conversation.ReasoningCompleted,
 }
 
-func (r *recording) endBlock(signature string) []conversation.Record {
+func (r *recording) endBlock(records []conversation.Record, signature string) []conversation.Record {
 	end, open := blockEnds[r.block]
 	if !open {
-		return nil
+		return records
 	}
 	r.block = ""
-	return []conversation.Record{r.record(end, func(c *conversation.Record) { c.Signature = signature })}
+	ended := r.record(end)
+	ended.Signature = signature
+	return append(records, ended)
 }
 
 func (r *recording) called(call model.ToolCall) conversation.Record {
@@ -222,13 +225,15 @@ func (r *recording) called(call model.ToolCall) conversation.Record {
 		input = []byte("{}")
 	}
 	r.th.w.made(call.ID)
-	return r.record(conversation.ToolCalled, func(c *conversation.Record) {
-		c.Call = &conversation.Call{ID: call.ID, Name: call.Name, Input: input, Signature: call.Signature}
-	})
+	called := r.record(conversation.ToolCalled)
+	called.Call = &conversation.Call{ID: call.ID, Name: call.Name, Input: input, Signature: call.Signature}
+	return called
 }
 
 func (r *recording) completed(stop conversation.StopReason, usage model.Usage) conversation.Record {
-	return r.record(conversation.AssistantCompleted, func(c *conversation.Record) { c.Stop, c.Usage = stop, &usage })
+	completed := r.record(conversation.AssistantCompleted)
+	completed.Stop, completed.Usage = stop, &usage
+	return completed
 }
 
 // broken ends what was told of a reply that failed. When our own context ended it, whoever settles the submission does.
@@ -236,7 +241,7 @@ func (r *recording) broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil || r.message == "" || r.finished {
 		return err
 	}
-	records := append(r.endBlock(""), r.completed(conversation.StopError, model.Usage{}))
+	records := append(r.endBlock(nil, ""), r.completed(conversation.StopError, model.Usage{}))
 	if lost := r.th.w.write(records...); lost != nil {
 		return lost
 	}

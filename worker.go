@@ -235,7 +235,7 @@ func (c *crew) claimSome(ctx context.Context, n int) (Claimed, error) {
 	if err != nil {
 		return Claimed{}, err
 	}
-	c.rt.clock.heard(at, c.rt.config.Now(), claimed.Now)
+	c.rt.clock.Heard(at, c.rt.config.Now(), claimed.Now)
 	for _, l := range claimed.Leases {
 		c.work.Add(1)
 		// Its memory is asked for by the work itself, which knows how to wait.
@@ -288,7 +288,7 @@ func (c *crew) renewAll(ctx context.Context) (busy bool) {
 		}
 		return false
 	}
-	c.rt.clock.heard(at, c.rt.config.Now(), answer.Now)
+	c.rt.clock.Heard(at, c.rt.config.Now(), answer.Now)
 	stale := map[int64]bool{}
 	for _, l := range answer.Busy {
 		stale[l.Row] = true

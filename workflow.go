@@ -10,6 +10,7 @@ import (
 	"reflect"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/schema"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 )
@@ -27,7 +28,7 @@ type Workflow struct {
 	// Runs guards the runs of this workflow over HTTP. Defaults to nil: not served.
 	Runs func(http.Handler) http.Handler
 
-	input *schema // nil: the workflow takes no input
+	input *schema.Schema // nil: the workflow takes no input
 	call  func(ctx context.Context, w *Work, input json.RawMessage) (json.RawMessage, error)
 }
 
@@ -40,7 +41,7 @@ type Workflow struct {
 func NewWorkflow[In, Out any](name string, fn func(ctx context.Context, w *Work, in In) (Out, error)) *Workflow {
 	wf := &Workflow{Name: name}
 	if !isNothing[In]() {
-		wf.input = schemaOf[In]()
+		wf.input = schema.Of[In]()
 	}
 	wf.call = func(ctx context.Context, w *Work, raw json.RawMessage) (json.RawMessage, error) {
 		var in In
@@ -50,7 +51,7 @@ func NewWorkflow[In, Out any](name string, fn func(ctx context.Context, w *Work,
 		}
 		if wf.input != nil && len(raw) > 0 {
 			if err := decodeInput(raw, &in); err != nil {
-				return nil, invalidInput(issue{Message: err.Error()})
+				return nil, schema.Misfit(err.Error())
 			}
 		}
 		out, err := fn(ctx, w, in)
@@ -70,7 +71,7 @@ func (wf *Workflow) InputSchema() json.RawMessage {
 	if wf.input == nil {
 		return nil
 	}
-	return wf.input.source
+	return wf.input.Source
 }
 
 // CheckInput refuses an input that the workflow would not take; nil is no input. It ends when ctx does, with its error.
@@ -87,7 +88,7 @@ func (wf *Workflow) CheckInput(ctx context.Context, input json.RawMessage) error
 	if err := checkShape(input); err != nil {
 		return err
 	}
-	return wf.input.checkFor(ctx, input)
+	return wf.input.Check(ctx, input)
 }
 
 // Bounds of an input, beside its length: what it is taken apart into takes many times as much.

@@ -43,6 +43,7 @@ type writer[R any] struct {
 
 	mu       sync.Mutex
 	waiting  []R
+	usual    int          // how many came together last time, and likely will again
 	blobs    []Attachment // that waiting records name
 	progress bool         // a waiting record is progress
 	bytes    int
@@ -76,6 +77,9 @@ func (w *writer[R]) add(records ...R) error {
 }
 
 func (w *writer[R]) push(records []R) {
+	if w.waiting == nil {
+		w.waiting = make([]R, 0, max(w.usual, len(records)))
+	}
 	for _, r := range records {
 		w.waiting = append(w.waiting, r)
 		w.bytes += w.layout.weigh(r)
@@ -147,6 +151,9 @@ func (w *writer[R]) commit(c Commit, records ...R) error {
 	}
 }
 
+// mostUsual bounds what is set aside for records that may not come.
+const mostUsual = 16
+
 // maxBatch bounds what one append holds.
 const maxBatch = 8 << 20
 
@@ -173,7 +180,7 @@ func (w *writer[R]) take(mine int64, c Commit) (batch []R, more bool, err error)
 	batch = w.waiting[:n:n]
 	w.bytes -= size
 	if w.waiting = w.waiting[n:]; len(w.waiting) == 0 {
-		w.waiting = nil
+		w.waiting, w.usual = nil, min(n, mostUsual)
 	}
 	if batch == nil {
 		batch = []R{}

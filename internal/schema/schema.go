@@ -1,4 +1,5 @@
-package svc
+// Package schema is the JSON Schema of a Go type, and says where a value does not fit it.
+package schema
 
 import (
 	"context"
@@ -14,11 +15,12 @@ import (
 	"svc.dev/svc/fault"
 )
 
-// schema is the JSON Schema of a Go type, ready to validate.
-type schema struct {
+// Schema is the JSON Schema of a Go type, ready to validate.
+type Schema struct {
+	Source json.RawMessage
+
 	root     *jsonschema.Schema
 	resolved *jsonschema.Resolved
-	source   json.RawMessage
 }
 
 // issue is one place where an input does not fit.
@@ -27,31 +29,33 @@ type issue struct {
 	Path    []any  `json:"path,omitempty"`
 }
 
-// schemaOf panics for a type that has no schema: it is called where workflows are declared.
-func schemaOf[T any]() *schema {
-	root, err := jsonschema.For[T](nil)
+// Of panics for a type that has no schema: it is called where workflows are declared.
+func Of[T any]() *Schema {
+	s, err := of[T]()
 	if err != nil {
 		panic(fmt.Sprintf("svc: schema of %T: %v", *new(T), err))
+	}
+	return s
+}
+
+func of[T any]() (*Schema, error) {
+	root, err := jsonschema.For[T](nil)
+	if err != nil {
+		return nil, err
 	}
 	resolved, err := root.Resolve(nil)
 	if err != nil {
-		panic(fmt.Sprintf("svc: schema of %T: %v", *new(T), err))
+		return nil, err
 	}
 	source, err := json.Marshal(root)
-	if err != nil {
-		panic(fmt.Sprintf("svc: schema of %T: %v", *new(T), err))
-	}
-	return &schema{root: root, resolved: resolved, source: source}
+	return &Schema{Source: source, root: root, resolved: resolved}, err
 }
 
-// check refuses a value that does not fit, naming the places.
-func (s *schema) check(raw json.RawMessage) error { return s.checkFor(context.Background(), raw) }
-
-// checkFor is check for somebody who may leave.
-func (s *schema) checkFor(ctx context.Context, raw json.RawMessage) error {
+// Check refuses a value that does not fit, naming the places. It ends when ctx does, with its error.
+func (s *Schema) Check(ctx context.Context, raw json.RawMessage) error {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {
-		return invalidInput(issue{Message: err.Error()})
+		return Misfit(err.Error())
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -69,10 +73,13 @@ func (s *schema) checkFor(ctx context.Context, raw json.RawMessage) error {
 		misfits.issues = []issue{{Message: reason(err)}}
 	}
 	slices.SortFunc(misfits.issues, func(a, b issue) int { return strings.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path)) })
-	return invalidInput(misfits.issues...)
+	return invalid(misfits.issues...)
 }
 
-func invalidInput(issues ...issue) *fault.Error {
+// Misfit refuses a value as a whole.
+func Misfit(why string) error { return invalid(issue{Message: why}) }
+
+func invalid(issues ...issue) error {
 	return fault.New(fault.InputValidation, "The input does not fit the schema.", "").
 		With("action", "workflow").With("issues", issues)
 }
@@ -140,7 +147,7 @@ func reason(err error) string {
 		}
 		_, inner, ok := strings.Cut(rest, ": ")
 		if !ok {
-			return cut(text, 200)
+			return Cut(text, 200)
 		}
 		text = inner
 	}
@@ -153,11 +160,11 @@ func plainly(text string) string {
 	if m := wanted.FindStringSubmatch(text); m != nil {
 		return "expected " + m[1]
 	}
-	return cut(text, 200)
+	return Cut(text, 200)
 }
 
-// cut shortens a text to at most n bytes, never inside a character.
-func cut(text string, n int) string {
+// Cut shortens a text to at most n bytes, never inside a character.
+func Cut(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
