@@ -131,7 +131,7 @@ func (h *house) openAccounts(ctx context.Context) (err error) {
 
 func (h *house) openWorkspaces(context.Context) (err error) {
 	h.spaces, err = workspace.New(workspace.Config{
-		DB: h.db, Audit: h.audit, Mail: h.outbox, Platform: h.surfaces[0].URL.String(), Normal: account.NormalEmail, Lookup: h.accounts.Colleagues,
+		DB: h.db, Audit: h.audit, Mail: h.outbox, Platform: h.surfaces[0].URL.String(),
 		HasProject: project.Has, Destroy: h.destroy, Hold: h.config.RetentionHold,
 	})
 	return err

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,4 +75,13 @@ func Text(s string, most int) string {
 // Contains is the pattern of LIKE … ESCAPE '\' for texts that contain this one, whatever characters it is of.
 func Contains(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
+}
+
+// List is the parameters of a statement that asks for some texts, the first of them $1.
+func List(texts []string) (marks string, args []any) {
+	all := make([]string, len(texts))
+	for i, text := range texts {
+		all[i], args = "$"+strconv.Itoa(i+1), append(args, text)
+	}
+	return strings.Join(all, ", "), args
 }

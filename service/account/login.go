@@ -10,6 +10,7 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
@@ -28,7 +29,7 @@ type Passwords struct {
 // Login signs a person in by password, after AdmitLogin. Whatever is wrong, it costs one derivation and is told in one sentence. Device is
 // what an earlier SignedIn gave to this browser, or empty.
 func (a *Passwords) Login(ctx context.Context, address, password, device string) (SignedIn, error) {
-	email, err := NormalEmail(address)
+	email, err := mail.Normal(address)
 	if err != nil {
 		return SignedIn{}, strictjson.Wrong("email", err.Error())
 	}

@@ -54,7 +54,7 @@ func newNest(t *testing.T, w *accounttest.World) *nest {
 func spacesOf(t *testing.T, w *accounttest.World) *workspace.Workspaces {
 	t.Helper()
 	spaces, err := workspace.New(workspace.Config{
-		DB: w.DB, Audit: w.Log, Mail: w.Box, Platform: accounttest.Platform, Normal: account.NormalEmail, Lookup: w.Colleagues, Now: w.Clock.Now,
+		DB: w.DB, Audit: w.Log, Mail: w.Box, Platform: accounttest.Platform, Now: w.Clock.Now,
 		HasProject: func(*sqldb.Tx, string, string) (bool, error) { return true, nil },
 	})
 	accounttest.Check(t, err)

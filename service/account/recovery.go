@@ -31,7 +31,7 @@ func (a *Passwords) AdmitForgot(ctx context.Context) error {
 
 // Forgot sends a link by which a password can be set anew, if somebody has the address; the answer never tells.
 func (a *Passwords) Forgot(ctx context.Context, address string) error {
-	email, err := NormalEmail(address)
+	email, err := mail.Normal(address)
 	if err != nil {
 		return strictjson.Wrong("email", err.Error())
 	}

@@ -50,7 +50,7 @@ type Registered struct {
 // check normalises a registration and says all that is wrong with it.
 func (a *Registrations) check(r Registration) (Registration, error) {
 	var wrong strictjson.Fields
-	email, err := NormalEmail(r.Email)
+	email, err := mail.Normal(r.Email)
 	if err != nil {
 		wrong.Add("email", err.Error())
 	}

@@ -13,6 +13,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
@@ -206,7 +207,7 @@ func (a *Identities) identify(ctx context.Context, provider string, c Callback, 
 		Provider: provider, Issuer: a.GitHub.Host(), Subject: user.Subject(), Login: user.Login, Name: user.Name,
 		NoEmail: missing, Grant: grant{Client: app.ClientID, Tokens: tokens},
 	}
-	if e, ok := github.ChooseEmail(emails, user.Email, NormalEmail); ok {
+	if e, ok := github.ChooseEmail(emails, user.Email, mail.Normal); ok {
 		v.Email, v.Verified = e.Address, e.Verified
 	}
 	return v, nil

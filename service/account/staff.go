@@ -11,6 +11,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/throttle"
 	"svc.dev/svc/service/workspace"
@@ -68,10 +69,10 @@ func (a *Staff) Named(ctx context.Context, username, email string) (p Account, e
 	var found bool
 	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		if username != "" {
-			p, found, err = oneAccount(tx, "a.username = $1", lowerASCII(username))
+			p, found, err = oneAccount(tx, "a.username = $1", strings.ToLower(username))
 			return err
 		}
-		normal, err := NormalEmail(email)
+		normal, err := mail.Normal(email)
 		if err != nil {
 			return strictjson.Wrong("email", err.Error())
 		}

@@ -3,12 +3,10 @@ package account
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/scope"
-	"svc.dev/svc/service/workspace"
 )
 
 // Standing is how a workspace stands. The zero value is one that is not there, or is deleted.
@@ -58,48 +56,16 @@ func (a *Accounts) OwnerOf(ctx context.Context, address string) (owner string, f
 	return s.Owner, s.Owner != "" && !s.Suspended && !s.Orphaned, err
 }
 
-// Colleagues are who some accounts are to those who work with them. Accounts that are gone are left out.
-func (a *Accounts) Colleagues(tx *sqldb.Tx, ids []string) (map[string]workspace.Person, error) {
-	found := map[string]workspace.Person{}
-	if len(ids) == 0 {
-		return found, nil
-	}
-	marks, args := list(ids)
-	_, err := sqldb.Collect(tx, func(row sqldb.Row) (p workspace.Person, err error) {
-		var id string
-		err = row.Scan(&id, &p.Username, &p.DisplayName, &p.Active, &p.Staff, sqldb.Time(&p.LastSeenAt))
-		if p.Staff == RoleNone {
-			p.Staff = ""
-		}
-		found[id] = p
-		return p, err
-	}, `SELECT a.id, a.username, a.display_name, a.suspended_at IS NULL, a.service_role, (SELECT max(s.last_seen_at) FROM sessions s WHERE s.account = a.id)
-		FROM accounts a WHERE a.deleted_at IS NULL AND a.id IN (`+marks+`)`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("find colleagues: %w", err)
-	}
-	return found, nil
-}
-
 // Addresses are the verified e-mail addresses of some accounts. Accounts that are suspended or gone have none.
 func (a *Accounts) Addresses(tx *sqldb.Tx, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	marks, args := list(ids)
+	marks, args := sqldb.List(ids)
 	addresses, err := sqldb.Collect(tx, sqldb.Column[string], `SELECT email FROM accounts WHERE email IS NOT NULL AND email_verified = 1 AND suspended_at IS NULL AND deleted_at IS NULL
 		AND id IN (`+marks+`) ORDER BY id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("find addresses: %w", err)
 	}
 	return addresses, nil
-}
-
-// list is the parameters of a statement that asks for some ids.
-func list(ids []string) (marks string, args []any) {
-	all := make([]string, len(ids))
-	for i, id := range ids {
-		all[i], args = fmt.Sprintf("$%d", i+1), append(args, id)
-	}
-	return strings.Join(all, ", "), args
 }

@@ -127,7 +127,7 @@ func (a *Emails) SendVerification(ctx context.Context, who Who) error {
 
 // Change begins to change an address: the new one must be proven first. Whether somebody holds it is not told.
 func (a *Emails) Change(ctx context.Context, who Who, address string) error {
-	email, err := NormalEmail(address)
+	email, err := mail.Normal(address)
 	if err != nil {
 		return strictjson.Wrong("email", err.Error())
 	}

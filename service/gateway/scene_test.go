@@ -97,7 +97,7 @@ func (s *scene) openWorkspaces(t testing.TB) {
 	t.Helper()
 	var err error
 	s.spaces, err = workspace.New(workspace.Config{
-		DB: s.DB, Audit: s.Log, Mail: s.Box, Platform: platformURL, Normal: account.NormalEmail, Lookup: s.Colleagues, Now: s.Clock.Now, HasProject: project.Has,
+		DB: s.DB, Audit: s.Log, Mail: s.Box, Platform: platformURL, Now: s.Clock.Now, HasProject: project.Has,
 	})
 	if err != nil {
 		t.Fatal(err)

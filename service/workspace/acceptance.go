@@ -5,6 +5,7 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/secret"
 )
 
@@ -107,7 +108,7 @@ func (w *Workspaces) judge(tx *sqldb.Tx, g Guest, i Invitation, one Workspace) e
 
 // vouched reports whether who stands for an invitation may still give its role.
 func (w *Workspaces) vouched(tx *sqldb.Tx, i Invitation) (bool, error) {
-	known, err := w.lookup(tx, i.InvitedBy.Account)
+	known, err := lookup(tx, i.InvitedBy.Account)
 	if err != nil {
 		return false, err
 	}
@@ -125,7 +126,7 @@ func (w *Workspaces) vouched(tx *sqldb.Tx, i Invitation) (bool, error) {
 // isFor reports whether the guest has the invited address. Where mails reach nobody, no address can be verified, and the
 // link was handed over by the inviter.
 func (w *Workspaces) isFor(i Invitation, g Guest) bool {
-	email, err := w.Normal(g.Email)
+	email, err := mail.Normal(g.Email)
 	return err == nil && email == i.Email && (g.Verified || !w.CanMail())
 }
 

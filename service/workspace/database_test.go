@@ -10,6 +10,7 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/throttle"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 
 // tables are emptied before another test uses them.
 var tables = []string{
-	"people", "workspaces", "members", "invitations", "teams", "team_members", "team_projects", "outbox", "throttles", "backoffs",
+	"accounts", "sessions", "workspaces", "members", "invitations", "teams", "team_members", "team_projects", "outbox", "throttles", "backoffs",
 	"audit_events", "audit_heads", "audit_anchors", "audit_refusals",
 }
 
@@ -132,8 +133,7 @@ func open(t *testing.T, address string) *sqldb.DB {
 
 func makeTables(t *testing.T, db *sqldb.DB) {
 	t.Helper()
-	must(t, db.Migrate(t.Context(), audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations))
-	execute(t, db, "CREATE TABLE people (id TEXT PRIMARY KEY, username TEXT NOT NULL, display_name TEXT NOT NULL, active BIGINT NOT NULL, staff TEXT NOT NULL)")
+	must(t, db.Migrate(t.Context(), audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations))
 }
 
 func execute(t *testing.T, db *sqldb.DB, statement string, args ...any) {

@@ -92,7 +92,7 @@ func (w *Workspaces) nameInviters(tx *sqldb.Tx, all []Invitation) error {
 	for i := range all {
 		ids[i] = all[i].InvitedBy.Account
 	}
-	known, err := w.lookup(tx, ids...)
+	known, err := lookup(tx, ids...)
 	if err != nil {
 		return err
 	}

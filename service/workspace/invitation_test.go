@@ -155,7 +155,7 @@ func TestAnInvitationThatIsNotGoodIsAlwaysRefusedAlike(t *testing.T) {
 	eachWith(t, unlimited, func(t *testing.T, w *world) {
 		ada, eve := w.person(t, "ada"), w.person(t, "eve")
 		admin := staff(w.person(t, "root-2"), workspace.StaffAdmin)
-		w.exec(t, "UPDATE people SET staff = 'admin' WHERE id = $1", admin.ID)
+		w.exec(t, "UPDATE accounts SET service_role = 'admin' WHERE id = $1", admin.ID)
 		var first string
 		cases := 0
 		// Each spoils an invitation that one who may has sent.
@@ -183,10 +183,10 @@ func TestAnInvitationThatIsNotGoodIsAlwaysRefusedAlike(t *testing.T) {
 				must(t, w.Leave(t.Context(), by, in.Scope))
 			},
 			"inviter suspended": func(_ workspace.Membership, by workspace.Caller, _ workspace.Sent) {
-				w.exec(t, "UPDATE people SET active = 0 WHERE id = $1", by.ID)
+				w.exec(t, "UPDATE accounts SET suspended_at = 1 WHERE id = $1", by.ID)
 			},
 			"inviter erased": func(_ workspace.Membership, by workspace.Caller, _ workspace.Sent) {
-				w.exec(t, "DELETE FROM people WHERE id = $1", by.ID)
+				w.exec(t, "DELETE FROM accounts WHERE id = $1", by.ID)
 			},
 		} {
 			cases++
@@ -258,7 +258,7 @@ func TestAnInvitationOfStaffNeedsThatTheyAreStaff(t *testing.T) {
 			email := "to-" + role + "@example.com"
 			sent, err := w.Invite(t.Context(), admin, in.Scope, email, workspace.Owner)
 			must(t, err)
-			w.exec(t, "UPDATE people SET staff = $2 WHERE id = $1", admin.ID, role)
+			w.exec(t, "UPDATE accounts SET service_role = $2 WHERE id = $1", admin.ID, role)
 			_, err = w.Accept(t.Context(), guestOf(w.somebody(t), email, true), tokenOf(sent))
 			if typeOf(err) != want {
 				t.Errorf("%q: %v", role, err)

@@ -42,7 +42,7 @@ func (w *world) scene(t *testing.T) scene {
 			sql  string
 			args []any
 		}{
-			{"INSERT INTO people VALUES ($1, $2, $2, 1, '')", []any{s.owner.ID, s.owner.Username}},
+			{"INSERT INTO accounts (id, username, display_name, created_at, updated_at) VALUES ($1, $2, $2, 1, 1)", []any{s.owner.ID, s.owner.Username}},
 			{"INSERT INTO workspaces (id, owner, scope, business, name, created_at, updated_at) VALUES ($1, $2, $3, 'acme', 'Acme', $4, $4)", []any{id, s.owner.ID, address, now}},
 			{"INSERT INTO members (workspace, account, role, created_at) VALUES ($1, $2, 'owner', $5), ($1, $3, 'viewer', $5), ($1, $4, 'viewer', $5)",
 				[]any{id, s.owner.ID, s.guest, s.outside, now}},

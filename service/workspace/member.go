@@ -3,8 +3,6 @@ package workspace
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
@@ -47,36 +45,28 @@ func scanMember(row sqldb.Row) (m Member, err error) {
 // People is the people of a workspace.
 func (w *Workspaces) People(ctx context.Context, by Caller, address string, q listing.Query) (listing.Page[Member], error) {
 	place := func(m Member) []any { return listing.Age(m.CreatedAt.Time, m.Account) }
-	return paged(ctx, w, by, address, Read, q, place, w.people)
+	return paged(ctx, w, by, address, Read, q, place, people)
 }
 
-// people reads the members that a page may hold. How they are called is not known here, so for a text all are read, which
-// are not many.
-func (w *Workspaces) people(tx *sqldb.Tx, workspace string, sel selection) ([]Member, error) {
-	limit := sel.limit + 1
-	if sel.text != "" {
-		limit = maxPeople
-	}
-	all, err := sqldb.Collect(tx, scanMember, "SELECT "+memberColumns+` FROM members m WHERE m.workspace = $1 AND (m.created_at, m.account) < ($2, $3)
-		ORDER BY m.created_at DESC, m.account DESC LIMIT $4`, workspace, sel.at, sel.id, limit)
+// people reads the members that a page may hold.
+func people(tx *sqldb.Tx, workspace string, sel selection) ([]Member, error) {
+	all, err := sqldb.Collect(tx, scanMember, "SELECT "+memberColumns+` FROM members m LEFT JOIN accounts a ON a.id = m.account AND a.deleted_at IS NULL
+		WHERE m.workspace = $1 AND (m.created_at, m.account) < ($2, $3)
+		AND ($5 = '%%' OR a.username LIKE LOWER($5) ESCAPE '\' OR LOWER(a.display_name) LIKE LOWER($5) ESCAPE '\')
+		ORDER BY m.created_at DESC, m.account DESC LIMIT $4`, workspace, sel.at, sel.id, sel.limit+1, sel.pattern)
 	if err != nil {
 		return nil, fmt.Errorf("list people: %w", err)
 	}
-	if err := w.describe(tx, workspace, all); err != nil || sel.text == "" {
-		return all, err
-	}
-	return slices.DeleteFunc(all, func(m Member) bool {
-		return !strings.Contains(m.Username, sel.text) && !strings.Contains(strings.ToLower(m.DisplayName), sel.text)
-	}), nil
+	return all, describe(tx, workspace, all)
 }
 
 // describe adds to members what others know of them.
-func (w *Workspaces) describe(tx *sqldb.Tx, workspace string, all []Member) error {
+func describe(tx *sqldb.Tx, workspace string, all []Member) error {
 	ids := make([]string, len(all))
 	for i, m := range all {
 		ids[i] = m.Account
 	}
-	known, err := w.lookup(tx, ids...)
+	known, err := lookup(tx, ids...)
 	if err != nil {
 		return err
 	}
@@ -90,19 +80,6 @@ func (w *Workspaces) describe(tx *sqldb.Tx, workspace string, all []Member) erro
 		m.LastSeenAt, m.Teams = iso.At(known[m.Account].LastSeenAt), append([]TeamName{}, teams[m.Account]...)
 	}
 	return nil
-}
-
-// lookup returns the accounts with these ids, each asked for once; no ids, no query.
-func (w *Workspaces) lookup(tx *sqldb.Tx, ids ...string) (map[string]Person, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	slices.Sort(ids)
-	known, err := w.Lookup(tx, slices.Compact(ids))
-	if err != nil {
-		return nil, fmt.Errorf("look up people: %w", err)
-	}
-	return known, nil
 }
 
 func colleague(known map[string]Person, account string) Colleague {
@@ -141,7 +118,7 @@ func (w *Workspaces) member(tx *sqldb.Tx, workspace, account string) (Member, er
 		return m, err
 	}
 	one := []Member{m}
-	err = w.describe(tx, workspace, one)
+	err = describe(tx, workspace, one)
 	return one[0], err
 }
 

@@ -25,6 +25,8 @@ func TestPeopleAreCalledAsAccountsKnowThem(t *testing.T) {
 		must(t, err)
 		_, err = w.Teams.PutMember(t.Context(), ada, in.Scope, team.ID, bob.ID)
 		must(t, err)
+		w.exec(t, `INSERT INTO sessions (id, token, account, created_at, last_seen_at, auth_time, auth_method, ip, user_agent, surface)
+			VALUES ('ses_1', 't', $1, 1, 1, 1, 'password', '', '', '')`, bob.ID)
 		page, err := w.People(t.Context(), bob, in.Scope, listing.Query{})
 		must(t, err)
 		if len(page.Items) != 2 || page.Items[1].Account != ada.ID || page.Items[1].Role != workspace.Owner {
@@ -41,7 +43,7 @@ func TestPeopleAreCalledAsAccountsKnowThem(t *testing.T) {
 			t.Errorf("got %+v", one)
 		}
 		// An account that is gone leaves its id.
-		w.exec(t, "DELETE FROM people WHERE id = $1", bob.ID)
+		w.exec(t, "DELETE FROM accounts WHERE id = $1", bob.ID)
 		one, err = w.GetMember(t.Context(), ada, in.Scope, bob.ID)
 		must(t, err)
 		if one.Username != "" || one.Account != bob.ID {
@@ -267,7 +269,7 @@ func TestNobodyComesToAWorkspaceWhoseOwnerGoes(t *testing.T) {
 					if deleted = len(shared) == 0; err != nil || !deleted {
 						return err
 					}
-					_, err = tx.Exec("UPDATE people SET active = 0 WHERE id = $1", owner.ID)
+					_, err = tx.Exec("UPDATE accounts SET suspended_at = 1 WHERE id = $1", owner.ID)
 					return err
 				})
 			})

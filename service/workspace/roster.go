@@ -99,7 +99,7 @@ func (w *Teams) fill(tx *sqldb.Tx, workspace string, teams []Team) error {
 			ids = append(ids, m[0])
 		}
 	}
-	known, err := w.lookup(tx, ids...)
+	known, err := lookup(tx, ids...)
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,6 @@ import (
 	"svc.dev/svc/service/throttle"
 )
 
-// maxEmail is the length of an e-mail address, in bytes.
-const maxEmail = 254
-
 // acceptPath is the page that takes the token of an invitation.
 const acceptPath = "/invitations#t="
 
@@ -54,9 +51,9 @@ func (w *Workspaces) Resend(ctx context.Context, by Caller, address, id string) 
 
 func (w *Workspaces) checkInvitation(email, role string) (string, error) {
 	var refused strictjson.Fields
-	normal, err := w.Normal(email)
+	normal, err := mail.Normal(email)
 	switch {
-	case len(email) > maxEmail:
+	case len(email) > mail.MaxAddress:
 		refused.Add("email", strictjson.TooLong)
 	case err != nil:
 		refused.Add("email", strictjson.Invalid)
@@ -122,7 +119,7 @@ func (w *Workspaces) count(tx *sqldb.Tx, by Caller, email string) error {
 
 // issue gives an invitation its token, and mails it where that can be.
 func (w *Workspaces) issue(tx *sqldb.Tx, s seat, i Invitation) (Sent, error) {
-	known, err := w.lookup(tx, s.by.ID)
+	known, err := lookup(tx, s.by.ID)
 	if err != nil {
 		return Sent{}, err
 	}

@@ -33,7 +33,7 @@ func (w *Teams) PutMember(ctx context.Context, by Caller, address, team, account
 
 // name adds to an account what it is called.
 func (w *Teams) name(tx *sqldb.Tx, who *audit.Actor) error {
-	known, err := w.lookup(tx, who.ID)
+	known, err := lookup(tx, who.ID)
 	who.Username = known[who.ID].Username
 	return err
 }

@@ -24,16 +24,7 @@ const (
 	maxTeamProjects = 500
 )
 
-// Person is what accounts know of somebody.
-type Person struct {
-	Username    string
-	DisplayName string
-	LastSeenAt  time.Time // zero: never
-	Active      bool      // neither suspended nor deleted
-	Staff       string    // their role over the whole service, if any
-}
-
-// Config is what workspaces need. DB, Audit, Mail, Platform, Normal and Lookup are required.
+// Config is what workspaces need. DB, Audit, Mail and Platform are required.
 type Config struct {
 	DB    *sqldb.DB
 	Audit *audit.Log
@@ -41,10 +32,6 @@ type Config struct {
 
 	// Platform is the address of the account surface, without a slash at its end; a link to accept begins with it.
 	Platform string
-	// Normal is the one form of an e-mail address by which accounts are found.
-	Normal func(address string) (string, error)
-	// Lookup is who the accounts of these ids are, in the caller's transaction; ids that it does not know are left out.
-	Lookup func(tx *sqldb.Tx, accounts []string) (map[string]Person, error)
 	// HasProject reports whether a workspace has a project of that slug. Defaults to: none has.
 	HasProject func(tx *sqldb.Tx, workspace, slug string) (bool, error)
 	// Destroy destroys what other rooms keep of a workspace whose hold is over. It may be called again for what is
@@ -95,8 +82,8 @@ type Teams struct{ *Workspaces }
 
 // New makes the workspaces of a database whose tables stand.
 func New(c Config) (*Workspaces, error) {
-	if c.DB == nil || c.Audit == nil || c.Mail == nil || c.Platform == "" || c.Normal == nil || c.Lookup == nil {
-		return nil, errors.New("workspaces need a database, an audit log, an outbox, the platform's address, and a way to know addresses and people")
+	if c.DB == nil || c.Audit == nil || c.Mail == nil || c.Platform == "" {
+		return nil, errors.New("workspaces need a database, an audit log, an outbox and the platform's address")
 	}
 	c.setDefaults()
 	w := &Workspaces{Config: c}

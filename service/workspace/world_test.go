@@ -16,7 +16,6 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/mail/mailtest"
@@ -87,7 +86,7 @@ func newWorld(t *testing.T, db *sqldb.DB, inbox *mailtest.Server, edit func(*wor
 		run(t, box.Run)
 	}
 	c := workspace.Config{
-		DB: w.db, Audit: w.log, Mail: box, Platform: platform, Normal: account.NormalEmail, Lookup: lookup, HasProject: w.hasProject, Now: w.Now,
+		DB: w.db, Audit: w.log, Mail: box, Platform: platform, HasProject: w.hasProject, Now: w.Now,
 	}
 	if edit != nil {
 		edit(&c)
@@ -109,31 +108,6 @@ func run(t *testing.T, fn func(context.Context) error) {
 		stop()
 		<-ended
 	})
-}
-
-// lookup is what accounts would say.
-func lookup(tx *sqldb.Tx, ids []string) (map[string]workspace.Person, error) {
-	places, args := make([]string, len(ids)), make([]any, len(ids))
-	for i, id := range ids {
-		places[i], args[i] = fmt.Sprintf("$%d", i+1), id
-	}
-	rows, err := tx.Query("SELECT id, username, display_name, active, staff FROM people WHERE id IN ("+strings.Join(places, ", ")+")", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	known := map[string]workspace.Person{}
-	for rows.Next() {
-		var id string
-		var p workspace.Person
-		var active int64
-		if err := rows.Scan(&id, &p.Username, &p.DisplayName, &active, &p.Staff); err != nil {
-			return nil, err
-		}
-		p.Active, p.LastSeenAt = active != 0, time.UnixMilli(1)
-		known[id] = p
-	}
-	return known, rows.Err()
 }
 
 func (w *world) hasProject(_ *sqldb.Tx, in, slug string) (bool, error) {
@@ -166,7 +140,7 @@ func (w *world) person(t *testing.T, name string) workspace.Caller {
 	t.Helper()
 	by := workspace.Caller{Actor: person("acc_"+ulid.Make().String(), name)}
 	must(t, w.db.Write(t.Context(), func(tx *sqldb.Tx) error {
-		if _, err := tx.Exec("INSERT INTO people VALUES ($1, $2, $3, 1, '')", by.ID, name, strings.ToUpper(name[:1])+name[1:]); err != nil {
+		if _, err := tx.Exec("INSERT INTO accounts (id, username, display_name, created_at, updated_at) VALUES ($1, $2, $3, 1, 1)", by.ID, name, strings.ToUpper(name[:1])+name[1:]); err != nil {
 			return err
 		}
 		_, err := workspace.MakePersonal(tx, w.Now(), by.ID, name)

@@ -1,4 +1,4 @@
-package account
+package mail
 
 import (
 	"errors"
@@ -11,39 +11,39 @@ import (
 
 // Lengths of an e-mail address, in bytes.
 const (
-	maxLocal = 64
-	maxEmail = 254
+	MaxAddress = 254
+	maxLocal   = 64
 )
 
 var (
-	errEmailInvalid = errors.New("invalid")
-	errEmailLong    = errors.New("too_long")
+	errInvalid = errors.New("invalid")
+	errLong    = errors.New("too_long")
 )
 
 // domains turns the name of a host into its ASCII form, as strictly as IDNA allows.
 var domains = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(true))
 
-// NormalEmail is the one form of an address by which accounts are found: lower case, its host in ASCII. Nothing is folded
+// Normal is the one form of an address by which accounts are found: lower case, its host in ASCII. Nothing is folded
 // that two people could hold apart. The result is valid by the same rule, so normalising twice changes nothing.
-func NormalEmail(address string) (string, error) {
-	if len(address) > 4*maxEmail {
-		return "", errEmailLong
+func Normal(address string) (string, error) {
+	if len(address) > 4*MaxAddress {
+		return "", errLong
 	}
 	local, domain, found := strings.Cut(address, "@")
 	if !found || strings.Contains(domain, "@") {
-		return "", errEmailInvalid
+		return "", errInvalid
 	}
 	local = lowerASCII(local)
 	if !validLocal(local) {
-		return "", errEmailInvalid
+		return "", errInvalid
 	}
 	domain, ok := normalDomain(domain)
 	if !ok {
-		return "", errEmailInvalid
+		return "", errInvalid
 	}
 	normal := local + "@" + domain
-	if len(local) > maxLocal || len(normal) > maxEmail {
-		return "", errEmailLong
+	if len(local) > maxLocal || len(normal) > MaxAddress {
+		return "", errLong
 	}
 	return normal, nil
 }

@@ -1,4 +1,4 @@
-package account
+package mail
 
 import (
 	"strings"
@@ -12,12 +12,12 @@ func TestAnAddressHasOneNormalForm(t *testing.T) {
 		"a.d.a@example.com": "a.d.a@example.com", "o'brien@example.com": "o'brien@example.com",
 		strings.Repeat("a", 64) + "@example.com": strings.Repeat("a", 64) + "@example.com",
 	} {
-		got, err := NormalEmail(address)
+		got, err := Normal(address)
 		if err != nil || got != want {
-			t.Errorf("NormalEmail(%q) = %q, %v", address, got, err)
+			t.Errorf("Normal(%q) = %q, %v", address, got, err)
 		}
-		if again, err := NormalEmail(got); err != nil || again != got {
-			t.Errorf("NormalEmail(%q) = %q, %v", got, again, err)
+		if again, err := Normal(got); err != nil || again != got {
+			t.Errorf("Normal(%q) = %q, %v", got, again, err)
 		}
 	}
 }
@@ -31,26 +31,26 @@ func TestWhatIsNoAddressIsRefused(t *testing.T) {
 		"<ada@example.com>", "ada@example.com,eve@example.com", "\u212a@example.com", strings.Repeat("a", 65) + "@example.com",
 		"ada@" + strings.Repeat("a.", 130) + "com", strings.Repeat("a", 300) + "@example.com", "ada@xn--.com",
 	} {
-		if got, err := NormalEmail(address); err == nil {
-			t.Errorf("NormalEmail(%q) = %q", address, got)
+		if got, err := Normal(address); err == nil {
+			t.Errorf("Normal(%q) = %q", address, got)
 		}
 	}
 }
 
-func FuzzNormalEmail(f *testing.F) {
+func FuzzNormal(f *testing.F) {
 	f.Add("Ada@Bücher.example")
 	f.Add("ada＠example.com")
 	f.Add("00@\xbc.0")
 	f.Fuzz(func(t *testing.T, address string) {
-		got, err := NormalEmail(address)
+		got, err := Normal(address)
 		if err != nil {
 			return
 		}
-		if strings.ContainsFunc(got, isForeign) || strings.Count(got, "@") != 1 || strings.ContainsAny(got, " \t\r\n\"()<>,;:\\") || len(got) > maxEmail {
-			t.Fatalf("NormalEmail(%q) = %q", address, got)
+		if strings.ContainsFunc(got, isForeign) || strings.Count(got, "@") != 1 || strings.ContainsAny(got, " \t\r\n\"()<>,;:\\") || len(got) > MaxAddress {
+			t.Fatalf("Normal(%q) = %q", address, got)
 		}
-		if again, err := NormalEmail(got); err != nil || again != got {
-			t.Fatalf("NormalEmail(%q) = %q, and again %q, %v", address, got, again, err)
+		if again, err := Normal(got); err != nil || again != got {
+			t.Fatalf("Normal(%q) = %q, and again %q, %v", address, got, again, err)
 		}
 	})
 }
