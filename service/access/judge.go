@@ -28,7 +28,7 @@ func (a *Access) judge(tx *sqldb.Tx, c Credential, n Need, at Place) (j judgemen
 	case n.kind == staff || n.kind == inside && c.Surface == Admin:
 		err = a.judgeStaff(tx, c, n, at, &j)
 	case n.kind == inside && !n.deleted:
-		err = seat(tx, n, at, j.Account.ID, &j)
+		err = seat(tx, n, at, &j)
 	case n.kind == 0:
 		err = errNoNeed
 	}
@@ -130,7 +130,10 @@ func (a *Access) judgeKey(tx *sqldb.Tx, c Credential, n Need, at Place) (j judge
 		j.Member.Role = workspace.Admin
 		return j, allow(n, j.Member)
 	}
-	if err := seat(tx, n, at, b.Account.ID, &j); err != nil {
+	if b.Member.ID == "" {
+		return j, NoWorkspace()
+	}
+	if err := sit(tx, n, at, b.Member, &j); err != nil {
 		return j, err
 	}
 	if !workspace.RoleAllowsKeyScope(j.Member.Role, n.scope) {
@@ -148,18 +151,22 @@ func ownKey(tx *sqldb.Tx, n Need, at Place, j *judgement) error {
 	return place(tx, at, j)
 }
 
-// seat is somebody's place in the workspace, or the role that they have in its project where that is more. A stranger and a
-// workspace that is not there get one answer.
-func seat(tx *sqldb.Tx, n Need, at Place, account string, j *judgement) error {
-	m, found, err := workspace.Find(tx, account, at.Scope)
+// seat is somebody's place in the workspace. A stranger and a workspace that is not there get one answer.
+func seat(tx *sqldb.Tx, n Need, at Place, j *judgement) error {
+	m, found, err := workspace.Find(tx, j.Account.ID, at.Scope)
 	if err != nil {
 		return err
 	}
 	if !found {
 		return NoWorkspace()
 	}
+	return sit(tx, n, at, m, j)
+}
+
+// sit takes a place in a workspace, or the role that they have in its project where that is more.
+func sit(tx *sqldb.Tx, n Need, at Place, m workspace.Membership, j *judgement) (err error) {
 	if n.project && at.Project != "" && !m.Suspended && !workspace.Allows(m.Role, n.right) {
-		if m.Role, err = workspace.ProjectRole(tx, account, m.ID, at.Project); err != nil {
+		if m.Role, err = workspace.ProjectRole(tx, j.Account.ID, m.ID, at.Project); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/subtle"
+	"slices"
 	"time"
 
 	"svc.dev/svc/fault"
@@ -13,6 +14,7 @@ import (
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/throttle"
+	"svc.dev/svc/service/workspace"
 )
 
 // Invalid is the type of the refusal of a key that opens nothing.
@@ -22,7 +24,9 @@ const Invalid = "invalid_api_key"
 type Bearer struct {
 	Key     Key
 	Account account.Account // its maker
-	stayed  bool            // in the workspace, since they made the key
+	// Member is the maker's place in the workspace of the key, without an ID where that is no more.
+	Member workspace.Membership
+	stayed bool // in the workspace, since they made the key
 }
 
 // BearerOf is who is behind a key. Whatever is wrong with it, the refusal is the same. A key whose maker has left its workspace
@@ -46,12 +50,12 @@ func (a *Keys) BearerOf(tx *sqldb.Tx, value string) (b Bearer, err error) {
 }
 
 // bearers has all that a key rests on in one statement: it is asked before every request with one.
-const bearers = "SELECT " + account.Columns + ", " + columns + `,
-	EXISTS (SELECT 1 FROM members m WHERE m.workspace = k.workspace AND m.account = k.creator AND m.created_at <= k.created_at)
-	FROM api_keys k JOIN accounts a ON a.id = k.creator WHERE k.prefix = $1`
+const bearers = "SELECT " + account.Columns + ", " + columns + ", " + workspace.MemberColumns + `, COALESCE(m.created_at <= k.created_at, FALSE)
+	FROM api_keys k JOIN accounts a ON a.id = k.creator LEFT JOIN workspaces w ON w.id = k.workspace AND w.deleted_at IS NULL
+	LEFT JOIN members m ON m.workspace = k.workspace AND m.account = k.creator WHERE k.prefix = $1`
 
 func scanBearer(row sqldb.Row) (b Bearer, err error) {
-	b.Account, err = account.Scan(row, append(b.Key.fields(), &b.stayed)...)
+	b.Account, err = account.Scan(row, slices.Concat(b.Key.fields(), b.Member.Fields(), []any{&b.stayed})...)
 	return b, err
 }
 

@@ -88,7 +88,7 @@ const eraseBatch = 100
 // Erase destroys the workspaces whose hold is over, and says how many. What cannot be destroyed keeps nothing else from
 // being so, and is tried again.
 func (w *Workspaces) Erase(ctx context.Context) (erased int, err error) {
-	due, err := sqldb.ReadAll(ctx, w.DB, scanPlain, "SELECT "+columns+` FROM workspaces w WHERE w.deleted_at IS NOT NULL AND w.erased_at IS NULL AND w.erase_at <= $1
+	due, err := sqldb.ReadAll(ctx, w.DB, scanWorkspace, "SELECT "+columns+` FROM workspaces w WHERE w.deleted_at IS NOT NULL AND w.erased_at IS NULL AND w.erase_at <= $1
 		ORDER BY w.erase_at, w.id LIMIT $2`, w.Now().UnixMilli(), eraseBatch)
 	if err != nil {
 		return 0, fmt.Errorf("find workspaces to erase: %w", err)

@@ -33,7 +33,7 @@ func (w *Workspaces) list(ctx context.Context, by Caller, q listing.Query, condi
 	if err != nil {
 		return p, err
 	}
-	all, err := sqldb.ReadAll(ctx, w.DB, scanMembership, "SELECT "+columns+`, m.role FROM members m JOIN workspaces w ON w.id = m.workspace
+	all, err := sqldb.ReadAll(ctx, w.DB, scanMembership, "SELECT "+MemberColumns+` FROM members m JOIN workspaces w ON w.id = m.workspace
 		WHERE m.account = $5 AND `+condition+" AND ("+called+")"+listed, append([]any{s.at, s.id, s.limit + 1, s.pattern, by.ID}, args...)...)
 	if err != nil {
 		return p, fmt.Errorf("list workspaces: %w", err)
@@ -48,7 +48,7 @@ type Case struct {
 }
 
 func scanCase(row sqldb.Row) (c Case, err error) {
-	c.Workspace, err = scanWorkspace(row, &c.Reason)
+	err = row.Scan(append(c.fields(), &c.Reason)...)
 	return c, err
 }
 

@@ -21,7 +21,7 @@ func Reclaim(tx *sqldb.Tx, account string, since time.Time) (all []Reclaimed, er
 	if err := lock(tx, "owner", account); err != nil {
 		return nil, err
 	}
-	own, err := sqldb.Collect(tx, scanPlain, "SELECT "+columns+" FROM workspaces w WHERE w.owner = $1 AND w.erased_at IS NULL ORDER BY w.id", account)
+	own, err := sqldb.Collect(tx, scanWorkspace, "SELECT "+columns+" FROM workspaces w WHERE w.owner = $1 AND w.erased_at IS NULL ORDER BY w.id", account)
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}

@@ -107,7 +107,7 @@ func seen(tx *sqldb.Tx, account, address, condition string) (Membership, error) 
 	if !named(address) {
 		return Membership{}, nil
 	}
-	m, _, err := sqldb.First(tx, "find workspace", scanMembership, "SELECT "+columns+`, COALESCE(m.role, '') FROM workspaces w
+	m, _, err := sqldb.First(tx, "find workspace", scanMembership, "SELECT "+MemberColumns+` FROM workspaces w
 		LEFT JOIN members m ON m.workspace = w.id AND m.account = $2 WHERE w.scope = $1 AND `+condition, address, account)
 	return m, err
 }

@@ -82,33 +82,38 @@ func join(tx *sqldb.Tx, now time.Time, workspace, account, role string) error {
 		ON CONFLICT (workspace, account) DO NOTHING`, workspace, account, role, now.UnixMilli())
 }
 
-const columns = `w.id, w.owner, w.scope, w.business, w.name, w.archived_at IS NOT NULL, w.suspended_at IS NOT NULL,
-	w.deleted_at IS NOT NULL, COALESCE(w.erase_at, 0), w.created_at, w.updated_at, w.version`
+const columns = `COALESCE(w.id, ''), COALESCE(w.owner, ''), COALESCE(w.scope, ''), COALESCE(w.business, ''), COALESCE(w.name, ''),
+	w.archived_at IS NOT NULL, w.suspended_at IS NOT NULL, CASE WHEN w.deleted_at IS NOT NULL THEN COALESCE(w.erase_at, 0) END,
+	w.created_at, w.updated_at, COALESCE(w.version, 0)`
 
-func scanPlain(row sqldb.Row) (Workspace, error) { return scanWorkspace(row) }
-
-func scanWorkspace(row sqldb.Row, more ...any) (w Workspace, err error) {
-	var deleted bool
-	var erase, created, updated int64
-	to := []any{&w.ID, &w.Owner, &w.Scope, &w.Business, &w.Name, &w.Archived, &w.Suspended, &deleted, &erase, &created, &updated, &w.Version}
-	err = row.Scan(append(to, more...)...)
-	w.CreatedAt, w.UpdatedAt = iso.Millis(created), iso.Millis(updated)
-	if deleted {
-		w.EraseAt = iso.Millis(erase)
+func (w *Workspace) fields() []any {
+	return []any{
+		&w.ID, &w.Owner, &w.Scope, &w.Business, &w.Name, &w.Archived, &w.Suspended, sqldb.Time(&w.EraseAt.Time),
+		sqldb.Time(&w.CreatedAt.Time), sqldb.Time(&w.UpdatedAt.Time), &w.Version,
 	}
+}
+
+func scanWorkspace(row sqldb.Row) (w Workspace, err error) {
+	err = row.Scan(w.fields()...)
 	return w, err
 }
 
+// MemberColumns are those of a Membership, also of none.
+const MemberColumns = columns + ", COALESCE(m.role, '')"
+
+// Fields are where MemberColumns go.
+func (m *Membership) Fields() []any { return append(m.Workspace.fields(), &m.Role) }
+
 func scanMembership(row sqldb.Row) (m Membership, err error) {
-	m.Workspace, err = scanWorkspace(row, &m.Role)
+	err = row.Scan(m.Fields()...)
 	return m, err
 }
 
 func oneWorkspace(tx *sqldb.Tx, where string, args ...any) (Workspace, bool, error) {
-	return sqldb.First(tx, "find workspace", scanPlain, "SELECT "+columns+" FROM workspaces w WHERE "+where, args...)
+	return sqldb.First(tx, "find workspace", scanWorkspace, "SELECT "+columns+" FROM workspaces w WHERE "+where, args...)
 }
 
-const memberships = "SELECT " + columns + `, m.role FROM members m JOIN workspaces w ON w.id = m.workspace
+const memberships = "SELECT " + MemberColumns + ` FROM members m JOIN workspaces w ON w.id = m.workspace
 	WHERE m.account = $1 AND w.deleted_at IS NULL`
 
 // Of lists the workspaces of a person, the oldest first.
