@@ -127,7 +127,7 @@ type longRow struct{ bytes int }
 func (*longRow) Error() string { return "a row is longer than a page" }
 
 // within reads with room for a page. Where a row is longer, it gives that back and waits until there is room for the row: those
-// who wait hold nothing, and what is large is not read before it is counted.
+// who wait for room hold nothing, and what is large is not read before it is counted.
 func (s Scoped) within(ctx context.Context, room *memory.Grant, page func(largest int) error) error {
 	read := func(turns *memory.Turns, largest int) error {
 		return s.inTurn(ctx, turns, func() error { return page(largest) })
@@ -146,13 +146,21 @@ func (s Scoped) within(ctx context.Context, room *memory.Grant, page func(larges
 	return err
 }
 
-// inTurn reads a page for a holder, who has few read at once: the pages of one account do not keep the store from all others.
+// inTurn reads a page for a holder, who has few read at once: the pages of one account do not keep the store from all others. Nobody
+// waits longer than for room, which those who read a long row hold already.
 func (s Scoped) inTurn(ctx context.Context, turns *memory.Turns, read func() error) error {
 	holder := s.Holder()
 	if holder == "" {
 		return read()
 	}
-	return turns.Take(ctx, holder, read)
+	waiting, cancel := context.WithTimeout(ctx, pageWait)
+	defer cancel()
+	done, err := turns.Wait(waiting, holder)
+	if err != nil {
+		return fmt.Errorf("read page: %w: %w", ErrBusy, err)
+	}
+	defer done()
+	return read()
 }
 
 // Page reads one page of a stream that nobody follows.

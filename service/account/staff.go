@@ -69,7 +69,7 @@ func (a *Staff) Named(ctx context.Context, username, email string) (p Account, e
 	var found bool
 	err = a.DB.Read(ctx, func(tx *sqldb.Tx) (err error) {
 		if username != "" {
-			p, found, err = oneAccount(tx, "a.username = $1", strings.ToLower(username))
+			p, found, err = oneAccount(tx, "a.username = $1", mail.LowerASCII(username))
 			return err
 		}
 		normal, err := mail.Normal(email)

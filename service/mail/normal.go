@@ -33,7 +33,7 @@ func Normal(address string) (string, error) {
 	if !found || strings.Contains(domain, "@") {
 		return "", errInvalid
 	}
-	local = lowerASCII(local)
+	local = LowerASCII(local)
 	if !validLocal(local) {
 		return "", errInvalid
 	}
@@ -70,8 +70,8 @@ func validLocal(local string) bool {
 
 func isForeign(c rune) bool { return c > unicode.MaxASCII }
 
-// lowerASCII leaves what is not ASCII as it is: some letters beyond it have a lower case within.
-func lowerASCII(s string) string {
+// LowerASCII leaves what is not ASCII as it is: some letters beyond it have a lower case within.
+func LowerASCII(s string) string {
 	b := []byte(s)
 	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {

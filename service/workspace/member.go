@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
@@ -48,16 +50,24 @@ func (w *Workspaces) People(ctx context.Context, by Caller, address string, q li
 	return paged(ctx, w, by, address, Read, q, place, people)
 }
 
-// people reads the members that a page may hold.
+// people reads the members that a page may hold. No database folds the letters of all names, so for a text all are read, which
+// are not many.
 func people(tx *sqldb.Tx, workspace string, sel selection) ([]Member, error) {
-	all, err := sqldb.Collect(tx, scanMember, "SELECT "+memberColumns+` FROM members m LEFT JOIN accounts a ON a.id = m.account AND a.deleted_at IS NULL
-		WHERE m.workspace = $1 AND (m.created_at, m.account) < ($2, $3)
-		AND ($5 = '%%' OR a.username LIKE LOWER($5) ESCAPE '\' OR LOWER(a.display_name) LIKE LOWER($5) ESCAPE '\')
-		ORDER BY m.created_at DESC, m.account DESC LIMIT $4`, workspace, sel.at, sel.id, sel.limit+1, sel.pattern)
+	limit := sel.limit + 1
+	if sel.text != "" {
+		limit = maxPeople
+	}
+	all, err := sqldb.Collect(tx, scanMember, "SELECT "+memberColumns+` FROM members m WHERE m.workspace = $1 AND (m.created_at, m.account) < ($2, $3)
+		ORDER BY m.created_at DESC, m.account DESC LIMIT $4`, workspace, sel.at, sel.id, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list people: %w", err)
 	}
-	return all, describe(tx, workspace, all)
+	if err := describe(tx, workspace, all); err != nil || sel.text == "" {
+		return all, err
+	}
+	return slices.DeleteFunc(all, func(m Member) bool {
+		return !strings.Contains(m.Username, sel.text) && !strings.Contains(strings.ToLower(m.DisplayName), sel.text)
+	}), nil
 }
 
 // describe adds to members what others know of them.

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"strings"
 	"unicode/utf8"
 
 	"svc.dev/svc/internal/listing"
@@ -15,6 +16,7 @@ type selection struct {
 	id      string
 	limit   int
 	pattern string // of LIKE, with \ as the escape
+	text    string // lower case; "" is all
 }
 
 func selected(q listing.Query) (s selection, err error) {
@@ -24,7 +26,7 @@ func selected(q listing.Query) (s selection, err error) {
 	case !isVisible(q.Q):
 		return s, strictjson.Wrong("q", strictjson.Invalid)
 	}
-	s = selection{limit: q.Size(), pattern: sqldb.Contains(q.Q)}
+	s = selection{limit: q.Size(), text: strings.ToLower(q.Q), pattern: sqldb.Contains(q.Q)}
 	s.at, s.id, err = q.Older()
 	return s, err
 }

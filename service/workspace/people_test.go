@@ -289,3 +289,19 @@ func tokenOf(sent workspace.Sent) string {
 	_, token, _ := strings.Cut(sent.AcceptURL, "#t=")
 	return token
 }
+
+func TestPeopleAreFoundWhateverTheirLetters(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ada, bob := w.person(t, "ada"), w.person(t, "bob")
+		in := w.business(t, ada, "acme")
+		w.put(t, in, bob, workspace.Builder)
+		w.exec(t, "UPDATE accounts SET display_name = 'Élodie ÖZIL' WHERE id = $1", bob.ID)
+		for _, q := range []string{"élodie", "ÉLODIE", "özil", "BOB", "odi"} {
+			page, err := w.People(t.Context(), ada, in.Scope, listing.Query{Q: q})
+			must(t, err)
+			if len(page.Items) != 1 || page.Items[0].Account != bob.ID {
+				t.Errorf("%q finds %+v", q, page.Items)
+			}
+		}
+	})
+}

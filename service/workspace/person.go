@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
@@ -22,7 +23,8 @@ func lookup(tx *sqldb.Tx, ids ...string) (map[string]Person, error) {
 	if len(ids) == 0 {
 		return found, nil
 	}
-	marks, args := sqldb.List(ids)
+	slices.Sort(ids)
+	marks, args := sqldb.List(slices.Compact(ids))
 	_, err := sqldb.Collect(tx, func(row sqldb.Row) (p Person, err error) {
 		var id string
 		err = row.Scan(&id, &p.Username, &p.DisplayName, &p.Active, &p.Staff, sqldb.Time(&p.LastSeenAt))
