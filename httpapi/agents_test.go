@@ -1,11 +1,13 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -585,6 +587,40 @@ func TestStoreErrorBeforeTheHeadOfUpdatesIsAnAnswer(t *testing.T) {
 		}
 		store.fail(fmt.Errorf("read: %w", svc.ErrNoStream))
 		s.get(t, path+read).wants(t, 404, "stream_not_found")
+	}
+}
+
+// TestAReadThatMeetsAnErasureIsAnswered erases a conversation of several pages before each question that a read asks of the store.
+// A reader who has heard nothing is refused as all later ones are; one who was let in learns that the connection broke.
+func TestAReadThatMeetsAnErasureIsAnswered(t *testing.T) {
+	var store *ailing
+	var logged bytes.Buffer
+	s := newServer(t, settings{
+		Config: httpapi.Config{LongPoll: 200 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&logged, nil))},
+		wrap:   func(inner svc.Store) svc.Store { store = &ailing{Store: inner}; return store },
+	})
+	const path = "/agents/assistant/erased"
+	for n := range 3 {
+		s.prompt(t, path, "n=0 "+strings.Repeat("x", stream.PageBytes))
+		s.settles(t, path, n+1)
+	}
+	for _, read := range []string{"", "?view=updates&offset=-1", "?view=updates&offset=-1&live=long-poll", "?view=updates&offset=-1&live=sse"} {
+		refused := false
+		for before := range int32(8) {
+			store.spare.Store(before)
+			store.fail(fmt.Errorf("read: %w", svc.ErrNoStream))
+			got := s.get(t, path+read)
+			if got.status != 200 {
+				got.wants(t, 404, "stream_not_found")
+				refused = true
+			}
+		}
+		if !refused {
+			t.Errorf("%q is never refused", read)
+		}
+	}
+	if strings.Contains(logged.String(), "no such stream") {
+		t.Errorf("an erasure is no failure: %s", &logged)
 	}
 }
 

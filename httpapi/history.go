@@ -32,10 +32,10 @@ func (in *instance) history(w http.ResponseWriter, r *http.Request, q url.Values
 	if err := s.begin(); err != nil {
 		return err
 	}
-	if err := s.write(); err != nil {
+	if err = s.write(); err != nil && s.sent {
 		in.breakOff(w, r, err)
 	}
-	return nil
+	return err
 }
 
 // snapshot is a history on its way to a reader.

@@ -20,6 +20,7 @@ type ailing struct {
 	svc.Store
 	admit error
 	tail  atomic.Pointer[error] // of every read
+	spare atomic.Int32          // so many reads go well before
 }
 
 func (s *ailing) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error) {
@@ -30,14 +31,14 @@ func (s *ailing) Admit(ctx context.Context, a svc.Admission) (svc.Receipt, error
 }
 
 func (s *ailing) Tail(ctx context.Context, of svc.Stream) (svc.Tail, error) {
-	if err := s.tail.Load(); err != nil {
+	if err := s.tail.Load(); err != nil && s.spare.Add(-1) < 0 {
 		return svc.Tail{}, *err
 	}
 	return s.Store.Tail(ctx, of)
 }
 
 func (s *ailing) Read(ctx context.Context, of svc.Stream, r svc.Range) (svc.Page, error) {
-	if err := s.tail.Load(); err != nil {
+	if err := s.tail.Load(); err != nil && s.spare.Add(-1) < 0 {
 		return svc.Page{}, *err
 	}
 	return s.Store.Read(ctx, of, r)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ func (rd *reader) follow(w http.ResponseWriter, r *http.Request, asked readQuery
 	defer c.close()
 	for c.tell() {
 		if err := c.next(r.Context()); err != nil {
+			c.flush() // a client that has heard nothing yet would not know that it was let in
 			rd.breakOff(w, r, err)
 		}
 	}
@@ -43,7 +45,9 @@ func (rd *reader) connect(w http.ResponseWriter, r *http.Request, asked readQuer
 // breakOff ends a connection in the middle, so that a client that is still there knows that it has not heard all, and asks
 // again.
 func (a *api) breakOff(w http.ResponseWriter, r *http.Request, err error) {
-	a.report(w, r, err)
+	if !errors.Is(err, svc.ErrNoStream) { // it was erased meanwhile
+		a.report(w, r, err)
+	}
 	panic(http.ErrAbortHandler)
 }
 
