@@ -17,7 +17,7 @@ import (
 // base answers below {base_url}, /v1/{username}/{business}: the contract's API, for those who may.
 func (x *exchange) base() error {
 	x.Expose()
-	if x.Request.Method == http.MethodOptions {
+	if x.Request.Method == http.MethodOptions && x.Request.Header.Get("Origin") != "" {
 		return x.Preflight()
 	}
 	at, err := parseBase(x.SentPath())
@@ -166,11 +166,15 @@ func (x *exchange) asMember(at place) error {
 	if err := x.enter(need, access.Place{Scope: at.scope}); err != nil {
 		return err
 	}
+	lists := at.pattern == "runs"
+	if method := x.Request.Method; lists && method != http.MethodGet && method != http.MethodHead {
+		return x.wrongMethod([]string{http.MethodGet})
+	}
 	if err := x.note(at.scope, at.path); err != nil {
 		return err
 	}
 	e := errand{claims: x.v.Claims(x.ID), path: at.path, header: allowed(x.Request.Header)}
-	if at.pattern == "runs" {
+	if lists {
 		e.path = engine.RunsPath
 	}
 	return x.forward(e)

@@ -32,6 +32,9 @@ func TestAnswersAreSharedBelowTheBaseURLAndNowhereElse(t *testing.T) {
 			{"GET", base + "/runs/" + run, "", 200},
 			{"GET", base + "/runs/" + run + "?meta", "", 200},
 			{"GET", base + "/runs", "", 200},
+			{"POST", base + "/runs", "", 405},
+			{"DELETE", base + "/runs", "", 405},
+			{"DELETE", base + "/agents/central/shared", "", 405},
 			{"GET", base + "/nothing", "", 404},
 			{"GET", "/v1/eve/personal/runs", "", 404},
 			{"GET", own + "/runs", "", 200},
@@ -57,6 +60,11 @@ func TestAnswersAreSharedBelowTheBaseURLAndNowhereElse(t *testing.T) {
 			if got.StatusCode != c.status || strings.Join(got.Header.Values("Cross-Origin-Resource-Policy"), "|") != want || got.Header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s %s: %d %v", c.method, c.path, got.StatusCode, got.Header)
 			}
+		}
+		// Of a page OPTIONS asks whether another page may; of a program it is a method like others.
+		key := s.key(t, cookie, "ada", "agents:read", "agents:write", "runs:read", "workflows:run")
+		for _, path := range []string{"/runs", "/agents/central/shared"} {
+			s.do(t, call{on: gateway.Agents, method: "OPTIONS", path: base + path, header: by(key)}).wants(t, 405, "method_not_allowed")
 		}
 	})
 }
