@@ -65,7 +65,7 @@ func TestAMailThatIsPutOffIsTriedAgain(t *testing.T) {
 		n.queue(t, ada, reset)
 		n.eventually(t, tried(1, time.Minute))
 		n.clock.advance(59 * time.Second)
-		time.Sleep(50 * time.Millisecond)
+		n.looks(t)
 		n.eventually(t, tried(1, time.Minute))
 		n.clock.advance(time.Second)
 		n.eventually(t, tried(2, 3*time.Minute))
@@ -92,8 +92,8 @@ func TestAMailThatIsRefusedIsDead(t *testing.T) {
 					t.Errorf("got %+v\n%s", r, n.log)
 				}
 				n.clock.advance(time.Hour)
-				time.Sleep(50 * time.Millisecond)
-				if len(server.Messages()) != 0 {
+				n.looks(t)
+				if len(server.Messages()) != 0 || n.rows(t)[0].Attempts != 1 {
 					t.Error("it was sent after all")
 				}
 				n.quiet(t)
@@ -259,10 +259,8 @@ func TestASealedMailIsOfNoUseInAnotherRow(t *testing.T) {
 		}
 		n.run(t)
 		server.Next(t, ada)
-		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && n.rows(t)[1].State != "dead"; {
-			time.Sleep(5 * time.Millisecond)
-		}
-		if len(server.Messages()) != 1 || n.rows(t)[1].State != "dead" {
+		eventually(t, "the other is dead", func() bool { return n.rows(t)[1].State == "dead" })
+		if len(server.Messages()) != 1 {
 			t.Errorf("got %+v", n.rows(t))
 		}
 	})

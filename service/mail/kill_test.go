@@ -88,7 +88,7 @@ func TestAMailOutlivesTheProcessThatSentIt(t *testing.T) {
 		early.Now = time.Now
 		n := newNode(t, address, early)
 		stop := n.run(t)
-		time.Sleep(100 * time.Millisecond)
+		n.looks(t)
 		if r := n.rows(t)[0]; r.State != "queued" || r.Attempts != 1 || server.Heard() != 1 {
 			t.Errorf("the lease of the dead was not kept: %+v", r)
 		}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,9 +105,10 @@ func (j *journal) String() string {
 // node is a process with an outbox.
 type node struct {
 	*mail.Outbox
-	db    *sqldb.DB
-	clock *clock
-	log   *journal
+	db     *sqldb.DB
+	clock  *clock
+	log    *journal
+	rounds atomic.Int64 // that Run has begun
 }
 
 // newNode opens a database and an outbox on it; Poll is short, so that a moved clock is seen.
@@ -139,6 +141,7 @@ func newNode(t *testing.T, address string, c mail.Config) *node {
 	if n.Outbox, err = mail.New(db, c); err != nil {
 		t.Fatal(err)
 	}
+	mail.OnRound(n.Outbox, func() { n.rounds.Add(1) })
 	return n
 }
 
@@ -202,6 +205,23 @@ func (n *node) rows(t *testing.T) (all []row) {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// eventually waits until something is true.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
+// looks waits until a whole round has begun and ended: what was due before has been claimed.
+func (n *node) looks(t *testing.T) {
+	t.Helper()
+	before := n.rounds.Load()
+	eventually(t, "the outbox looked for what is due", func() bool { return n.rounds.Load() >= before+2 })
 }
 
 // eventually waits until the one row of the table is as wanted.
