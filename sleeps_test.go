@@ -48,7 +48,6 @@ var pauses = map[string]int{
 	"service/gateway/runtime_test.go":        1,
 	"service/gateway/stream_test.go":         2,
 	"service/gateway/tenant_test.go":         1,
-	"service/installation/courier_test.go":   2,
 	"service/operate/keys_test.go":           1,
 	"service/project/frozen_test.go":         1,
 	"service/project/hostile_test.go":        1,
