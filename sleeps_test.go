@@ -52,7 +52,6 @@ var pauses = map[string]int{
 	"service/project/frozen_test.go":         1,
 	"service/project/hostile_test.go":        1,
 	"service/projects_test.go":               2,
-	"service/secret/rotation_test.go":        1,
 	"service/service_test.go":                1,
 	"service/warning_test.go":                1,
 }
