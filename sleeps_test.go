@@ -32,7 +32,6 @@ var pauses = map[string]int{
 	"internal/outage/node_test.go":           1,
 	"service/account/siege_test.go":          1,
 	"service/account/turns_test.go":          1,
-	"service/audit/checkpoint_test.go":       1,
 	"service/delivery_test.go":               1,
 	"service/failure_test.go":                1,
 	"service/gateway/apart_test.go":          1,

@@ -253,6 +253,16 @@ func TestEachNodeHasItsOwnCheckpoints(t *testing.T) {
 	})
 }
 
+// eventually waits until something is true.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
 func TestRunMakesACheckpointEveryThousandEvents(t *testing.T) {
 	n := open(t, sqldbtest.SQLite(t))
 	ctx, stop := context.WithCancel(t.Context())
@@ -260,14 +270,10 @@ func TestRunMakesACheckpointEveryThousandEvents(t *testing.T) {
 	go func() { ended <- n.Run(ctx) }()
 	n.fill(ada, 1000)
 	n.fill(ada, 10)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(n.path()); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no checkpoint after a thousand events")
-		}
-	}
+	eventually(t, "a checkpoint after a thousand events", func() bool {
+		_, err := os.Stat(n.path())
+		return err == nil
+	})
 	n.Refused(t.Context(), audit.Event{Action: "login"})
 	n.fill(bo, 3)
 	stop()
