@@ -48,8 +48,6 @@ var pauses = map[string]int{
 	"service/gateway/stream_test.go":         2,
 	"service/gateway/tenant_test.go":         1,
 	"service/operate/keys_test.go":           1,
-	"service/project/frozen_test.go":         1,
-	"service/project/hostile_test.go":        1,
 	"service/projects_test.go":               2,
 	"service/service_test.go":                1,
 	"service/warning_test.go":                1,

@@ -34,6 +34,9 @@ func beside(t *testing.T, s *projecttest.Scene, address string) *projecttest.Sce
 	return other
 }
 
+// takes is what takes its time in a scene. Nothing is waited for.
+func takes(d time.Duration) { time.Sleep(d) }
+
 // freeze runs do and stops it at a stage; thaw lets it go on and gives what it returned.
 func freeze(s *projecttest.Scene, stage string, do func() error) (thaw func() error) {
 	at, gone, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -77,7 +80,7 @@ func TestAFrozenNodeDoesNoHarmWhenItWakes(t *testing.T) {
 					a.Save("site", "d/f", "before")
 					thaw := freeze(a, stage, func() error { return act(a) })
 					a.Patience = 2 * time.Millisecond // it has been frozen for longer
-					time.Sleep(2 * time.Millisecond)
+					takes(2 * time.Millisecond)
 					b.Clock.Advance(time.Minute)
 					b.Save("site", "d/f", "after it")
 					err := thaw()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -340,21 +341,33 @@ func TestRacesOverNamesEndInOrder(t *testing.T) {
 	})
 }
 
+// eventually waits until something is true.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
 func TestADeletedProjectTakesNoMoreFiles(t *testing.T) {
 	projecttest.Each(t, projecttest.Config{}, func(t *testing.T, s *projecttest.Scene) {
 		s.Make("site")
 		var all sync.WaitGroup
+		var tried atomic.Int32
 		for i := range 8 {
 			all.Go(func() {
 				for n := range 20 {
 					_, _, err := s.Put("site", fmt.Sprint("f", i, n), "text", project.Condition{})
+					tried.Add(1)
 					if err != nil && !fault.Is(err, fault.ItemNotFound) && !fault.Is(err, fault.RuntimeTimeout) {
 						t.Error(err)
 					}
 				}
 			})
 		}
-		time.Sleep(20 * time.Millisecond)
+		eventually(t, "files come", func() bool { return tried.Load() > 8 })
 		if err := s.Delete(t.Context(), projecttest.Ada, projecttest.Shop, "site", 0); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
