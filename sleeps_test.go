@@ -30,8 +30,6 @@ var pauses = map[string]int{
 	"internal/flood/crowd_test.go":           2,
 	"internal/flood/hostile_test.go":         2,
 	"internal/outage/node_test.go":           1,
-	"service/account/siege_test.go":          1,
-	"service/account/turns_test.go":          1,
 	"service/delivery_test.go":               1,
 	"service/failure_test.go":                1,
 	"service/gateway/apart_test.go":          1,

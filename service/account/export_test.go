@@ -66,6 +66,14 @@ func (a *Passwords) Waiting() int {
 	return waiting
 }
 
+// WaitingKnown is how many of those are known.
+func (a *Passwords) WaitingKnown() int {
+	t := &a.hasher.turns
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lines[known].waiting
+}
+
 // Suspend keeps a person out until they are restored; what they are signed in with ends.
 func (a *Staff) Suspend(ctx context.Context, id, reason string, by audit.Actor) error {
 	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {

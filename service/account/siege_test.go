@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
@@ -43,7 +42,7 @@ func TestStrangersWithManyAddressesKeepNobodyOut(t *testing.T) {
 				accounttest.Eventually(t, "sixteen strangers wait", func() bool { return w.Passwords.Waiting() >= 16 })
 				ended := make(chan error, 1)
 				go func() { ended <- try(t, w, in, link) }()
-				time.Sleep(100 * time.Millisecond)
+				accounttest.Eventually(t, "ada waits too", func() bool { return w.Passwords.WaitingKnown() > 0 || len(ended) > 0 })
 				close(open)
 				err := <-ended
 				strangers.Wait()

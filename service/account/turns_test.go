@@ -64,8 +64,8 @@ func (l *line) turns(n int) {
 	}
 }
 
-// passes lets time go by, which in a bubble takes none.
-func (l *line) passes(d time.Duration) {
+// takes lets time go by, which in a bubble takes none.
+func (l *line) takes(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -180,9 +180,9 @@ func TestWhoWaitsTooLongIsSentAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t, 2)
 		l.comes(t.Context(), "a")
-		l.passes(5*time.Second - time.Millisecond)
+		l.takes(5*time.Second - time.Millisecond)
 		l.is(t, nil, nil)
-		l.passes(2 * time.Millisecond)
+		l.takes(2 * time.Millisecond)
 		l.is(t, nil, []string{"a"})
 		l.turns(2)
 		if working, waiting, parties := l.Load(); working+waiting+parties != 0 {
