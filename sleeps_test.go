@@ -30,8 +30,6 @@ var pauses = map[string]int{
 	"internal/flood/crowd_test.go":           2,
 	"internal/flood/hostile_test.go":         2,
 	"internal/outage/node_test.go":           1,
-	"service/delivery_test.go":               1,
-	"service/failure_test.go":                1,
 	"service/gateway/apart_test.go":          1,
 	"service/gateway/channelless_test.go":    1,
 	"service/gateway/dispatch_test.go":       4,
@@ -45,10 +43,6 @@ var pauses = map[string]int{
 	"service/gateway/runtime_test.go":        1,
 	"service/gateway/stream_test.go":         2,
 	"service/gateway/tenant_test.go":         1,
-	"service/operate/keys_test.go":           1,
-	"service/projects_test.go":               2,
-	"service/service_test.go":                1,
-	"service/warning_test.go":                1,
 }
 
 // TestTestsWaitForWhatTheyNeed keeps tests from sleeping for as long as something probably takes.

@@ -41,7 +41,5 @@ func TestFailedDatabaseEndsTheServiceAtOnce(t *testing.T) {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 	// What is left behind by a process that ends must still end in a test.
-	for n.rt.State() == "serving" {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, "the runtime has ended", func() bool { return n.rt.State() != "serving" })
 }

@@ -22,6 +22,19 @@ import (
 	"svc.dev/svc/sqlstore"
 )
 
+// eventually waits until something is true.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
+// takes is what takes its time in a scene. Nothing is waited for.
+func takes(d time.Duration) { time.Sleep(d) }
+
 // settled is a house with projects, whose account ada has a business.
 func settled(t *testing.T, log *slog.Logger) (*house, account.Registered, workspace.Membership) {
 	t.Helper()
@@ -74,9 +87,7 @@ func (h *house) talk(t *testing.T, scopes ...string) {
 	ended := make(chan error, 1)
 	go func() { ended <- rt.Run(ctx) }()
 	for _, scope := range scopes {
-		for rt.State() != svc.Serving {
-			time.Sleep(time.Millisecond)
-		}
+		eventually(t, "the runtime serves", func() bool { return rt.State() == svc.Serving })
 		if _, err := rt.In(scope).Invoke(t.Context(), engine.Verification, svc.Invocation{Wait: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +138,7 @@ func TestAnErasedWorkspaceLeavesNothing(t *testing.T) {
 	if _, err := h.spaces.Delete(t.Context(), workspace.Caller{Actor: by}, shop.Scope, "shop"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Millisecond)
+	takes(2 * time.Millisecond) // the hold
 	h.sweep(t.Context())
 	h.sweep(t.Context()) // again is no error
 	for _, c := range []struct{ table, column string }{

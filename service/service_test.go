@@ -87,9 +87,10 @@ func TestDrainingServerIsNotReady(t *testing.T) {
 	slow := openRequest(t, s.Address)
 	s.Stop()
 	var got servicetest.Answer
-	for got = servicetest.Ask(t, "GET", s.Operations+"/readyz"); got.Status == 200; got = servicetest.Ask(t, "GET", s.Operations+"/readyz") {
-		time.Sleep(5 * time.Millisecond)
-	}
+	servicetest.Eventually(t, "the service is not ready", func() bool {
+		got = servicetest.Ask(t, "GET", s.Operations+"/readyz")
+		return got.Status != 200
+	})
 	if got.Status != 503 || !strings.Contains(got.Body, `{"name":"workers","ok":false,"error":"draining"}`) {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}

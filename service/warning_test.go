@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
@@ -163,20 +162,16 @@ func TestWorkBeyondTheOverdraftEnds(t *testing.T) {
 // settlement waits for the end of the one submission of a conversation, and is the type of its error.
 func settlement(t *testing.T, s svc.Scoped) string {
 	t.Helper()
-	for range 1000 {
+	var settled struct{ Error struct{ Type string } }
+	eventually(t, "it settled", func() bool {
 		snapshot, _, err := s.Conversation(t.Context(), engine.Central, "1")
+		if err == nil && len(snapshot.Settlements) > 0 {
+			err = json.Unmarshal(snapshot.Settlements[0], &settled)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(snapshot.Settlements) > 0 {
-			var settled struct{ Error struct{ Type string } }
-			if err := json.Unmarshal(snapshot.Settlements[0], &settled); err != nil {
-				t.Fatal(err)
-			}
-			return settled.Error.Type
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("it never settled")
-	return ""
+		return len(snapshot.Settlements) > 0
+	})
+	return settled.Error.Type
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -175,14 +174,7 @@ func TestReloadReadsTheKeyRingAgain(t *testing.T) {
 // ready waits until the service says that it is.
 func ready(t *testing.T, s *servicetest.Served) {
 	t.Helper()
-	var got servicetest.Answer
-	for range 200 {
-		if got = servicetest.Ask(t, "GET", s.Operations+"/readyz"); got.Status == 200 {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Errorf("%d %s", got.Status, got.Body)
+	servicetest.Eventually(t, "the service is ready", func() bool { return servicetest.Ask(t, "GET", s.Operations+"/readyz").Status == 200 })
 }
 
 func TestReloadOfAWrongKeyRingChangesNothing(t *testing.T) {

@@ -96,6 +96,16 @@ func Try(t *testing.T, c config.Config) error {
 	return service.Serve(ctx, config.Whole, c, slog.New(slog.DiscardHandler), service.Caller{Announce: func(service.Serving) { stop() }})
 }
 
+// Eventually waits until something is true.
+func Eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not yet: %s", what)
+		}
+	}
+}
+
 // Answer is what one request got.
 type Answer struct {
 	Status int
