@@ -30,6 +30,9 @@ func (t *tally) add(what string) {
 	t.all[what]++
 }
 
+// takes is what takes its time in a scene: an attacker's pause, or a connection that is held. Nothing is waited for.
+func takes(d time.Duration) { time.Sleep(d) }
+
 // crowd lets so many do something again and again until the attack is over, as fast as is no attack on the processor alone.
 func (o order) crowd(n int, do func(t *tally, who int, until time.Time)) seen {
 	t, until := newTally(), time.Now().Add(o.For)
@@ -38,7 +41,7 @@ func (o order) crowd(n int, do func(t *tally, who int, until time.Time)) seen {
 		all.Go(func() {
 			for time.Now().Before(until) {
 				do(t, who, until)
-				time.Sleep(500 * time.Millisecond)
+				takes(500 * time.Millisecond)
 			}
 		})
 	}
@@ -170,7 +173,7 @@ func unreadAnswers(o order) seen {
 			return
 		}
 		t.add(string(begin[9:]))
-		time.Sleep(min(time.Until(until), 20*time.Second))
+		takes(min(time.Until(until), 20*time.Second))
 	})
 }
 
@@ -346,7 +349,7 @@ func images(o order) seen {
 					}
 					status = visit(o.Address, o.Agents, from(1<<13+n)).throw(to, p, "image", text)
 					t.add(status)
-					time.Sleep(50 * time.Millisecond)
+					takes(50 * time.Millisecond)
 				}
 			}
 		})

@@ -117,9 +117,7 @@ func crowdAll(t *testing.T, database string) {
 	if answer, told, err := last.ask(ctx, http.MethodPost, last.base()+"/agents/central/queue/abort", ""); err != nil || answer.StatusCode != http.StatusOK {
 		t.Errorf("abort: %v %s %v", answer, told, err)
 	}
-	for last.unsettled(ctx, t) != 0 && ctx.Err() == nil {
-		time.Sleep(100 * time.Millisecond)
-	}
+	eventually(ctx, 100*time.Millisecond, func() bool { return last.unsettled(ctx, t) == 0 })
 	done <- seen{"done": 1}
 	<-ended
 	most := stop()
@@ -142,7 +140,7 @@ func (g *guest) list(ctx context.Context, t *testing.T, least int) {
 		default:
 			listed++
 		}
-		time.Sleep(100 * time.Millisecond)
+		takes(100 * time.Millisecond)
 	}
 	t.Logf("listed %d times, %d times busy", listed, busy)
 	if listed == 0 {

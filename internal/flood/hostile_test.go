@@ -209,17 +209,29 @@ func held(all map[string]float64) (n float64) {
 	return n
 }
 
+// eventually asks at a pace until something is true, and reports false when ctx ends before.
+func eventually(ctx context.Context, pace time.Duration, ok func() bool) bool {
+	for !ok() {
+		if ctx.Err() != nil {
+			return false
+		}
+		time.Sleep(pace)
+	}
+	return true
+}
+
 // returns waits until nothing is held any more and the goroutines have ended.
 func (s *server) returns(t *testing.T, goroutines float64) {
 	t.Helper()
 	var now map[string]float64
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		if now = s.metrics(t); held(now) == 0 && now["go_goroutines"] <= goroutines+32 {
-			break
-		}
-	}
+	minute, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	returned := eventually(minute, 200*time.Millisecond, func() bool {
+		now = s.metrics(t)
+		return held(now) == 0 && now["go_goroutines"] <= goroutines+32
+	})
 	t.Logf("afterwards %v goroutines of %v before, %v bytes held, %d MiB", now["go_goroutines"], goroutines, held(now), s.status(t, "VmRSS:"))
-	if held(now) != 0 || now["go_goroutines"] > goroutines+32 {
+	if !returned {
 		t.Errorf("after a minute %v goroutines, %v bytes held", now["go_goroutines"], held(now))
 	}
 }
@@ -228,14 +240,17 @@ func (s *server) returns(t *testing.T, goroutines float64) {
 func (s *server) shrinks(t *testing.T, before int) {
 	t.Helper()
 	now, most := 0, 0
-	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
+	minutes, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	shrunk := eventually(minutes, time.Second, func() bool {
 		most = max(before, 128) + int(s.metrics(t)[`svc_memory_held_bytes{use="kept"}`])>>20
-		if now = s.status(t, "VmRSS:"); now <= most {
-			t.Logf("%d MiB in the end", now)
-			return
-		}
+		now = s.status(t, "VmRSS:")
+		return now <= most
+	})
+	if !shrunk {
+		t.Errorf("%d MiB are held four minutes later, want %d", now, most)
 	}
-	t.Errorf("%d MiB are held four minutes later, want %d", now, most)
+	t.Logf("%d MiB in the end", now)
 }
 
 // longBytes is about as much as one message may have where a share is a quarter of the budget.
