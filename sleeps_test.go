@@ -26,7 +26,6 @@ var pauses = map[string]int{
 	"internal/crash/nodes_test.go":           3,
 	"internal/crash/process_test.go":         1,
 	"internal/crash/script_test.go":          1,
-	"internal/outage/node_test.go":           1,
 	"service/gateway/apart_test.go":          1,
 	"service/gateway/channelless_test.go":    1,
 	"service/gateway/dispatch_test.go":       4,

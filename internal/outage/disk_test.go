@@ -220,7 +220,7 @@ func (h *host) endure(fault disk.Fault) {
 	held := h.node.must(h.node.invoke("hold", "", holding{Steps: 1})) // it would not end by itself
 	since := time.Now()
 	h.fail(fault)
-	if !comesTrue(40*time.Second, func() bool { return isClosed(h.node.Ended()) }) {
+	if !eventually(40*time.Second, func() bool { return isClosed(h.node.Ended()) }) {
 		h.t.Fatalf("the process has not ended after 40 s; %s\n%s", h.answers(), h.node.Complaints())
 	}
 	took := time.Since(since)
@@ -305,14 +305,14 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 			fail, heal := orders(h)
 			h.node.order(fail)
 			since := instant()
-			if comesTrue(time.Second, func() bool { return isClosed(h.node.Ended()) }) {
+			if eventually(time.Second, func() bool { return isClosed(h.node.Ended()) }) {
 				t.Logf("the process ended after %s", seconds(instant()-since))
 				h.restart()
 			} else {
 				h.node.order(heal)
 			}
 			was := h.count()
-			if !comesTrue(10*time.Second, func() bool { return h.count() > was+20 }) {
+			if !eventually(10*time.Second, func() bool { return h.count() > was+20 }) {
 				t.Fatalf("the process did not end within a second, and does not admit work since the disk can be written again; %s\n%s", h.answers(), h.node.Complaints())
 			}
 			stop()

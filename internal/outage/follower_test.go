@@ -165,7 +165,7 @@ func (f *follower) settles(limit time.Duration, p *process, submission string) b
 	reading.Go(func() { f.follow(ctx, p) })
 	defer reading.Wait()
 	defer leave()
-	return comesTrue(limit, func() bool { return f.hasSettled(submission) })
+	return eventually(limit, func() bool { return f.hasSettled(submission) })
 }
 
 func (f *follower) hasSettled(submission string) bool {

@@ -271,9 +271,9 @@ func (p *process) pause() { p.Signal(syscall.SIGSTOP) }
 // resume lets a paused process go on.
 func (p *process) resume() { p.Signal(syscall.SIGCONT) }
 
-// comesTrue waits until something is true, and reports false when that takes too long. It is the only place that waits for
+// eventually waits until something is true, and reports false when that takes too long. It is the only place that waits for
 // something to happen.
-func comesTrue(limit time.Duration, holds func() bool) bool {
+func eventually(limit time.Duration, holds func() bool) bool {
 	for end := time.Now().Add(limit); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
@@ -282,10 +282,10 @@ func comesTrue(limit time.Duration, holds func() bool) bool {
 	return true
 }
 
-// until is comesTrue where the test has no sense without.
+// until is eventually where the test has no sense without.
 func until(t testing.TB, limit time.Duration, what string, holds func() bool, tell ...func() string) {
 	t.Helper()
-	if comesTrue(limit, holds) {
+	if eventually(limit, holds) {
 		return
 	}
 	text := ""
@@ -297,7 +297,7 @@ func until(t testing.TB, limit time.Duration, what string, holds func() bool, te
 
 // lapse lets time pass since an instant.
 func lapse(since, d time.Duration) {
-	comesTrue(d+time.Second, func() bool { return instant() > since+d })
+	eventually(d+time.Second, func() bool { return instant() > since+d })
 }
 
 // takes lets a moment pass, so that things happen one after the other. Nothing is known to have happened then.

@@ -71,7 +71,7 @@ func TestSleepTakesItsTimeWhateverTheClocksSay(t *testing.T) {
 func (c *crooked) checkDoze(id, name string, takes, limit time.Duration) {
 	c.t.Helper()
 	tell := func() string { return c.diary().of(id).told(limit) }
-	if !comesTrue(limit-instant(), func() bool { return c.observer.over(id) }) {
+	if !eventually(limit-instant(), func() bool { return c.observer.over(id) }) {
 		c.t.Errorf("run %s began at the node that is %s: its sleep of %s has not ended after %s; it was claimed %d times",
 			id, name, seconds(takes), seconds(takes+10*time.Second), c.diary().of(id).count(claimed))
 		return
@@ -162,7 +162,7 @@ func TestModelIsAskedAgainInTimeWhateverTheClocksSay(t *testing.T) {
 	}
 	limit := instant() + pause + 10*time.Second
 	for instance, id := range waits {
-		comesTrue(limit-instant(), func() bool { return c.observer.idle("holder", instance) })
+		eventually(limit-instant(), func() bool { return c.observer.idle("holder", instance) })
 		d := c.diary().of(instance)
 		spans := d.spans()
 		if len(spans) != 2 {
