@@ -14,10 +14,6 @@ var mayPause = []string{"eventually", "takes"}
 
 // pauses are the files of tests that still sleep elsewhere, and how often. One that sleeps less often lowers its number.
 var pauses = map[string]int{
-	"cmd/svc/main_test.go":                   2,
-	"cmd/svc/mistakes_test.go":               1,
-	"cmd/svc/split_test.go":                  2,
-	"cmd/svc/tokens_test.go":                 3,
 	"internal/crash/budget_test.go":          1,
 	"internal/crash/chatload_test.go":        2,
 	"internal/crash/chatnodes_test.go":       2,

@@ -129,14 +129,23 @@ func awaitServer(ts *testscript.TestScript, _ bool, args []string) {
 
 // logged is "logged TEXT": it waits until the server's log says so.
 func logged(ts *testscript.TestScript, _ bool, args []string) {
-	for range 500 {
-		if strings.Contains(ts.ReadFile("serve.log"), args[0]) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if !eventually(func() bool { return strings.Contains(ts.ReadFile("serve.log"), args[0]) }) {
+		ts.Fatalf("the log does not say %q: %s", args[0], ts.ReadFile("serve.log"))
 	}
-	ts.Fatalf("the log does not say %q: %s", args[0], ts.ReadFile("serve.log"))
 }
+
+// eventually asks until something is true, and reports false when it takes too long.
+func eventually(ok func() bool) bool {
+	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// takes is what takes its time in a scene. Nothing is waited for.
+func takes(d time.Duration) { time.Sleep(d) }
 
 // client finds *.localhost on this machine, as browsers do.
 var client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -149,20 +158,19 @@ var client = &http.Client{Transport: &http.Transport{DialContext: func(ctx conte
 // get is "get STATUS URL": it asks until it gets that status, and leaves the answer in the file answer.
 func get(ts *testscript.TestScript, _ bool, args []string) {
 	var got string
-	for range 200 {
+	found := eventually(func() bool {
 		res, err := client.Get(args[1])
 		ts.Check(err)
 		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
 		ts.Check(err)
 		got = fmt.Sprintf("%s\n%v\n%s", res.Status, res.Header, body)
-		if strconv.Itoa(res.StatusCode) == args[0] {
-			ts.Check(os.WriteFile(ts.MkAbs("answer"), []byte(got), 0o600))
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
+		return strconv.Itoa(res.StatusCode) == args[0]
+	})
+	if !found {
+		ts.Fatalf("GET %s: %s", args[1], got)
 	}
-	ts.Fatalf("GET %s: %s", args[1], got)
+	ts.Check(os.WriteFile(ts.MkAbs("answer"), []byte(got), 0o600))
 }
 
 // hang is "hang URL": it opens a request and does not end it, so that a graceful stop takes its time.

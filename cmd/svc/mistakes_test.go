@@ -303,7 +303,7 @@ func TestAStopWithOpenStreamsIsToldAndQuick(t *testing.T) {
 	res, err := client.Do(req)
 	must(t, err)
 	defer res.Body.Close()
-	time.Sleep(1100 * time.Millisecond) // shorter connections than a second make clients give SSE up
+	takes(1100 * time.Millisecond) // shorter connections than a second make clients give SSE up
 	began := time.Now()
 	p.stop(t)
 	if _, err := io.Copy(io.Discard, res.Body); err != nil {

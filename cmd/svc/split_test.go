@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,6 +123,7 @@ func (p person) do(t *testing.T, method, path, body string) result {
 type story struct {
 	words  []string
 	offset string
+	heard  atomic.Int64 // how many words, while it is followed
 }
 
 var (
@@ -155,6 +157,7 @@ func (s *story) follow(t *testing.T, p person, path string, enough int) {
 		}
 		if m := nextOne.FindStringSubmatch(lines.Text()); m != nil {
 			s.words, s.offset, fresh = append(s.words, fresh...), m[1], nil
+			s.heard.Store(int64(len(s.words)))
 		}
 	}
 }
@@ -224,12 +227,10 @@ func TestTwoProcessesAreOneService(t *testing.T) {
 func awaits(t *testing.T, status int, ask func() result, typ string) {
 	t.Helper()
 	var got result
-	for range 200 {
-		if got = ask(); got.status == status {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	eventually(func() bool {
+		got = ask()
+		return got.status == status
+	})
 	if got.status != status || !strings.Contains(got.body, typ) || status == 503 && got.header.Get("Retry-After") != "1" {
 		t.Errorf("%d %v %s, want %d %s", got.status, got.header, got.body, status, typ)
 	}
@@ -251,7 +252,9 @@ func TestAGatewayThatStopsLetsItsStreamsGo(t *testing.T) {
 		defer close(left)
 		heard.follow(t, ada, "/agents/central/first", 160)
 	}()
-	time.Sleep(300 * time.Millisecond)
+	if !eventually(func() bool { return heard.heard.Load() > 0 }) {
+		t.Error("nothing is heard")
+	}
 	began := time.Now()
 	h.gateway.stop(t)
 	<-left

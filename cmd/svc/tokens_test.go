@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"svc.dev/svc/service/config"
 )
@@ -50,13 +49,9 @@ func reload(t *testing.T, p *process, says string) {
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for range 1000 {
-		if strings.Count(p.said(), says) > before {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if !eventually(func() bool { return strings.Count(p.said(), says) > before }) {
+		t.Fatalf("%s does not say %q: %s", p.Part, says, p.said())
 	}
-	t.Fatalf("%s does not say %q: %s", p.Part, says, p.said())
 }
 
 // rotatable is a service of two processes that read their tokens from files.
@@ -101,9 +96,10 @@ func TestTokensRotateWithoutARefusedRequest(t *testing.T) {
 	ada := signUp(t, r.gateway.Serving, "ada")
 	ada.do(t, "POST", "/agents/central/first", `{"kind":"user","body":"n=1"}`)
 	var asked, failed atomic.Int64
+	var each [4]atomic.Int64
 	stop := make(chan struct{})
 	var asking sync.WaitGroup
-	for range 4 {
+	for i := range each {
 		asking.Go(func() {
 			for {
 				select {
@@ -112,6 +108,7 @@ func TestTokensRotateWithoutARefusedRequest(t *testing.T) {
 				default:
 				}
 				asked.Add(1)
+				each[i].Add(1)
 				if status := ada.status(t); status != http.StatusOK {
 					failed.Add(1)
 					t.Errorf("refused with %d after %d requests", status, asked.Load())
@@ -119,15 +116,26 @@ func TestTokensRotateWithoutARefusedRequest(t *testing.T) {
 			}
 		})
 	}
+	// A client that asks once more has the answer to what was on its way.
+	arrives := func(t *testing.T) {
+		t.Helper()
+		for i := range each {
+			before := each[i].Load()
+			if !eventually(func() bool { return each[i].Load() > before || failed.Load() > 0 }) {
+				t.Errorf("client %d waits for its answer", i)
+			}
+		}
+	}
 	for i := range 3 {
 		next := newShown(t, fmt.Sprint(i))
 		both := shown{old.token, next.token, old.admin, next.admin, "", old.public + "," + next.public}
 		both.tell(t, r.runtime, r.runtimeData)
 		next.tell(t, r.gateway, r.gatewayData)
-		time.Sleep(200 * time.Millisecond) // what is on its way arrives
+		arrives(t)
 		next.tell(t, r.runtime, r.runtimeData)
-		for enough := asked.Load() + 25; asked.Load() < enough && failed.Load() == 0; {
-			time.Sleep(10 * time.Millisecond)
+		enough := asked.Load() + 25
+		if !eventually(func() bool { return asked.Load() >= enough || failed.Load() > 0 }) {
+			t.Errorf("%d requests in ten seconds, want %d", asked.Load(), enough)
 		}
 		old = next
 	}
