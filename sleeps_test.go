@@ -14,27 +14,16 @@ var mayPause = []string{"eventually", "takes"}
 
 // pauses are the files of tests that still sleep elsewhere, and how often. One that sleeps less often lowers its number.
 var pauses = map[string]int{
-	"internal/crash/budget_test.go":          1,
-	"internal/crash/chatload_test.go":        2,
-	"internal/crash/chatnodes_test.go":       2,
-	"internal/crash/chats_test.go":           1,
-	"internal/crash/load_test.go":            2,
-	"internal/crash/nodes_test.go":           3,
-	"internal/crash/process_test.go":         1,
-	"internal/crash/script_test.go":          1,
-	"service/gateway/apart_test.go":          1,
-	"service/gateway/channelless_test.go":    1,
-	"service/gateway/dispatch_test.go":       4,
-	"service/gateway/endurance_test.go":      7,
-	"service/gateway/longanswer_test.go":     1,
-	"service/gateway/lostright_test.go":      2,
-	"service/gateway/midbody_test.go":        2,
-	"service/gateway/openapi_test.go":        1,
-	"service/gateway/project_test.go":        1,
-	"service/gateway/projecthostile_test.go": 1,
-	"service/gateway/runtime_test.go":        1,
-	"service/gateway/stream_test.go":         2,
-	"service/gateway/tenant_test.go":         1,
+	"internal/crash/budget_test.go":    1,
+	"internal/crash/chatload_test.go":  2,
+	"internal/crash/chatnodes_test.go": 2,
+	"internal/crash/chats_test.go":     1,
+	"internal/crash/load_test.go":      2,
+	"internal/crash/nodes_test.go":     3,
+	"internal/crash/process_test.go":   1,
+	"internal/crash/script_test.go":    1,
+	"service/gateway/apart_test.go":    1,
+	"service/gateway/midbody_test.go":  1,
 }
 
 // TestTestsWaitForWhatTheyNeed keeps tests from sleeping for as long as something probably takes.

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
@@ -36,6 +35,7 @@ type hubbed struct {
 	hub     *githubtest.Server
 	app     int64
 	runtime *far
+	inVain  atomic.Int32 // what was handed to it while it was away
 	apart   bool
 }
 
@@ -59,7 +59,11 @@ func (h *hubbed) leave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.runtime.to(gateway.NewProxy(parse("http://127.0.0.1:1"), &scope.Forward{Token: runtimeToken, AdminToken: adminToken, Key: key}, nil, h.Accounts.Log))
+	nowhere := gateway.NewProxy(parse("http://127.0.0.1:1"), &scope.Forward{Token: runtimeToken, AdminToken: adminToken, Key: key}, nil, h.Accounts.Log)
+	h.runtime.to(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		nowhere.ServeHTTP(w, r)
+		h.inVain.Add(1)
+	}))
 }
 
 // arrive starts the runtime.
@@ -188,32 +192,27 @@ func (h *hubbed) conversations(t *testing.T, of resident) (all []string) {
 // answered waits until the central agent has answered so many messages of a conversation, and returns its history.
 func (h *hubbed) answered(t *testing.T, of resident, conversation string, times int) string {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		got := h.do(t, call{on: gateway.Agents, path: "/v1/" + of.username + "/personal/agents/central/" + conversation, cookie: of.cookie})
-		if got.StatusCode == 200 && strings.Count(got.body, `"role":"assistant"`) >= times && !strings.Contains(got.body, `"state":"streaming"`) {
-			return got.body
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s of %s: %d %.500s", conversation, of.username, got.StatusCode, got.body)
-		}
-	}
+	var got reply
+	eventually(t, fmt.Sprintf("%s of %s is answered %d times", conversation, of.username, times), func() bool {
+		got = h.do(t, call{on: gateway.Agents, path: "/v1/" + of.username + "/personal/agents/central/" + conversation, cookie: of.cookie})
+		return got.StatusCode == 200 && strings.Count(got.body, `"role":"assistant"`) >= times && !strings.Contains(got.body, `"state":"streaming"`)
+	})
+	return got.body
 }
 
 // settled waits until nothing is left to be passed on.
 func (h *hubbed) settled(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	accounttest.Eventually(t, "all is passed on", func() bool {
 		var n, dead int
 		err := h.DB.Read(t.Context(), func(tx *sqldb.Tx) error {
 			return tx.QueryRow("SELECT count(*), count(CASE WHEN state = 'dead' THEN 1 END) FROM dispatches").Scan(&n, &dead)
 		})
-		if err != nil || dead > 0 || time.Now().After(end) {
+		if err != nil || dead > 0 {
 			t.Fatalf("%d wait, %d are given up: %v", n, dead, err)
 		}
-		if n == 0 {
-			return
-		}
-	}
+		return n == 0
+	})
 }
 
 func TestWhatIsWrittenOnGitHubReachesTheCentralAgentOfItsWorkspaceAlone(t *testing.T) {
@@ -277,10 +276,11 @@ func TestDeliveriesWaitForARuntimeThatIsAway(t *testing.T) {
 		for n := range 5 {
 			calls = append(calls, h.comment(t, octo, githubtest.Hello, fmt.Sprintf("n=1 comment %d.", n)))
 		}
+		tried := h.inVain.Load()
 		for _, n := range []int{3, 0, 4, 1, 2} {
 			h.do(t, calls[n]).wants(t, 202, "")
 		}
-		time.Sleep(150 * time.Millisecond)
+		accounttest.Eventually(t, "a delivery is tried in vain", func() bool { return h.inVain.Load() > tried })
 		h.arrive(t)
 		history := h.answered(t, octo, "github:octocat:hello-world:12", 5)
 		for n := range 5 {
@@ -290,8 +290,9 @@ func TestDeliveriesWaitForARuntimeThatIsAway(t *testing.T) {
 		}
 		h.settled(t)
 		h.leave(t)
+		tried = h.inVain.Load()
 		h.do(t, h.comment(t, octo, githubtest.Hello, "n=1 while it was away.")).wants(t, 202, "")
-		time.Sleep(150 * time.Millisecond)
+		accounttest.Eventually(t, "it is tried in vain", func() bool { return h.inVain.Load() > tried })
 		h.runtime.to(h.scene.runtime)
 		if history := h.answered(t, octo, "github:octocat:hello-world:12", 6); strings.Count(history, "while it was away") != 1 {
 			t.Errorf("history: %s", history)

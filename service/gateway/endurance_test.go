@@ -15,6 +15,7 @@ import (
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/gateway"
 )
 
@@ -143,12 +144,10 @@ func TestNobodyHasAnyNumberOfTransfers(t *testing.T) {
 func (d *desk) waits(t testing.TB, bytes int64) {
 	t.Helper()
 	var storage struct{ ReservedBytes int64 }
-	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
-		if d.ask("GET", "/storage", nil).read(t, &storage); storage.ReservedBytes == bytes {
-			return
-		}
-	}
-	t.Fatalf("%d bytes are reserved, not %d", storage.ReservedBytes, bytes)
+	eventually(t, fmt.Sprintf("%d bytes are reserved", bytes), func() bool {
+		d.ask("GET", "/storage", nil).read(t, &storage)
+		return storage.ReservedBytes == bytes
+	})
 }
 
 func TestAFullWorkspaceCancelsItsRuns(t *testing.T) {
@@ -160,8 +159,12 @@ func TestAFullWorkspaceCancelsItsRuns(t *testing.T) {
 	}
 	s.do(t, at("/workflows/sample/run", map[string]any{"account": "", "accountId": "", "actor": "", "scope": "", "authority": ""})).wants(t, 202, "").read(t, &run)
 	s.limit(t, "users/ada/personal", 1)
-	time.Sleep(1100 * time.Millisecond) // until it is measured again
-	s.do(t, at("/workflows/sample/run", map[string]any{})).wants(t, 507, "storage_quota_exceeded")
+	var more reply
+	eventually(t, "no more runs are taken", func() bool { // it is measured once a second
+		more = s.do(t, at("/workflows/sample/run", map[string]any{}))
+		return more.StatusCode == http.StatusInsufficientStorage
+	})
+	more.wants(t, 507, "storage_quota_exceeded")
 	s.do(t, at("/runs/"+run.RunID+"/cancel", nil)).wants(t, 202, "")
 }
 
@@ -171,9 +174,12 @@ func TestWhoIsRemovedGetsNoMoreOfAFile(t *testing.T) {
 	const size = 32 << 20
 	d.ask("PUT", "/projects/site/files/long", strings.Repeat("x", size)).wants(t, 201, "")
 	conn := s.dial(t, "GET "+d.path+"/projects/site/files/long HTTP/1.1\r\nHost: "+s.hosts[gateway.Agents]+"\r\nAuthorization: Bearer "+d.key+"\r\nConnection: close\r\n\r\n")
-	time.Sleep(200 * time.Millisecond)
+	begun := make([]byte, len("HTTP/1.1 200"))
+	if _, err := io.ReadFull(conn, begun); err != nil || string(begun) != "HTTP/1.1 200" {
+		t.Fatalf("%q %v", begun, err)
+	}
 	execute(t, s, "UPDATE api_keys SET revoked_at = 1")
-	time.Sleep(100 * time.Millisecond)
+	takes(100 * time.Millisecond)
 	if text, ended := ends(conn, 10*time.Second); len(text) >= size {
 		t.Errorf("ended %t with all of it", ended)
 	}
@@ -183,9 +189,9 @@ func TestWhoIsRemovedFinishesNoUpload(t *testing.T) {
 	s := quick(t, func(c *gateway.Config) { c.Recheck = 50 * time.Millisecond })
 	d := s.sit(t, "ada")
 	conn := s.dial(t, d.put("/late", "Content-Length: 20\r\n", "0123456789"))
-	time.Sleep(200 * time.Millisecond)
+	d.waits(t, 20)
 	execute(t, s, "UPDATE api_keys SET revoked_at = 1")
-	time.Sleep(200 * time.Millisecond)
+	takes(200 * time.Millisecond)
 	if _, err := io.WriteString(conn, "0123456789"); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +248,7 @@ func TestDeliveriesThatStandStillTakeNoMoreThanTheirPlaces(t *testing.T) {
 	for range 128 {
 		s.dial(t, head)
 	}
-	time.Sleep(300 * time.Millisecond)
+	accounttest.Eventually(t, "all places are taken", func() bool { return !s.gateway.TakesDelivery("127.0.0.1", false) })
 	if text, _ := ends(s.dial(t, head), 12*time.Second); !strings.HasPrefix(text, "HTTP/1.1 503") {
 		t.Errorf("%.100q", text)
 	}

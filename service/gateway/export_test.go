@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"context"
 	"strings"
+	"time"
 
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/operation"
@@ -23,6 +25,21 @@ func Lines() []Line {
 		all = append(all, Line{r.Method, strings.ReplaceAll(r.Path, "...}", "}"), r.On, r.Need, (&line{route: r}).keeps()})
 	}
 	return all
+}
+
+// TakesDelivery reports whether one more delivery from a network, a common or a long one, would be read at once.
+func (g *Gateway) TakesDelivery(network string, long bool) bool {
+	turns := g.commonDeliveries
+	if long {
+		turns = g.longDeliveries
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	done, err := turns.Wait(ctx, network)
+	if err == nil {
+		done()
+	}
+	return err == nil
 }
 
 // StatusOf is the status of a type of refusal; zero is none.

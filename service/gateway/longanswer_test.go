@@ -76,7 +76,7 @@ func TestALongAnswerEndsWithTheRightToIt(t *testing.T) {
 	answer := ask()
 	defer answer.Body.Close()
 	execute(t, s, "DELETE FROM members WHERE account = $1", p.Account.ID)
-	time.Sleep(1200 * time.Millisecond) // a judgement of the last second counts
+	takes(1200 * time.Millisecond) // a judgement of the last second counts
 	got, err := io.Copy(io.Discard, answer.Body)
 	if err == nil || got >= whole {
 		t.Errorf("a member who was removed got %d of %d bytes, %v", got, whole, err)

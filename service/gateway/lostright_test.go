@@ -19,17 +19,14 @@ func (s *scene) waiting(t testing.TB, by somebody, in workspace.Membership) stri
 	t.Helper()
 	path := baseOf(in) + "/agents/central/x"
 	s.do(t, call{on: gateway.Agents, method: "POST", path: path, cookie: by.cookie, body: `{"kind":"user","body":"n=1"}`}).wants(t, 202, "")
-	for range 1000 {
-		got := s.do(t, call{on: gateway.Agents, path: path, cookie: by.cookie})
-		if strings.Contains(got.body, `"outcome":"completed"`) {
-			var told struct{ Offset string }
-			got.read(t, &told)
-			return path + "?view=updates&offset=" + told.Offset
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatal("the reply does not end")
-	return ""
+	var got reply
+	eventually(t, "the reply ends", func() bool {
+		got = s.do(t, call{on: gateway.Agents, path: path, cookie: by.cookie})
+		return strings.Contains(got.body, `"outcome":"completed"`)
+	})
+	var told struct{ Offset string }
+	got.read(t, &told)
+	return path + "?view=updates&offset=" + told.Offset
 }
 
 // listener is a client that holds a request open.
@@ -73,11 +70,7 @@ func (l *listener) isOpen() bool {
 // opened waits until so many streams are open.
 func (s *scene) opened(t testing.TB, n int) {
 	t.Helper()
-	for began := time.Now(); s.gateway.OpenStreams() != n; time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > 20*time.Second {
-			t.Fatalf("%d of %d streams are open", s.gateway.OpenStreams(), n)
-		}
-	}
+	accounttest.Eventually(t, fmt.Sprintf("%d streams are open", n), func() bool { return s.gateway.OpenStreams() == n })
 }
 
 // loss is how somebody who holds a stream open loses the right to it.

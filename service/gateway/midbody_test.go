@@ -125,7 +125,7 @@ func (s *scene) bereave(t *testing.T, of tenant, all []bereft, again ...func()) 
 	for _, f := range lose {
 		f()
 	}
-	time.Sleep(1100 * time.Millisecond) // what is passed on to the runtime is judged again a second later
+	takes(1100 * time.Millisecond) // what is passed on to the runtime is judged again a second later
 	var asked sync.WaitGroup
 	for _, w := range begun {
 		asked.Go(func() { w.refused(t) })

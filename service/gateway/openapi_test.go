@@ -293,17 +293,15 @@ func (w *way) again(t *testing.T, c call, tag string) bool {
 	if c.header == nil {
 		c.header = http.Header{}
 	}
-	for range 100 {
+	var got reply
+	eventually(t, c.path+" stands still", func() bool {
 		c.header.Set("If-None-Match", tag)
-		got := w.do(t, c)
-		changed := got.StatusCode == 200 && got.Header.Get("ETag") != tag
-		if !changed {
-			return got.StatusCode == 304
-		}
+		got = w.do(t, c)
+		before := tag
 		tag = got.Header.Get("ETag")
-		time.Sleep(50 * time.Millisecond)
-	}
-	return false
+		return got.StatusCode != 200 || tag == before
+	})
+	return got.StatusCode == 304
 }
 
 // another is somebody else's way, with a browser of their own.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account/accounttest"
@@ -188,10 +187,11 @@ func TestAFullWorkspaceReadsAndDeletesAndTakesNoNewWork(t *testing.T) {
 			State  string
 			ByKind struct{ Projects, Streams int64 }
 		}
-		for deadline := time.Now().Add(10 * time.Second); storage.ByKind.Streams == 0 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-			d.ask("GET", "/storage", nil).wants(t, 200, "").read(t, &storage) // it is summed once a second
-		}
-		if storage.State != "over" || storage.ByKind.Projects != 100_000 || storage.ByKind.Streams == 0 {
+		eventually(t, "the streams are summed", func() bool {
+			d.ask("GET", "/storage", nil).wants(t, 200, "").read(t, &storage)
+			return storage.ByKind.Streams > 0
+		})
+		if storage.State != "over" || storage.ByKind.Projects != 100_000 {
 			t.Errorf("%+v", storage)
 		}
 		d.ask("GET", "/projects/site/files/big", nil, "Range", "bytes=0-3").wants(t, 206, "")

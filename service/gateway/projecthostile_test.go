@@ -128,7 +128,7 @@ func TestASlowUploadIsTakenAsLongAsItComes(t *testing.T) {
 	defer conn.Close()
 	_, _ = io.WriteString(conn, d.put("/slow", "Content-Length: 20\r\n", ""))
 	for range 20 {
-		time.Sleep(60 * time.Millisecond)
+		takes(60 * time.Millisecond)
 		if _, err := io.WriteString(conn, "x"); err != nil {
 			t.Fatal(err)
 		}

@@ -83,10 +83,23 @@ func (s *scene) start(t testing.TB, apart bool) {
 	declare(rt)
 	accounttest.Run(t, rt.Run)
 	s.runtime = behind(t, rt, apart, s)
-	for rt.State() != svc.Serving {
-		time.Sleep(time.Millisecond)
+	accounttest.Eventually(t, "the runtime serves", func() bool { return rt.State() == svc.Serving })
+}
+
+// eventually asks until something is true, ever more slowly: what asks the gateway counts on a rate.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	pause := time.Millisecond
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(pause) {
+		if time.Now().After(end) {
+			t.Fatalf("not yet: %s", what)
+		}
+		pause = min(2*pause, 50*time.Millisecond)
 	}
 }
+
+// takes is what takes its time in a scene. Nothing is waited for.
+func takes(d time.Duration) { time.Sleep(d) }
 
 // content is what the workflow sample is given, and returns.
 type content struct {

@@ -135,14 +135,11 @@ func TestWhoHasGoneHoldsNoStream(t *testing.T) {
 // mayStream waits until the account has a stream to spare.
 func (s *scene) mayStream(t *testing.T, key string) {
 	t.Helper()
-	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
+	eventually(t, "there is a stream to spare", func() bool {
 		answer := s.openStream(t, following, by(key))
 		answer.Body.Close()
-		if answer.StatusCode == 200 {
-			return
-		}
-	}
-	t.Error("the stream of somebody who does not read is still open")
+		return answer.StatusCode == 200
+	})
 }
 
 // TestWhoDoesNotReadHoldsNoStream opens a stream of which much is to be told, and takes none of it.
@@ -168,17 +165,14 @@ func TestWhoDoesNotReadHoldsNoStream(t *testing.T) {
 // settled waits until the reply is whole, and returns where the conversation stands then.
 func (s *scene) settled(t *testing.T, key string) (offset string) {
 	t.Helper()
-	for range 1000 {
-		got := s.do(t, call{on: gateway.Agents, path: "/v1/ada/personal/agents/central/x", header: by(key)})
-		if strings.Contains(got.body, `"outcome":"completed"`) {
-			var told struct{ Offset string }
-			got.read(t, &told)
-			return told.Offset
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("the reply does not end")
-	return ""
+	var got reply
+	eventually(t, "the reply ends", func() bool {
+		got = s.do(t, call{on: gateway.Agents, path: "/v1/ada/personal/agents/central/x", header: by(key)})
+		return strings.Contains(got.body, `"outcome":"completed"`)
+	})
+	var told struct{ Offset string }
+	got.read(t, &told)
+	return told.Offset
 }
 
 // TestAStreamThatBreaksOffIsNoWholeAnswer kills the runtime in the middle: a client must not take what it heard for all.

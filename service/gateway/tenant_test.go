@@ -59,9 +59,10 @@ func (s *scene) talk(t *testing.T, p *tenant) {
 	base := "/v1/" + p.name + "/acme"
 	body := fmt.Sprintf(`{"kind":"user","body":"n=1 %s","attachments":[{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo=","filename":"%s.png"}]}`, p.mark(), p.mark())
 	s.do(t, call{on: gateway.Agents, method: "POST", path: base + "/agents/central/first", header: by(p.key), body: body}).wants(t, 202, "")
-	for !strings.Contains(s.do(t, call{on: gateway.Agents, path: base + "/agents/central/first?view=updates&offset=-1", header: by(p.key)}).wants(t, 200, "").body, "submission-settled") {
-		time.Sleep(10 * time.Millisecond)
-	}
+	eventually(t, "the prompt is settled", func() bool {
+		got := s.do(t, call{on: gateway.Agents, path: base + "/agents/central/first?view=updates&offset=-1", header: by(p.key)}).wants(t, 200, "")
+		return strings.Contains(got.body, "submission-settled")
+	})
 	history := s.do(t, call{on: gateway.Agents, path: base + "/agents/central/first", header: by(p.key)}).wants(t, 200, "").body
 	_, rest, found := strings.Cut(history, `"id":"att_`)
 	if !found {
