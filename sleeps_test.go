@@ -14,16 +14,8 @@ var mayPause = []string{"eventually", "takes"}
 
 // pauses are the files of tests that still sleep elsewhere, and how often. One that sleeps less often lowers its number.
 var pauses = map[string]int{
-	"internal/crash/budget_test.go":    1,
-	"internal/crash/chatload_test.go":  2,
-	"internal/crash/chatnodes_test.go": 2,
-	"internal/crash/chats_test.go":     1,
-	"internal/crash/load_test.go":      2,
-	"internal/crash/nodes_test.go":     3,
-	"internal/crash/process_test.go":   1,
-	"internal/crash/script_test.go":    1,
-	"service/gateway/apart_test.go":    1,
-	"service/gateway/midbody_test.go":  1,
+	"service/gateway/apart_test.go":   1,
+	"service/gateway/midbody_test.go": 1,
 }
 
 // TestTestsWaitForWhatTheyNeed keeps tests from sleeping for as long as something probably takes.

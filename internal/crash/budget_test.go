@@ -2,6 +2,7 @@ package crash_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,11 +71,7 @@ func TestGracefulStopsUseUpNoBudget(t *testing.T) {
 		const stops = 5
 		for n := range stops {
 			st.node.must(request{Op: "hear", Workflow: "gated", RunID: id, Message: "begin wait"})
-			for end := time.Now().Add(patience); len(effectsOf(st.setup.Effects, id)["wait"]) <= n; time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatalf("the run did not go on after %d stops", n)
-				}
-			}
+			eventually(t, fmt.Sprintf("the run goes on after %d stops", n), func() bool { return len(effectsOf(st.setup.Effects, id)["wait"]) > n })
 			st.node.Stop()
 			st.raise(trap{})
 		}

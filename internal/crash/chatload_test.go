@@ -48,7 +48,7 @@ func TestPromptsSettleOnceWhenAProcessUnderLoadIsKilled(t *testing.T) {
 			g.clients.Go(func() { g.client(i) })
 		}
 		for n := kills(t); g.deaths < n; g.deaths++ {
-			time.Sleep(time.Duration(20+rand.IntN(380)) * time.Millisecond)
+			takes(time.Duration(20+rand.IntN(380)) * time.Millisecond)
 			g.node.Kill()
 			g.raise(trap{})
 			g.mu.Lock()
@@ -111,7 +111,7 @@ func (g *crowd) prompt(instance string, p accepted) (string, bool) {
 			g.mu.Lock()
 			g.lost++
 			g.mu.Unlock()
-			time.Sleep(5 * time.Millisecond)
+			takes(5 * time.Millisecond)
 		default:
 			g.t.Errorf("prompt %s: %v", p.key, err)
 			return "", false

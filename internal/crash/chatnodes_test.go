@@ -118,7 +118,7 @@ func TestGracefulStopIsNoResultOfATask(t *testing.T) {
 				k := talk{name: fmt.Sprint(play, "-stopped-", i), lines: says(play)}
 				r := request{Op: "prompt", Message: "play " + play, Key: "0", chatRequest: chatRequest{Agent: "talker", Instance: k.name, Kind: "direct"}}
 				st.node.must(r)
-				time.Sleep(time.Duration(i*300/stops) * time.Millisecond)
+				takes(time.Duration(i*300/stops) * time.Millisecond)
 				st.node.Stop()
 				st.raise(trap{})
 				ids, told, err := st.converse(k, k.name, &audience{})
@@ -156,7 +156,7 @@ func TestPausedProcessSaysNothingOnceItsConversationsAreTaken(t *testing.T) {
 	p.a.Signal(syscall.SIGCONT)
 	all := p.awaitChats("march", 1, ids)
 	p.eventually("node a was refused", func() bool { return p.a.must(request{Op: "stats"}).Stats.Fenced > 0 })
-	time.Sleep(100 * time.Millisecond)
+	takes(100 * time.Millisecond) // in which node a could say more
 	for instance, c := range all {
 		started := 0
 		for _, r := range c.Records {

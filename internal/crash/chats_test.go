@@ -100,10 +100,9 @@ func (a *audience) after() stream.Offset {
 }
 
 // all are the pages, once they reach an offset.
-func (a *audience) all(through stream.Offset) []critic.Page {
-	for end := time.Now().Add(5 * time.Second); a.after() < through && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
+func (a *audience) all(t testing.TB, through stream.Offset) []critic.Page {
+	t.Helper()
+	eventually(t, "the audience is told all", func() bool { return a.after() >= through })
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.pages
@@ -190,7 +189,7 @@ func (st *stage) stageTalk(k talk, traps ...trap) (deaths int, c *critique) {
 		for _, p := range found {
 			c.CheckFound(p.open[instance])
 		}
-		c.CheckAudience(seen.all(told.Pages[len(told.Pages)-1].Next))
+		c.CheckAudience(seen.all(st.t, told.Pages[len(told.Pages)-1].Next))
 		st.criticize(fmt.Sprintf("%s, dying %v", k.name, traps), c)
 		return deaths, c
 	}

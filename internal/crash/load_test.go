@@ -62,7 +62,7 @@ func TestNothingIsLostOrDoubledWhenAProcessUnderLoadIsKilled(t *testing.T) {
 			g.clients.Go(func() { g.client(i) })
 		}
 		for n := kills(t); g.deaths < n; {
-			time.Sleep(time.Duration(5+rand.IntN(396)) * time.Millisecond)
+			takes(time.Duration(5+rand.IntN(396)) * time.Millisecond)
 			g.strike()
 		}
 		close(g.over)
@@ -134,7 +134,7 @@ func (g *siege) invoke(s script, key string) (reply, bool) {
 			g.mu.Lock()
 			g.lost++
 			g.mu.Unlock()
-			time.Sleep(5 * time.Millisecond)
+			takes(5 * time.Millisecond)
 		default:
 			g.t.Errorf("%s: %v", key, err)
 			return reply{}, false

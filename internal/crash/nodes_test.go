@@ -68,11 +68,7 @@ func (p *pair) await(workflow string, ids []string, ends string) (tales map[stri
 // eventually waits for something to come true.
 func (p *pair) eventually(what string, true func() bool) {
 	p.t.Helper()
-	for end := time.Now().Add(patience); !true(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			p.t.Fatalf("%s: not in %v", what, patience)
-		}
-	}
+	eventually(p.t, what, true)
 }
 
 // ran are the executions of a run's steps at a node, in order.
@@ -152,7 +148,7 @@ func TestRunsOfAKilledProcessMoveWhenTheirLeasesLapse(t *testing.T) {
 	ids := p.invoke(20, "held", "")
 	p.eventually("every run is held", func() bool { return p.allRan(ids, "a", 2) })
 	// Between two renewals, where a lease may have all of its time before it.
-	time.Sleep(time.Duration(rand.Int64N(int64(lease * 3 / 10))))
+	takes(time.Duration(rand.Int64N(int64(lease * 3 / 10))))
 	since := time.Now()
 	p.a.Kill()
 	tales := p.await("held", ids, `completed {"easy":1,"hard":2} null`)
@@ -256,9 +252,11 @@ func TestPausedProcessGoesOnWithItsOwnRuns(t *testing.T) {
 	for range runs {
 		ids = append(ids, st.node.must(request{Op: "invoke", Workflow: "march", Input: raw(`{"steps":50,"ms":100}`)}).RunID)
 	}
-	time.Sleep(300 * time.Millisecond)
+	eventually(t, "every run marches", func() bool {
+		return !slices.ContainsFunc(ids, func(id string) bool { return len(effectsOf(st.setup.Effects, id)) < 3 })
+	})
 	st.node.Signal(syscall.SIGSTOP)
-	time.Sleep(st.setup.Lease + st.setup.Lease/2)
+	takes(st.setup.Lease + st.setup.Lease/2)
 	st.node.Signal(syscall.SIGCONT)
 	resumed, again := 0, 0
 	for _, id := range ids {

@@ -29,14 +29,24 @@ type process struct {
 	gone    bool
 }
 
-// takes is what takes its time in a scene: work, a model, a store. Nothing is waited for.
+// takes is what takes its time in a scene: work, a model, a store, the life of a process. Nothing is waited for.
 func takes(d time.Duration) { time.Sleep(d) }
+
+// eventually waits for something to come true.
+func eventually(t testing.TB, what string, true func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !true(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not in %v", what, patience)
+		}
+	}
+}
 
 // startDoomed starts a node that is killed so long after, wherever it stands then.
 func startDoomed(t testing.TB, s setup, after time.Duration) {
 	t.Helper()
 	p := child.Start(t, s)
-	time.Sleep(after)
+	takes(after)
 	p.Kill()
 }
 

@@ -459,7 +459,7 @@ func (n *node) gated(ctx context.Context, w *svc.Work, _ nothing) (outcome, erro
 			if _, err := os.Stat(n.Gate); err == nil {
 				return 1, nil
 			}
-			time.Sleep(5 * time.Millisecond)
+			takes(5 * time.Millisecond)
 		}
 		return 0, ctx.Err()
 	})
