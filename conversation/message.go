@@ -5,6 +5,7 @@ package conversation
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -107,10 +108,7 @@ var tagName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 // invalid_request fault, or that ctx is over.
 func ParseMessage(ctx context.Context, body json.RawMessage) (Message, error) {
 	m, err := parseMessage(ctx, body)
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return Message{}, err
 	}
 	return m, nil

@@ -32,7 +32,7 @@ func (t *Thread) Resume(submission string) Owed {
 		return OwedClosing
 	case len(t.calls) > 0:
 		return OwedResults
-	case t.submission != submission || !t.heard():
+	case t.submission != submission || len(t.entries) == 0: // a sub-agent's thread has no submission to tell it by
 		return OwedInput
 	case t.final:
 		return OwedSettlement
@@ -40,23 +40,12 @@ func (t *Thread) Resume(submission string) Owed {
 	return OwedReply
 }
 
-// heard reports whether any input is recorded: a sub-agent's thread has no submission to tell it by.
-func (t *Thread) heard() bool { return len(t.entries) > 0 }
-
 // Broken is the reply in progress.
 func (t *Thread) Broken() (message string, ok bool) {
 	if t.reply == nil {
 		return "", false
 	}
 	return t.reply.Message, true
-}
-
-// OpenBlock is the kind of block that the reply in progress has not ended, empty if none.
-func (t *Thread) OpenBlock() string {
-	if t.reply == nil || len(t.reply.Parts) == 0 {
-		return ""
-	}
-	return t.reply.Parts[len(t.reply.Parts)-1].Kind
 }
 
 // Last is the last message as the model is given it.
