@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -46,14 +47,7 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Retryable reports whether the same request may succeed later.
 func Retryable(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return false
-	}
-	switch e.Class {
-	case Overloaded, RateLimited, ServerError, Network, Timeout:
-		return true
-	}
-	return false
+	return ok && slices.Contains([]Class{Overloaded, RateLimited, ServerError, Network, Timeout}, e.Class)
 }
 
 // IsOverflow reports whether the request was longer than the model reads.

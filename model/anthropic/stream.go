@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"svc.dev/svc/model"
@@ -39,12 +40,8 @@ type event struct {
 }
 
 func (e *event) known() bool {
-	switch e.Type {
-	case "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
-		"message_stop", "error":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"message_start", "content_block_start", "content_block_delta", "content_block_stop",
+		"message_delta", "message_stop", "error"}, e.Type)
 }
 
 // usage is cumulative; what an event leaves out did not change.
@@ -139,17 +136,10 @@ func (p *parser) end(said *exchange.Transcript) {
 }
 
 func (p *parser) count(u usage) {
-	for _, n := range []struct {
-		from *int
-		to   *int
-	}{
-		{u.Input, &p.finish.Usage.Input},
-		{u.Output, &p.finish.Usage.Output},
-		{u.CacheRead, &p.finish.Usage.CacheRead},
-		{u.CacheWrite, &p.finish.Usage.CacheWrite},
-	} {
-		if n.from != nil {
-			*n.to = max(0, *n.from)
+	all := &p.finish.Usage
+	for to, n := range map[*int]*int{&all.Input: u.Input, &all.Output: u.Output, &all.CacheRead: u.CacheRead, &all.CacheWrite: u.CacheWrite} {
+		if n != nil {
+			*to = max(0, *n)
 		}
 	}
 }

@@ -77,7 +77,12 @@ func Listen(t testing.TB, turn iter.Seq2[model.Event, error]) Heard {
 				t.Errorf("%s delta %q within a block of %s", e.Type, e.Text, open)
 			}
 			open = e.Type
-			h.hear(e)
+			h.Deltas++
+			if e.Type == model.TextDelta {
+				h.Text += e.Text
+			} else {
+				h.Reasoning += e.Text
+			}
 		case model.BlockEnd:
 			if open == "" && e.Signature == "" {
 				t.Error("a block ends that did not begin")
@@ -87,7 +92,11 @@ func Listen(t testing.TB, turn iter.Seq2[model.Event, error]) Heard {
 			if open != "" {
 				t.Errorf("%s within a block of %s", e.Type, open)
 			}
-			h.hear(e)
+			if e.Type == model.Called {
+				h.Calls = append(h.Calls, *e.Call)
+			} else {
+				h.Finish = e.Finish
+			}
 		default:
 			t.Errorf("event of type %q", e.Type)
 		}
@@ -96,21 +105,6 @@ func Listen(t testing.TB, turn iter.Seq2[model.Event, error]) Heard {
 		t.Error("the turn has no end")
 	}
 	return h
-}
-
-func (h *Heard) hear(e model.Event) {
-	switch e.Type {
-	case model.TextDelta:
-		h.Text += e.Text
-		h.Deltas++
-	case model.ReasoningDelta:
-		h.Reasoning += e.Text
-		h.Deltas++
-	case model.Called:
-		h.Calls = append(h.Calls, *e.Call)
-	case model.Finished:
-		h.Finish = e.Finish
-	}
 }
 
 func (l Law) ask(messages ...model.Message) model.Request {

@@ -237,8 +237,7 @@ func (p *chatParser) Next(e stream.Event, said *exchange.Transcript) error {
 	}
 	p.finish.ResponseID, p.finish.Model = cmp.Or(v.ID, p.finish.ResponseID), cmp.Or(v.Model, p.finish.Model)
 	if v.Usage != nil {
-		p.finish.Usage = counted(v.Usage.Prompt, v.Usage.Details.Cached, v.Usage.Details.Written)
-		p.finish.Usage.Output = max(0, v.Usage.Completion)
+		p.finish.Usage = counted(v.Usage.Prompt, v.Usage.Completion, v.Usage.Details.Cached, v.Usage.Details.Written)
 	}
 	if len(v.Choices) == 0 {
 		return nil

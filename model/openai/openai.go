@@ -167,9 +167,9 @@ func overflow(code, message string) bool {
 		slices.ContainsFunc(tooLong, func(words string) bool { return strings.Contains(strings.ToLower(message), words) })
 }
 
-// counted is a count of tokens that is split into its cached parts; each part is a share of the whole.
-func counted(whole, read, written int) model.Usage {
-	return model.Usage{Input: max(0, whole-read-written), CacheRead: max(0, read), CacheWrite: max(0, written)}
+// counted is a count of tokens whose input is split into its cached parts; each part is a share of the whole.
+func counted(input, output, read, written int) model.Usage {
+	return model.Usage{Input: max(0, input-read-written), Output: max(0, output), CacheRead: max(0, read), CacheWrite: max(0, written)}
 }
 
 func dataURL(i *model.Image) *exchange.Picture {

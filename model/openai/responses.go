@@ -200,13 +200,9 @@ type responsesEvent struct {
 }
 
 func (e *responsesEvent) known() bool {
-	switch e.Type {
-	case "response.output_text.delta", "response.refusal.delta", "response.reasoning_summary_part.added",
+	return slices.Contains([]string{"response.output_text.delta", "response.refusal.delta", "response.reasoning_summary_part.added",
 		"response.reasoning_summary_text.delta", "response.reasoning_text.delta", "response.output_item.done",
-		"response.completed", "response.incomplete", "response.failed", "error":
-		return true
-	}
-	return false
+		"response.completed", "response.incomplete", "response.failed", "error"}, e.Type)
 }
 
 // responsesParser reads one answer: each of its events says all that there is to know.
@@ -277,8 +273,7 @@ func sign(id, encrypted string) string {
 
 func (e *responsesEvent) finish(said *exchange.Transcript, reason model.StopReason) error {
 	u := e.Response.Usage
-	usage := counted(u.Input, u.Details.Cached, u.Details.Written)
-	usage.Output = max(0, u.Output)
+	usage := counted(u.Input, u.Output, u.Details.Cached, u.Details.Written)
 	return said.Finish(model.Finish{Reason: reason, Usage: usage, ResponseID: e.Response.ID, Model: e.Response.Model})
 }
 

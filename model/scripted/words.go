@@ -81,14 +81,10 @@ var settings = regexp.MustCompile(`\b(n|delay|size|ts)=(\d+)`)
 // number is the first setting of a name, no more than most.
 func number(text, name string, otherwise, most int) int {
 	for _, m := range settings.FindAllStringSubmatch(text, -1) {
-		if m[1] != name {
-			continue
+		if m[1] == name {
+			n, _ := strconv.Atoi(m[2]) // the largest there is, where it is more
+			return min(n, most)
 		}
-		n, err := strconv.Atoi(m[2])
-		if err != nil {
-			return most
-		}
-		return min(n, most)
 	}
 	return otherwise
 }

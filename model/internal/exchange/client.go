@@ -79,7 +79,7 @@ type Parser interface {
 func (c *Client) Turn(ctx context.Context, r Request, p Parser) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		if c.Key == "" && !c.Keyless {
-			yield(model.Event{}, c.noKey())
+			yield(model.Event{}, &model.Error{Class: model.Unauthorized, Message: c.Name + " has no key; set " + c.KeyName})
 			return
 		}
 		turn, cancel := context.WithCancelCause(ctx)
@@ -119,7 +119,7 @@ func (c *Client) Read(body io.Reader, name string, p Parser) iter.Seq2[model.Eve
 			}
 		}
 		if err := p.End(said); c.pass(said.take(), err, yield) {
-			yield(model.Event{}, c.early())
+			yield(model.Event{}, &model.Error{Class: model.Network, Message: "the answer of " + c.Name + " ended early"})
 		}
 	}
 }

@@ -94,15 +94,6 @@ func (c *Client) shown(text string) string {
 	return text
 }
 
-// noKey is the failure of a turn for which no key is set.
-func (c *Client) noKey() *model.Error {
-	return &model.Error{Class: model.Unauthorized, Message: fmt.Sprintf("%s has no key; set %s", c.Name, c.KeyName)}
-}
-
-func (c *Client) early() *model.Error {
-	return &model.Error{Class: model.Network, Message: "the answer of " + c.Name + " ended early"}
-}
-
 // fail says why an exchange broke. A caller that gave up is told its own reason, not a failure of the provider.
 func (c *Client) fail(caller, turn context.Context, err error) error {
 	if caller.Err() != nil {
