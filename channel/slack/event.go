@@ -3,6 +3,7 @@ package slack
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"svc.dev/svc/channel/internal/hook"
 	"svc.dev/svc/conversation"
@@ -58,16 +59,8 @@ func parse(body []byte) (callback, error) {
 
 // spoken reports whether someone wrote something: edits, deletions and what Slack itself has to say are messages too.
 func (c callback) spoken() bool {
-	switch c.Event.Type {
-	case "app_mention":
-		return true
-	case "message":
-		switch c.Event.Subtype {
-		case "", "file_share", "me_message", "thread_broadcast":
-			return true
-		}
-	}
-	return false
+	written := slices.Contains([]string{"", "file_share", "me_message", "thread_broadcast"}, c.Event.Subtype)
+	return c.Event.Type == "app_mention" || c.Event.Type == "message" && written
 }
 
 func (c callback) event() (Event, error) {

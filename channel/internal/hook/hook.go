@@ -151,13 +151,10 @@ func (h *hook) believe(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, Unsigned("") // nothing can hold: nobody's body is read for that
 	}
 	body, err := h.body(w, r)
-	if err != nil {
-		return nil, err
+	if err == nil && !signature.Holds(secrets, body) {
+		err = Unsigned("")
 	}
-	if !signature.Holds(secrets, body) {
-		return nil, Unsigned("")
-	}
-	return body, nil
+	return body, err
 }
 
 func checkMediaType(r *http.Request) error {

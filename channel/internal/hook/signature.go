@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,20 +26,13 @@ type Signature struct {
 
 // Holds reports whether one of the secrets made the signature.
 func (s Signature) Holds(secrets [][]byte, body []byte) bool {
-	for _, secret := range secrets {
+	return slices.ContainsFunc(secrets, func(secret []byte) bool {
+		mac := hmac.New(sha256.New, secret)
+		mac.Write([]byte(s.Prefix))
+		mac.Write(body)
 		// Everybody can sign with an empty secret.
-		if len(secret) > 0 && hmac.Equal(s.MAC, sum(secret, s.Prefix, body)) {
-			return true
-		}
-	}
-	return false
-}
-
-func sum(secret []byte, prefix string, body []byte) []byte {
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte(prefix))
-	mac.Write(body)
-	return mac.Sum(nil)
+		return len(secret) > 0 && hmac.Equal(s.MAC, mac.Sum(nil))
+	})
 }
 
 // MAC reads the one header that holds a signature: a scheme, such as "sha256=", and hexadecimal digits.
