@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,15 +62,8 @@ func (l *Log) resolve(ctx context.Context, e Event) (Event, error) {
 		return Event{}, err
 	}
 	s := From(ctx)
-	if e.Actor == (Actor{}) {
-		e.Actor = s.Actor
-	}
-	if e.Actor == (Actor{}) {
-		e.Actor.Kind = Anonymous
-	}
-	if e.Outcome == "" {
-		e.Outcome = Allow
-	}
+	e.Actor = cmp.Or(e.Actor, s.Actor, Actor{Kind: Anonymous})
+	e.Outcome = cmp.Or(e.Outcome, Allow)
 	// What staff do by the authority of the service, wherever it is done, the service is told too.
 	e.Service = e.Service || s.Authority == "admin"
 	e.Source = s

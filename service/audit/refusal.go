@@ -52,10 +52,7 @@ type refusals struct {
 //
 // The scope must be one that exists: a chain begins with its first event.
 func (l *Log) Refused(ctx context.Context, e Event) {
-	if e.Outcome == "" {
-		e.Outcome = Deny
-	}
-	if e.check() != nil {
+	if e.Outcome = cmp.Or(e.Outcome, Deny); e.check() != nil {
 		e = Event{Action: folded, Outcome: Deny}
 	}
 	minute := l.config.Now().Truncate(time.Minute).UnixMilli()

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -35,14 +36,10 @@ type row struct {
 }
 
 func rowOf(e Event) *row {
-	r := &row{event: e, at: e.At.UnixMilli(), changes: string(arrayOf(e.Changes, appendText))}
-	if e.Subject != nil {
-		r.subject = *e.Subject
+	return &row{
+		event: e, at: e.At.UnixMilli(), changes: string(arrayOf(e.Changes, appendText)),
+		subject: *cmp.Or(e.Subject, &Actor{}), impersonator: *cmp.Or(e.Source.Impersonator, &Actor{}),
 	}
-	if e.Source.Impersonator != nil {
-		r.impersonator = *e.Source.Impersonator
-	}
-	return r
 }
 
 // fields are where the columns are scanned to.
