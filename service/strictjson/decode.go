@@ -32,7 +32,8 @@ func Decode(body []byte, into any) error {
 	if err != nil {
 		return err
 	}
-	fields, err := fieldsOf(target.Type())
+	fresh := reflect.New(target.Type()).Elem()
+	missing, err := readObject(fresh, []byte("{}"), "")
 	if err != nil {
 		return err
 	}
@@ -40,11 +41,10 @@ func Decode(body []byte, into any) error {
 		return err
 	}
 	if body = bytes.TrimSpace(body); body[0] != '{' {
-		refusal := Refuse(invalid(required(fields))...)
+		refusal := Refuse(invalid(missing)...)
 		refusal.Details = "The body must be a JSON object."
 		return refusal
 	}
-	fresh := reflect.New(target.Type()).Elem()
 	fresh.Set(target)
 	bad, err := readObject(fresh, body, "")
 	if err != nil {

@@ -127,13 +127,3 @@ func supported(t reflect.Type) bool {
 	}
 	return false
 }
-
-func required(fields []field) []string {
-	var names []string
-	for _, f := range fields {
-		if f.required {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}
