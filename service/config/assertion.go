@@ -64,11 +64,8 @@ func checkSigningKey(s string) error {
 // checkPublicKeys asks for one or two keys, with a comma between them.
 func checkPublicKeys(s string) (string, error) {
 	keys, err := parsePublicKeys(s)
-	if err != nil {
-		return "", err
+	if err == nil && (len(keys) == 0 || len(keys) > 2) {
+		err = errors.New("write one public key, or two with a comma between them while one replaces the other")
 	}
-	if len(keys) == 0 || len(keys) > 2 {
-		return "", errors.New("write one public key, or two with a comma between them while one replaces the other")
-	}
-	return s, nil
+	return s, err
 }

@@ -67,6 +67,16 @@ func (all Surfaces) CheckCookieDomain(domain string) error {
 	return nil
 }
 
+// Mails reports whether there is a mail server.
+func (c Config) Mails() bool { return c.SMTPURL.Reveal() != "" }
+
+// MailConfig is how mails are sent by a service with these surfaces.
+func (c Config) MailConfig(all Surfaces) mail.Config {
+	return mail.Config{
+		SMTP: c.SMTPURL.Reveal(), From: c.SMTPFrom, URL: all[0].URL.String(), Development: all.Mode() == Development, Keep: c.RetentionOutbox,
+	}
+}
+
 // CheckMail asks the outbox what it will say.
 func (c Config) CheckMail() error {
 	if c.Mails() && c.SMTPFrom == "" {

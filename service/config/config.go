@@ -162,7 +162,7 @@ func (c *Config) Settings() []Setting {
 		{"smtp.url", "SVC_SMTP_URL", "", "", "none: mail is off", "mail server, smtp://USER:PASSWORD@HOST:587 or smtps://…", hidden{&c.SMTPURL, atLeast(1)}},
 		{"smtp.from", "SVC_SMTP_FROM", "", "", "none", "who mails come from", text(&c.SMTPFrom)},
 		{"auth.strict_register", "SVC_STRICT_REGISTER", "", "", "true with a mail server, else false", "whether signing up waits for a mail", choice{&c.StrictRegister, []string{"true", "false"}}},
-		{"auth.scrypt", "SVC_SCRYPT", "", account.DefaultScrypt.String(), "", "what deriving a password costs, as scrypt counts it: 128 × 2^ln × r bytes of memory, p times", cost(&c.Scrypt)},
+		{"auth.scrypt", "SVC_SCRYPT", "", account.DefaultScrypt.String(), "", "what deriving a password costs, as scrypt counts it: 128 × 2^ln × r bytes of memory, p times", parsed[account.Scrypt]{&c.Scrypt, account.ParseScrypt, account.Scrypt.String}},
 		{"session.idle", "SVC_SESSION_IDLE", "", "7d", "", "life of a session that nobody uses", duration(&c.SessionIdle)},
 		{"session.absolute", "SVC_SESSION_ABSOLUTE", "", "30d", "", "longest life of a session", duration(&c.SessionAbsolute)},
 		{"session.reauth", "SVC_SESSION_REAUTH", "", "10m", "", "how fresh a proof of who it is must be", duration(&c.SessionReauth)},

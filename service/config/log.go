@@ -11,7 +11,9 @@ import (
 // NewLog writes one line an event to w: as the configuration says, else text on a terminal and JSON elsewhere.
 func NewLog(w io.Writer, c Config) *slog.Logger {
 	c = c.WithDefaults()
-	o := &slog.HandlerOptions{Level: c.level()}
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // an unknown name leaves info: Set has refused it before
+	o := &slog.HandlerOptions{Level: level}
 	if c.LogFormat == "text" || c.LogFormat == "" && IsTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, o))
 	}
@@ -22,11 +24,4 @@ func NewLog(w io.Writer, c Config) *slog.Logger {
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-func (c Config) level() slog.Level {
-	var level slog.Level
-	// An unknown name leaves info: Set has refused it before.
-	_ = level.UnmarshalText([]byte(c.LogLevel))
-	return level
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -49,10 +50,8 @@ func (c Config) SurfacesAt(listen string) Surfaces {
 
 // Mode is Development when every surface is http on this machine.
 func (all Surfaces) Mode() string {
-	for _, s := range all {
-		if s.URL.Scheme != "http" || !IsLocal(s.URL.Hostname()) {
-			return Production
-		}
+	if slices.ContainsFunc(all, func(s Surface) bool { return s.URL.Scheme != "http" || !IsLocal(s.URL.Hostname()) }) {
+		return Production
 	}
 	return Development
 }

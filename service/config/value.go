@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/database"
 )
 
@@ -108,9 +107,4 @@ func parseDuration(s string) (d time.Duration, err error) {
 		return 0, fmt.Errorf("%q is not a duration above 0, like 30s, 15m or 14d", s)
 	}
 	return d, nil
-}
-
-// cost is what deriving a password costs.
-func cost(field *account.Scrypt) value {
-	return parsed[account.Scrypt]{field, account.ParseScrypt, account.Scrypt.String}
 }
