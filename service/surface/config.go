@@ -31,9 +31,7 @@ type Config struct {
 func (c *Config) SetDefaults() {
 	c.Absolute = cmp.Or(c.Absolute, 30*24*time.Hour)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
-	if c.Memory == nil {
-		c.Memory = memory.New(0)
-	}
+	c.Memory = cmp.Or(c.Memory, memory.New(0))
 	if c.Spoofed == nil {
 		c.Spoofed = func() {}
 	}

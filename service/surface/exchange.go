@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/oklog/ulid/v2"
@@ -71,11 +72,7 @@ func (x *Exchange) Ctx() context.Context { return x.Request.Context() }
 
 // Safe reports whether the method changes nothing.
 func (x *Exchange) Safe() bool {
-	switch x.Request.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-		return true
-	}
-	return false
+	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace}, x.Request.Method)
 }
 
 // noStore is the Cache-Control of what is for one reader, once.
