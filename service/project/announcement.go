@@ -100,10 +100,18 @@ func judgeTarget(tx *sqldb.Tx, project, path string) (verdict, err error) {
 	return refuseClash(tx, project, path)
 }
 
+// refuseClash looks whether a file stands where the path needs a folder, or files stand below the path.
 func refuseClash(tx *sqldb.Tx, project, path string) (verdict, err error) {
-	clash, err := clashes(tx, project, path)
-	if clash {
-		verdict = nameTaken("A file cannot be a folder too.")
+	verdict = nameTaken("A file cannot be a folder too.")
+	for _, above := range folders(path) {
+		if e, err := entryOf(tx, project, above); err != nil || e.there() {
+			return verdict, err
+		}
 	}
-	return verdict, err
+	from, before := inFolder(path)
+	const below = "SELECT EXISTS (SELECT 1 FROM project_files WHERE project = $1 AND path >= $2 AND path < $3)"
+	if clash, err := sqldb.Value[bool](tx, "look below file", below, project, from, before); err != nil || clash {
+		return verdict, err
+	}
+	return nil, nil
 }

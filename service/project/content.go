@@ -17,21 +17,6 @@ type Content struct {
 	io.ReadSeekCloser
 }
 
-// Stat is the entry of a file.
-func (p *Projects) Stat(ctx context.Context, o Owner, slug, path string) (File, error) {
-	if err := CheckPath(path); err != nil {
-		return File{}, err
-	}
-	_, e, err := p.look(ctx, o, slug, path)
-	if err != nil {
-		return File{}, err
-	}
-	if !e.there() {
-		return File{}, NotFound()
-	}
-	return e.file(), nil
-}
-
 // Open opens a file for reading. Its etag is that of the content, also while the file is being replaced.
 func (p *Projects) Open(ctx context.Context, o Owner, slug, path string) (*Content, error) {
 	if err := CheckPath(path); err != nil {

@@ -106,18 +106,6 @@ func dropEntry(tx *sqldb.Tx, project, path string) error {
 	return tx.Do("drop file", "DELETE FROM project_files WHERE project = $1 AND path = $2", project, path)
 }
 
-// clashes reports whether a file stands where the path needs a folder, or files stand below the path.
-func clashes(tx *sqldb.Tx, project, path string) (bool, error) {
-	for _, above := range folders(path) {
-		e, err := entryOf(tx, project, above)
-		if err != nil || e.there() {
-			return true, err
-		}
-	}
-	from, before := inFolder(path)
-	return sqldb.Value[bool](tx, "look below file", "SELECT EXISTS (SELECT 1 FROM project_files WHERE project = $1 AND path >= $2 AND path < $3)", project, from, before)
-}
-
 // actorText is an actor as a row keeps it.
 func actorText(by audit.Actor) string {
 	text, _ := json.Marshal([]string{by.Kind, by.ID, by.Username}) // texts always marshal

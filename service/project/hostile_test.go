@@ -54,8 +54,6 @@ func TestHostilePathsAreRefused(t *testing.T) {
 			projecttest.Refused(t, err, fault.InvalidPath)
 			_, err = s.Open(t.Context(), projecttest.Shop, "site", path)
 			projecttest.Refused(t, err, fault.InvalidPath)
-			_, err = s.Stat(t.Context(), projecttest.Shop, "site", path)
-			projecttest.Refused(t, err, fault.InvalidPath)
 			projecttest.Refused(t, s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", path, project.Condition{}), fault.InvalidPath)
 			_, err = s.Move(t.Context(), projecttest.Ada, projecttest.Shop, "site", "a", path, project.Condition{})
 			projecttest.Refused(t, err, fault.InvalidPath)

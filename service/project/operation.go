@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -78,8 +79,8 @@ func (p *Projects) carryOut(ctx context.Context, o *operation, wanted ...*change
 		if err := p.attempt(ctx, o, wanted); err != nil {
 			return err
 		}
-		locked := func(c *change) bool { return errors.Is(c.outcome, errLocked) }
-		if wanted = filter(wanted, locked); len(wanted) == 0 {
+		wanted = without(wanted, func(c *change) bool { return !errors.Is(c.outcome, errLocked) })
+		if len(wanted) == 0 {
 			return nil
 		}
 		if time.Now().After(deadline) {
@@ -94,14 +95,9 @@ func (p *Projects) carryOut(ctx context.Context, o *operation, wanted ...*change
 	}
 }
 
-// filter is those changes of which something is true.
-func filter(all []*change, is func(*change) bool) (some []*change) {
-	for _, c := range all {
-		if is(c) {
-			some = append(some, c)
-		}
-	}
-	return some
+// without is all changes but those of which something is true.
+func without(all []*change, is func(*change) bool) []*change {
+	return slices.DeleteFunc(slices.Clone(all), is)
 }
 
 // attempt announces changes, performs those that may be, and finishes them.
@@ -110,7 +106,7 @@ func (p *Projects) attempt(ctx context.Context, o *operation, wanted []*change) 
 	if err := p.announce(ctx, o, wanted); err != nil {
 		return err
 	}
-	announced := filter(wanted, func(c *change) bool { return c.outcome == nil })
+	announced := without(wanted, func(c *change) bool { return c.outcome != nil })
 	if len(announced) == 0 {
 		return nil
 	}
@@ -130,6 +126,6 @@ func (p *Projects) attempt(ctx context.Context, o *operation, wanted []*change) 
 	if err := o.folder.sync(dirs); err != nil {
 		return err
 	}
-	failed := filter(announced, func(c *change) bool { return c.outcome != nil })
+	failed := without(announced, func(c *change) bool { return c.outcome == nil })
 	return sqldb.Insist(func() error { return p.finish(ctx, o, failed) })
 }

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -61,17 +62,10 @@ func problemOfSegment(segment string) string {
 	return ""
 }
 
-// isTemp reports whether a name is one of those that the writer uses, also for a file system that knows no case.
-func isTemp(segment string) bool {
-	n := 0
-	for i := range segment {
-		if n == len(tempPrefix) {
-			return strings.EqualFold(segment[:i], tempPrefix)
-		}
-		n++
-	}
-	return n == len(tempPrefix) && strings.EqualFold(segment, tempPrefix)
-}
+// temp matches the names that the writer uses, also for a file system that knows no case.
+var temp = regexp.MustCompile("(?i)^" + regexp.QuoteMeta(tempPrefix))
+
+func isTemp(segment string) bool { return temp.MatchString(segment) }
 
 // folders are the folders above a path, the topmost first.
 func folders(path string) []string {

@@ -13,15 +13,11 @@ import (
 // missing.
 func (f folder) checkFolders(path string) error {
 	for _, above := range folders(path) {
-		info, err := f.Lstat(above)
-		if errors.Is(err, syscall.ENOTDIR) {
+		switch info, err := f.Lstat(above); {
+		case errors.Is(err, syscall.ENOTDIR), err == nil && !info.IsDir():
 			return notRegular()
-		}
-		if err != nil {
+		case err != nil:
 			return err
-		}
-		if !info.IsDir() {
-			return notRegular()
 		}
 	}
 	return nil

@@ -155,9 +155,9 @@ func TestAProjectFollowsItsRepository(t *testing.T) {
 			t.Errorf("got %+v", done)
 		}
 		s.has(map[string]string{"README.md": "two", "src/a.go": "package a", "src/b": "a file now"})
-		f, err := s.Stat(t.Context(), projecttest.Shop, "site", "README.md")
-		if err != nil || f.UpdatedBy != projecttest.Ada {
-			t.Errorf("got %+v, %v", f, err)
+		found, err := s.Files(t.Context(), projecttest.Shop, "site", project.FileQuery{Prefix: "README.md"})
+		if err != nil || len(found.Items) != 1 || found.Items[0].UpdatedBy != projecttest.Ada {
+			t.Errorf("got %+v, %v", found, err)
 		}
 		s.Agree()
 		if left, _ := filepath.Glob(filepath.Join(s.Root, ".pulls", "*")); len(left) != 0 {

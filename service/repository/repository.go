@@ -53,9 +53,7 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
-	if c.Memory == nil {
-		c.Memory = memory.New(0)
-	}
+	c.Memory = cmp.Or(c.Memory, memory.New(0))
 	if c.Holder == nil {
 		c.Holder = func(scope string) string { return scope }
 	}
