@@ -17,7 +17,7 @@ const accountPath = "/api/account"
 var accounts = about("account", access.Platform,
 	get(accountPath, access.SignedIn, getAccount).says("Read one's account."),
 	change(accountPath, access.SignedIn, changeAccount).says("Change one's account."),
-	begin(accountPath, access.SignedIn, deleteAccount).cookie(forgetSession).says("Delete one's account, with the time to bring it back.", fault.InvalidRequest, account.ReauthRequired, fault.Forbidden, fault.LastOwner),
+	row("DELETE", accountPath, begins, access.SignedIn, deleteAccount).cookie(forgetSession).says("Delete one's account, with the time to bring it back.", fault.InvalidRequest, account.ReauthRequired, fault.Forbidden, fault.LastOwner),
 	start(accountPath+"/email", access.SignedIn, changeEmail).says("Ask for another address.", account.ReauthRequired, fault.Forbidden, account.MailNotConfigured),
 	list(accountPath+"/identities", access.SignedIn, listIdentities).says("List the ways in that others vouch for."),
 	drop(accountPath+"/identities/{id}", access.SignedIn, unlinkIdentity).says("Take such a way in away.", fault.ItemNotFound, account.ReauthRequired, account.LastCredential, secret.Unreadable),

@@ -20,7 +20,7 @@ var files = everywhere("project",
 	list(filesPath, readsProjects, listFiles).told().says("List the files of a project by their paths, byte by byte.", fault.ItemNotFound, fault.InvalidRequest, fault.InvalidPath, fault.Busy),
 	get(filePath, readsProjects, getFile).told().
 		says("Read a file, or a part of it. A browser keeps it and never shows or runs it.", fault.ItemNotFound, fault.InvalidPath, fault.VersionConflict, fault.RangeNotSatisfiable, fault.Busy),
-	keep(filePath, worksOnThem, putFile).told().apart().
+	row("PUT", filePath, keeps, worksOnThem, putFile).told().apart().
 		says("Make or replace a file by the body as it is. It is the old file or the new one, whatever happens.", fault.ItemNotFound, fault.InvalidPath, fault.NameTaken, fault.StorageQuotaExceeded, fault.Busy),
 	drop(filePath, worksOnThem, deleteFile).told().apart().says("Delete a file.", fault.ItemNotFound, fault.InvalidPath, fault.Busy),
 	verb(projectPath+"/move", worksOnThem, moveFile).told().says("Give a file another path, which nothing may have.", fault.ItemNotFound, fault.InvalidPath, fault.NameTaken, fault.Busy),

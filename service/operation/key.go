@@ -17,7 +17,7 @@ import (
 var keys = everywhere("key",
 	list(W+"/keys", access.May(workspace.Review), listKeys).says("List the API keys of a workspace."),
 	create(W+"/keys", access.May(workspace.Manage).Fresh(), createKey).secret().says("Make an API key."),
-	replace(W+"/keys/{key}/rotate", access.May(workspace.Manage).Fresh(), rotateKey).secret().says("Put another API key in the place of one.", fault.ItemNotFound),
+	row("POST", W+"/keys/{key}/rotate", replaces, access.May(workspace.Manage).Fresh(), rotateKey).secret().says("Put another API key in the place of one.", fault.ItemNotFound),
 	drop(W+"/keys/{key}", access.May(workspace.Manage), revokeKey).says("End an API key.", fault.ItemNotFound),
 )
 

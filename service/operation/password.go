@@ -11,7 +11,7 @@ import (
 
 // passwords are how somebody signs up and in by one.
 var passwords = about("password", access.Platform,
-	answer("/api/auth/password/register", register).admit(admitRegister).cookie(setSession).
+	verb("/api/auth/password/register", access.Public, register).admit(admitRegister).cookie(setSession).
 		answers(http.StatusOK, registered{}).answers(http.StatusCreated, registered{}).answers(http.StatusAccepted, verificationSent{}).
 		says("Sign up. The same address with the right password resumes, and is counted as a sign-in. Where the service sends mail nothing is made before the address is proven, and all others get the same answer.",
 			account.InvalidCredentials, account.Suspended, account.UsernameTaken, fault.RateLimited, fault.Busy),

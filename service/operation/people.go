@@ -26,10 +26,10 @@ var people = []Row{
 	get(W+"/teams/{team}", access.May(workspace.Read), getTeam).says("Read a team.", fault.ItemNotFound),
 	change(W+"/teams/{team}", access.May(workspace.Manage), renameTeam).says("Rename a team.", fault.ItemNotFound, fault.NameTaken),
 	drop(W+"/teams/{team}", access.May(workspace.Manage), deleteTeam).says("Delete a team.", fault.ItemNotFound),
-	put(W+"/teams/{team}/members/{account}", access.May(workspace.Manage), joinTeam).says("Put somebody into a team.", fault.ItemNotFound, fault.InvalidRequest),
-	take(W+"/teams/{team}/members/{account}", access.May(workspace.Manage), leaveTeam).says("Take somebody out of a team.", fault.ItemNotFound),
-	put(W+"/teams/{team}/projects/{slug}", access.May(workspace.Manage), giveTeamProject).says("Give a team a role in a project.", fault.ItemNotFound),
-	take(W+"/teams/{team}/projects/{slug}", access.May(workspace.Manage), takeTeamProject).says("Take a team's role in a project.", fault.ItemNotFound),
+	row("PUT", W+"/teams/{team}/members/{account}", shows, access.May(workspace.Manage), joinTeam).says("Put somebody into a team.", fault.ItemNotFound, fault.InvalidRequest),
+	row("DELETE", W+"/teams/{team}/members/{account}", shows, access.May(workspace.Manage), leaveTeam).says("Take somebody out of a team.", fault.ItemNotFound),
+	row("PUT", W+"/teams/{team}/projects/{slug}", shows, access.May(workspace.Manage), giveTeamProject).says("Give a team a role in a project.", fault.ItemNotFound),
+	row("DELETE", W+"/teams/{team}/projects/{slug}", shows, access.May(workspace.Manage), takeTeamProject).says("Take a team's role in a project.", fault.ItemNotFound),
 }
 
 type page struct{ listing.Query }

@@ -46,7 +46,7 @@ var providers = about("provider", access.Platform,
 		says("Come back with an installation. It counts only once the person's own token shows it.",
 			append(providerFaults, fault.InvalidRequest, account.InvalidState, fault.Forbidden, fault.WorkspaceSuspended, github.NotYours, fault.UnknownProvider, fault.WorkspaceNotFound, fault.ProviderConnectionRequired,
 				secret.Unreadable, github.ExchangeFailed, fault.ProviderNotConfigured)...),
-	answer(providerPath+"/webhook", takeDelivery).anywhere().answers(http.StatusOK, duplicate{}).answers(http.StatusAccepted, accepted{}).
+	verb(providerPath+"/webhook", access.Public, takeDelivery).anywhere().answers(http.StatusOK, duplicate{}).answers(http.StatusAccepted, accepted{}).
 		says("Take a delivery of the provider. The signature is the credential, and a delivery counts once.", fault.InvalidJSON, fault.InvalidRequest, fault.InvalidSignature, fault.UnknownProvider, fault.BodyTooLarge, secret.Unreadable, fault.Busy),
 	act("/api/auth/link", access.SignedIn, linkIdentity).cookie(setSession).
 		says("Link the identity of a ticket. It is good once, for the browser that came back from the provider with it.", account.InvalidToken, account.ReauthRequired, account.IdentityAlreadyLinked),

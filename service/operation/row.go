@@ -168,20 +168,6 @@ func change[In, Out any](path string, need access.Need, do does[In, Out]) Row {
 	return row("PATCH", path, shows, need, do)
 }
 
-func put[In, Out any](path string, need access.Need, do does[In, Out]) Row {
-	return row("PUT", path, shows, need, do)
-}
-
-// replace puts an item of its own in the place of another, which it is a verb of.
-func replace[In, Out any](path string, need access.Need, do does[In, Out]) Row {
-	return row("POST", path, replaces, need, do)
-}
-
-// keep puts an item in the place of another, or where there was none.
-func keep[In, Out any](path string, need access.Need, do does[In, Out]) Row {
-	return row("PUT", path, keeps, need, do)
-}
-
 // verb is something that is done to an item.
 func verb[In, Out any](path string, need access.Need, do does[In, Out]) Row {
 	return row("POST", path, shows, need, do)
@@ -197,21 +183,6 @@ func act[In any](path string, need access.Need, do func(context.Context, Call, I
 	r := drop(path, need, do)
 	r.Method = "POST"
 	return r
-}
-
-// answer is a verb for everybody that has several answers.
-func answer[In any](path string, do does[In, outcome]) Row {
-	return row("POST", path, shows, access.Public, do)
-}
-
-// take takes something away, and shows what is left.
-func take[In, Out any](path string, need access.Need, do does[In, Out]) Row {
-	return row("DELETE", path, shows, need, do)
-}
-
-// begin takes something away, in time.
-func begin[In, Out any](path string, need access.Need, do does[In, Out]) Row {
-	return row("DELETE", path, begins, need, do)
 }
 
 // drop takes an item away.

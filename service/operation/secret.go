@@ -19,7 +19,7 @@ const maxSecretBody = 6*secret.MaxBytes + 1<<10
 var secrets = everywhere("workspace",
 	list(W+"/secrets", access.May(workspace.Review), listSecrets).says("List the secrets of a workspace."),
 	get(W+"/secrets/{secret}", access.May(workspace.Review), getSecret).says("Read what is known of a secret.", fault.ItemNotFound),
-	keep(W+"/secrets/{secret}", access.May(workspace.Manage), putSecret).most(maxSecretBody).says("Keep a value. Taking the place of another needs a fresh proof of identity.", secret.TooLarge),
+	row("PUT", W+"/secrets/{secret}", keeps, access.May(workspace.Manage), putSecret).most(maxSecretBody).says("Keep a value. Taking the place of another needs a fresh proof of identity.", secret.TooLarge),
 	drop(W+"/secrets/{secret}", access.May(workspace.Manage).Fresh(), deleteSecret).says("Destroy a value.", fault.ItemNotFound),
 )
 

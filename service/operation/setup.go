@@ -11,7 +11,7 @@ import (
 
 // setups is how the first administrator comes to be.
 var setups = about("service", access.Platform,
-	answer("/api/setup", setUp).cookie(setSession).answers(http.StatusCreated, registered{}).answers(http.StatusNoContent, nil).
+	verb("/api/setup", access.Public, setUp).cookie(setSession).answers(http.StatusCreated, registered{}).answers(http.StatusNoContent, nil).
 		says("Become the first administrator, by the token that is printed at the start of the service. With an address and a password it makes an account, alone it raises whoever is signed in.",
 			account.InvalidToken, fault.AmbiguousSession, account.Unauthenticated, account.InvalidCredentials, account.UsernameTaken, account.SetupClosed, fault.RateLimited, fault.Busy),
 )
