@@ -17,10 +17,7 @@ func staffOnly(handle answer) answer {
 	}
 }
 
-// shared is that something belongs to no workspace: every one has it.
-var shared *string
-
-// AgentOfAll is an agent among those of all workspaces.
+// AgentOfAll is an agent among those of all workspaces. One that every workspace has is without a scope.
 type AgentOfAll struct {
 	Agent
 	Scope *string `json:"scope"`
@@ -36,7 +33,7 @@ type WorkflowOfAll struct {
 func (e *Engine) allAgents(r *http.Request) []AgentOfAll {
 	items := []AgentOfAll{}
 	for _, a := range e.agentsOf(r) {
-		items = append(items, AgentOfAll{a, shared})
+		items = append(items, AgentOfAll{Agent: a})
 	}
 	return items
 }
@@ -45,7 +42,7 @@ func (e *Engine) allAgents(r *http.Request) []AgentOfAll {
 func (e *Engine) allWorkflows(r *http.Request) []WorkflowOfAll {
 	items := []WorkflowOfAll{}
 	for _, f := range e.workflowsOf(r) {
-		items = append(items, WorkflowOfAll{f, shared})
+		items = append(items, WorkflowOfAll{Workflow: f})
 	}
 	return items
 }

@@ -33,13 +33,13 @@ func Declare(rt *svc.Runtime, model string) {
 
 // verified is what the workflow reports: that nothing was looked at, and when.
 type verified struct {
-	FilesRead int      `json:"filesRead"`
-	Mutated   bool     `json:"mutated"`
-	CheckedAt iso.Time `json:"checkedAt"`
+	FilesRead int        `json:"filesRead"`
+	Mutated   bool       `json:"mutated"`
+	CheckedAt iso.Moment `json:"checkedAt"`
 }
 
 // verify takes nothing, reads no file and changes nothing: that it runs at all is the proof. Nobody can ask for it but the
 // gateway, and what it is told of whom was let in comes from the guard alone.
 func verify(_ context.Context, w *svc.Work, _ struct{}) (verified, error) {
-	return verified{CheckedAt: iso.Time(w.Now())}, nil
+	return verified{CheckedAt: iso.At(w.Now())}, nil
 }

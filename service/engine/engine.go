@@ -72,7 +72,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.fail(w, r, err)
 		return
 	}
-	r = r.WithContext(withAdmit(scope.With(r.Context(), c), e.Admit))
+	r = r.WithContext(context.WithValue(scope.With(r.Context(), c), admitKey{}, e.Admit))
 	if admits(r) {
 		if err := admit(r.Context()); err != nil {
 			e.fail(w, r, err)
@@ -100,12 +100,8 @@ func admits(r *http.Request) bool {
 	return r.Method == http.MethodPost && !aborts && segments[1] != "channels" && r.URL.Path != GitHubPath && r.URL.Path != CancelPath
 }
 
+// admitKey carries the question whether work is admitted to where it is asked.
 type admitKey struct{}
-
-// withAdmit carries the question whether work is admitted to where it is asked.
-func withAdmit(ctx context.Context, ask func(context.Context, scope.Claims) error) context.Context {
-	return context.WithValue(ctx, admitKey{}, ask)
-}
 
 // admit asks whether work is admitted for the claims that were let in.
 func admit(ctx context.Context) error {

@@ -6,7 +6,6 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
-	"svc.dev/svc/iso"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/workflow"
 )
@@ -34,11 +33,7 @@ type Verified struct {
 	RunID    string        `json:"runId"`
 	Checks   []scope.Check `json:"checks"`
 	Accepted Accepted      `json:"accepted"`
-	Result   struct {
-		FilesRead int        `json:"filesRead"`
-		Mutated   bool       `json:"mutated"`
-		CheckedAt iso.Moment `json:"checkedAt"`
-	} `json:"result"`
+	Result   verified      `json:"result"`
 }
 
 // Accepted is whom the guard has let in.
