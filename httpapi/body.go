@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/memory"
@@ -86,7 +87,7 @@ func (a *api) readBody(w http.ResponseWriter, r *http.Request, scope string, mos
 		return nil, noRoom(err, most)
 	}
 	read := &body{from: &a.bodies, holder: a.rt.In(scope).Holder(), room: room}
-	err = read.gather(r.Body, newPatience(w), r.ContentLength, most)
+	err = read.gather(r.Body, &patience{time.Now(), http.NewResponseController(w)}, r.ContentLength, most)
 	if err == nil {
 		err = a.inTurn(r.Context(), len(read.raw), func() (err error) {
 			read.value, err = parseJSON(read.raw)

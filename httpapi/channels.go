@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"svc.dev/svc"
 )
@@ -42,11 +43,5 @@ func (a *api) channelRoutes(segment, suffix string) []svc.ChannelRoute {
 	if nameErr != nil || pathErr != nil || channel == nil {
 		return nil
 	}
-	var found []svc.ChannelRoute
-	for _, route := range channel.Routes {
-		if route.Path == path {
-			found = append(found, route)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(channel.Routes), func(route svc.ChannelRoute) bool { return route.Path != path })
 }

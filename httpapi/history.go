@@ -8,6 +8,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/stream"
 )
@@ -15,8 +16,8 @@ import (
 // history answers with the conversation as it is now. One that is no more than a page is one body; a longer one is written
 // page by page, so that a reader holds one page of it at most.
 func (in *instance) history(w http.ResponseWriter, r *http.Request, q url.Values) error {
-	if err := checkHistoryQuery(q); err != nil {
-		return err
+	if q.Has("offset") || q.Has("tail") || q.Has(live) {
+		return fault.Invalid("history takes no offset, tail or live.")
 	}
 	room, err := in.pageRoom(r)
 	if err != nil {

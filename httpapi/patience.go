@@ -18,10 +18,6 @@ type patience struct {
 	out   *http.ResponseController
 }
 
-func newPatience(w http.ResponseWriter) *patience {
-	return &patience{began: time.Now(), out: http.NewResponseController(w)}
-}
-
 // until is when what comes behind so many bytes must have come.
 func (p *patience) until(received int64) time.Time {
 	return p.began.Add(min(bodyGrace+time.Duration(received)*time.Second/bodySlowest, bodyLongest))

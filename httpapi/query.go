@@ -99,14 +99,6 @@ func parseUpdatesQuery(q url.Values) (readQuery, error) {
 	return asked, checkLive(q)
 }
 
-// checkHistoryQuery refuses what belongs to updates.
-func checkHistoryQuery(q url.Values) error {
-	if q.Has("offset") || q.Has("tail") || q.Has(live) {
-		return fault.Invalid("history takes no offset, tail or live.")
-	}
-	return nil
-}
-
 // parseTail reads a number without an upper bound: what passes ours asks for everything.
 func parseTail(q url.Values) (last int64, ok bool) {
 	if !q.Has("tail") {

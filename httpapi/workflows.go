@@ -107,14 +107,11 @@ func idempotencyKey(r *http.Request) (string, error) {
 	if len(sent) == 0 {
 		return "", nil
 	}
-	if len(sent) > 1 || sent[0] == "" || len(sent[0]) > maxKey || !visible(sent[0]) {
+	hidden := func(c rune) bool { return c <= ' ' || c > '~' }
+	if len(sent) > 1 || sent[0] == "" || len(sent[0]) > maxKey || strings.ContainsFunc(sent[0], hidden) {
 		return "", fault.Invalid("Idempotency-Key must be 1 to %d visible characters.", maxKey)
 	}
 	return sent[0], nil
-}
-
-func visible(s string) bool {
-	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 func (a *api) answerInvoked(w http.ResponseWriter, r *http.Request, invoked svc.InvokedRun) {
