@@ -78,10 +78,7 @@ func (p *process) sever() {
 // end returns when the process is gone: by itself once its input is closed, else asked to, else killed.
 func (p *process) end() error {
 	p.sever()
-	if p.gone(p.grace) {
-		return nil
-	}
-	if p.cmd.Process.Signal(syscall.SIGTERM) == nil && p.gone(p.grace) {
+	if p.gone(p.grace) || p.cmd.Process.Signal(syscall.SIGTERM) == nil && p.gone(p.grace) {
 		return nil
 	}
 	err := p.cmd.Process.Kill()

@@ -60,12 +60,9 @@ func repeats(content []sdk.Content, output json.RawMessage) bool {
 	if output == nil || len(content) != 1 {
 		return false
 	}
-	text, ok := content[0].(*sdk.TextContent)
-	if !ok {
-		return false
-	}
 	var v any
-	if json.Unmarshal([]byte(text.Text), &v) != nil {
+	text, ok := content[0].(*sdk.TextContent)
+	if !ok || json.Unmarshal([]byte(text.Text), &v) != nil {
 		return false
 	}
 	same, err := encode(v)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -35,10 +36,7 @@ func newWeb(c Config) *web {
 	w := &web{header: c.Header}
 	w.origin, _ = url.Parse(c.URL)
 	w.life, w.stop = context.WithCancel(context.Background())
-	var client http.Client
-	if c.HTTP != nil {
-		client = *c.HTTP
-	}
+	client := *cmp.Or(c.HTTP, &http.Client{})
 	w.base, w.own = transportOf(c.HTTP)
 	client.Transport = w
 	w.Endpoint, w.HTTPClient = c.URL, &client
