@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -70,16 +71,11 @@ Name the account by its username, its id, or an e-mail address that it has prove
 }
 
 func checkGrant(g operate.Grant) error {
-	named := 0
-	for _, name := range []string{g.AccountID, g.Username, g.Email} {
-		if name != "" {
-			named++
-		}
-	}
+	named := slices.DeleteFunc([]string{g.AccountID, g.Username, g.Email}, func(name string) bool { return name == "" })
 	switch {
-	case named == 0:
+	case len(named) == 0:
 		return errors.New("whose role it is is missing: name the account with --username, --email or --account-id")
-	case named > 1:
+	case len(named) > 1:
 		return errors.New("the account is named more than once: use one of --username, --email and --account-id")
 	case g.Role != "admin" && g.Role != "support" && g.Role != "none":
 		return fmt.Errorf("--role %q is not one of admin, support, none", g.Role)

@@ -66,10 +66,7 @@ var ofTests = []string{"SVC_TEST_", "SVC_SOAK", "SVC_KILLS", "SVC_SHOTS"}
 func unknownVariables(environ []string) (told []string) {
 	known := []string{configEnv}
 	for _, s := range new(config.Config).Settings() {
-		known = append(known, s.Env)
-		if name := s.FileEnv(); name != "" {
-			known = append(known, name)
-		}
+		known = append(known, s.Env, s.FileEnv())
 	}
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
