@@ -153,16 +153,9 @@ func fail(text, mend string) Finding { return Finding{Verdict: Fail, Text: text,
 
 func (d *doctor) lookAtFolder() {
 	path := d.config.DataDir
-	stat, err := os.Stat(path)
+	stat := d.findFolder("data", path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		d.add("data folder", fine(path+" is not there yet: svc "+d.parts[0].Name+" makes it"))
-		return
-	case err != nil:
-		d.add("data folder", fail(err.Error(), "let this user reach the folder, or choose another with --data"))
-		return
-	case !stat.IsDir():
-		d.add("data folder", fail(path+" is not a folder", "choose another with --data"))
+	case stat == nil:
 		return
 	case stat.Mode().Perm()&0o022 != 0:
 		loose := sqldb.LooseError{Path: path, Mode: stat.Mode()}
@@ -178,6 +171,22 @@ func (d *doctor) lookAtFolder() {
 		d.add("data folder", fine(path+" is this user's alone"))
 	}
 	d.add("lock", d.judgeLock(path))
+}
+
+// findFolder looks at the folder of a flag. Where there is none it says so, and returns nil.
+func (d *doctor) findFolder(flag, path string) os.FileInfo {
+	stat, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.add(flag+" folder", fine(path+" is not there yet: svc "+d.parts[0].Name+" makes it"))
+	case err != nil:
+		d.add(flag+" folder", fail(err.Error(), "let this user reach the folder, or choose another with --"+flag))
+	case !stat.IsDir():
+		d.add(flag+" folder", fail(path+" is not a folder", "choose another with --"+flag))
+	default:
+		return stat
+	}
+	return nil
 }
 
 // judgeLock takes the lock of the data folder, or learns who holds it.

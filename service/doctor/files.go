@@ -3,7 +3,6 @@ package doctor
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,21 +16,9 @@ import (
 
 // lookAtFiles judges the folder of project files, which several nodes must share.
 func (d *doctor) lookAtFiles() {
-	if !d.faces() {
-		return // a runtime alone has no files
-	}
 	path := d.config.FilesDir
-	stat, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		d.add("files folder", fine(path+" is not there yet: svc "+d.parts[0].Name+" makes it"))
-		return
-	case err != nil:
-		d.add("files folder", fail(err.Error(), "let this user reach the folder, or choose another with --files"))
-		return
-	case !stat.IsDir():
-		d.add("files folder", fail(path+" is not a folder", "choose another with --files"))
-		return
+	if !d.faces() || d.findFolder("files", path) == nil {
+		return // a runtime alone has no files
 	}
 	if err := tryRename(path); err != nil {
 		d.add("files folder", fail(err.Error(), "let this user write, rename and delete in the folder: chown -R, and a mount that is not read-only"))
