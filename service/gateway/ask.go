@@ -22,7 +22,7 @@ func (x *exchange) ask(ctx context.Context, q operation.Question, into any) erro
 		return err
 	}
 	r.URL = &url.URL{Path: q.Path, RawQuery: q.Query.Encode()}
-	var told memo
+	told := memo{header: http.Header{}}
 	x.g.Runtime.ServeHTTP(&told, r)
 	switch {
 	case told.because != nil:
@@ -43,12 +43,7 @@ type memo struct {
 	because *fault.Error
 }
 
-func (m *memo) Header() http.Header {
-	if m.header == nil {
-		m.header = http.Header{}
-	}
-	return m.header
-}
+func (m *memo) Header() http.Header { return m.header }
 
 func (m *memo) WriteHeader(status int) {
 	if m.status == 0 {

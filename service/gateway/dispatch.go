@@ -83,7 +83,7 @@ func (g *Gateway) pass(ctx context.Context, p installation.Passing) (err error) 
 
 // hand lets the runtime take a delivery.
 func (g *Gateway) hand(r *http.Request) (err error) {
-	var told memo
+	told := memo{header: http.Header{}}
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("the runtime broke off: %v", v)

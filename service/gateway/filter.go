@@ -24,12 +24,7 @@ type filter struct {
 }
 
 // Header is what the runtime writes to; it reaches the client when the status does.
-func (f *filter) Header() http.Header {
-	if f.head == nil {
-		f.head = http.Header{}
-	}
-	return f.head
-}
+func (f *filter) Header() http.Header { return f.head }
 
 // WriteHeader lets the head out. What only informs of one to come stays here.
 func (f *filter) WriteHeader(status int) {

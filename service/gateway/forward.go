@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -85,7 +86,7 @@ func (x *exchange) forward(e errand) error {
 	r.URL = &url.URL{RawPath: e.path, RawQuery: cleanQuery(x.Request.URL.RawQuery)}
 	r.URL.Path, _ = url.PathUnescape(e.path) // it was built by escaping
 	r.Host, r.RequestURI, r.Header, r.Trailer, r.Body = "", "", e.header, nil, in.body()
-	out := &filter{Answer: x.Out, x: x, in: in, hook: e.hook, ended: func() bool { return errors.Is(context.Cause(ctx), errEnded) }}
+	out := &filter{Answer: x.Out, x: x, in: in, head: http.Header{}, hook: e.hook, ended: func() bool { return errors.Is(context.Cause(ctx), errEnded) }}
 	x.g.Runtime.ServeHTTP(out, r)
 	if out.ended() {
 		out.refuseEnded()
@@ -115,22 +116,14 @@ func isStream(r *http.Request) bool { return r.Method == http.MethodGet && r.URL
 
 // allowed keeps the headers that may reach the runtime.
 func allowed(h http.Header) http.Header {
-	out := http.Header{}
-	for _, name := range passed {
-		if values := h.Values(name); len(values) > 0 {
-			out[name] = slices.Clone(values)
-		}
-	}
+	out := h.Clone()
+	maps.DeleteFunc(out, func(name string, _ []string) bool { return !slices.Contains(passed, name) })
 	return out
 }
 
 // allowedHook keeps what a webhook sends, but for what could be taken for ours or would be acted on in between.
 func allowedHook(h http.Header) http.Header {
-	out := http.Header{}
-	for name, values := range h {
-		if !banned(name) {
-			out[name] = slices.Clone(values)
-		}
-	}
+	out := h.Clone()
+	maps.DeleteFunc(out, func(name string, _ []string) bool { return banned(name) })
 	return out
 }

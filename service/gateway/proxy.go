@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"time"
 
 	"svc.dev/svc/fault"
@@ -84,19 +85,17 @@ func waits(r *http.Request) bool {
 	return q.Has("wait") || q.Has("live") || r.ContentLength < 0 || r.ContentLength > 1<<20
 }
 
-// judge hears the head of an answer. A runtime that does not believe us is our fault, and no reason to sign anybody out.
+// judge hears the head of an answer. A runtime that does not believe us is our fault, and no reason to sign anybody out; a webhook's own
+// check may say 401.
 func (p *Proxy) judge(answer *http.Response) error {
 	if head, ok := answer.Request.Context().Value(headKey{}).(*time.Timer); ok {
 		head.Stop()
 	}
-	if answer.StatusCode == http.StatusUnauthorized && answer.Request.Header.Get(scope.HeaderScope) != "" && !isChannel(answer.Request.URL.Path) {
+	if answer.StatusCode == http.StatusUnauthorized && answer.Request.Header.Get(scope.HeaderScope) != "" && !strings.HasPrefix(answer.Request.URL.Path, "/channels/") {
 		return errors.New("the runtime does not accept this gateway")
 	}
 	return nil
 }
-
-// isChannel reports whether a path is a webhook's, whose own check may say 401.
-func isChannel(path string) bool { return len(path) > 10 && path[:10] == "/channels/" }
 
 // fail answers when the runtime cannot.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"slices"
 	"strings"
 
 	"svc.dev/svc/service/surface"
@@ -39,20 +40,11 @@ var tails = func() (all [][]string) {
 // freeFrom is the number of the first segment that may be escaped, because it belongs to the tail of a route. Where there is
 // none it is behind the last. Segments are those of a path without its first slash.
 func freeFrom(segments []string) int {
+	fits := func(want, segment string) bool { return want == segment || strings.HasPrefix(want, "{") }
 	for _, fixed := range tails {
-		if len(segments) > len(fixed) && begins(segments, fixed) {
+		if len(segments) > len(fixed) && slices.EqualFunc(fixed, segments[:len(fixed)], fits) {
 			return len(fixed)
 		}
 	}
 	return len(segments)
-}
-
-// begins reports whether segments begin as those of a route do.
-func begins(segments, fixed []string) bool {
-	for i, want := range fixed {
-		if want != segments[i] && !strings.HasPrefix(want, "{") {
-			return false
-		}
-	}
-	return true
 }
