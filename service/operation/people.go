@@ -89,15 +89,16 @@ func invite(ctx context.Context, c Call, in invited) (workspace.Sent, error) {
 }
 
 type invitation struct {
-	ID string `path:"invitation"`
+	ID    string `path:"invitation"`
+	Match Match
 }
 
 func resendInvitation(ctx context.Context, c Call, in invitation) (workspace.Sent, error) {
-	return c.Workspaces.Resend(ctx, c.Caller(), c.Scope, in.ID)
+	return c.Workspaces.Resend(ctx, c.seeing(in.Match), c.Scope, in.ID)
 }
 
 func revokeInvitation(ctx context.Context, c Call, in invitation) error {
-	return c.Workspaces.Revoke(ctx, c.Caller(), c.Scope, in.ID)
+	return c.Workspaces.Revoke(ctx, c.seeing(in.Match), c.Scope, in.ID)
 }
 
 func listTeams(ctx context.Context, c Call, in page) (listing.Page[workspace.Team], error) {
@@ -144,31 +145,34 @@ func deleteTeam(ctx context.Context, c Call, in teamRemoval) error {
 type teamMember struct {
 	Team    string `path:"team"`
 	Account string `path:"account"`
+	Match   Match
 }
 
 func joinTeam(ctx context.Context, c Call, in teamMember) (workspace.Team, error) {
-	return c.Workspaces.Teams.PutMember(ctx, c.Caller(), c.Scope, in.Team, in.Account)
+	return c.Workspaces.Teams.PutMember(ctx, c.seeing(in.Match), c.Scope, in.Team, in.Account)
 }
 
 func leaveTeam(ctx context.Context, c Call, in teamMember) (workspace.Team, error) {
-	return c.Workspaces.Teams.DropMember(ctx, c.Caller(), c.Scope, in.Team, in.Account)
+	return c.Workspaces.Teams.DropMember(ctx, c.seeing(in.Match), c.Scope, in.Team, in.Account)
 }
 
 type teamRole struct {
-	Team string `path:"team"`
-	Slug string `path:"slug"`
-	Body roleBody
+	Team  string `path:"team"`
+	Slug  string `path:"slug"`
+	Match Match
+	Body  roleBody
 }
 
 func giveTeamProject(ctx context.Context, c Call, in teamRole) (workspace.Team, error) {
-	return c.Workspaces.Teams.PutProject(ctx, c.Caller(), c.Scope, in.Team, in.Slug, in.Body.Role)
+	return c.Workspaces.Teams.PutProject(ctx, c.seeing(in.Match), c.Scope, in.Team, in.Slug, in.Body.Role)
 }
 
 type teamProject struct {
-	Team string `path:"team"`
-	Slug string `path:"slug"`
+	Team  string `path:"team"`
+	Slug  string `path:"slug"`
+	Match Match
 }
 
 func takeTeamProject(ctx context.Context, c Call, in teamProject) (workspace.Team, error) {
-	return c.Workspaces.Teams.DropProject(ctx, c.Caller(), c.Scope, in.Team, in.Slug)
+	return c.Workspaces.Teams.DropProject(ctx, c.seeing(in.Match), c.Scope, in.Team, in.Slug)
 }

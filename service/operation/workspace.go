@@ -75,19 +75,30 @@ func renameWorkspace(ctx context.Context, c Call, in renaming) (workspace.Member
 	return c.seen(c.Workspaces.Rename(ctx, c.Caller(), c.Scope, in.Body.Name, int64(in.Match)))
 }
 
-func archiveWorkspace(ctx context.Context, c Call, _ struct{}) (workspace.Membership, error) {
-	return c.seen(c.Workspaces.Archive(ctx, c.Caller(), c.Scope))
+// meant is the version of the workspace that a verb is meant for.
+type meant struct{ Match Match }
+
+// seeing is who asks, and the version of what they change.
+func (c Call) seeing(m Match) workspace.Caller {
+	by := c.Caller()
+	by.Seen = int64(m)
+	return by
 }
 
-func unarchiveWorkspace(ctx context.Context, c Call, _ struct{}) (workspace.Membership, error) {
-	return c.seen(c.Workspaces.Unarchive(ctx, c.Caller(), c.Scope))
+func archiveWorkspace(ctx context.Context, c Call, in meant) (workspace.Membership, error) {
+	return c.seen(c.Workspaces.Archive(ctx, c.seeing(in.Match), c.Scope))
 }
 
-func restoreWorkspace(ctx context.Context, c Call, _ struct{}) (workspace.Membership, error) {
-	return c.seen(c.Workspaces.Restore(ctx, c.Caller(), c.Scope))
+func unarchiveWorkspace(ctx context.Context, c Call, in meant) (workspace.Membership, error) {
+	return c.seen(c.Workspaces.Unarchive(ctx, c.seeing(in.Match), c.Scope))
+}
+
+func restoreWorkspace(ctx context.Context, c Call, in meant) (workspace.Membership, error) {
+	return c.seen(c.Workspaces.Restore(ctx, c.seeing(in.Match), c.Scope))
 }
 
 type deletion struct {
+	Match   Match
 	Confirm string `query:"confirm"`
 }
 
@@ -98,6 +109,6 @@ type Deleting struct {
 }
 
 func deleteWorkspace(ctx context.Context, c Call, in deletion) (Deleting, error) {
-	at, err := c.Workspaces.Delete(ctx, c.Caller(), c.Scope, in.Confirm)
+	at, err := c.Workspaces.Delete(ctx, c.seeing(in.Match), c.Scope, in.Confirm)
 	return Deleting{"deleting", iso.At(at)}, err
 }

@@ -129,6 +129,9 @@ func (w *Workspaces) Unarchive(ctx context.Context, by Caller, address string) (
 // change does one thing to a workspace and gives it as it is then. Without an action there was nothing to do.
 func (w *Workspaces) change(ctx context.Context, by Caller, address string, need Right, fn func(*sqldb.Tx, seat) (action string, err error)) (Membership, error) {
 	return act(ctx, w, by, address, need, func(tx *sqldb.Tx, s seat) (m Membership, err error) {
+		if err := refuseStale(by.Seen, s.Version); err != nil {
+			return m, err
+		}
 		action, err := fn(tx, s)
 		if err != nil {
 			return m, err

@@ -503,3 +503,57 @@ func TestWorkspacesNeedWhatTheyStandOn(t *testing.T) {
 		t.Error("they stand on nothing")
 	}
 }
+
+// TestAVerbOnWhatSomebodyChangedIsRefused asks for every verb with a version that is no more, and finds all as it was.
+func TestAVerbOnWhatSomebodyChangedIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ada, bob := w.somebody(t), w.somebody(t)
+		in := w.business(t, ada, "acme")
+		w.put(t, in, bob, workspace.Builder)
+		w.addProject(in.ID, "site")
+		team, err := w.Teams.Create(t.Context(), ada, in.Scope, "Core")
+		must(t, err)
+		sent, err := w.Invite(t.Context(), ada, in.Scope, "guest@example.com", workspace.Viewer)
+		must(t, err)
+		stale := ada
+		stale.Seen = 99
+		for name, verb := range map[string]func(by workspace.Caller) error{
+			"archive":   func(by workspace.Caller) error { _, err := w.Archive(t.Context(), by, in.Scope); return err },
+			"unarchive": func(by workspace.Caller) error { _, err := w.Unarchive(t.Context(), by, in.Scope); return err },
+			"delete":    func(by workspace.Caller) error { _, err := w.Delete(t.Context(), by, in.Scope, "acme"); return err },
+			"restore":   func(by workspace.Caller) error { _, err := w.Restore(t.Context(), by, in.Scope); return err },
+			"join a team": func(by workspace.Caller) error {
+				_, err := w.Teams.PutMember(t.Context(), by, in.Scope, team.ID, bob.ID)
+				return err
+			},
+			"leave a team": func(by workspace.Caller) error {
+				_, err := w.Teams.DropMember(t.Context(), by, in.Scope, team.ID, bob.ID)
+				return err
+			},
+			"give a project": func(by workspace.Caller) error {
+				_, err := w.Teams.PutProject(t.Context(), by, in.Scope, team.ID, "site", workspace.Viewer)
+				return err
+			},
+			"take a project": func(by workspace.Caller) error {
+				_, err := w.Teams.DropProject(t.Context(), by, in.Scope, team.ID, "site")
+				return err
+			},
+			"resend": func(by workspace.Caller) error { _, err := w.Resend(t.Context(), by, in.Scope, sent.ID); return err },
+			"revoke": func(by workspace.Caller) error { return w.Revoke(t.Context(), by, in.Scope, sent.ID) },
+		} {
+			if f := fault.From(verb(stale)); f == nil || f.Type != fault.VersionConflict {
+				t.Errorf("%s: %v", name, f)
+			}
+		}
+		now, err := w.Get(t.Context(), ada, in.Scope)
+		must(t, err)
+		if now.Version != in.Version || now.Archived {
+			t.Errorf("it was %+v and is %+v", in, now)
+		}
+		seen := ada
+		seen.Seen = in.Version
+		if _, err := w.Archive(t.Context(), seen, in.Scope); err != nil {
+			t.Errorf("with the present version: %v", err)
+		}
+	})
+}

@@ -44,6 +44,9 @@ func (w *Workspaces) Restore(ctx context.Context, by Caller, address string) (Me
 		if m.ID == "" || !m.EraseAt.IsZero() && (!Allows(s.may, Own) || !m.restorable(w.Now())) {
 			return m, notFound()
 		}
+		if err := refuseStale(by.Seen, m.Version); err != nil {
+			return m, err
+		}
 		if err := s.check(Own); err != nil || m.EraseAt.IsZero() {
 			return m, err
 		}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -53,7 +54,7 @@ func (s seat) invitation(tx *sqldb.Tx, id string) (Invitation, error) {
 	if !found {
 		return i, itemNotFound()
 	}
-	return i, refuseHandling(s.may, i.Role)
+	return i, cmp.Or(refuseHandling(s.may, i.Role), refuseStale(s.by.Seen, i.Version))
 }
 
 // Revoke makes an invitation void.

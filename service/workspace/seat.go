@@ -21,6 +21,8 @@ type Caller struct {
 	// Staff is the role over the whole service by which the caller asks, on the Admin surface alone. Defaults to none:
 	// the caller's membership decides.
 	Staff string
+	// Seen is the version of what they change, as they know it; where there is another they are refused. Defaults to any.
+	Seen int64
 }
 
 // role is whose rights a caller has who is a member by the role given, if by any.

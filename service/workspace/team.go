@@ -93,6 +93,9 @@ func (w *Teams) changeTeam(ctx context.Context, by Caller, address, id string, e
 		if err != nil {
 			return t, err
 		}
+		if err := refuseStale(by.Seen, t.Version); err != nil {
+			return t, err
+		}
 		changed, err := fn(tx, s, t)
 		if err != nil {
 			return t, err
