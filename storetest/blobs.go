@@ -145,8 +145,7 @@ func (blobsLaw) MebibyteComesBackByteForByte(s *scene) {
 
 func (blobsLaw) BrokenReaderStoresNothing(s *scene) {
 	broken, half := errors.New("connection reset"), strings.Repeat("half", 100<<10)
-	_, err := s.store.Put(s.Context(), scope, io.MultiReader(strings.NewReader(half), iotest.ErrReader(broken)))
-	s.refused(err, broken)
+	s.refused(errOf(s.store.Put(s.Context(), scope, io.MultiReader(strings.NewReader(half), iotest.ErrReader(broken)))), broken)
 	s.cannotName(talk, named(half))
 }
 

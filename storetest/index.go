@@ -15,23 +15,17 @@ type indexLaw struct{}
 
 func (s *scene) run(scope, id string) workflow.Run {
 	s.Helper()
-	r, err := s.store.GetRun(s.Context(), scope, id)
-	s.must(err)
-	return r
+	return sure(s.store.GetRun(s.Context(), scope, id))(s)
 }
 
 func (s *scene) runs(q svc.RunQuery) svc.RunPage {
 	s.Helper()
-	p, err := s.store.ListRuns(s.Context(), q)
-	s.must(err)
-	return p
+	return sure(s.store.ListRuns(s.Context(), q))(s)
 }
 
 func (s *scene) conversations(q svc.ConversationQuery) svc.ConversationPage {
 	s.Helper()
-	p, err := s.store.Conversations(s.Context(), q)
-	s.must(err)
-	return p
+	return sure(s.store.Conversations(s.Context(), q))(s)
 }
 
 // equalRun compares runs with their times to the millisecond.
@@ -127,17 +121,14 @@ func (indexLaw) ErroredRunKeepsItsError(s *scene) {
 func (indexLaw) RunOfAnotherScopeIsNotFound(s *scene) {
 	s.admit(invocation(run(1)))
 	for _, other := range []string{"other", ""} {
-		_, err := s.store.GetRun(s.Context(), other, run(1).ID)
-		s.refused(err, svc.ErrNotFound)
+		s.refused(errOf(s.store.GetRun(s.Context(), other, run(1).ID)), svc.ErrNotFound)
 	}
-	_, err := s.store.GetRun(s.Context(), scope, run(2).ID)
-	s.refused(err, svc.ErrNotFound)
+	s.refused(errOf(s.store.GetRun(s.Context(), scope, run(2).ID)), svc.ErrNotFound)
 }
 
 func (indexLaw) ConversationIsNoRun(s *scene) {
 	s.admit(prompt(talk, "s1"))
-	_, err := s.store.GetRun(s.Context(), scope, "42")
-	s.refused(err, svc.ErrNotFound)
+	s.refused(errOf(s.store.GetRun(s.Context(), scope, "42")), svc.ErrNotFound)
 	equal(s, "runs", len(s.runs(svc.RunQuery{Scope: scope, Limit: 10}).Runs), 0)
 }
 
@@ -242,8 +233,7 @@ func (indexLaw) MoreIsFalseOnTheLastFullPage(s *scene) {
 }
 
 func (indexLaw) ListOfAScopeShowsNoOther(s *scene) {
-	s.admit(invocation(run(1)))
-	s.admit(invocation(in("other", run(2))))
+	s.admit(invocation(run(1)), invocation(in("other", run(2))))
 	equal(s, "here", ids(s.runs(svc.RunQuery{Scope: scope, Limit: 10})), []string{run(1).ID})
 	equal(s, "there", ids(s.runs(svc.RunQuery{Scope: "other", Limit: 10})), []string{run(2).ID})
 	equal(s, "nowhere", ids(s.runs(svc.RunQuery{Limit: 10})), nil)
@@ -251,8 +241,7 @@ func (indexLaw) ListOfAScopeShowsNoOther(s *scene) {
 
 func (indexLaw) ListOfAllScopesSaysWhoseEachRunIs(s *scene) {
 	mixedRuns(s)
-	s.admit(invocation(in("other", run(7))))
-	s.admit(invocation(in("", run(6))))
+	s.admit(invocation(in("other", run(7))), invocation(in("", run(6))))
 	for status, want := range map[workflow.Status][]string{
 		"":              {"other 7", " 6", scope + " 5", scope + " 4", scope + " 3", scope + " 2", scope + " 1", scope + " 0"},
 		workflow.Active: {"other 7", " 6", scope + " 5", scope + " 4", scope + " 3"}, workflow.Completed: {scope + " 1", scope + " 0"}, workflow.Errored: {scope + " 2"},
@@ -278,8 +267,7 @@ func (s *scene) states(st svc.Stream) []string {
 }
 
 func (indexLaw) SubmissionsTellTheirState(s *scene) {
-	s.admit(prompt(talk, "s1"))
-	s.admit(prompt(talk, "s2"))
+	s.admit(prompt(talk, "s1"), prompt(talk, "s2"))
 	equal(s, "waiting", s.states(talk), []string{"s1 queued", "s2 queued"})
 	l := s.claim("one")
 	equal(s, "held", s.states(talk), []string{"s1 running", "s2 queued"})
@@ -368,8 +356,7 @@ func (indexLaw) PagesOfConversationsMeetWithoutLossOrDoubles(s *scene) {
 func (indexLaw) ConversationsAreFilteredByAgent(s *scene) {
 	sales := conversation("7")
 	sales.Name = "sales"
-	s.admit(prompt(sales, "s1"))
-	s.admit(prompt(talk, "s1"))
+	s.admit(prompt(sales, "s1"), prompt(talk, "s1"))
 	q := svc.ConversationQuery{Scope: scope, Agent: "sales", Limit: 10}
 	equal(s, "of sales", names(s.conversations(q)), []string{"sales/7"})
 	q.Limit = 1
@@ -379,9 +366,7 @@ func (indexLaw) ConversationsAreFilteredByAgent(s *scene) {
 }
 
 func (indexLaw) OnlyConversationsOfTheScopeAreListed(s *scene) {
-	s.admit(prompt(talk, "s1"))
-	s.admit(prompt(in("other", conversation("43")), "s1"))
-	s.admit(invocation(run(1)))
+	s.admit(prompt(talk, "s1"), prompt(in("other", conversation("43")), "s1"), invocation(run(1)))
 	equal(s, "here", names(s.conversations(svc.ConversationQuery{Scope: scope, Limit: 10})), []string{"support/42"})
 	equal(s, "there", names(s.conversations(svc.ConversationQuery{Scope: "other", Limit: 10})), []string{"support/43"})
 }

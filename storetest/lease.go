@@ -30,8 +30,7 @@ func (leaseLaw) InputIsFetchedWhenItIsWanted(s *scene) {
 	equal(s, "told of the second", [2]any{next.Input, next.Bytes}, [2]any{[]byte(nil), int64(6)})
 	equal(s, "second", string(s.input(l, next)), "second")
 	s.drop(talk)
-	_, err := s.store.Input(s.Context(), l, next)
-	s.refused(err, svc.ErrFenced)
+	s.refused(errOf(s.store.Input(s.Context(), l, next)), svc.ErrFenced)
 }
 
 func (leaseLaw) IdleStreamGivesItsFirstLease(s *scene) {
@@ -247,8 +246,7 @@ func (leaseLaw) EpochGrowsWithEveryClaim(s *scene) {
 		}
 		l = next
 	}
-	s.lapse()
-	if next := s.claim("two"); next.Epoch <= l.Epoch {
+	if next := s.takeOver("two"); next.Epoch <= l.Epoch {
 		s.Fatalf("epoch %d after %d and a lapse", next.Epoch, l.Epoch)
 	}
 }
@@ -286,9 +284,7 @@ func (leaseLaw) QueuesOfTwoScopesNeverMeet(s *scene) {
 
 func (leaseLaw) StaleLeaseCannotAppend(s *scene) {
 	s.admit(prompt(talk, "s1"))
-	stale := s.claim("one")
-	s.lapse()
-	l := s.claim("two")
+	stale, l := s.claim("one"), s.takeOver("two")
 
 	s.fenced(stale)
 	equal(s, "log", s.log(talk), []string{opening})
@@ -324,8 +320,7 @@ func (leaseLaw) SettledAndReleasedLeaseCannotAppend(s *scene) {
 func (leaseLaw) ClosedStreamTakesNoAppend(s *scene) {
 	l := s.hold(invocation(run(1)))
 	s.append(l, svc.Commit{Data: []byte("last"), N: 1, Settle: svc.OutcomeCompleted, Close: true})
-	_, err := s.store.Append(s.Context(), l, batch(1, "later"))
-	s.refused(err, svc.ErrFenced)
+	s.refused(errOf(s.store.Append(s.Context(), l, batch(1, "later"))), svc.ErrFenced)
 	equal(s, "log", s.log(run(1)), []string{"last"})
 	equal(s, "closed", s.tail(run(1)).Closed, true)
 }
@@ -383,13 +378,11 @@ func (s *scene) seeAllOrNothing(l svc.Lease, last svc.Commit) {
 
 func (leaseLaw) FencedCommitShowsNothing(s *scene) {
 	stale := s.hold(invocation(run(1)))
-	s.lapse()
-	s.claim("two")
+	s.takeOver("two")
 	c := s.lastCommit(stale)
 	open := stream.Offset(0)
 	c.Messages, c.OpenFrom, c.ContextFrom = []svc.Message{message("m1")}, &open, &open
-	_, err := s.store.Append(s.Context(), stale, c)
-	s.refused(err, svc.ErrFenced)
+	s.refused(errOf(s.store.Append(s.Context(), stale, c)), svc.ErrFenced)
 
 	equal(s, "tail", s.tail(run(1)), svc.Tail{Head: -1, OpenFrom: -1, ContextFrom: -1})
 	equal(s, "log", s.log(run(1)), nil)
@@ -399,8 +392,7 @@ func (leaseLaw) FencedCommitShowsNothing(s *scene) {
 }
 
 func (leaseLaw) SettlingKeepsTheLeaseWhileMoreWaits(s *scene) {
-	l := s.hold(prompt(talk, "s1"))
-	s.admit(prompt(talk, "s2"))
+	l := twoPrompts(s)
 	first := s.append(l, settled())
 	first.Next = nil
 	equal(s, "first", first, svc.Appended{Head: 1, Waiting: true})
@@ -458,8 +450,7 @@ func before(l svc.Lease) attempt { return attempt{l.Attempts, l.Interrupted, l.R
 func interrupted(s *scene) svc.Lease {
 	s.Helper()
 	s.hold(prompt(talk, "s1"))
-	s.lapse()
-	l := s.claim("two")
+	l := s.takeOver("two")
 	equal(s, "after the lapse", before(l), attempt{1, true, ""})
 	return l
 }
@@ -469,8 +460,7 @@ func (leaseLaw) ParkingCountsNoAttempt(s *scene) {
 	s.release(l, time.Second, "timer")
 	s.db.Advance(time.Second)
 	equal(s, "after parking", before(s.claim("two")), attempt{1, false, "timer"})
-	s.lapse()
-	equal(s, "after a lapse", before(s.claim("three")), attempt{2, true, ""})
+	equal(s, "after a lapse", before(s.takeOver("three")), attempt{2, true, ""})
 }
 
 func (leaseLaw) GracefulReleaseCountsNoAttempt(s *scene) {
@@ -481,16 +471,14 @@ func (leaseLaw) GracefulReleaseCountsNoAttempt(s *scene) {
 	s.release(l, 0, "draining")
 	l = s.claim("two")
 	equal(s, "after a release with a reason", before(l), attempt{1, false, "draining"})
-	s.lapse()
-	equal(s, "after a lapse", before(s.claim("three")), attempt{2, true, ""})
+	equal(s, "after a lapse", before(s.takeOver("three")), attempt{2, true, ""})
 }
 
 func (leaseLaw) LapseCountsAnAttempt(s *scene) {
 	s.admit(prompt(talk, "s1"))
 	equal(s, "first claim", before(s.claim("one")), attempt{})
 	for n := 1; n <= 3; n++ {
-		s.lapse()
-		equal(s, "after a lapse", before(s.claim(fmt.Sprintf("node %d", n))), attempt{n, true, ""})
+		equal(s, "after a lapse", before(s.takeOver(fmt.Sprintf("node %d", n))), attempt{n, true, ""})
 	}
 }
 
@@ -505,14 +493,12 @@ func (leaseLaw) FailedWorkCountsAnAttempt(s *scene) {
 func (leaseLaw) ProgressStartsTheAttemptsAgain(s *scene) {
 	l := interrupted(s)
 	s.append(l, batch(1, "no progress"))
-	s.lapse()
-	l = s.claim("three")
+	l = s.takeOver("three")
 	equal(s, "without progress", before(l), attempt{2, true, ""})
 	c := batch(1, "a recorded result")
 	c.Progress = true
 	s.append(l, c)
-	s.lapse()
-	l = s.claim("four")
+	l = s.takeOver("four")
 	equal(s, "after progress and a lapse", before(l), attempt{1, true, ""})
 	s.append(l, svc.Commit{Progress: true})
 	s.release(l, 0, "")
@@ -523,8 +509,7 @@ func (leaseLaw) SettlementStartsTheAttemptsAgain(s *scene) {
 	l := interrupted(s)
 	s.admit(prompt(talk, "s2"))
 	s.append(l, settled())
-	s.lapse()
-	l = s.claim("three")
+	l = s.takeOver("three")
 	equal(s, "submission", l.Submission.ID, "s2")
 	equal(s, "attempts", l.Attempts, 1)
 	s.append(l, settled())
@@ -583,9 +568,7 @@ func (leaseLaw) OwnerSetsTheTimeOfItsLeases(s *scene) {
 
 func (s *scene) renew(node string, held ...svc.Lease) svc.Renewed {
 	s.Helper()
-	r, err := s.store.Renew(s.Context(), owner(node), held)
-	s.must(err)
-	return r
+	return sure(s.store.Renew(s.Context(), owner(node), held))(s)
 }
 
 func (leaseLaw) RenewedLeaseOutlivesItsTime(s *scene) {

@@ -358,51 +358,37 @@ func (logLaw) TailIsOfOneInstant(s *scene) {
 
 func (logLaw) AppendWakesTheHead(s *scene) {
 	l := s.hold(invocation(run(1)))
-	wake := s.watch(run(1), svc.Head)
-	s.append(l, batch(1, "x"))
-	s.woken(wake)
+	s.wakes(run(1), svc.Head, func() { s.append(l, batch(1, "x")) })
 }
 
 func (logLaw) OpeningWakesTheHead(s *scene) {
-	wake := s.watch(talk, svc.Head)
-	s.admit(prompt(talk, "s1"))
-	s.woken(wake)
+	s.wakes(talk, svc.Head, func() { s.admit(prompt(talk, "s1")) })
 }
 
 func (logLaw) ClosingWakesTheHead(s *scene) {
 	l := s.hold(invocation(run(1)))
-	wake := s.watch(run(1), svc.Head)
-	s.append(l, svc.Commit{Settle: svc.OutcomeCompleted, Close: true})
-	s.woken(wake)
+	s.wakes(run(1), svc.Head, func() { s.append(l, svc.Commit{Settle: svc.OutcomeCompleted, Close: true}) })
 	equal(s, "closed", s.tail(run(1)).Closed, true)
 }
 
 func (logLaw) AbortWakesTheMark(s *scene) {
 	s.hold(prompt(talk, "s1"))
-	wake := s.watch(talk, svc.Mark)
-	s.abort(talk, "")
-	s.woken(wake)
+	s.wakes(talk, svc.Mark, func() { s.abort(talk, "") })
 }
 
 func (logLaw) AdmissionWithoutLeaseWakesTheReady(s *scene) {
-	wake := s.watch(svc.Stream{}, svc.Ready)
-	s.admit(prompt(talk, "s1"))
-	s.woken(wake)
+	s.wakes(svc.Stream{}, svc.Ready, func() { s.admit(prompt(talk, "s1")) })
 }
 
 func (logLaw) ReleaseOfUnsettledWorkWakesTheReady(s *scene) {
 	l := s.hold(prompt(talk, "s1"))
-	wake := s.watch(svc.Stream{}, svc.Ready)
-	s.release(l, 0, "draining")
-	s.woken(wake)
+	s.wakes(svc.Stream{}, svc.Ready, func() { s.release(l, 0, "draining") })
 }
 
 func (logLaw) AbortOfParkedWorkWakesTheReady(s *scene) {
 	l := s.hold(prompt(talk, "s1"))
 	s.release(l, time.Hour, "backoff")
-	wake := s.watch(svc.Stream{}, svc.Ready)
-	s.abort(talk, "s1")
-	s.woken(wake)
+	s.wakes(svc.Stream{}, svc.Ready, func() { s.abort(talk, "s1") })
 }
 
 func (logLaw) WakeCrossesNodes(s *scene) {
@@ -492,8 +478,7 @@ func (logLaw) DropErasesAConversation(s *scene) {
 
 	s.drop(talk)
 	s.noStream(talk)
-	_, err := s.store.Read(s.Context(), talk, messages())
-	s.refused(err, svc.ErrNoStream)
+	s.refused(errOf(s.store.Read(s.Context(), talk, messages())), svc.ErrNoStream)
 	s.noAttachment(talk, "a1")
 	equal(s, "abort", s.abort(talk, ""), false)
 	equal(s, "conversations", len(s.conversations(svc.ConversationQuery{Scope: scope, Limit: 10}).Conversations), 0)
@@ -503,8 +488,7 @@ func (logLaw) DropErasesARun(s *scene) {
 	s.hold(invocation(run(1)))
 	s.drop(run(1))
 	s.noStream(run(1))
-	_, err := s.store.GetRun(s.Context(), scope, run(1).ID)
-	s.refused(err, svc.ErrNotFound)
+	s.refused(errOf(s.store.GetRun(s.Context(), scope, run(1).ID)), svc.ErrNotFound)
 	equal(s, "runs", len(s.runs(svc.RunQuery{Scope: scope, Limit: 10}).Runs), 0)
 }
 
@@ -525,8 +509,7 @@ func (logLaw) DropFencesTheHolder(s *scene) {
 }
 
 func (logLaw) DroppedWorkIsNotClaimed(s *scene) {
-	s.admit(prompt(talk, "s1"))
-	s.admit(invocation(run(1)))
+	s.admit(prompt(talk, "s1"), invocation(run(1)))
 	s.drop(talk)
 	s.drop(run(1))
 	s.claimNothing("one")

@@ -12,9 +12,7 @@ import (
 type queueLaw struct{}
 
 func (queueLaw) SubmissionsAreWorkedInOrder(s *scene) {
-	for _, id := range []string{"s1", "s2", "s3"} {
-		s.admit(prompt(talk, id))
-	}
+	s.admit(prompt(talk, "s1"), prompt(talk, "s2"), prompt(talk, "s3"))
 	l := s.claim("one")
 	equal(s, "first", l.Submission.ID, "s1")
 	s.append(l, settled())
@@ -38,8 +36,7 @@ func (queueLaw) ReceiptNamesTheTailBeforeTheWork(s *scene) {
 }
 
 func (queueLaw) AdmissionIsDurable(s *scene) {
-	s.admit(prompt(talk, "s1"))
-	s.admit(invocation(run(1)))
+	s.admit(prompt(talk, "s1"), invocation(run(1)))
 	s.reopen()
 	equal(s, "log", s.log(talk), []string{opening})
 	equal(s, "queue", s.queue(talk), []string{"s1"})
@@ -65,9 +62,7 @@ func (queueLaw) AdmittedInputComesBackByteForByte(s *scene) {
 
 func (s *scene) input(l svc.Lease, b svc.Submission) []byte {
 	s.Helper()
-	input, err := s.store.Input(s.Context(), l, b)
-	s.must(err)
-	return input
+	return sure(s.store.Input(s.Context(), l, b))(s)
 }
 
 func (queueLaw) RacingFirstAdmissionsOpenOnce(s *scene) {
@@ -170,16 +165,14 @@ func (queueLaw) ReplayGivesTheFirstReceipt(s *scene) {
 func (queueLaw) SameKeyWithAnotherBodyIsAConflict(s *scene) {
 	s.admit(keyed(prompt(talk, "s1"), "key", "body"))
 	for _, st := range []svc.Stream{talk, conversation("43")} {
-		_, err := s.store.Admit(s.Context(), keyed(prompt(st, "s2"), "key", "another body"))
-		s.refused(err, svc.ErrConflict)
+		s.refused(errOf(s.store.Admit(s.Context(), keyed(prompt(st, "s2"), "key", "another body"))), svc.ErrConflict)
 	}
 	equal(s, "queue", s.queue(talk), []string{"s1"})
 	s.noStream(conversation("43"))
 }
 
 func (queueLaw) SettlementBringsTheNextSubmission(s *scene) {
-	l := s.hold(prompt(talk, "s1"))
-	s.admit(prompt(talk, "s2"))
+	l := twoPrompts(s)
 	next := s.append(l, settled()).Next
 	if next == nil {
 		s.Fatal("no next submission")
@@ -192,8 +185,7 @@ func (queueLaw) SettlementBringsTheNextSubmission(s *scene) {
 func (queueLaw) ReplayAdmitsNothing(s *scene) {
 	again := keyed(prompt(talk, "s2"), "key", "body")
 	again.Replay = true
-	_, err := s.store.Admit(s.Context(), again)
-	s.refused(err, svc.ErrNotFound)
+	s.refused(errOf(s.store.Admit(s.Context(), again)), svc.ErrNotFound)
 	s.noStream(talk)
 	s.admit(keyed(prompt(talk, "s1"), "key", "body"))
 	receipt := s.admit(again)
@@ -311,8 +303,7 @@ func (queueLaw) MarkShowsAtTheHeadOnly(s *scene) {
 }
 
 func (queueLaw) ClaimTellsTheMark(s *scene) {
-	s.admit(prompt(talk, "s1"))
-	s.admit(prompt(talk, "s2"))
+	s.admit(prompt(talk, "s1"), prompt(talk, "s2"))
 	s.abort(talk, "s1")
 	l := s.claim("one")
 	equal(s, "submission", l.Submission.Aborted, true)

@@ -70,6 +70,13 @@ func (s *scene) eventually(what string, ok func() bool) {
 	}
 }
 
+// takeOver claims the one stream whose lease has lapsed.
+func (s *scene) takeOver(node string) svc.Lease {
+	s.Helper()
+	s.lapse()
+	return s.claim(node)
+}
+
 // lapse ends every lease as a crash would: its time passes, or where leases know no time the store restarts.
 func (s *scene) lapse() {
 	s.Helper()
@@ -100,6 +107,18 @@ func (s *scene) must(err error) {
 		s.Fatal(err)
 	}
 }
+
+// sure is a value that must have come without an error.
+func sure[T any](value T, err error) func(*scene) T {
+	return func(s *scene) T {
+		s.Helper()
+		s.must(err)
+		return value
+	}
+}
+
+// errOf is the error of a call whose value does not matter.
+func errOf[T any](_ T, err error) error { return err }
 
 func (s *scene) refused(got, want error) {
 	s.Helper()
@@ -186,11 +205,13 @@ func settled() svc.Commit {
 	return c
 }
 
-func (s *scene) admit(a svc.Admission) svc.Receipt {
+// admit admits one after the other, and returns the receipt of the last.
+func (s *scene) admit(all ...svc.Admission) (last svc.Receipt) {
 	s.Helper()
-	r, err := s.store.Admit(s.Context(), a)
-	s.must(err)
-	return r
+	for _, a := range all {
+		last = sure(s.store.Admit(s.Context(), a))(s)
+	}
+	return last
 }
 
 // hold admits and returns the first lease, which node one gets.
@@ -205,9 +226,7 @@ func (s *scene) hold(a svc.Admission) svc.Lease {
 
 func (s *scene) claimAs(o svc.Owner, n int) svc.Claimed {
 	s.Helper()
-	c, err := s.store.Claim(s.Context(), o, n)
-	s.must(err)
-	return c
+	return sure(s.store.Claim(s.Context(), o, n))(s)
 }
 
 // claim takes the one stream that is claimable.
@@ -232,18 +251,14 @@ func (s *scene) claimNothing(node string) svc.Claimed {
 
 func (s *scene) append(l svc.Lease, c svc.Commit) svc.Appended {
 	s.Helper()
-	a, err := s.store.Append(s.Context(), l, c)
-	s.must(err)
-	return a
+	return sure(s.store.Append(s.Context(), l, c))(s)
 }
 
 // fenced proves that a lease writes nothing any more, neither a batch nor a settlement, and cannot be given back.
 func (s *scene) fenced(l svc.Lease) {
 	s.Helper()
-	_, err := s.store.Append(s.Context(), l, batch(1, "stale"))
-	s.refused(err, svc.ErrFenced)
-	_, err = s.store.Append(s.Context(), l, settled())
-	s.refused(err, svc.ErrFenced)
+	s.refused(errOf(s.store.Append(s.Context(), l, batch(1, "stale"))), svc.ErrFenced)
+	s.refused(errOf(s.store.Append(s.Context(), l, settled())), svc.ErrFenced)
 	s.refused(s.store.Release(s.Context(), l, svc.Release{}), svc.ErrFenced)
 }
 
@@ -254,23 +269,17 @@ func (s *scene) release(l svc.Lease, after time.Duration, reason string) {
 
 func (s *scene) abort(st svc.Stream, submission string) bool {
 	s.Helper()
-	ok, err := s.store.Abort(s.Context(), st, submission)
-	s.must(err)
-	return ok
+	return sure(s.store.Abort(s.Context(), st, submission))(s)
 }
 
 func (s *scene) tail(st svc.Stream) svc.Tail {
 	s.Helper()
-	t, err := s.store.Tail(s.Context(), st)
-	s.must(err)
-	return t
+	return sure(s.store.Tail(s.Context(), st))(s)
 }
 
 func (s *scene) page(st svc.Stream, r svc.Range) svc.Page {
 	s.Helper()
-	p, err := s.store.Read(s.Context(), st, r)
-	s.must(err)
-	return p
+	return sure(s.store.Read(s.Context(), st, r))(s)
 }
 
 // everything is a range without a bound.
@@ -299,9 +308,7 @@ func each[T, R any](all []T, of func(T) R) []R {
 
 func (s *scene) submissions(st svc.Stream) []svc.Submission {
 	s.Helper()
-	subs, err := s.store.Submissions(s.Context(), st)
-	s.must(err)
-	return subs
+	return sure(s.store.Submissions(s.Context(), st))(s)
 }
 
 // queue is the ids of a stream's unsettled work.
@@ -313,10 +320,8 @@ func (s *scene) queue(st svc.Stream) []string {
 // noStream proves that nothing of a stream can be found.
 func (s *scene) noStream(st svc.Stream) {
 	s.Helper()
-	_, err := s.store.Read(s.Context(), st, everything())
-	s.refused(err, svc.ErrNoStream)
-	_, err = s.store.Tail(s.Context(), st)
-	s.refused(err, svc.ErrNoStream)
+	s.refused(errOf(s.store.Read(s.Context(), st, everything())), svc.ErrNoStream)
+	s.refused(errOf(s.store.Tail(s.Context(), st)), svc.ErrNoStream)
 	// An empty list and a refusal both say that no work is there.
 	if subs, err := s.store.Submissions(s.Context(), st); len(subs) > 0 || err != nil && !errors.Is(err, svc.ErrNoStream) {
 		s.Fatalf("submissions %+v, %v of a stream that is not there", subs, err)
@@ -337,6 +342,14 @@ func (s *scene) woken(wake <-chan struct{}) {
 	case <-time.After(patience):
 		s.Fatal("no wake")
 	}
+}
+
+// wakes proves that somebody who watches is woken by an act.
+func (s *scene) wakes(st svc.Stream, of svc.Watched, act func()) {
+	s.Helper()
+	wake := s.watch(st, of)
+	act()
+	s.woken(wake)
 }
 
 // race does a thing n times at once and returns when all are done.
