@@ -59,7 +59,7 @@ func examine(tx *sqldb.Tx, keys KeyProvider) (found examined, err error) {
 	if found.fresh, err = isEmpty(tx); err != nil {
 		return found, err
 	}
-	canaries, err := readCanaries(tx)
+	canaries, err := byKid[[]byte](tx, `SELECT kid, canary FROM secret_keys`)
 	if err != nil {
 		return found, err
 	}
@@ -147,10 +147,6 @@ func openRoot(tx *sqldb.Tx, keys KeyProvider) (Secret, error) {
 		return Secret{}, fmt.Errorf("%w: the root secret does not open", ErrKeyMismatch)
 	}
 	return Hide(string(value)), nil
-}
-
-func readCanaries(tx *sqldb.Tx) (map[string][]byte, error) {
-	return byKid[[]byte](tx, `SELECT kid, canary FROM secret_keys`)
 }
 
 // countKids is how many values each kid wraps.

@@ -33,10 +33,6 @@ func versionConflict(have int64) error {
 
 // unreadable is the error of a value that does not open, and the alarm: whoever asked may be somebody who tells nobody.
 func (s *Store) unreadable(o Owner, name, id string, cause error) error {
-	s.failures.Add(1)
 	s.config.Log.Error("secret is unreadable", "owner", o.Kind, "scope", o.Scope, "name", name, "id", id, "error", cause)
 	return fault.New(Unreadable, "The secret cannot be read.", "Replace its value, or tell the operator.").Because(cause)
 }
-
-// Unreadable is how often a value did not open since Open. Anything but 0 is a reason to wake the operator.
-func (s *Store) Unreadable() int64 { return s.failures.Load() }

@@ -20,7 +20,7 @@ type head struct {
 	createdAt  int64
 	updatedAt  int64
 	updatedBy  string
-	lastUsedAt sql.NullInt64
+	lastUsedAt iso.Moment // zero: never
 	tag        []byte
 }
 
@@ -40,20 +40,16 @@ func (h head) genuine(root Secret, o Owner, name string, e envelope) bool {
 }
 
 func (h head) entry(name string) Entry {
-	e := Entry{
+	return Entry{
 		Name: name, Version: h.version, Bytes: int(h.bytes), UpdatedBy: h.updatedBy,
-		CreatedAt: iso.Millis(h.createdAt), UpdatedAt: iso.Millis(h.updatedAt),
+		CreatedAt: iso.Millis(h.createdAt), UpdatedAt: iso.Millis(h.updatedAt), LastUsedAt: h.lastUsedAt,
 	}
-	if h.lastUsedAt.Valid {
-		e.LastUsedAt = iso.Millis(h.lastUsedAt.Int64)
-	}
-	return e
 }
 
 const headColumns = `h.id, h.version, h.bytes, h.created_at, h.updated_at, h.updated_by, h.last_used_at, h.tag`
 
 func (h *head) fields() []any {
-	return []any{&h.id, &h.version, &h.bytes, &h.createdAt, &h.updatedAt, &h.updatedBy, &h.lastUsedAt, &h.tag}
+	return []any{&h.id, &h.version, &h.bytes, &h.createdAt, &h.updatedAt, &h.updatedBy, sqldb.Time(&h.lastUsedAt.Time), &h.tag}
 }
 
 // read finds a secret with its value in one statement, so that the two agree. A value that is gone is an empty one, which

@@ -29,9 +29,6 @@ type notes struct {
 func (n *notes) used(id string, at int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.uses == nil {
-		n.uses = map[string]int64{}
-	}
 	if _, known := n.uses[id]; known || len(n.uses) < maxUsed {
 		n.uses[id] = max(at, n.uses[id])
 	}
@@ -40,9 +37,6 @@ func (n *notes) used(id string, at int64) {
 func (n *notes) wrapped(kid string, count int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.wraps == nil {
-		n.wraps = map[string]int64{}
-	}
 	n.wraps[kid] += count
 }
 
@@ -50,7 +44,7 @@ func (n *notes) take() (uses, wraps map[string]int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	uses, wraps = n.uses, n.wraps
-	n.uses, n.wraps = nil, nil
+	n.uses, n.wraps = map[string]int64{}, map[string]int64{}
 	return uses, wraps
 }
 

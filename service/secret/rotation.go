@@ -93,8 +93,10 @@ WHERE kid <> $1 AND secret > $2 ORDER BY secret LIMIT $3`, keys.Active(), after,
 			return p, err
 		}
 		after = batch[len(batch)-1].id
-		if err := rest(ctx, s.config.RewrapPause); err != nil {
-			return p, err
+		select {
+		case <-ctx.Done():
+			return p, context.Cause(ctx)
+		case <-time.After(s.config.RewrapPause):
 		}
 	}
 }
@@ -117,7 +119,6 @@ func (s *Store) rewrapRows(ctx context.Context, keys KeyProvider, batch []wrappi
 		e, err := old.rewrap(keys, old.id)
 		if err != nil {
 			p.Unreadable++
-			s.failures.Add(1)
 			s.config.Log.Error("key of a secret does not open", "id", old.id, "kid", old.kid, "error", err)
 			continue
 		}
@@ -141,13 +142,4 @@ func (s *Store) rewrapRows(ctx context.Context, keys KeyProvider, batch []wrappi
 	p.Rewrapped += moved
 	p.Overtaken += int64(len(to)) - moved
 	return nil
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
 }

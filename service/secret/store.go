@@ -34,12 +34,11 @@ type Config struct {
 
 // Store keeps secrets in a database and their keys outside of it. It is safe for concurrent use.
 type Store struct {
-	db       *sqldb.DB
-	config   Config
-	root     Secret
-	keys     atomic.Pointer[KeyProvider]
-	failures atomic.Int64
-	notes    notes
+	db     *sqldb.DB
+	config Config
+	root   Secret
+	keys   atomic.Pointer[KeyProvider]
+	notes  notes
 }
 
 // Empty reports whether nothing was ever sealed in the migrated database: only then may a new ring be made for it.
@@ -61,7 +60,7 @@ AND NOT EXISTS (SELECT 1 FROM secret_values)`))
 func Open(ctx context.Context, db *sqldb.DB, keys KeyProvider, c Config) (*Store, error) {
 	c.Now, c.Log = iso.Clock(c.Now), cmp.Or(c.Log, slog.Default())
 	c.RewrapPause = cmp.Or(c.RewrapPause, 20*time.Millisecond)
-	s := &Store{db: db, config: c}
+	s := &Store{db: db, config: c, notes: notes{uses: map[string]int64{}, wraps: map[string]int64{}}}
 	root, err := s.attach(ctx, keys, false)
 	if err != nil {
 		return nil, err
