@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,26 +50,21 @@ type World struct {
 
 // Clock is a time that tests move. Nodes of one world share it.
 type Clock struct {
-	mu  sync.Mutex
-	now time.Time
+	now atomic.Int64 // nanoseconds
 }
 
 // NewClock begins at the real time, to the millisecond.
-func NewClock() *Clock { return &Clock{now: time.Now().Truncate(time.Millisecond)} }
+func NewClock() *Clock {
+	c := new(Clock)
+	c.now.Store(time.Now().Truncate(time.Millisecond).UnixNano())
+	return c
+}
 
 // Now is the time.
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
+func (c *Clock) Now() time.Time { return time.Unix(0, c.now.Load()) }
 
 // Pass lets time go by.
-func (c *Clock) Pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
+func (c *Clock) Pass(d time.Duration) { c.now.Add(int64(d)) }
 
 // Options are what a test wants to be otherwise.
 type Options struct {
@@ -207,15 +202,10 @@ func Request(t testing.TB, ip string) context.Context {
 	return audit.With(t.Context(), audit.Source{RequestID: "req_test", IP: ip, UserAgent: "test", Surface: "platform", Authority: "customer"})
 }
 
-var last struct {
-	sync.Mutex
-	n int
-}
+var last atomic.Int64
 
 // From is a request from an address that no other request of the process came from.
 func From(t testing.TB) context.Context {
-	last.Lock()
-	defer last.Unlock()
-	last.n++
-	return Request(t, fmt.Sprintf("10.%d.%d.%d", last.n>>16&255, last.n>>8&255, last.n&255))
+	n := last.Add(1)
+	return Request(t, fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255))
 }

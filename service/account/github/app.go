@@ -148,10 +148,6 @@ const maxToken = 4 << 10
 
 // usable reports whether a token or an id can be sent and kept: visible ASCII, not empty, not too long.
 func usable(token string) bool {
-	for i := range len(token) {
-		if token[i] <= ' ' || token[i] > '~' {
-			return false
-		}
-	}
-	return token != "" && len(token) <= maxToken
+	invisible := func(r rune) bool { return r <= ' ' || r > '~' }
+	return token != "" && len(token) <= maxToken && !strings.ContainsFunc(token, invisible)
 }

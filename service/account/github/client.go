@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -127,12 +128,8 @@ func unreachable(host string) bool {
 		return true
 	}
 	host = "." + strings.ToLower(strings.TrimSuffix(host, "."))
-	for _, top := range []string{".local", ".internal", ".test", ".invalid", ".lan", ".home.arpa"} {
-		if strings.HasSuffix(host, top) {
-			return true
-		}
-	}
-	return false
+	private := []string{".local", ".internal", ".test", ".invalid", ".lan", ".home.arpa"}
+	return slices.ContainsFunc(private, func(top string) bool { return strings.HasSuffix(host, top) })
 }
 
 // page is an address for a browser: the parts of a path, each escaped, and a query.

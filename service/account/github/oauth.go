@@ -47,10 +47,7 @@ func (c *Client) Exchange(ctx context.Context, app App, code, redirect, verifier
 		return Tokens{}, exchangeFailed(errors.New("the code is not one"))
 	}
 	t, err := c.oauth(app, redirect).Exchange(c.over(ctx), code, oauth2.VerifierOption(verifier))
-	if err != nil {
-		return Tokens{}, c.refused("exchange code", err)
-	}
-	return c.tokens(t)
+	return c.tokens("exchange code", t, err)
 }
 
 // Refresh turns a refresh token into a new pair. The old pair dies with it: two callers must not refresh the same one, and
@@ -60,10 +57,7 @@ func (c *Client) Refresh(ctx context.Context, app App, refreshToken string) (Tok
 		return Tokens{}, exchangeFailed(BadRefreshToken)
 	}
 	t, err := c.oauth(app, "").TokenSource(c.over(ctx), &oauth2.Token{RefreshToken: refreshToken}).Token()
-	if err != nil {
-		return Tokens{}, c.refused("refresh token", err)
-	}
-	return c.tokens(t)
+	return c.tokens("refresh token", t, err)
 }
 
 func (c *Client) oauth(app App, redirect string) *oauth2.Config {
@@ -83,7 +77,10 @@ func (c *Client) over(ctx context.Context) context.Context {
 }
 
 // tokens checks what was handed out, and reads its times by our clock.
-func (c *Client) tokens(t *oauth2.Token) (Tokens, error) {
+func (c *Client) tokens(what string, t *oauth2.Token, err error) (Tokens, error) {
+	if err != nil {
+		return Tokens{}, c.refused(what, err)
+	}
 	out := Tokens{Access: t.AccessToken, Expires: c.in(t.ExpiresIn)}
 	// The library would repeat the old refresh token where there is no new one; that one is dead.
 	out.Refresh, _ = t.Extra("refresh_token").(string)

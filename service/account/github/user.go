@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -64,10 +65,6 @@ func parseID(digits string) (int64, bool) {
 
 // shown reports whether a name can be shown as it is.
 func shown(name string) bool {
-	for _, r := range name {
-		if !unicode.IsPrint(r) || r == utf8.RuneError {
-			return false
-		}
-	}
-	return utf8.RuneCountInString(name) <= maxShown
+	unprintable := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
+	return utf8.RuneCountInString(name) <= maxShown && !strings.ContainsFunc(name, unprintable)
 }

@@ -12,6 +12,7 @@ type Fault struct {
 	instead *answer       // sent, and nothing done
 	delay   time.Duration // before anything is done
 	spoil   func(*answer)
+	once    bool // it is over when it has happened
 }
 
 func instead(a answer) Fault { return Fault{instead: &a} }
@@ -75,30 +76,19 @@ func Redirect(to string) Fault { return instead(moved(to)) }
 // Raw answers with that text as JSON.
 func Raw(status int, body string) Fault { return instead(raw(status, []byte(body))) }
 
-// planned is a fault that waits for its route to be asked.
-type planned struct {
-	Fault
-	once bool
-}
-
 // Fail lets a route, such as GET /user, fail until Heal.
-func (s *Server) Fail(route string, f Fault) { s.plan(route, &planned{f, false}) }
-
-// FailOnce lets a route fail the next time.
-func (s *Server) FailOnce(route string, f Fault) { s.plan(route, &planned{f, true}) }
-
-func (s *Server) plan(route string, p *planned) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Server) Fail(route string, f Fault) {
 	if programs[route] == nil {
 		panic("githubtest: no route " + route)
 	}
-	s.faults[route] = append(s.faults[route], p)
+	s.change(func(*world) { s.faults[route] = append(s.faults[route], f) })
+}
+
+// FailOnce lets a route fail the next time.
+func (s *Server) FailOnce(route string, f Fault) {
+	f.once = true
+	s.Fail(route, f)
 }
 
 // Heal ends what Fail began, everywhere.
-func (s *Server) Heal() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.faults)
-}
+func (s *Server) Heal() { s.change(func(*world) { clear(s.faults) }) }

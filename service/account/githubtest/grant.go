@@ -85,10 +85,9 @@ func (w *world) newCode(a *app, user int64, redirect, challenge string) string {
 }
 
 // Code is one that a person's consent gave, without a browser. An empty challenge is none.
-func (s *Server) Code(clientID string, user int64, redirect, challenge string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.newCode(s.appOf(clientID), user, redirect, challenge)
+func (s *Server) Code(clientID string, user int64, redirect, challenge string) (value string) {
+	s.change(func(w *world) { value = w.newCode(w.appOf(clientID), user, redirect, challenge) })
+	return value
 }
 
 // accessToken is the token endpoint. Its refusals are 200.

@@ -24,7 +24,7 @@ type Server struct {
 
 	mu sync.Mutex
 	world
-	faults  map[string][]*planned
+	faults  map[string][]Fault // by route, in the order in which they happen
 	journal []Request
 }
 
@@ -40,7 +40,7 @@ func WithClock(now func() time.Time) Option { return func(s *Server) { s.now = n
 // New starts a server that ends with the test.
 func New(t testing.TB, options ...Option) *Server {
 	t.Helper()
-	s := &Server{world: newWorld(), faults: map[string][]*planned{}}
+	s := &Server{world: newWorld(), faults: map[string][]Fault{}}
 	for _, option := range options {
 		option(s)
 	}
@@ -147,22 +147,17 @@ func (s *Server) note(r Request) Fault {
 	if plans[0].once {
 		s.faults[r.Route] = plans[1:]
 	}
-	return plans[0].Fault
+	return plans[0]
 }
 
 // Journal is every request so far, in order of arrival.
-func (s *Server) Journal() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.journal)
+func (s *Server) Journal() (all []Request) {
+	s.change(func(*world) { all = slices.Clone(s.journal) })
+	return all
 }
 
 // Forget empties the journal.
-func (s *Server) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.journal = nil
-}
+func (s *Server) Forget() { s.change(func(*world) { s.journal = nil }) }
 
 // Calls counts the requests of those routes, such as POST /login/oauth/access_token; without any, those of all routes that
 // a program calls and no browser.
