@@ -59,11 +59,6 @@ func scanBearer(row sqldb.Row) (b Bearer, err error) {
 	return b, err
 }
 
-// byPrefix is the key whose value has that public part; found is false when there is none.
-func byPrefix(tx *sqldb.Tx, prefix string) (Key, bool, error) {
-	return sqldb.First(tx, "find key", scan, "SELECT "+columns+" FROM api_keys k WHERE k.prefix = $1", prefix)
-}
-
 func invalid() error {
 	return fault.New(Invalid, "The API key is not valid.", "It is unknown, expired or revoked.")
 }
@@ -112,7 +107,7 @@ func (a *Keys) onFound(ctx context.Context, value, action, statement string) err
 		return nil
 	}
 	return a.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		k, found, err := byPrefix(tx, prefix)
+		k, found, err := sqldb.First(tx, "find key", scan, "SELECT "+columns+" FROM api_keys k WHERE k.prefix = $1", prefix)
 		if err != nil || !found {
 			return err
 		}

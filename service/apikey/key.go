@@ -65,11 +65,8 @@ type Draft struct {
 func (d *Draft) check(now time.Time) error {
 	var wrong strictjson.Fields
 	wrong.Add("name", strictjson.CheckLine(d.Name, 1, maxName))
-	for _, s := range d.Scopes {
-		if !slices.Contains(Scopes, s) {
-			wrong.Add("scopes", strictjson.Invalid)
-			break
-		}
+	if slices.ContainsFunc(d.Scopes, func(s string) bool { return !slices.Contains(Scopes, s) }) {
+		wrong.Add("scopes", strictjson.Invalid)
 	}
 	if len(d.Scopes) == 0 {
 		wrong.Add("scopes", strictjson.TooShort)

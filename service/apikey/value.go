@@ -54,16 +54,12 @@ func makeValue() (value, prefix string) {
 
 // parse is the public part of a well-formed key.
 func parse(value string) (prefix string, ok bool) {
-	if len(value) != size || !strings.HasPrefix(value, Prefix) || value[len(Prefix)+idSize] != '_' {
+	const at = len(Prefix) + idSize
+	if len(value) != size || !strings.HasPrefix(value, Prefix) || value[at] != '_' || strings.Trim(value[len(Prefix):at]+value[at+1:], base62) != "" {
 		return "", false
 	}
-	for i := len(Prefix); i < len(value); i++ {
-		if i != len(Prefix)+idSize && strings.IndexByte(base62, value[i]) < 0 {
-			return "", false
-		}
-	}
 	text := value[:len(value)-sumSize]
-	return value[len(Prefix) : len(Prefix)+idSize], checksum(text) == value[len(text):]
+	return value[len(Prefix):at], checksum(text) == value[len(text):]
 }
 
 // Find finds what looks like a key within a text.

@@ -17,12 +17,7 @@ func (p *Pages) Policy(view View) string {
 	if s := view.sheet(); s.token || s.aid {
 		rules = append(rules, "script-src 'self'")
 	}
-	rules = append(rules, "form-action "+strings.Join(p.formTargets(), " "), "frame-ancestors 'none'", "base-uri 'none'")
-	return strings.Join(rules, "; ")
-}
-
-// formTargets are the origins that a form of a page may lead to.
-func (p *Pages) formTargets() []string {
-	all := []string{"'self'", p.config.Platform, p.config.Agents, p.config.Admin}
-	return slices.DeleteFunc(all, func(target string) bool { return target == "" })
+	targets := []string{"'self'", p.config.Platform, p.config.Agents, p.config.Admin}
+	targets = slices.DeleteFunc(targets, func(target string) bool { return target == "" })
+	return strings.Join(append(rules, "form-action "+strings.Join(targets, " "), "frame-ancestors 'none'", "base-uri 'none'"), "; ")
 }

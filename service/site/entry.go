@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"net/http"
 	"slices"
 
 	"svc.dev/svc/service/access"
@@ -12,7 +13,7 @@ import (
 
 // entries are the pages by which somebody comes in, and those that a link in a mail opens.
 var entries = []Row{
-	home().on(access.Platform, access.Agents, access.Admin),
+	{On: []access.Surface{access.Platform, access.Agents, access.Admin}, Method: http.MethodGet, Path: "/", Need: access.Public, Do: home},
 	enters(page.SignInPath, access.Public, signIn).first(passBy),
 	takes(page.SignInPath, "login", signIn, goesOn(""), "returnTo"),
 	enters(page.SignUpPath, access.Public, signUp),
@@ -37,21 +38,17 @@ var entries = []Row{
 }
 
 // home leads from a surface's root to where a person begins.
-func home() Row {
-	r := shows("/", access.Public, nil)
-	r.Do = func(_ context.Context, v *Visit) (Next, error) {
-		who, _, err := v.Browser.Session()
-		switch {
-		case err != nil:
-			return Next{}, err
-		case who == nil:
-			return Next{To: v.Address(access.Platform) + page.SignInPath}, nil
-		case v.Surface == access.Admin:
-			return Next{To: page.ProvidersPath}, nil
-		}
-		return Next{To: v.Address(access.Platform) + page.WorkspacesPath, Notice: v.notice()}, nil
+func home(_ context.Context, v *Visit) (Next, error) {
+	who, _, err := v.Browser.Session()
+	switch {
+	case err != nil:
+		return Next{}, err
+	case who == nil:
+		return Next{To: v.Address(access.Platform) + page.SignInPath}, nil
+	case v.Surface == access.Admin:
+		return Next{To: page.ProvidersPath}, nil
 	}
-	return r
+	return Next{To: v.Address(access.Platform) + page.WorkspacesPath, Notice: v.notice()}, nil
 }
 
 // passBy leads somebody on who is signed in already.
