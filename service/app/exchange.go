@@ -135,17 +135,15 @@ func (m *Manifests) keepApp(ctx context.Context, who account.Who, x takeover, ap
 		if err := cmp.Or(err, refusal); err != nil {
 			return err
 		}
-		if err := m.sealApp(tx, who, x.Provider, s.version+1, app); err != nil {
-			return err
-		}
-		if err := m.storeApp(tx, x, s.version+1, app); err != nil {
-			return err
-		}
 		action := "provider.configured"
 		if s.version > 0 {
 			action = "provider.replaced"
 		}
-		return m.Audit.Append(ctx, tx, providerEvent(who, x.Provider, action, "clientId", "clientSecret", "pem", "webhookSecret", "permissions"))
+		return cmp.Or(
+			m.sealApp(tx, who, x.Provider, s.version+1, app),
+			m.storeApp(tx, x, s.version+1, app),
+			m.Audit.Append(ctx, tx, providerEvent(who, x.Provider, action, "clientId", "clientSecret", "pem", "webhookSecret", "permissions")),
+		)
 	})
 }
 

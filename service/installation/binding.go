@@ -143,8 +143,7 @@ func (a *Installations) installationRequired(provider, address string) error {
 	return fault.New(fault.ProviderConnectionRequired, "This workspace has no connection to the provider.", "Install the app for it first.").With("connectUrl", to)
 }
 
-// Forget deletes the bindings of a workspace that is being erased. What is gone already is no
-// error.
+// Forget deletes the bindings of a workspace that is being erased. What is gone already is no error.
 func (a *Installations) Forget(ctx context.Context, workspace string) error {
 	return a.DB.Do(ctx, "forget bindings", "DELETE FROM installation_bindings WHERE workspace = $1", workspace)
 }

@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,16 +227,14 @@ func (a *Installations) giveUp(ctx context.Context, c claimed, why error) outbox
 	d := c.Row
 	a.Log.Error("delivery given up", "delivery", d.delivery, "kind", d.kind, "scope", d.scope, "attempt", c.Attempt, "error", why)
 	return outbox.Dead(func(tx *sqldb.Tx) error {
-		if err := tx.Do("give up delivery", "UPDATE dispatches SET trouble = $4 WHERE provider = $1 AND delivery = $2 AND workspace = $3",
-			d.provider, d.delivery, d.workspace, fault.From(why).Type); err != nil {
-			return err
-		}
-		if err := dropBody(tx, d); err != nil {
-			return err
-		}
-		return a.Audit.Append(ctx, tx, audit.Event{
-			Actor: account.ProviderActor(d.provider), Action: "delivery.failed", Target: audit.Target{Kind: "delivery", ID: d.delivery}, Scope: d.scope, Outcome: audit.Error,
-		})
+		return cmp.Or(
+			tx.Do("give up delivery", "UPDATE dispatches SET trouble = $4 WHERE provider = $1 AND delivery = $2 AND workspace = $3",
+				d.provider, d.delivery, d.workspace, fault.From(why).Type),
+			dropBody(tx, d),
+			a.Audit.Append(ctx, tx, audit.Event{
+				Actor: account.ProviderActor(d.provider), Action: "delivery.failed", Target: audit.Target{Kind: "delivery", ID: d.delivery}, Scope: d.scope, Outcome: audit.Error,
+			}),
+		)
 	})
 }
 

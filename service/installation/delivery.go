@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -52,10 +53,7 @@ func (a *Installations) Take(ctx context.Context, provider string, h http.Header
 			revived, err := a.revive(tx, t)
 			return !revived, err
 		}
-		if err := a.react(ctx, tx, provider, app, e); err != nil {
-			return false, err
-		}
-		return false, a.leave(tx, t)
+		return false, cmp.Or(a.react(ctx, tx, provider, app, e), a.leave(tx, t))
 	})
 	if err == nil && !duplicate {
 		a.queue.Wake()
@@ -102,17 +100,15 @@ func (a *Installations) react(ctx context.Context, tx *sqldb.Tx, provider string
 	case e.Name != github.EventInstallation && e.Name != github.EventRepositories, e.AppID != 0 && e.AppID != app:
 		return nil
 	}
-	if err := a.noteTold(tx, provider, app, e); err != nil {
-		return err
-	}
 	change := map[string]string{
 		"deleted": ", deleted_at = COALESCE(deleted_at, $3)", "suspend": ", suspended_at = COALESCE(suspended_at, $3)", "unsuspend": ", suspended_at = NULL",
 	}[e.Action]
-	if err := tx.Do("note installation", "UPDATE installations SET updated_at = $3, selection = CASE WHEN $4 = '' THEN selection ELSE $4 END"+change+" WHERE provider = $1 AND id = $2",
-		provider, e.Installation, a.Now().UnixMilli(), e.Selection); err != nil {
-		return err
-	}
-	return a.tellBound(ctx, tx, provider, e)
+	return cmp.Or(
+		a.noteTold(tx, provider, app, e),
+		tx.Do("note installation", "UPDATE installations SET updated_at = $3, selection = CASE WHEN $4 = '' THEN selection ELSE $4 END"+change+" WHERE provider = $1 AND id = $2",
+			provider, e.Installation, a.Now().UnixMilli(), e.Selection),
+		a.tellBound(ctx, tx, provider, e),
+	)
 }
 
 // noteTold writes down an installation that is new to us, even one that is gone: what is told late must not bring it back.

@@ -139,7 +139,11 @@ func (a *Installations) Finish(ctx context.Context, who account.Who, provider, i
 		return Installed{}, strictjson.Refuse(strictjson.Field{Field: "setup_action", Type: strictjson.Invalid})
 	}
 	if state == "" && action == installChanged {
-		return a.noteInstallation(ctx, who, provider, installationID)
+		i, err := a.verifyInstallation(ctx, who, provider, installationID)
+		if err != nil {
+			return Installed{}, err
+		}
+		return Installed{}, a.DB.Write(ctx, func(tx *sqldb.Tx) error { return a.storeInstallation(tx, provider, i) })
 	}
 	var j journey
 	at := account.Arrival{Provider: provider, State: state, Browser: browser, Who: &who}
@@ -178,13 +182,4 @@ func (a *Installations) verifyInstallation(ctx context.Context, who account.Who,
 		return i, a.Accounts.Identities.DropToken(ctx, who.Account.ID, provider, token)
 	}
 	return i, err
-}
-
-// noteInstallation takes over a change that somebody made at the provider.
-func (a *Installations) noteInstallation(ctx context.Context, who account.Who, provider, installationID string) (Installed, error) {
-	i, err := a.verifyInstallation(ctx, who, provider, installationID)
-	if err != nil {
-		return Installed{}, err
-	}
-	return Installed{}, a.DB.Write(ctx, func(tx *sqldb.Tx) error { return a.storeInstallation(tx, provider, i) })
 }
