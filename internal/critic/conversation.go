@@ -18,7 +18,7 @@ type Chat struct {
 	Pages   []Page
 	History json.RawMessage // as it is served
 	Rebuilt json.RawMessage // from the log alone
-	Batches []Batch
+	Batches []svc.Batch
 	Queue   []string // submissions that have not settled
 }
 
@@ -27,12 +27,6 @@ type Page struct {
 	Instance    string
 	After, Next stream.Offset
 	Chunks      []json.RawMessage
-}
-
-// Batch is one append as it lies in the log.
-type Batch struct {
-	Last stream.Offset
-	Data json.RawMessage
 }
 
 // PageOf is a frame as its reader decodes it.
@@ -86,8 +80,8 @@ func ChatOf(ctx context.Context, rt *svc.Runtime, store svc.Store, agent, id str
 				return nil, err
 			}
 			rows, from = append(rows, finished...), b.Position()
-			c.Batches = append(c.Batches, Batch{b.Last, b.Data})
 		}
+		c.Batches = append(c.Batches, log.Batches...)
 		more = log.More
 	}
 	rebuilt, err := conversation.History(history.Conversation, head, rows, &tail)

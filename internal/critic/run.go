@@ -94,18 +94,12 @@ func (e Event) Step() *StepEvent {
 	}
 }
 
-// ends reports whether the step has its result, or its final error.
-func (s *StepEvent) ends() bool {
-	return s.State == "finished" || s.State == "failed" && s.Level == "error"
-}
-
 // Record is a run as it is looked up.
 type Record struct {
 	RunID        string          `json:"runId"`
 	WorkflowName string          `json:"workflowName"`
 	Status       string          `json:"status"`
 	StartedAt    string          `json:"startedAt"`
-	EndedAt      string          `json:"endedAt"`
 	IsError      *bool           `json:"isError"`
 	DurationMs   *int            `json:"durationMs"`
 	Input        json.RawMessage `json:"input"`
@@ -258,7 +252,7 @@ func (t *Tale) checkSteps() {
 				t.Problem("event %d: %s#%d %s, after %+v", i, s.Name, s.Attempt, s.State, *p)
 			}
 			p.running = false
-			if s.ends() {
+			if s.State == "finished" || s.State == "failed" && s.Level == "error" { // its result, or its final error
 				p.ended = stretch
 			}
 		}

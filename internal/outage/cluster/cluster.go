@@ -128,8 +128,10 @@ func (c *Cluster) create(o Options) (err error) {
 	if c.run, err = unprivileged(); err != nil {
 		return err
 	}
-	if err := c.own(c.folder); err != nil {
-		return err
+	if c.run != nil {
+		if err := os.Chown(c.folder, int(c.run.Uid), int(c.run.Gid)); err != nil {
+			return err
+		}
 	}
 	if o.German {
 		if err := c.learnGerman(); err != nil {
@@ -174,13 +176,6 @@ func unprivileged() (*syscall.Credential, error) {
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
 	return nil, fmt.Errorf("%w: root may not run the server, and there is nobody else", ErrMissing)
-}
-
-func (c *Cluster) own(path string) error {
-	if c.run == nil {
-		return nil
-	}
-	return os.Chown(path, int(c.run.Uid), int(c.run.Gid))
 }
 
 func (c *Cluster) data() string { return filepath.Join(c.folder, "data") }
@@ -254,7 +249,7 @@ func (c *Cluster) Start() error {
 	}()
 	c.server, c.ended = server, ended
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		err := execute(c.Address("postgres"), "SELECT 1")
+		err := c.Execute("postgres", "SELECT 1")
 		if err == nil {
 			return nil
 		}
@@ -379,13 +374,9 @@ func (c *Cluster) Database(t testing.TB) string {
 
 // Execute runs one statement in a database, on a session of its own.
 func (c *Cluster) Execute(database, statement string) error {
-	return execute(c.Address(database), statement)
-}
-
-func execute(address, statement string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, address)
+	conn, err := pgx.Connect(ctx, c.Address(database))
 	if err != nil {
 		return err
 	}

@@ -43,9 +43,7 @@ func fails(which func(Fault) bool) bool {
 }
 
 // Install puts the package between SQLite and the files of this process, for databases that are opened from now on.
-func Install() error { return install() }
-
-var install = sync.OnceValue(func() error {
+var Install = sync.OnceValue(func() error {
 	tls := libc.NewTLS()
 	defer tls.Close()
 	if rc := sqlite3.Xsqlite3_initialize(tls); rc != sqlite3.SQLITE_OK {

@@ -67,8 +67,6 @@ func (c *Conn) Cut(how Ending) {
 	}
 }
 
-var errCut = errors.New("the connection was cut")
-
 // The codes of packets that come before a start-up.
 const (
 	sslRequest = 80877103
@@ -186,21 +184,14 @@ type gate struct {
 }
 
 func (g gate) Write(data []byte) (int, error) {
-	g.c.rest()
+	if rule, _ := g.c.current(); rule.Delay > 0 {
+		select {
+		case <-time.After(rule.Delay):
+		case <-g.c.ended:
+		}
+	}
 	if !g.c.mayPass(g.from) {
 		return len(data), nil
 	}
 	return g.to.Write(data)
-}
-
-// rest waits as long as the rule delays.
-func (c *Conn) rest() {
-	rule, _ := c.current()
-	if rule.Delay <= 0 {
-		return
-	}
-	select {
-	case <-time.After(rule.Delay):
-	case <-c.ended:
-	}
 }

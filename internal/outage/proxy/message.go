@@ -201,8 +201,8 @@ func (c *Conn) fromServer() error {
 		}
 		if c.withhold.Load() {
 			if kind == toldReady {
-				c.proxy.lost()
-				return errCut
+				c.proxy.lost.Add(1)
+				return errors.New("the connection was cut")
 			}
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,6 +55,7 @@ type Proxy struct {
 	rule   Rule
 	conns  []*Conn
 	losses loss
+	lost   atomic.Int64 // answers to commits
 	work   sync.WaitGroup
 }
 
@@ -61,7 +63,6 @@ type Proxy struct {
 type loss struct {
 	left  int
 	match func(statement string) bool
-	done  int
 }
 
 // Start begins a proxy for the server of a PostgreSQL address, which is a URL. It ends with the test.
@@ -139,11 +140,7 @@ func (p *Proxy) LoseCommits(times int, match func(statement string) bool) {
 }
 
 // LostCommits is how many answers to commits were lost so far.
-func (p *Proxy) LostCommits() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.losses.done
-}
+func (p *Proxy) LostCommits() int { return int(p.lost.Load()) }
 
 // takeLoss reports whether the answer to a transaction of these statements is to be lost.
 func (p *Proxy) takeLoss(statements []string) bool {
@@ -154,12 +151,6 @@ func (p *Proxy) takeLoss(statements []string) bool {
 	}
 	p.losses.left--
 	return true
-}
-
-func (p *Proxy) lost() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.losses.done++
 }
 
 // Conns are the connections there are.
@@ -206,12 +197,8 @@ func (p *Proxy) accept(client net.Conn) {
 	p.conns = append(p.conns, c)
 	p.work.Go(func() {
 		c.serve(p.server)
-		p.forget(c)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.conns = slices.DeleteFunc(p.conns, func(other *Conn) bool { return other == c })
 	})
-}
-
-func (p *Proxy) forget(c *Conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.conns = slices.DeleteFunc(p.conns, func(other *Conn) bool { return other == c })
 }
