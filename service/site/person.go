@@ -94,7 +94,7 @@ func sessionEnded(_ context.Context, v *Visit, _ any) (Next, error) {
 }
 
 func danger(_ context.Context, v *Visit, form page.Form) (page.View, error) {
-	return page.Danger{Desk: v.desk(form), Confirm: v.typed("confirm"), Hold: v.Accounts.Hold}, nil
+	return page.Danger{Desk: v.desk(form), Confirm: v.typed("confirm"), Hold: v.Accounts.Held()}, nil
 }
 
 func reauth(_ context.Context, v *Visit, form page.Form) (page.View, error) {
