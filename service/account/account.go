@@ -154,17 +154,11 @@ func create(tx *sqldb.Tx, now time.Time, b birth) (Account, workspace.Workspace,
 	if err != nil {
 		return p, workspace.Workspace{}, err
 	}
-	if b.role == "" {
-		b.role = RoleNone
-	}
-	n, err := tx.Exec(`INSERT INTO accounts (id, username, display_name, email, email_verified, email_source, email_in_use, password, service_role, created_at, updated_at)
-		VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $10) ON CONFLICT DO NOTHING`,
-		p.ID, username, b.displayName, b.email, sqldb.Bit(b.verified), b.source, sqldb.Bit(b.inUse), b.password, b.role, now.UnixMilli())
-	if err != nil {
-		return p, workspace.Workspace{}, fmt.Errorf("make account: %w", err)
-	}
-	if n == 0 {
-		return p, workspace.Workspace{}, errTaken
+	if err := change(tx, "make account", errTaken, `INSERT INTO accounts (id, username, display_name, email, email_verified, email_source, email_in_use,
+		password, service_role, created_at, updated_at) VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $10) ON CONFLICT DO NOTHING`,
+		p.ID, username, b.displayName, b.email, sqldb.Bit(b.verified), b.source, sqldb.Bit(b.inUse), b.password,
+		cmp.Or(b.role, RoleNone), now.UnixMilli()); err != nil {
+		return p, workspace.Workspace{}, err
 	}
 	w, err := workspace.MakePersonal(tx, now, p.ID, username)
 	if err != nil {
@@ -203,14 +197,8 @@ func claimUsername(tx *sqldb.Tx, account string, b birth) (string, error) {
 
 // proposal is a name for somebody who chose none: what the address or the hint offers, then with a number, then by chance.
 func proposal(b birth, try int) string {
-	text := b.hint
-	if text == "" {
-		text, _, _ = strings.Cut(b.email, "@")
-	}
-	base := scope.Slug(text, 30)
-	if base == "" {
-		base = "user"
-	}
+	local, _, _ := strings.Cut(b.email, "@")
+	base := cmp.Or(scope.Slug(cmp.Or(b.hint, local), 30), "user")
 	switch {
 	case try == 0:
 		return base

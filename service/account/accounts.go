@@ -6,6 +6,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -180,6 +181,18 @@ func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 		}
 	}
 	return total, nil
+}
+
+// change is tx.Do of a statement that must find a row: where it finds none it is that error.
+func change(tx *sqldb.Tx, what string, none error, query string, args ...any) error {
+	n, err := tx.Exec(query, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if n == 0 {
+		return none
+	}
+	return nil
 }
 
 // letters are the mails that accounts send. Somebody without an address gets none.

@@ -37,7 +37,12 @@ func (a *Accounts) Delete(ctx context.Context, who Who, confirm string) (eraseAt
 			return err
 		}
 		eraseAt = a.Now().Add(a.Hold)
-		return a.bury(ctx, tx, out, p)
+		return cmp.Or(
+			tx.Do("delete account", "UPDATE accounts SET deleted_at = $2, version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli()),
+			a.expel(tx, p.ID, "account deleted", ""),
+			a.offerReturn(tx, out, p, p.Email),
+			a.tell(ctx, tx, p, "account.deleted"),
+		)
 	})
 	return eraseAt, err
 }
@@ -52,15 +57,6 @@ func refuseLastOwner(tx *sqldb.Tx, account string) error {
 		return fault.New(fault.LastOwner, "Other people work in workspaces of this account.", "Remove them first.").With("workspaces", shared)
 	}
 	return nil
-}
-
-func (a *Accounts) bury(ctx context.Context, tx *sqldb.Tx, out *letters, p Account) error {
-	return cmp.Or(
-		tx.Do("delete account", "UPDATE accounts SET deleted_at = $2, version = version + 1, updated_at = $2 WHERE id = $1", p.ID, a.Now().UnixMilli()),
-		a.expel(tx, p.ID, "account deleted", ""),
-		a.offerReturn(tx, out, p, p.Email),
-		a.tell(ctx, tx, p, "account.deleted"),
-	)
 }
 
 // Held is how long a deleted account can come back.

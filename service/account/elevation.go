@@ -74,12 +74,9 @@ func (a *Staff) elevate(tx *sqldb.Tx, who Who, proven bool) (up Elevated, err er
 // replaceToken gives a session a new value, and leaves the time of its last proof as it is.
 func replaceToken(tx *sqldb.Tx, who Who) (SignedIn, error) {
 	value := sessionPrefix + secret.Random()
-	n, err := tx.Exec("UPDATE sessions SET token = $2 WHERE id = $1 AND revoked_at IS NULL", who.Session.ID, secret.Fingerprint(value))
-	if err != nil {
-		return SignedIn{}, fmt.Errorf("replace session's value: %w", err)
-	}
-	if n == 0 {
-		return SignedIn{}, unauthenticated()
+	if err := change(tx, "replace session's value", unauthenticated(), "UPDATE sessions SET token = $2 WHERE id = $1 AND revoked_at IS NULL",
+		who.Session.ID, secret.Fingerprint(value)); err != nil {
+		return SignedIn{}, err
 	}
 	return SignedIn{Who: who, Token: value}, nil
 }

@@ -75,14 +75,10 @@ func ProviderActor(provider string) audit.Actor {
 // addIdentity gives an account a new identity with its tokens. It is errTaken when another account got it first.
 func (a *Identities) addIdentity(tx *sqldb.Tx, account string, v visitor) (string, error) {
 	id, now := "idn_"+ulid.Make().String(), a.Now().UnixMilli()
-	n, err := tx.Exec(`INSERT INTO identities (id, provider, issuer, subject, account, login, no_email, status, linked_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) ON CONFLICT (provider, issuer, subject) DO NOTHING`,
-		id, v.Provider, v.Issuer, v.Subject, account, v.Login, sqldb.Bit(v.NoEmail), connected, now)
-	if err != nil {
-		return "", fmt.Errorf("add identity: %w", err)
-	}
-	if n == 0 {
-		return "", errTaken
+	if err := change(tx, "add identity", errTaken, `INSERT INTO identities (id, provider, issuer, subject, account, login, no_email, status, linked_at,
+		updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) ON CONFLICT (provider, issuer, subject) DO NOTHING`,
+		id, v.Provider, v.Issuer, v.Subject, account, v.Login, sqldb.Bit(v.NoEmail), connected, now); err != nil {
+		return "", err
 	}
 	return id, a.keepGrant(tx, account, id, v.Grant)
 }

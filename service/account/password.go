@@ -48,12 +48,8 @@ func weakness(password string, personal ...string) string {
 }
 
 func tooGuessable(password string, personal []string) bool {
-	for _, word := range personal {
-		if decorated(password, strings.ToLower(word)) {
-			return true
-		}
-	}
-	return repeats([]rune(password)) || sequential(password) || common()[password]
+	named := func(word string) bool { return decorated(password, strings.ToLower(word)) }
+	return slices.ContainsFunc(personal, named) || repeats([]rune(password)) || sequential(password) || common()[password]
 }
 
 // decorated reports whether a password is the word with only digits and signs around it.

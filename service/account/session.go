@@ -201,13 +201,9 @@ func endSome(tx *sqldb.Tx, now time.Time, reason, where string, args ...any) (in
 // renew gives a session a new value after its person proved who they are; the old value dies with it.
 func (a *Sessions) renew(tx *sqldb.Tx, who Who, method string) (SignedIn, error) {
 	value, now := sessionPrefix+secret.Random(), a.Now()
-	n, err := tx.Exec("UPDATE sessions SET token = $2, auth_time = $3, last_seen_at = $3, auth_method = $4 WHERE id = $1 AND revoked_at IS NULL",
-		who.Session.ID, secret.Fingerprint(value), now.UnixMilli(), method)
-	if err != nil {
-		return SignedIn{}, fmt.Errorf("renew session: %w", err)
-	}
-	if n == 0 {
-		return SignedIn{}, unauthenticated()
+	if err := change(tx, "renew session", unauthenticated(), `UPDATE sessions SET token = $2, auth_time = $3, last_seen_at = $3, auth_method = $4
+		WHERE id = $1 AND revoked_at IS NULL`, who.Session.ID, secret.Fingerprint(value), now.UnixMilli(), method); err != nil {
+		return SignedIn{}, err
 	}
 	who.Session.AuthTime, who.Session.LastSeenAt, who.Session.Method = now, now, method
 	who.Session.ExpiresAt = a.expiry(who.Session)

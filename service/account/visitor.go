@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
@@ -36,10 +35,7 @@ type settled struct {
 func (a *Identities) receive(ctx context.Context, v visitor, j journey, c Callback) (Outcome, error) {
 	return a.visit(ctx, func(tx *sqldb.Tx, out *letters, s *settled) error {
 		s.ReturnTo = j.ReturnTo
-		if err := a.Apps.NoteEmails(tx, v.Provider, !v.NoEmail); err != nil {
-			return err
-		}
-		if err := a.settle(ctx, tx, out, v, j, c, s); err != nil {
+		if err := cmp.Or(a.Apps.NoteEmails(tx, v.Provider, !v.NoEmail), a.settle(ctx, tx, out, v, j, c, s)); err != nil {
 			return err
 		}
 		if v.NoEmail && s.SignedIn != nil {
@@ -193,13 +189,9 @@ func (a *Identities) refreshIdentity(tx *sqldb.Tx, v visitor, id identity) (Acco
 	if p.Suspended {
 		return p, suspended()
 	}
-	n, err := tx.Exec(`UPDATE identities SET login = $3, no_email = $4, status = $5, lease = '', refreshing_until = 0, updated_at = $6
-		WHERE id = $1 AND account = $2`, id.id, p.ID, v.Login, sqldb.Bit(v.NoEmail), connected, a.Now().UnixMilli())
-	if err != nil {
-		return p, fmt.Errorf("update identity: %w", err)
-	}
-	if n == 0 {
-		return p, errTaken
+	if err := change(tx, "update identity", errTaken, `UPDATE identities SET login = $3, no_email = $4, status = $5, lease = '', refreshing_until = 0, updated_at = $6
+		WHERE id = $1 AND account = $2`, id.id, p.ID, v.Login, sqldb.Bit(v.NoEmail), connected, a.Now().UnixMilli()); err != nil {
+		return p, err
 	}
 	if err := a.keepGrant(tx, p.ID, id.id, v.Grant); err != nil {
 		return p, err
