@@ -156,17 +156,10 @@ func roomOf(path string) (string, bool) {
 // mostFiles is how many files a package has at most, tests aside: more are more than one noun.
 const mostFiles = 30
 
-// crowded are packages that have more. One that no longer does leaves the list.
-var crowded []string
-
 func TestMapHasNoCrowdedRooms(t *testing.T) {
 	for _, p := range packages(t) {
-		path := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
-		switch known, many := slices.Contains(crowded, path), len(p.GoFiles) > mostFiles; {
-		case many && !known:
+		if len(p.GoFiles) > mostFiles {
 			t.Errorf("%s has %d files, more than %d: which nouns are they?", p.ImportPath, len(p.GoFiles), mostFiles)
-		case known && !many:
-			t.Errorf("%s has %d files: take it off crowded", p.ImportPath, len(p.GoFiles))
 		}
 	}
 }

@@ -93,7 +93,7 @@ func runApart(address string) (err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- rt.Run(ctx) }()
 	for rt.State() != svc.Serving {
-		time.Sleep(time.Millisecond)
+		takes(time.Millisecond)
 	}
 	if err := listenApart(rt, db, log); err != nil {
 		return err

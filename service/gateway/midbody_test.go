@@ -117,7 +117,7 @@ func (s *scene) bereave(t *testing.T, of tenant, all []bereft, again ...func()) 
 		begun = append(begun, s.changes(t, of, b, header)...)
 		lose = append(lose, func() { b.lose(t, p) })
 	}
-	time.Sleep(300 * time.Millisecond) // until all of them are let in
+	takes(300 * time.Millisecond) // until all of them are let in; one who is not yet is refused all the same
 	for _, f := range lose {
 		f()
 	}
