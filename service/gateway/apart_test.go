@@ -72,7 +72,7 @@ func runApart(address string) (err error) {
 	log := slog.New(slog.DiscardHandler)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	db, err := sqldb.Open(ctx, address, sqldb.Options{Log: log})
+	db, err := sqldb.Open(ctx, address, sqldb.Options{Log: log, Timeout: time.Minute})
 	if err != nil {
 		return err
 	}
