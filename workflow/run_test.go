@@ -114,16 +114,19 @@ func TestBatchReadsBackAsItWasWritten(t *testing.T) {
 
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte("E\x03abcM\x00"))
+	f.Add([]byte("S\a0000000"))
 	f.Add([]byte("E\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, batch []byte) {
 		var again []byte
+		memories := false
 		for r, err := range workflow.Records(batch) {
 			if err != nil {
 				return
 			}
 			again = workflow.AppendRecord(again, r)
+			memories = memories || r.Kind == workflow.KindMemory || r.Kind == workflow.KindStep
 		}
-		if err := workflow.NewState().Apply(again); err != nil && !bytes.ContainsRune(again, 'M') {
+		if err := workflow.NewState().Apply(again); err != nil && !memories {
 			t.Errorf("a batch without memories does not fold: %v", err)
 		}
 		if len(again) > len(batch) {
