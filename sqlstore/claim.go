@@ -48,8 +48,12 @@ func (s *Store) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, err
 	return c, nil
 }
 
-// names is the list of workflows as a parameter: JSON for SQLite, an array for PostgreSQL.
+// names is the list of workflows as a parameter: JSON for SQLite, an array for PostgreSQL. Of an owner that has none it is an empty
+// one: what is not in null is not known, neither to be theirs nor to be nobody's.
 func (s *Store) names(workflows []string) (any, error) {
+	if workflows == nil {
+		workflows = []string{}
+	}
 	if s.db.Dialect() == sqldb.Postgres {
 		return workflows, nil
 	}

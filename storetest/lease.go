@@ -180,6 +180,18 @@ func (leaseLaw) UnregisteredWorkWaitsForAnOwner(s *scene) {
 	equal(s, "interrupted", before(l[0]), attempt{1, true, ""})
 }
 
+// AnOwnerWithoutWorkflowsParksWhatNobodyCanDo has a process register that only talks: runs are nobody's, and wait for one that
+// can do them.
+func (leaseLaw) AnOwnerWithoutWorkflowsParksWhatNobodyCanDo(s *scene) {
+	st := unregistered(s)
+	for _, workflows := range [][]string{nil, {}} {
+		talks := svc.Owner{Node: "one", Boot: "b", Workflows: workflows, Agents: true}
+		equal(s, "claimed by one who cannot", streams(s.claimAs(talks, 10).Leases), nil)
+		equal(s, "reason", s.submissions(st)[0].Reason, svc.ReasonNotRegistered)
+	}
+	equal(s, "claimed", streams(s.claimAs(auditor("two"), 10).Leases), []svc.Stream{st})
+}
+
 // WorkIsReadyThoughTheClockIsSetBack lets another database, or an operator, set the clock back by an hour: what waits for a
 // worker does not wait that hour, and no lease lasts as long. What waits for a time waits for it.
 func (leaseLaw) WorkIsReadyThoughTheClockIsSetBack(s *scene) {
