@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,11 +20,13 @@ import (
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/operate"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/redact"
 	"svc.dev/svc/service/repository"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/workspace"
@@ -47,7 +50,10 @@ type house struct {
 	installs  *installation.Installations
 	spaces    *workspace.Workspaces
 	receipts  *receipt.Receipts
-	memory    *memory.Budget // nil: rooms have their own
+	models    *models.Models
+	memory    *memory.Budget             // nil: rooms have their own
+	asked     func(provider, key string) // counts turns of models; nil: nobody does
+	guest     bool                       // a runtime alone: the key ring is that of its gateway
 	// What workspaces store; nil for an operator, who looks after accounts and keys.
 	quotas       *storage.Quotas
 	projects     *project.Projects
@@ -62,7 +68,7 @@ func redacted(log *slog.Logger) (*slog.Logger, *redact.Redactor) {
 
 // furnish opens the rooms of a database whose tables stand.
 func (h *house) furnish(ctx context.Context) error {
-	for _, open := range []func(context.Context) error{h.openKeys, h.openAudit, h.openOutbox, h.openAccounts, h.openWorkspaces} {
+	for _, open := range []func(context.Context) error{h.openKeys, h.openAudit, h.openOutbox, h.openAccounts, h.openWorkspaces, h.openModels} {
 		if err := open(ctx); err != nil {
 			return err
 		}
@@ -74,7 +80,7 @@ func (h *house) furnish(ctx context.Context) error {
 func (h *house) openKeys(ctx context.Context) (err error) {
 	c := h.config
 	h.keys, err = operate.OpenKeys(ctx, operate.KeysConfig{
-		DB: h.db, File: c.KeysFile, Fixed: c.KeysRing.Reveal() != "", Read: c.Ring, Log: h.log, Redactor: h.redactor,
+		DB: h.db, File: c.KeysFile, Fixed: c.KeysRing.Reveal() != "", Given: h.guest, Read: c.Ring, Log: h.log, Redactor: h.redactor,
 	})
 	if err != nil {
 		return err
@@ -135,6 +141,26 @@ func (h *house) openWorkspaces(context.Context) (err error) {
 		HasProject: project.Has, Destroy: h.destroy, Hold: h.config.RetentionHold,
 	})
 	return err
+}
+
+func (h *house) openModels(context.Context) error {
+	guard, err := h.config.ModelGuard()
+	if err != nil {
+		return err
+	}
+	h.models = models.New(models.Config{
+		DB: h.db, Secrets: h.secrets, Audit: h.audit, Guard: guard, Service: h.config.ModelServices(), Default: h.config.ModelDefault,
+		Idle: h.config.ModelIdleTimeout, Settings: h.modelSettings, Asked: h.asked, Log: h.log,
+	})
+	return nil
+}
+
+// modelSettings is where the people of a workspace set the keys of models.
+func (h *house) modelSettings(address string) string {
+	if address == scope.Admin {
+		return h.surfaces[2].URL.String() + "/settings/models"
+	}
+	return h.surfaces[1].URL.String() + strings.TrimPrefix(address, "users") + "/settings/models"
 }
 
 func (h *house) develops() bool { return h.surfaces.Mode() == config.Development }

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"svc.dev/svc/memory"
+	"svc.dev/svc/service/models"
 )
 
 // Metric describes one metric of ours on /metrics. Labels come from small fixed sets, never from a scope, an account or
@@ -31,6 +32,7 @@ var (
 	memoryHeld     = Metric{"svc_memory_held_bytes", "gauge", []string{"use"}, "What of it is held, by what for."}
 	memoryWaiting  = Metric{"svc_memory_waiting", "gauge", nil, "Answers and work that wait for memory now."}
 	memoryRefused  = Metric{"svc_memory_refused_total", "counter", []string{"use"}, "How often there was no memory, by what for."}
+	modelTurns     = Metric{"svc_model_turns_total", "counter", []string{"provider", "key"}, "Turns that a model provider was asked for, by whose key: the workspace's, the service's, or none."}
 	connections    = Metric{"svc_connections", "gauge", nil, "Connections to the public address."}
 	refusedConns   = Metric{"svc_connections_refused_total", "counter", nil, "Connections to the public address that were beyond its limits."}
 )
@@ -38,7 +40,7 @@ var (
 // Metrics is every metric of ours. Those of the Go runtime and of the process stand beside them.
 var Metrics = []Metric{
 	buildInfo, httpRequests, httpSeconds, spoofedHeaders, streamsWorking, memoryLimit, memoryHeld, memoryWaiting, memoryRefused,
-	connections, refusedConns,
+	modelTurns, connections, refusedConns,
 }
 
 // metrics counts what one server does.
@@ -48,6 +50,7 @@ type metrics struct {
 	seconds  *prometheus.HistogramVec
 	spoofed  prometheus.Counter // headers that only we may set
 	refused  prometheus.Counter // connections
+	turns    *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -60,13 +63,17 @@ func newMetrics() *metrics {
 		}, httpSeconds.Labels),
 		spoofed: prometheus.NewCounter(prometheus.CounterOpts{Name: spoofedHeaders.Name, Help: spoofedHeaders.About}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: refusedConns.Name, Help: refusedConns.About}),
+		turns:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: modelTurns.Name, Help: modelTurns.About}, modelTurns.Labels),
+	}
+	for _, provider := range models.Outside() {
+		m.turns.WithLabelValues(provider, models.OfWorkspace) // told as 0 before the first
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildInfo.Name, Help: buildInfo.About}, buildInfo.Labels)
 	b := ThisBuild()
 	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		build, m.requests, m.seconds, m.spoofed, m.refused,
+		build, m.requests, m.seconds, m.spoofed, m.refused, m.turns,
 	)
 	return m
 }
@@ -95,6 +102,9 @@ func (m memoryGauges) Collect(into chan<- prometheus.Metric) {
 		tell(memoryRefused, prometheus.CounterValue, s.Refused[use], string(use))
 	}
 }
+
+// asked counts one turn of a model.
+func (m *metrics) asked(provider, key string) { m.turns.WithLabelValues(provider, key).Inc() }
 
 // answered counts one answer on the public address. A host that is none of ours has no surface.
 func (m *metrics) answered(surface, route string, status int, took time.Duration) {

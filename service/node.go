@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
@@ -39,7 +40,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	n := &node{failed: db.Failed(), house: &house{
-		config: s.config, surfaces: s.surfaces(), log: s.log, redactor: s.redactor, db: db, memory: s.memory,
+		config: s.config, surfaces: s.surfaces(), log: s.log, redactor: s.redactor, db: db, memory: s.memory, guest: !s.part.Faces, asked: s.metrics.asked,
 	}}
 	defer func() {
 		if err != nil {
@@ -49,10 +50,10 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	if err := db.Migrate(ctx, database.Rooms...); err != nil {
 		return nil, err
 	}
+	if err := n.furnish(ctx); err != nil {
+		return nil, err
+	}
 	if s.part.Faces {
-		if err := n.furnish(ctx); err != nil {
-			return nil, err
-		}
 		if err := n.openProjects(); err != nil {
 			return nil, err
 		}
@@ -97,7 +98,13 @@ func (n *node) model(ctx context.Context, scope, name string) (model.Provider, e
 	if err != nil && ctx.Err() == nil {
 		n.log.Warn("storage is not known, work goes on", "scope", scope, "error", err)
 	}
-	return engine.Models.Find(ctx, scope, name)
+	provider, err := n.models.Find(ctx, scope, name)
+	_, told := errors.AsType[*model.Error](err)
+	_, refused := errors.AsType[*fault.Error](err)
+	if err != nil && !told && !refused {
+		return nil, fmt.Errorf("find model: %w: %w", svc.ErrUnavailable, err)
+	}
+	return provider, err
 }
 
 // close closes what was opened, the database last.

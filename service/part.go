@@ -80,6 +80,8 @@ func (s *server) keep(ctx context.Context, n *node) error {
 	all := []func(context.Context) error{func(ctx context.Context) error { return s.reloadOn(ctx, n) }}
 	if s.part.Faces {
 		all = append(all, n.keep, n.gateway.PassOn)
+	} else {
+		all = append(all, n.secrets.Run)
 	}
 	if s.part.Faces && database.IsPostgres(s.config.Database) {
 		all = append(all, func(ctx context.Context) error {
@@ -137,9 +139,7 @@ func checksOf(p config.Part) []readinessCheck {
 	if p.Works {
 		all = append(all, readinessCheck{name: "clock", ask: (*server).agreesOnTime, tell: (*node).skew})
 	}
-	if p.Faces {
-		all = append(all, readinessCheck{name: "keys", ask: func(_ *server, n *node, ctx context.Context) error { return n.keys.Check(ctx) }})
-	}
+	all = append(all, readinessCheck{name: "keys", ask: func(_ *server, n *node, ctx context.Context) error { return n.keys.Check(ctx) }})
 	name := "workers"
 	if !p.Works {
 		all = append(all, readinessCheck{name: "runtime", ask: (*server).reachRuntime})

@@ -7,6 +7,7 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/scope"
@@ -71,6 +72,9 @@ func (h *house) destroy(ctx context.Context, w workspace.Workspace) error {
 		return err
 	}
 	_, err := sqldb.Write(ctx, h.db, func(tx *sqldb.Tx) (int64, error) {
+		if err := models.Erase(tx, w.Scope); err != nil {
+			return 0, err
+		}
 		return h.secrets.DeleteAll(tx, secret.Owner{Kind: secret.Business, Scope: w.Scope})
 	})
 	if err != nil {

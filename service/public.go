@@ -27,7 +27,7 @@ func (s *server) public(n *node) http.Handler {
 		ChannelBody: s.config.LimitChannelBody, WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification,
 		Rooms: operation.Rooms{
 			Accounts: n.accounts, Keys: n.apikeys, Apps: n.apps, Manifests: n.manifests, Installations: n.installs, Workspaces: n.spaces,
-			Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories, Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit},
+			Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories, Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit}, Models: n.models,
 			Audit: n.audit, Health: s.health, Rotate: n.rotate,
 		},
 		Receipts: n.receipts,

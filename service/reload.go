@@ -16,9 +16,7 @@ func (s *server) reloadOn(ctx context.Context, n *node) error {
 			return nil
 		case <-s.caller.Reload:
 		}
-		if s.part.Faces {
-			n.keys.Reload(ctx)
-		}
+		n.keys.Reload(ctx)
 		if s.part == config.Whole {
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service"
 	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/secret"
 )
 
 // halves is a service of two processes.
@@ -41,6 +42,14 @@ func newHalves(t *testing.T, private string) *halves {
 		t.Fatal(err)
 	}
 	h := &halves{data: t.TempDir(), port: freePort(t), private: private}
+	keys := filepath.Join(h.data, "keys.json")
+	ring, err := secret.NewRing()
+	if err == nil {
+		err = ring.WriteNew(keys)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	at := "http://" + private
 	if strings.HasPrefix(private, "unix:") {
 		at = private
@@ -48,7 +57,7 @@ func newHalves(t *testing.T, private string) *halves {
 	h.settings = []string{
 		"SVC_DATABASE_URL=" + sqldbtest.Postgres(t), "SVC_LISTEN=127.0.0.1:" + h.port, "SVC_OPS_LISTEN=127.0.0.1:0", "SVC_RUNTIME_LISTEN=" + private, "SVC_RUNTIME_URL=" + at,
 		"SVC_RUNTIME_TOKEN=" + strings.Repeat("t", 32), "SVC_RUNTIME_ADMIN_TOKEN=" + strings.Repeat("a", 32),
-		"SVC_ASSERTION_KEY=" + pair.Key, "SVC_ASSERTION_PUBLIC=" + pair.Public, "SVC_STOP_TIMEOUT=6s",
+		"SVC_ASSERTION_KEY=" + pair.Key, "SVC_ASSERTION_PUBLIC=" + pair.Public, "SVC_STOP_TIMEOUT=6s", "SVC_KEYS_FILE=" + keys,
 	}
 	return h
 }

@@ -1,16 +1,13 @@
 package config
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 
 	"golang.org/x/net/publicsuffix"
 
-	"svc.dev/svc/model"
 	"svc.dev/svc/service/account/github"
-	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/secret"
 )
@@ -18,7 +15,7 @@ import (
 // check refuses a configuration that cannot be served, or not safely.
 func (c Config) check() error {
 	all := c.Surfaces()
-	wrong := []error{all.CheckDistinct(), c.CheckMail(), c.CheckGitHub(), c.CheckLimits(), c.checkModel()}
+	wrong := []error{all.CheckDistinct(), c.CheckMail(), c.CheckGitHub(), c.CheckLimits(), c.CheckModels()}
 	if all.Mode() == Production {
 		wrong = append(wrong, all.CheckSecure(), all.CheckCookieDomain(c.CookieDomain))
 	}
@@ -94,18 +91,6 @@ func (c Config) CheckMail() error {
 func (c Config) CheckLimits() error {
 	if c.LimitBody > c.LimitBuffered {
 		return fmt.Errorf("limits.body: %s is more than limits.buffered, %s, so that such a body would always be refused: raise limits.buffered", showSize(c.LimitBody), showSize(c.LimitBuffered))
-	}
-	return nil
-}
-
-// checkModel refuses a model that nobody could ask: every prompt would fail.
-func (c Config) checkModel() error {
-	_, err := engine.Models.Find(context.Background(), "", c.ModelDefault)
-	if e, ok := errors.AsType[*model.Error](err); ok {
-		err = errors.New(e.Message)
-	}
-	if err != nil {
-		return fmt.Errorf("model.default: %w: write provider/model, such as scripted/words", err)
 	}
 	return nil
 }

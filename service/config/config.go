@@ -9,6 +9,7 @@ import (
 
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/database"
+	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/secret"
 )
@@ -87,8 +88,16 @@ type Config struct {
 	RetentionOutbox time.Duration
 	// RetentionHold is how long a deleted account can come back. Defaults to 14 days.
 	RetentionHold time.Duration
-	// ModelDefault is the model of the central agent. Defaults to "scripted/words".
+	// ModelDefault is the model of agents that name none, in a workspace that chose none. Defaults to "scripted/words".
 	ModelDefault string
+	// ModelAnthropic, ModelGoogle and ModelOpenAI are the address and the key of a provider for all workspaces that have none of
+	// their own: who runs the service pays for them. Default to the provider's own address, and no key.
+	ModelAnthropic, ModelGoogle, ModelOpenAI models.Service
+	// ModelIdleTimeout is how long a provider of models may be silent. Defaults to 120 seconds.
+	ModelIdleTimeout time.Duration
+	// ModelAllowPrivate are servers of models that lie on private networks and may be asked all the same, as host:port or as
+	// networks. Defaults to none.
+	ModelAllowPrivate []string
 	// LimitRate and LimitBurst bound the requests of a key or account, per minute. Default to 600 and 100.
 	LimitRate, LimitBurst int
 	// LimitStreams is how many streams an account may have open, and how many uploads and downloads. Defaults to 100.
@@ -171,7 +180,15 @@ func (c *Config) Settings() []Setting {
 		{"session.max", "SVC_SESSION_MAX", "", "50", "", "sessions of one account", count(&c.SessionMax)},
 		{"provider.github.url", "SVC_GITHUB_URL", "", "https://github.com", "", "where people sign in with GitHub", written(&c.GitHubURL, parseOrigin)},
 		{"provider.github.api_url", "SVC_GITHUB_API_URL", "", "", "https://api.github.com, or what belongs to provider.github.url", "GitHub's API", written(&c.GitHubAPIURL, parseEndpoint)},
-		{"model.default", "SVC_MODEL_DEFAULT", "", "scripted/words", "", "model of the central agent, as provider/model", text(&c.ModelDefault)},
+		{"model.default", "SVC_MODEL_DEFAULT", "", "scripted/words", "", "model of agents that name none, as provider/model", text(&c.ModelDefault)},
+		modelURL("anthropic", &c.ModelAnthropic),
+		modelKey("anthropic", &c.ModelAnthropic),
+		modelURL("google", &c.ModelGoogle),
+		modelKey("google", &c.ModelGoogle),
+		modelURL("openai", &c.ModelOpenAI),
+		modelKey("openai", &c.ModelOpenAI),
+		{"model.idle_timeout", "SVC_MODEL_IDLE_TIMEOUT", "", "120s", "", "how long a provider of models may be silent", duration(&c.ModelIdleTimeout)},
+		{"model.allow_private", "SVC_MODEL_ALLOW_PRIVATE", "", "", "none", "model servers on private networks that may be asked, as 127.0.0.1:11434,10.0.0.0/8", (*places)(&c.ModelAllowPrivate)},
 		{"workers", "SVC_WORKERS", "workers", "1024", "", "streams worked on at once", count(&c.Workers)},
 		{"stop_timeout", "SVC_STOP_TIMEOUT", "", "30s", "", "longest graceful stop", duration(&c.StopTimeout)},
 		{"retention.sessions", "SVC_RETENTION_SESSIONS", "", "30d", "", "how long ended sessions and used tokens are kept", duration(&c.RetentionSessions)},

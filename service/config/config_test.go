@@ -22,7 +22,7 @@ func TestZeroConfigTakesEveryDefault(t *testing.T) {
 		SessionMax: 50, GitHubURL: "https://github.com", Workers: 1024, StopTimeout: 30 * time.Second,
 		RetentionSessions: 30 * day, RetentionOutbox: 7 * day, RetentionHold: 14 * day, LogLevel: "info",
 		RuntimeListen: "127.0.0.1:8081", RuntimeURL: "http://127.0.0.1:8081",
-		ModelDefault: "scripted/words", LimitRate: 600, LimitBurst: 100, LimitStreams: 100, LimitChannelRate: 600, LimitWrongKeys: 100, LimitVerification: 10,
+		ModelDefault: "scripted/words", ModelIdleTimeout: 2 * time.Minute, LimitRate: 600, LimitBurst: 100, LimitStreams: 100, LimitChannelRate: 600, LimitWrongKeys: 100, LimitVerification: 10,
 		FilesDir: ".svc/root-sandbox", LimitStorage: 10 << 30, LimitUpload: 1 << 30,
 		LimitBody: 64 << 20, LimitBuffered: 256 << 20, LimitChannelBody: 1 << 20, LimitInput: 8 << 20,
 		LimitConnections: 10_000, LimitConnectionsPerAddress: 512,

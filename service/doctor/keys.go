@@ -11,9 +11,6 @@ import (
 
 // lookAtKeys reads the key ring, and sees whether it opens what the database holds.
 func (d *doctor) lookAtKeys(ctx context.Context) {
-	if !d.faces() {
-		return // a runtime alone has no keys
-	}
 	path := d.config.KeysFile
 	ring, err := d.config.Ring()
 	switch {
@@ -26,6 +23,9 @@ func (d *doctor) lookAtKeys(ctx context.Context) {
 		return
 	case d.sealed(ctx):
 		d.add("key ring", fail(path+" is not there, and the database holds what only its keys open", "restore the file, or give the ring as SVC_KEYS"))
+		return
+	case !d.faces():
+		d.add("key ring", fail(path+" is not there", "give this process the ring that svc gateway made at its first start, as keys.file or SVC_KEYS"))
 		return
 	default:
 		d.add("key ring", fine(path+" is not there yet: svc "+d.parts[0].Name+" makes it over an empty database"))

@@ -9,6 +9,7 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/repository"
@@ -35,7 +36,7 @@ func admission(db *sqldb.DB) func(context.Context, scope.Claims) error {
 // openProjects makes the projects of the scene.
 func (s *scene) openProjects(t testing.TB) {
 	t.Helper()
-	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations); err != nil {
+	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations, models.Migrations); err != nil {
 		t.Fatal(err)
 	}
 	var err error

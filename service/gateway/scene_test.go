@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/outward"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/project"
@@ -72,6 +74,7 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	s.openProjects(t)
 	c.Quotas, c.Projects, c.Repositories = s.quotas, s.files, s.followed
 	c.Workspaces, c.Vault = s.spaces, &vault.Vault{DB: s.DB, Secrets: s.Store, Audit: s.Log}
+	c.Models = models.New(models.Config{DB: s.DB, Secrets: s.Store, Audit: s.Log, Guard: new(outward.Guard)})
 	c.Receipts = receipt.New(s.DB, s.Store, s.Clock.Now)
 	s.runtime = http.NotFoundHandler()
 	c.Runtime = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.runtime.ServeHTTP(w, r) })

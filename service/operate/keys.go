@@ -21,6 +21,8 @@ type KeysConfig struct {
 	File string
 	// Fixed says that the ring was given instead of a file, which a process reads once.
 	Fixed bool
+	// Given says that another process makes the ring, of which this one is given a copy.
+	Given bool
 	// Read reads the ring that was given, or else that of the file.
 	Read     func() (*secret.Ring, error)
 	Log      *slog.Logger
@@ -73,6 +75,9 @@ func (k *Keys) findRing(ctx context.Context) (ring *secret.Ring, made bool, err 
 	if !empty {
 		return nil, false, fmt.Errorf("%w: the key ring %s is not there, and this database holds what only its keys open: restore the file, or give the ring as SVC_KEYS",
 			secret.ErrKeyMismatch, k.config.File)
+	}
+	if k.config.Given {
+		return nil, false, fmt.Errorf("the key ring %s is not there: svc gateway makes one at its first start; give this process the same, as keys.file or SVC_KEYS", k.config.File)
 	}
 	if ring, err = secret.NewRing(); err != nil {
 		return nil, false, err

@@ -14,7 +14,7 @@ import (
 )
 
 // people are the nouns that no key looks after.
-var people = []string{"people", "invitations", "teams", "secrets", "keys", "audit", "archive", "unarchive", "restore", ""}
+var people = []string{"people", "invitations", "teams", "secrets", "models", "keys", "audit", "archive", "unarchive", "restore", ""}
 
 // scopes are what keys are made for, by the noun of a path.
 var scopes = map[string][2]string{ // to read, and to change
@@ -95,7 +95,7 @@ func TestAKeyIsDescribedWithEveryScope(t *testing.T) {
 }
 
 // proven are the operations of a workspace that need a fresh proof of identity.
-var proven = []string{"createKey", "deleteSecret", "deleteWorkspace", "rotateKey"}
+var proven = []string{"createKey", "deleteModelProvider", "deleteSecret", "deleteWorkspace", "rotateKey"}
 
 // TestSensitiveActsNeedAFreshProof says which those are: the matrices take it from the rows, and would not miss it.
 func TestSensitiveActsNeedAFreshProof(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/installation"
+	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/storage"
@@ -43,6 +44,7 @@ type Rooms struct {
 	Projects      *project.Projects
 	Repositories  *repository.Repositories
 	Vault         *vault.Vault
+	Models        *models.Models
 	Audit         *audit.Log
 	// Address is that of a surface, and ReturnTo checks where a browser wants to go afterwards.
 	Address  func(access.Surface) string
@@ -305,7 +307,7 @@ func Keeps(method, path string) bool {
 
 // Rows are all operations.
 func Rows() []Row {
-	return slices.Concat(itself, sessions, passwords, addresses, setups, found, providers, impersonations, verifications, accounts, people, staff, admin, workspaces, keys, secrets, projects, events, files, agents, runs)
+	return slices.Concat(itself, sessions, passwords, addresses, setups, found, providers, impersonations, verifications, accounts, people, staff, admin, workspaces, keys, secrets, modelProviders, projects, events, files, agents, runs)
 }
 
 // Do is what comes of a request.

@@ -58,17 +58,19 @@ func (s *Store) reveal(o Owner, name string, h head, e envelope) ([]byte, error)
 
 // Find is what may be known of one secret, or ErrNotFound.
 func (s *Store) Find(ctx context.Context, o Owner, name string) (Entry, error) {
+	return sqldb.Read(ctx, s.db, func(tx *sqldb.Tx) (Entry, error) { return s.FindIn(tx, o, name) })
+}
+
+// FindIn is Find as the caller's transaction sees it.
+func (s *Store) FindIn(tx *sqldb.Tx, o Owner, name string) (Entry, error) {
 	if !o.exists(name) {
 		return Entry{}, ErrNotFound
 	}
-	found, err := s.entries(ctx, o, " AND h.name = $3", name)
-	if err != nil {
-		return Entry{}, fmt.Errorf("find secret: %w", err)
+	e, found, err := sqldb.First(tx, "find secret", scanEntry, entriesOf+" AND h.name = $3", o.Kind, o.Scope, name)
+	if err == nil && !found {
+		err = ErrNotFound
 	}
-	if len(found) == 0 {
-		return Entry{}, ErrNotFound
-	}
-	return found[0], nil
+	return e, err
 }
 
 // List is what may be known of all secrets of an owner, by name; those with names of rooms are among them (see Name).
@@ -76,17 +78,14 @@ func (s *Store) List(ctx context.Context, o Owner) ([]Entry, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	all, err := s.entries(ctx, o, "")
+	all, err := sqldb.ReadAll(ctx, s.db, scanEntry, entriesOf+" ORDER BY h.name", o.Kind, o.Scope)
 	if err != nil {
 		return nil, fmt.Errorf("list secrets: %w", err)
 	}
 	return all, nil
 }
 
-func (s *Store) entries(ctx context.Context, o Owner, and string, args ...any) ([]Entry, error) {
-	return sqldb.ReadAll(ctx, s.db, scanEntry, `SELECT h.name, `+headColumns+` FROM secrets h WHERE h.owner_kind = $1 AND h.scope = $2`+and+` ORDER BY h.name`,
-		append([]any{o.Kind, o.Scope}, args...)...)
-}
+const entriesOf = "SELECT h.name, " + headColumns + " FROM secrets h WHERE h.owner_kind = $1 AND h.scope = $2"
 
 func scanEntry(row sqldb.Row) (Entry, error) {
 	var name string

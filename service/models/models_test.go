@@ -1,0 +1,314 @@
+package models_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/outward"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/modeltest"
+	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/models"
+	"svc.dev/svc/service/secret"
+)
+
+func TestMain(m *testing.M) { os.Exit(sqldbtest.Reuse(m)) }
+
+const home = "users/ada/personal"
+
+var ada = audit.Actor{Kind: "account", ID: "acc_ada", Username: "ada"}
+
+// scene is the room on a database, whose way out leads to servers on this machine too.
+type scene struct {
+	*testing.T
+	*models.Models
+	world *accounttest.World
+	log   *bytes.Buffer
+}
+
+// each runs a test on both databases.
+func each(t *testing.T, edit func(*models.Config), fn func(s *scene)) {
+	t.Helper()
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		w := accounttest.New(t, address, accounttest.Options{})
+		if err := w.DB.Migrate(t.Context(), models.Migrations); err != nil {
+			t.Fatal(err)
+		}
+		guard, err := outward.New(outward.Config{Allow: []string{"127.0.0.0/8"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := new(bytes.Buffer)
+		c := models.Config{
+			DB: w.DB, Secrets: w.Store, Audit: w.Log, Guard: guard, Idle: 5 * time.Second, Now: w.Clock.Now, Log: slog.New(slog.NewTextHandler(log, nil)),
+			Settings: func(scope string) string { return "https://agents.example.com/" + scope + "/settings/models" },
+		}
+		if edit != nil {
+			edit(&c)
+		}
+		fn(&scene{T: t, Models: models.New(c), world: w, log: log})
+	})
+}
+
+func text(s string) *string { return &s }
+
+func (s *scene) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *scene) put(provider string, c models.Change) models.ModelProvider {
+	s.Helper()
+	p, err := s.Put(s.Context(), home, ada, provider, c)
+	s.must(err)
+	return p
+}
+
+// ask is what a model of a scope answers, and why it does not.
+func (s *scene) ask(scope, name string) (string, error) {
+	s.Helper()
+	p, err := s.Find(s.Context(), scope, name)
+	if err != nil {
+		return "", err
+	}
+	_, id, err := model.Name(name)
+	s.must(err)
+	var said strings.Builder
+	for e, err := range p.Turn(s.Context(), model.Request{Model: id, Messages: []model.Message{{Role: model.RoleUser, Parts: []model.Part{model.Text("hello")}}}}) {
+		if err != nil {
+			return said.String(), err
+		}
+		said.WriteString(e.Text)
+	}
+	return said.String(), nil
+}
+
+// servers are those that the providers' protocols are spoken to, by provider.
+var servers = map[string]modeltest.API{"anthropic": modeltest.Anthropic, "openai": modeltest.Chat, "google": modeltest.Google}
+
+func TestEachProviderAnswersWithTheKeyOfItsWorkspace(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		for provider, api := range servers {
+			server := modeltest.NewServer(s.T, api, modeltest.Reply{Text: []string{"Hel", "lo."}}, modeltest.Reply{Text: []string{"ok"}})
+			p := s.put(provider, models.Change{URL: &server.URL, Key: text(modeltest.Key)})
+			if !p.Key.Present || p.Key.Owner != models.OfWorkspace || p.Key.UpdatedBy != ada.ID || p.URL != server.URL || p.Version != 1 {
+				s.Errorf("%s is shown as %+v", provider, p)
+			}
+			if said, err := s.ask(home, provider+"/some-model"); err != nil || said != "Hello." {
+				s.Errorf("%s says %q, %v", provider, said, err)
+			}
+			if _, err := s.ask("users/bob/personal", provider+"/some-model"); err == nil {
+				s.Errorf("%s answers another workspace", provider)
+			}
+			_, err := s.PutDefault(s.Context(), home, ada, provider+"/some-model", 0)
+			s.must(err)
+			if c, err := s.Test(s.Context(), home, ada, provider); err != nil || c.Result != models.OK {
+				s.Errorf("a check of %s: %+v, %v", provider, c, err)
+			}
+		}
+	})
+}
+
+// TestAMissingKeySaysWhatToSetAndWhere asks without a key, and with one that is refused.
+func TestAMissingKeySaysWhatToSetAndWhere(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		for provider := range servers {
+			_, err := s.ask(home, provider+"/some-model")
+			e, ok := errors.AsType[*model.Error](err)
+			if !ok || e.Class != model.Unauthorized || !strings.Contains(e.Message, models.KeyName(provider)) || !strings.Contains(e.Message, home+"/settings/models") {
+				s.Errorf("%s without a key: %v", provider, err)
+			}
+			server := modeltest.NewServer(s.T, servers[provider])
+			s.put(provider, models.Change{URL: &server.URL, Key: text("sk-wrong-0123456789")})
+			_, err = s.ask(home, provider+"/some-model")
+			if e, ok := errors.AsType[*model.Error](err); !ok || e.Class != model.Unauthorized || !strings.Contains(e.Message, models.KeyName(provider)) {
+				s.Errorf("%s with a wrong key: %v", provider, err)
+			}
+			c, err := s.Test(s.Context(), home, ada, provider)
+			if err != nil || c.Result != models.KeyRefused || strings.Contains(c.Message, "sk-wrong") {
+				s.Errorf("a check of %s: %+v, %v", provider, c, err)
+			}
+			if p, err := s.Get(s.Context(), home, provider); err != nil || p.LastCheck == nil || p.LastCheck.Result != models.KeyRefused {
+				s.Errorf("%s is shown as %+v, %v", provider, p, err)
+			}
+		}
+	})
+}
+
+// TestTheServicesKeyGoesToNoAddressOfAWorkspace has the operator pay for all, and one workspace choose another address: it gets
+// no key there.
+func TestTheServicesKeyGoesToNoAddressOfAWorkspace(t *testing.T) {
+	server := modeltest.NewServer(t, modeltest.Chat)
+	thief := modeltest.NewServer(t, modeltest.Chat)
+	each(t, func(c *models.Config) {
+		c.Service = map[string]models.Service{"openai": {URL: server.URL, Key: secret.Hide(modeltest.Key)}}
+	}, func(s *scene) {
+		if _, err := s.ask(home, "openai/any"); err != nil {
+			s.Errorf("with the service's key: %v", err)
+		}
+		p, err := s.Get(s.Context(), home, "openai")
+		if err != nil || p.Key.Owner != models.OfService || strings.Contains(p.URL, "127.0.0.1") {
+			s.Errorf("shown as %+v, %v", p, err)
+		}
+		s.put("openai", models.Change{URL: &thief.URL})
+		_, _ = s.ask(home, "openai/any")
+		for _, r := range thief.Requests() {
+			if got := r.Header.Get("Authorization"); strings.Contains(got, modeltest.Key) {
+				s.Errorf("the service's key went to %s", thief.URL)
+			}
+		}
+	})
+}
+
+// TestPrivateAddressesAreRefused writes them, has a name mean one, and sets none that a proxy of the machine's would reach.
+func TestPrivateAddressesAreRefused(t *testing.T) {
+	server := modeltest.NewServer(t, modeltest.Chat)
+	each(t, func(c *models.Config) { c.Guard, _ = outward.New(outward.Config{}) }, func(s *scene) {
+		for _, url := range []string{server.URL, "http://169.254.169.254/v1", "http://[::1]/v1", "ftp://example.com", "https://user:pass@example.com", "https://example.com/?key=1", "nonsense", "https://"} {
+			_, err := s.Put(s.Context(), home, ada, "openai", models.Change{URL: &url, Key: text(modeltest.Key)})
+			if !fault.Is(err, fault.InvalidRequest) {
+				s.Errorf("%s: %v", url, err)
+			}
+		}
+		named := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
+		s.put("openai", models.Change{URL: &named, Key: text(modeltest.Key)})
+		began := time.Now()
+		_, err := s.ask(home, "openai/any")
+		if e, ok := errors.AsType[*model.Error](err); !ok || model.Retryable(err) || !strings.Contains(e.Message, "private network") {
+			s.Errorf("a name that means this machine: %v after %s", err, time.Since(began))
+		}
+		if c, err := s.Test(s.Context(), home, ada, "openai"); err != nil || c.Result != models.AddressForbidden {
+			s.Errorf("a check: %+v, %v", c, err)
+		}
+		if len(server.Requests()) != 0 {
+			s.Error("the server was reached")
+		}
+	})
+}
+
+// TestOnlyWhoProvedThemselvesTouchesAKey adds one without, and then neither replaces it nor sends it elsewhere.
+func TestOnlyWhoProvedThemselvesTouchesAKey(t *testing.T) {
+	stale := fault.New("reauthentication_required", "Prove who you are.", "")
+	each(t, nil, func(s *scene) {
+		s.put("anthropic", models.Change{Key: text("first-key-of-all"), Stale: stale})
+		for name, c := range map[string]models.Change{
+			"replace": {Key: text("second-key-of-all"), Stale: stale}, "lead away": {URL: text("https://thief.example.com"), Stale: stale},
+		} {
+			if _, err := s.Put(s.Context(), home, ada, "anthropic", c); !errors.Is(err, stale) {
+				s.Errorf("%s: %v", name, err)
+			}
+		}
+		if p := s.put("anthropic", models.Change{URL: text(""), Stale: stale}); p.Version != 2 {
+			s.Errorf("what changes nothing: %+v", p)
+		}
+		if p := s.put("anthropic", models.Change{Key: text("second-key-of-all")}); p.Version != 3 {
+			s.Errorf("after a proof: %+v", p)
+		}
+	})
+}
+
+func TestVersionsAndDefaults(t *testing.T) {
+	each(t, func(c *models.Config) { c.Default = "scripted/words" }, func(s *scene) {
+		s.put("google", models.Change{Key: text("a-google-key")})
+		_, err := s.Put(s.Context(), home, ada, "google", models.Change{Key: text("another-key"), Version: 7})
+		if !fault.Is(err, fault.VersionConflict) {
+			s.Errorf("a stale change: %v", err)
+		}
+		if err := s.Delete(s.Context(), home, ada, "google", 7); !fault.Is(err, fault.VersionConflict) {
+			s.Errorf("a stale removal: %v", err)
+		}
+		s.must(s.Delete(s.Context(), home, ada, "google", 1))
+		if err := s.Delete(s.Context(), home, ada, "google", 0); !fault.Is(err, fault.ItemNotFound) {
+			s.Errorf("a second removal: %v", err)
+		}
+		for _, name := range []string{"nobody/model", "model", "scripted/other", "openai/", "openai/a\nb", strings.Repeat("x", 300)} {
+			if _, err := s.PutDefault(s.Context(), home, ada, name, 0); !fault.Is(err, fault.InvalidRequest) {
+				s.Errorf("default %q: %v", name, err)
+			}
+		}
+		d, err := s.PutDefault(s.Context(), home, ada, "openai/some-model", 0)
+		if err != nil || d.Version != 1 || d.Source != models.OfWorkspace {
+			s.Errorf("default %+v, %v", d, err)
+		}
+		if _, err := s.PutDefault(s.Context(), home, ada, "openai/other", 5); !fault.Is(err, fault.VersionConflict) {
+			s.Errorf("a stale default: %v", err)
+		}
+		d, err = s.PutDefault(s.Context(), home, ada, "", 1)
+		if err != nil || d.Model != "scripted/words" || d.Source != models.OfService {
+			s.Errorf("no default: %+v, %v", d, err)
+		}
+		for _, provider := range []string{"nobody", models.Scripted, ""} {
+			if _, err := s.Put(s.Context(), home, ada, provider, models.Change{Key: text("some-key-here")}); !fault.Is(err, fault.ItemNotFound) {
+				s.Errorf("provider %q: %v", provider, err)
+			}
+		}
+		for _, key := range []string{"", " ", "with space", "line\nbreak", "ключ"} {
+			if _, err := s.Put(s.Context(), home, ada, "google", models.Change{Key: &key}); !fault.Is(err, fault.InvalidRequest) {
+				s.Errorf("key %q: %v", key, err)
+			}
+		}
+	})
+}
+
+// TestUseOfAKeyIsToldOnceAnHour asks often, by two nodes of one database.
+func TestUseOfAKeyIsToldOnceAnHour(t *testing.T) {
+	server := modeltest.NewServer(t, modeltest.Anthropic)
+	each(t, nil, func(s *scene) {
+		s.put("anthropic", models.Change{URL: &server.URL, Key: text(modeltest.Key)})
+		other := models.New(s.Config)
+		told := func() int {
+			n, err := sqldb.Read(s.Context(), s.world.DB, func(tx *sqldb.Tx) (int, error) {
+				return sqldb.Value[int](tx, "count", "SELECT count(*) FROM audit_events WHERE action = 'secret.used'")
+			})
+			s.must(err)
+			return n
+		}
+		for range 5 {
+			for _, m := range []*models.Models{s.Models, other} {
+				_, err := m.Find(s.Context(), home, "anthropic/some-model")
+				s.must(err)
+			}
+		}
+		if n := told(); n != 1 {
+			s.Errorf("%d uses are told of within an hour", n)
+		}
+		s.world.Clock.Pass(time.Hour)
+		_, err := s.Find(s.Context(), home, "anthropic/some-model")
+		s.must(err)
+		if n := told(); n != 2 {
+			s.Errorf("%d uses are told of within two hours", n)
+		}
+		s.must(s.world.DB.Write(s.Context(), func(tx *sqldb.Tx) error { return models.Erase(tx, home) }))
+		if p, err := s.Get(s.Context(), home, "anthropic"); err != nil || p.Version != 0 {
+			s.Errorf("after it was erased: %+v, %v", p, err)
+		}
+	})
+}
+
+// TestACompatibleServerIsAskedForItsModels checks one of which nothing is known but its address.
+func TestACompatibleServerIsAskedForItsModels(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		server := modeltest.NewServer(s.T, modeltest.Chat)
+		s.put("openai", models.Change{URL: &server.URL})
+		c, err := s.Test(s.Context(), home, ada, "openai")
+		if err != nil || c.Result == models.OK || c.Result == "" {
+			s.Errorf("a server that wants a key: %+v, %v", c, err)
+		}
+		gone := "http://127.0.0.1:1/v1"
+		s.put("openai", models.Change{URL: &gone})
+		if c, err := s.Test(s.Context(), home, ada, "openai"); err != nil || c.Result != models.Unreachable {
+			s.Errorf("a server that is not there: %+v, %v", c, err)
+		}
+	})
+}
