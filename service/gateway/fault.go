@@ -59,7 +59,7 @@ func (x *exchange) fail(err error) {
 // key they bring. Strangers write into nobody's log.
 func (x *exchange) refusedIn(typ string) string {
 	member := typ == fault.Forbidden && x.who != nil && x.view == nil
-	if x.Surface != Agents || !member && typ != access.InsufficientScope {
+	if x.Surface == Admin || !member && typ != access.InsufficientScope {
 		return ""
 	}
 	if x.params["username"] != "" {

@@ -47,7 +47,7 @@ func TestAStrangersWorkspaceIsNotThere(t *testing.T) {
 		t.Errorf("%s and %s", real.body, none.body)
 	}
 	s.do(t, call{on: gateway.Agents, path: keysPath}).wants(t, 401, "unauthenticated")
-	s.do(t, call{on: gateway.Platform, path: keysPath, cookie: eve}).wants(t, 404, "route_not_found")
+	s.do(t, call{on: gateway.Platform, path: keysPath, cookie: eve}).wants(t, 404, "workspace_not_found")
 	s.do(t, call{on: gateway.Agents, method: "POST", path: keysPath, cookie: eve, header: http.Header{"Content-Type": {"application/json"}}, body: `{}`}).wants(t, 403, "cross_origin_request")
 }
 

@@ -64,17 +64,19 @@ func TestEveryRoleMayExactlyWhatTheRowSays(t *testing.T) {
 		asked := 0
 		for _, line := range gateway.Lines() {
 			rest, found := strings.CutPrefix(line.Path, "/api/workspaces/{username}/{business}")
-			if !found || line.Surfaces[0] != gateway.Agents {
-				continue
-			}
-			for _, role := range everyRole {
-				s.tryRole(t, role, "W", line.Method+" "+rest, rightTo(line, rest))
-				asked++
+			for _, on := range line.Surfaces {
+				if !found || on == gateway.Admin {
+					continue
+				}
+				for _, role := range everyRole {
+					s.tryRole(t, on, role, "W", line.Method+" "+rest, rightTo(line, rest))
+					asked++
+				}
 			}
 		}
 		for name, right := range baseRights {
 			for _, role := range everyRole {
-				s.tryRole(t, role, "V", name, right)
+				s.tryRole(t, gateway.Agents, role, "V", name, right)
 				asked++
 			}
 		}
@@ -86,7 +88,7 @@ func TestEveryRoleMayExactlyWhatTheRowSays(t *testing.T) {
 var bossAt = map[string]string{"W": "/api/workspaces/boss/", "V": "/v1/boss/"}
 
 // tryRole asks one route in one role, of a workspace that nobody else has changed.
-func (s *scene) tryRole(t *testing.T, role, root, name string, right workspace.Right) {
+func (s *scene) tryRole(t *testing.T, on gateway.Surface, role, root, name string, right workspace.Right) {
 	t.Helper()
 	business, cookie := s.staff(t, role)
 	method, rest, _ := strings.Cut(name, " ")
@@ -94,18 +96,18 @@ func (s *scene) tryRole(t *testing.T, role, root, name string, right workspace.R
 	if name == "DELETE " {
 		path += "?confirm=" + business
 	}
-	got := s.do(t, call{on: gateway.Agents, method: method, path: bossAt[root] + business + path, cookie: cookie, body: bodyOf(method, root+rest)})
+	got := s.do(t, call{on: on, method: method, path: bossAt[root] + business + path, cookie: cookie, body: bodyOf(method, root+rest)})
 	var envelope struct{ Error struct{ Type string } }
 	_ = json.Unmarshal([]byte(got.body), &envelope)
 	typ := envelope.Error.Type
 	denied := got.StatusCode == http.StatusForbidden && typ == "forbidden" || typ == "workspace_not_found" || got.StatusCode == http.StatusUnauthorized
 	switch {
 	case role == "nobody" && got.StatusCode != http.StatusUnauthorized:
-		t.Errorf("%s as nobody: %d %s", name, got.StatusCode, typ)
+		t.Errorf("%s %s as nobody: %d %s", on, name, got.StatusCode, typ)
 	case role == "stranger" && typ != "workspace_not_found":
-		t.Errorf("%s as a stranger: %d %s", name, got.StatusCode, typ)
+		t.Errorf("%s %s as a stranger: %d %s", on, name, got.StatusCode, typ)
 	case role != "nobody" && role != "stranger" && denied == workspace.Allows(role, right) && name != "POST /restore":
-		t.Errorf("%s as %s: %d %s, allowed is %t", name, role, got.StatusCode, typ, workspace.Allows(role, right))
+		t.Errorf("%s %s as %s: %d %s, allowed is %t", on, name, role, got.StatusCode, typ, workspace.Allows(role, right))
 	}
 }
 

@@ -67,8 +67,9 @@ type description struct {
 func (d *description) add(r Row) error {
 	path := strings.ReplaceAll(r.Path, "...}", "}")
 	item, _ := d.paths[path].(object)
+	servers := d.servers(r.On)
 	if item == nil {
-		item = object{"servers": d.servers(r.On), "parameters": pathParameters(path)}
+		item = object{"servers": servers, "parameters": pathParameters(path)}
 		d.paths[path] = item
 	}
 	if path != r.Path {
@@ -79,6 +80,9 @@ func (d *description) add(r Row) error {
 	op := object{
 		"operationId": r.ID, "tags": []string{r.Noun}, "summary": summary, "security": security(r),
 		"x-error-types": r.faults(), "x-need": r.Need.String(),
+	}
+	if !reflect.DeepEqual(item["servers"], servers) {
+		op["servers"] = servers // another method of the path is elsewhere too
 	}
 	if scope := r.Need.Scope(); scope != "" {
 		op["x-key-scope"] = scope

@@ -73,6 +73,33 @@ func checkScope(t *testing.T, r operation.Row, noun string, reads bool, right wo
 	}
 }
 
+// configured are the nouns that the contract puts on Platform too.
+var configured = strings.Fields("keys connectors mcps models secrets limits billing usage invoices storage observability failures")
+
+// TestWhatIsConfiguredIsOnPlatformToo holds the surfaces of a workspace to the contract: its configuration is on all three, and nothing
+// else of it.
+func TestWhatIsConfiguredIsOnPlatformToo(t *testing.T) {
+	found := 0
+	for _, r := range operation.Rows() {
+		rest, below := strings.CutPrefix(r.Path, operation.W)
+		if !below {
+			continue
+		}
+		noun, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+		want := []access.Surface{access.Agents, access.Admin}
+		if slices.Contains(configured, noun) || r.ID == "getWorkspace" {
+			want = append(want, access.Platform)
+			found++
+		}
+		if !slices.Equal(r.On, want) {
+			t.Errorf("%s is on %v, want %v", r.ID, r.On, want)
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d rows are on Platform", found)
+	}
+}
+
 // TestWhatIsOfTheStaffIsOnAdminAlone holds the surfaces to their authority.
 func TestWhatIsOfTheStaffIsOnAdminAlone(t *testing.T) {
 	for _, r := range operation.Rows() {

@@ -136,7 +136,7 @@ type does[In, Out any] func(context.Context, Call, In) (Out, error)
 
 func row[In, Out any](method, path string, k kind, need access.Need, do does[In, Out]) Row {
 	return Row{
-		On: []access.Surface{access.Agents, access.Admin}, Method: method, Path: path, Need: need, ID: nameOf(do), Noun: "workspace", kind: k,
+		On: surfacesOf(method, path), Method: method, Path: path, Need: need, ID: nameOf(do), Noun: "workspace", kind: k,
 		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
 		do: func(ctx context.Context, c Call, from Source, count limit) (any, error) {
 			var in In
@@ -146,6 +146,21 @@ func row[In, Out any](method, path string, k kind, need access.Need, do does[In,
 			return do(ctx, c, in)
 		},
 	}
+}
+
+// configuration are the nouns of a workspace that Platform has too.
+var configuration = []string{"keys", "connectors", "mcps", "models", "secrets", "limits", "billing", "usage", "invoices", "storage", "observability", "failures"}
+
+// surfacesOf are where a workspace is used: by its customers and by staff. What people configure is on Platform too, with the authority
+// of customers; of the workspace itself that is reading it.
+func surfacesOf(method, path string) []access.Surface {
+	on := []access.Surface{access.Agents, access.Admin}
+	rest, below := strings.CutPrefix(path, W)
+	noun, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+	if below && (slices.Contains(configuration, noun) || rest == "" && method == "GET") {
+		on = append(on, access.Platform)
+	}
+	return on
 }
 
 // nameOf is the name of a function of this package.
