@@ -139,6 +139,9 @@ func (s source) Body(into any, count func(context.Context) error) error {
 	if err := s.x.Afford(memory.Decoded(body)); err != nil {
 		return err
 	}
+	if s.x.Request.Method == http.MethodPatch {
+		return strictjson.Merge(body, into)
+	}
 	return strictjson.Decode(body, into)
 }
 

@@ -42,7 +42,7 @@ func getAccount(_ context.Context, c Call, _ struct{}) (record, error) {
 type accountChange struct {
 	Match Match
 	Body  struct {
-		DisplayName *string `json:"displayName,omitzero" max:"80"`
+		DisplayName *string `json:"displayName,omitzero" max:"80" null:"none"`
 	}
 }
 

@@ -87,7 +87,7 @@ func narrow(tag reflect.StructTag, s *jsonschema.Schema) {
 	if typ := tag.Get("type"); typ != "" {
 		s.Type, s.Format = typ, tag.Get("format")
 	}
-	if tag.Get("null") != "" {
+	if tag.Get("null") != "" && s.Type != "" {
 		s.Types, s.Type = []string{s.Type, "null"}, ""
 	}
 }

@@ -91,7 +91,7 @@ func (p *Projects) Get(ctx context.Context, o Owner, slug string) (Project, erro
 // Edit is what changes of a project; nil stays.
 type Edit struct {
 	Name        *string `json:"name,omitzero"`
-	Description *string `json:"description,omitzero"`
+	Description *string `json:"description,omitzero" null:"none"`
 }
 
 // Patch changes a project whose version is the one given; 0 is any.

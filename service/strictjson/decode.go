@@ -27,13 +27,19 @@ import (
 //
 // A text holds no control characters but line breaks and tabs, unless its field has the tag text:"any", as that of a password
 // has; one that does is of the wrong form.
-func Decode(body []byte, into any) error {
+func Decode(body []byte, into any) error { return decode(body, into, false) }
+
+// Merge is Decode for a change of what is there, as JSON merge patches are: null resets a field whose tag null says what that means,
+// to the zero value or a pointer to it, and is refused for every other, which must have a value. What lies deeper is replaced whole.
+func Merge(body []byte, into any) error { return decode(body, into, true) }
+
+func decode(body []byte, into any, merge bool) error {
 	target, err := structOf(into)
 	if err != nil {
 		return err
 	}
 	fresh := reflect.New(target.Type()).Elem()
-	missing, err := readObject(fresh, []byte("{}"), "")
+	missing, err := readObject(fresh, []byte("{}"), "", merge)
 	if err != nil {
 		return err
 	}
@@ -46,7 +52,7 @@ func Decode(body []byte, into any) error {
 		return refusal
 	}
 	fresh.Set(target)
-	bad, err := readObject(fresh, body, "")
+	bad, err := readObject(fresh, body, "", merge)
 	if err != nil {
 		return err
 	}

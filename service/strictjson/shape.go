@@ -23,6 +23,7 @@ type field struct {
 	index    []int // for reflect.Value.FieldByIndex
 	required bool
 	any      bool // its text may hold any character
+	resets   bool // null means something where fields are merged
 }
 
 // fieldsOf reads the fields of a struct from its tags, in order. Its errors are mistakes of ours.
@@ -67,7 +68,7 @@ func fieldOf(f reflect.StructField, tag string) (field, error) {
 	if text != "" && text != anyText {
 		return field{}, fmt.Errorf("has the text %q: only %q is known", text, anyText)
 	}
-	return field{name: name, index: f.Index, required: f.Type.Kind() != reflect.Pointer && option == "", any: text == anyText}, nil
+	return field{name: name, index: f.Index, required: f.Type.Kind() != reflect.Pointer && option == "", any: text == anyText, resets: f.Tag.Get("null") != ""}, nil
 }
 
 // anyText is the tag of a field whose text may hold any character.

@@ -23,8 +23,8 @@ type read struct {
 }
 
 // readObject reads an object into a struct. bad names what does not fit: the fields in the order they are declared in, then
-// unknown keys. path is the name of the object itself.
-func readObject(into reflect.Value, object []byte, path string) (bad []string, err error) {
+// unknown keys. path is the name of the object itself; merge, that null resets what may be reset.
+func readObject(into reflect.Value, object []byte, path string, merge bool) (bad []string, err error) {
 	fields, err := fieldsOf(into.Type())
 	if err != nil {
 		return nil, err
@@ -39,6 +39,10 @@ func readObject(into reflect.Value, object []byte, path string) (bad []string, e
 		}
 		reads[i].seen = true
 		place := into.FieldByIndex(fields[i].index)
+		if merge && value[0] == 'n' && place.Type() != rawType {
+			reads[i].bad = fields[i].reset(place, join(path, name))
+			continue
+		}
 		if reads[i].bad, err = readValue(place, value, join(path, name)); err != nil {
 			return nil, err
 		}
@@ -53,6 +57,19 @@ func readObject(into reflect.Value, object []byte, path string) (bad []string, e
 		bad = append(bad, reads[i].bad...)
 	}
 	return append(bad, unknown...), nil
+}
+
+// reset gives a place the value that null means there.
+func (f field) reset(place reflect.Value, path string) (bad []string) {
+	switch {
+	case !f.resets:
+		return []string{path}
+	case place.Kind() == reflect.Pointer:
+		place.Set(reflect.New(place.Type().Elem()))
+	default:
+		place.SetZero()
+	}
+	return nil
 }
 
 func appendUnknown(unknown []string, name string) []string {
@@ -90,7 +107,7 @@ func readValue(into reflect.Value, value []byte, path string) (bad []string, err
 	case t.Kind() == reflect.Slice && value[0] == '[':
 		return readSlice(into, value, path)
 	case t.Kind() == reflect.Struct && t != timeType && value[0] == '{':
-		return readObject(into, value, path)
+		return readObject(into, value, path, false)
 	}
 	if !setScalar(into, value) {
 		return []string{path}, nil
