@@ -70,7 +70,7 @@ var rooms = map[string][]string{
 		"service/throttle", "service/mail", "service/workspace", "fault"},
 	"service/models":     {"model", "internal/sqldb", "internal/outward", "service/secret", "service/audit", "service/strictjson", "iso", "fault"},
 	"service/vault":      {"internal/sqldb", "service/secret", "service/audit", "fault"},
-	"service/storage":    {"internal/sqldb", "internal/listing", "service/scope", "service/strictjson", "service/audit", "iso", "fault"},
+	"service/storage":    {"internal/sqldb", "internal/listing", "service/scope", "service/audit", "iso", "fault"},
 	"service/project":    {"internal/sqldb", "internal/listing", "service/scope", "service/strictjson", "service/audit", "service/storage", "iso", "fault"},
 	"service/repository": {"internal/sqldb", "service/strictjson", "service/audit", "service/storage", "service/project", "memory", "fault"},
 	"service/engine":     {"", "httpapi", "channel", "model", "workflow", "memory", "internal/listing", "service/scope", "iso", "fault"},

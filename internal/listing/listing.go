@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
@@ -16,6 +19,8 @@ import (
 const (
 	DefaultLimit = 50
 	MaxLimit     = 200
+	// MaxQ is how long a text may be that is searched for, in characters.
+	MaxQ = 200
 )
 
 // Query asks for some items of a list.
@@ -34,6 +39,44 @@ func (q Query) Size() int {
 		return DefaultLimit
 	}
 	return min(q.Limit, MaxLimit)
+}
+
+// Check refuses a text that no list is searched for: one that is too long, is none, or that nobody can have written on one line.
+func (q Query) Check() error {
+	switch {
+	case !isLine(q.Q):
+		return wrong("The text that is searched for is none.", "q", "invalid")
+	case utf8.RuneCountInString(q.Q) > MaxQ:
+		return wrong("The text that is searched for is too long.", "q", "too_long")
+	case !isLine(q.Cursor):
+		return NotGiven()
+	}
+	return nil
+}
+
+func isLine(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// Of is the query of one list among several, whose cursors name the list that they are of (Label): that of another is refused.
+func (q Query) Of(list string) (Query, error) {
+	if q.Cursor == "" {
+		return q, nil
+	}
+	own, found := strings.CutPrefix(q.Cursor, list+".")
+	if !found || own == "" {
+		return q, NotGiven()
+	}
+	q.Cursor = own
+	return q, nil
+}
+
+// Label is a cursor with the list that it is of; where there is no next page there is none.
+func Label(list, cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	return list + "." + cursor
 }
 
 // After reads where the page before has ended, which is left as it was where there is none. A cursor that no such list gave is
@@ -69,9 +112,10 @@ func storable(place []any) bool {
 }
 
 // NotGiven refuses a cursor.
-func NotGiven() error {
-	return fault.Invalid("The cursor was not given by this list.").
-		With("fields", []map[string]string{{"field": "cursor", "type": "invalid"}})
+func NotGiven() error { return wrong("The cursor was not given by this list.", "cursor", "invalid") }
+
+func wrong(message, field, problem string) error {
+	return fault.Invalid("%s", message).With("fields", []map[string]string{{"field": field, "type": problem}})
 }
 
 // Page is some items of a list.

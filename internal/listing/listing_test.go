@@ -65,6 +65,34 @@ func TestACursorThatNoListGaveIsRefused(t *testing.T) {
 	}
 }
 
+func TestACursorIsOfOneList(t *testing.T) {
+	next := listing.Cursor(1, "a")
+	if q, err := (listing.Query{Cursor: listing.Label("people", next)}).Of("people"); err != nil || q.Cursor != next {
+		t.Errorf("of its own list: %q, %v", q.Cursor, err)
+	}
+	if q, err := (listing.Query{}).Of("people"); err != nil || q.Cursor != "" || listing.Label("people", "") != "" {
+		t.Errorf("of the first page: %q, %v", q.Cursor, err)
+	}
+	for _, cursor := range []string{next, listing.Label("teams", next), "people", "people.", "." + next, "People." + next, "x.people." + next, "people" + next} {
+		if _, err := (listing.Query{Cursor: cursor}).Of("people"); !fault.Is(err, fault.InvalidRequest) {
+			t.Errorf("cursor %q: %v", cursor, err)
+		}
+	}
+}
+
+func TestWhatIsSearchedForIsALineOfText(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "é 😀 %": true, strings.Repeat("é", listing.MaxQ): true, strings.Repeat("é", listing.MaxQ+1): false, "a\x00": false, "\xff": false, "a\nb": false, "\u0085": false,
+	} {
+		if err := (listing.Query{Q: text}).Check(); (err == nil) != want || err != nil && !fault.Is(err, fault.InvalidRequest) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+	if err := (listing.Query{Cursor: "a\x00"}).Check(); !fault.Is(err, fault.InvalidRequest) {
+		t.Errorf("a cursor that is no text: %v", err)
+	}
+}
+
 // FuzzCursor reads any text as a cursor: it is refused, or it is one.
 func FuzzCursor(f *testing.F) {
 	f.Add(listing.Cursor(1, "a"))

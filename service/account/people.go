@@ -15,11 +15,10 @@ import (
 	"svc.dev/svc/service/throttle"
 )
 
-// Bounds of what staff write and search for, in code points.
+// Bounds of what staff write, in code points.
 const (
 	minReason = 10 // of an impersonation
 	maxReason = 500
-	maxQuery  = 200
 )
 
 // Person is somebody as the staff see them.
@@ -58,8 +57,8 @@ func (a *Staff) scanPerson(row sqldb.Row) (p Person, err error) {
 
 // People lists everybody whose account is not erased.
 func (a *Staff) People(ctx context.Context, q PeopleQuery) (page listing.Page[Person], err error) {
-	if problem := strictjson.CheckText(q.Q, 0, maxQuery); problem != "" {
-		return page, strictjson.Wrong("q", problem)
+	if err := q.Check(); err != nil {
+		return page, err
 	}
 	at, id, err := q.Older()
 	if err != nil {

@@ -27,7 +27,6 @@ const (
 	maxLife   = 366 * day
 	staffLife = 7 * day // of a key that staff make, at most
 	maxName   = 64
-	maxQuery  = 200
 	maxGrace  = day
 	maxKeys   = 200 // of one workspace
 )

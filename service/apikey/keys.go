@@ -96,7 +96,7 @@ type Query struct {
 
 // List lists the keys of a workspace, or of all, that are not revoked, the newest first.
 func (a *Keys) List(ctx context.Context, q Query) (page listing.Page[Key], err error) {
-	if err := strictjson.Wrong("q", strictjson.CheckLine(q.Q, 0, maxQuery)); err != nil {
+	if err := q.Check(); err != nil {
 		return page, err
 	}
 	var after string

@@ -74,7 +74,7 @@ func TestACursorOfAnotherPrefixIsRefused(t *testing.T) {
 	s := quick(t)
 	d := s.sit(t, "ada")
 	d.ask("PUT", "/projects/site/files/aa", "x").wants(t, 201, "")
-	cursor := listing.Cursor("a", true)
+	cursor := listing.Label("listFiles", listing.Cursor("a", true))
 	for _, query := range []string{"?prefix=aaaa/&folded=true&cursor=", "?prefix=aaaa/&cursor="} {
 		d.ask("GET", "/projects/site/files"+query+cursor, nil).wants(t, 400, "invalid_request")
 	}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+
+	"svc.dev/svc/internal/listing"
 )
 
 // Answer is how an outcome goes out.
@@ -35,7 +37,7 @@ func (r Row) Answer(out any) Answer {
 	}
 	switch r.kind {
 	case lists:
-		return Answer{Status: http.StatusOK, Body: listed(out), List: true}
+		return Answer{Status: http.StatusOK, Body: listed(r.ID, out), List: true}
 	case drops:
 		return Answer{Status: http.StatusNoContent}
 	}
@@ -83,9 +85,9 @@ func field(of any, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// listed is a page as clients get it.
-func listed(page any) any {
-	items, next := field(page, "Items"), field(page, "Next").String()
+// listed is a page of a list as clients get it.
+func listed(list string, page any) any {
+	items, next := field(page, "Items"), listing.Label(list, field(page, "Next").String())
 	if items.IsNil() {
 		items = reflect.MakeSlice(items.Type(), 0, 0)
 	}

@@ -28,6 +28,20 @@ type Source interface {
 	Body(into any, count func(context.Context) error) error
 }
 
+// paged is a request for a list, whose cursors are of that list alone.
+type paged struct {
+	Source
+	list string
+}
+
+func (p paged) Page() (listing.Query, error) {
+	q, err := p.Source.Page()
+	if err != nil {
+		return q, err
+	}
+	return q.Of(p.list)
+}
+
 // Match is the version that a change is meant for; zero is any.
 type Match int64
 

@@ -325,8 +325,14 @@ func Rows() []Row {
 	return slices.Concat(itself, sessions, passwords, addresses, setups, found, providers, impersonations, verifications, accounts, people, staff, admin, workspaces, keys, secrets, modelProviders, projects, events, files, agents, runs)
 }
 
+// pages reports whether it is a list that is read in pages here: what the runtime lists has cursors of its own.
+func (r Row) pages() bool { return r.kind == lists && !r.asked }
+
 // Do is what comes of a request.
 func (r Row) Do(ctx context.Context, c Call, from Source) (any, error) {
+	if r.pages() {
+		from = paged{from, r.ID}
+	}
 	return r.do(ctx, c, from, func(ctx context.Context) error {
 		if r.limit == nil {
 			return nil

@@ -24,9 +24,16 @@ var secrets = everywhere("workspace",
 )
 
 func listSecrets(ctx context.Context, c Call, in page) (shown listing.Page[secret.Entry], err error) {
+	var after string
+	if err := in.After(&after); err != nil {
+		return shown, err
+	}
 	all, err := c.Vault.List(ctx, c.Scope)
-	shown.Items = slices.DeleteFunc(all, func(e secret.Entry) bool { return !strings.Contains(e.Name, strings.ToUpper(in.Q)) }) // names have no lower case
-	return shown, err
+	all = slices.DeleteFunc(all, func(e secret.Entry) bool {
+		return e.Name <= after || !strings.Contains(e.Name, strings.ToUpper(in.Q)) // names have no lower case
+	})
+	slices.SortFunc(all, func(a, b secret.Entry) int { return strings.Compare(a.Name, b.Name) }) // as After compares, whatever the database does
+	return listing.Cut(all, in.Size(), func(e secret.Entry) []any { return []any{e.Name} }), err
 }
 
 type secretName struct {

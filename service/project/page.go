@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/strictjson"
 )
 
 // List is the projects of a workspace, the newest first.
@@ -26,7 +24,7 @@ func (p *Projects) list(ctx context.Context, which string, args []any, q listing
 	if err != nil {
 		return page, err
 	}
-	if err := strictjson.CheckRunes("q", q.Q, 0, maxQuery, unicode.IsPrint); err != nil {
+	if err := q.Check(); err != nil {
 		return page, err
 	}
 	args = append(args, at, id, sqldb.Contains(strings.ToLower(q.Q)), q.Size()+1)

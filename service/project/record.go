@@ -15,7 +15,6 @@ import (
 const (
 	maxName        = 80
 	maxDescription = 2000
-	maxQuery       = 100
 	maxProjects    = 1000 // of one workspace
 )
 

@@ -13,21 +13,16 @@ import (
 	"log/slog"
 	"strings"
 	"time"
-	"unicode"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
-	"svc.dev/svc/service/strictjson"
 )
 
 // defaultLimit is how many bytes a workspace may store where nobody says otherwise.
 const defaultLimit = 10 << 30
-
-// maxQuery bounds what a list is searched for, in code points.
-const maxQuery = 100
 
 // Config is what quotas need. DB and Audit are required.
 type Config struct {
@@ -141,7 +136,7 @@ func (s *Quotas) All(ctx context.Context, query listing.Query) (page listing.Pag
 	if err := query.After(&after); err != nil {
 		return page, err
 	}
-	if err := strictjson.CheckRunes("q", query.Q, 0, maxQuery, unicode.IsPrint); err != nil {
+	if err := query.Check(); err != nil {
 		return page, err
 	}
 	all, err := sqldb.ReadAll(ctx, s.DB, scanQuota, "SELECT "+quotaColumns+` FROM storage_quotas

@@ -4,28 +4,17 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/strictjson"
 )
 
-// maxQuery is how long a text may be that is searched for, in characters.
-const maxQuery = 200
-
 // Query is which part of a list is wanted.
 func (x *Exchange) Query() (listing.Query, error) {
 	v := x.Request.URL.Query()
 	q := listing.Query{Q: v.Get("q"), Cursor: v.Get("cursor"), Limit: listing.DefaultLimit}
-	for name, text := range map[string]string{"q": q.Q, "cursor": q.Cursor} {
-		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-			return q, strictjson.Wrong(name, strictjson.Invalid)
-		}
-	}
-	if utf8.RuneCountInString(q.Q) > maxQuery {
-		return q, strictjson.Wrong("q", strictjson.TooLong)
+	if err := q.Check(); err != nil {
+		return q, err
 	}
 	if text := v.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)

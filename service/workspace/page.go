@@ -3,11 +3,9 @@ package workspace
 import (
 	"context"
 	"strings"
-	"unicode/utf8"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/strictjson"
 )
 
 // selection is a query as a statement needs it.
@@ -20,11 +18,8 @@ type selection struct {
 }
 
 func selected(q listing.Query) (s selection, err error) {
-	switch {
-	case utf8.RuneCountInString(q.Q) > maxQuery:
-		return s, strictjson.Wrong("q", strictjson.TooLong)
-	case !isVisible(q.Q):
-		return s, strictjson.Wrong("q", strictjson.Invalid)
+	if err := q.Check(); err != nil {
+		return s, err
 	}
 	s = selection{limit: q.Size(), text: strings.ToLower(q.Q), pattern: sqldb.Contains(q.Q)}
 	s.at, s.id, err = q.Older()

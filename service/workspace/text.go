@@ -12,7 +12,6 @@ import (
 const (
 	maxName   = 80
 	maxReason = 500
-	maxQuery  = 100
 )
 
 // idSize is the length of an id's ULID.
