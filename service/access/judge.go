@@ -137,7 +137,7 @@ func (a *Access) judgeKey(tx *sqldb.Tx, c Credential, n Need, at Place) (j judge
 		return j, err
 	}
 	if !workspace.RoleAllowsKeyScope(j.Member.Role, n.scope) {
-		return j, fault.New(fault.Forbidden, "The role of the key's maker does not allow this.", "").With("role", workspace.Least(n.right))
+		return j, fault.New(fault.Forbidden, "The role of the key's maker does not allow this.", "").With("role", workspace.LeastWithKey(n.right, n.scope))
 	}
 	return j, nil
 }

@@ -26,7 +26,7 @@ type Bearer struct {
 	Account account.Account // its maker
 	// Member is the maker's place in the workspace of the key, without an ID where that is no more.
 	Member workspace.Membership
-	stayed bool // in the workspace, since they made the key
+	stayed bool // where they made the key, since then
 }
 
 // BearerOf is who is behind a key. Whatever is wrong with it, the refusal is the same. A key whose maker has left its workspace
@@ -40,17 +40,15 @@ func (a *Keys) BearerOf(tx *sqldb.Tx, value string) (b Bearer, err error) {
 	if err != nil || !found {
 		return Bearer{}, cmp.Or(err, invalid())
 	}
-	if b.Key.Staff {
-		b.stayed = b.Account.Role == account.RoleAdmin
-	}
-	if subtle.ConstantTimeCompare([]byte(b.Key.hash), []byte(secret.Fingerprint(value))) != 1 || !b.Key.live(a.Now()) || !b.Account.Alive() || !b.stayed {
+	b.Key.State = b.Key.state(a.Now(), b.Account.Alive(), b.stayed)
+	if subtle.ConstantTimeCompare([]byte(b.Key.hash), []byte(secret.Fingerprint(value))) != 1 || b.Key.State != Live {
 		return Bearer{}, invalid()
 	}
 	return b, nil
 }
 
 // bearers has all that a key rests on in one statement: it is asked before every request with one.
-const bearers = "SELECT " + account.Columns + ", " + columns + ", " + workspace.MemberColumns + `, COALESCE(m.created_at <= k.created_at, FALSE)
+const bearers = "SELECT " + account.Columns + ", " + columns + ", " + workspace.MemberColumns + ", " + remained + `
 	FROM api_keys k JOIN accounts a ON a.id = k.creator LEFT JOIN workspaces w ON w.id = k.workspace AND w.deleted_at IS NULL
 	LEFT JOIN members m ON m.workspace = k.workspace AND m.account = k.creator WHERE k.prefix = $1`
 

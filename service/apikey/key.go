@@ -11,6 +11,7 @@ import (
 
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
+	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/strictjson"
 )
@@ -31,6 +32,14 @@ const (
 	maxKeys   = 200 // of one workspace
 )
 
+// What can be said of a key that is not revoked.
+const (
+	Live      = "live"
+	Expired   = "expired"
+	Suspended = "suspended" // its maker is, or has deleted their account
+	Orphaned  = "orphaned"  // its maker has left the workspace, or the staff: it stays dead
+)
+
 // Key is an API key as it is listed.
 type Key struct {
 	ID          string     `json:"id" id:"key"`
@@ -48,6 +57,7 @@ type Key struct {
 	Scope       string     `json:"-"`
 	RotatedFrom *string    `json:"rotatedFrom"` // id of the key that this one replaced
 	Staff       bool       `json:"staff"`       // made by the authority of the service, which it needs as long as it lives
+	State       string     `json:"state" enum:"live expired suspended orphaned"`
 
 	hash string // of its value
 }
@@ -108,14 +118,24 @@ func (k Key) heir(now time.Time, creator string, staff bool) Key {
 	return k
 }
 
-func (k Key) live(now time.Time) bool {
-	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt.Time)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt.Time))
+// state is whether a key works, by what it rests on: whether its maker's account is alive, and whether they have stayed.
+func (k Key) state(now time.Time, alive, stayed bool) string {
+	ended := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+	switch {
+	case !stayed:
+		return Orphaned
+	case ended(k.RevokedAt.Time) || ended(k.ExpiresAt.Time):
+		return Expired
+	case !alive:
+		return Suspended
+	}
+	return Live
 }
 
 // insert gives a key its id and value.
 func (k *Key) insert(tx *sqldb.Tx, now time.Time, from string) (value string, err error) {
 	value, k.Prefix = makeValue()
-	k.ID, k.Last4, k.CreatedAt = "key_"+ulid.Make().String(), value[len(value)-4:], iso.At(now)
+	k.ID, k.Last4, k.CreatedAt, k.State = "key_"+ulid.Make().String(), value[len(value)-4:], iso.At(now), Live
 	scopes, err := json.Marshal(k.Scopes)
 	if err != nil {
 		return "", err
@@ -142,6 +162,23 @@ func (k *Key) fields() []any {
 	return []any{
 		&k.ID, &k.Prefix, &k.Last4, &k.Name, (*texts)(&k.Scopes), &k.Workspace, &k.Scope, &k.Creator, sqldb.Time(&k.CreatedAt.Time), sqldb.Time(&k.ExpiresAt.Time),
 		sqldb.Time(&k.LastUsedAt.Time), &k.LastUsedIP, sqldb.Time(&k.RevokedAt.Time), &k.RotatedFrom, &k.Staff, &k.hash,
+	}
+}
+
+// remained is whether the maker m of a key has been in its workspace since, or as an account a is still of the staff that it was made by.
+const remained = `CASE WHEN k.staff <> 0 THEN COALESCE(a.service_role = '` + account.RoleAdmin + `', FALSE) ELSE COALESCE(m.created_at <= k.created_at, FALSE) END`
+
+// listed are keys with what their state follows from.
+const listed = "SELECT " + columns + ", COALESCE(a.suspended_at IS NULL AND a.deleted_at IS NULL, FALSE), " + remained + ` FROM api_keys k
+	LEFT JOIN accounts a ON a.id = k.creator LEFT JOIN members m ON m.workspace = k.workspace AND m.account = k.creator`
+
+// scanListed reads a key as it is now.
+func scanListed(now time.Time) func(sqldb.Row) (Key, error) {
+	return func(row sqldb.Row) (k Key, err error) {
+		var alive, stayed bool
+		err = row.Scan(append(k.fields(), &alive, &stayed)...)
+		k.State = k.state(now, alive, stayed)
+		return k, err
 	}
 }
 

@@ -80,6 +80,38 @@ func TestAKeyDiesWithItsMaker(t *testing.T) {
 	})
 }
 
+// TestAKeyIsListedAsItIs takes from a key what it rests on, one after the other: it is listed as live exactly while it works.
+func TestAKeyIsListedAsItIs(t *testing.T) {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		ada, bob := w.Join(t, "ada@example.com"), w.Join(t, "bob@example.com")
+		k, value := w.MakeKey(t, ada.Who)
+		other, brief := w.MakeKey(t, bob.Who)
+		wants := func(k apikey.Key, value, state string) {
+			t.Helper()
+			all, err := w.Keys.List(t.Context(), apikey.Query{Workspace: k.Workspace})
+			if err != nil || len(all.Items) != 1 || all.Items[0].State != state {
+				t.Errorf("want %s, are %+v, %v", state, all.Items, err)
+			}
+			if err := accounttest.ErrOf(w.Bearer(t.Context(), value)); (err == nil) != (state == apikey.Live) {
+				t.Errorf("a key that is %s: %v", state, err)
+			}
+		}
+		if wants(k, value, apikey.Live); k.State != apikey.Live {
+			t.Errorf("it is made %q", k.State)
+		}
+		w.Execute(t, "UPDATE accounts SET suspended_at = 1 WHERE id = $1", ada.Account.ID)
+		wants(k, value, apikey.Suspended)
+		w.Execute(t, "UPDATE accounts SET suspended_at = NULL WHERE id = $1", ada.Account.ID)
+		wants(k, value, apikey.Live)
+		w.Execute(t, "UPDATE members SET created_at = created_at + 1000000 WHERE account = $1", ada.Account.ID) // they left and came again
+		wants(k, value, apikey.Orphaned)
+		w.Execute(t, "DELETE FROM members WHERE account = $1", ada.Account.ID)
+		wants(k, value, apikey.Orphaned)
+		w.Clock.Pass(90 * 24 * time.Hour)
+		wants(other, brief, apikey.Expired)
+	})
+}
+
 func TestOfRacingRotationsOneMakesAKey(t *testing.T) {
 	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
 		ada := w.Join(t, "ada@example.com")

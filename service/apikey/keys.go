@@ -94,7 +94,7 @@ type Query struct {
 	All       bool // of all workspaces: then Workspace is not looked at
 }
 
-// List lists the keys of a workspace, or of all, that are not revoked, the newest first.
+// List lists the keys of a workspace, or of all, that are not revoked, the newest first, each with its state.
 func (a *Keys) List(ctx context.Context, q Query) (page listing.Page[Key], err error) {
 	if err := q.Check(); err != nil {
 		return page, err
@@ -107,9 +107,10 @@ func (a *Keys) List(ctx context.Context, q Query) (page listing.Page[Key], err e
 	if q.All {
 		which, q.Workspace = "k.workspace <> $1", ""
 	}
-	all, err := sqldb.ReadAll(ctx, a.DB, scan, "SELECT "+columns+" FROM api_keys k WHERE "+which+` AND (k.revoked_at IS NULL OR k.revoked_at > $2)
+	now := a.Now()
+	all, err := sqldb.ReadAll(ctx, a.DB, scanListed(now), listed+" WHERE "+which+` AND (k.revoked_at IS NULL OR k.revoked_at > $2)
 		AND ($3 = '' OR k.id < $3) AND lower(k.name) LIKE lower($4) ESCAPE '\' ORDER BY k.id DESC LIMIT $5`,
-		q.Workspace, a.Now().UnixMilli(), after, sqldb.Contains(q.Q), q.Size()+1)
+		q.Workspace, now.UnixMilli(), after, sqldb.Contains(q.Q), q.Size()+1)
 	if err != nil {
 		return page, fmt.Errorf("list keys: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/workspace"
 )
 
 const keysPath = "/api/workspaces/ada/personal/keys"
@@ -103,4 +104,18 @@ func TestAKeyThatWasFoundCanBeEndedByAnybody(t *testing.T) {
 		t.Errorf("answers differ: %v", bodies)
 	}
 	s.do(t, call{on: gateway.Agents, path: keysPath, header: http.Header{"Authorization": {"Bearer " + made.Key}}}).wants(t, 401, "invalid_api_key")
+}
+
+// TestAKeyIsToldARoleThatItsMakerLacks asks how full a workspace is by the key of somebody who only pays for it any more.
+func TestAKeyIsToldARoleThatItsMakerLacks(t *testing.T) {
+	s := quick(t)
+	boss := s.enrol(t, "kurt")
+	acme := s.found(t, boss, "acme")
+	maker := s.recruit(t, acme, "lena", workspace.Admin)
+	k := s.issue(t, maker, acme, nil, "projects:read")
+	s.seat(t, acme, maker, workspace.Billing)
+	got := s.do(t, call{on: gateway.Agents, path: spaceOf(acme) + "/storage", header: by(k.Key)}).wants(t, 403, "forbidden")
+	if !strings.Contains(got.body, `"role":"viewer"`) {
+		t.Errorf("told %s", got.body)
+	}
 }

@@ -73,6 +73,35 @@ func checkScope(t *testing.T, r operation.Row, noun string, reads bool, right wo
 	}
 }
 
+// TestARefusedKeyIsToldTheLeastRoleThatWouldDo holds what a refusal names to what would be let in: a role by which the maker of the key
+// could do it, and none below that.
+func TestARefusedKeyIsToldTheLeastRoleThatWouldDo(t *testing.T) {
+	judged := 0
+	for _, r := range operation.Rows() {
+		right, inside := r.Need.Inside()
+		scope := r.Need.Scope()
+		if !inside || scope == "" {
+			continue
+		}
+		judged++
+		named := workspace.LeastWithKey(right, scope)
+		for _, role := range workspace.Roles() {
+			if role == named {
+				break
+			}
+			if workspace.Allows(role, right) && workspace.RoleAllowsKeyScope(role, scope) {
+				t.Errorf("%s names %s, and %s would do", r.ID, named, role)
+			}
+		}
+		if !workspace.Allows(named, right) || !workspace.RoleAllowsKeyScope(named, scope) {
+			t.Errorf("%s names %q, by which a key for %s may not", r.ID, named, scope)
+		}
+	}
+	if judged < 10 {
+		t.Errorf("only %d rows take a key", judged)
+	}
+}
+
 // configured are the nouns that the contract puts on Platform too.
 var configured = strings.Fields("keys connectors mcps models secrets limits billing usage invoices storage observability failures")
 

@@ -27,6 +27,7 @@ type Key struct {
 	Scopes                           []string
 	CreatedAt, ExpiresAt, LastUsedAt time.Time // zero ExpiresAt: never; zero LastUsedAt: not yet
 	Staff                            bool      // made by the people who run the service
+	Over                             string    // why it does not work, however long it is to live; empty: nothing is against it
 }
 
 // Masked is the key with its secret left out.

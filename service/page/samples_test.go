@@ -163,9 +163,11 @@ func keySamples() map[string]page.View {
 	personal := page.Workspace{Username: "ada", Business: "personal"}
 	ci := page.Key{ID: "key_1", Name: "ci", Prefix: "4fQ8sLw2Zp0a", Last4: "9aQ2", Scopes: []string{"agents:write", "runs:read"}, CreatedAt: noon.AddDate(0, -2, 0), ExpiresAt: noon.AddDate(0, 0, 14), LastUsedAt: noon.Add(-time.Minute)}
 	old := page.Key{ID: "key_2", Name: "laptop", Prefix: "8Hs0wLw2Zp0a", Last4: "x0Pq", Scopes: []string{"agents:read"}, CreatedAt: noon.AddDate(0, -5, 0)}
+	left := old
+	left.ID, left.Name, left.Over = "key_3", "server", "does not work: its maker has left"
 	form := page.Form{Error: "Some fields are not valid.", Fields: []page.FieldError{{Field: "scopes", Type: "invalid"}, {Field: "expiresAt", Type: "invalid"}}}
 	return map[string]page.View{
-		"keys":         page.Keys{Desk: adas, Workspace: personal, Items: []page.Key{ci, old}},
+		"keys":         page.Keys{Desk: adas, Workspace: personal, Items: []page.Key{ci, old, left}},
 		"keys-none":    page.Keys{Desk: stale, Workspace: personal},
 		"keys-refused": page.Keys{Desk: at(adas, func(d *page.Desk) { d.Form = form }), Workspace: personal, Name: "ci", Scopes: []string{"runs:read"}, ExpiresAt: "2025-12-14T11:59:00Z"},
 		"key-shown": page.KeyShown{Desk: adas, Name: "ci", Key: "svck_4fQ8sLw2Zp0a_" + strings.Repeat("k", 38), ExpiresAt: noon.AddDate(0, 0, 90),

@@ -43,11 +43,14 @@ func listKeys(_ context.Context, v *Visit, form page.Form) (page.View, error) {
 	for _, k := range all.Items {
 		view.Items = append(view.Items, page.Key{
 			ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: k.Scopes, CreatedAt: k.CreatedAt.Time,
-			ExpiresAt: earlier(k.ExpiresAt.Time, k.RevokedAt.Time), LastUsedAt: k.LastUsedAt.Time, Staff: k.Staff,
+			ExpiresAt: earlier(k.ExpiresAt.Time, k.RevokedAt.Time), LastUsedAt: k.LastUsedAt.Time, Staff: k.Staff, Over: over[k.State],
 		})
 	}
 	return view, err
 }
+
+// over is why a key does not work that has time left.
+var over = map[string]string{apikey.Orphaned: "does not work: its maker has left", apikey.Suspended: "does not work: its maker is suspended"}
 
 // keepsAlso are the other workspaces whose keys a person may make.
 func (v *Visit) keepsAlso(ctx context.Context) (others []page.Workspace, err error) {

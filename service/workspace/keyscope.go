@@ -27,3 +27,8 @@ func RoleAllowsKeyScope(role, scope string) bool {
 	right, known := keyScopes[scope]
 	return known && Allows(role, right)
 }
+
+// LeastWithKey is the least role whose key of that scope may do that, which a refusal names; empty: none may.
+func LeastWithKey(r Right, scope string) string {
+	return least(func(role string) bool { return Allows(role, r) && RoleAllowsKeyScope(role, scope) })
+}
