@@ -110,7 +110,7 @@ func (th *thread) gave() json.RawMessage {
 
 // answer goes on until nothing but the settlement is owed.
 func (th *thread) answer(ctx context.Context) (err error) {
-	defer th.w.rt.survive("answer", &err)
+	defer th.w.rt.survive(th.w.job.lease.Stream, "answer", &err)
 	for {
 		owed := th.t.Resume(th.submission.ID)
 		switch {

@@ -152,7 +152,7 @@ func (rt *Runtime) eachBatch(ctx context.Context, s Stream, after Position, head
 			return fmt.Errorf("read log: %w", err)
 		}
 		for _, b := range page.Batches {
-			if err := rt.readable(b, apply); err != nil {
+			if err := rt.readable(s, b, apply); err != nil {
 				return err
 			}
 			r.After = b.Position()
@@ -164,8 +164,8 @@ func (rt *Runtime) eachBatch(ctx context.Context, s Stream, after Position, head
 }
 
 // readable applies a batch. One that means nothing to this program poisons the work on it.
-func (rt *Runtime) readable(b Batch, apply func(Batch) error) (err error) {
-	defer rt.survive("read log", &err)
+func (rt *Runtime) readable(s Stream, b Batch, apply func(Batch) error) (err error) {
+	defer rt.survive(s, "read log", &err)
 	if err := apply(b); err != nil {
 		return fmt.Errorf("read log at %s: %w: %w", b.Last, errPoisoned, err)
 	}

@@ -59,10 +59,10 @@ func (j *job) poisoned(err error) bool {
 	return errors.Is(err, errPoisoned) && j.lease.Attempts+1 >= j.crew.rt.config.MaxAttempts
 }
 
-// survive makes a panic the error of whoever defers it.
-func (rt *Runtime) survive(doing string, err *error) {
+// survive makes a panic the error of whoever defers it, who works on a stream.
+func (rt *Runtime) survive(s Stream, doing string, err *error) {
 	if p := recover(); p != nil {
-		rt.config.Log.Error("panic", "doing", doing, "panic", p, "stack", string(debug.Stack()))
+		rt.logOf(s).Error("panic", "doing", doing, "error", p, "stack", string(debug.Stack()))
 		*err = fmt.Errorf("%s: %w: panic: %v", doing, errPoisoned, p)
 	}
 }
@@ -73,7 +73,7 @@ func (j *job) cannotBegin(err error) {
 	if errors.Is(err, ErrFenced) || errors.Is(err, ErrNoStream) {
 		return
 	}
-	j.crew.rt.config.Log.Error("resume work", "stream", j.lease.Stream, "attempts", j.lease.Attempts, "error", err)
+	j.log().Error("resume work", "attempts", j.lease.Attempts, "error", err)
 	j.giveBack(Release{After: failurePause, Reason: ReasonInterrupted, Failed: errors.Is(err, errPoisoned)})
 }
 
@@ -106,7 +106,7 @@ func (w *Work) run(j *job, unreadable error) (ended workflow.Run, ok bool) {
 	case l.Submission.Aborted:
 		return w.failed(cancelled()), true
 	case unreadable != nil:
-		w.rt.config.Log.Error("run given up", "run_id", w.started.ID, "error", unreadable)
+		j.log().Error("run given up", "error", unreadable)
 		return w.failed(fault.Unexpected(unreadable)), true
 	case l.Attempts >= w.rt.config.MaxAttempts:
 		return w.failed(fault.New(fault.RunInterrupted, fmt.Sprintf("The run was interrupted %d times.", l.Attempts), "")), true
@@ -114,7 +114,7 @@ func (w *Work) run(j *job, unreadable error) (ended workflow.Run, ok bool) {
 	out := &outcome{gone: true}
 	if !j.attend(w.ctx, w.cancel, w.writer, func() <-chan struct{} { return w.call(out) }) {
 		// The function goes on without us; what it still does finds the writer lost.
-		w.rt.config.Log.Warn("function did not stop", "run_id", w.started.ID)
+		j.log().Warn("function did not stop")
 		return w.judge(outcome{gone: true})
 	}
 	return w.judge(*out)
@@ -136,7 +136,7 @@ func (w *Work) call(out *outcome) <-chan struct{} {
 		defer close(returned)
 		defer func() {
 			if p := recover(); p != nil {
-				w.rt.config.Log.Error("workflow panicked", "run_id", w.started.ID, "panic", p, "stack", string(debug.Stack()))
+				w.job.log().Error("workflow panicked", "error", p, "stack", string(debug.Stack()))
 				*out = outcome{err: fmt.Errorf("panic: %v", p)}
 			}
 		}()
@@ -159,7 +159,7 @@ func (w *Work) judge(out outcome) (ended workflow.Run, ok bool) {
 	case errors.Is(cause, errAborted):
 		return w.failed(cancelled()), true
 	case w.job.poisoned(cause):
-		w.rt.config.Log.Error("run given up", "run_id", w.started.ID, "error", cause)
+		w.job.log().Error("run given up", "error", cause)
 		return w.failed(fault.Unexpected(cause)), true
 	case cause != nil || w.parked():
 		return ended, false
@@ -249,7 +249,7 @@ func (j *job) leave(w *Work) {
 // interrupted gives a stream back whose work could not go on here. After a lapse too: where leases know no time nobody else
 // would take it.
 func (j *job) interrupted(cause error) {
-	j.crew.rt.config.Log.Error("work interrupted", "stream", j.lease.Stream, "error", cause)
+	j.log().Error("work interrupted", "error", cause)
 	j.giveBack(Release{After: failurePause, Reason: ReasonInterrupted, Failed: errors.Is(cause, errPoisoned)})
 }
 

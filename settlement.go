@@ -118,7 +118,7 @@ func (w *agentWork) fail(th *thread, err error) error {
 		records = append(records, th.notice(conversation.InterruptedID(th.submission.ID), submissionInterrupted, "The submission was interrupted.", reason, tools))
 	}
 	if f.Cause != nil {
-		w.rt.config.Log.Error("submission failed", "submission_id", th.submission.ID, "stream", w.job.lease.Stream, "error", f.Cause)
+		th.log().Error("submission failed", "error", f.Cause)
 	}
 	return w.settled(th, records, conversation.Settlement{Outcome: string(OutcomeFailed), Error: publicFailure(f)})
 }
@@ -129,7 +129,7 @@ func (w *agentWork) giveUp(b Submission, unreadable error) error {
 	th := &thread{w: w.dialogue, t: w.state.Root(), submission: b}
 	forgotten := th.record(conversation.Compaction)
 	forgotten.Submission, forgotten.Text, forgotten.Kept = "", "What was said before can no longer be read.", []byte("{}")
-	w.rt.config.Log.Error("submission given up", "submission_id", b.ID, "stream", w.job.lease.Stream, "error", unreadable)
+	th.log().Error("submission given up", "error", unreadable)
 	return w.settled(th, []conversation.Record{forgotten}, conversation.Settlement{
 		Outcome: string(OutcomeFailed), Error: publicFailure(fault.Unexpected(unreadable)),
 	})

@@ -311,7 +311,7 @@ func (w *Work) perform(ctx context.Context, c stepCall) (result json.RawMessage,
 	defer w.enter(-1)
 	defer func() {
 		if p := recover(); p != nil {
-			w.rt.config.Log.Error("step panicked", "run_id", w.started.ID, "step", c.name, "panic", p, "stack", string(debug.Stack()))
+			w.job.log().Error("step panicked", "step", c.name, "error", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"svc.dev/svc/stream"
@@ -59,6 +60,14 @@ type Stream struct {
 	Kind  Kind
 	Name  string // of the agent or workflow
 	ID    string // of the instance or run
+}
+
+// LogValue is the stream as lines of a log name it: by its path below the base of its scope.
+func (s Stream) LogValue() slog.Value {
+	if s.Kind == KindRun {
+		return slog.StringValue("runs/" + s.ID)
+	}
+	return slog.StringValue("agents/" + s.Name + "/" + s.ID)
 }
 
 // Topic is something about a stream that can be watched. The zero Stream stands for work that waits for any owner.

@@ -148,7 +148,7 @@ func (w *agentWork) end(cause error) {
 
 // drain settles submissions until the queue is empty, the node stops, or the stream is lost.
 func (w *agentWork) drain() (err error) {
-	defer w.rt.survive("settle", &err)
+	defer w.rt.survive(w.job.lease.Stream, "settle", &err)
 	attempts := w.job.lease.Attempts // of the first: those behind it have not begun
 	for next := &w.job.lease.Submission; next != nil; next = w.writer.next {
 		if w.job.crew.stopping() {

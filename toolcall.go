@@ -76,7 +76,7 @@ func (th *thread) callTools(ctx context.Context) error {
 			continue
 		}
 		group.Go(func() {
-			defer th.w.rt.survive("call tool", &left[i])
+			defer th.w.rt.survive(th.w.job.lease.Stream, "call tool", &left[i])
 			outcomes[i], attachments[i], left[i] = th.call(ctx, caller, call)
 			if left[i] == nil && ctx.Err() == nil && len(calls) > 1 {
 				_ = th.record1(conversation.ToolOutcome, func(r *conversation.Record) { r.Outcome = &outcomes[i] }, attachments[i])
@@ -177,7 +177,7 @@ func (th *thread) tool(ctx context.Context, call conversation.Call) (result Tool
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			th.w.rt.config.Log.Error("tool panicked", "tool", call.Name, "panic", p, "stack", string(debug.Stack()))
+			th.log().Error("tool panicked", "tool", call.Name, "error", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the tool failed inside")
 		}
 	}()
@@ -215,7 +215,7 @@ func (th *thread) keep(ctx context.Context, data []byte) (Blob, error) {
 		if err == nil || ctx.Err() != nil {
 			return blob, err
 		}
-		th.w.rt.config.Log.Warn("keep image", "stream", th.w.job.lease.Stream, "error", err)
+		th.log().Warn("keep image", "error", err)
 		_ = pause(ctx, failurePause)
 	}
 }

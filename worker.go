@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -149,10 +150,36 @@ func (c *crew) start(l Lease, room *memory.Grant, asked int64) {
 	}()
 }
 
+// logOf speaks of a stream: whose it is, and which.
+func (rt *Runtime) logOf(s Stream) *slog.Logger {
+	known := []any{"stream", s}
+	if s.Scope != "" {
+		known = append(known, "scope", s.Scope)
+	}
+	if by := rt.holder(s.Scope); by != s.Scope {
+		known = append(known, "account", by)
+	}
+	if s.Kind == KindRun {
+		known = append(known, "run_id", s.ID)
+	}
+	return rt.config.Log.With(known...)
+}
+
+// log speaks of the stream that is worked on.
+func (j *job) log() *slog.Logger { return j.crew.rt.logOf(j.lease.Stream) }
+
+// log speaks of the submission too, where one is answered.
+func (th *thread) log() *slog.Logger {
+	if th.submission.ID == "" || th.w.job.lease.Stream.Kind == KindRun {
+		return th.w.job.log()
+	}
+	return th.w.job.log().With("submission_id", th.submission.ID)
+}
+
 // rescue gives a stream back whose work broke our own code: counted, so that it does not do so for ever.
 func (j *job) rescue() {
 	if p := recover(); p != nil {
-		j.crew.rt.config.Log.Error("work panicked", "stream", j.lease.Stream, "panic", p, "stack", string(debug.Stack()))
+		j.log().Error("work panicked", "error", p, "stack", string(debug.Stack()))
 		j.giveBack(Release{After: failurePause, Reason: ReasonInterrupted, Failed: true})
 	}
 }
@@ -419,7 +446,7 @@ func (j *job) giveBack(r Release) {
 		if err == nil || errors.Is(err, ErrFenced) || rt.State() == Failed {
 			return
 		}
-		rt.config.Log.Error("release lease", "stream", j.lease.Stream, "error", err)
+		j.log().Error("release lease", "error", err)
 		left, stopping := rt.leftToStop()
 		if stopping && left <= 0 {
 			return

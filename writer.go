@@ -245,11 +245,11 @@ func (w *writer[R]) put(c Commit) (Appended, error) {
 // publish hands the batch to the stream's readers on this node, those who may come too.
 func (w *writer[R]) publish(before stream.Offset, batch []R, c Commit) {
 	// Named here, so that a batch which is kept for readers keeps nothing else of the work.
-	s, head, layout, log := w.lease.Stream, w.head, w.layout, w.rt.config.Log
+	s, head, layout, rt := w.lease.Stream, w.head, w.layout, w.rt
 	show := func() ([][]byte, error) {
 		items, err := layout.shown(head, batch)
 		if err != nil {
-			log.Error("show batch", "stream", s, "error", err)
+			rt.logOf(s).Error("show batch", "error", err)
 		}
 		return items, err
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, svc.ErrBusy):
 		err = fault.NotAvailable("busy").Because(err)
 	case errors.Is(err, svc.ErrUnavailable) && fault.From(err).Type == fault.Internal:
-		a.Log.WarnContext(r.Context(), "store not available", "request_id", w.Header().Get(headerRequestID), "error", err)
+		a.logOf(w, r).WarnContext(r.Context(), "store not available", "error", err)
 		err = fault.NotAvailable(string(svc.Failed)).Because(err)
 	}
 	f := fault.From(err)
@@ -34,8 +35,16 @@ func (a *api) report(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // nobody waits for the answer, and that is why there is none
 	}
-	a.Log.ErrorContext(r.Context(), "request failed", "request_id", w.Header().Get(headerRequestID),
-		"method", r.Method, "path", receivedPath(r), "error", err)
+	a.logOf(w, r).ErrorContext(r.Context(), "request failed", "method", r.Method, "path", receivedPath(r), "error", err)
+}
+
+// logOf speaks of a request: its id, and whose streams it is about.
+func (a *api) logOf(w http.ResponseWriter, r *http.Request) *slog.Logger {
+	log := a.Log.With("request_id", w.Header().Get(headerRequestID))
+	if scope, err := a.Scope(r); err == nil && scope != "" {
+		log = log.With("scope", scope)
+	}
+	return log
 }
 
 // linger is how long the rest of a body that is not wanted may still come.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -92,14 +93,14 @@ func (x *exchange) settle(r *line, err error) error {
 	}
 	if err != nil {
 		if gone := x.g.Receipts.Forget(x.Ctx(), x.slip.Request); gone != nil {
-			x.g.Log.WarnContext(x.Ctx(), "a receipt of nothing stays", "error", gone)
+			x.g.Log.LogAttrs(x.Ctx(), slog.LevelWarn, "a receipt of nothing stays", append(x.known(), slog.Any("error", gone))...)
 		}
 		return err
 	}
 	h := x.Out.Header()
 	kept := receipt.Answer{Status: x.slip.status, ETag: h.Get("ETag"), Location: h.Get("Location"), Type: h.Get("Content-Type"), Body: x.slip.body.Bytes(), Once: r.Secret}
 	if err := x.g.Receipts.Keep(x.Ctx(), x.slip.Request, kept); err != nil {
-		x.g.Log.WarnContext(x.Ctx(), "an answer is not kept", "error", err) // what was asked is done
+		x.g.Log.LogAttrs(x.Ctx(), slog.LevelWarn, "an answer is not kept", append(x.known(), slog.Any("error", err))...) // what was asked is done
 	}
 	x.Out.WriteHeader(kept.Status)
 	_, _ = x.Out.Write(kept.Body) // who has gone asks again
