@@ -48,11 +48,16 @@ func (x *exchange) fail(err error) {
 	if status == http.StatusRequestEntityTooLarge {
 		x.Out.Linger()
 	}
-	if x.page {
+	if x.page && (x.ReadsPages() || !isNowhere(f)) {
 		x.failPage(status, f)
 		return
 	}
 	x.Envelope(status, f)
+}
+
+// isNowhere reports whether nothing answers at the address, or not by that method: then nobody has said that a page does.
+func isNowhere(f *fault.Error) bool {
+	return f.Type == fault.RouteNotFound || f.Type == fault.MethodNotAllowed
 }
 
 // refusedIn is the workspace whose log tells of a refusal: one where whoever is refused has a place, by their role or by the

@@ -42,7 +42,7 @@ func (x *exchange) failPage(status int, f *fault.Error) {
 	if f.Type == fault.RouteNotFound {
 		message, details = "There is no page at this address.", "It may have been mistyped, or moved."
 	}
-	err := x.show(status, page.Failure{Status: status, Message: message, Details: details, RequestID: x.ID, RetryAfter: f.RetryAfter})
+	err := x.show(status, page.Failure{Status: status, Message: message, Details: details, RetryAfter: f.RetryAfter})
 	if err != nil {
 		x.Envelope(status, f)
 	}

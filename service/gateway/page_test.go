@@ -60,8 +60,8 @@ func TestSignInWorksWithoutScripts(t *testing.T) {
 		}
 		s.fields(t, "/login", "", "email", "ada@example.com", "password", password).leads(t, 303, agentsURL+"/")
 		s.fields(t, "/login", "", "email", "ada@example.com", "password", password, "returnTo", "//evil.example").shows(t, 400)
-		s.fields(t, "/forgot", "", "email", "nobody@example.com").shows(t, 200)
-		for _, path := range []string{"/forgot", "/reset", "/verify", "/undo", "/undelete", "/setup", "/login", "/signup"} {
+		s.fields(t, "/forgot", "", "email", "nobody@example.com").leads(t, 303, "/forgot/sent")
+		for _, path := range []string{"/forgot", "/forgot/sent", "/signup/sent", "/reset", "/verify", "/undo", "/undelete", "/setup", "/login", "/signup"} {
 			s.browse(t, path, "").shows(t, 200, "<h1")
 		}
 		s.browse(t, "/nothing", "").shows(t, 404)
@@ -75,8 +75,32 @@ func TestWhereAFormWasSentLeadsToItsPage(t *testing.T) {
 		"/account/security/change": "/account/security", "/account/keys/key_1/rotate": "/account/keys", "/account/email": "/account", "/logout": "/",
 	} {
 		s.browse(t, from, "").leads(t, 302, to)
-		s.do(t, call{path: from}).shows(t, 405)
+		s.do(t, call{path: from}).wants(t, 405, "method_not_allowed")
 	}
+}
+
+// TestWhatIsNowhereIsToldAsItIsRead asks for what is not there, as people and as programs do.
+func TestWhatIsNowhereIsToldAsItIsRead(t *testing.T) {
+	s := quick(t)
+	for _, on := range surfaces {
+		for _, path := range []string{"/nothing", "/nothing/there/", "/loginn", "/assets/none.css", "/favicon.ico"} {
+			for _, accept := range []string{"", "*/*", "application/json", "text/css,*/*;q=0.1"} {
+				for _, method := range []string{"GET", "POST", "DELETE"} {
+					header := http.Header{}
+					if accept != "" {
+						header.Set("Accept", accept)
+					}
+					got := s.do(t, call{on: on, method: method, path: path, header: header})
+					told := strings.Contains(got.body, `"type":"route_not_found"`) || strings.Contains(got.body, `"type":"method_not_allowed"`)
+					if got.Header.Get("Content-Type") != "application/json" || !told {
+						t.Errorf("%s: %s %s for %q: %d %s %.80s", on, method, path, accept, got.StatusCode, got.Header.Get("Content-Type"), got.body)
+					}
+				}
+			}
+			s.do(t, call{on: on, path: path, header: http.Header{"Accept": {"text/html,*/*"}}}).shows(t, 404)
+		}
+	}
+	s.do(t, call{method: "POST", path: "/nothing", header: s.formHeader(), body: "a=b"}).shows(t, 404)
 }
 
 func TestAFormOfASiblingIsRefused(t *testing.T) {
@@ -129,7 +153,7 @@ func TestAnAccountIsKeptOnItsPages(t *testing.T) {
 
 func TestAMailedLinkIsUsedOnItsPage(t *testing.T) {
 	s := open(t, address(t), accounttest.Options{Mail: true})
-	s.fields(t, "/signup", "", "email", "ada@example.com", "password", password).shows(t, 200, "ada@example.com")
+	s.fields(t, "/signup", "", "email", "ada@example.com", "password", password).leads(t, 303, "/signup/sent")
 	link, err := url.Parse(s.Inbox.Next(t, "ada@example.com").Links[0])
 	if err != nil || link.Path != "/verify" {
 		t.Fatalf("link %v, %v", link, err)
@@ -142,7 +166,7 @@ func TestAMailedLinkIsUsedOnItsPage(t *testing.T) {
 	s.fields(t, "/verify", "", "token", token).leads(t, 303, "/login?notice=email_verified")
 	s.fields(t, "/verify", "", "token", token).shows(t, 400)
 	s.fields(t, "/login", "", "email", "ada@example.com", "password", password).leads(t, 303, agentsURL+"/")
-	s.fields(t, "/forgot", "", "email", "ada@example.com").shows(t, 200)
+	s.fields(t, "/forgot", "", "email", "ada@example.com").leads(t, 303, "/forgot/sent")
 	token = s.Inbox.Next(t, "ada@example.com").Token()
 	s.fields(t, "/reset", "", "token", token, "newPassword", "short").shows(t, 400, "at least 12 characters", token)
 	s.fields(t, "/reset", "", "token", token, "newPassword", "another calm password").leads(t, 303, "/login?notice=password_reset")

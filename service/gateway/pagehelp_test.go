@@ -74,7 +74,8 @@ func TestPagesSayWhatIsTrueOfTheService(t *testing.T) {
 	if strings.Contains(none.body, "No route") || strings.Contains(none.body, "Check method") {
 		t.Errorf("says what is for developers: %s", none.body)
 	}
-	sent := s.fields(t, "/forgot", "", "email", "ada@example.com").shows(t, 200, "Mail is off on this server")
+	s.fields(t, "/forgot", "", "email", "ada@example.com").leads(t, 303, "/forgot/sent")
+	sent := s.browse(t, "/forgot/sent", "").shows(t, 200, "Mail is off on this server")
 	if strings.Contains(sent.body, "<h1>Check your mail") {
 		t.Error("sends people to a mail that nobody sent")
 	}

@@ -249,6 +249,12 @@ func TestARequestIDIsOursAndInNoBody(t *testing.T) {
 	if !strings.HasPrefix(id, "req_") || len(id) != 30 || id == "req_mine" || strings.Contains(got.body, "req_") {
 		t.Errorf("id %q, body %s", id, got.body)
 	}
+	for _, path := range []string{"/nothing", "/login?returnTo=//evil", "/api/auth/oauth/gitlab/start"} {
+		got := s.browse(t, path, "")
+		if got.StatusCode < 400 || got.Header.Get("X-Request-Id") == "" || strings.Contains(got.body, "req_") {
+			t.Errorf("%s: %d %s", path, got.StatusCode, got.body)
+		}
+	}
 }
 
 func TestACredentialInAnAddressIsRefusedAndItsOwnerTold(t *testing.T) {

@@ -34,10 +34,8 @@ func (SignUp) sheet() sheet {
 	return sheet{name: "signup", title: "Create an account", shell: door, aid: true, fields: []string{"email", "password", "username", "displayName"}}
 }
 
-// SignUpSent says that a mail was sent, the same whether or not the address was free.
-type SignUpSent struct {
-	Email string
-}
+// SignUpSent is the page at SignUpSentPath: a mail was sent, whether or not the address was free.
+type SignUpSent struct{}
 
 func (SignUpSent) sheet() sheet {
 	return sheet{name: "signup_sent", title: "Check your mail", shell: door}
@@ -54,9 +52,8 @@ func (Forgot) sheet() sheet {
 	return sheet{name: "forgot", title: "Forgot your password", shell: door, fields: []string{"email"}}
 }
 
-// ForgotSent says that a mail is on its way if there is such an account.
+// ForgotSent is the page at ForgotSentPath: a mail is on its way if there is such an account.
 type ForgotSent struct {
-	Email   string
 	MailOff bool
 }
 

@@ -11,8 +11,6 @@ type Failure struct {
 	Status  int
 	Message string // one sentence
 	Details string
-	// RequestID is what whoever runs the service can look up.
-	RequestID string
 	// RetryAfter is how long to wait. Zero: it is not said.
 	RetryAfter time.Duration
 }

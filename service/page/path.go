@@ -2,16 +2,19 @@ package page
 
 // The addresses of the pages. A form posts to the address of its page, unless a verb is named below.
 const (
-	SignInPath   = "/login"
-	LinkPath     = "/login/link"
-	SignUpPath   = "/signup"
-	SignOutPath  = "/logout" // POST only
-	ForgotPath   = "/forgot"
-	ResetPath    = "/reset"
-	VerifyPath   = "/verify"
-	UndoPath     = "/undo"
-	UndeletePath = "/undelete"
-	SetupPath    = "/setup"
+	SignInPath  = "/login"
+	LinkPath    = "/login/link"
+	SignUpPath  = "/signup"
+	SignOutPath = "/logout" // POST only
+	ForgotPath  = "/forgot"
+	// Where forms lead by which a mail is sent.
+	SignUpSentPath = "/signup/sent"
+	ForgotSentPath = "/forgot/sent"
+	ResetPath      = "/reset"
+	VerifyPath     = "/verify"
+	UndoPath       = "/undo"
+	UndeletePath   = "/undelete"
+	SetupPath      = "/setup"
 
 	InvitationPath = "/invitations"
 

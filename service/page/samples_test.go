@@ -69,10 +69,10 @@ func entrySamples() map[string]page.View {
 		"login-limited":      page.SignIn{Form: page.Form{Error: "Too many attempts.", RetryAfter: 42 * time.Second}, Email: "ada@northwind.example", GitHub: ready},
 		"signup":             page.SignUp{GitHub: ready},
 		"signup-refused":     page.SignUp{Form: invalid, Email: "ada@northwind.example", Username: "ada", DisplayName: "Ada Moreno", GitHub: ready, MailOff: true},
-		"signup-sent":        page.SignUpSent{Email: "ada@northwind.example"},
+		"signup-sent":        page.SignUpSent{},
 		"forgot":             page.Forgot{},
 		"forgot-mail-off":    page.Forgot{MailOff: true, Form: page.Form{Fields: []page.FieldError{{Field: "email", Type: "invalid"}}}, Email: "ada"},
-		"forgot-sent":        page.ForgotSent{Email: "ada@northwind.example"},
+		"forgot-sent":        page.ForgotSent{},
 		"forgot-sent-off":    page.ForgotSent{MailOff: true},
 		"link":               page.Link{Ticket: "tkt_1", Email: "ada@northwind.example", Login: "ada-m"},
 		"link-separate":      page.Link{Ticket: "tkt_1", Email: "ada@northwind.example", Login: "ada-m", Separate: true, Form: refused},
@@ -202,8 +202,8 @@ func providerSamples() map[string]page.View {
 
 func otherSamples() map[string]page.View {
 	return map[string]page.View{
-		"failure-404": page.Failure{Status: 404, Message: "There is no such page.", RequestID: "req_01JCQ4Z9X8"},
-		"failure-503": page.Failure{Status: 503, Message: "GitHub login is not configured. An administrator must approve the app manifest.", Details: "Sign in with your password.", RetryAfter: time.Minute, RequestID: "req_01JCQ4Z9X8"},
+		"failure-404": page.Failure{Status: 404, Message: "There is no such page."},
+		"failure-503": page.Failure{Status: 503, Message: "GitHub login is not configured. An administrator must approve the app manifest.", Details: "Sign in with your password.", RetryAfter: time.Minute},
 		"failure-418": page.Failure{Status: 418},
 		"failure-599": page.Failure{Status: 599},
 		"waiting":     page.Waiting{},

@@ -18,11 +18,11 @@ var entries = []Row{
 	takes(page.SignInPath, "login", signIn, goesOn(""), "returnTo"),
 	enters(page.SignUpPath, access.Public, signUp),
 	takes(page.SignUpPath, "register", signUp, signedUp, "returnTo"),
+	shows(page.SignUpSentPath, access.Public, signUpSent),
 	takes(page.SignOutPath, "logout", nil, signedOut),
 	shows(page.ForgotPath, access.Public, forgot),
-	takes(page.ForgotPath, "forgotPassword", forgot, func(_ context.Context, v *Visit, _ any) (Next, error) {
-		return Next{Page: page.ForgotSent{Email: v.typed("email"), MailOff: v.MailOff}}, nil
-	}),
+	takes(page.ForgotPath, "forgotPassword", forgot, leads(page.ForgotSentPath, "")),
+	shows(page.ForgotSentPath, access.Public, forgotSent),
 	shows(page.ResetPath, access.Public, reset),
 	takes(page.ResetPath, "resetPassword", reset, leads(page.SignInPath, page.NoticePasswordReset), "shown").first(showWays).first(pasted),
 	shows(page.VerifyPath, access.Public, verify),
@@ -81,10 +81,10 @@ func signUp(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
 	}, nil
 }
 
-// signedUp leads on, or tells of the mail by which it goes on.
+// signedUp leads on, or to the page that tells of the mail by which it goes on.
 func signedUp(ctx context.Context, v *Visit, out any) (Next, error) {
 	if operation.GoesOn(out) {
-		return Next{Page: page.SignUpSent{Email: v.typed("email")}}, nil
+		return Next{To: page.SignUpSentPath}, nil
 	}
 	return goesOn("")(ctx, v, out)
 }
@@ -97,6 +97,13 @@ func signedOut(_ context.Context, v *Visit, _ any) (Next, error) {
 func forgot(_ context.Context, v *Visit, form page.Form) (page.View, error) {
 	return page.Forgot{Form: form, Email: v.typed("email"), MailOff: v.MailOff}, nil
 }
+
+// forgotSent and signUpSent say that a mail was sent. No address stands there: that of a page is kept in histories.
+func forgotSent(_ context.Context, v *Visit, _ page.Form) (page.View, error) {
+	return page.ForgotSent{MailOff: v.MailOff}, nil
+}
+
+func signUpSent(context.Context, *Visit, page.Form) (page.View, error) { return page.SignUpSent{}, nil }
 
 func reset(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
 	linked, _ := v.Accounts.Passwords.ResetIdentities(ctx, v.typed("token")) // a link that is good no more leads nowhere

@@ -53,7 +53,7 @@ func link(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
 func linkAgain(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
 	view, err := link(ctx, v, form)
 	if err != nil {
-		return page.Failure{Status: http.StatusBadRequest, Message: fault.From(err).Message, Details: fault.From(err).Details, RequestID: v.ID}, nil
+		return page.Failure{Status: http.StatusBadRequest, Message: fault.From(err).Message, Details: fault.From(err).Details}, nil
 	}
 	return view, nil
 }

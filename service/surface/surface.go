@@ -85,9 +85,11 @@ func isLoopback(host string) bool {
 
 // Navigation reports whether a person's browser is going somewhere, rather than a program asking.
 func (x *Exchange) Navigation() bool {
-	if x.Request.Method != http.MethodGet && x.Request.Method != http.MethodHead {
-		return false
-	}
+	return (x.Request.Method == http.MethodGet || x.Request.Method == http.MethodHead) && x.ReadsPages()
+}
+
+// ReadsPages reports whether a person's browser waits for the answer, by whatever method.
+func (x *Exchange) ReadsPages() bool {
 	if mode := x.Request.Header.Get("Sec-Fetch-Mode"); mode != "" {
 		return mode == "navigate"
 	}
