@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/gateway"
 )
@@ -296,5 +297,24 @@ func TestOnlyHTTP1IsSpoken(t *testing.T) {
 	}
 	if got := s.raw(t, "GET / HTTP/1.1\r\nHost: svc.localhost:8080\r\nX-A: b\r\n\tc\r\nBad Name: x\r\n\r\n"); got != "400" {
 		t.Errorf("a header that is none: %s", got)
+	}
+}
+
+// TestALongAddressIsCalledTooLongEverywhere gives an address with a local part that is too long to everything that takes one.
+func TestALongAddressIsCalledTooLongEverywhere(t *testing.T) {
+	s := open(t, sqldbtest.SQLite(t), accounttest.Options{Mail: true, Edit: lenient})
+	cookie, _ := s.session(t, "ada@example.com")
+	s.do(t, call{method: "POST", path: "/api/workspaces", cookie: cookie, body: map[string]string{"business": "acme", "name": "Acme"}}).wants(t, 201, "")
+	long := strings.Repeat("a", 65) + "@example.com"
+	for _, c := range []call{
+		{path: "/api/auth/password/register", body: map[string]string{"email": long, "password": password}},
+		{path: "/api/auth/password/forgot", body: map[string]string{"email": long}},
+		{path: "/api/account/email", cookie: cookie, body: map[string]string{"email": long}},
+		{path: "/api/workspaces/ada/acme/invitations", on: gateway.Agents, cookie: cookie, body: map[string]string{"email": long, "role": "viewer"}},
+	} {
+		c.method = "POST"
+		if got := s.do(t, c).wants(t, 400, "invalid_request"); !strings.Contains(got.body, `{"field":"email","type":"too_long"}`) {
+			t.Errorf("%s: %s", c.path, got.body)
+		}
 	}
 }

@@ -15,7 +15,7 @@ var plainAddress = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\\.[A-Za
 
 // checkAddress never repeats the address: it is somebody's.
 func checkAddress(address string) error {
-	if len(address) > MaxAddress || !plainAddress.MatchString(address) {
+	if len(address) > maxAddress || !plainAddress.MatchString(address) {
 		return errors.New("the recipient is not an address")
 	}
 	return nil

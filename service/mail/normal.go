@@ -11,7 +11,7 @@ import (
 
 // Lengths of an e-mail address, in bytes.
 const (
-	MaxAddress = 254
+	maxAddress = 254
 	maxLocal   = 64
 )
 
@@ -26,7 +26,7 @@ var domains = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainNa
 // Normal is the one form of an address by which accounts are found: lower case, its host in ASCII. Nothing is folded
 // that two people could hold apart. The result is valid by the same rule, so normalising twice changes nothing.
 func Normal(address string) (string, error) {
-	if len(address) > 4*MaxAddress {
+	if len(address) > 4*maxAddress {
 		return "", errLong
 	}
 	local, domain, found := strings.Cut(address, "@")
@@ -34,18 +34,21 @@ func Normal(address string) (string, error) {
 		return "", errInvalid
 	}
 	local = LowerASCII(local)
-	if !validLocal(local) {
+	switch {
+	case !validLocal(local):
 		return "", errInvalid
-	}
-	domain, ok := normalDomain(domain)
-	if !ok {
-		return "", errInvalid
-	}
-	normal := local + "@" + domain
-	if len(local) > maxLocal || len(normal) > MaxAddress {
+	case len(local) > maxLocal:
 		return "", errLong
 	}
-	return normal, nil
+	domain, ok := normalDomain(domain)
+	normal := local + "@" + domain
+	switch {
+	case ok && len(normal) <= maxAddress:
+		return normal, nil
+	case ok || len(address) > maxAddress: // a host that is too long is none
+		return "", errLong
+	}
+	return "", errInvalid
 }
 
 // normalDomain is the name of a host in ASCII. What its own result would be refused for is refused here.

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,19 @@ func TestWhatIsNoAddressIsRefused(t *testing.T) {
 	}
 }
 
+// TestAnAddressThatIsTooLongIsCalledSo holds the two refusals apart.
+func TestAnAddressThatIsTooLongIsCalledSo(t *testing.T) {
+	for address, want := range map[string]error{
+		strings.Repeat("a", 65) + "@example.com": errLong, strings.Repeat("a", 300) + "@example.com": errLong, strings.Repeat("a", 2000): errLong,
+		"ada@" + strings.Repeat("a.", 130) + "com": errLong, "ada@" + strings.Repeat("a", 64) + ".com": errInvalid, strings.Repeat("a", 64) + "@example": errInvalid,
+		strings.Repeat("a", 65) + "@-.com": errLong, strings.Repeat(".", 65) + "@example.com": errInvalid, "": errInvalid, "ada": errInvalid,
+	} {
+		if _, err := Normal(address); !errors.Is(err, want) {
+			t.Errorf("%.40q: %v, want %v", address, err, want)
+		}
+	}
+}
+
 func FuzzNormal(f *testing.F) {
 	f.Add("Ada@Bücher.example")
 	f.Add("ada＠example.com")
@@ -46,7 +60,7 @@ func FuzzNormal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if strings.ContainsFunc(got, isForeign) || strings.Count(got, "@") != 1 || strings.ContainsAny(got, " \t\r\n\"()<>,;:\\") || len(got) > MaxAddress {
+		if strings.ContainsFunc(got, isForeign) || strings.Count(got, "@") != 1 || strings.ContainsAny(got, " \t\r\n\"()<>,;:\\") || len(got) > maxAddress {
 			t.Fatalf("Normal(%q) = %q", address, got)
 		}
 		if again, err := Normal(got); err != nil || again != got {

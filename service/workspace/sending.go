@@ -52,11 +52,8 @@ func (w *Workspaces) Resend(ctx context.Context, by Caller, address, id string) 
 func (w *Workspaces) checkInvitation(email, role string) (string, error) {
 	var refused strictjson.Fields
 	normal, err := mail.Normal(email)
-	switch {
-	case len(email) > mail.MaxAddress:
-		refused.Add("email", strictjson.TooLong)
-	case err != nil:
-		refused.Add("email", strictjson.Invalid)
+	if err != nil {
+		refused.Add("email", err.Error())
 	}
 	if !IsRole(role) {
 		refused.Add("role", strictjson.Invalid)
