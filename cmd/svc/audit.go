@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/amount"
 	"svc.dev/svc/service/operate"
 )
 
@@ -27,7 +28,7 @@ checkpoints alone. It exits with 1 if anything is found.`,
 				OK     bool `json:"ok"`
 				Report any  `json:"report"`
 			}{r.OK(), r}, func(w io.Writer) {
-				fmt.Fprintf(w, "%d chains, %d events, %d checkpoints\n", r.Chains, r.Events, r.Checkpoints)
+				fmt.Fprintf(w, "%s, %s, %s\n", amount.Of(r.Chains, "chain"), amount.Of(r.Events, "event"), amount.Of(r.Checkpoints, "checkpoint"))
 				for _, f := range r.Faults {
 					fmt.Fprintln(w, f.Error())
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/amount"
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/operate"
 )
@@ -46,7 +47,7 @@ type progress struct {
 }
 
 func (p *progress) step(r operate.Rotation) {
-	line := fmt.Sprintf("key %s: %d secrets under it, %d left", r.Active, r.Rows[r.Active], r.Left())
+	line := fmt.Sprintf("key %s: %s under it, %d left", r.Active, amount.Of(r.Rows[r.Active], "secret"), r.Left())
 	switch {
 	case line == p.last:
 	case p.live:
@@ -67,9 +68,9 @@ func printRotation(w io.Writer, r operate.Rotation) {
 	if r.Added != "" {
 		fmt.Fprintf(w, "added key %s\n", r.Added)
 	}
-	fmt.Fprintf(w, "active key %s, %d secrets moved to it\n", r.Active, r.Rewrapped)
+	fmt.Fprintf(w, "active key %s, %s moved to it\n", r.Active, amount.Of(r.Rewrapped, "secret"))
 	for _, kid := range slices.Sorted(maps.Keys(r.Rows)) {
-		fmt.Fprintf(w, "  %s  %d secrets\n", kid, r.Rows[kid])
+		fmt.Fprintf(w, "  %s  %s\n", kid, amount.Of(r.Rows[kid], "secret"))
 	}
 	for _, kid := range r.Removed {
 		fmt.Fprintf(w, "removed key %s\n", kid)

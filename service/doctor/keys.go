@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"svc.dev/svc/internal/amount"
 	"svc.dev/svc/service/secret"
 )
 
@@ -15,9 +16,9 @@ func (d *doctor) lookAtKeys(ctx context.Context) {
 	ring, err := d.config.Ring()
 	switch {
 	case err == nil && d.config.KeysRing.Reveal() != "":
-		d.add("key ring", fine(fmt.Sprintf("given as SVC_KEYS, with %d keys", len(ring.Kids()))))
+		d.add("key ring", fine(fmt.Sprintf("given as SVC_KEYS, with %s", amount.Of(len(ring.Kids()), "key"))))
 	case err == nil:
-		d.add("key ring", fine(fmt.Sprintf("%s is this user's alone, with %d keys; it belongs into a backup of its own", path, len(ring.Kids()))))
+		d.add("key ring", fine(fmt.Sprintf("%s is this user's alone, with %s; it belongs into a backup of its own", path, amount.Of(len(ring.Kids()), "key"))))
 	case !errors.Is(err, fs.ErrNotExist):
 		d.add("key ring", fail(err.Error(), "chmod 600 "+path+", or restore the file"))
 		return

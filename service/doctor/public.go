@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/amount"
 	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/gateway"
 )
@@ -54,7 +55,7 @@ func (d *doctor) judgeEcho(e echo) Finding {
 	case !d.isOurs(e.probe.Node):
 		return fail(at+" leads to another svc, not to that of this data folder and database", "lead the host to this service, in DNS or in the proxy")
 	case !e.expires.IsZero() && left < certificate:
-		return warn(fmt.Sprintf("%s answers, and its certificate ends in %d days", at, int(left.Hours()/24)), "renew it, and see why that did not happen by itself")
+		return warn(fmt.Sprintf("%s answers, and its certificate ends in %s", at, amount.Of(int(left.Hours()/24), "day")), "renew it, and see why that did not happen by itself")
 	default:
 		return fine(at + " answers as the " + string(e.of) + " surface")
 	}

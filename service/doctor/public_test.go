@@ -253,7 +253,7 @@ func TestDoctorAsksThroughHTTPS(t *testing.T) {
 	}
 	soon := world
 	soon.Now = func() time.Time { return proxy.Certificate().NotAfter.Add(-36 * time.Hour) }
-	if f := said("url.agents", soon); f.Verdict != doctor.Warn || !strings.Contains(f.Text, "its certificate ends in 1 days") {
+	if f := said("url.agents", soon); f.Verdict != doctor.Warn || !strings.Contains(f.Text, "its certificate ends in 1 day") {
 		t.Errorf("%+v", f)
 	}
 }

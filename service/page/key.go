@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"svc.dev/svc/internal/amount"
 )
 
 // Keys is the page at KeysPath. It has a form for name, scopes, expiresAt and workspace, and for each key one at
@@ -86,7 +88,7 @@ func (p *Pages) terms(chosen string) []term {
 	}
 	terms := make([]term, len(lives))
 	for i, days := range lives {
-		terms[i] = term{Value: machine(end(days)), Text: count(days, "day") + ", until " + day(end(days)), Chosen: days == marked}
+		terms[i] = term{Value: machine(end(days)), Text: amount.Of(days, "day") + ", until " + day(end(days)), Chosen: days == marked}
 	}
 	return terms
 }

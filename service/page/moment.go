@@ -1,8 +1,9 @@
 package page
 
 import (
-	"fmt"
 	"time"
+
+	"svc.dev/svc/internal/amount"
 )
 
 // moment is a time as people write it. The server does not know the reader's zone, so it names its own.
@@ -39,18 +40,11 @@ func (p *Pages) past(t time.Time) bool { return !t.After(p.config.Now()) }
 func span(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return count(int((d+time.Second-1)/time.Second), "second")
+		return amount.Of(int((d+time.Second-1)/time.Second), "second")
 	case d < time.Hour:
-		return count(int(d/time.Minute), "minute")
+		return amount.Of(int(d/time.Minute), "minute")
 	case d < 24*time.Hour:
-		return count(int(d/time.Hour), "hour")
+		return amount.Of(int(d/time.Hour), "hour")
 	}
-	return count(int(d/(24*time.Hour)), "day")
-}
-
-func count(n int, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
+	return amount.Of(int(d/(24*time.Hour)), "day")
 }
