@@ -67,9 +67,6 @@ type removal struct {
 
 // removeMember takes somebody out of a workspace; one's own entry is leaving, but by the authority of the service.
 func removeMember(ctx context.Context, c Call, in removal) error {
-	if by := c.Caller(); in.Account == by.ID && by.Staff == "" {
-		return c.Workspaces.Leave(ctx, by, c.Scope)
-	}
 	return c.Workspaces.Remove(ctx, c.Caller(), c.Scope, in.Account, int64(in.Match))
 }
 

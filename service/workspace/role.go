@@ -57,7 +57,7 @@ func (s seat) refuseLastOwner(tx *sqldb.Tx, m Member) error {
 	return err
 }
 
-// Remove takes somebody out of a workspace, and of its teams. Everybody may take out themselves, which is to leave.
+// Remove takes somebody out of a workspace, and of its teams. Everybody may take out themselves, which is to leave, also a suspended one.
 func (w *Workspaces) Remove(ctx context.Context, by Caller, address, account string, version int64) error {
 	need := Manage
 	leaves := account == by.ID && by.Staff == ""
@@ -88,11 +88,6 @@ func (w *Workspaces) Remove(ctx context.Context, by Caller, address, account str
 		}
 		return w.takeOut(ctx, tx, s, m, action)
 	})
-}
-
-// Leave takes the caller out of a workspace, also of a suspended one.
-func (w *Workspaces) Leave(ctx context.Context, by Caller, address string) error {
-	return w.Remove(ctx, Caller{Actor: by.Actor}, address, by.ID, 0)
 }
 
 func (w *Workspaces) takeOut(ctx context.Context, tx *sqldb.Tx, s seat, m Member, action string) error {

@@ -55,6 +55,11 @@ type world struct {
 	named    int
 }
 
+// Leave is how somebody takes out themselves.
+func (w *world) Leave(ctx context.Context, by workspace.Caller, address string) error {
+	return w.Remove(ctx, workspace.Caller{Actor: by.Actor}, address, by.ID, 0)
+}
+
 // eachWith runs fn on both databases, beside other tests.
 func eachWith(t *testing.T, edit func(*workspace.Config), fn func(t *testing.T, w *world)) {
 	t.Helper()
