@@ -200,7 +200,7 @@ func (a *Staff) GrantPerson(ctx context.Context, by Who, id, role string) (Perso
 // SendReset mails somebody a link by which they choose a new password: staff never know one.
 func (a *Staff) SendReset(ctx context.Context, by Who, id string) error {
 	if !a.CanMail() {
-		return fault.New(MailNotConfigured, "This service sends no mail.", "An operator must configure a mail server.")
+		return mailNotConfigured()
 	}
 	var wait time.Duration
 	_, err := a.onPerson(ctx, by, id, func(tx *sqldb.Tx, p Account, out *letters) (err error) {

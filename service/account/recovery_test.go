@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/apikey"
@@ -338,4 +339,19 @@ func TestOfTwoWhoProveOneAddressAtOnceOneGetsIt(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAServiceWithoutMailSaysSoInOneWay asks for everything that cannot be had without one.
+func TestAServiceWithoutMailSaysSoInOneWay(t *testing.T) {
+	w := accounttest.New(t, sqldbtest.SQLite(t), accounttest.Options{})
+	ada := w.Join(t, "ada@example.com")
+	first := w.Emails.SendVerification(t.Context(), ada.Who)
+	accounttest.Is(t, first, account.MailNotConfigured)
+	for name, err := range map[string]error{
+		"change": w.Emails.Change(t.Context(), ada.Who, "eve@example.com"), "reset": w.Staff.SendReset(t.Context(), ada.Who, ada.Account.ID),
+	} {
+		if said := fault.From(err); said.Type != account.MailNotConfigured || said.Message != fault.From(first).Message || said.Details != fault.From(first).Details {
+			t.Errorf("%s: %v, and elsewhere %v", name, err, first)
+		}
+	}
 }

@@ -206,6 +206,22 @@ func TestEveryLocalLinkLeadsToAPage(t *testing.T) {
 	}
 }
 
+// TestAPrintedLinkIsNoMail holds pages of a server that prints its mails to what it does.
+func TestAPrintedLinkIsNoMail(t *testing.T) {
+	for _, notice := range []page.Notice{"", page.NoticeVerificationSent, page.NoticeEmailChangeSent} {
+		desk := at(adas, func(d *page.Desk) { d.Person.Printed, d.Person.EmailVerified, d.Notice = true, false, notice })
+		text := render(t, page.Profile{Desk: desk, DisplayName: "Ada"})
+		for _, untrue := range []string{"Send another mail", "A mail is on its way"} {
+			if strings.Contains(text, untrue) {
+				t.Errorf("%s: the page says %q", notice, untrue)
+			}
+		}
+		if !strings.Contains(text, "Print another link") || notice != "" && !strings.Contains(text, "the link is printed to its log") {
+			t.Errorf("%s: the page does not say where the link is", notice)
+		}
+	}
+}
+
 func TestMailOffIsSaid(t *testing.T) {
 	if text := render(t, page.ForgotSent{MailOff: true}); !strings.Contains(text, "no link can be sent") {
 		t.Error("production does not say that mail is off")

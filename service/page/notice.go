@@ -62,6 +62,9 @@ var notices = map[Notice]banner{
 	NoticeEmailInUse:         {"warn", emailInUse},
 }
 
+// mailed are the notices of a mail, which a server prints that sends none.
+var mailed = map[Notice]bool{NoticeEmailChangeSent: true, NoticeVerificationSent: true}
+
 const (
 	permissionMissing = "The GitHub app lacks the Email addresses (read) account permission; the public profile address is used and is not verified."
 	emailInUse        = "Another account uses the e-mail address that GitHub gave, so this account has none. Add an address that is yours alone."
@@ -72,6 +75,9 @@ func (f frame) Banner() *banner {
 	b, ok := notices[f.Form.Notice]
 	if !ok || f.Person.warned(string(f.Form.Notice)) {
 		return nil
+	}
+	if f.Person != nil && f.Person.Printed && mailed[f.Form.Notice] {
+		b.Text = "Mail is off on this server: the link is printed to its log."
 	}
 	return &b
 }
