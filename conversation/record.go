@@ -42,6 +42,9 @@ const (
 	KindTask = "task"
 )
 
+// DefaultSession is the session of an instance's own conversation: the only one that readers are shown.
+const DefaultSession = "default"
+
 // Record is one private fact of an agent's log. Fields that its type does not use are absent.
 type Record struct {
 	Type         Type   `json:"type"`

@@ -48,6 +48,14 @@ func (t *Thread) Broken() (message string, ok bool) {
 	return t.reply.Message, true
 }
 
+// OpenBlock is the kind of block that the reply in progress has not ended, empty if none.
+func (t *Thread) OpenBlock() string {
+	if t.reply == nil || len(t.reply.Parts) == 0 {
+		return ""
+	}
+	return t.reply.Parts[len(t.reply.Parts)-1].Kind
+}
+
 // Last is the last message as the model is given it.
 func (t *Thread) Last() (m model.Message) {
 	if n := len(t.entries); n > 0 {

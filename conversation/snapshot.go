@@ -68,6 +68,17 @@ func (t *Tail) Apply(records []Record) ([]Row, error) {
 // Open reports whether something is in progress.
 func (t *Tail) Open() bool { return t.open != nil }
 
+// Clone is a tail that goes its own way.
+func (t *Tail) Clone() *Tail {
+	c := &Tail{}
+	if t.open != nil {
+		o := *t.open
+		o.view.Parts, o.grown = slices.Clone(o.view.Parts), slices.Clone(o.grown)
+		c.open = &o
+	}
+	return c
+}
+
 // Unfinished is the message in progress, encoded as a snapshot shows it; nil if there is none.
 func (t *Tail) Unfinished() (json.RawMessage, error) {
 	if t.open == nil {

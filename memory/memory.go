@@ -198,6 +198,15 @@ func (b *Budget) letGo(n int64) {
 	}
 }
 
+// Absorb takes over the bytes of another grant of the same holder.
+func (g *Grant) Absorb(other *Grant) {
+	g.b.mu.Lock()
+	defer g.b.mu.Unlock()
+	n := other.n
+	g.b.add(other, -n)
+	g.b.add(g, n)
+}
+
 // Resize makes the grant hold so many bytes, whatever the budget says where that is more: they are held already, and the next
 // that asks finds less.
 func (g *Grant) Resize(n int64) {

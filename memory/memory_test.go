@@ -294,3 +294,18 @@ func TestTheMemoryOfTheMachineIsTheLeastThatIsTold(t *testing.T) {
 		}
 	}
 }
+
+func TestAGrantTakesOverTheBytesOfAnother(t *testing.T) {
+	b := memory.New(400)
+	body, work := take(t, b, "ada", memory.Bodies, 30), take(t, b, "ada", memory.Work, 40)
+	work.Absorb(body)
+	if work.Size() != 70 || body.Size() != 0 {
+		t.Errorf("%d and %d are held", work.Size(), body.Size())
+	}
+	body.Release()
+	if _, err := b.Try("ada", memory.Bodies, 31); !errors.Is(err, memory.ErrFull) {
+		t.Errorf("beyond the share: %v", err)
+	}
+	work.Release()
+	take(t, b, "ada", memory.Bodies, 100)
+}
