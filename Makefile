@@ -75,6 +75,7 @@ test: setup compile ## Run every check and every fast test.
 	bin/tally -beside '$(MAKE) --no-print-directory racing' -vet=off $(LEANLY) -timeout 20m $(ALONE) -- \
 		-vet=off $(LEANLY) -p 4 -timeout 20m $(LONGEST) $(PLAIN) -- \
 		-beside '$(MAKE) --no-print-directory lint' -vet=off $(LEANLY) -p 4 $(RACING) -timeout 20m $(RACE) $$bench $$peers
+	@scripts/changed -tested
 
 # What judges times comes first: it wants a quiet machine, and is the soonest to say that it is not.
 .PHONY: soak

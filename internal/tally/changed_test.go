@@ -61,6 +61,27 @@ func TestWhatHasChangedIsKnownFromTheBase(t *testing.T) {
 	changed("on a branch that changed it", true)
 	git("checkout", "-q", "main")
 	changed("on main again", false)
+	tested := func() {
+		t.Helper()
+		if out, err := exec.Command(filepath.Join(root, "scripts", "changed"), "-tested").CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+	}
+	tested()
+	changed("on main as it was tested", false)
+	commit("model/d")
+	commit("other/d")
+	commit("other/e")
+	changed("on main, some commits after what was tested", true)
+	write("other/f", "x")
+	tested()
+	changed("on main, where what was tested is not committed", true)
+	git("add", "-A")
+	git("commit", "-qm", "other/f")
+	tested()
+	changed("on main as it was tested again", false)
+	commit("other/g")
+	changed("on main, after which only other things changed", false)
 	write("model/new", "x")
 	changed("with a new file", true)
 	git("add", "-A")
