@@ -126,7 +126,7 @@ func (l *tap) head() []string {
 	lines := strings.Split(l.got.String(), "\r\n")
 	for i, line := range lines {
 		if line == "" {
-			return lines[1:i]
+			return lines[min(1, i):i] // of nothing there is none
 		}
 	}
 	return lines
