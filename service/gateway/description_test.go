@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"svc.dev/svc/service/operation/operationtest"
 )
 
 // Description is the document, ready to be compared with.
@@ -59,7 +61,7 @@ func readDescription(text []byte) (*Description, error) {
 }
 
 func (d *Description) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation) Operation {
-	o := Operation{ID: op.OperationID, Method: method, Path: path, ErrorTypes: texts(op.Extensions["x-error-types"]), item: item, op: op}
+	o := Operation{ID: op.OperationID, Method: method, Path: path, ErrorTypes: operationtest.ErrorTypes(op), item: item, op: op}
 	o.tail, _ = item.Extensions["x-path-tail"].(bool)
 	servers := d.doc.Servers
 	if len(item.Servers) > 0 {
@@ -81,15 +83,6 @@ func (d *Description) operation(method, path string, item *openapi3.PathItem, op
 	return o
 }
 
-// refusalTypes are the types of errors that an answer allows; none where it is no refusal.
-func refusalTypes(r *openapi3.ResponseRef) []string {
-	media := r.Value.Content.Get("application/json")
-	if media == nil || media.Schema == nil || len(media.Schema.Value.AllOf) != 2 {
-		return nil
-	}
-	return texts(media.Schema.Value.AllOf[1].Value.Properties["error"].Value.Properties["type"].Value.Enum)
-}
-
 // statuses are those of the types that an answer for many of them allows.
 func statuses(r *openapi3.Response) (map[string]int, error) {
 	text, err := json.Marshal(r.Extensions["x-error-statuses"])
@@ -103,23 +96,13 @@ func statuses(r *openapi3.Response) (map[string]int, error) {
 	return all, nil
 }
 
-func texts(list any) []string {
-	var all []string
-	items, _ := list.([]any)
-	for _, item := range items {
-		text, _ := item.(string)
-		all = append(all, text)
-	}
-	return all
-}
-
 // Describes reports whether an answer of that status may have an error of that type.
 func (o Operation) Describes(status int, typ string) bool {
 	r := o.op.Responses.Status(status)
 	if r == nil {
 		r = o.op.Responses.Default()
 	}
-	return slices.Contains(refusalTypes(r), typ)
+	return slices.Contains(operationtest.RefusalTypes(r), typ)
 }
 
 // Find is the operation of a request; nil where there is none, and then the methods that its path has.

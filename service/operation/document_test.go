@@ -15,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"svc.dev/svc/service/operation"
+	"svc.dev/svc/service/operation/operationtest"
 )
 
 // read is the document as it is served, once for the library that knows OpenAPI and once as the tree that it is.
@@ -122,7 +123,7 @@ func TestEveryOperationSaysWhatItIs(t *testing.T) {
 			t.Errorf("%s lacks an id of its own, a summary, a tag or its security", name)
 		}
 		seen[op.OperationID] = true
-		if op.Responses.Default() == nil || len(errorTypes(op)) == 0 {
+		if op.Responses.Default() == nil || len(operationtest.ErrorTypes(op)) == 0 {
 			t.Errorf("%s never fails", name)
 		}
 		for status, r := range op.Responses.Map() {
@@ -133,37 +134,15 @@ func TestEveryOperationSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// errorTypes are the types that an operation names itself.
-func errorTypes(op *openapi3.Operation) []string { return texts(op.Extensions["x-error-types"]) }
-
-// refusalTypes are the types of errors that an answer allows; none where it is no refusal.
-func refusalTypes(r *openapi3.ResponseRef) []string {
-	media := r.Value.Content.Get("application/json")
-	if media == nil || media.Schema == nil || len(media.Schema.Value.AllOf) != 2 {
-		return nil
-	}
-	return texts(media.Schema.Value.AllOf[1].Value.Properties["error"].Value.Properties["type"].Value.Enum)
-}
-
-func texts(list any) []string {
-	var all []string
-	items, _ := list.([]any)
-	for _, item := range items {
-		text, _ := item.(string)
-		all = append(all, text)
-	}
-	return all
-}
-
 // A type has one status, so the types of an operation and the statuses it describes say the same.
 func TestTheErrorsOfAnOperationAreItsStatuses(t *testing.T) {
 	doc, _ := read(t)
 	named := map[string]bool{}
 	for name, op := range operations(doc) {
-		types := errorTypes(op)
+		types := operationtest.ErrorTypes(op)
 		described := map[string]bool{}
 		for status, r := range op.Responses.Map() {
-			own := refusalTypes(r)
+			own := operationtest.RefusalTypes(r)
 			if status < "400" || status == "default" {
 				continue
 			}
@@ -185,12 +164,12 @@ func TestTheErrorsOfAnOperationAreItsStatuses(t *testing.T) {
 			t.Errorf("%s: a person who must sign in first is not led there", name)
 		}
 	}
-	otherwise := refusalTypes(doc.Components.Responses["Otherwise"])
+	otherwise := operationtest.RefusalTypes(doc.Components.Responses["Otherwise"])
 	if listed := doc.Components.Responses["Otherwise"].Value.Extensions["x-error-statuses"].(map[string]any); len(listed) != len(otherwise) {
 		t.Errorf("statuses of %v, types %v", listed, otherwise)
 	}
 	for name, r := range doc.Components.Responses {
-		for _, typ := range refusalTypes(r) {
+		for _, typ := range operationtest.RefusalTypes(r) {
 			if !named[typ] && !slices.Contains(otherwise, typ) {
 				t.Errorf("%s: no operation has the type %s", name, typ)
 			}
