@@ -77,16 +77,17 @@ test: setup compile ## Run every check and every fast test.
 		-beside '$(MAKE) --no-print-directory lint' -vet=off $(LEANLY) -p 4 $(RACING) -timeout 20m $(RACE) $$bench $$peers
 	@scripts/changed -tested
 
-# What judges times comes first: it wants a quiet machine, and is the soonest to say that it is not.
+# What judges times comes first: it wants a quiet machine, and is the soonest to say that it is not. All of it is run, whatever failed.
 .PHONY: soak
 soak: setup ## Run the tests with their full counts, for an hour or so.
-	SVC_SOAK=1 go test -count=1 -timeout 30m ./internal/flood
-	SVC_SOAK=1 go test -count=1 -timeout 30m $(ALONE)
-	SVC_SOAK=1 SVC_KILLS=200 go test -count=1 -timeout 60m $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/flood')
-	go test $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood)$$')
-	cd bench && go test -count=1 ./...
-	cd internal/peers && go test -count=1 ./...
-	scripts/fuzz 60s
+	@go build -o bin/tally ./internal/tally
+	@failed=; \
+	SVC_SOAK=1 bin/tally -count=1 -timeout 30m ./internal/flood -- -count=1 -timeout 30m $(ALONE) || failed=1; \
+	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -timeout 60m $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/flood') || failed=1; \
+	bin/tally $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood)$$') -- \
+		-C bench -count=1 ./... -- -C internal/peers -count=1 ./... || failed=1; \
+	scripts/fuzz 60s || failed=1; \
+	test -z "$$failed"
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz test for a minute.
