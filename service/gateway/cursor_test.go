@@ -70,8 +70,8 @@ func TestEveryListIsSearchedForAsMuch(t *testing.T) {
 	s.signIn(t)
 	asked := 0
 	for _, o := range described(t).Operations {
-		if o.Method != http.MethodGet || !slices.Contains(o.Parameters("query"), "q") {
-			continue
+		if o.Method != http.MethodGet || !slices.Contains(o.Parameters("query"), "q") || strings.HasPrefix(o.Path, "/v1/") {
+			continue // the runtime answers below {base_url} as the contract has it
 		}
 		asked++
 		s.do(t, s.list(o, "q="+strings.Repeat("x", listing.MaxQ))).wants(t, 200, "")

@@ -45,6 +45,7 @@ var requestBodies = map[string]any{
 	"PUT /projects/{slug}/repository":   map[string]any{"provider": "github", "owner": "octocat", "name": "hello-world", "installationId": 1},
 	"PUT /teams/{team}/projects/{slug}": map[string]string{"role": "viewer"},
 	"POST /teams":                       map[string]string{"name": "T"}, "PATCH /teams/{team}": map[string]string{"name": "T"}, "PUT /secrets/{secret}": map[string]string{"value": "v"},
+	"PUT /models": map[string]string{"default": "scripted/words"}, "PUT /models/{provider}": map[string]string{"key": "a-key-of-a-provider"},
 	"POST /keys": map[string]any{"name": "k", "scopes": []string{"agents:read"}}, "POST /keys/{key}/rotate": map[string]any{},
 }
 
@@ -92,7 +93,7 @@ func (s *scene) tryRole(t *testing.T, on gateway.Surface, role, root, name strin
 	t.Helper()
 	business, cookie := s.staff(t, role)
 	method, rest, _ := strings.Cut(name, " ")
-	path := strings.NewReplacer("{account}", "acc_x", "{invitation}", "inv_x", "{team}", "tem_x", "{secret}", "NAME", "{key}", "key_x", "{name}", "central", "{run}", "run_x", "{slug}", "site", "{path}", "a/b.md", "{instance}", "x").Replace(rest)
+	path := strings.NewReplacer("{account}", "acc_x", "{invitation}", "inv_x", "{team}", "tem_x", "{secret}", "NAME", "{provider}", "anthropic", "{key}", "key_x", "{name}", "central", "{run}", "run_x", "{slug}", "site", "{path}", "a/b.md", "{instance}", "x").Replace(rest)
 	if name == "DELETE " {
 		path += "?confirm=" + business
 	}

@@ -437,10 +437,21 @@ func (w *way) throughWorkspaces(t *testing.T) {
 	w.goes(t, 200, on("GET", "/secrets", nil))
 	w.goes(t, 200, on("GET", "/secrets/API_KEY", nil))
 	w.goes(t, 204, on("DELETE", "/secrets/API_KEY", nil))
+	w.throughModels(t, on)
 	w.goes(t, 200, on("GET", "/audit", nil))
 	w.goes(t, 200, on("GET", "/audit/export", nil))
 	w.goes(t, 202, on("DELETE", "?confirm=northwind", nil))
 	w.goes(t, 200, on("POST", "/restore", nil))
+}
+
+// throughModels sets, checks and forgets a provider of models.
+func (w *way) throughModels(t *testing.T, on func(method, path string, body any) call) {
+	w.goes(t, 200, on("PUT", "/models/google", map[string]string{"key": "a-key-of-a-provider"}))
+	w.goes(t, 200, on("GET", "/models/google", nil))
+	w.goes(t, 200, on("POST", "/models/google/test", nil))
+	w.goes(t, 200, on("PUT", "/models", map[string]string{"default": "google/gemini-2.5-flash"}))
+	w.goes(t, 200, on("GET", "/models", nil))
+	w.goes(t, 204, on("DELETE", "/models/google", nil))
 }
 
 func (w *way) throughMails(t *testing.T) {

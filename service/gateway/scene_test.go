@@ -2,8 +2,11 @@ package gateway_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -74,7 +77,7 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	s.openProjects(t)
 	c.Quotas, c.Projects, c.Repositories = s.quotas, s.files, s.followed
 	c.Workspaces, c.Vault = s.spaces, &vault.Vault{DB: s.DB, Secrets: s.Store, Audit: s.Log}
-	c.Models = models.New(models.Config{DB: s.DB, Secrets: s.Store, Audit: s.Log, Guard: new(outward.Guard)})
+	c.Models = models.New(models.Config{DB: s.DB, Secrets: s.Store, Audit: s.Log, Guard: noWay(t)})
 	c.Receipts = receipt.New(s.DB, s.Store, s.Clock.Now)
 	s.runtime = http.NotFoundHandler()
 	c.Runtime = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.runtime.ServeHTTP(w, r) })
@@ -111,6 +114,19 @@ func (s *scene) openWorkspaces(t testing.TB) {
 func quick(t testing.TB, edit ...func(*gateway.Config)) *scene {
 	t.Helper()
 	return open(t, sqldbtest.SQLite(t), accounttest.Options{}, edit...)
+}
+
+// noWay is a way that leads to nobody: no name has an address.
+func noWay(t testing.TB) *outward.Guard {
+	t.Helper()
+	none := func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("there is no name server")
+	}
+	guard, err := outward.New(outward.Config{Resolver: &net.Resolver{PreferGo: true, Dial: none}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return guard
 }
 
 func parse(s string) *url.URL {

@@ -63,6 +63,7 @@ func (w *way) throughOwn(t *testing.T, on func(method, path string, body any) ca
 	w.throughBase(t, gateway.Admin, "/v1/admin")
 	w.goes(t, 202, on("POST", "/v1/admin/agents/central/erased", `{"kind":"user","body":"n=1"}`))
 	w.goes(t, 202, on("DELETE", own+"/agents/central/conversations/erased", nil))
+	w.throughModels(t, func(method, path string, body any) call { return on(method, own+path, body) })
 	w.goes(t, 201, on("PUT", own+"/secrets/API_KEY", map[string]string{"value": "a secret value"}))
 	w.goes(t, 200, on("PUT", own+"/secrets/API_KEY", map[string]string{"value": "another value"}))
 	w.goes(t, 200, on("GET", own+"/secrets", nil))

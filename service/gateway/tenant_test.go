@@ -47,6 +47,8 @@ func (s *scene) settle(t *testing.T, name string) tenant {
 	for _, name := range []string{"NAME", "OF_" + strings.ToUpper(name)} {
 		s.do(t, call{on: gateway.Agents, method: "PUT", path: p.space() + "/secrets/" + name, cookie: cookie, body: map[string]string{"value": p.mark()}}).wants(t, 201, "")
 	}
+	p.ids["provider"] = "anthropic" // everybody's name for it
+	s.do(t, call{on: gateway.Agents, method: "PUT", path: p.space() + "/models/anthropic", cookie: cookie, body: map[string]string{"url": "https://" + p.mark() + ".example.com"}}).wants(t, 200, "")
 	make("/projects", map[string]string{"slug": "site", "name": p.mark()})
 	s.do(t, call{on: gateway.Agents, method: "PUT", path: p.space() + "/projects/site/files/docs/read.me", header: by(p.key), body: p.mark()}).wants(t, 201, "")
 	s.talk(t, &p)
@@ -179,7 +181,7 @@ func (s *scene) mine(t *testing.T, p, other tenant) {
 	t.Helper()
 	told := []string{other.mark(), "users/" + other.name, `"` + other.name + `"`, "OF_" + strings.ToUpper(other.name)}
 	for name, id := range other.ids {
-		if !slices.Contains([]string{"secret", "name", "slug", "path"}, name) {
+		if !slices.Contains([]string{"secret", "provider", "name", "slug", "path"}, name) {
 			told = append(told, id)
 		}
 	}
@@ -199,7 +201,7 @@ func (s *scene) foreign(t *testing.T, what string, got reply, owner tenant) {
 		t.Errorf("%s tells of %s: %s", what, owner.name, got.body)
 	}
 	for name, id := range owner.ids {
-		if slices.Contains([]string{"secret", "name", "slug", "path"}, name) {
+		if slices.Contains([]string{"secret", "provider", "name", "slug", "path"}, name) {
 			continue
 		}
 		if strings.Contains(what, "{"+name+"}") && got.StatusCode != http.StatusNotFound && got.StatusCode != http.StatusForbidden {

@@ -93,11 +93,16 @@ func (m *Models) put(ctx context.Context, tx *sqldb.Tx, scope string, by audit.A
 		}
 		changes = append(changes, "key")
 	}
-	if err := tx.Do("set model provider", "UPDATE model_providers SET url = $3, version = version + 1, updated_at = $4, updated_by = $5 WHERE scope = $1 AND provider = $2",
-		scope, provider, r.url, m.Now().UnixMilli(), by.ID); err != nil {
+	if err := m.set(tx, scope, provider, r.url, by); err != nil {
 		return err
 	}
 	return m.note(ctx, tx, scope, by, "model.changed", provider, changes...)
+}
+
+// set writes down where a provider is. What was found of it before says nothing any more.
+func (m *Models) set(tx *sqldb.Tx, scope, provider string, url *string, by audit.Actor) error {
+	return tx.Do("set model provider", `UPDATE model_providers SET url = $3, version = version + 1, updated_at = $4, updated_by = $5,
+checked_at = 0, result = '', message = '', latency_ms = 0 WHERE scope = $1 AND provider = $2`, scope, provider, url, m.Now().UnixMilli(), by.ID)
 }
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -122,7 +127,7 @@ func (m *Models) locked(tx *sqldb.Tx, scope, provider string, version int64) (st
 	if err := makeRow(tx, scope, provider); err != nil {
 		return stored{}, err
 	}
-	r, _, err := m.stored(tx, scope, provider, tx.ForUpdate())
+	r, err := m.stored(tx, scope, provider, tx.ForUpdate())
 	if err == nil && version != 0 && version != r.version {
 		err = conflict(r.version)
 	}
@@ -139,21 +144,18 @@ func (m *Models) Delete(ctx context.Context, scope string, by audit.Actor, provi
 		return err
 	}
 	return m.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		r, found, err := m.stored(tx, scope, provider, tx.ForUpdate())
+		r, err := m.locked(tx, scope, provider, version)
 		if err != nil {
 			return err
-		}
-		if version != 0 && version != r.version {
-			return conflict(r.version)
 		}
 		gone, err := m.Secrets.Delete(tx, owner(scope), KeyName(provider))
 		if err != nil {
 			return err
 		}
-		if !gone && (!found || r.version == 0) {
+		if !gone && r.url == nil {
 			return fault.New(fault.ItemNotFound, "The workspace has set nothing of this provider.", "")
 		}
-		if err := tx.Do("forget model provider", "DELETE FROM model_providers WHERE scope = $1 AND provider = $2", scope, provider); err != nil {
+		if err := m.set(tx, scope, provider, nil, by); err != nil {
 			return err
 		}
 		return m.note(ctx, tx, scope, by, "model.deleted", provider, "url", "key")
@@ -199,10 +201,7 @@ func checkModel(field, name string) error {
 }
 
 func (m *Models) setDefault(tx *sqldb.Tx, scope string, by audit.Actor, name string) error {
-	if name == "" {
-		return tx.Do("forget default model", "DELETE FROM model_defaults WHERE scope = $1", scope)
-	}
-	return tx.Do("set default model", `INSERT INTO model_defaults (scope, model, version, updated_at, updated_by) VALUES ($1, $2, 1, $3, $4)
+	return tx.Do("set default model", `INSERT INTO model_defaults (scope, model, version, updated_at, updated_by) VALUES ($1, $2, 2, $3, $4)
 ON CONFLICT (scope) DO UPDATE SET model = excluded.model, version = model_defaults.version + 1, updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
 		scope, name, m.Now().UnixMilli(), by.ID)
 }

@@ -102,7 +102,7 @@ func TestEachProviderAnswersWithTheKeyOfItsWorkspace(t *testing.T) {
 		for provider, api := range servers {
 			server := modeltest.NewServer(s.T, api, modeltest.Reply{Text: []string{"Hel", "lo."}}, modeltest.Reply{Text: []string{"ok"}})
 			p := s.put(provider, models.Change{URL: &server.URL, Key: text(modeltest.Key)})
-			if !p.Key.Present || p.Key.Owner != models.OfWorkspace || p.Key.UpdatedBy != ada.ID || p.URL != server.URL || p.Version != 1 {
+			if !p.Key.Present || p.Key.Owner != models.OfWorkspace || p.Key.UpdatedBy != ada.ID || p.URL != server.URL || p.Version != 2 {
 				s.Errorf("%s is shown as %+v", provider, p)
 			}
 			if said, err := s.ask(home, provider+"/some-model"); err != nil || said != "Hello." {
@@ -209,10 +209,10 @@ func TestOnlyWhoProvedThemselvesTouchesAKey(t *testing.T) {
 				s.Errorf("%s: %v", name, err)
 			}
 		}
-		if p := s.put("anthropic", models.Change{URL: text(""), Stale: stale}); p.Version != 2 {
+		if p := s.put("anthropic", models.Change{URL: text(""), Stale: stale}); p.Version != 3 {
 			s.Errorf("what changes nothing: %+v", p)
 		}
-		if p := s.put("anthropic", models.Change{Key: text("second-key-of-all")}); p.Version != 3 {
+		if p := s.put("anthropic", models.Change{Key: text("second-key-of-all")}); p.Version != 4 {
 			s.Errorf("after a proof: %+v", p)
 		}
 	})
@@ -228,7 +228,7 @@ func TestVersionsAndDefaults(t *testing.T) {
 		if err := s.Delete(s.Context(), home, ada, "google", 7); !fault.Is(err, fault.VersionConflict) {
 			s.Errorf("a stale removal: %v", err)
 		}
-		s.must(s.Delete(s.Context(), home, ada, "google", 1))
+		s.must(s.Delete(s.Context(), home, ada, "google", 2))
 		if err := s.Delete(s.Context(), home, ada, "google", 0); !fault.Is(err, fault.ItemNotFound) {
 			s.Errorf("a second removal: %v", err)
 		}
@@ -238,13 +238,13 @@ func TestVersionsAndDefaults(t *testing.T) {
 			}
 		}
 		d, err := s.PutDefault(s.Context(), home, ada, "openai/some-model", 0)
-		if err != nil || d.Version != 1 || d.Source != models.OfWorkspace {
+		if err != nil || d.Version != 2 || d.Source != models.OfWorkspace {
 			s.Errorf("default %+v, %v", d, err)
 		}
 		if _, err := s.PutDefault(s.Context(), home, ada, "openai/other", 5); !fault.Is(err, fault.VersionConflict) {
 			s.Errorf("a stale default: %v", err)
 		}
-		d, err = s.PutDefault(s.Context(), home, ada, "", 1)
+		d, err = s.PutDefault(s.Context(), home, ada, "", 2)
 		if err != nil || d.Model != "scripted/words" || d.Source != models.OfService {
 			s.Errorf("no default: %+v, %v", d, err)
 		}
@@ -290,7 +290,7 @@ func TestUseOfAKeyIsToldOnceAnHour(t *testing.T) {
 			s.Errorf("%d uses are told of within two hours", n)
 		}
 		s.must(s.world.DB.Write(s.Context(), func(tx *sqldb.Tx) error { return models.Erase(tx, home) }))
-		if p, err := s.Get(s.Context(), home, "anthropic"); err != nil || p.Version != 0 {
+		if p, err := s.Get(s.Context(), home, "anthropic"); err != nil || p.Version != 1 {
 			s.Errorf("after it was erased: %+v, %v", p, err)
 		}
 	})

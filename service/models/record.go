@@ -17,7 +17,7 @@ type ModelOverview struct {
 	Items   []ModelProvider `json:"items"`
 }
 
-// ModelDefault is the model of agents that name none. Version is 0 where it is the service's.
+// ModelDefault is the model of agents that name none.
 type ModelDefault struct {
 	Model     string     `json:"model"`
 	Source    string     `json:"source" enum:"workspace service"`
@@ -26,7 +26,7 @@ type ModelDefault struct {
 	UpdatedBy string     `json:"updatedBy"`
 }
 
-// ModelProvider is one that a workspace may ask, without its key. Version is 0 where the workspace has set nothing.
+// ModelProvider is one that a workspace may ask, without its key.
 type ModelProvider struct {
 	Provider  string      `json:"provider"`
 	Models    []string    `json:"models"` // whose prices are known; others may be asked too
@@ -69,9 +69,13 @@ func scanStored(from sqldb.Row) (r stored, err error) {
 	return r, err
 }
 
-// stored is that of a provider, and zero where there is none.
-func (m *Models) stored(tx *sqldb.Tx, scope, provider, suffix string) (stored, bool, error) {
-	return sqldb.First(tx, "read model provider", scanStored, "SELECT "+columns+" FROM model_providers WHERE scope = $1 AND provider = $2"+suffix, scope, provider)
+// stored is that of a provider, and nothing where there is none.
+func (m *Models) stored(tx *sqldb.Tx, scope, provider, suffix string) (stored, error) {
+	r, found, err := sqldb.First(tx, "read model provider", scanStored, "SELECT "+columns+" FROM model_providers WHERE scope = $1 AND provider = $2"+suffix, scope, provider)
+	if !found {
+		r.version = 1
+	}
+	return r, err
 }
 
 // makeRow makes one that says nothing, unless there is one.
@@ -87,8 +91,8 @@ func scanDefault(from sqldb.Row) (d ModelDefault, err error) {
 
 func (m *Models) defaultOf(tx *sqldb.Tx, scope, suffix string) (ModelDefault, error) {
 	d, found, err := sqldb.First(tx, "read default model", scanDefault, "SELECT model, version, updated_at, updated_by FROM model_defaults WHERE scope = $1"+suffix, scope)
-	if !found {
-		d = ModelDefault{Model: m.Default, Source: OfService}
+	if d.Version = max(d.Version, 1); !found || d.Model == "" {
+		d.Model, d.Source = m.Default, OfService
 	}
 	return d, err
 }
@@ -130,9 +134,9 @@ func exists(provider string) error {
 
 func (m *Models) provider(tx *sqldb.Tx, scope, name string) (ModelProvider, error) {
 	if name == Scripted {
-		return ModelProvider{Provider: Scripted, Models: []string{"words"}, Key: Key{Owner: OfNobody}}, nil
+		return ModelProvider{Provider: Scripted, Models: []string{"words"}, Key: Key{Owner: OfNobody}, Version: 1}, nil
 	}
-	r, _, err := m.stored(tx, scope, name, "")
+	r, err := m.stored(tx, scope, name, "")
 	if err != nil {
 		return ModelProvider{}, err
 	}

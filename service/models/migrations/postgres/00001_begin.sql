@@ -7,7 +7,7 @@ CREATE TABLE model_providers (
   scope         TEXT    NOT NULL,
   provider      TEXT    NOT NULL,
   url           TEXT,
-  version       BIGINT  NOT NULL DEFAULT 0,
+  version       BIGINT  NOT NULL DEFAULT 1,
   updated_at    BIGINT  NOT NULL DEFAULT 0,
   updated_by    TEXT    NOT NULL DEFAULT '',
   checked_at    BIGINT  NOT NULL DEFAULT 0,
@@ -18,7 +18,7 @@ CREATE TABLE model_providers (
   PRIMARY KEY (scope, provider)
 );
 
--- The model of a workspace's agents that name none. A workspace without a row has that of the service.
+-- The model of a workspace's agents that name none. A workspace without a row, or with an empty one, has that of the service.
 CREATE TABLE model_defaults (
   scope      TEXT    NOT NULL PRIMARY KEY,
   model      TEXT    NOT NULL,
