@@ -19,6 +19,9 @@ type Agent struct {
 
 	// Version tells definitions of one agent apart; a submission keeps the one of its first claim. Defaults to empty.
 	Version string
+	// Retired: it takes no more messages, as if there were none of its name. What it was given before is worked on and read, and can
+	// be aborted. Defaults to false.
+	Retired bool
 	// MaxAttempts is how often work on a submission may be interrupted before it fails. Defaults to 10.
 	MaxAttempts int
 	// Timeout is how long a submission may take from its first claim. Defaults to 1 hour.

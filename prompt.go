@@ -55,7 +55,7 @@ func (s Scoped) deliver(ctx context.Context, agent, id string, p Prompt, kind Su
 	if err != nil {
 		return Prompted{}, err
 	}
-	if found == nil {
+	if found == nil || found.Retired {
 		return Prompted{}, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", agent), "Check the name.")
 	}
 	key := p.key(kind, agent, id)

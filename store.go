@@ -199,11 +199,12 @@ const InputHead = 4 << 10
 
 // Why work waits that nobody has begun, or that gave its lease back, as lists show it.
 const (
-	ReasonBackoff       = "model_backoff"  // its model is not asked again yet
-	ReasonNotRegistered = "not_registered" // no node knows its workflow
-	ReasonMemory        = "memory"         // the node that had it had no room for it
-	ReasonStopped       = "stopped"        // the node that had it stopped
-	ReasonInterrupted   = "interrupted"    // an append did not go through
+	ReasonBackoff       = "model_backoff"      // its model is not asked again yet
+	ReasonNotRegistered = "not_registered"     // no node knows its workflow
+	ReasonDefinition    = "definition_missing" // the version of its agent that it began with is not found
+	ReasonMemory        = "memory"             // the node that had it had no room for it
+	ReasonStopped       = "stopped"            // the node that had it stopped
+	ReasonInterrupted   = "interrupted"        // an append did not go through
 )
 
 // The states in which unsettled work is listed.

@@ -226,6 +226,9 @@ func (w *agentWork) newThread(b Submission) (*thread, error) {
 	if err != nil {
 		return th, err
 	}
+	if agent == nil && version != "" {
+		return th, w.awaitDefinition(deadline)
+	}
 	if agent == nil {
 		return th, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", l.Name), "Check the name.")
 	}
@@ -234,6 +237,17 @@ func (w *agentWork) newThread(b Submission) (*thread, error) {
 	}
 	th.agent, th.deadline = agent, deadline
 	return th, nil
+}
+
+// definitionPause is how long work is parked whose agent is not found as it was when the work began.
+const definitionPause = time.Second
+
+// awaitDefinition leaves a submission that began with a version until that is found again, or until its time is over.
+func (w *agentWork) awaitDefinition(deadline int64) error {
+	if millis(w.now()) >= deadline {
+		return errTimeout
+	}
+	return &parked{w.now().Add(definitionPause), ReasonDefinition}
 }
 
 // begin gives the submission a context that ends with its time, with an abort, or with the job.

@@ -32,7 +32,7 @@ func (w *witness) setBack(asked, now time.Time) bool {
 
 // What waits for a worker and not for a time: it rests for a moment at most.
 const hasty = `next_seq > done_seq AND owner IS NULL AND ready_at < $2 AND
-(reason IN ('', '` + svc.ReasonStopped + `', '` + svc.ReasonInterrupted + `', '` + svc.ReasonMemory + `') OR abort_seq = done_seq)`
+(reason IN ('', '` + svc.ReasonStopped + `', '` + svc.ReasonInterrupted + `', '` + svc.ReasonMemory + `', '` + svc.ReasonDefinition + `') OR abort_seq = done_seq)`
 
 const hastenPostgres = `
 WITH t AS MATERIALIZED (SELECT COALESCE($1::bigint, ` + postgresNow + `) AS now),
