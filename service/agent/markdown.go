@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"svc.dev/svc/fault"
+)
+
+// MaxFile is how long the file of an agent may be.
+const MaxFile = MaxInstructions + 128<<10
+
+// front is what stands before the instructions in a file.
+type front struct {
+	Name         string   `yaml:"name,omitempty"`
+	Description  string   `yaml:"description,omitempty"`
+	Model        string   `yaml:"model,omitempty"`
+	Reasoning    string   `yaml:"reasoning,omitempty"`
+	Tools        []string `yaml:"tools,omitempty"`
+	Hosts        []string `yaml:"hosts,omitempty"`
+	Connectors   []string `yaml:"connectors,omitempty"`
+	MCPs         []string `yaml:"mcps,omitempty"`
+	Projects     []string `yaml:"projects,omitempty"`
+	OutputSchema any      `yaml:"outputSchema,omitempty"`
+	Exposed      bool     `yaml:"exposed,omitempty"`
+}
+
+// fence begins and ends the front matter.
+const fence = "---\n"
+
+// goType is how the parser of YAML speaks of our types.
+var goType = regexp.MustCompile(` in type \S+| into \S+$`)
+
+// Parse reads an agent from a file: settings in YAML between two lines of three hyphens, then its instructions. The name is that of
+// the file; where there is none, the text says it. What is no such file is a fault that says why.
+func Parse(name string, text []byte) (Definition, error) {
+	if len(text) > MaxFile {
+		return Definition{}, fault.New(fault.BodyTooLarge, "The file of an agent is too long.", "").With("limit", MaxFile)
+	}
+	plain := lineBreaks.Replace(strings.TrimPrefix(string(text), "\ufeff"))
+	var f front
+	if rest, found := strings.CutPrefix(plain, fence); found {
+		head, body, closed := strings.Cut("\n"+rest+"\n", "\n"+fence)
+		if !closed {
+			return Definition{}, malformed("the front matter has no end: a line of ---.")
+		}
+		if err := f.read(head); err != nil {
+			return Definition{}, err
+		}
+		plain = body
+	}
+	switch {
+	case name == "" && f.Name == "":
+		return Definition{}, malformed("name: it is missing.")
+	case name != "" && f.Name != "" && f.Name != name:
+		return Definition{}, malformed(fmt.Sprintf("name: %q is not that of the file, %q.", f.Name, name))
+	case name == "":
+		name = f.Name
+	}
+	schema, err := schemaText(f.OutputSchema)
+	return Definition{
+		Name: name, Instructions: plain, OutputSchema: schema,
+		Settings: Settings{f.Description, f.Model, f.Reasoning, f.Tools, f.Hosts, f.Connectors, f.MCPs, f.Projects, f.Exposed},
+	}.plain(), err
+}
+
+// read takes the settings, each of which there may be once. Names that there are not are refused.
+func (f *front) read(text string) error {
+	d := yaml.NewDecoder(strings.NewReader(text))
+	d.KnownFields(true)
+	err := d.Decode(f)
+	if errors.Is(err, io.EOF) { // nothing is said
+		return nil
+	}
+	if err == nil {
+		if err = d.Decode(new(any)); errors.Is(err, io.EOF) {
+			return nil
+		}
+		return malformed("the front matter is more than one document.")
+	}
+	said := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
+	return malformed(strings.TrimPrefix(goType.ReplaceAllString(said, ""), "unmarshal errors: ") + ".")
+}
+
+func schemaText(schema any) (json.RawMessage, error) {
+	if schema == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return nil, malformed("outputSchema: it has no JSON.")
+	}
+	return text, nil
+}
+
+func malformed(why string) error {
+	return fault.New(fault.InvalidRequest, "This is not the file of an agent.", why)
+}
+
+// Print is an agent as a file, which Parse reads as the same.
+func Print(d Definition) ([]byte, error) {
+	d = d.plain()
+	f := front{
+		Name: d.Name, Description: d.Description, Model: d.Model, Reasoning: d.Reasoning, Tools: d.Tools, Hosts: d.Hosts,
+		Connectors: d.Connectors, MCPs: d.MCPs, Projects: d.Projects, Exposed: d.Exposed,
+	}
+	if d.OutputSchema != nil {
+		if err := yaml.Unmarshal(d.OutputSchema, &f.OutputSchema); err != nil {
+			return nil, fmt.Errorf("print schema: %w", err)
+		}
+	}
+	var out bytes.Buffer
+	out.WriteString(fence)
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := e.Encode(f); err != nil {
+		return nil, fmt.Errorf("print agent: %w", err)
+	}
+	if err := e.Close(); err != nil {
+		return nil, fmt.Errorf("print agent: %w", err)
+	}
+	out.WriteString(fence + d.Instructions + "\n")
+	return out.Bytes(), nil
+}

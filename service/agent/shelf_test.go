@@ -1,0 +1,222 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/agent"
+)
+
+// lines are what a log was told, a line each.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Split(strings.TrimSuffix(l.text.String(), "\n"), "\n")
+}
+
+// shelved is agents in files of a folder, which is watched if so.
+func shelved(t *testing.T, w *accounttest.World, folder string, watch bool) (stage, *lines) {
+	t.Helper()
+	told := &lines{}
+	c := config(w)
+	c.Folder, c.Log = folder, slog.New(slog.NewTextHandler(told, nil))
+	s := opened(t, w, c)
+	if err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if watch {
+		accounttest.Run(t, s.Watch)
+	}
+	return s, told
+}
+
+// put writes a file whole, as editors do.
+func put(t *testing.T, folder, name, text string) {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTwoHundredFilesOneOfThemBroken(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		w, folder := accounttest.New(t, address, accounttest.Options{}), t.TempDir()
+		for i := range 200 {
+			text := fmt.Sprintf("---\ndescription: Number %d\nmodel: scripted/words\ntools: [read_file]\n---\nYou are number %d.\n", i, i)
+			if i == 77 {
+				text = strings.Replace(text, "tools: [", "tools: [fly, ", 1)
+			}
+			put(t, folder, fmt.Sprintf("n%d.md", i), text)
+		}
+		put(t, folder, "README.txt", "not an agent")
+		s, told := shelved(t, w, folder, true)
+		live := 0
+		for i := range 200 {
+			if found := s.newest(t, shop, fmt.Sprintf("n%d", i)); found != nil && found.Version == "file-1" && found.Instructions == fmt.Sprintf("You are number %d.", i) {
+				live++
+			}
+		}
+		if live != 199 {
+			t.Errorf("%d are live", live)
+		}
+		if got := told.all(); len(got) != 1 || !strings.Contains(got[0], "n77.md") || !strings.Contains(got[0], "tools[0]") || !strings.Contains(got[0], "fly") {
+			t.Errorf("told %q", got)
+		}
+		s.edited(t, folder)
+		again, _ := shelved(t, w, folder, false)
+		if found := again.newest(t, other, "n5"); found == nil || found.Version != "file-2" {
+			t.Errorf("after a start it is %+v", found)
+		}
+		if got := told.all(); len(got) != 2 {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// edited changes files: what is right is live within a second, what is wrong changes nothing, what is gone takes no prompts.
+func (s stage) edited(t *testing.T, folder string) {
+	t.Helper()
+	best := time.Hour
+	for _, text := range []string{"Another.", "A third.", "Another."} {
+		put(t, folder, "n5.md", text)
+		began := time.Now()
+		eventually(t, "the edit is live", func() bool { return s.newest(t, shop, "n5").Instructions == text })
+		best = min(best, time.Since(began))
+	}
+	if best > time.Second {
+		t.Errorf("an edit took %v", best)
+	}
+	put(t, folder, "n6.md", "---\nmodel: [\n---\n")
+	put(t, folder, "n7.md", "Changed after it.")
+	eventually(t, "the folder was looked at", func() bool { return s.newest(t, shop, "n7").Instructions == "Changed after it." })
+	if got := s.newest(t, shop, "n6"); got.Instructions != "You are number 6." || got.Retired {
+		t.Errorf("a wrong edit made it %+v", got)
+	}
+	if err := os.Remove(filepath.Join(folder, "n8.md")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the file is gone", func() bool { return s.newest(t, shop, "n8").Retired })
+	if got := s.version(t, shop, "n5", "file-1"); got == nil || got.Instructions != "You are number 5." {
+		t.Errorf("what it was is %+v", got)
+	}
+}
+
+func TestAFileWinsOverTheDatabase(t *testing.T) {
+	w, folder := accounttest.New(t, sqldbtest.SQLite(t), accounttest.Options{}), t.TempDir()
+	put(t, folder, "writer.md", "From a file.")
+	put(t, folder, "central.md", "Not central.")
+	s, _ := shelved(t, w, folder, false)
+	must(t)(s.Create(t.Context(), ada, shop, draft(t, `{"name":"writer","instructions":"From the database."}`)))
+	if got := s.newest(t, shop, "writer"); got.Instructions != "From a file." || got.Route == nil {
+		t.Errorf("writer is %+v", got)
+	}
+	if got := s.newest(t, shop, "central"); got.Instructions != "As built in." {
+		t.Errorf("central is %+v", got)
+	}
+	if got := must(t)(s.Get(t.Context(), shop, "writer", nil)); got.Source != agent.File || agent.CheckWritable(got.Source) == nil {
+		t.Errorf("writer is %+v", got)
+	}
+	// Work that began with the database's goes on with it.
+	if got := s.version(t, shop, "writer", "1"); got == nil || got.Instructions != "From the database." {
+		t.Errorf("version 1 is %+v", got)
+	}
+	all, err := s.List(t.Context(), shop, nil, listing.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range all.Items {
+		got = append(got, l.Name+" "+l.Source+" "+l.Shadowed)
+	}
+	want := "central built-in |central file An agent of this name comes with the service.|writer file |writer database An agent of this name is in a file."
+	if strings.Join(got, "|") != want {
+		t.Errorf("listed %q", got)
+	}
+}
+
+func TestAFolderThatIsNotThereIsSaid(t *testing.T) {
+	w := accounttest.New(t, sqldbtest.SQLite(t), accounttest.Options{})
+	c := config(w)
+	c.Folder = filepath.Join(t.TempDir(), "none")
+	if err := opened(t, w, c).Load(context.Background()); err == nil || !strings.Contains(err.Error(), "agents_dir") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+func TestWhatIsNoFileOfAnAgent(t *testing.T) {
+	for text, want := range map[string]string{
+		"---\nname: b\n---\n":                    "is not that of the file",
+		"---\nmodel: x\n":                        "no end",
+		"---\nmodle: x\n---\n":                   "field modle not found",
+		"---\nmodel: x\nmodel: y\n---\n":         "already defined",
+		"---\ntools: read_file\n---\n":           "cannot unmarshal",
+		"---\noutputSchema: {1: 2}\n---\n":       "no JSON",
+		"---\n- a\n---\n":                        "cannot unmarshal",
+		"---\na: &a [*a]\n---\n":                 "",
+		strings.Repeat("x", agent.MaxFile+1):     "too long",
+		"---\ndescription: \"\\ud800\"\n---\nx":  "",
+		"---\nmodel: x\n...\nmodel: y\n---\nxxx": "more than one document",
+	} {
+		_, err := agent.Parse("a", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "agent.front") {
+			t.Errorf("%.40q: %v, want %s", text, err, want)
+		}
+	}
+	d, err := agent.Parse("a", []byte("\ufeff---\r\ndescription: x\r\n---\r\nOne.\r\nTwo.\r\n"))
+	if err != nil || d.Description != "x" || d.Instructions != "One.\nTwo." {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if d, err := agent.Parse("a", []byte("Only instructions.")); err != nil || d.Instructions != "Only instructions." {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// FuzzParse reads any text as a file: what is one is printed and read again as the same.
+func FuzzParse(f *testing.F) {
+	f.Add("---\nname: a\ntools: [b]\n---\nText.")
+	f.Add("---\nname: a\noutputSchema: {type: object, properties: {x: {enum: [1, 2.5, null, \"y\"]}}}\nexposed: yes\n---\n---\n")
+	f.Add("---\nname: &x a\ndescription: *x\n---\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := agent.Parse("", []byte(text))
+		if err != nil {
+			return
+		}
+		printed, err := agent.Print(d)
+		if err != nil {
+			t.Skip("a schema that YAML does not take")
+		}
+		if len(printed) > agent.MaxFile {
+			return
+		}
+		again, err := agent.Parse("", printed)
+		d.OutputSchema, again.OutputSchema = nil, nil
+		if err != nil || len(agent.Diff(d, again)) > 0 || again.Name != d.Name {
+			t.Errorf("%q was read as %+v, printed as\n%s\nand read as %+v, %v", text, d, printed, again, err)
+		}
+	})
+}
