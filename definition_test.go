@@ -2,6 +2,7 @@ package svc_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -77,6 +78,9 @@ func TestWorkWaitsForTheVersionThatItBeganWith(t *testing.T) {
 			if want := map[bool]string{true: "As v1", false: "As v2"}[r.Affinity == p.Requests()[0].Affinity]; r.System != want {
 				t.Errorf("the model was told %q, want %q", r.System, want)
 			}
+		}
+		if got := n.history(t, "42"); strings.Count(got, `"agentVersion":"v1"`) != 2 {
+			t.Errorf("history says %s", got)
 		}
 	})
 }

@@ -39,6 +39,7 @@ type chunk struct {
 	Submission   string          `json:"submissionId,omitempty"`
 	Turn         string          `json:"turnId,omitempty"`
 	Model        *ModelName      `json:"model,omitempty"`
+	AgentVersion string          `json:"agentVersion,omitempty"`
 	Usage        *model.Usage    `json:"usage,omitempty"`
 	Outcome      string          `json:"outcome,omitempty"`
 	Error        *Error          `json:"error,omitempty"`
@@ -92,7 +93,7 @@ func (r Record) chunks(at stream.Offset) ([]chunk, error) {
 		v := viewOf(r)
 		return []chunk{{Type: chunkAppended, Message: &v}}, nil
 	case AssistantStarted:
-		return []chunk{{Type: chunkStarted, MessageID: r.Message, Timestamp: r.time(), Submission: r.Submission, Turn: r.Turn, Model: r.Model}}, nil
+		return []chunk{{Type: chunkStarted, MessageID: r.Message, Timestamp: r.time(), Submission: r.Submission, Turn: r.Turn, Model: r.Model, AgentVersion: r.Version}}, nil
 	case TextDelta:
 		return []chunk{{Type: chunkDelta, MessageID: r.Message, Kind: partText, Delta: &r.Text}}, nil
 	case ReasoningDelta:

@@ -32,6 +32,8 @@ type Metadata struct {
 	Timestamp string       `json:"timestamp"`
 	Usage     *model.Usage `json:"usage,omitempty"`
 	Model     *ModelName   `json:"model,omitempty"`
+	// AgentVersion is the version of the agent that a submission is worked by.
+	AgentVersion string `json:"agentVersion,omitempty"`
 }
 
 // Part is a piece of a message.
@@ -70,7 +72,7 @@ func textPart(kind, text, state string) Part { return Part{Type: kind, Text: &te
 // viewOf is the message that a user_message or signal record makes, whole at once.
 func viewOf(r Record) View {
 	v := View{
-		ID: r.Message, Submission: r.Submission, Metadata: Metadata{Timestamp: r.time()},
+		ID: r.Message, Submission: r.Submission, Metadata: Metadata{Timestamp: r.time(), AgentVersion: r.Version},
 		Parts: []Part{textPart(partText, r.Text, stateDone)},
 	}
 	switch {

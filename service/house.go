@@ -14,6 +14,7 @@ import (
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
@@ -51,6 +52,7 @@ type house struct {
 	spaces    *workspace.Workspaces
 	receipts  *receipt.Receipts
 	models    *models.Models
+	agents    *agent.Agents
 	memory    *memory.Budget             // nil: rooms have their own
 	asked     func(provider, key string) // counts turns of models; nil: nobody does
 	guest     bool                       // a runtime alone: the key ring is that of its gateway

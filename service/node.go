@@ -61,6 +61,9 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 			return nil, err
 		}
 	}
+	if err := n.openAgents(ctx, s.part.Works); err != nil {
+		return nil, err
+	}
 	if !s.part.Works {
 		return n, nil
 	}
@@ -69,13 +72,13 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	}
 	n.gauge = storage.NewGauge(db, s.config.LimitStorage, n.measure)
 	n.rt, err = svc.New(svc.Config{
-		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: n.model, Log: n.log,
+		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: n.model, Resolve: n.agents.Resolve, Log: n.log,
 		Memory: s.memory, Holder: holder, Redact: n.redactor.JSON,
 	})
 	if err != nil {
 		return nil, err
 	}
-	engine.Declare(n.rt, s.config.ModelDefault)
+	engine.Declare(n.rt)
 	return n, nil
 }
 

@@ -83,6 +83,9 @@ func (s *server) keep(ctx context.Context, n *node) error {
 	} else {
 		all = append(all, n.secrets.Run)
 	}
+	if s.part.Works {
+		all = append(all, n.agents.Watch)
+	}
 	if s.part.Faces && database.IsPostgres(s.config.Database) {
 		all = append(all, func(ctx context.Context) error {
 			return doctor.LeaveMarks(ctx, s.config.FilesDir, database.NodeIn(s.config.DataDir), n.log)

@@ -13,6 +13,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/engine"
@@ -46,6 +47,9 @@ func settled(t *testing.T, log *slog.Logger) (*house, account.Registered, worksp
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.projects.Close() })
+	if err := h.openAgents(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
 	ada, err := h.accounts.Registrations.Register(t.Context(), account.Registration{Email: "ada@example.com", Password: "a calm and long password", Username: "ada"})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +86,7 @@ func (h *house) talk(t *testing.T, scopes ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine.Declare(rt, "scripted/words")
+	engine.Declare(rt)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- rt.Run(ctx) }()
@@ -117,6 +121,11 @@ func TestAnErasedWorkspaceLeavesNothing(t *testing.T) {
 	h.write(t, by, project.Owner{Workspace: shop.ID, Scope: shop.Scope}, "docs/a.md", "gone soon")
 	h.write(t, by, personal, "a.md", "stays")
 	h.talk(t, shop.Scope, personal.Scope)
+	for _, scope := range []string{shop.Scope, personal.Scope} {
+		if _, err := h.agents.Create(t.Context(), by, scope, agent.Draft{Name: "writer"}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	err := h.db.Write(t.Context(), func(tx *sqldb.Tx) error {
 		for _, scope := range []string{shop.Scope, personal.Scope} {
 			if _, err := h.secrets.Seal(tx, secret.Owner{Kind: secret.Business, Scope: scope}, "TOKEN", []byte("a secret value"), ada.Account.ID); err != nil {
@@ -142,7 +151,7 @@ func TestAnErasedWorkspaceLeavesNothing(t *testing.T) {
 	h.sweep(t.Context())
 	h.sweep(t.Context()) // again is no error
 	for _, c := range []struct{ table, column string }{
-		{"projects", "scope"}, {"storage_quotas", "scope"}, {"secrets", "scope"}, {"api_keys", "scope"}, {"runs", "scope"}, {"members", "workspace"},
+		{"projects", "scope"}, {"storage_quotas", "scope"}, {"secrets", "scope"}, {"api_keys", "scope"}, {"runs", "scope"}, {"members", "workspace"}, {"agents", "scope"}, {"agent_versions", "scope"},
 	} {
 		value := shop.Scope
 		if c.column == "workspace" {
@@ -161,7 +170,7 @@ func TestAnErasedWorkspaceLeavesNothing(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(h.config.FilesDir, "ada", "personal", "projects", "site", "a.md")); err != nil || string(text) != "stays" {
 		t.Errorf("%s %v", text, err)
 	}
-	if h.rowsWith(t, "secrets", "scope", personal.Scope) != 1 || h.rowsWith(t, "runs", "scope", personal.Scope) != 1 {
+	if h.rowsWith(t, "secrets", "scope", personal.Scope) != 1 || h.rowsWith(t, "runs", "scope", personal.Scope) != 1 || h.rowsWith(t, "agents", "scope", personal.Scope) != 1 {
 		t.Error("another workspace lost something")
 	}
 }

@@ -47,6 +47,9 @@ func furnished(t *testing.T, address string) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.projects.Close() })
+	if err := h.openAgents(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
 	return h
 }
 
@@ -136,11 +139,11 @@ func TestWorkBeyondTheOverdraftEnds(t *testing.T) {
 	}
 	defer store.Close()
 	n := &node{house: h, gauge: storage.NewGauge(h.db, 0, h.measure)}
-	rt, err := svc.New(svc.Config{Store: store, Model: n.model, Log: h.log})
+	rt, err := svc.New(svc.Config{Store: store, Model: n.model, Resolve: h.agents.Resolve, Log: h.log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine.Declare(rt, "scripted/words")
+	engine.Declare(rt)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- rt.Run(ctx) }()

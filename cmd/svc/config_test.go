@@ -60,7 +60,7 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 		"retention.sessions": "1d", "retention.outbox": "1d", "retention.hold": "1d",
 		"model.default": "scripted/words", "limits.rate": "5", "limits.burst": "5", "limits.streams": "5", "limits.channel_rate": "5", "limits.wrong_keys": "5",
 		"limits.verification": "5", "limits.body": "5MiB", "limits.buffered": "6MiB", "limits.channel_body": "7KiB",
-		"files_dir": "f", "limits.upload": "8MiB", "limits.storage": "9GiB", "limits.memory": "10MiB", "limits.input": "11KiB",
+		"agents_dir": "/agents", "files_dir": "f", "limits.upload": "8MiB", "limits.storage": "9GiB", "limits.memory": "10MiB", "limits.input": "11KiB",
 		"limits.connections": "12", "limits.connections_per_address": "6",
 		"session.admin_idle": "20m", "session.admin_absolute": "6h",
 		"runtime.listen": "unix:r", "runtime.url": "unix:r", "runtime.token": strings.Repeat("t", 32), "runtime.token_previous": strings.Repeat("t", 32),

@@ -20,6 +20,8 @@ type Config struct {
 	DataDir string
 	// FilesDir holds the files of all projects. Nodes that share a database share it too. Defaults to "<data>/root-sandbox".
 	FilesDir string
+	// AgentsDir holds an agent in each file <name>.md, for every workspace. Defaults to none.
+	AgentsDir string
 	// Database is an address, sqlite:PATH or postgres://…. Defaults to "sqlite:<data>/svc.db".
 	Database string
 	// Synchronous is how SQLite makes a commit durable, FULL or NORMAL. Defaults to "FULL".
@@ -147,6 +149,7 @@ func (c *Config) Settings() []Setting {
 	return []Setting{
 		{"data_dir", "SVC_DATA_DIR", "data", ".svc", "", "data folder of this node", text(&c.DataDir)},
 		{"files_dir", "SVC_FILES_DIR", "files", "<data>/root-sandbox", "", "files of all projects; nodes that share a database share it", text(&c.FilesDir)},
+		{"agents_dir", "SVC_AGENTS_DIR", "agents", "", "none", "agents of every workspace, a file <name>.md each; read again when it changes", text(&c.AgentsDir)},
 		{"database", "SVC_DATABASE_URL", "database", "sqlite:<data>/svc.db", "", "sqlite:PATH or postgres://…", written(&c.Database, parseAddress)},
 		{"sqlite.synchronous", "SVC_SQLITE_SYNCHRONOUS", "", "FULL", "", "FULL, or NORMAL, which can lose the last commits with the power", choice{&c.Synchronous, []string{"FULL", "NORMAL"}}},
 		{"listen", "SVC_LISTEN", "listen", "127.0.0.1:8080", "", "public address", text(&c.Listen)},

@@ -17,25 +17,10 @@ func staffOnly(handle answer) answer {
 	}
 }
 
-// AgentOfAll is an agent among those of all workspaces. One that every workspace has is without a scope.
-type AgentOfAll struct {
-	Agent
-	Scope *string `json:"scope"`
-}
-
 // WorkflowOfAll is a workflow among those of all workspaces.
 type WorkflowOfAll struct {
 	Workflow
 	Scope *string `json:"scope"`
-}
-
-// allAgents is the agents of all workspaces. Those that come with the code are listed once.
-func (e *Engine) allAgents(r *http.Request) []AgentOfAll {
-	items := []AgentOfAll{}
-	for _, a := range e.agentsOf(r) {
-		items = append(items, AgentOfAll{Agent: a})
-	}
-	return items
 }
 
 // allWorkflows is the workflows of all workspaces. They come with the code, so each is listed once.

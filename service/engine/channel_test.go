@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"svc.dev/svc"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/sqlstore"
@@ -21,15 +23,28 @@ import (
 func start(t *testing.T, change ...func(*engine.Config)) (*svc.Runtime, http.Handler) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), sqlstore.Config{Log: log})
+	db, err := sqldb.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), sqldb.Options{Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := svc.New(svc.Config{Store: store, Model: engine.Models.Find, Log: log})
+	if err := db.Migrate(t.Context(), sqlstore.Migrations, agent.Migrations); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlstore.New(t.Context(), db, sqlstore.Config{Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine.Declare(rt, "scripted/words")
+	agents, err := agent.New(agent.Config{
+		DB: db, BuiltIn: engine.BuiltIn(), DefaultModel: func(context.Context, string) (string, error) { return "scripted/words", nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := svc.New(svc.Config{Store: store, Model: engine.Models.Find, Resolve: agents.Resolve, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine.Declare(rt)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -40,9 +55,10 @@ func start(t *testing.T, change ...func(*engine.Config)) (*svc.Runtime, http.Han
 		stop()
 		<-ended
 		_ = store.Close()
+		_ = db.Close()
 	})
 	forward, guard := scope.NewPair()
-	c := engine.Config{Runtime: rt, Guard: guard, Log: log}
+	c := engine.Config{Runtime: rt, Guard: guard, Agents: agents, Log: log}
 	for _, fn := range change {
 		fn(&c)
 	}

@@ -8,6 +8,7 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
+	"svc.dev/svc/service/agent"
 )
 
 // The names of what every workspace has.
@@ -19,14 +20,18 @@ const (
 // Models are the providers that need no key.
 var Models = model.Providers{"scripted": scripted.Words()}
 
-// Declare gives a runtime what every workspace has: the central agent, on the model of that name, the workflow that
-// verifies who was let in, and the channel of GitHub.
-func Declare(rt *svc.Runtime, model string) {
-	rt.AddAgent(&svc.Agent{
-		Name: Central, Description: "The main chat of a workspace.", Model: model,
+// BuiltIn are the agents that every workspace has: the central one. They are not declared in code, for a workspace may change what
+// they say and by which model; the runtime finds them by svc.Config.Resolve.
+func BuiltIn() []agent.Definition {
+	return []agent.Definition{{
+		Name: Central, Settings: agent.Settings{Description: "The main chat of a workspace.", Exposed: true},
 		Instructions: "You are the central agent of a workspace. Answer briefly and say what you do not know.",
-		Route:        svc.Open, Attachments: svc.Open,
-	})
+	}}
+}
+
+// Declare gives a runtime what every workspace has beside its agents: the workflow that verifies who was let in, and the channel of
+// GitHub.
+func Declare(rt *svc.Runtime) {
 	rt.AddWorkflow(svc.NewWorkflow(Verification, verify))
 	rt.AddChannel(github.New(gitHub(rt, nil)))
 }

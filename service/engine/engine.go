@@ -14,13 +14,16 @@ import (
 	"svc.dev/svc/channel/github"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/httpapi"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/scope"
 )
 
-// Config is what the private runtime needs. Runtime and Guard are required.
+// Config is what the private runtime needs. Runtime, Guard and Agents are required.
 type Config struct {
 	Runtime *svc.Runtime
 	Guard   *scope.Guard
+	// Agents are those that the runtime resolves.
+	Agents *agent.Agents
 	// Admit is asked before work is admitted to a scope: a full storage refuses it. Defaults to no such question.
 	Admit func(ctx context.Context, claims scope.Claims) error
 	// MaxBody, MaxInput and MaxBuffered bound bodies, as in httpapi. They default as there.

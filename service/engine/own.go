@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -43,7 +42,7 @@ type answer func(*Engine, http.ResponseWriter, *http.Request) error
 // answers are what answers such a path.
 var answers = map[string]answer{
 	VerificationPath:  (*Engine).verification,
-	AgentsPath:        lists((*Engine).agentsOf),
+	AgentsPath:        (*Engine).agents,
 	AgentPath:         (*Engine).agent,
 	WorkflowsPath:     lists((*Engine).workflowsOf),
 	WorkflowPath:      (*Engine).workflow,
@@ -54,7 +53,7 @@ var answers = map[string]answer{
 	ConversationPath:  (*Engine).conversation,
 	GitHubPath:        (*Engine).deliver,
 	AboutPath:         staffOnly((*Engine).about),
-	AllAgentsPath:     staffOnly(lists((*Engine).allAgents)),
+	AllAgentsPath:     staffOnly((*Engine).allAgents),
 	AllWorkflowsPath:  staffOnly(lists((*Engine).allWorkflows)),
 	AllRunsPath:       staffOnly((*Engine).allRuns),
 }
@@ -124,39 +123,6 @@ func lists[T any](find func(*Engine, *http.Request) []T) answer {
 	return func(e *Engine, w http.ResponseWriter, r *http.Request) error {
 		return list(w, r, page{Items: find(e, r)})
 	}
-}
-
-// Agent is an agent as listed.
-type Agent struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Exposed     bool   `json:"exposed"`
-	Enabled     bool   `json:"enabled"`
-	Source      string `json:"source" enum:"built-in code"`
-}
-
-func (e *Engine) agent(w http.ResponseWriter, r *http.Request) error {
-	all := e.agentsOf(r)
-	found := slices.IndexFunc(all, func(a Agent) bool { return a.Name == r.URL.Query().Get("name") })
-	if found < 0 {
-		return fault.New(fault.ItemNotFound, "There is no such agent.", "")
-	}
-	return write(w, http.StatusOK, all[found])
-}
-
-// agentsOf are the agents that a request asks for.
-func (e *Engine) agentsOf(r *http.Request) []Agent {
-	items := []Agent{}
-	for _, a := range e.Runtime.In(claims(r).Scope).ListAgents() {
-		source := "code"
-		if a.Name == Central {
-			source = "built-in"
-		}
-		if matches(r, a.Name) {
-			items = append(items, Agent{a.Name, a.Description, a.Transports.HTTP, true, source})
-		}
-	}
-	return items
 }
 
 // matches filters a list by name, as q asks.

@@ -18,6 +18,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/project"
@@ -77,7 +78,7 @@ func runApart(address string) (err error) {
 		return err
 	}
 	defer db.Close()
-	if err := db.Migrate(ctx, sqlstore.Migrations, project.Migrations); err != nil {
+	if err := db.Migrate(ctx, sqlstore.Migrations, project.Migrations, agent.Migrations); err != nil {
 		return err
 	}
 	store, err := sqlstore.New(ctx, db, sqlstore.Config{Log: log})
@@ -85,7 +86,11 @@ func runApart(address string) (err error) {
 		return err
 	}
 	defer store.Close()
-	rt, err := svc.New(svc.Config{Store: store, Model: engine.Models.Find, Log: log})
+	all, err := agents(db, nil)
+	if err != nil {
+		return err
+	}
+	rt, err := svc.New(svc.Config{Store: store, Model: engine.Models.Find, Resolve: all.Resolve, Log: log})
 	if err != nil {
 		return err
 	}
@@ -95,7 +100,7 @@ func runApart(address string) (err error) {
 	for rt.State() != svc.Serving {
 		takes(time.Millisecond)
 	}
-	if err := listenApart(rt, db, log); err != nil {
+	if err := listenApart(rt, all, db, log); err != nil {
 		return err
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
@@ -104,7 +109,7 @@ func runApart(address string) (err error) {
 }
 
 // listenApart answers on a free port.
-func listenApart(rt *svc.Runtime, db *sqldb.DB, log *slog.Logger) error {
+func listenApart(rt *svc.Runtime, all *agent.Agents, db *sqldb.DB, log *slog.Logger) error {
 	key, err := hex.DecodeString(os.Getenv(apartKey))
 	if err != nil {
 		return err
@@ -119,7 +124,7 @@ func listenApart(rt *svc.Runtime, db *sqldb.DB, log *slog.Logger) error {
 		return err
 	}
 	go func() {
-		_ = http.Serve(l, engine.New(engine.Config{Runtime: rt, Guard: guard, Log: log, Admit: admission(db)}))
+		_ = http.Serve(l, engine.New(engine.Config{Runtime: rt, Guard: guard, Agents: all, Log: log, Admit: admission(db)}))
 	}()
 	_, err = fmt.Println("http://" + l.Addr().String())
 	return err

@@ -132,6 +132,7 @@ func sameAs(x Exchange, o *openapi3.Operation) string {
 func init() {
 	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
 	openapi3filter.RegisterBodyDecoder("application/x-ndjson", openapi3filter.PlainBodyDecoder)
+	openapi3filter.RegisterBodyDecoder("text/markdown", openapi3filter.PlainBodyDecoder)
 }
 
 func isPage(x Exchange) bool { return strings.HasPrefix(x.Header.Get("Content-Type"), "text/html") }

@@ -93,7 +93,7 @@ func (s *scene) tryRole(t *testing.T, on gateway.Surface, role, root, name strin
 	t.Helper()
 	business, cookie := s.staff(t, role)
 	method, rest, _ := strings.Cut(name, " ")
-	path := strings.NewReplacer("{account}", "acc_x", "{invitation}", "inv_x", "{team}", "tem_x", "{secret}", "NAME", "{provider}", "anthropic", "{key}", "key_x", "{name}", "central", "{run}", "run_x", "{slug}", "site", "{path}", "a/b.md", "{instance}", "x").Replace(rest)
+	path := strings.NewReplacer("{account}", "acc_x", "{invitation}", "inv_x", "{team}", "tem_x", "{secret}", "NAME", "{provider}", "anthropic", "{key}", "key_x", "{name}", "central", "{run}", "run_x", "{slug}", "site", "{version}", "1", "{path}", "a/b.md", "{instance}", "x").Replace(rest)
 	if name == "DELETE " {
 		path += "?confirm=" + business
 	}

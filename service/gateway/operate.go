@@ -44,6 +44,8 @@ func operates(r operation.Row) func(*exchange) error {
 			return x.download(out.Content)
 		case operation.Export:
 			return x.export(out)
+		case operation.Markdown:
+			return x.markdown(out)
 		case operation.Onward:
 			return x.lead(r.Status(), out)
 		case operation.Document:

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/project"
@@ -36,7 +38,7 @@ func admission(db *sqldb.DB) func(context.Context, scope.Claims) error {
 // openProjects makes the projects of the scene.
 func (s *scene) openProjects(t testing.TB) {
 	t.Helper()
-	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations, models.Migrations); err != nil {
+	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -57,6 +59,22 @@ func (s *scene) openProjects(t testing.TB) {
 	if err != nil {
 		t.Fatalf("open repositories: %v", err)
 	}
+	if s.agents, err = agents(s.DB, s.Log); err != nil {
+		t.Fatalf("open agents: %v", err)
+	}
+}
+
+// agents are those of a database, as a gateway or a runtime opens them.
+func agents(db *sqldb.DB, log *audit.Log) (*agent.Agents, error) {
+	return agent.New(agent.Config{
+		DB: db, Audit: log, BuiltIn: engine.BuiltIn(),
+		DefaultModel: func(context.Context, string) (string, error) { return "scripted/words", nil },
+		Models: func(ctx context.Context, scope, name string) error {
+			_, err := engine.Models.Find(ctx, scope, name)
+			return err
+		},
+		Tools: func(context.Context, string) ([]string, error) { return []string{"ask_agent", "read_file"}, nil },
+	})
 }
 
 // limit gives somebody's own workspace so many bytes.

@@ -76,7 +76,7 @@ func (s *scene) start(t testing.TB, apart bool) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	rt, err := svc.New(svc.Config{Store: store, Model: engine.Models.Find, Log: s.Accounts.Log})
+	rt, err := svc.New(svc.Config{Store: store, Model: engine.Models.Find, Resolve: s.agents.Resolve, Log: s.Accounts.Log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ type content struct {
 // declare gives a runtime what the product declares, and three workflows that customers can run: one that returns what it is
 // given, one that ends at once, and one that does not by itself.
 func declare(rt *svc.Runtime) {
-	engine.Declare(rt, "scripted/words")
+	engine.Declare(rt)
 	sample := svc.NewWorkflow("sample", func(_ context.Context, _ *svc.Work, in content) (content, error) { return in, nil })
 	quick := svc.NewWorkflow("quick", func(context.Context, *svc.Work, struct{}) (map[string]bool, error) {
 		return map[string]bool{"ok": true}, nil
@@ -135,7 +135,7 @@ func standing(db *sqldb.DB) func(context.Context, scope.Claims) error {
 // behind is the runtime as the gateway reaches it: in process, or as a server of its own that believes signatures alone.
 func behind(t testing.TB, rt *svc.Runtime, apart bool, s *scene) http.Handler {
 	t.Helper()
-	c := engine.Config{Runtime: rt, Log: s.Accounts.Log, Admit: admission(s.DB)}
+	c := engine.Config{Runtime: rt, Agents: s.agents, Log: s.Accounts.Log, Admit: admission(s.DB)}
 	if !apart {
 		forward, guard := scope.NewPair()
 		c.Guard, guard.Standing = guard, standing(s.DB)

@@ -19,6 +19,7 @@ import (
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/operation"
@@ -51,6 +52,7 @@ type scene struct {
 	quotas   *storage.Quotas
 	files    *project.Projects
 	followed *repository.Repositories
+	agents   *agent.Agents
 	runtime  http.Handler   // as the gateway reaches it
 	private  string         // where a runtime of its own listens
 	forward  *scope.Forward // whom it believes
@@ -76,6 +78,7 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	s.openWorkspaces(t)
 	s.openProjects(t)
 	c.Quotas, c.Projects, c.Repositories = s.quotas, s.files, s.followed
+	c.Agents = s.agents
 	c.Workspaces, c.Vault = s.spaces, &vault.Vault{DB: s.DB, Secrets: s.Store, Audit: s.Log}
 	c.Models = models.New(models.Config{DB: s.DB, Secrets: s.Store, Audit: s.Log, Guard: noWay(t)})
 	c.Receipts = receipt.New(s.DB, s.Store, s.Clock.Now)

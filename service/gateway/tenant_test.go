@@ -83,7 +83,7 @@ func (p tenant) fill(path string) string {
 	for name, id := range p.ids {
 		path = strings.ReplaceAll(path, "{"+name+"}", id)
 	}
-	return path
+	return strings.ReplaceAll(path, "{version}", "1") // everybody's central has it
 }
 
 // tenantRoutes are all routes of a workspace, below W and below {base_url}, as method and path.

@@ -171,7 +171,7 @@ func (s *onslaught) furnish(t *testing.T) {
 	on("PUT", "/teams/"+team.ID+"/members/"+lin.Account.ID, nil)
 	s.params = map[string]string{
 		"username": "ada", "business": "shop", "account": lin.Account.ID, "team": team.ID, "slug": "site", "path": "a.md", "secret": "TOKEN", "provider": "github",
-		"name": "central", "run": "run_01ARZ3NDEKTSV4RRFFQ69G5FAV", "id": lin.Account.ID, "file": "style.css", "business id": in.ID,
+		"name": "central", "version": "1", "run": "run_01ARZ3NDEKTSV4RRFFQ69G5FAV", "id": lin.Account.ID, "file": "style.css", "business id": in.ID,
 		"invitation": on("POST", "/invitations", map[string]string{"email": "guest@example.com", "role": "viewer"}).ID,
 		"key":        s.issue(t, ada, in, nil, "agents:read").ID,
 	}

@@ -8,6 +8,7 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/engine"
@@ -41,7 +42,7 @@ var admin = about("staff", access.Admin,
 	list("/api/admin/projects", access.Staff, listAllProjects).says("List the projects of all workspaces."),
 	list("/api/admin/storage", access.Staff, listAllStorage).says("List what each workspace stores, as it was measured last."),
 	list("/api/admin/keys", access.Staff, listAllKeys).says("List the API keys of all workspaces."),
-	relays[page, engine.AgentOfAll]("listAllAgents", "/api/admin/agents", access.Staff, engine.AllAgentsPath).says("List the agents of all workspaces. One that every workspace has is listed once, without a scope."),
+	relays[page, agentOfAll]("listAllAgents", "/api/admin/agents", access.Staff, engine.AllAgentsPath).says("List the agents of all workspaces. One that every workspace has is listed once, without a scope."),
 	relays[page, engine.WorkflowOfAll]("listAllWorkflows", "/api/admin/workflows", access.Staff, engine.AllWorkflowsPath).says("List the workflows of all workspaces, as the agents."),
 	relays[runQuery, engine.RunItem]("listAllRuns", "/api/admin/runs", access.Staff, engine.AllRunsPath).says("List the runs of all workspaces, the newest first."),
 	list("/api/admin/providers", access.Staff, listProviders).says("List the sign-in providers, with how their set-up went."),
@@ -235,6 +236,9 @@ func listAllStorage(ctx context.Context, c Call, in page) (listing.Page[storageO
 		return storageOfAll{s.Scope, s.LimitBytes, s.UsedBytes, s.ReservedBytes, s.State, s.MeasuredAt}
 	}), err
 }
+
+// agentOfAll is an agent among those of all workspaces.
+type agentOfAll struct{ agent.ListedOfAll }
 
 // keyOfAll is an API key among those of all workspaces.
 type keyOfAll struct {

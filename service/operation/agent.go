@@ -2,35 +2,295 @@ package operation
 
 import (
 	"context"
+	"io"
 	"maps"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/engine"
+	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/workspace"
 )
 
-var readsAgents = access.May(workspace.Read).Key("agents:read")
+var (
+	readsAgents = access.May(workspace.Read).Key("agents:read")
+	makesAgents = access.May(workspace.Work)
+)
 
 const (
-	conversationsPath = W + "/agents/{name}/conversations"
+	agentPath         = W + "/agents/{name}"
+	versionsPath      = agentPath + "/versions"
+	versionPath       = versionsPath + "/{version}"
+	conversationsPath = agentPath + "/conversations"
 	conversationPath  = conversationsPath + "/{instance...}"
 )
 
-// agents are those of a workspace, and what was said to them.
+// maxAgentBody holds the longest definition in JSON, every character of it escaped.
+const maxAgentBody = 6 * agent.MaxFile
+
+// agents are those of a workspace, and what was said to them. The runtime knows all of them, of code and of files too; the database's
+// are changed here.
 var agents = everywhere("workspace",
-	relays[page, engine.Agent]("listAgents", W+"/agents", readsAgents, engine.AgentsPath).says("List the agents of a workspace."),
-	asks[engine.Agent]("GET", W+"/agents/{name}", shows, readsAgents, getAgent).says("Read an agent.", fault.ItemNotFound),
+	relays[page, agentItem]("listAgents", W+"/agents", readsAgents, engine.AgentsPath).says("List the agents of a workspace, those that it did not make first. One whose name stands for another says why."),
+	create(W+"/agents", makesAgents, createAgent).most(maxAgentBody).says("Make an agent.", fault.NameTaken, agent.ReadOnly).consults(),
+	asks[agent.Agent]("GET", agentPath, shows, readsAgents, getAgent).says("Read an agent.", fault.ItemNotFound),
+	change(agentPath, makesAgents, patchAgent).most(maxAgentBody).says("Change an agent. Every change makes a version; work that has begun goes on by the one that it began with.", fault.ItemNotFound, agent.ReadOnly).consults(),
+	drop(agentPath, makesAgents, deleteAgent).says("Delete an agent. Its conversations can be read, and what was admitted is worked on.", fault.ItemNotFound, agent.ReadOnly).consults(),
+	verb(agentPath+"/enable", makesAgents, enableAgent).says("Let an agent be prompted again.", fault.ItemNotFound, agent.ReadOnly).consults(),
+	verb(agentPath+"/disable", makesAgents, disableAgent).says("Let an agent be prompted no more. What was admitted is worked on.", fault.ItemNotFound, agent.ReadOnly).consults(),
+	list(versionsPath, readsAgents, listAgentVersions).told().says("List the versions of an agent, the newest first.", fault.ItemNotFound).consults(),
+	get(versionPath, readsAgents, getAgentVersion).told().says("Read a version of an agent.", fault.ItemNotFound).consults(),
+	get(versionPath+"/diff", readsAgents, compareAgentVersions).told().says("Say what differs between a version and a later one, or the present one.", fault.ItemNotFound).consults(),
+	verb(versionPath+"/restore", makesAgents, restoreAgentVersion).says("Make a version of what an earlier one was. The first of one that is built in is what it came as.", fault.ItemNotFound, agent.ReadOnly, fault.InvalidRequest).consults(),
+	get(agentPath+"/export", readsAgents, exportAgent).told().says("Get an agent as a file: settings, and its instructions.", fault.ItemNotFound).consults(),
+	verb(W+"/agents/import", makesAgents, importAgent).apart().says("Save what a file says: a new agent, or a new version of one that is there.", agent.ReadOnly).consults(),
 	asks[listing.Page[engine.Conversation]]("GET", conversationsPath, lists, readsAgents, listConversations).says("List the conversations of an agent, the last used first."),
 	asks[engine.ConversationErased]("DELETE", conversationPath, begins, access.May(workspace.Manage), eraseConversation).tells().
 		says("Erase a conversation. Its history, queue and attachments are destroyed at once, and the next message begins a new one.", fault.ItemNotFound),
 )
 
+// consults is an operation that asks the runtime before it does something itself.
+func (r Row) consults() Row {
+	r.Faults = append(slices.Clip(r.Faults), fault.BadGateway, fault.RuntimeTimeout)
+	return r
+}
+
+// agentItem is an agent in a list, without its texts.
+type agentItem struct{ agent.Listed }
+
 func getAgent(_ context.Context, _ Call, in named) (Question, error) {
 	return Question{Path: engine.AgentPath, Query: url.Values{"name": {in.Name}}, Alone: true}, nil
+}
+
+// agent is what a name stands for, which only the runtime knows: it has the files, and what was declared in code.
+func (c Call) agent(ctx context.Context, name string) (found agent.Agent, err error) {
+	return found, c.Ask(ctx, Question{Path: engine.AgentPath, Query: url.Values{"name": {name}}}, &found)
+}
+
+// writable refuses to change an agent that wins over those of the database. One that is not there is none.
+func (c Call) writable(ctx context.Context, name string) error {
+	found, err := c.agent(ctx, name)
+	switch {
+	case fault.Is(err, fault.ItemNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return agent.CheckWritable(found.Source)
+}
+
+// agentDraft is what a new agent is made of.
+type agentDraft struct{ agent.Draft }
+
+type newAgent struct{ Body agentDraft }
+
+func createAgent(ctx context.Context, c Call, in newAgent) (made agent.Agent, err error) {
+	if err := c.writable(ctx, in.Body.Name); err != nil {
+		return made, err
+	}
+	return c.Agents.Create(ctx, c.Actor(), c.Scope, in.Body.Draft)
+}
+
+// agentEdit is what changes of an agent.
+type agentEdit struct{ agent.Edit }
+
+type agentChange struct {
+	Name  string `path:"name"`
+	Match Match
+	Body  agentEdit
+}
+
+func patchAgent(ctx context.Context, c Call, in agentChange) (changed agent.Agent, err error) {
+	if err := c.writable(ctx, in.Name); err != nil {
+		return changed, err
+	}
+	return c.Agents.Patch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), in.Body.Edit)
+}
+
+type agentMatch struct {
+	Name  string `path:"name"`
+	Match Match
+}
+
+func deleteAgent(ctx context.Context, c Call, in agentMatch) error {
+	if err := c.writable(ctx, in.Name); err != nil {
+		return err
+	}
+	return c.Agents.Delete(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match))
+}
+
+func enableAgent(ctx context.Context, c Call, in agentMatch) (agent.Agent, error) {
+	return c.switchAgent(ctx, in, true)
+}
+
+func disableAgent(ctx context.Context, c Call, in agentMatch) (agent.Agent, error) {
+	return c.switchAgent(ctx, in, false)
+}
+
+func (c Call) switchAgent(ctx context.Context, in agentMatch, on bool) (switched agent.Agent, err error) {
+	if err := c.writable(ctx, in.Name); err != nil {
+		return switched, err
+	}
+	return c.Agents.Switch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), on)
+}
+
+type versionPage struct {
+	Name    string `path:"name"`
+	Stretch stretch
+}
+
+// agentVersion is when a version was made, and by whom.
+type agentVersion struct{ agent.Made }
+
+func listAgentVersions(ctx context.Context, c Call, in versionPage) (shown listing.Page[agentVersion], err error) {
+	found, err := c.agent(ctx, in.Name)
+	if err != nil {
+		return shown, err
+	}
+	all, err := c.Agents.Versions(ctx, c.Scope, in.Name, found.Source, listing.Query(in.Stretch))
+	return listing.Map(all, func(m agent.Made) agentVersion { return agentVersion{m} }), err
+}
+
+type versionOf struct {
+	Name    string `path:"name"`
+	Version string `path:"version"`
+}
+
+// agentPast is a version of an agent with all that it says.
+type agentPast struct{ agent.Past }
+
+func getAgentVersion(ctx context.Context, c Call, in versionOf) (agentPast, error) {
+	found, err := c.agent(ctx, in.Name)
+	if err != nil {
+		return agentPast{}, err
+	}
+	past, err := c.past(ctx, found, in.Version)
+	return agentPast{past}, err
+}
+
+// past is the version of an agent that a text names.
+func (c Call) past(ctx context.Context, of agent.Agent, text string) (agent.Past, error) {
+	return c.Agents.PastOf(ctx, c.Scope, of.Name, of.Source, number(text))
+}
+
+// number is that of a version; -1: it is none.
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != text {
+		return -1
+	}
+	return n
+}
+
+type comparison struct {
+	Name    string `path:"name"`
+	Version string `path:"version"`
+	With    string `query:"with"` // empty: the present one
+}
+
+// agentDiff is what differs between two versions.
+type agentDiff struct {
+	Fields []agentField `json:"fields"`
+}
+
+// agentField is a field before and after.
+type agentField struct{ agent.Change }
+
+func compareAgentVersions(ctx context.Context, c Call, in comparison) (diff agentDiff, err error) {
+	found, err := c.agent(ctx, in.Name)
+	if err != nil {
+		return diff, err
+	}
+	with := in.With
+	if with == "" {
+		with = strconv.FormatInt(found.Listed.Version, 10)
+	}
+	before, err := c.past(ctx, found, in.Version)
+	if err != nil {
+		return diff, err
+	}
+	after, err := c.past(ctx, found, with)
+	if err != nil {
+		return diff, err
+	}
+	diff.Fields = []agentField{}
+	for _, change := range agent.Diff(before.Definition, after.Definition) {
+		diff.Fields = append(diff.Fields, agentField{change})
+	}
+	return diff, nil
+}
+
+type restoration struct {
+	Name    string `path:"name"`
+	Version string `path:"version"`
+	Match   Match
+}
+
+func restoreAgentVersion(ctx context.Context, c Call, in restoration) (restored agent.Agent, err error) {
+	if err := c.writable(ctx, in.Name); err != nil {
+		return restored, err
+	}
+	return c.Agents.Restore(ctx, c.Actor(), c.Scope, in.Name, number(in.Version), int64(in.Match))
+}
+
+// Markdown is an agent on its way to a client, as a file.
+type Markdown struct {
+	Name string
+	Text []byte
+}
+
+func exportAgent(ctx context.Context, c Call, in named) (Markdown, error) {
+	found, err := c.agent(ctx, in.Name)
+	if err != nil {
+		return Markdown{}, err
+	}
+	text, err := agent.Print(agent.Definition{Name: found.Name, Settings: found.Settings, Instructions: found.Instructions, OutputSchema: found.OutputSchema})
+	return Markdown{found.Name + ".md", text}, err
+}
+
+// agentFile is the file of an agent.
+type agentFile struct{ project.Upload }
+
+func importAgent(ctx context.Context, c Call, in agentFile) (imported agent.Agent, err error) {
+	release, err := c.Transfer()
+	if err != nil {
+		return imported, err
+	}
+	defer release()
+	version, err := matched(in.Match)
+	if err != nil {
+		return imported, err
+	}
+	text, err := io.ReadAll(io.LimitReader(in.Body, agent.MaxFile+1))
+	if err != nil {
+		return imported, fault.Invalid("The body broke off.").Because(err)
+	}
+	d, err := agent.Parse("", text)
+	if err == nil {
+		err = c.writable(ctx, d.Name)
+	}
+	if err != nil {
+		return imported, err
+	}
+	return c.Agents.Import(ctx, c.Actor(), c.Scope, version, text)
+}
+
+// matched is the version that If-Match names; 0: any.
+func matched(header string) (int64, error) {
+	if header == "" || header == "*" {
+		return 0, nil
+	}
+	if n := number(strings.Trim(header, `"`)); n > 0 {
+		return n, nil
+	}
+	return 0, fault.New(fault.InvalidHeader, "If-Match names no version.", "")
 }
 
 type agentPage struct {

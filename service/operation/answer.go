@@ -66,7 +66,8 @@ func (r Row) Answer(out any) Answer {
 	return a
 }
 
-// called is what an item that was made is called in paths: by its slug, or else by its id; or where it is, if that is elsewhere.
+// called is what an item that was made is called in paths: by its slug, or else by its id or its name; or where it is, if that is
+// elsewhere.
 func called(out any) string {
 	if elsewhere, is := out.(interface{ where() string }); is {
 		return elsewhere.where()
@@ -74,7 +75,10 @@ func called(out any) string {
 	if slug := field(out, "Slug"); slug.IsValid() {
 		return slug.String()
 	}
-	return field(out, "ID").String()
+	if id := field(out, "ID"); id.IsValid() {
+		return id.String()
+	}
+	return field(out, "Name").String()
 }
 
 // field is that of a struct; of anything else there is none.

@@ -144,6 +144,7 @@ type update struct {
 	Submission   string                  `json:"submissionId,omitempty"`
 	Turn         string                  `json:"turnId,omitempty"`
 	Model        *conversation.ModelName `json:"model,omitempty"`
+	AgentVersion string                  `json:"agentVersion,omitempty"`
 	Usage        *model.Usage            `json:"usage,omitempty"`
 	Outcome      string                  `json:"outcome,omitempty" enum:"completed failed aborted"`
 	Error        *conversation.Error     `json:"error,omitempty"`

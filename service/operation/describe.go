@@ -350,6 +350,7 @@ func (d *description) several(r Row, all, headers object) error {
 var (
 	downloadType = reflect.TypeFor[Download]()
 	exportType   = reflect.TypeFor[Export]()
+	markdownType = reflect.TypeFor[Markdown]()
 	documentType = reflect.TypeFor[Document]()
 	probingType  = reflect.TypeFor[Probing]()
 	onwardType   = reflect.TypeFor[Onward]()
@@ -358,7 +359,7 @@ var (
 // outline is an answer with nothing in it.
 func (r Row) outline() Answer {
 	switch r.out {
-	case downloadType, exportType, documentType, probingType:
+	case downloadType, exportType, markdownType, documentType, probingType:
 		return Answer{Status: http.StatusOK, Body: struct{}{}}
 	case onwardType:
 		return Answer{}
@@ -395,6 +396,8 @@ func (d *description) shown(r Row) (object, error) {
 		return anything, nil
 	case exportType:
 		return object{"application/x-ndjson": object{"schema": object{"type": "string"}}}, nil
+	case markdownType:
+		return object{"text/markdown": object{"schema": object{"type": "string"}}}, nil
 	case probingType:
 		return object{"text/event-stream": object{"schema": object{"type": "string"}}}, nil
 	case documentType:

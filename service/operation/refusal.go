@@ -24,7 +24,7 @@ var refusals = map[int]refusal{
 	403: {name: "Forbidden",
 		says: "Whoever asks may not do this, or not from here. `reauth_required` has the ways to prove who it is in `meta.methods`, `forbidden` the role that is needed in `meta.role`."},
 	404: {name: "NotFound", says: "There is no such thing, or not for whoever asks."},
-	409: {name: "Conflict", says: "It cannot be done as things are. `last_owner` names workspaces in `meta.workspaces`, `provider_connection_required` where to connect in `meta.connectUrl`."},
+	409: {name: "Conflict", says: "It cannot be done as things are. `last_owner` names workspaces in `meta.workspaces`, `provider_connection_required` where to connect in `meta.connectUrl`, `read_only` in `meta.source` where the agent comes from."},
 	410: {name: "Gone", says: "There is an administrator already, the invitation is not valid any more, or what an offset names is no longer kept."},
 	412: {name: "PreconditionFailed", says: "The version of `If-Match` is not the present one, which stands in `meta.version`."},
 	413: {name: "TooLarge", says: "The body is longer than `meta.limit`, in bytes."},

@@ -14,6 +14,7 @@ import (
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
@@ -45,6 +46,7 @@ type Rooms struct {
 	Repositories  *repository.Repositories
 	Vault         *vault.Vault
 	Models        *models.Models
+	Agents        *agent.Agents
 	Audit         *audit.Log
 	// Address is that of a surface, and ReturnTo checks where a browser wants to go afterwards.
 	Address  func(access.Surface) string

@@ -19,6 +19,15 @@ func (p *Projects) All(ctx context.Context, q listing.Query) (listing.Page[Proje
 	return p.list(ctx, "p.workspace <> $1 AND p.scope <> $2", []any{"", ""}, q)
 }
 
+// Slugs are the names of all projects of a scope.
+func (p *Projects) Slugs(ctx context.Context, scope string) ([]string, error) {
+	all, err := sqldb.ReadAll(ctx, p.DB, sqldb.Column[string], "SELECT slug FROM projects WHERE scope = $1 AND deleted_at IS NULL ORDER BY slug", scope)
+	if err != nil {
+		return nil, fmt.Errorf("name projects: %w", err)
+	}
+	return all, nil
+}
+
 func (p *Projects) list(ctx context.Context, which string, args []any, q listing.Query) (page listing.Page[Project], err error) {
 	at, id, err := q.Older()
 	if err != nil {

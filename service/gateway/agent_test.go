@@ -1,0 +1,89 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"svc.dev/svc/service/gateway"
+)
+
+// throughAgents goes through what there is of agents, as a customer and as the staff in their own workspace.
+func (w *way) throughAgents(t *testing.T) {
+	w.throughAgentsOf(t, gateway.Agents, "/api/workspaces/ada/personal")
+	w.throughAgentsOf(t, gateway.Admin, "/api/workspaces/admin")
+}
+
+func (w *way) throughAgentsOf(t *testing.T, surface gateway.Surface, path string) {
+	t.Helper()
+	on := func(method, rest string, body any, pairs ...string) call {
+		h := http.Header{}
+		if method != "GET" {
+			h = w.page(surface)
+		}
+		for i := 0; i < len(pairs); i += 2 {
+			h.Set(pairs[i], pairs[i+1])
+		}
+		return call{on: surface, method: method, path: path + rest, body: body, header: h}
+	}
+	made := w.goes(t, 201, on("POST", "/agents", map[string]any{"name": "writer", "instructions": "Write.", "tools": []string{"ask_agent:central"}, "outputSchema": map[string]string{"type": "object"}}))
+	if at := made.Header.Get("Location"); at != path+"/agents/writer" {
+		t.Errorf("it was made at %q", at)
+	}
+	w.goes(t, 200, on("GET", "/agents", nil))
+	w.goes(t, 200, on("GET", "/agents/writer", nil))
+	w.goes(t, 200, on("PATCH", "/agents/writer", map[string]any{"model": "scripted/words", "reasoning": "low", "outputSchema": nil}, "If-Match", `"1"`))
+	w.goes(t, 200, on("POST", "/agents/writer/disable", nil, "If-Match", `"2"`))
+	w.goes(t, 200, on("POST", "/agents/writer/enable", nil))
+	w.goes(t, 200, on("GET", "/agents/writer/versions", nil))
+	w.goes(t, 200, on("GET", "/agents/writer/versions/1", nil))
+	w.goes(t, 200, on("GET", "/agents/writer/versions/1/diff?with=2", nil))
+	w.goes(t, 200, on("POST", "/agents/writer/versions/1/restore", nil))
+	file := w.goes(t, 200, on("GET", "/agents/writer/export", nil)).body
+	w.goes(t, 204, on("DELETE", "/agents/writer", nil, "If-Match", `"3"`))
+	var again struct{ Version int64 }
+	w.goes(t, 200, on("POST", "/agents/import", file, "Content-Type", "text/markdown")).read(t, &again)
+	if again.Version != 4 {
+		t.Errorf("a name that is made again has version %d", again.Version)
+	}
+	w.goes(t, 200, on("PATCH", "/agents/central", map[string]any{"instructions": "Be brief."}))
+	w.goes(t, 200, on("POST", "/agents/central/versions/1/restore", nil))
+}
+
+// TestAnAgentIsWrittenPromptedAndTakenAway goes the way of somebody who writes an agent, in one process and in two.
+func TestAnAgentIsWrittenPromptedAndTakenAway(t *testing.T) {
+	modes(t, func(t *testing.T, s *scene) {
+		cookie, _ := s.session(t, "ada@example.com")
+		const at, base = "/api/workspaces/ada/personal/agents", "/v1/ada/personal/agents/writer/1"
+		do := func(method, path string, body any) reply {
+			return s.do(t, call{on: gateway.Agents, method: method, path: path, cookie: cookie, body: body})
+		}
+		prompt := func(status int, typ string) {
+			t.Helper()
+			eventually(t, "the runtime knows", func() bool {
+				got := do("POST", base, `{"kind":"user","body":"n=2"}`)
+				return got.StatusCode == status && strings.Contains(got.body, typ)
+			})
+		}
+		do("POST", base, `{"kind":"user","body":"n=2"}`).wants(t, 404, "agent_not_found")
+		do("POST", at, map[string]any{"name": "writer", "instructions": "Write."}).wants(t, 201, "")
+		prompt(202, "submissionId")
+		eventually(t, "it is answered by version 1", func() bool {
+			got := do("GET", base, nil).wants(t, 200, "").body
+			return strings.Contains(got, "word1") && strings.Count(got, `"agentVersion":"1"`) >= 2 && strings.Contains(got, `"outcome":"completed"`)
+		})
+		do("POST", at+"/writer/disable", nil).wants(t, 200, "")
+		prompt(404, "agent_not_found")
+		do("GET", base, nil).wants(t, 200, "")
+		do("POST", base+"/abort", nil).wants(t, 200, "")
+		do("POST", at+"/writer/enable", nil).wants(t, 200, "")
+		prompt(202, "submissionId")
+		do("DELETE", at+"/writer", nil).wants(t, 204, "")
+		prompt(404, "agent_not_found")
+		do("GET", base, nil).wants(t, 200, "")
+		do("GET", at+"/writer", nil).wants(t, 404, "item_not_found")
+		do("DELETE", at+"/central", nil).wants(t, 409, "read_only")
+		do("POST", at, map[string]any{"name": "central"}).wants(t, 409, "name_taken")
+		do("POST", at, map[string]any{"name": "A b", "model": "none/such", "tools": []string{"fly"}}).wants(t, 400, "invalid_request")
+	}, trusting)
+}
