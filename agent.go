@@ -53,6 +53,15 @@ func (a *Agent) maxAttempts(rt *Runtime) int {
 	return cmp.Or(max(a.MaxAttempts, 0), rt.config.MaxAttempts)
 }
 
+func (a *Agent) tool(name string) (Tool, bool) {
+	for _, t := range a.Tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
 func (a *Agent) validate() error {
 	if err := validateName("agent", a.Name); err != nil {
 		return err

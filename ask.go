@@ -110,6 +110,11 @@ func (w *Work) operation(nth int, agent *Agent, prompt string, form *schema.Sche
 	if err := w.remember(); err != nil {
 		return o, err
 	}
+	if len(agent.Tools)+len(agent.Agents) > 0 {
+		if _, err := w.StartedBy(w.ctx); err != nil {
+			return o, err
+		}
+	}
 	w.dialogue.log = o
 	if w.dialogue.state.Root() == nil {
 		err := w.dialogue.write(conversation.Record{
@@ -123,6 +128,7 @@ func (w *Work) operation(nth int, agent *Agent, prompt string, form *schema.Sche
 		w: w.dialogue, agent: agent, t: w.dialogue.state.Root(),
 		submission: Submission{ID: fmt.Sprintf("ask_%d", nth), Kind: Direct}, input: input{Kind: conversation.KindUser, Body: prompt},
 	}
+	o.th.origin = Call{Submission: o.th.submission.ID, By: w.started.StartedBy}
 	if form != nil {
 		giving := *agent
 		giving.Tools = append(slices.Clone(agent.Tools), resultIn(form))

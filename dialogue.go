@@ -98,6 +98,9 @@ type thread struct {
 	deadline   int64
 	depth      int
 	gives      string // the tool whose call is the answer; empty: the last reply is
+
+	origin  Call     // what all calls have in common that the answer leads to
+	waiting []string // the agents that wait for this one's answer
 }
 
 // gave is what the model gave by the tool that is asked for, nil if it did not yet.
@@ -153,7 +156,9 @@ func (th *thread) record(t conversation.Type) conversation.Record {
 // heard is the input as a record.
 func (th *thread) heard() conversation.Record {
 	if th.session != "" {
-		return th.asking(th.t.Prompt)
+		r := th.asking(th.t.Prompt)
+		r.Version = th.agent.Version
+		return r
 	}
 	t := conversation.UserMessage
 	if th.input.Kind == conversation.KindSignal {

@@ -217,3 +217,73 @@ func ExampleRawTool() {
 	fmt.Printf("%s %v\n", result.Output, err)
 	// Output: {"a": 1} <nil>
 }
+
+// A tool learns whose prompt it works for, and which call it is.
+func ExampleCallOf() {
+	cancel := svc.NewTool("cancel_order", "Cancels the customer's order.", func(ctx context.Context, _ struct{}) (string, error) {
+		call, ok := svc.CallOf(ctx)
+		if !ok || call.By != "customer-1" {
+			return "", errors.New("only the customer may cancel it")
+		}
+		return "Cancelled for " + call.By + ".", nil
+	})
+	rt, stop := serve(support(cancel),
+		scripted.Turn{scripted.Call("cancel_order", struct{}{})}, scripted.Turn{scripted.Say("Done.")})
+	defer stop()
+	ctx := context.Background()
+	prompt := says("Cancel my order.")
+	prompt.By = "customer-1"
+	_, err := rt.Prompt(ctx, "support", "chat-1", prompt)
+	check(err)
+	settle(rt, "support", "chat-1")
+
+	snapshot, _, err := rt.Conversation(ctx, "support", "chat-1")
+	check(err)
+	printMessages(snapshot.Messages)
+	// Output:
+	// user: Cancel my order.
+	// assistant: [dynamic-tool "Cancelled for customer-1."]
+	// assistant: Done.
+}
+
+// A test of a tool says what it is called for.
+func ExampleWithCall() {
+	whoami := svc.NewTool("whoami", "Says who asks.", func(ctx context.Context, _ struct{}) (string, error) {
+		call, _ := svc.CallOf(ctx)
+		return call.By, nil
+	})
+	ctx := svc.WithCall(context.Background(), svc.Call{By: "ada"})
+	result, err := whoami.Call(ctx, []byte(`{}`))
+	fmt.Printf("%s %v\n", result.Output, err)
+	// Output: "ada" <nil>
+}
+
+// An agent asks another of its scope. What that one says is a result, and its conversation survives like any other.
+func ExampleAskTool() {
+	ask := svc.AskTool("ask_agent", "Asks a colleague.", func(_ context.Context, agent string) error {
+		if agent != "stock" {
+			return errors.New("only the stock may be asked")
+		}
+		return nil
+	})
+	rt, stop := serve(func(rt *svc.Runtime) {
+		support(ask)(rt)
+		rt.AddAgent(&svc.Agent{Name: "stock", Instructions: "Know the stock.", Model: "scripted/any"})
+	},
+		scripted.Turn{scripted.Call("ask_agent", map[string]string{"agent": "stock", "prompt": "How many chairs?"})},
+		scripted.Turn{scripted.Say("Twelve.")}, // the stock's
+		scripted.Turn{scripted.Say("There are twelve chairs.")})
+	defer stop()
+	ctx := context.Background()
+	_, err := rt.Prompt(ctx, "support", "customer-1", says("Are there chairs?"))
+	check(err)
+	settle(rt, "support", "customer-1")
+
+	snapshot, _, err := rt.Conversation(ctx, "support", "customer-1")
+	check(err)
+	printMessages(snapshot.Messages)
+	// Output:
+	// user: Are there chairs?
+	// assistant: [dynamic-tool "Twelve."]
+	// assistant: There are twelve chairs.
+}

@@ -144,3 +144,17 @@ func ExampleAskFor() {
 	}, scripted.Turn{scripted.Call("give_result", verdict{Spam: true, Score: 0.9})})
 	// Output: completed {"spam":true,"score":0.9}
 }
+
+// A workflow that acts for somebody asks whose run it is.
+func ExampleWork_StartedBy() {
+	rt, stop := serve(func(rt *svc.Runtime) {
+		rt.AddWorkflow(svc.NewWorkflow("whose", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+			return w.StartedBy(ctx)
+		}))
+	})
+	defer stop()
+	invoked, err := rt.Invoke(context.Background(), "whose", svc.Invocation{StartedBy: "ada", Wait: true})
+	check(err)
+	fmt.Printf("%s\n", invoked.Run.Result)
+	// Output: "ada"
+}

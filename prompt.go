@@ -23,6 +23,8 @@ type Prompt struct {
 	Message conversation.Message
 	Key     string // makes it happen once; empty: no such promise
 	Body    []byte // what the key stands for. Defaults to the message
+	// By names the person or program that asks; tools find it in the Call that they are made for. Defaults to nobody.
+	By string
 }
 
 // Prompted is the durable answer to a prompt.
@@ -64,7 +66,7 @@ func (s Scoped) deliver(ctx context.Context, agent, id string, p Prompt, kind Su
 		return prompted(receipt), admissionFault(err)
 	}
 	submission := newUUID()
-	input, attachments, err := s.keep(ctx, p.Message, kind, submission)
+	input, attachments, err := s.keep(ctx, p, kind, submission)
 	if err != nil {
 		return Prompted{}, err
 	}
@@ -121,11 +123,13 @@ type input struct {
 	Type       string                   `json:"type,omitempty"`
 	TagName    string                   `json:"tagName,omitempty"`
 	Attributes *conversation.Attributes `json:"attributes,omitempty"`
+	By         string                   `json:"by,omitempty"`
 }
 
 // keep makes a message's attachments durable and names them.
-func (s Scoped) keep(ctx context.Context, m conversation.Message, kind SubmissionKind, submission string) ([]byte, []Attachment, error) {
-	in := input{Kind: m.Kind, Body: m.Body, Type: m.Type, TagName: m.TagName}
+func (s Scoped) keep(ctx context.Context, p Prompt, kind SubmissionKind, submission string) ([]byte, []Attachment, error) {
+	m := p.Message
+	in := input{Kind: m.Kind, Body: m.Body, Type: m.Type, TagName: m.TagName, By: conversation.Text(p.By)}
 	if m.Attributes != nil {
 		in.Attributes = &m.Attributes
 	}

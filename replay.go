@@ -25,6 +25,7 @@ type Work struct {
 	started workflow.Run
 	writer  *events
 	resumed bool // after an interruption: kept steps are told
+	asker   bool // started says whose run it is
 
 	ctx    context.Context // ends when the run must not go on here
 	cancel context.CancelCauseFunc
@@ -58,6 +59,24 @@ func tooLarge() *fault.Error {
 
 // RunID is the id of the run.
 func (w *Work) RunID() string { return w.started.ID }
+
+// Scope is whose the run is.
+func (w *Work) Scope() string { return w.started.Scope }
+
+// StartedBy is what the invocation of the run said of the person or program that asked. The store is asked once.
+func (w *Work) StartedBy(ctx context.Context) (string, error) {
+	if w.asker {
+		return w.started.StartedBy, nil
+	}
+	ctx, cancel := w.rt.within(ctx)
+	defer cancel()
+	run, err := w.rt.store.GetRun(ctx, w.started.Scope, w.started.ID)
+	if err != nil {
+		return "", notAnswered("find who started the run", err)
+	}
+	w.started.StartedBy, w.asker = run.StartedBy, true
+	return run.StartedBy, nil
+}
 
 // leave ends the calling goroutine: the run does not go on here. Its deferred calls run.
 func (w *Work) leave() {

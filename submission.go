@@ -221,6 +221,7 @@ func (w *agentWork) newThread(b Submission) (*thread, error) {
 	if err := json.Unmarshal(b.Input, &th.input); err != nil {
 		return th, fmt.Errorf("read input: %w", err)
 	}
+	th.origin = Call{Submission: b.ID, By: th.input.By}
 	version, deadline := root.Terms(b.ID)
 	agent, err := w.rt.agent(w.job.ctx, l.Scope, l.Name, version)
 	if err != nil {

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
@@ -38,18 +40,12 @@ func (th *thread) taskTool() model.Tool {
 		names = append(names, a.Name)
 		about += "\n- " + a.Name + ": " + a.Description
 	}
-	schema, _ := stream.Encode(map[string]any{
-		"type": "object", "additionalProperties": false, "required": []string{"agent", "prompt"},
-		"properties": map[string]any{
-			"agent":  map[string]any{"type": "string", "enum": names},
-			"prompt": map[string]any{"type": "string", "description": "All that the agent needs to know; it sees nothing else."},
-		},
-	})
-	return model.Tool{Name: taskTool, Description: about, Input: schema}
+	return model.Tool{Name: taskTool, Description: about, Input: askSchema(names)}
 }
 
 // callTools brings every call of the last reply to an outcome and commits them together. A call that an earlier holder of
-// the stream made is not made again: it is reported as interrupted, unless its outcome or a sub-agent's work is recorded.
+// the stream made is not made again: it is reported as interrupted, unless its outcome is recorded, it asks an agent, which goes
+// on, or its tool repeats.
 func (th *thread) callTools(ctx context.Context) error {
 	// The calls are on record before any of them is made: a crash must show that they were asked for.
 	if err := th.w.commit(); err != nil {
@@ -104,18 +100,25 @@ func (th *thread) record1(t conversation.Type, set func(*conversation.Record), b
 // call is one call's outcome: the tool's own, or the reason why it has none. The error is why it has none yet.
 func (th *thread) call(ctx context.Context, caller string, call conversation.Call) (conversation.Outcome, []Attachment, error) {
 	began := th.w.now()
-	child, resumed := th.w.child(th.t, call.ID)
+	child, _ := th.w.child(th.t, call.ID)
+	tool, known := th.agent.tool(call.Name)
 	var result ToolResult
 	var err error
 	switch {
-	case call.Name == taskTool && len(th.agent.Agents) > 0 && (resumed || th.w.isMine(call.ID)):
-		if result, err = th.task(ctx, call, child); leaves(err) {
+	case tool.asks != nil, call.Name == taskTool && len(th.agent.Agents) > 0:
+		// What is asked stands in the log before anybody hears it: without a child nothing has begun.
+		if result, err = th.task(ctx, tool, call, child); leaves(err) {
 			return conversation.Outcome{}, nil, err
 		}
-	case !th.w.isMine(call.ID):
+	case !tool.Repeats && !th.w.isMine(call.ID):
 		return interrupted(call, child), nil, nil
+	case !known:
+		err = fmt.Errorf("there is no tool named %q", call.Name)
 	default:
-		result, err = th.tool(ctx, call)
+		result, err = th.within(ctx, tool, call, func(ctx context.Context) (ToolResult, error) { return tool.call(ctx, call.Input) })
+	}
+	if err == nil {
+		err = result.check()
 	}
 	ms := millis(th.w.now()) - millis(began)
 	outcome := conversation.Outcome{Call: call.ID, Name: call.Name, DurationMs: &ms}
@@ -137,16 +140,35 @@ func (th *thread) call(ctx context.Context, caller string, call conversation.Cal
 
 // toolError is what the model, and whoever reads, is told of a tool's failure.
 func toolError(err error) string {
-	if passes(err) {
+	text := err.Error()
+	f := asFault(err)
+	switch {
+	case passes(err):
 		return "What the tool needs is not available now."
+	case f != nil && f.Details != "":
+		text = f.Message + " " + f.Details
+	case f != nil:
+		text = f.Message
 	}
-	if f := asFault(err); f != nil {
-		if f.Details != "" {
-			return f.Message + " " + f.Details
-		}
-		return f.Message
+	if len(text) > maxMessage {
+		return text[:maxMessage] + "…"
 	}
-	return err.Error()
+	return text
+}
+
+// maxImages is how many bytes the images of one result may have.
+const maxImages = 16 << 20
+
+// check refuses images that are more than a conversation should keep.
+func (r ToolResult) check() error {
+	size := 0
+	for _, c := range r.Content {
+		size += len(c.Data)
+	}
+	if size > maxImages {
+		return fmt.Errorf("the images of the result are larger than %d MiB", maxImages>>20)
+	}
+	return nil
 }
 
 func tooMuch(o conversation.Outcome) bool {
@@ -166,26 +188,68 @@ func interrupted(call conversation.Call, child string) conversation.Outcome {
 	return refusedCall(call, string(text))
 }
 
-// tool calls a tool within its time; a panic is its error.
-func (th *thread) tool(ctx context.Context, call conversation.Call) (result ToolResult, err error) {
-	i := slices.IndexFunc(th.agent.Tools, func(t Tool) bool { return t.Name == call.Name })
-	if i < 0 {
-		return ToolResult{}, fmt.Errorf("there is no tool named %q", call.Name)
-	}
-	t := th.agent.Tools[i]
-	ctx, cancel := context.WithTimeout(ctx, t.timeout())
+// lateGrace is how long a tool may take to end when its time is over.
+const lateGrace = time.Second
+
+// within does what a tool does in the tool's time. A panic is its error, and what does not end is left behind.
+func (th *thread) within(ctx context.Context, t Tool, call conversation.Call, do func(context.Context) (ToolResult, error)) (ToolResult, error) {
+	ctx, cancel := context.WithTimeout(WithCall(ctx, th.callOf(call)), t.timeout())
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			th.log().Error("tool panicked", "tool", call.Name, "error", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the tool failed inside")
-		}
+	var result ToolResult
+	var err error
+	ended, returned := make(chan struct{}), false
+	go func() {
+		defer close(ended)
+		defer func() {
+			if p := recover(); p != nil {
+				th.log().Error("tool panicked", "tool", call.Name, "error", p, "stack", string(debug.Stack()))
+				err, returned = errors.New("the tool failed inside"), true
+			}
+		}()
+		result, err = do(ctx)
+		returned = true
 	}()
-	result, err = t.call(ctx, call.Input)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
-		err = fmt.Errorf("the tool took longer than %s", t.timeout())
+	late := fmt.Errorf("the tool took longer than %s", t.timeout())
+	if !awaits(ctx, ended) {
+		th.log().Warn("tool did not stop", "tool", call.Name)
+		return ToolResult{}, late
+	}
+	if !returned {
+		runtime.Goexit() // as the tool did: the run does not go on here
+	}
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = late
 	}
 	return result, err
+}
+
+// awaits reports whether a tool has ended, within its context or a moment later.
+func awaits(ctx context.Context, ended <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+	}
+	after := lateGrace
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		after = grace(ctx)
+	}
+	late := time.NewTimer(after)
+	defer late.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-late.C:
+		return false
+	}
+}
+
+// callOf is what a tool is called for.
+func (th *thread) callOf(call conversation.Call) Call {
+	c := th.origin
+	c.Scope, c.Instance = th.w.job.lease.Stream.Scope, th.w.job.lease.Stream.ID
+	c.Agent, c.ID = th.agent.Name, call.ID
+	return c
 }
 
 // content keeps the images of a result and names them.
@@ -220,39 +284,71 @@ func (th *thread) keep(ctx context.Context, data []byte) (Blob, error) {
 	}
 }
 
-// task hands a prompt to a sub-agent and waits for its answer. The sub-agent's conversation is part of the same stream: what
-// it has recorded is there when the stream is claimed again.
-func (th *thread) task(ctx context.Context, call conversation.Call, child string) (ToolResult, error) {
+// task hands a prompt to a sub-agent, or to another agent of the scope, and waits for its answer. That conversation is part of
+// the same stream: what it has recorded is there when the stream is claimed again.
+func (th *thread) task(ctx context.Context, tool Tool, call conversation.Call, child string) (ToolResult, error) {
 	var in struct{ Agent, Prompt string }
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return ToolResult{}, fault.New(toolInputValidation, "The task is not an object of agent and prompt.", "")
 	}
-	i := slices.IndexFunc(th.agent.Agents, func(a *Agent) bool { return a.Name == in.Agent })
-	if i < 0 {
-		return ToolResult{}, fault.New("subagent_not_declared", fmt.Sprintf("No sub-agent named %q.", in.Agent), "")
-	}
-	agent := th.agent.Agents[i]
 	if th.depth+1 > maxDepth {
 		return ToolResult{}, fault.New("delegation_depth_exceeded", fmt.Sprintf("Tasks go at most %d deep.", maxDepth), "")
 	}
+	agent, err := th.partner(ctx, tool, call, in.Agent, child)
+	if err != nil {
+		return ToolResult{}, err
+	}
 	if child == "" {
-		var err error
-		if child, err = th.beginTask(call, agent.Name, in.Prompt); err != nil {
+		if child, err = th.beginTask(call, agent, in.Prompt); err != nil {
 			return ToolResult{}, err
 		}
 	}
-	sub := &thread{w: th.w, agent: agent, t: th.w.thread(child), session: child, depth: th.depth + 1}
+	sub := &thread{
+		w: th.w, agent: agent, t: th.w.thread(child), session: child, depth: th.depth + 1,
+		origin: th.origin, waiting: append(slices.Clone(th.waiting), th.agent.Name),
+	}
 	if err := sub.answer(ctx); err != nil {
 		return ToolResult{}, err
 	}
 	return ToolResult{Content: []ToolContent{{Text: sub.t.Final()}}}, nil
 }
 
-func (th *thread) beginTask(call conversation.Call, agent, prompt string) (string, error) {
+// partner finds the agent that a prompt is handed to. One whose conversation has begun is the version that began it.
+func (th *thread) partner(ctx context.Context, tool Tool, call conversation.Call, name, child string) (*Agent, error) {
+	if tool.asks == nil {
+		i := slices.IndexFunc(th.agent.Agents, func(a *Agent) bool { return a.Name == name })
+		if i < 0 {
+			return nil, fault.New("subagent_not_declared", fmt.Sprintf("No sub-agent named %q.", name), "")
+		}
+		return th.agent.Agents[i], nil
+	}
+	var version string
+	if child != "" {
+		version, _ = th.w.thread(child).Terms("")
+	} else if err := th.mayAsk(ctx, tool, call, name); err != nil {
+		return nil, err
+	}
+	agent, err := th.w.rt.agent(ctx, th.w.job.lease.Stream.Scope, name, version)
+	if err == nil && agent == nil {
+		err = fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", name), "Check the name.")
+	}
+	return agent, err
+}
+
+// mayAsk refuses to ask an agent that waits for the answer, and those that the tool does not let be asked.
+func (th *thread) mayAsk(ctx context.Context, tool Tool, call conversation.Call, name string) error {
+	if name == th.agent.Name || slices.Contains(th.waiting, name) {
+		return fault.New("delegation_cycle", fmt.Sprintf("The agent %q waits for this answer itself.", name), "")
+	}
+	_, err := th.within(ctx, tool, call, func(ctx context.Context) (ToolResult, error) { return ToolResult{}, tool.asks(ctx, name) })
+	return err
+}
+
+func (th *thread) beginTask(call conversation.Call, agent *Agent, prompt string) (string, error) {
 	id := th.w.rt.ids.next("conv_", th.w.now())
 	created := conversation.Record{
 		Type: conversation.Created, Conversation: id, Session: id, At: millis(th.w.now()),
-		Kind: conversation.KindTask, Agent: agent, Text: prompt,
+		Kind: conversation.KindTask, Agent: agent.Name, Text: prompt, Version: agent.Version,
 	}
 	retained := th.record(conversation.ChildRetained)
 	retained.Call, retained.Child = &call, id

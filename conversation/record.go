@@ -75,7 +75,7 @@ type Record struct {
 	Child      string          `json:"childConversationId,omitempty"`
 	Agent      string          `json:"agent,omitempty"`
 	Deadline   int64           `json:"deadline,omitempty"` // of the submission, unix milliseconds
-	Version    string          `json:"version,omitempty"`  // of the agent, for the submission, and for a reply
+	Version    string          `json:"version,omitempty"`  // of the agent, for the submission, a task, or a reply
 }
 
 // File is an attachment as records name it.

@@ -39,7 +39,7 @@ type Thread struct {
 	children   map[string]string  // conversations of sub-agents, by the call that began them
 	submission string             // whose input is the last one
 	deadline   int64              // of that submission
-	version    string             // of the agent, for that submission
+	version    string             // of the agent, for that submission; of a sub-agent's for all of it
 	final      bool               // the last reply to it ended by itself
 	settled    string             // the last submission that settled
 	retries    int                // of the model, since it last answered
@@ -105,7 +105,7 @@ func (s *State) Apply(records []Record) error {
 }
 
 func (s *State) create(r Record) *Thread {
-	t := &Thread{ID: r.Conversation, Agent: r.Agent, Prompt: r.Text, outcomes: map[string]Outcome{}, children: map[string]string{}}
+	t := &Thread{ID: r.Conversation, Agent: r.Agent, Prompt: r.Text, version: r.Version, outcomes: map[string]Outcome{}, children: map[string]string{}}
 	s.threads[r.Conversation] = t
 	if r.Public() {
 		s.root = r.Conversation

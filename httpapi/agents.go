@@ -115,7 +115,9 @@ func (in *instance) prompt(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	prompted, err := in.scoped().Prompt(r.Context(), in.stream.Name, in.stream.ID, svc.Prompt{Message: message, Key: key, Body: sent.raw})
+	prompted, err := in.scoped().Prompt(r.Context(), in.stream.Name, in.stream.ID, svc.Prompt{
+		Message: message, Key: key, Body: sent.raw, By: in.StartedBy(r),
+	})
 	if err != nil {
 		return err
 	}

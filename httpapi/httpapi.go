@@ -24,7 +24,7 @@ type Config struct {
 	PublicURL func(*http.Request) string
 	// RequestID names a request that something in front of us has named already. Defaults to a new req_<ULID>.
 	RequestID func(*http.Request) string
-	// StartedBy names who asks, in the records of the runs that they start. Defaults to nobody.
+	// StartedBy names the one who asks, in the records of runs and prompts. Defaults to nobody.
 	StartedBy func(*http.Request) string
 	// MaxBody is the longest body that is read, in bytes. Defaults to 64 MiB.
 	MaxBody int64

@@ -108,7 +108,7 @@ func (p provider) Read(h http.Header, body []byte) (hook.Delivery, error) {
 	return hook.Delivery{
 		Instance: p.instance(e),
 		// The key stands for the body as it came: another version of us may make another message of it.
-		Prompt: svc.Prompt{Message: e.Message(), Key: delivery, Body: body},
+		Prompt: svc.Prompt{Message: e.Message(), Key: delivery, Body: body, By: hook.By("github", e.Sender)},
 	}, nil
 }
 

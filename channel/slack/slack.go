@@ -87,6 +87,6 @@ func (p provider) Read(_ http.Header, body []byte) (hook.Delivery, error) {
 	return hook.Delivery{
 		Instance: p.instance(e),
 		// Slack promises the id of an event to stay the same when it tries again, and nothing about the bytes around it.
-		Prompt: svc.Prompt{Message: e.Message(), Key: e.ID, Body: []byte(e.ID)},
+		Prompt: svc.Prompt{Message: e.Message(), Key: e.ID, Body: []byte(e.ID), By: hook.By("slack", e.User)},
 	}, nil
 }

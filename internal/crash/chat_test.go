@@ -83,7 +83,7 @@ func (c *critique) checkOutcome(o conversation.Outcome, name, childPlay string, 
 		if isInterrupted(o) && deaths == 0 {
 			c.Problem("%s was interrupted, and nothing died", o.Call)
 		}
-	case name == "task":
+	case name == "task", name == askTool:
 		if want := plays[childPlay].lastText(); len(o.Content) != 1 || o.Content[0].Text != want {
 			c.Problem("task %s answered %s, want %q", o.Call, critic.Print(o.Content), want)
 		}

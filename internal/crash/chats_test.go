@@ -49,6 +49,7 @@ var talks = []talk{
 	{name: "tools", lines: says("tools")},
 	{name: "tools-twice", lines: says("tools-twice")},
 	{name: "task", lines: says("delegate")},
+	{name: "ask", lines: says("consult")},
 	{name: "retried", lines: says("cut")},
 	{name: "retried-often", lines: says("cut-often", "word")}, // the last time it waits in the store
 	{name: "retried-after-call", lines: says("cut-call")},

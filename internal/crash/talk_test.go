@@ -83,9 +83,13 @@ var plays = map[string]play{
 		{calls: []toolCall{{Name: "work", Ms: 3}, {Name: "fails", Ms: 3}}}, {say: []string{"again "}, calls: []toolCall{{Name: "work", Ms: 3}}},
 		{say: []string{"done"}},
 	},
-	"delegate":  {{say: []string{"asking "}, calls: []toolCall{{Name: "task", Agent: "lead", Prompt: "play lead"}}}, {say: []string{"they ", "did it"}}},
-	"lead":      {{calls: []toolCall{{Name: "task", Agent: "hand", Prompt: "play hand"}, {Name: "work", Ms: 20}}}, {say: []string{"my team ", "did it"}}},
-	"hand":      {{say: []string{"hm "}, calls: []toolCall{{Name: "work", Ms: 12}}}, {say: []string{"I ", "did ", "it"}}},
+	"delegate": {{say: []string{"asking "}, calls: []toolCall{{Name: "task", Agent: "lead", Prompt: "play lead"}}}, {say: []string{"they ", "did it"}}},
+	"lead":     {{calls: []toolCall{{Name: "task", Agent: "hand", Prompt: "play hand"}, {Name: "work", Ms: 20}}}, {say: []string{"my team ", "did it"}}},
+	"hand":     {{say: []string{"hm "}, calls: []toolCall{{Name: "work", Ms: 12}}}, {say: []string{"I ", "did ", "it"}}},
+	"consult": {
+		{say: []string{"asking "}, calls: []toolCall{{Name: "work", Ms: 12}, {Name: askTool, Agent: "hand", Prompt: "play hand"}, {Name: "work", Ms: 28}}},
+		{say: []string{"they ", "answered"}},
+	},
 	"cut":       {{say: []string{"hal", "f ", "and ", "half"}, fail: model.Network, once: true}},
 	"cut-often": {{say: []string{"a ", "b ", "c ", "d ", "e"}, fail: model.Overloaded, until: 3}},
 	"cut-call": {
@@ -195,13 +199,16 @@ func (a act) turn(said string) scripted.Turn {
 	return t
 }
 
+// askTool asks another agent of the runtime.
+const askTool = "ask_agent"
+
 // dyingCall takes the process along before anybody hears of it.
 const dyingCall = "die"
 
 func (c toolCall) step() scripted.Step {
 	id := "call_" + rand.Text()
 	input := any(map[string]any{"call": id, "ms": c.Ms})
-	if c.Name == "task" {
+	if c.Name == "task" || c.Name == askTool {
 		input = map[string]string{"agent": c.Agent, "prompt": c.Prompt}
 	}
 	data, err := json.Marshal(input)
@@ -291,6 +298,7 @@ func (n *node) declareAgents() {
 		}
 	}
 	tools := []svc.Tool{
+		svc.AskTool(askTool, "Asks.", func(context.Context, string) error { return nil }),
 		svc.NewTool("work", "Works.", work),
 		svc.NewTool("fails", "Fails.", func(ctx context.Context, in workIn) (workOut, error) {
 			_, err := work(ctx, in)
@@ -313,7 +321,7 @@ func (n *node) declareAgents() {
 		return a
 	}
 	n.rt.AddAgent(
-		agent("talker", nil),
+		hand, agent("talker", nil),
 		agent("hasty", func(a *svc.Agent) { a.Timeout = 150 * time.Millisecond }),
 		agent("forgetful", func(a *svc.Agent) { a.Context = 3 }),
 		agent("mortal", func(a *svc.Agent) { a.MaxAttempts = 3 }),

@@ -62,6 +62,14 @@ func Ignored(why string) Delivery {
 	return Delivery{Reply: &Reply{Status: http.StatusAccepted, Body: map[string]string{"ignored": why}}}
 }
 
+// By names somebody whom only the provider knows, so that no name of theirs is one of ours; empty: nobody is known.
+func By(provider, name string) string {
+	if name == "" {
+		return ""
+	}
+	return provider + ":" + name
+}
+
 // New makes a channel of one route. It panics for one that could not be served.
 func New(c Config, p Provider) *svc.Channel {
 	if c.Secret == nil {

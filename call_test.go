@@ -1,0 +1,314 @@
+package svc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc.dev/svc"
+	"svc.dev/svc/conversation"
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/scripted"
+)
+
+// noting is a tool that notes what it is called for.
+type noting struct {
+	mu    sync.Mutex
+	calls []svc.Call
+}
+
+func (n *noting) tool() svc.Tool {
+	return svc.NewTool("note", "Notes.", func(ctx context.Context, _ struct{}) (string, error) {
+		call, ok := svc.CallOf(ctx)
+		if !ok {
+			return "", errors.New("no call")
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.calls = append(n.calls, call)
+		return "noted", nil
+	})
+}
+
+func (n *noting) all() []svc.Call {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.calls
+}
+
+// TestToolLearnsWhatItIsCalledFor calls a tool by an agent, and by a sub-agent of it.
+func TestToolLearnsWhatItIsCalledFor(t *testing.T) {
+	var n noting
+	node := startAgent(t, sqlite(t), scripted.Choose(func(r model.Request) scripted.Turn {
+		sub := r.System == "You help."
+		switch {
+		case len(r.Messages) == 1 && sub:
+			return scripted.Turn{scripted.Call("note", struct{}{})}
+		case len(r.Messages) == 1:
+			return scripted.Turn{scripted.Call("note", struct{}{}), scripted.Call("task", map[string]string{"agent": "helper", "prompt": "help"})}
+		}
+		return scripted.Turn{scripted.Say("done")}
+	}), func(a *svc.Agent) {
+		a.Tools = []svc.Tool{n.tool()}
+		a.Agents = []*svc.Agent{{Name: "helper", Instructions: "You help.", Model: "scripted/test", Tools: a.Tools}}
+	})
+	p, err := node.Prompt(t.Context(), "a", "1", svc.Prompt{Message: conversation.Message{Kind: "user", Body: "go"}, By: "ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.updates(t, "1", 0, 1)
+	expect(t, "calls", len(n.all()), 2)
+	agents, ids := map[string]bool{}, map[string]bool{}
+	for _, c := range n.all() {
+		agents[c.Agent], ids[c.ID] = true, true
+		expect(t, "whose", c.By, "ada")
+		expect(t, "instance", c.Instance, "1")
+		expect(t, "submission", c.Submission, p.SubmissionID)
+	}
+	expect(t, "agents", agents["a"] && agents["helper"], true)
+	expect(t, "ids", len(ids), 2)
+	if _, ok := svc.CallOf(t.Context()); ok {
+		t.Error("a context of no call has one")
+	}
+}
+
+// TestToolOfARunIsCalledForWhoeverStartedIt asks an agent from a workflow.
+func TestToolOfARunIsCalledForWhoeverStartedIt(t *testing.T) {
+	var n noting
+	agent := &svc.Agent{Name: "clerk", Model: "scripted/test", Tools: []svc.Tool{n.tool()}}
+	node := start(t, sqlite(t), func(rt *svc.Runtime) {
+		rt.AddWorkflow(svc.NewWorkflow("w", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+			answer, err := svc.Ask(ctx, w, agent, "go")
+			return answer.Text, err
+		}))
+	}, func(c *svc.Config) {
+		c.Model = model.Providers{"scripted": scripted.New(
+			scripted.Turn{scripted.Call("note", struct{}{})}, scripted.Turn{scripted.Say("done")})}.Find
+	})
+	invoked, err := node.Invoke(t.Context(), "w", svc.Invocation{Wait: true, StartedBy: "ada"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "result", string(invoked.Run.Result), `"done"`)
+	expect(t, "calls", len(n.all()), 1)
+	c := n.all()[0]
+	expect(t, "whose", c.By, "ada")
+	expect(t, "instance", c.Instance, invoked.RunID)
+	expect(t, "agent", c.Agent, "clerk")
+}
+
+// TestToolThatMisbehavesEndsAsAResult hangs, panics, and answers with more than can be kept.
+func TestToolThatMisbehavesEndsAsAResult(t *testing.T) {
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
+	tool := func(name string, fn func(context.Context) (svc.ToolResult, error)) svc.Tool {
+		return svc.RawTool(name, name, json.RawMessage(`{"type":"object"}`), func(ctx context.Context, _ json.RawMessage) (svc.ToolResult, error) { return fn(ctx) })
+	}
+	huge := strings.Repeat("x", 100<<20)
+	deaf := tool("deaf", func(context.Context) (svc.ToolResult, error) { <-forever; return svc.ToolResult{}, nil })
+	deaf.Timeout = 10 * time.Millisecond
+	polite := tool("polite", func(ctx context.Context) (svc.ToolResult, error) { <-ctx.Done(); return svc.ToolResult{}, ctx.Err() })
+	polite.Timeout = 10 * time.Millisecond
+	tools := []svc.Tool{
+		deaf, polite,
+		tool("panics", func(context.Context) (svc.ToolResult, error) { panic("on purpose") }),
+		tool("shouts", func(context.Context) (svc.ToolResult, error) {
+			return svc.ToolResult{Content: []svc.ToolContent{{Text: huge}}}, nil
+		}),
+		tool("paints", func(context.Context) (svc.ToolResult, error) {
+			return svc.ToolResult{Content: []svc.ToolContent{{MimeType: "image/png", Data: []byte(huge)}}}, nil
+		}),
+		tool("curses", func(context.Context) (svc.ToolResult, error) { return svc.ToolResult{}, errors.New(huge) }),
+	}
+	var calls scripted.Turn
+	for _, one := range tools {
+		calls = append(calls, scripted.Call(one.Name, struct{}{}))
+	}
+	n := startAgent(t, sqlite(t), scripted.New(calls, scripted.Turn{scripted.Say("I see")}), func(a *svc.Agent) { a.Tools = tools })
+	n.prompt(t, "1", "go")
+	said := map[string]string{}
+	names := map[string]string{}
+	for _, c := range n.updates(t, "1", 0, 1) {
+		switch c.Type {
+		case "tool-input":
+			names[c.ToolCallID] = c.ToolName
+		case "tool-output-error":
+			said[names[c.ToolCallID]] = c.ErrorText
+		case "submission-settled":
+			expect(t, "outcome", c.Outcome, "completed")
+		}
+	}
+	for name, want := range map[string]string{
+		"deaf": "the tool took longer than 10ms", "polite": "the tool took longer than 10ms", "panics": "the tool failed inside",
+		"shouts": "The output is too large to be recorded.", "paints": "the images of the result are larger than 16 MiB",
+	} {
+		expect(t, name, said[name], want)
+	}
+	if got := said["curses"]; len(got) == 0 || len(got) > 65<<10 {
+		t.Errorf("curses: %d bytes", len(got))
+	}
+}
+
+// colleagues declares an agent that may ask all others, and others that do as they are told.
+func colleagues(n *noting, may func(context.Context, string) error) func(*svc.Runtime) {
+	ask := svc.AskTool("ask_agent", "Asks.", may)
+	return func(rt *svc.Runtime) {
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+			rt.AddAgent(&svc.Agent{Name: name, Instructions: name, Model: "scripted/test", Tools: []svc.Tool{ask, n.tool()}})
+		}
+	}
+}
+
+// chain lets each agent ask the next of a list, and the last one answer.
+func chain(names ...string) model.Provider {
+	return scripted.Choose(func(r model.Request) scripted.Turn {
+		last := r.Messages[len(r.Messages)-1]
+		if last.Role == model.RoleTool {
+			return scripted.Turn{scripted.Say(r.System + " heard: " + *last.Parts[0].Result.Content[0].Text)}
+		}
+		for i, name := range names[:len(names)-1] {
+			if r.System == name && len(r.Messages) == 1 {
+				return scripted.Turn{scripted.Call("ask_agent", map[string]string{"agent": names[i+1], "prompt": "go on"})}
+			}
+		}
+		return scripted.Turn{scripted.Say("it is " + r.System)}
+	})
+}
+
+func TestAgentsAskEachOtherWithinBounds(t *testing.T) {
+	all := func(context.Context, string) error { return nil }
+	for _, c := range []struct {
+		name, want string
+		chain      []string
+		may        func(context.Context, string) error
+	}{
+		{"one", "a heard: it is b", []string{"a", "b"}, all},
+		{"three", "a heard: b heard: c heard: it is d", []string{"a", "b", "c", "d"}, all},
+		{"itself", `a heard: The agent "a" waits for this answer itself.`, []string{"a", "a"}, all},
+		{"in a circle", `a heard: b heard: The agent "a" waits for this answer itself.`, []string{"a", "b", "a"}, all},
+		{"too deep", "a heard: b heard: c heard: d heard: e heard: Tasks go at most 4 deep.", []string{"a", "b", "c", "d", "e", "f"}, all},
+		{"nobody", `a heard: No agent named "nobody". Check the name.`, []string{"a", "nobody"}, all},
+		{"refused", "a heard: not you", []string{"a", "b"}, func(context.Context, string) error { return errors.New("not you") }},
+		{"a question that breaks", "a heard: the tool failed inside", []string{"a", "b"}, func(context.Context, string) error { panic("on purpose") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var n noting
+			node := start(t, sqlite(t), colleagues(&n, c.may), func(config *svc.Config) {
+				config.Model = model.Providers{"scripted": chain(c.chain...)}.Find
+			})
+			node.prompt(t, "1", "go")
+			told := retold(node.updates(t, "1", 0, 1))
+			if !strings.Contains(told, "| "+c.want+" | completed | settled completed") {
+				t.Errorf("told: %s, want %q", told, c.want)
+			}
+		})
+	}
+}
+
+// TestAskedAgentGoesOnWithItsVersion stops a node while an agent is asked. Another goes on: the agent is asked once, the version
+// that began answers though there is a newer one, and what it had called is not called again.
+func TestAskedAgentGoesOnWithItsVersion(t *testing.T) {
+	address := sqlite(t)
+	var newest atomic.Pointer[string]
+	version := "1"
+	newest.Store(&version)
+	var begun atomic.Int32
+	var versions sync.Map
+	ask := svc.AskTool("ask_agent", "Asks.", func(context.Context, string) error { begun.Add(1); return nil })
+	var notes noting
+	resolve := func(_ context.Context, _, name, version string) (*svc.Agent, error) {
+		if name != "stored" {
+			return nil, nil
+		}
+		if version == "" {
+			version = *newest.Load()
+		}
+		return &svc.Agent{Name: name, Version: version, Instructions: "stored " + version, Model: "scripted/test", Tools: []svc.Tool{notes.tool()}}, nil
+	}
+	hangs := atomic.Bool{}
+	hangs.Store(true)
+	script := scripted.Choose(func(r model.Request) scripted.Turn {
+		last := r.Messages[len(r.Messages)-1]
+		stored := strings.HasPrefix(r.System, "stored ")
+		if stored {
+			versions.Store(r.System, true)
+		}
+		switch {
+		case stored && len(r.Messages) == 1:
+			return scripted.Turn{scripted.Call("note", struct{}{})}
+		case stored && hangs.Load():
+			return scripted.Turn{scripted.Hang()}
+		case stored:
+			return scripted.Turn{scripted.Say("answered by " + r.System)}
+		case last.Role == model.RoleTool:
+			return scripted.Turn{scripted.Say("done")}
+		}
+		return scripted.Turn{scripted.Call("ask_agent", map[string]string{"agent": "stored", "prompt": "well?"})}
+	})
+	declare, config := talking(script, func(a *svc.Agent) { a.Tools = []svc.Tool{ask} })
+	resolving := func(c *svc.Config) { c.Resolve = resolve; c.StopTimeout = 50 * time.Millisecond }
+	first := start(t, address, declare, config, resolving)
+	first.prompt(t, "1", "go")
+	eventually(t, "the agent is asked", func() bool { return len(notes.all()) == 1 })
+	first.stop()
+	hangs.Store(false)
+	two := "2"
+	newest.Store(&two)
+	second := start(t, address, declare, config, resolving)
+	told := retold(second.updates(t, "1", 0, 1))
+	if !strings.Contains(told, `output "answered by stored 1"`) || !strings.HasSuffix(told, "settled completed") {
+		t.Errorf("told: %s", told)
+	}
+	expect(t, "asked", begun.Load(), 1)
+	expect(t, "notes", len(notes.all()), 1)
+	if _, ok := versions.Load("stored 2"); ok {
+		t.Error("another version went on")
+	}
+}
+
+// TestInterruptedCallIsMadeAgainOnlyIfItsToolRepeats leaves two calls behind with the first node.
+func TestInterruptedCallIsMadeAgainOnlyIfItsToolRepeats(t *testing.T) {
+	address := sqlite(t)
+	var once, often, stays atomic.Int32
+	stays.Store(1)
+	tool := func(name string, calls *atomic.Int32) svc.Tool {
+		return svc.NewTool(name, name, func(ctx context.Context, _ struct{}) (string, error) {
+			calls.Add(1)
+			if stays.Load() == 1 {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}
+			call, _ := svc.CallOf(ctx)
+			return call.ID, nil
+		})
+	}
+	repeats := tool("repeats", &often)
+	repeats.Repeats = true
+	change := func(a *svc.Agent) { a.Tools = []svc.Tool{tool("once", &once), repeats} }
+	declare, config := talking(scripted.New(scripted.Turn{scripted.Call("once", struct{}{}), scripted.Call("repeats", struct{}{})}), change)
+	first := start(t, address, declare, config, func(c *svc.Config) { c.StopTimeout = 50 * time.Millisecond })
+	first.prompt(t, "1", "go")
+	eventually(t, "both are called", func() bool { return once.Load() == 1 && often.Load() == 1 })
+	first.stop()
+	stays.Store(0)
+	second := startAgent(t, address, scripted.New(scripted.Turn{scripted.Say("done")}), change)
+	ids := map[string]string{}
+	outputs := map[string]string{}
+	for _, c := range second.updates(t, "1", 0, 1) {
+		switch c.Type {
+		case "tool-input":
+			ids[c.ToolName] = c.ToolCallID
+		case "tool-output":
+			outputs[c.ToolCallID] = string(c.Output)
+		}
+	}
+	expect(t, "once", once.Load(), 1)
+	expect(t, "repeats", often.Load(), 2)
+	expect(t, "its call", outputs[ids["repeats"]], `"`+ids["repeats"]+`"`)
+	expect(t, "the other's output", outputs[ids["once"]], "")
+}
