@@ -6,6 +6,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
+	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 )
@@ -112,6 +113,11 @@ func (a *Access) judgeKey(tx *sqldb.Tx, c Credential, n Need, at Place) (j judge
 	if err != nil {
 		return j, err
 	}
+	return judgeBearer(tx, b, c.Surface == Admin, n, at)
+}
+
+// judgeBearer lets somebody in by a key that is theirs. On Admin it opens the workspace of the staff alone.
+func judgeBearer(tx *sqldb.Tx, b apikey.Bearer, onAdmin bool, n Need, at Place) (j judgement, err error) {
 	j.Account, j.Key = b.Account, &b.Key
 	switch {
 	case n.scope == "":
@@ -120,7 +126,7 @@ func (a *Access) judgeKey(tx *sqldb.Tx, c Credential, n Need, at Place) (j judge
 		return j, NoWorkspace()
 	case !workspace.KeyAllows(b.Key.Scopes, n.scope):
 		return j, fault.New(InsufficientScope, "The API key was not made for this.", "").With("required", n.scope)
-	case c.Surface == Admin:
+	case onAdmin:
 		err = ownKey(tx, n, at, &j)
 		return j, err
 	case b.Key.Staff:

@@ -119,7 +119,11 @@ func (v *Visitor) Caller() workspace.Caller {
 // Claims are what the runtime is told of them.
 func (v *Visitor) Claims(request string) scope.Claims {
 	c := scope.Claims{
-		AccountID: v.Member.Owner, Scope: v.at.Scope, Actor: v.Account.Username, Account: v.Account.Username, Authority: scope.Customer, RequestID: request,
+		AccountID: v.Member.Owner, Scope: v.at.Scope, Actor: v.Account.Username, ActorID: v.Account.ID, Account: v.Account.Username,
+		Authority: scope.Customer, RequestID: request,
+	}
+	if v.Key != nil {
+		c.Key = v.Key.ID
 	}
 	if at, err := scope.Parse(v.at.Scope); err == nil {
 		c.Account = at.Username

@@ -40,6 +40,7 @@ func (b inbox) Dispatch(ctx context.Context, agent, id string, p svc.Prompt) (sv
 	if err := admit(ctx); err != nil {
 		return svc.Prompted{}, err
 	}
+	p.By = c.By().String() // what a provider calls people is nobody here
 	return b.rt.In(c.Scope).Dispatch(ctx, agent, id, p)
 }
 

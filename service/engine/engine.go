@@ -53,7 +53,7 @@ func New(c Config) *Engine {
 		Scope:     func(r *http.Request) (string, error) { return claims(r).Scope, nil },
 		PublicURL: func(r *http.Request) string { return claims(r).Base },
 		RequestID: func(r *http.Request) string { return claims(r).RequestID },
-		StartedBy: func(r *http.Request) string { return claims(r).Actor },
+		StartedBy: func(r *http.Request) string { return claims(r).By().String() },
 		MaxBody:   c.MaxBody, MaxInput: c.MaxInput, MaxBuffered: c.MaxBuffered, Dev: c.Dev, Log: c.Log,
 	})
 	return e

@@ -10,6 +10,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/memory"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/workflow"
 )
 
@@ -25,7 +26,7 @@ type Owned struct {
 	StartedBy string `json:"startedBy,omitempty"` // the actor of the claims that it was started with
 }
 
-func ownedOf(run workflow.Run) Owned { return Owned{run.Scope, run.StartedBy} }
+func ownedOf(run workflow.Run) Owned { return Owned{run.Scope, scope.ParseBy(run.StartedBy).Actor} }
 
 // RunErased is what is said of one.
 type RunErased struct {

@@ -36,6 +36,8 @@ type assertion struct {
 	Scope     string `json:"scp"`
 	Authority string `json:"auth"`
 	Actor     string `json:"act"`
+	ActorID   string `json:"aid,omitempty"`
+	Key       string `json:"key,omitempty"`
 	Delegated bool   `json:"dlg,omitempty"`
 	Base      string `json:"bas"` // the public {base_url}
 	IssuedAt  int64  `json:"iat"`
@@ -67,7 +69,7 @@ func (f *Forward) Sign(r *http.Request, c Claims) error {
 	}
 	a := assertion{
 		Issuer: issuer, Audience: audience, Subject: c.AccountID, Account: c.Account, Scope: c.Scope, Authority: c.Authority, Actor: c.Actor,
-		Delegated: c.Delegated, Base: c.Base, IssuedAt: now.Unix(), ExpiresAt: now.Add(life).Unix(), ID: ulid.Make().String(), Method: r.Method, Path: r.URL.EscapedPath(),
+		ActorID: c.ActorID, Key: c.Key, Delegated: c.Delegated, Base: c.Base, IssuedAt: now.Unix(), ExpiresAt: now.Add(life).Unix(), ID: ulid.Make().String(), Method: r.Method, Path: r.URL.EscapedPath(),
 	}
 	var err error
 	if a.Body, err = hashBody(r); err != nil {

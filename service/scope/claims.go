@@ -23,6 +23,8 @@ type Claims struct {
 	AccountID string
 	Scope     string // users/<username>/<business>, or admin
 	Actor     string // who acts: a username, channel:<name> or automation:<id>
+	ActorID   string // account of the actor; empty: no person acts
+	Key       string // id of the API key that the actor uses; empty: none
 	Authority string // Customer or StaffAuth
 	Delegated bool   // the actor is another than the account, and may be: the gateway has seen to it
 	Base      string // where clients find the work of the scope: {base_url}, as the gateway is reached

@@ -109,7 +109,7 @@ func (g *Guard) believe(r *http.Request) (Claims, error) {
 	if err != nil || !a.agrees(c) {
 		return Claims{}, fault.New(fault.AssertionInvalid, "The assertion is not valid.", "").Because(err)
 	}
-	c.Delegated, c.Base = a.Delegated, a.Base
+	c.ActorID, c.Key, c.Delegated, c.Base = a.ActorID, a.Key, a.Delegated, a.Base
 	return c, nil
 }
 
