@@ -13,6 +13,7 @@ import (
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/storage"
+	"svc.dev/svc/service/toolbox"
 	"svc.dev/svc/sqlstore"
 )
 
@@ -25,6 +26,7 @@ type node struct {
 	gauge   *storage.Gauge // of what the runtime admits
 	gateway *gateway.Gateway
 	setup   string // where the first administrator begins
+	tools   *toolbox.Box
 }
 
 // open makes the database ready, and the rooms and the runtime on it.
@@ -71,6 +73,9 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	n.gauge = storage.NewGauge(db, s.config.LimitStorage, n.measure)
+	if err := n.openTools(); err != nil {
+		return nil, err
+	}
 	n.rt, err = svc.New(svc.Config{
 		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: n.model, Resolve: n.agents.Resolve, Log: n.log,
 		Memory: s.memory, Holder: holder, Redact: n.redactor.JSON,
@@ -79,6 +84,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	engine.Declare(n.rt)
+	n.rt.AddWorkflow(n.tools.Digest(s.config.ModelDefault))
 	return n, nil
 }
 

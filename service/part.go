@@ -86,7 +86,7 @@ func (s *server) keep(ctx context.Context, n *node) error {
 	if s.part.Works {
 		all = append(all, n.agents.Watch)
 	}
-	if s.part.Faces && database.IsPostgres(s.config.Database) {
+	if n.projects != nil && database.IsPostgres(s.config.Database) {
 		all = append(all, func(ctx context.Context) error {
 			return doctor.LeaveMarks(ctx, s.config.FilesDir, database.NodeIn(s.config.DataDir), n.log)
 		})

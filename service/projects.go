@@ -19,6 +19,18 @@ import (
 
 // openProjects opens the rooms of what workspaces store.
 func (h *house) openProjects() (err error) {
+	if err := h.openFiles(); err != nil {
+		return err
+	}
+	h.repositories, err = repository.New(repository.Config{
+		DB: h.db, Audit: h.audit, Quotas: h.quotas, Projects: h.projects, Memory: h.memory, Holder: holder,
+		Hosts: map[string]string{"github": h.config.GitHubURL}, Connected: h.installs.Need, Token: h.installs.RepositoryToken,
+	})
+	return err
+}
+
+// openFiles opens projects and their files, which need nobody's account.
+func (h *house) openFiles() (err error) {
 	c := h.config
 	h.quotas, err = storage.New(storage.Config{DB: h.db, Audit: h.audit, Limit: c.LimitStorage, Measure: h.measure, Warn: h.warn, Log: h.log})
 	if err != nil {
@@ -30,11 +42,7 @@ func (h *house) openProjects() (err error) {
 	if err != nil {
 		return fmt.Errorf("files_dir: %w", err)
 	}
-	h.repositories, err = repository.New(repository.Config{
-		DB: h.db, Audit: h.audit, Quotas: h.quotas, Projects: h.projects, Memory: h.memory, Holder: holder,
-		Hosts: map[string]string{"github": c.GitHubURL}, Connected: h.installs.Need, Token: h.installs.RepositoryToken,
-	})
-	return err
+	return nil
 }
 
 // measure is what a scope stores in the runtime.
@@ -44,8 +52,11 @@ func (h *house) measure(ctx context.Context, scope string) (attachments, streams
 }
 
 // warn mails the owners of a workspace that its storage has passed a threshold, where there is mail. The staff's own workspace
-// belongs to nobody: it is in the audit log.
+// belongs to nobody: it is in the audit log. A process without accounts leaves it to those that have them.
 func (h *house) warn(tx *sqldb.Tx, w storage.Warning) (id string, err error) {
+	if h.accounts == nil {
+		return "", nil
+	}
 	if w.Scope == scope.Admin {
 		return scope.Admin, nil
 	}

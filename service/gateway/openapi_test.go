@@ -436,6 +436,7 @@ func (w *way) throughWorkspaces(t *testing.T) {
 	w.goes(t, 201, on("PUT", "/secrets/API_KEY", map[string]string{"value": "a secret value"}))
 	w.goes(t, 200, on("PUT", "/secrets/API_KEY", map[string]string{"value": "another value"}))
 	w.goes(t, 200, on("GET", "/secrets", nil))
+	w.goes(t, 200, on("GET", "/tools", nil))
 	w.goes(t, 200, on("GET", "/secrets/API_KEY", nil))
 	w.goes(t, 204, on("DELETE", "/secrets/API_KEY", nil))
 	w.throughModels(t, on)

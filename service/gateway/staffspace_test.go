@@ -54,7 +54,7 @@ func (w *way) throughOwn(t *testing.T, on func(method, path string, body any) ca
 	const own = "/api/workspaces/admin"
 	var run struct{ RunID string }
 	w.goes(t, 202, on("POST", own+"/workflows/sample/run", verificationInput)).read(t, &run)
-	for _, path := range []string{"", "/agents", "/agents/central", "/agents/central/conversations", "/workflows", "/workflows/sample", "/runs", "/runs/" + run.RunID,
+	for _, path := range []string{"", "/agents", "/agents/central", "/agents/central/conversations", "/tools", "/workflows", "/workflows/sample", "/runs", "/runs/" + run.RunID,
 		"/runs/" + run.RunID + "/events", "/audit", "/audit/export"} {
 		w.goes(t, 200, on("GET", own+path, nil))
 	}

@@ -1,0 +1,40 @@
+package toolbox
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func FuzzReadable(f *testing.F) {
+	for _, page := range []string{
+		"", "plain", "<p>a<p>b", "<script>x</script>y", "<head><title>t</title>", "<a href='http://x'>", "</a></a>", "<svg><svg></svg>x", "<!--", "<![CDATA[", "<h1", "&amp;&#x110000;",
+		strings.Repeat("<div>", 1000), strings.Repeat("<a href=http://x>", 1000) + strings.Repeat("</a>", 1000), "<head><body>seen", "<style><body>unseen", "<title>open",
+	} {
+		f.Add(page)
+	}
+	f.Fuzz(func(t *testing.T, page string) {
+		text := readable(page)
+		if strings.Contains(text, "\x00") && !strings.Contains(page, "\x00") || utf8.ValidString(page) && !utf8.ValidString(text) {
+			t.Errorf("%q became %q", page, text)
+		}
+		if len(text) > 8*len(page)+64 {
+			t.Errorf("%d bytes became %d", len(page), len(text))
+		}
+	})
+}
+
+func FuzzHost(f *testing.F) {
+	for _, host := range []string{"example.com", "127.0.0.1", "0x7f.1", "a..b", ".", "", "[::1]", "fe80::1%lo", "xn--a", "1.2.3.4.", "a.0x1", "é.com"} {
+		f.Add(host, "*.example.com")
+		f.Add(host, host)
+	}
+	f.Fuzz(func(t *testing.T, host, pattern string) {
+		if plain(host) && (host == "" || strings.HasSuffix(host, ".") || strings.ContainsAny(host, "%/@ \\")) {
+			t.Errorf("%q passes for a host", host)
+		}
+		if fits(pattern, host, "443", true) && pattern != host && !strings.HasPrefix(pattern, "*.") && !strings.Contains(pattern, ":") && !strings.ContainsAny(pattern, "[]") {
+			t.Errorf("%q stands for %q", pattern, host)
+		}
+	})
+}
