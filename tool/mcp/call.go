@@ -45,6 +45,11 @@ func (s *Server) caller(tool string) func(context.Context, json.RawMessage) (svc
 	}
 }
 
+// Call calls a tool by the server's own name for it, for those who name and describe the tools themselves.
+func (s *Server) Call(ctx context.Context, tool string, input json.RawMessage) (svc.ToolResult, error) {
+	return s.caller(tool)(ctx, input)
+}
+
 // enter counts a call in, so that Close waits for it.
 func (s *Server) enter() bool {
 	s.mu.Lock()

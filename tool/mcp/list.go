@@ -24,40 +24,73 @@ type listed struct {
 	schema                    string // in JSON
 }
 
-// list asks the server for all pages of its tools.
-func (s *Server) list(ctx context.Context, l *link) (tools []listed, err error) {
-	hello := l.session.InitializeResult()
-	if hello == nil || hello.Capabilities == nil || hello.Capabilities.Tools == nil {
-		return nil, nil
-	}
-	l.within(ctx, s.config.Grace, func() { tools, err = s.pages(ctx, l) })
-	return tools, err
+// Listed is a tool by its server's own name for it.
+type Listed struct {
+	Name, Description string
+	Schema            json.RawMessage
 }
 
-func (s *Server) pages(ctx context.Context, l *link) ([]listed, error) {
-	var found []listed
+// Omitted is a tool that is left out, and why. Its name is as the server gave it.
+type Omitted struct{ Name, Reason string }
+
+// catalog is what a server has, and what of it is left out.
+type catalog struct {
+	tools   []listed
+	omitted []Omitted
+}
+
+// Listing is what the server has now, whether or not Config allows it, and what of it is left out.
+func (s *Server) Listing() ([]Listed, []Omitted) {
+	s.mu.Lock()
+	has := s.has
+	s.mu.Unlock()
+	all := make([]Listed, 0, len(has.tools))
+	for _, t := range has.tools {
+		all = append(all, Listed{t.source, t.description, json.RawMessage(t.schema)})
+	}
+	return all, has.omitted
+}
+
+// list asks the server for all pages of its tools.
+func (s *Server) list(ctx context.Context, l *link) (has catalog, err error) {
+	hello := l.session.InitializeResult()
+	if hello == nil || hello.Capabilities == nil || hello.Capabilities.Tools == nil {
+		return catalog{}, nil
+	}
+	l.within(ctx, s.config.Grace, func() { has, err = s.pages(ctx, l) })
+	return has, err
+}
+
+func (s *Server) pages(ctx context.Context, l *link) (has catalog, _ error) {
+	omit := func(tool, reason string) {
+		s.config.Log.Warn("mcp tool left out", "tool", cut(tool, maxReason), "reason", reason)
+		has.omitted = append(has.omitted, Omitted{tool, reason})
+	}
 	seen := map[string]bool{}
+	looked := 0
 	for t, err := range l.session.Tools(ctx, nil) {
 		if err != nil {
-			return nil, notConnected(ctx, l, err)
+			return catalog{}, notConnected(ctx, l, err)
+		}
+		// What is left out counts too: a list of nothing else would have no end.
+		if looked++; looked > maxTools {
+			omit("", "there are too many tools")
+			break
 		}
 		if t == nil || t.Name == "" || seen[t.Name] {
-			s.config.Log.Warn("mcp tool left out", "reason", "no name of its own")
+			omit("", "it has no name of its own")
 			continue
-		}
-		if len(found) == maxTools {
-			s.config.Log.Warn("mcp tools left out", "reason", "too many")
-			break
 		}
 		seen[t.Name] = true
 		schema, ok := schemaOf(t.InputSchema)
 		if !ok {
-			s.config.Log.Warn("mcp tool left out", "tool", cut(t.Name, maxReason), "reason", "its schema is not one of an object, or too large")
+			omit(t.Name, "its schema is not one of an object, or too large")
 			continue
 		}
-		found = append(found, listed{source: t.Name, description: cut(cmp.Or(t.Description, t.Title), maxDescription), schema: string(schema)})
+		has.tools = append(has.tools, listed{source: t.Name, description: cut(cmp.Or(t.Description, t.Title), maxDescription), schema: string(schema)})
 	}
-	return named(s.config.Name, found), nil
+	has.tools = named(s.config.Name, has.tools)
+	return has, nil
 }
 
 // schemaOf is the schema as the server gave it; where it leaves that open, it says that an input is an object, as the

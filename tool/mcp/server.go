@@ -27,7 +27,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	link   *link
-	tools  []listed
+	has    catalog
 	calls  map[string]*pending // by progress token
 	tokens int
 	closed bool
@@ -48,7 +48,7 @@ func Connect(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.tools, err = s.list(ctx, l); err != nil {
+	if s.has, err = s.list(ctx, l); err != nil {
 		_ = l.close(s.config.Grace)
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Server) Close() error {
 // server answers for it.
 func (s *Server) Tools() []svc.Tool {
 	s.mu.Lock()
-	list := s.tools
+	list := s.has.tools
 	s.mu.Unlock()
 	var tools []svc.Tool
 	for _, t := range list {
@@ -140,7 +140,7 @@ func (s *Server) relist() bool {
 	}
 	ctx, cancel := context.WithTimeout(s.life, s.config.ConnectTimeout)
 	defer cancel()
-	tools, err := s.list(ctx, l)
+	has, err := s.list(ctx, l)
 	if err != nil {
 		if s.life.Err() == nil {
 			s.config.Log.Warn("mcp tools not listed anew", "err", err)
@@ -149,11 +149,9 @@ func (s *Server) relist() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.Equal(s.tools, tools) {
-		return false
-	}
-	s.tools = tools
-	return true
+	same := slices.Equal(s.has.tools, has.tools)
+	s.has = has
+	return !same
 }
 
 // current is the link in use, nil where there is none that works.

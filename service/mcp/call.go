@@ -1,0 +1,167 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"svc.dev/svc"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	client "svc.dev/svc/tool/mcp"
+)
+
+// patience is how many times CallTimeout a call with progress may take, as the client has it.
+const patience = 10
+
+// Tools are those that are switched on, of the servers of a scope with these names, as agents call them. None is connected for it; a
+// name that no server has is left out. Each call is judged anew: a tool that was switched off meanwhile, or became another, is refused.
+func (s *Servers) Tools(ctx context.Context, scope string, names []string) ([]svc.Tool, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	marks, args := sqldb.List(names)
+	type offer struct {
+		server, name string
+		Tool
+	}
+	all, err := sqldb.ReadAll(ctx, s.DB, func(row sqldb.Row) (o offer, err error) {
+		var schema string
+		err = row.Scan(&o.server, &o.name, &o.Name, &o.Description, &schema)
+		o.InputSchema = json.RawMessage(schema)
+		return o, err
+	}, `SELECT s.id, s.name, t.name, t.description, t.input_schema FROM mcp_servers s JOIN mcp_tools t ON t.server = s.id
+		WHERE s.name IN (`+marks+`) AND s.scope = $`+fmt.Sprint(len(args)+1)+` AND t.enabled = 1 ORDER BY s.name, t.name`, append(args, scope)...)
+	if err != nil {
+		return nil, fmt.Errorf("list tools of MCP servers: %w", err)
+	}
+	tools := make([]svc.Tool, 0, len(all))
+	for _, o := range all {
+		tool := svc.RawTool(CalledBy(o.name, o.Name), o.Description, o.InputSchema, func(ctx context.Context, input json.RawMessage) (svc.ToolResult, error) {
+			return s.call(ctx, scope, o.server, o.Name, input)
+		})
+		// The bounds of the connection say more, so that of the runtime comes after them.
+		tool.Timeout = 2*s.ConnectTimeout + patience*s.CallTimeout + 2*time.Second
+		tools = append(tools, tool)
+	}
+	return tools, nil
+}
+
+// call calls a tool that is switched on and still the one that somebody looked at.
+func (s *Servers) call(ctx context.Context, scope, id, tool string, input json.RawMessage) (svc.ToolResult, error) {
+	at, want, err := s.approved(ctx, scope, id, tool)
+	if err != nil {
+		return svc.ToolResult{}, err
+	}
+	link, err := s.connected(ctx, at, want)
+	if err != nil {
+		return svc.ToolResult{}, err
+	}
+	defer s.links.give(link)
+	result, err := link.server.Call(ctx, tool, input)
+	if fault.Is(err, client.Unauthorized) {
+		s.note(ctx, at, judged(&way{}, err))
+	}
+	return result, err
+}
+
+// approved is a tool as it was switched on, and its server.
+func (s *Servers) approved(ctx context.Context, scope, id, tool string) (at Server, want Tool, err error) {
+	err = s.DB.Read(ctx, func(tx *sqldb.Tx) error {
+		if at, err = find(tx, scope, id); err != nil {
+			return err
+		}
+		var found bool
+		want, found, err = sqldb.First(tx, "find tool", scanTool, "SELECT "+toolColumns+" FROM mcp_tools WHERE server = $1 AND name = $2", id, tool)
+		if err == nil && (!found || !want.Enabled) {
+			err = fault.New(client.Disabled, "The tool is switched off.", "Somebody who manages the workspace can switch it on.")
+			if want.Changed {
+				err = changed()
+			}
+		}
+		return err
+	})
+	return at, want, err
+}
+
+func changed() error {
+	return fault.New(ToolChanged, "The server has changed this tool, so it is switched off.", "Somebody who manages the workspace has to look at it and switch it on again.")
+}
+
+// connected is a connection to a server that still has a tool as it was switched on. A connection that was made before somebody did
+// that may know an older list: another one is made. What differs then is switched off.
+func (s *Servers) connected(ctx context.Context, at Server, want Tool) (*shared, error) {
+	for again := true; ; again = false {
+		link, err := s.links.take(ctx, at.key(), func(ctx context.Context) (*client.Server, error) { return s.open(ctx, at) })
+		if err != nil {
+			return nil, err
+		}
+		if has(at, link.server, want) {
+			return link, nil
+		}
+		if !again {
+			err = s.outdated(ctx, at, link)
+		}
+		s.links.drop(link)
+		s.links.give(link)
+		if !again {
+			return nil, err
+		}
+	}
+}
+
+// has reports whether a server lists a tool as it was looked at.
+func has(at Server, server *client.Server, want Tool) bool {
+	tools, _ := sift(at.Name, first(server.Listing()), nil)
+	for _, t := range tools {
+		if t.Name == want.Name {
+			return t.same(want)
+		}
+	}
+	return false
+}
+
+func first(all []client.Listed, _ []client.Omitted) []client.Listed { return all }
+
+// outdated keeps what a server has now, by which a tool that became another is switched off.
+func (s *Servers) outdated(ctx context.Context, at Server, link *shared) error {
+	found := s.seen(at, link.server, &way{}, nil)
+	if _, err := s.record(sqldb.Regardless(ctx), system, at, found); err != nil {
+		return err
+	}
+	return changed()
+}
+
+// system is who acts where nobody does.
+var system = audit.Actor{Kind: audit.System, ID: "mcp"}
+
+// open makes a connection that is going to be shared, and keeps how the server does.
+func (s *Servers) open(ctx context.Context, at Server) (*client.Server, error) {
+	server, w, err := s.dial(ctx, at)
+	if w == nil {
+		return nil, err
+	}
+	if err == nil {
+		s.note(ctx, at, s.seen(at, server, w, nil))
+		return server, nil
+	}
+	found := judged(w, err)
+	s.note(ctx, at, found)
+	if found.Result == forbidden {
+		return nil, fault.New(client.Unavailable, found.Message, "").Because(err)
+	}
+	return nil, err
+}
+
+// note keeps how a server does where that is news. What a call has learned must not fail it.
+func (s *Servers) note(ctx context.Context, at Server, found finding) {
+	if status, _ := found.status(); status == at.Status {
+		return
+	}
+	found.CheckedAt.Time = s.Now()
+	if err := s.keepStatus(sqldb.Regardless(ctx), at, found); err != nil {
+		s.Log.Warn("how an MCP server does is not kept", "scope", at.Scope, "server", at.ID, "error", err)
+	}
+}
