@@ -329,7 +329,7 @@ func (th *thread) partner(ctx context.Context, tool Tool, call conversation.Call
 		return nil, err
 	}
 	agent, err := th.w.rt.agent(ctx, th.w.job.lease.Stream.Scope, name, version)
-	if err == nil && agent == nil {
+	if err == nil && (agent == nil || agent.Retired && child == "") {
 		err = fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", name), "Check the name.")
 	}
 	return agent, err

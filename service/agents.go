@@ -11,7 +11,7 @@ import (
 // openAgents opens the agents that people write. The runtime reads the folder of files; who faces people writes to the database.
 func (h *house) openAgents(ctx context.Context, works bool) (err error) {
 	c := agent.Config{
-		DB: h.db, Audit: h.audit, BuiltIn: engine.BuiltIn(), Models: h.hasModel, Projects: h.projectNames, Log: h.log,
+		DB: h.db, Audit: h.audit, BuiltIn: engine.BuiltIn(), Models: h.hasModel, Tools: toolNames, Projects: h.projectNames, ByKey: byKey, Log: h.log,
 		DefaultModel: h.models.DefaultOf,
 	}
 	if works {

@@ -76,6 +76,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	if err := n.openTools(); err != nil {
 		return nil, err
 	}
+	n.agents.Build = n.build
 	n.rt, err = svc.New(svc.Config{
 		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: n.model, Resolve: n.agents.Resolve, Log: n.log,
 		Memory: s.memory, Holder: holder, Redact: n.redactor.JSON,
@@ -84,7 +85,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	engine.Declare(n.rt)
-	n.rt.AddWorkflow(n.tools.Digest(s.config.ModelDefault))
+	n.rt.AddWorkflow(n.tools.Digest(n.models.DefaultOf))
 	return n, nil
 }
 

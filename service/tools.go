@@ -2,10 +2,12 @@ package service
 
 import (
 	"context"
+	"slices"
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/outward"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/toolbox"
 )
@@ -30,6 +32,35 @@ func (n *node) openTools() (err error) {
 	}
 	n.tools, err = toolbox.New(c)
 	return err
+}
+
+// build makes the tools that a definition names. Who names agents to be asked may ask no others.
+func (n *node) build(ctx context.Context, scope string, d agent.Definition) ([]svc.Tool, error) {
+	g := toolbox.Grant{Agent: d.Name, Hosts: d.Hosts, Projects: d.Projects}
+	for _, entry := range d.Tools {
+		name, asked := agent.Tool(entry)
+		if !slices.Contains(g.Tools, name) {
+			g.Tools = append(g.Tools, name)
+		}
+		if asked != "" {
+			g.Agents = append(g.Agents, asked)
+		}
+	}
+	return n.tools.Tools(ctx, scope, g)
+}
+
+// toolNames are the tools that an agent may be given.
+func toolNames(context.Context, string) (names []string, _ error) {
+	for _, e := range toolbox.Catalogue() {
+		names = append(names, e.Name)
+	}
+	return names, nil
+}
+
+// byKey reports whether a request comes with an API key.
+func byKey(ctx context.Context) bool {
+	c, _ := scope.From(ctx)
+	return c.Key != ""
 }
 
 // may judges the one whose prompt or run a tool works for.

@@ -24,7 +24,10 @@ var Models = model.Providers{"scripted": scripted.Words()}
 // they say and by which model; the runtime finds them by svc.Config.Resolve.
 func BuiltIn() []agent.Definition {
 	return []agent.Definition{{
-		Name: Central, Settings: agent.Settings{Description: "The main chat of a workspace.", Exposed: true},
+		Name: Central, Settings: agent.Settings{
+			Description: "The main chat of a workspace.", Exposed: true, Projects: []string{"*"},
+			Tools: []string{"list_files", "read_file", "write_file", "edit_file", "search_files", "ask_agent", "run_workflow"},
+		},
 		Instructions: "You are the central agent of a workspace. Answer briefly and say what you do not know.",
 	}}
 }

@@ -35,13 +35,16 @@ type Digested struct {
 
 // Digest is the workflow that sums up the files of a project: each is read by a step and summed up by a prompt, and the last step
 // writes what came of it. It does what the one who started the run may.
-func (b *Box) Digest(model string) *svc.Workflow {
-	agent := &svc.Agent{
-		Name: DigestName, Model: model, Description: "Sums up files.",
-		Instructions: "You sum up files. Answer with three sentences at most on what the file holds, and with nothing else.",
-	}
+func (b *Box) Digest(model func(ctx context.Context, scope string) (string, error)) *svc.Workflow {
 	w := svc.NewWorkflow(DigestName, func(ctx context.Context, w *svc.Work, in digesting) (Digested, error) {
-		return b.digest(ctx, w, agent, in)
+		name, err := model(ctx, w.Scope())
+		if err != nil {
+			return Digested{}, err
+		}
+		return b.digest(ctx, w, &svc.Agent{
+			Name: DigestName, Model: name, Description: "Sums up files.",
+			Instructions: "You sum up files. Answer with three sentences at most on what the file holds, and with nothing else.",
+		}, in)
 	})
 	w.Description = "Sum up the text files of a project, and write the digest into a file of it."
 	w.Route, w.Runs = svc.Open, svc.Open

@@ -225,7 +225,9 @@ func TestDigestSumsUpTheFilesOfAProject(t *testing.T) {
 			words := strings.Fields(*r.Messages[len(r.Messages)-1].Parts[0].Text)
 			return scripted.Turn{scripted.Say("About " + words[len(words)-1] + ".")}
 		})
-		b.serve(sums, func(rt *svc.Runtime) { rt.AddWorkflow(b.box.Digest("scripted/x")) })
+		b.serve(sums, func(rt *svc.Runtime) {
+			rt.AddWorkflow(b.box.Digest(func(context.Context, string) (string, error) { return "scripted/x", nil }))
+		})
 		digest := func(input, want string) {
 			t.Helper()
 			done, err := b.rt.In(scope).Invoke(t.Context(), toolbox.DigestName, svc.Invocation{Input: []byte(input), StartedBy: "ada", Wait: true})
