@@ -58,6 +58,8 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 		"auth.scrypt": "ln=16,r=8,p=2", "session.idle": "1d", "session.absolute": "2d", "session.reauth": "5m", "session.max": "3",
 		"provider.github.url": "https://github.example.com", "provider.github.api_url": "https://github.example.com/api/v3",
 		"retention.sessions": "1d", "retention.outbox": "1d", "retention.hold": "1d",
+		"model.anthropic.url": "https://a.example.com", "model.anthropic.key": "key-a", "model.google.url": "https://g.example.com", "model.google.key": "key-g",
+		"model.openai.url": "https://o.example.com/v1", "model.openai.key": "key-o", "model.idle_timeout": "30s", "model.allow_private": "127.0.0.1:11434,10.0.0.0/8",
 		"model.default": "scripted/words", "limits.rate": "5", "limits.burst": "5", "limits.streams": "5", "limits.channel_rate": "5", "limits.wrong_keys": "5",
 		"limits.verification": "5", "limits.body": "5MiB", "limits.buffered": "6MiB", "limits.channel_body": "7KiB",
 		"agents_dir": "/agents", "files_dir": "f", "limits.upload": "8MiB", "limits.storage": "9GiB", "limits.memory": "10MiB", "limits.input": "11KiB",

@@ -24,7 +24,7 @@ async function signUp(visitor) {
   await visitor.look("signup-refused", { at: "/signup", status: 400, focus: "password", see: ["This password is too easy to guess."] });
   await visitor.fill({ Password: bob.password, "Username optional": bob.username });
   await visitor.press("Create account");
-  await visitor.look("signup-sent", { at: "/signup", title: "Check your mail · svc", see: ["We sent a mail to bob@example.com.", "Open the link in it within 24 hours"] });
+  await visitor.look("signup-sent", { at: "/signup/sent", title: "Check your mail · svc", see: ["We sent you a mail.", "Open the link in it within 24 hours"] });
 
   const { link } = await ask("mail", { to: bob.email });
   await visitor.open(link);
@@ -74,7 +74,7 @@ async function forget(visitor) {
   await visitor.look("forgot", { at: "/forgot", title: "Forgot your password · svc", see: ["If there is an account, we send a link"] });
   await visitor.fill({ "E-mail": bob.email });
   await visitor.press("Send the link");
-  await visitor.look("forgot-sent", { at: "/forgot", title: "Check your mail · svc", see: ["If there is an account for bob@example.com, a mail is on its way."] });
+  await visitor.look("forgot-sent", { at: "/forgot/sent", title: "Check your mail · svc", see: ["If there is an account for that address, a mail is on its way."] });
 
   const { link } = await ask("mail", { to: bob.email });
   await visitor.open(link);

@@ -7,7 +7,7 @@ await perform(async (enter) => {
   await visitor.open("/signup?returnTo=%2Faccount");
   await visitor.fill({ "E-mail": bob.email, Password: bob.password, "Username optional": bob.username });
   await visitor.press("Create account");
-  await visitor.at("/signup");
+  await visitor.at("/signup/sent");
 
   const first = await ask("mail", { to: bob.email });
   await visitor.open(first.link);

@@ -12,7 +12,7 @@ await perform(async (enter) => {
   await visitor.open("/api/auth/oauth/github/start");
   await visitor.look("start", {
     at: "/api/auth/oauth/github/start", status: 503, title: "Not available now · svc",
-    see: ["503", "GitHub login is not configured. An administrator must approve the app manifest.", "Request req_"],
+    see: ["503", "GitHub login is not configured. An administrator must approve the app manifest."],
   });
   await visitor.follow("Go to svc");
   await visitor.at("/login");

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode"
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/strictjson"
 )
 
 // told is an agent of the database as people see it: one that is built in stays that, whatever a workspace says in its place.
@@ -59,9 +57,6 @@ func (a *Agents) Get(ctx context.Context, scope, name string, declared []svc.Age
 func ofCode(d svc.AgentInfo) Listed {
 	return Listed{Name: d.Name, Settings: Definition{Settings: Settings{Description: d.Description, Exposed: d.Transports.HTTP}}.plain().Settings, Enabled: true, Source: Code, Version: 1}
 }
-
-// maxQuery is the longest part of a name that is looked for.
-const maxQuery = 100
 
 // List is the agents of a workspace: those that it did not make by name, then its own, the newest first.
 func (a *Agents) List(ctx context.Context, scope string, declared []svc.AgentInfo, q listing.Query) (listing.Page[Listed], error) {
@@ -138,7 +133,7 @@ func (a *Agents) list(ctx context.Context, which, scope string, given []Listed, 
 	if err := q.After(&after, &at, &whose, &name); err != nil {
 		return page, err
 	}
-	if err := strictjson.CheckRunes("q", q.Q, 0, maxQuery, unicode.IsPrint); err != nil {
+	if err := q.Check(); err != nil {
 		return page, err
 	}
 	part := strings.ToLower(q.Q)

@@ -45,7 +45,8 @@ var requestBodies = map[string]any{
 	"PUT /projects/{slug}/repository":   map[string]any{"provider": "github", "owner": "octocat", "name": "hello-world", "installationId": 1},
 	"PUT /teams/{team}/projects/{slug}": map[string]string{"role": "viewer"},
 	"POST /teams":                       map[string]string{"name": "T"}, "PATCH /teams/{team}": map[string]string{"name": "T"}, "PUT /secrets/{secret}": map[string]string{"value": "v"},
-	"PUT /models": map[string]string{"default": "scripted/words"}, "PUT /models/{provider}": map[string]string{"key": "a-key-of-a-provider"},
+	"PATCH /agents/{name}": map[string]string{"instructions": "Be brief."},
+	"PUT /models":          map[string]string{"default": "scripted/words"}, "PUT /models/{provider}": map[string]string{"key": "a-key-of-a-provider"},
 	"POST /keys": map[string]any{"name": "k", "scopes": []string{"agents:read"}}, "POST /keys/{key}/rotate": map[string]any{},
 }
 

@@ -311,6 +311,8 @@ func (s *stage) judge(t *testing.T, r row, h *heard, id string) {
 	target := "/agents/central/x"
 	if r.hook {
 		want.Actor, want.Delegated, target = "channel:hook", true, "/channels/hook/in"
+	} else if want.ActorID, want.Key = s.account, h.claims.Key; !strings.HasPrefix(want.Key, "key_") {
+		t.Errorf("it came by the key %q", want.Key)
 	}
 	if r.target != "" {
 		target = r.target

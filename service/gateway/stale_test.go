@@ -13,6 +13,7 @@ import (
 // elsewhereStale are the changes that take If-Match and are refused for another reason before, here.
 var elsewhereStale = map[string]string{
 	"restoreWorkspace": "it is not deleted", "unarchiveWorkspace": "it is not archived", "disconnectRepository": "it follows none", "connectRepository": "there is no app",
+	"importAgent": "there is no file", "deleteAgent": "it is built in", "enableAgent": "it is built in", "disableAgent": "it is built in",
 }
 
 // TestAStaleChangeIsRefusedByEverythingThatTakesAVersion sends a version that nothing has to every change that takes one: whoever takes

