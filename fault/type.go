@@ -28,6 +28,7 @@ const (
 	AttachmentNotFound         = "attachment_not_found"
 	WorkspaceNotFound          = "workspace_not_found"
 	ItemNotFound               = "item_not_found"
+	InUse                      = "in_use"
 	UnknownProvider            = "unknown_provider"
 	MethodNotAllowed           = "method_not_allowed"
 	IdempotencyConflict        = "idempotency_conflict"

@@ -3,15 +3,16 @@ package service
 import (
 	"context"
 
+	"svc.dev/svc"
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/models"
 )
 
 // openAgents opens the agents that people write. The runtime reads the folder of files; who faces people writes to the database.
-func (h *house) openAgents(ctx context.Context, works bool) (err error) {
+func (h *house) openAgents(ctx context.Context, works bool, build func(context.Context, string, agent.Definition) ([]svc.Tool, error)) (err error) {
 	c := agent.Config{
-		DB: h.db, Audit: h.audit, BuiltIn: engine.BuiltIn(), Models: h.hasModel, Tools: toolNames, Projects: h.projectNames, ByKey: byKey, Log: h.log,
+		DB: h.db, Audit: h.audit, BuiltIn: engine.BuiltIn(), Models: h.hasModel, Tools: toolNames, Projects: h.projectNames, Build: build, ByKey: byKey, Log: h.log,
 		DefaultModel: h.models.DefaultOf,
 	}
 	if works {

@@ -63,7 +63,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 			return nil, err
 		}
 	}
-	if err := n.openAgents(ctx, s.part.Works); err != nil {
+	if err := n.openAgents(ctx, s.part.Works, n.build); err != nil {
 		return nil, err
 	}
 	if !s.part.Works {
@@ -76,7 +76,6 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	if err := n.openTools(); err != nil {
 		return nil, err
 	}
-	n.agents.Build = n.build
 	n.rt, err = svc.New(svc.Config{
 		Store: n.store, Node: id, Workers: s.config.Workers, StopTimeout: s.config.StopTimeout, Model: n.model, Resolve: n.agents.Resolve, Log: n.log,
 		Memory: s.memory, Holder: holder, Redact: n.redactor.JSON,

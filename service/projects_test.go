@@ -47,7 +47,7 @@ func settled(t *testing.T, log *slog.Logger) (*house, account.Registered, worksp
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.projects.Close() })
-	if err := h.openAgents(t.Context(), true); err != nil {
+	if err := h.openAgents(t.Context(), true, nil); err != nil {
 		t.Fatal(err)
 	}
 	ada, err := h.accounts.Registrations.Register(t.Context(), account.Registration{Email: "ada@example.com", Password: "a calm and long password", Username: "ada"})

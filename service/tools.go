@@ -34,7 +34,7 @@ func (n *node) openTools() (err error) {
 	return err
 }
 
-// build makes the tools that a definition names. Who names agents to be asked may ask no others.
+// build makes the tools that a definition names. An agent that names others to be asked may ask nobody else.
 func (n *node) build(ctx context.Context, scope string, d agent.Definition) ([]svc.Tool, error) {
 	g := toolbox.Grant{Agent: d.Name, Hosts: d.Hosts, Projects: d.Projects}
 	for _, entry := range d.Tools {

@@ -47,7 +47,7 @@ func furnished(t *testing.T, address string) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.projects.Close() })
-	if err := h.openAgents(t.Context(), true); err != nil {
+	if err := h.openAgents(t.Context(), true, nil); err != nil {
 		t.Fatal(err)
 	}
 	return h

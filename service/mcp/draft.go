@@ -230,7 +230,7 @@ func (s *Servers) Delete(ctx context.Context, by audit.Actor, scope, id string, 
 			return err
 		}
 		if by := slices.Clone(used[gone.Name]); len(by) > 0 {
-			return fault.New(inUse, "Agents use this MCP server.", "Take it away from them first.").With("usedBy", by)
+			return fault.New(fault.InUse, "Agents use this MCP server.", "Take it away from them first.").With("usedBy", by)
 		}
 		if _, err := s.Secrets.Delete(tx, gone.owner(), gone.secret()); err != nil {
 			return err

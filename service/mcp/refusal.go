@@ -12,7 +12,6 @@ const (
 	Unreachable  = "mcp_unreachable"   // 502
 	// ToolChanged is what a model is told of a tool that has become another.
 	ToolChanged = "mcp_tool_changed"
-	inUse       = "in_use"
 )
 
 // NotFound refuses what is not there, or not to be seen.

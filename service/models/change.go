@@ -123,11 +123,11 @@ func (m *Models) mayReplace(tx *sqldb.Tx, scope, provider string, c Change, stay
 }
 
 // locked is the row of a provider, made if there is none, whose version is the one that is meant.
-func (m *Models) locked(tx *sqldb.Tx, scope, provider string, version int64) (stored, error) {
+func (m *Models) locked(tx *sqldb.Tx, scope, provider string, version int64) (preference, error) {
 	if err := makeRow(tx, scope, provider); err != nil {
-		return stored{}, err
+		return preference{}, err
 	}
-	r, err := m.stored(tx, scope, provider, tx.ForUpdate())
+	r, err := m.preference(tx, scope, provider, tx.ForUpdate())
 	if err == nil && version != 0 && version != r.version {
 		err = conflict(r.version)
 	}

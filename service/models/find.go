@@ -60,7 +60,7 @@ func (m *Models) Find(ctx context.Context, scope, name string) (model.Provider, 
 // chose.
 func (m *Models) way(ctx context.Context, scope, provider string) (w way, err error) {
 	err = m.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		row, err := m.stored(tx, scope, provider, "")
+		row, err := m.preference(tx, scope, provider, "")
 		if err != nil {
 			return err
 		}

@@ -53,8 +53,8 @@ type ModelCheck struct {
 	CheckedAt iso.Moment `json:"checkedAt"`
 }
 
-// stored is what a workspace has set of a provider, and what became of it.
-type stored struct {
+// preference is what a workspace has set of a provider, and what became of it.
+type preference struct {
 	url       *string
 	version   int64
 	updatedAt time.Time
@@ -64,14 +64,14 @@ type stored struct {
 
 const columns = "url, version, updated_at, updated_by, checked_at, result, message, latency_ms"
 
-func scanStored(from sqldb.Row) (r stored, err error) {
+func scanPreference(from sqldb.Row) (r preference, err error) {
 	err = from.Scan(&r.url, &r.version, sqldb.Time(&r.updatedAt), &r.updatedBy, sqldb.Time(&r.check.CheckedAt.Time), &r.check.Result, &r.check.Message, &r.check.LatencyMs)
 	return r, err
 }
 
-// stored is that of a provider, and nothing where there is none.
-func (m *Models) stored(tx *sqldb.Tx, scope, provider, suffix string) (stored, error) {
-	r, found, err := sqldb.First(tx, "read model provider", scanStored, "SELECT "+columns+" FROM model_providers WHERE scope = $1 AND provider = $2"+suffix, scope, provider)
+// preference is that of a provider, and nothing where there is none.
+func (m *Models) preference(tx *sqldb.Tx, scope, provider, suffix string) (preference, error) {
+	r, found, err := sqldb.First(tx, "read model provider", scanPreference, "SELECT "+columns+" FROM model_providers WHERE scope = $1 AND provider = $2"+suffix, scope, provider)
 	if !found {
 		r.version = 1
 	}
@@ -136,7 +136,7 @@ func (m *Models) provider(tx *sqldb.Tx, scope, name string) (ModelProvider, erro
 	if name == Scripted {
 		return ModelProvider{Provider: Scripted, Models: []string{"words"}, Key: Key{Owner: OfNobody}, Version: 1}, nil
 	}
-	r, err := m.stored(tx, scope, name, "")
+	r, err := m.preference(tx, scope, name, "")
 	if err != nil {
 		return ModelProvider{}, err
 	}
@@ -148,7 +148,7 @@ func (m *Models) provider(tx *sqldb.Tx, scope, name string) (ModelProvider, erro
 }
 
 // shown is a provider as a workspace sees it.
-func (m *Models) shown(name string, r stored, e secret.Entry) ModelProvider {
+func (m *Models) shown(name string, r preference, e secret.Entry) ModelProvider {
 	stands := ""
 	if e.Version > 0 {
 		stands = "a key" // that there is one decides, not which

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"maps"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/project"
+	"svc.dev/svc/service/toolbox"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -324,4 +326,27 @@ func (c Call) erase(ctx context.Context, q Question, e audit.Event) (Question, e
 	}
 	e.Actor, e.Scope, e.Service = c.Actor(), c.Scope, c.isStaff()
 	return q, c.Accounts.Staff.Note(ctx, e)
+}
+
+// tools are what the agents of a workspace may be given.
+var tools = everywhere("workspace",
+	list(W+"/tools", readsAgents, listTools).says("List the tools that agents may be given, with the JSON Schema of what each is asked."),
+)
+
+// tool is something that a model may call.
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Source      string          `json:"source"` // built-in, or the room that it comes from
+	InputSchema json.RawMessage `json:"inputSchema" type:"object"`
+}
+
+func listTools(_ context.Context, _ Call, in page) (shown listing.Page[tool], err error) {
+	shown.Items = []tool{}
+	for _, e := range toolbox.Catalogue() {
+		if strings.Contains(e.Name, strings.ToLower(in.Q)) {
+			shown.Items = append(shown.Items, tool(e))
+		}
+	}
+	return shown, nil
 }

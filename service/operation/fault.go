@@ -21,7 +21,7 @@ var statuses = map[string]int{
 	access.InsufficientScope: 403, account.ReauthRequired: 403, account.Suspended: 403, account.ImpersonationForbidden: 403,
 	workspace.InvitationEmailMismatch: 403, github.NotYours: 403, github.EmailUnverified: 403,
 	account.UsernameTaken: 409, account.IdentityAlreadyLinked: 409, account.LastCredential: 409, account.EmailVerificationRequired: 409,
-	agent.ReadOnly: 409, app.AlreadyConfigured: 409, app.OwnerMismatch: 409, workspace.InUse: 409, "connector_planned": 409, "connector_blocked": 409,
+	agent.ReadOnly: 409, app.AlreadyConfigured: 409, app.OwnerMismatch: 409, fault.InUse: 409, "connector_planned": 409, "connector_blocked": 409,
 	workspace.InvitationInvalid: 410, account.SetupClosed: 410,
 	secret.TooLarge:        413,
 	"usage_limit_exceeded": 429,

@@ -17,7 +17,7 @@ var people = []Row{
 	drop(W+"/people/{account}", access.May(workspace.Enter).Suspended(), removeMember).says("Take somebody out, or leave.", fault.ItemNotFound, fault.LastOwner),
 
 	list(W+"/invitations", access.May(workspace.Review), listInvitations).says("List who is invited."),
-	create(W+"/invitations", access.May(workspace.Manage), invite).secret().says("Invite somebody.", fault.NameTaken, workspace.InUse),
+	create(W+"/invitations", access.May(workspace.Manage), invite).secret().says("Invite somebody.", fault.NameTaken, fault.InUse),
 	verb(W+"/invitations/{invitation}/resend", access.May(workspace.Manage), resendInvitation).secret().says("Send an invitation again.", fault.ItemNotFound),
 	drop(W+"/invitations/{invitation}", access.May(workspace.Manage), revokeInvitation).says("Take an invitation back.", fault.ItemNotFound),
 

@@ -19,10 +19,10 @@ var workspaces = []Row{
 
 	get(W, access.May(workspace.Enter).Suspended(), getWorkspace).says("Read a workspace."),
 	change(W, access.May(workspace.Manage), renameWorkspace).says("Rename a workspace."),
-	row("DELETE", W, begins, access.May(workspace.Own).Fresh(), deleteWorkspace).says("Delete a workspace, with the time to bring it back.", fault.InvalidRequest, workspace.InUse),
-	verb(W+"/archive", access.May(workspace.Own), archiveWorkspace).says("Archive a workspace.", workspace.InUse),
-	verb(W+"/unarchive", access.May(workspace.Own), unarchiveWorkspace).says("Unarchive a workspace.", workspace.InUse),
-	verb(W+"/restore", access.May(workspace.Own).Deleted(), restoreWorkspace).says("Bring back a workspace.", workspace.InUse),
+	row("DELETE", W, begins, access.May(workspace.Own).Fresh(), deleteWorkspace).says("Delete a workspace, with the time to bring it back.", fault.InvalidRequest, fault.InUse),
+	verb(W+"/archive", access.May(workspace.Own), archiveWorkspace).says("Archive a workspace.", fault.InUse),
+	verb(W+"/unarchive", access.May(workspace.Own), unarchiveWorkspace).says("Unarchive a workspace.", fault.InUse),
+	verb(W+"/restore", access.May(workspace.Own).Deleted(), restoreWorkspace).says("Bring back a workspace.", fault.InUse),
 }
 
 func listWorkspaces(ctx context.Context, c Call, in page) (listing.Page[workspace.Membership], error) {

@@ -175,11 +175,11 @@ func TestThePersonalWorkspaceStays(t *testing.T) {
 		address := scope.Of("ada", scope.Personal).String()
 		for _, by := range []workspace.Caller{ada, staff(w.person(t, "eve"), workspace.StaffAdmin)} {
 			_, err := w.Delete(t.Context(), by, address, scope.Personal)
-			if f := refused(t, err, workspace.InUse); !slices.Equal(f.Meta["usedBy"].([]string), []string{ada.ID}) {
+			if f := refused(t, err, fault.InUse); !slices.Equal(f.Meta["usedBy"].([]string), []string{ada.ID}) {
 				t.Errorf("got %v", f.Meta)
 			}
 			_, err = w.Rename(t.Context(), by, address, "Mine", 0)
-			refused(t, err, workspace.InUse)
+			refused(t, err, fault.InUse)
 		}
 	})
 }

@@ -8,7 +8,6 @@ import (
 
 // The types of refusals that this room raises.
 const (
-	InUse                   = "in_use"
 	InvitationInvalid       = "invitation_invalid"
 	InvitationEmailMismatch = "invitation_email_mismatch"
 )
@@ -42,7 +41,7 @@ func lastOwner(address, details string) error {
 
 // inUse keeps the workspace that an account cannot be without.
 func inUse(w Workspace) error {
-	return fault.New(InUse, "The personal workspace stays as it is as long as its account.", "").With("usedBy", []string{w.Owner})
+	return fault.New(fault.InUse, "The personal workspace stays as it is as long as its account.", "").With("usedBy", []string{w.Owner})
 }
 
 // refuseStale is nil for the present version, and for 0, which is any.
