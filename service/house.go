@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -159,10 +158,11 @@ func (h *house) openModels(context.Context) error {
 
 // modelSettings is where the people of a workspace set the keys of models.
 func (h *house) modelSettings(address string) string {
-	if address == scope.Admin {
-		return h.surfaces[2].URL.String() + "/settings/models"
+	at, err := scope.Parse(address)
+	if err != nil {
+		return h.surfaces[2].URL.String() + "/settings/models" // of the staff's own workspace
 	}
-	return h.surfaces[1].URL.String() + strings.TrimPrefix(address, "users") + "/settings/models"
+	return h.surfaces[1].URL.String() + "/w/" + at.Username + "/" + at.Business + "/settings/models"
 }
 
 func (h *house) develops() bool { return h.surfaces.Mode() == config.Development }

@@ -12,6 +12,8 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/apikey"
@@ -82,7 +84,7 @@ func (h *house) talk(t *testing.T, scopes ...string) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	rt, err := svc.New(svc.Config{Store: store, Model: engine.Models.Find, Log: h.log})
+	rt, err := svc.New(svc.Config{Store: store, Model: model.Providers{"scripted": scripted.Words()}.Find, Log: h.log})
 	if err != nil {
 		t.Fatal(err)
 	}

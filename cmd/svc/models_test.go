@@ -168,7 +168,7 @@ func (c *customer) talks(t *testing.T) {
 	if res := c.settings(t, "DELETE", "/"+c.provider, ""); res.status != 204 {
 		t.Errorf("forget the key: %d %s", res.status, res.body)
 	}
-	c.prompt(t, "keyless", hello, 1).is(t, "no key", "failed", "MODEL_"+strings.ToUpper(c.provider)+"_KEY", c.at.Agents+"/"+c.provider+"-fan/personal/settings/models")
+	c.prompt(t, "keyless", hello, 1).is(t, "no key", "failed", "MODEL_"+strings.ToUpper(c.provider)+"_KEY", c.at.Agents+"/w/"+c.provider+"-fan/personal/settings/models")
 	serve(fine)
 	if res := c.settings(t, "POST", "/"+c.provider+"/test", ""); res.status != 200 || !strings.Contains(res.body, `"result":"ok"`) {
 		t.Errorf("a check: %d %s", res.status, res.body)

@@ -26,8 +26,6 @@ type Config struct {
 	// Redirects is how many are followed; each is judged again, and none leads from https to http. Defaults to none: the answer
 	// that redirects is the answer.
 	Redirects int
-	// Follow judges where a redirect leads, beside the guard. Defaults to no such question.
-	Follow func(*url.URL) error
 	// Resolver finds the addresses of names. Defaults to the machine's own.
 	Resolver *net.Resolver
 }
@@ -143,11 +141,5 @@ func (g *Guard) redirect(r *http.Request, via []*http.Request) error {
 	if r.URL.Scheme != "https" && via[len(via)-1].URL.Scheme == "https" {
 		return fmt.Errorf("%w: a redirect leads from https to http", ErrForbidden)
 	}
-	if err := g.Check(r.URL); err != nil {
-		return err
-	}
-	if g.config.Follow == nil {
-		return nil
-	}
-	return g.config.Follow(r.URL)
+	return g.Check(r.URL)
 }

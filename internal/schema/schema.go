@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -31,12 +33,20 @@ type issue struct {
 
 // Of panics for a type that has no schema: it is called where workflows are declared.
 func Of[T any]() *Schema {
+	t := reflect.TypeFor[T]()
+	if s, found := made.Load(t); found {
+		return s.(*Schema)
+	}
 	s, err := of[T]()
 	if err != nil {
 		panic(fmt.Sprintf("svc: schema of %T: %v", *new(T), err))
 	}
+	made.Store(t, s)
 	return s
 }
+
+// made are the schemas of types that were asked for: tools are made anew for every agent, of the same types.
+var made sync.Map
 
 func of[T any]() (*Schema, error) {
 	root, err := jsonschema.For[T](nil)

@@ -13,6 +13,8 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/scope"
@@ -40,7 +42,7 @@ func start(t *testing.T, change ...func(*engine.Config)) (*svc.Runtime, http.Han
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := svc.New(svc.Config{Store: store, Model: engine.Models.Find, Resolve: agents.Resolve, Log: log})
+	rt, err := svc.New(svc.Config{Store: store, Model: model.Providers{"scripted": scripted.Words()}.Find, Resolve: agents.Resolve, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

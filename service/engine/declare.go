@@ -6,8 +6,6 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/channel/github"
 	"svc.dev/svc/iso"
-	"svc.dev/svc/model"
-	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/service/agent"
 )
 
@@ -16,9 +14,6 @@ const (
 	Central      = "central"
 	Verification = "workspace-verification"
 )
-
-// Models are the providers that need no key.
-var Models = model.Providers{"scripted": scripted.Words()}
 
 // BuiltIn are the agents that every workspace has: the central one. They are not declared in code, for a workspace may change what
 // they say and by which model; the runtime finds them by svc.Config.Resolve.

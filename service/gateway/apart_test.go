@@ -18,6 +18,8 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/model"
+	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
@@ -90,7 +92,7 @@ func runApart(address string) (err error) {
 	if err != nil {
 		return err
 	}
-	rt, err := svc.New(svc.Config{Store: store, Model: engine.Models.Find, Resolve: all.Resolve, Log: log})
+	rt, err := svc.New(svc.Config{Store: store, Model: model.Providers{"scripted": scripted.Words()}.Find, Resolve: all.Resolve, Log: log})
 	if err != nil {
 		return err
 	}

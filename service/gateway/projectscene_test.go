@@ -69,11 +69,8 @@ func agents(db *sqldb.DB, log *audit.Log) (*agent.Agents, error) {
 	return agent.New(agent.Config{
 		DB: db, Audit: log, BuiltIn: engine.BuiltIn(),
 		DefaultModel: func(context.Context, string) (string, error) { return "scripted/words", nil },
-		Models: func(ctx context.Context, scope, name string) error {
-			_, err := engine.Models.Find(ctx, scope, name)
-			return err
-		},
-		Tools: func(context.Context, string) ([]string, error) { return []string{"ask_agent", "read_file"}, nil },
+		Models:       func(_ context.Context, _, name string) error { return models.CheckName(name) },
+		Tools:        func(context.Context, string) ([]string, error) { return []string{"ask_agent", "read_file"}, nil },
 	})
 }
 
