@@ -110,8 +110,10 @@ func (w *Work) operation(nth int, agent *Agent, prompt string, form *schema.Sche
 	if err := w.remember(); err != nil {
 		return o, err
 	}
+	var by string
 	if len(agent.Tools)+len(agent.Agents) > 0 {
-		if _, err := w.StartedBy(w.ctx); err != nil {
+		var err error
+		if by, err = w.StartedBy(w.ctx); err != nil {
 			return o, err
 		}
 	}
@@ -128,7 +130,7 @@ func (w *Work) operation(nth int, agent *Agent, prompt string, form *schema.Sche
 		w: w.dialogue, agent: agent, t: w.dialogue.state.Root(),
 		submission: Submission{ID: fmt.Sprintf("ask_%d", nth), Kind: Direct}, input: input{Kind: conversation.KindUser, Body: prompt},
 	}
-	o.th.origin = Call{Submission: o.th.submission.ID, By: w.started.StartedBy}
+	o.th.origin = Call{Submission: o.th.submission.ID, By: by}
 	if form != nil {
 		giving := *agent
 		giving.Tools = append(slices.Clone(agent.Tools), resultIn(form))

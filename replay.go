@@ -25,7 +25,6 @@ type Work struct {
 	started workflow.Run
 	writer  *events
 	resumed bool // after an interruption: kept steps are told
-	asker   bool // started says whose run it is
 
 	ctx    context.Context // ends when the run must not go on here
 	cancel context.CancelCauseFunc
@@ -44,7 +43,8 @@ type Work struct {
 	usage    map[string]model.Usage // of each prompt
 	left     bool                   // the function left: parked, or the node stops
 	until    time.Time
-	broken   error // the definition does not fit
+	broken   error   // the definition does not fit
+	by       *string // whose run it is, once the store was asked
 }
 
 const (
@@ -65,8 +65,11 @@ func (w *Work) Scope() string { return w.started.Scope }
 
 // StartedBy is what the invocation of the run said of the person or program that asked. The store is asked once.
 func (w *Work) StartedBy(ctx context.Context) (string, error) {
-	if w.asker {
-		return w.started.StartedBy, nil
+	w.mu.Lock()
+	by := w.by
+	w.mu.Unlock()
+	if by != nil {
+		return *by, nil
 	}
 	ctx, cancel := w.rt.within(ctx)
 	defer cancel()
@@ -74,7 +77,9 @@ func (w *Work) StartedBy(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", notAnswered("find who started the run", err)
 	}
-	w.started.StartedBy, w.asker = run.StartedBy, true
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.by = &run.StartedBy
 	return run.StartedBy, nil
 }
 

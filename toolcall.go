@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -151,7 +152,7 @@ func toolError(err error) string {
 		text = f.Message
 	}
 	if len(text) > maxMessage {
-		return text[:maxMessage] + "…"
+		return strings.ToValidUTF8(text[:maxMessage], "") + "…"
 	}
 	return text
 }
