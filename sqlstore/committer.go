@@ -175,7 +175,12 @@ func (c *committer) lonely(s *statement) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.limit)
 	defer cancel()
-	return c.alone.QueryRow(ctx, s.query, s.args...).Scan(s.dest...)
+	return c.alone.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		if s.bytes >= sqldb.Heavy {
+			defer sqldb.Forget(conn.Conn())
+		}
+		return conn.QueryRow(ctx, s.query, s.args...).Scan(s.dest...)
+	})
 }
 
 // together runs a group as one transaction. The answers count only once it has ended.

@@ -3,7 +3,9 @@ package sqlstore_test
 import (
 	"bytes"
 	"database/sql"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"svc.dev/svc"
@@ -101,5 +103,25 @@ func TestWhatMayBeLargeStandsLast(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestConnectionsHoldNoLargeInput admits large inputs side by side, and looks at what is left of them.
+func TestConnectionsHoldNoLargeInput(t *testing.T) {
+	_, s := opened(t, sqldbtest.Schema(t))
+	const streams, size = 8, 4 << 20
+	before := sqldbtest.Held()
+	var all sync.WaitGroup
+	for i := range streams {
+		all.Go(func() {
+			a := svc.Stream{Kind: svc.KindAgent, Name: "central", ID: fmt.Sprint(i)}
+			if _, err := s.Admit(t.Context(), svc.Admission{Stream: a, Submission: fmt.Sprint("s", i), Kind: svc.Direct, Input: bytes.Repeat([]byte("x"), size)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if held := sqldbtest.Held() - before; held > size {
+		t.Errorf("%d bytes are held of %d that were admitted", held, streams*size)
 	}
 }

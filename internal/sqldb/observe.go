@@ -10,7 +10,9 @@ import (
 type observer func(query string, args []any)
 
 func (o observer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	o(q.SQL, q.Args)
+	if ctx != ended {
+		o(q.SQL, q.Args)
+	}
 	return ctx
 }
 

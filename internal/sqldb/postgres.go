@@ -186,13 +186,24 @@ func (e *postgresEngine) patiently(ctx context.Context, fn func(*Tx) error) func
 }
 
 func transact(ctx context.Context, source *sql.DB, o sql.TxOptions, fn func(*Tx) error) error {
-	inner, err := source.BeginTx(ctx, &o)
+	conn, err := source.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
+	defer conn.Close()
+	inner, err := conn.BeginTx(ctx, &o)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	tx := &Tx{dialect: Postgres, ctx: ctx, run: inner}
 	// Undoes what was not committed, also when fn ends its goroutine.
-	defer func() { _ = inner.Rollback() }()
-	if err := fn(&Tx{dialect: Postgres, ctx: ctx, run: inner}); err != nil {
+	defer func() {
+		_ = inner.Rollback()
+		if tx.bytes >= Heavy {
+			forget(conn)
+		}
+	}()
+	if err := fn(tx); err != nil {
 		return err
 	}
 	if err := inner.Commit(); err != nil {

@@ -97,3 +97,30 @@ func TestAnUnreachablePostgresIsAnErrorOfOpen(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestConnectionsThatWaitHoldNothingLarge writes something large on many connections at once, and looks at what is left of it.
+func TestConnectionsThatWaitHoldNothingLarge(t *testing.T) {
+	db := open(t, sqldbtest.Postgres(t))
+	const conns, size = 8, 4 << 20
+	before := sqldbtest.Held()
+	var met, all sync.WaitGroup
+	met.Add(conns)
+	for range conns {
+		all.Go(func() {
+			text := strings.Repeat("x", size)
+			err := db.Write(t.Context(), func(tx *sqldb.Tx) error {
+				met.Done() // each has a connection of its own
+				met.Wait()
+				var n int
+				return tx.QueryRow("SELECT length($1::text)", text).Scan(&n)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if held := sqldbtest.Held() - before; held > size {
+		t.Errorf("%d bytes are held of %d that were written", held, conns*size)
+	}
+}
