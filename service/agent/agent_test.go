@@ -224,6 +224,8 @@ func TestOneErrorNamesEveryWrongField(t *testing.T) {
 			`{"name":"a","outputSchema":[]}`:                            "outputSchema",
 			`{"name":"a","outputSchema":{"type":7}}`:                    "outputSchema",
 			`{"name":"a","outputSchema":{"$ref":"#/$defs/x"}}`:          "outputSchema",
+			`{"name":"a","outputSchema":{"type":"array"}}`:              "outputSchema",
+			`{"name":"a","outputSchema":{"type":"object","$ref":"#"}}`:  "outputSchema",
 			`{"name":"A","model":"x","reasoning":"y","outputSchema":3}`: "name reasoning outputSchema model",
 		} {
 			f := wants(t, second(s.Create(t.Context(), ada, shop, draft(t, text))), fault.InvalidRequest)
