@@ -2,7 +2,6 @@ package operation
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"maps"
 	"net/url"
@@ -334,18 +333,13 @@ var tools = everywhere("workspace",
 )
 
 // tool is something that a model may call.
-type tool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Source      string          `json:"source"` // built-in, or the room that it comes from
-	InputSchema json.RawMessage `json:"inputSchema" type:"object"`
-}
+type tool struct{ toolbox.Entry }
 
 func listTools(_ context.Context, _ Call, in page) (shown listing.Page[tool], err error) {
 	shown.Items = []tool{}
 	for _, e := range toolbox.Catalogue() {
 		if strings.Contains(e.Name, strings.ToLower(in.Q)) {
-			shown.Items = append(shown.Items, tool(e))
+			shown.Items = append(shown.Items, tool{e})
 		}
 	}
 	return shown, nil
