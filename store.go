@@ -207,6 +207,13 @@ const (
 	ReasonInterrupted   = "interrupted"        // an append did not go through
 )
 
+// The states in which conversations are listed, beside StateRunning.
+const (
+	StateIdle    = "idle"
+	StateWaiting = "waiting" // nobody is at work on what it was given
+	StateFailed  = "failed"  // so ended the last that it was given
+)
+
 // The states in which unsettled work is listed.
 const (
 	StateQueued   = "queued"
@@ -372,9 +379,15 @@ type ConversationQuery struct {
 
 // Conversation is an agent stream as listed.
 type Conversation struct {
-	Agent  string
-	ID     string
-	UsedAt time.Time // of the last admission
+	Agent     string
+	ID        string
+	State     string    // idle, running, waiting or failed
+	CreatedAt time.Time // of the first admission
+	UsedAt    time.Time // of the last admission
+
+	// First is the beginning of the first input. A Runtime lists what it says instead: the first line of the message, and who sent it.
+	First            []byte
+	Title, StartedBy string
 }
 
 // ConversationPage is a page of conversations, last used first.
@@ -393,7 +406,8 @@ type Index interface {
 	ListRuns(ctx context.Context, q RunQuery) (RunPage, error)
 	// Submissions lists a stream's unsettled work in order, at most the first 1,000, with the beginnings of its inputs.
 	Submissions(ctx context.Context, s Stream) ([]Submission, error)
-	// Conversations lists a scope's agent streams, last used first.
+	// Conversations lists a scope's agent streams, last used first, without their Title and StartedBy. What it costs does not grow with
+	// what was said.
 	Conversations(ctx context.Context, q ConversationQuery) (ConversationPage, error)
 }
 
