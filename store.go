@@ -273,7 +273,7 @@ type Lease struct {
 	Tail        Tail
 	Stored      int64      // bytes that the stream holds
 	Submission  Submission // at the head of the queue
-	Attempts    int        // how many leases on this submission lapsed, were voided or failed since its last progress
+	Attempts    int        // how many leases on this submission lapsed for another owner, were voided or failed since its last progress
 	Interrupted bool       // the one before lapsed or was voided
 	Reason      string     // why the one before was released; empty for a first claim or a lapse
 }

@@ -159,20 +159,9 @@ func (s *Store) Conversations(ctx context.Context, q svc.ConversationQuery) (svc
 	return svc.ConversationPage{Conversations: all[:min(len(all), q.Limit)], More: len(all) > q.Limit}, err
 }
 
-// conversations is the statement of a page: first the streams of it, then the first and the last submission of each.
+// conversations is the statement of a page, with the first and the last submission of each stream.
 func conversations(q svc.ConversationQuery) (string, []any) {
-	page := `SELECT id, name, instance, used_at, next_seq, done_seq, owner FROM streams WHERE kind <> 'run' AND NOT dropped AND scope = $1`
-	args := []any{q.Scope, q.Limit + 1}
-	if q.Agent != "" {
-		args = append(args, q.Agent)
-		page += ` AND name = ` + dollar(len(args))
-	}
-	if b := q.Before; b != nil {
-		args = append(args, b.UsedAt.UnixMilli(), b.Agent, b.ID)
-		page += fmt.Sprintf(` AND (used_at, name, instance) < ($%d, $%d, $%d)`, len(args)-2, len(args)-1, len(args))
-	}
-	const order = ` ORDER BY used_at DESC, name DESC, instance DESC`
-	return `
+	query := `
 SELECT t.name, t.instance, t.used_at, CASE
     WHEN t.next_seq > t.done_seq AND t.owner IS NOT NULL THEN '` + svc.StateRunning + `'
     WHEN t.next_seq > t.done_seq THEN '` + svc.StateWaiting + `'
@@ -180,5 +169,15 @@ SELECT t.name, t.instance, t.used_at, CASE
     ELSE '` + svc.StateIdle + `' END,
   COALESCE((SELECT b.admitted_at FROM submissions b WHERE b.stream = t.id ORDER BY b.seq LIMIT 1), t.used_at),
   (SELECT substr(b.input, 1, 1024) FROM submissions b WHERE b.stream = t.id ORDER BY b.seq LIMIT 1)
-FROM (` + page + order + ` LIMIT $2) AS t` + order, args
+FROM streams t WHERE t.kind <> 'run' AND NOT t.dropped AND t.scope = $1`
+	args := []any{q.Scope, q.Limit + 1}
+	if q.Agent != "" {
+		args = append(args, q.Agent)
+		query += ` AND t.name = ` + dollar(len(args))
+	}
+	if b := q.Before; b != nil {
+		args = append(args, b.UsedAt.UnixMilli(), b.Agent, b.ID)
+		query += fmt.Sprintf(` AND (t.used_at, t.name, t.instance) < ($%d, $%d, $%d)`, len(args)-2, len(args)-1, len(args))
+	}
+	return query + ` ORDER BY t.used_at DESC, t.name DESC, t.instance DESC LIMIT $2`, args
 }

@@ -412,3 +412,39 @@ func sameJSON(a, b []byte) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
+
+// TestAgentsAreNamedToThoseThatMayAskThem lists what the names of a workspace stand for, as it changes.
+func TestAgentsAreNamedToThoseThatMayAskThem(t *testing.T) {
+	each(t, func(t *testing.T, s stage) {
+		ctx, ok := t.Context(), must(t)
+		named := func(most int) (all []string) {
+			t.Helper()
+			found, err := s.Askable(ctx, shop, []svc.AgentInfo{{Name: "coded", Description: "In code."}, {Name: "central"}}, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range found {
+				all = append(all, strings.TrimSpace(a.Name+" "+a.Description+" "+string(a.OutputSchema)))
+			}
+			return all
+		}
+		ok(s.Create(ctx, ada, shop, draft(t, `{"name":"writer","description":"Writes.","outputSchema":{"type":"object"}}`)))
+		ok(s.Create(ctx, ada, shop, draft(t, `{"name":"adds"}`)))
+		ok(s.Create(ctx, ada, shop, draft(t, `{"name":"coded","description":"Hidden by code."}`)))
+		ok(s.Create(ctx, ada, other, draft(t, `{"name":"elsewhere"}`)))
+		want := []string{"central", "coded In code.", "adds", `writer Writes. {"type":"object"}`}
+		if got := named(10); !slices.Equal(got, want) {
+			t.Errorf("named %q, want %q", got, want)
+		}
+		if got := named(3); !slices.Equal(got, want[:3]) {
+			t.Errorf("named %q, want %q", got, want[:3])
+		}
+		ok(s.Switch(ctx, ada, shop, "writer", 0, false))
+		if err := s.Delete(ctx, ada, shop, "adds", 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := named(10); !slices.Equal(got, want[:2]) {
+			t.Errorf("then named %q, want %q", got, want[:2])
+		}
+	})
+}
