@@ -448,3 +448,51 @@ func TestAgentsAreNamedToThoseThatMayAskThem(t *testing.T) {
 		}
 	})
 }
+
+// TestVersionsCountAsWhatAWorkspaceStores saves, deletes and erases agents, and fills the workspace.
+func TestVersionsCountAsWhatAWorkspaceStores(t *testing.T) {
+	each(t, func(t *testing.T, s stage) {
+		ctx, ok := t.Context(), must(t)
+		stored := func(scope string) int64 {
+			t.Helper()
+			n, err := agent.Stored(ctx, s.DB, scope)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		long := strings.Repeat("é", 1000)
+		ok(s.Create(ctx, ada, shop, draft(t, `{"name":"writer","instructions":"`+long+`"}`)))
+		first := stored(shop)
+		if first < 2000 || first > 3000 || stored(other) != 0 {
+			t.Errorf("one version takes %d, and %d elsewhere", first, stored(other))
+		}
+		ok(s.Patch(ctx, ada, shop, "writer", 0, edit(t, `{"description":"x"}`)))
+		if got := stored(shop); got != 2*first+1 {
+			t.Errorf("two versions take %d, want %d", got, 2*first+1)
+		}
+		if err := s.Delete(ctx, ada, shop, "writer", 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := stored(shop); got != 2*first+1 {
+			t.Errorf("deleted, it takes %d", got)
+		}
+		c := config(s.world)
+		c.Admit = func(_ context.Context, scope string) error {
+			if scope == shop {
+				return fault.New(fault.StorageQuotaExceeded, "The workspace is full.", "")
+			}
+			return nil
+		}
+		full := opened(t, s.world, c)
+		wants(t, second(full.Create(ctx, ada, shop, draft(t, `{"name":"more"}`))), fault.StorageQuotaExceeded)
+		wants(t, second(full.Patch(ctx, ada, shop, "central", 0, edit(t, `{"instructions":"More."}`))), fault.StorageQuotaExceeded)
+		ok(full.Create(ctx, ada, other, draft(t, `{"name":"more"}`)))
+		if err := s.Erase(ctx, shop); err != nil {
+			t.Fatal(err)
+		}
+		if got := stored(shop); got != 0 {
+			t.Errorf("erased, it takes %d", got)
+		}
+	})
+}

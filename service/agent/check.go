@@ -55,7 +55,7 @@ func (p *problems) refusal() error {
 	return f
 }
 
-// check refuses a definition that could not be worked by, in one error that names every field. A scope that is empty is that of
+// check refuses a definition that could not be worked by, in one error that names every field, and any where there is no room. A scope that is empty is that of
 // files: what workspaces have of their own is not looked for.
 func (a *Agents) check(ctx context.Context, scope string, d Definition) error {
 	var p problems
@@ -99,7 +99,10 @@ func (a *Agents) check(ctx context.Context, scope string, d Definition) error {
 			}
 		}
 	}
-	return p.refusal()
+	if err := p.refusal(); err != nil || scope == "" || a.Admit == nil {
+		return err
+	}
+	return a.Admit(ctx, scope)
 }
 
 // Known are the names that there are in a workspace. Defaults to none.

@@ -304,6 +304,13 @@ func (a *Agents) PastOf(ctx context.Context, scope, name, source string, number 
 	return past, err
 }
 
+// Stored is how many bytes the agents of a workspace take, with every version.
+func Stored(ctx context.Context, db *sqldb.DB, scope string) (int64, error) {
+	return sqldb.Read(ctx, db, func(tx *sqldb.Tx) (int64, error) {
+		return sqldb.Value[int64](tx, "measure agents", "SELECT CAST(COALESCE(SUM(bytes), 0) AS bigint) FROM agents WHERE scope = $1", scope)
+	})
+}
+
 // Erase destroys all agents of a workspace, with every version.
 func (a *Agents) Erase(ctx context.Context, scope string) error {
 	const batch = 500
