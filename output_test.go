@@ -12,6 +12,10 @@ import (
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
+	"svc.dev/svc/model/anthropic"
+	"svc.dev/svc/model/google"
+	"svc.dev/svc/model/modeltest"
+	"svc.dev/svc/model/openai"
 	"svc.dev/svc/model/scripted"
 )
 
@@ -182,6 +186,53 @@ func TestOutputThatCannotBeAskedForIsRefused(t *testing.T) {
 			if took := time.Since(began); took > 5*time.Second {
 				t.Errorf("it took %v", took)
 			}
+		})
+	}
+}
+
+// TestEveryProviderGivesResults holds what a typed conversation becomes on each wire against servers that refuse what the services
+// would: a reminder behind a reply, a refused result, and a prompt right behind the result of the one before.
+func TestEveryProviderGivesResults(t *testing.T) {
+	const key, idle = modeltest.Key, modeltest.Idle
+	for name, c := range map[string]struct {
+		api   modeltest.API
+		model string
+		of    func(url string) model.Provider
+	}{
+		"anthropic": {modeltest.Anthropic, "anthropic/claude-opus-5-5", func(url string) model.Provider {
+			return anthropic.New(anthropic.Config{Key: key, URL: url, IdleTimeout: idle})
+		}},
+		"openai responses": {modeltest.Responses, "openai/test", func(url string) model.Provider {
+			return openai.New(openai.Config{Key: key, URL: url, API: openai.Responses, IdleTimeout: idle})
+		}},
+		"openai chat": {modeltest.Chat, "openai/test", func(url string) model.Provider {
+			return openai.New(openai.Config{Key: key, URL: url, API: openai.Chat, IdleTimeout: idle})
+		}},
+		"google": {modeltest.Google, "google/gemini-3.8-flash", func(url string) model.Provider {
+			return google.New(google.Config{Key: key, URL: url, IdleTimeout: idle})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := func(id, input string) modeltest.Reply {
+				return modeltest.Reply{Calls: []model.ToolCall{{ID: id, Name: conversation.ResultTool, Input: json.RawMessage(input)}}}
+			}
+			server := modeltest.NewServer(t, c.api, modeltest.Reply{Text: []string{"It is ", "five."}},
+				given("call_1", `{"sum":"five"}`), given("call_2", `{"sum":5}`), given("call_3", `{"sum":6}`))
+			provider := c.of(server.URL)
+			declare, config := talking(provider, summing, func(a *svc.Agent) { a.Model = c.model })
+			n := start(t, sqlite(t), declare, config, func(config *svc.Config) {
+				config.Model = func(context.Context, string, string) (model.Provider, error) { return provider, nil }
+			})
+			n.prompt(t, "1", "2 and 3")
+			n.updates(t, "1", 0, 1)
+			n.prompt(t, "1", "3 and 3")
+			told := retold(n.updates(t, "1", 0, 2))
+			for _, want := range []string{`output {"sum":5} | settled completed`, `output {"sum":6} | settled completed`} {
+				if !strings.Contains(told, want) {
+					t.Errorf("told %s, want %s", told, want)
+				}
+			}
+			expect(t, "requests", len(server.Requests()), 4)
 		})
 	}
 }
