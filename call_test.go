@@ -12,6 +12,8 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
 )
@@ -311,4 +313,84 @@ func TestInterruptedCallIsMadeAgainOnlyIfItsToolRepeats(t *testing.T) {
 	expect(t, "repeats", often.Load(), 2)
 	expect(t, "its call", outputs[ids["repeats"]], `"`+ids["repeats"]+`"`)
 	expect(t, "the other's output", outputs[ids["once"]], "")
+}
+
+// starts is a tool that starts a workflow and waits for it, each call once.
+func starts(rt func() *svc.Runtime) svc.Tool {
+	t := svc.NewTool("start", "Starts.", func(ctx context.Context, _ struct{}) (string, error) {
+		call, _ := svc.CallOf(ctx)
+		invoked, err := rt().Invoke(ctx, "w", svc.Invocation{Key: call.ID, Wait: true})
+		if err != nil {
+			return "", err
+		}
+		return invoked.RunID + " " + string(invoked.Run.Result), nil
+	})
+	t.Repeats = true
+	return t
+}
+
+// TestACallThatRepeatsIsLeftToTheNextNode stops a node while a tool waits for a run. No result is recorded of what did not end: the
+// next node makes the call again, and it finds the run that it began.
+func TestACallThatRepeatsIsLeftToTheNextNode(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		var begun atomic.Int32
+		open := make(chan struct{})
+		var rt atomic.Pointer[svc.Runtime]
+		script := scripted.New(scripted.Turn{scripted.Call("start", struct{}{})}, scripted.Turn{scripted.Say("done")})
+		declare, config := talking(script, func(a *svc.Agent) { a.Tools = []svc.Tool{starts(rt.Load)} })
+		both := func(r *svc.Runtime) {
+			declare(r)
+			rt.Store(r)
+			r.AddWorkflow(svc.NewWorkflow("w", func(ctx context.Context, w *svc.Work, _ struct{}) (int, error) {
+				return svc.Step(ctx, w, "wait", func(ctx context.Context) (int, error) {
+					begun.Add(1)
+					select {
+					case <-open:
+						return 42, nil
+					case <-ctx.Done():
+						return 0, ctx.Err()
+					}
+				})
+			}))
+		}
+		first := start(t, address, both, config, func(c *svc.Config) { c.StopTimeout = 200 * time.Millisecond })
+		first.prompt(t, "1", "go")
+		eventually(t, "the run begins", func() bool { return begun.Load() == 1 })
+		first.stop()
+		close(open)
+		second := start(t, address, both, config)
+		told := retold(second.updates(t, "1", 0, 1))
+		runs, err := second.ListRuns(t.Context(), svc.RunFilter{Limit: 10})
+		if err != nil || len(runs.Runs) != 1 {
+			t.Fatalf("runs: %+v, %v", runs, err)
+		}
+		if want := `output "` + runs.Runs[0].RunID + ` 42"`; !strings.Contains(told, want) || !strings.HasSuffix(told, "settled completed") {
+			t.Errorf("told: %s, want %s", told, want)
+		}
+	})
+}
+
+// TestACallThatRepeatsIsMadeAgainWhenItIsAnswered meets what is not available, twice. Another tool's call ends with that.
+func TestACallThatRepeatsIsMadeAgainWhenItIsAnswered(t *testing.T) {
+	var often, once atomic.Int32
+	tool := func(name string, calls *atomic.Int32) svc.Tool {
+		return svc.NewTool(name, name, func(context.Context, struct{}) (string, error) {
+			if calls.Add(1) <= 2 {
+				return "", fault.NotAvailable("busy").Because(svc.ErrUnavailable)
+			}
+			return "done", nil
+		})
+	}
+	repeats := tool("repeats", &often)
+	repeats.Repeats = true
+	n := startAgent(t, sqlite(t), scripted.New(
+		scripted.Turn{scripted.Call("once", struct{}{}), scripted.Call("repeats", struct{}{})}, scripted.Turn{scripted.Say("well")},
+	), func(a *svc.Agent) { a.Tools = []svc.Tool{tool("once", &once), repeats} })
+	n.prompt(t, "1", "go")
+	told := retold(n.updates(t, "1", 0, 1))
+	if !strings.Contains(told, `error What the tool needs is not available now.`) || !strings.Contains(told, `output "done"`) {
+		t.Errorf("told: %s", told)
+	}
+	expect(t, "once", once.Load(), 1)
+	expect(t, "repeats", often.Load(), 3)
 }

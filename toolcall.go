@@ -118,6 +118,9 @@ func (th *thread) call(ctx context.Context, caller string, call conversation.Cal
 	default:
 		result, err = th.within(ctx, tool, call, func(ctx context.Context) (ToolResult, error) { return tool.call(ctx, call.Input) })
 	}
+	if tool.Repeats && passes(err) {
+		return conversation.Outcome{}, nil, th.later(err)
+	}
 	if err == nil {
 		err = result.check()
 	}
@@ -137,6 +140,14 @@ func (th *thread) call(ctx context.Context, caller string, call conversation.Cal
 		outcome.Content, blobs = []conversation.Block{conversation.TextBlock("The output is too large to be recorded.")}, nil
 	}
 	return outcome, blobs, nil
+}
+
+// later leaves a call that may be made again, by this node or another: what it began goes on, and is found by its id.
+func (th *thread) later(err error) error {
+	if th.w.job.crew.stopping() {
+		return errDraining
+	}
+	return err
 }
 
 // toolError is what the model, and whoever reads, is told of a tool's failure.
