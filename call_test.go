@@ -334,7 +334,6 @@ func starts(rt func() *svc.Runtime) svc.Tool {
 func TestACallThatRepeatsIsLeftToTheNextNode(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		var begun atomic.Int32
-		open := make(chan struct{})
 		var rt atomic.Pointer[svc.Runtime]
 		script := scripted.New(scripted.Turn{scripted.Call("start", struct{}{})}, scripted.Turn{scripted.Say("done")})
 		declare, config := talking(script, func(a *svc.Agent) { a.Tools = []svc.Tool{starts(rt.Load)} })
@@ -342,22 +341,14 @@ func TestACallThatRepeatsIsLeftToTheNextNode(t *testing.T) {
 			declare(r)
 			rt.Store(r)
 			r.AddWorkflow(svc.NewWorkflow("w", func(ctx context.Context, w *svc.Work, _ struct{}) (int, error) {
-				return svc.Step(ctx, w, "wait", func(ctx context.Context) (int, error) {
-					begun.Add(1)
-					select {
-					case <-open:
-						return 42, nil
-					case <-ctx.Done():
-						return 0, ctx.Err()
-					}
-				})
+				begun.Add(1)
+				return 42, w.Sleep(ctx, time.Second)
 			}))
 		}
-		first := start(t, address, both, config, func(c *svc.Config) { c.StopTimeout = 200 * time.Millisecond })
+		first := start(t, address, both, config)
 		first.prompt(t, "1", "go")
 		eventually(t, "the run begins", func() bool { return begun.Load() == 1 })
 		first.stop()
-		close(open)
 		second := start(t, address, both, config)
 		told := retold(second.updates(t, "1", 0, 1))
 		runs, err := second.ListRuns(t.Context(), svc.RunFilter{Limit: 10})
@@ -393,4 +384,93 @@ func TestACallThatRepeatsIsMadeAgainWhenItIsAnswered(t *testing.T) {
 	}
 	expect(t, "once", once.Load(), 1)
 	expect(t, "repeats", often.Load(), 3)
+}
+
+// busiest counts those that are at something, and how many were at most. The first of them wait until so many are.
+type busiest struct {
+	now, most, all atomic.Int32
+	full           chan struct{} // closed when nobody waits any more
+}
+
+func (b *busiest) tool() svc.Tool {
+	return svc.NewTool("work", "Works.", func(ctx context.Context, _ struct{}) (string, error) {
+		b.all.Add(1)
+		now := b.now.Add(1)
+		defer b.now.Add(-1)
+		for most := b.most.Load(); now > most && !b.most.CompareAndSwap(most, now); most = b.most.Load() {
+		}
+		select {
+		case <-b.full:
+			return "done", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+}
+
+// times is a turn that does one thing again and again.
+func times(n int, step func(i int) scripted.Step) (turn scripted.Turn) {
+	for i := range n {
+		turn = append(turn, step(i))
+	}
+	return turn
+}
+
+// TestAReplyCallsFewToolsAtOnceAndNotTooMany gets a thousand calls in one reply. Each has a result.
+func TestAReplyCallsFewToolsAtOnceAndNotTooMany(t *testing.T) {
+	b := busiest{full: make(chan struct{})}
+	n := startAgent(t, sqlite(t), scripted.New(
+		times(1000, func(int) scripted.Step { return scripted.Call("work", struct{}{}) }), scripted.Turn{scripted.Say("I see")},
+	), func(a *svc.Agent) { a.Tools = []svc.Tool{b.tool()} })
+	n.prompt(t, "1", "go")
+	eventually(t, "eight are at work", func() bool { return b.now.Load() == 8 })
+	close(b.full)
+	done, refused := 0, 0
+	for _, c := range n.updates(t, "1", 0, 1) {
+		switch {
+		case c.Type == "tool-output":
+			done++
+		case c.Type == "tool-output-error" && c.ErrorText == "The call was not made: a reply makes at most 128.":
+			refused++
+		case c.Type == "submission-settled":
+			expect(t, "outcome", c.Outcome, "completed")
+		}
+	}
+	expect(t, "done", done, 128)
+	expect(t, "refused", refused, 872)
+	expect(t, "at once", b.most.Load(), 8)
+	expect(t, "calls", b.all.Load(), 128)
+}
+
+// TestOneAnswerTakesFewTasks lets an agent ask seventy times, and those that it asks work: together they are not more at once than one
+// would be.
+func TestOneAnswerTakesFewTasks(t *testing.T) {
+	b := busiest{full: make(chan struct{})}
+	script := scripted.Choose(func(r model.Request) scripted.Turn {
+		switch {
+		case len(r.Messages) > 1:
+			return scripted.Turn{scripted.Say("done")}
+		case r.System == "You help.":
+			return times(3, func(int) scripted.Step { return scripted.Call("work", struct{}{}) })
+		}
+		return times(70, func(int) scripted.Step {
+			return scripted.Call("task", map[string]string{"agent": "helper", "prompt": "help"})
+		})
+	})
+	n := startAgent(t, sqlite(t), script, func(a *svc.Agent) {
+		a.Agents = []*svc.Agent{{Name: "helper", Instructions: "You help.", Model: "scripted/test", Tools: []svc.Tool{b.tool()}}}
+	})
+	n.prompt(t, "1", "go")
+	eventually(t, "eight are at work", func() bool { return b.now.Load() == 8 })
+	close(b.full)
+	told := retold(n.updates(t, "1", 0, 1))
+	expect(t, "answered", strings.Count(told, `output "done"`), 64)
+	expect(t, "refused", strings.Count(told, "error One answer takes at most 64 tasks."), 6)
+	expect(t, "at once", b.most.Load(), 8)
+	expect(t, "calls", b.all.Load(), 3*64)
+
+	// The next answer has as many.
+	n.prompt(t, "1", "again")
+	told = retold(n.updates(t, "1", 0, 2))
+	expect(t, "settled", strings.HasSuffix(told, "settled completed"), true)
 }

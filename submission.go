@@ -165,8 +165,9 @@ func (w *agentWork) drain() (err error) {
 
 // settle brings one submission to its end. The error is why it did not come to one here.
 func (w *agentWork) settle(b Submission, attempts int) error {
-	if w.job.afford(needed(b.Bytes, stateTimes*w.state.Bytes())) != nil {
-		return &parked{w.now().Add(roomPause), ReasonMemory}
+	w.base = needed(b.Bytes, 0)
+	if err := w.afford(); err != nil {
+		return err
 	}
 	b, err := w.job.withInput(b)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
@@ -44,6 +45,13 @@ func (th *thread) taskTool() model.Tool {
 	return model.Tool{Name: taskTool, Description: about, Input: askSchema(names)}
 }
 
+// Bounds of what one reply, and one submission, can have done: the model's words are written by whoever serves it.
+const (
+	maxCalls  = 128 // of a reply
+	atOnce    = 8   // turns and calls, those of sub-agents too
+	maxPassed = 64  // tasks that one submission hands on, those that its sub-agents hand on too
+)
+
 // callTools brings every call of the last reply to an outcome and commits them together. A call that an earlier holder of
 // the stream made is not made again: it is reported as interrupted, unless its outcome is recorded, it asks an agent, which goes
 // on, or its tool repeats.
@@ -67,20 +75,25 @@ func (th *thread) callTools(ctx context.Context) error {
 	for i, call := range calls {
 		outcomes[i], recorded[i] = th.t.Outcome(call.ID)
 	}
-	var group sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(atOnce)
 	for i, call := range calls {
-		if recorded[i] {
-			continue
+		switch {
+		case recorded[i]:
+		case i >= maxCalls:
+			outcomes[i] = refusedCall(call, fmt.Sprintf("The call was not made: a reply makes at most %d.", maxCalls))
+		default:
+			group.Go(func() error {
+				defer th.w.rt.survive(th.w.job.lease.Stream, "call tool", &left[i])
+				outcomes[i], attachments[i], left[i] = th.call(ctx, caller, call)
+				if left[i] == nil && ctx.Err() == nil && len(calls) > 1 {
+					_ = th.record1(conversation.ToolOutcome, func(r *conversation.Record) { r.Outcome = &outcomes[i] }, attachments[i])
+				}
+				return nil
+			})
 		}
-		group.Go(func() {
-			defer th.w.rt.survive(th.w.job.lease.Stream, "call tool", &left[i])
-			outcomes[i], attachments[i], left[i] = th.call(ctx, caller, call)
-			if left[i] == nil && ctx.Err() == nil && len(calls) > 1 {
-				_ = th.record1(conversation.ToolOutcome, func(r *conversation.Record) { r.Outcome = &outcomes[i] }, attachments[i])
-			}
-		})
 	}
-	group.Wait()
+	_ = group.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -100,6 +113,10 @@ func (th *thread) record1(t conversation.Type, set func(*conversation.Record), b
 
 // call is one call's outcome: the tool's own, or the reason why it has none. The error is why it has none yet.
 func (th *thread) call(ctx context.Context, caller string, call conversation.Call) (conversation.Outcome, []Attachment, error) {
+	// It may have waited for those before it.
+	if th.w.job.lapsed() || ctx.Err() != nil {
+		return conversation.Outcome{}, nil, cmp.Or(context.Cause(ctx), errLapsed)
+	}
 	began := th.w.now()
 	child, _ := th.w.child(th.t, call.ID)
 	tool, known := th.agent.tool(call.Name)
@@ -205,6 +222,10 @@ const lateGrace = time.Second
 
 // within does what a tool does in the tool's time. A panic is its error, and what does not end is left behind.
 func (th *thread) within(ctx context.Context, t Tool, call conversation.Call, do func(context.Context) (ToolResult, error)) (ToolResult, error) {
+	if err := th.w.busy.Acquire(ctx, 1); err != nil {
+		return ToolResult{}, err
+	}
+	defer th.w.busy.Release(1)
 	ctx, cancel := context.WithTimeout(WithCall(ctx, th.callOf(call)), t.timeout())
 	defer cancel()
 	var result ToolResult
@@ -359,7 +380,13 @@ func (th *thread) mayAsk(ctx context.Context, tool Tool, call conversation.Call,
 	return err
 }
 
+// beginTask puts on record what is asked, and of whom.
 func (th *thread) beginTask(call conversation.Call, agent *Agent, prompt string) (string, error) {
+	th.w.passing.Lock()
+	defer th.w.passing.Unlock()
+	if th.w.passed() >= maxPassed {
+		return "", fault.New("delegation_count_exceeded", fmt.Sprintf("One answer takes at most %d tasks.", maxPassed), "")
+	}
 	id := th.w.rt.ids.next("conv_", th.w.now())
 	created := conversation.Record{
 		Type: conversation.Created, Conversation: id, Session: id, At: millis(th.w.now()),

@@ -17,7 +17,11 @@ const maxModelRetries = 3
 
 // turn asks the model for one reply and records it as it comes. Errors that may pass are waited out.
 func (th *thread) turn(ctx context.Context) error {
-	if err := th.compactIfLong(ctx); err != nil {
+	if th.w.busy.Acquire(ctx, 1) != nil {
+		return context.Cause(ctx)
+	}
+	defer th.w.busy.Release(1)
+	if err := th.prepare(ctx); err != nil {
 		return err
 	}
 	for retries, overflowed := th.t.Retries(), false; ; {
@@ -41,6 +45,17 @@ func (th *thread) turn(ctx context.Context) error {
 			return modelFault(err)
 		}
 	}
+}
+
+// prepare makes room for what the model is told, and less of it where it is too much.
+func (th *thread) prepare(ctx context.Context) error {
+	if err := th.w.afford(); err != nil {
+		return err
+	}
+	if err := th.compactIfLong(ctx); err != nil {
+		return err
+	}
+	return th.w.bounded()
 }
 
 // parked leaves a submission until a time.

@@ -1,10 +1,25 @@
 package toolbox
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
+
+// TestAPageTakesFewTimesItsLength reads pages that are as long as one may be, of the shortest words, blocks and links.
+func TestAPageTakesFewTimesItsLength(t *testing.T) {
+	for _, piece := range []string{"a ", "<p>", "<a>", "<a href=http://x></a>", "<img alt=a>"} {
+		page := []byte(strings.Repeat(piece, maxPage/len(piece)))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_ = readable(decoded(page, "latin1"))
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 4*pageRoom {
+			t.Errorf("%q: %d bytes took %d", piece, len(page), took)
+		}
+	}
+}
 
 func FuzzReadable(f *testing.F) {
 	for _, page := range []string{

@@ -18,6 +18,7 @@ import (
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/outward"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/project"
@@ -59,7 +60,10 @@ type Partner struct {
 }
 
 // Box makes the tools of agents.
-type Box struct{ config Config }
+type Box struct {
+	config Config
+	turns  *memory.Turns // of searches, by holder
+}
 
 // New is a box of tools.
 func New(c Config) (*Box, error) {
@@ -70,7 +74,7 @@ func New(c Config) (*Box, error) {
 		c.Admit = func(context.Context, string) error { return nil }
 	}
 	c.Log = cmp.Or(c.Log, slog.Default())
-	return &Box{c}, nil
+	return &Box{c, memory.NewTurns(1, memory.Half())}, nil
 }
 
 // All stands in a Grant for every project, or every agent, of the workspace.
@@ -170,6 +174,27 @@ func (h hand) acting(ctx context.Context, need access.Need, project string) (svc
 	}
 	by, err := h.config.May(ctx, call, need, project)
 	return call, by, err
+}
+
+// room takes memory from the share of the workspace when there is some. Where no runtime is there is no such question.
+func (h hand) room(ctx context.Context, n int64) (release func(), err error) {
+	rt := h.config.Runtime()
+	if rt == nil {
+		return func() {}, nil
+	}
+	grant, err := rt.In(h.scope).AwaitRoom(ctx, memory.Work, n)
+	if errors.Is(err, memory.ErrTooLarge) {
+		return nil, fault.New(fault.Unavailable, "There is no room for this.", "")
+	}
+	return grant.Release, err
+}
+
+// holder is whose share, and whose turn, a call takes.
+func (h hand) holder() string {
+	if rt := h.config.Runtime(); rt != nil {
+		return rt.In(h.scope).Holder()
+	}
+	return h.scope
 }
 
 // told is what a model hears of an error: a refusal as it is, and nothing of our insides.
