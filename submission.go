@@ -249,8 +249,11 @@ func (w *agentWork) awaitDefinition(deadline int64) error {
 	if millis(w.now()) >= deadline {
 		return errTimeout
 	}
-	return &parked{w.now().Add(definitionPause), ReasonDefinition}
+	return w.undefined()
 }
+
+// undefined leaves work whose agent is not found by the version that it began with.
+func (d *dialogue) undefined() error { return &parked{d.now().Add(definitionPause), ReasonDefinition} }
 
 // begin gives the submission a context that ends with its time, with an abort, or with the job.
 func (w *agentWork) begin(th *thread) (context.Context, func()) {

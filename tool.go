@@ -36,7 +36,7 @@ type Call struct {
 	Agent, Instance string
 	// Submission is whose answer it is part of; empty in the conversation of a sub-agent.
 	Submission string
-	ID         string // of the call
+	ID         string // of the call; no other has it
 	By         string // whose prompt it was, or whose run: what Prompt.By or Invocation.StartedBy said. Sub-agents have it too
 }
 

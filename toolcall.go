@@ -125,15 +125,15 @@ func (th *thread) call(ctx context.Context, caller string, call conversation.Cal
 	switch {
 	case tool.asks != nil, call.Name == taskTool && len(th.agent.Agents) > 0:
 		// What is asked stands in the log before anybody hears it: without a child nothing has begun.
-		if result, err = th.task(ctx, tool, call, child); leaves(err) {
+		if result, err = th.task(ctx, tool, caller, call, child); leaves(err) {
 			return conversation.Outcome{}, nil, err
 		}
-	case !tool.Repeats && !th.w.isMine(call.ID):
+	case !tool.Repeats && !th.w.isMine(callID(caller, call.ID)):
 		return interrupted(call, child), nil, nil
 	case !known:
 		err = fmt.Errorf("there is no tool named %q", call.Name)
 	default:
-		result, err = th.within(ctx, tool, call, func(ctx context.Context) (ToolResult, error) { return tool.call(ctx, call.Input) })
+		result, err = th.within(ctx, tool, caller, call, func(ctx context.Context) (ToolResult, error) { return tool.call(ctx, call.Input) })
 	}
 	if tool.Repeats && passes(err) {
 		return conversation.Outcome{}, nil, th.later(err)
@@ -221,12 +221,12 @@ func interrupted(call conversation.Call, child string) conversation.Outcome {
 const lateGrace = time.Second
 
 // within does what a tool does in the tool's time. A panic is its error, and what does not end is left behind.
-func (th *thread) within(ctx context.Context, t Tool, call conversation.Call, do func(context.Context) (ToolResult, error)) (ToolResult, error) {
+func (th *thread) within(ctx context.Context, t Tool, caller string, call conversation.Call, do func(context.Context) (ToolResult, error)) (ToolResult, error) {
 	if err := th.w.busy.Acquire(ctx, 1); err != nil {
 		return ToolResult{}, err
 	}
 	defer th.w.busy.Release(1)
-	ctx, cancel := context.WithTimeout(WithCall(ctx, th.callOf(call)), t.timeout())
+	ctx, cancel := context.WithTimeout(WithCall(ctx, th.callOf(caller, call)), t.timeout())
 	defer cancel()
 	var result ToolResult
 	var err error
@@ -278,12 +278,15 @@ func awaits(ctx context.Context, ended <-chan struct{}) bool {
 }
 
 // callOf is what a tool is called for.
-func (th *thread) callOf(call conversation.Call) Call {
+func (th *thread) callOf(caller string, call conversation.Call) Call {
 	c := th.origin
 	c.Scope, c.Instance = th.w.job.lease.Stream.Scope, th.w.job.lease.Stream.ID
-	c.Agent, c.ID = th.agent.Name, call.ID
+	c.Agent, c.ID = th.agent.Name, callID(caller, call.ID)
 	return c
 }
+
+// callID tells a call apart from all others: models count anew in each reply.
+func callID(caller, call string) string { return caller + "/" + call }
 
 // content keeps the images of a result and names them.
 func (th *thread) content(ctx context.Context, caller string, call conversation.Call, result ToolResult, o *conversation.Outcome) ([]Attachment, error) {
@@ -319,7 +322,7 @@ func (th *thread) keep(ctx context.Context, data []byte) (Blob, error) {
 
 // task hands a prompt to a sub-agent, or to another agent of the scope, and waits for its answer. That conversation is part of
 // the same stream: what it has recorded is there when the stream is claimed again.
-func (th *thread) task(ctx context.Context, tool Tool, call conversation.Call, child string) (ToolResult, error) {
+func (th *thread) task(ctx context.Context, tool Tool, caller string, call conversation.Call, child string) (ToolResult, error) {
 	var in struct{ Agent, Prompt string }
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return ToolResult{}, fault.New(toolInputValidation, "The task is not an object of agent and prompt.", "")
@@ -327,7 +330,10 @@ func (th *thread) task(ctx context.Context, tool Tool, call conversation.Call, c
 	if th.depth+1 > maxDepth {
 		return ToolResult{}, fault.New("delegation_depth_exceeded", fmt.Sprintf("Tasks go at most %d deep.", maxDepth), "")
 	}
-	agent, err := th.partner(ctx, tool, call, in.Agent, child)
+	if child != "" && th.w.thread(child).Agent != in.Agent {
+		return ToolResult{}, fault.New(toolInputValidation, "The call has asked another agent.", "")
+	}
+	agent, err := th.partner(ctx, tool, caller, call, in.Agent, child)
 	if err != nil {
 		return ToolResult{}, err
 	}
@@ -349,8 +355,9 @@ func (th *thread) task(ctx context.Context, tool Tool, call conversation.Call, c
 	return ToolResult{Content: []ToolContent{{Text: sub.t.Final()}}}, nil
 }
 
-// partner finds the agent that a prompt is handed to. One whose conversation has begun is the version that began it.
-func (th *thread) partner(ctx context.Context, tool Tool, call conversation.Call, name, child string) (*Agent, error) {
+// partner finds the agent that a prompt is handed to. One whose conversation has begun is the version that began it, and is waited
+// for.
+func (th *thread) partner(ctx context.Context, tool Tool, caller string, call conversation.Call, name, child string) (*Agent, error) {
 	if tool.asks == nil {
 		i := slices.IndexFunc(th.agent.Agents, func(a *Agent) bool { return a.Name == name })
 		if i < 0 {
@@ -358,25 +365,31 @@ func (th *thread) partner(ctx context.Context, tool Tool, call conversation.Call
 		}
 		return th.agent.Agents[i], nil
 	}
+	if err := th.mayAsk(ctx, tool, caller, call, name); err != nil {
+		return nil, err
+	}
 	var version string
 	if child != "" {
 		version, _ = th.w.thread(child).Terms("")
-	} else if err := th.mayAsk(ctx, tool, call, name); err != nil {
-		return nil, err
 	}
 	agent, err := th.w.rt.agent(ctx, th.w.job.lease.Stream.Scope, name, version)
-	if err == nil && (agent == nil || agent.Retired && child == "") {
-		err = fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", name), "Check the name.")
+	switch {
+	case err != nil:
+		return nil, err
+	case agent == nil && version != "":
+		return nil, th.w.undefined()
+	case agent == nil, agent.Retired && child == "":
+		return nil, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", name), "Check the name.")
 	}
-	return agent, err
+	return agent, nil
 }
 
 // mayAsk refuses to ask an agent that waits for the answer, and those that the tool does not let be asked.
-func (th *thread) mayAsk(ctx context.Context, tool Tool, call conversation.Call, name string) error {
+func (th *thread) mayAsk(ctx context.Context, tool Tool, caller string, call conversation.Call, name string) error {
 	if name == th.agent.Name || slices.Contains(th.waiting, name) {
 		return fault.New("delegation_cycle", fmt.Sprintf("The agent %q waits for this answer itself.", name), "")
 	}
-	_, err := th.within(ctx, tool, call, func(ctx context.Context) (ToolResult, error) { return ToolResult{}, tool.asks(ctx, name) })
+	_, err := th.within(ctx, tool, caller, call, func(ctx context.Context) (ToolResult, error) { return ToolResult{}, tool.asks(ctx, name) })
 	return err
 }
 

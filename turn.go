@@ -3,7 +3,9 @@ package svc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"svc.dev/svc/conversation"
@@ -159,6 +161,7 @@ type recording struct {
 
 	message  string // empty until something is told
 	block    conversation.Type
+	calls    map[string]bool // ids
 	finished bool
 
 	records [4]conversation.Record // the most that one event becomes
@@ -239,10 +242,31 @@ func (r *recording) called(call model.ToolCall) conversation.Record {
 	if len(input) == 0 {
 		input = []byte("{}")
 	}
-	r.th.w.made(call.ID)
+	id := r.named(call.ID)
+	r.th.w.made(callID(r.message, id))
 	called := r.record(conversation.ToolCalled)
-	called.Call = &conversation.Call{ID: call.ID, Name: call.Name, Input: input, Signature: call.Signature}
+	called.Call = &conversation.Call{ID: id, Name: call.Name, Input: input, Signature: call.Signature}
 	return called
+}
+
+// maxID is how many bytes the id of a call may have.
+const maxID = 256
+
+// named is the id by which a call is known: what the model says, unless that is none, or no other than that of a call before it in
+// the reply.
+func (r *recording) named(id string) string {
+	if id == "" || len(id) > maxID || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		id = "call"
+	}
+	if r.calls == nil {
+		r.calls = map[string]bool{"call": true}
+	}
+	name := id
+	for n := len(r.calls); r.calls[name]; n++ {
+		name = fmt.Sprintf("%s_%d", id, n)
+	}
+	r.calls[name] = true
+	return name
 }
 
 func (r *recording) completed(stop conversation.StopReason, usage model.Usage) conversation.Record {

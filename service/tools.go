@@ -69,8 +69,11 @@ func toolNames(context.Context, string) (names []string, _ error) {
 	return names, nil
 }
 
-// byKey reports whether a request comes with an API key.
+// byKey reports whether a request comes with an API key, or a tool works for the prompt of one.
 func byKey(ctx context.Context) bool {
+	if call, ok := svc.CallOf(ctx); ok && scope.ParseBy(call.By).Key != "" {
+		return true
+	}
 	c, _ := scope.From(ctx)
 	return c.Key != ""
 }

@@ -10,6 +10,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/workflow"
 )
 
@@ -22,9 +23,24 @@ func (h hand) askAgent() svc.Tool {
 		if len(h.grant.Agents) > 0 && !granted(h.grant.Agents, agent) {
 			return fault.New(fault.Forbidden, "This agent may not ask that one.", "Those that it may: "+strings.Join(h.grant.Agents, ", ")+".")
 		}
-		_, _, err := h.acting(ctx, prompts, "")
+		call, _, err := h.acting(ctx, prompts, "")
+		if err == nil {
+			err = h.reach(ctx, call, agent)
+		}
 		return h.told(ctx, askAgent, err)
 	})
+}
+
+// reach refuses an agent that an API key does not reach by itself, where it is a key's prompt that is worked on.
+func (h hand) reach(ctx context.Context, call svc.Call, name string) error {
+	if scope.ParseBy(call.By).Key == "" {
+		return nil
+	}
+	a, err := h.config.Runtime().In(call.Scope).Agent(ctx, name)
+	if err == nil && (a == nil || a.Route == nil) {
+		return fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", cut(name, 100)), "Check the name.")
+	}
+	return err
 }
 
 // Bounds of what is told of an agent that may be asked.

@@ -183,6 +183,49 @@ func TestAgentsAreAskedWithTheRightsOfWhoeverPrompted(t *testing.T) {
 	}
 }
 
+// TestAKeyReachesNoHiddenAgentThroughAnother prompts an agent that may ask all others, by a session and by a key.
+func TestAKeyReachesNoHiddenAgentThroughAnother(t *testing.T) {
+	b := open(t, nil, outward.Config{})
+	answers := scripted.Choose(func(r model.Request) scripted.Turn {
+		last := r.Messages[len(r.Messages)-1]
+		if last.Role == model.RoleTool {
+			return scripted.Turn{scripted.Say("heard " + *last.Parts[0].Result.Content[0].Text)}
+		}
+		if to, found := strings.CutPrefix(*last.Parts[0].Text, "ask "); found {
+			next, rest, _ := strings.Cut(to, " ")
+			return scripted.Turn{scripted.Call("ask_agent", object{"agent": next, "prompt": rest})}
+		}
+		return scripted.Turn{scripted.Say("I am " + r.System)}
+	})
+	tools, err := b.box.Tools(t.Context(), scope, toolbox.Grant{Tools: []string{"ask_agent"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.serve(answers, func(rt *svc.Runtime) {
+		for _, name := range []string{"asker", "open", "hidden"} {
+			a := &svc.Agent{Name: name, Instructions: name, Model: "scripted/x", Tools: tools, Route: svc.Open}
+			if name == "hidden" {
+				a.Route = nil
+			}
+			rt.AddAgent(a)
+		}
+	})
+	for _, c := range []struct{ by, text, want string }{
+		{"ada customer acc_1", "ask hidden well?", "heard I am hidden"},
+		{"ada customer acc_1 key_1", "ask open well?", "heard I am open"},
+		{"ada customer acc_1 key_1", "ask hidden well?", `heard No agent named "hidden". Check the name.`},
+		{"ada customer acc_1 key_1", "ask open ask hidden well?", `heard heard No agent named "hidden". Check the name.`},
+	} {
+		p, err := b.rt.In(scope).Prompt(t.Context(), "asker", "1", svc.Prompt{Message: conversation.Message{Kind: "user", Body: c.text}, By: c.by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.settled(p); got != c.want {
+			t.Errorf("%s by %s: %q, want %q", c.text, c.by, got, c.want)
+		}
+	}
+}
+
 // settled is the last text of a conversation when it has nothing to do any more.
 func (b *bench) settled(svc.Prompted) string {
 	b.Helper()
