@@ -19,6 +19,8 @@ type Invocation struct {
 	Key   string          // makes the invocation happen once; empty: no such promise
 	Body  []byte          // what the key stands for. Defaults to Input
 	Wait  bool            // return only when the run has ended
+	// Replay only looks for the key: nothing is started, and a key that is new is ErrNotFound. Defaults to false.
+	Replay bool
 	// StartedBy names the person or program that asks, in the run's record. Defaults to nobody.
 	StartedBy string
 }
@@ -40,7 +42,7 @@ func (s Scoped) Invoke(ctx context.Context, name string, in Invocation) (Invoked
 	id := s.rt.ids.next("run_", now)
 	a := Admission{
 		Stream: s.run(name, id), Submission: id, Kind: Invoked, Input: in.Input,
-		Run: true, Key: in.key(name), At: now, StartedBy: in.StartedBy,
+		Run: true, Key: in.key(name), Replay: in.Replay, At: now, StartedBy: in.StartedBy,
 	}
 	var ended <-chan workflow.Run
 	if in.Wait {
@@ -88,6 +90,10 @@ func (rt *Runtime) admit(ctx context.Context, a Admission, leased func(Lease)) (
 	defer cancel()
 	if state := rt.State(); state != Serving {
 		return rt.replay(ctx, a, state)
+	}
+	if a.Replay {
+		receipt, err := rt.store.Admit(ctx, a)
+		return receipt, admissionFault(err)
 	}
 	owner, room, reserved := rt.crew.reserve(a.Stream.Scope, min(needed(int64(len(a.Input)), 0), rt.most(a.Stream.Scope)))
 	if reserved {

@@ -20,7 +20,8 @@ func (n *node) openTools() (err error) {
 		return err
 	}
 	c := toolbox.Config{
-		Runtime: func() *svc.Runtime { return n.rt }, Fetch: fetch, May: n.may, Partners: n.partners, Admit: n.gauge.Admit, Log: n.log,
+		Runtime: func() *svc.Runtime { return n.rt }, Fetch: fetch, May: n.may, Partners: n.partners, Admit: n.gauge.Admit,
+		MaxInput: n.config.LimitInput, Log: n.log,
 	}
 	if n.projects == nil && n.audit != nil {
 		if err := n.openFiles(); err != nil {

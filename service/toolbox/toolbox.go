@@ -48,6 +48,8 @@ type Config struct {
 	Partners func(ctx context.Context, scope string) ([]Partner, error)
 	// Admit refuses new work in a workspace that is full. Defaults to no such question.
 	Admit func(ctx context.Context, scope string) error
+	// MaxInput is the longest input of a workflow, in bytes. Defaults to 8 MiB.
+	MaxInput int64
 	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
 	Log *slog.Logger
 }
@@ -73,6 +75,7 @@ func New(c Config) (*Box, error) {
 	if c.Admit == nil {
 		c.Admit = func(context.Context, string) error { return nil }
 	}
+	c.MaxInput = cmp.Or(max(c.MaxInput, 0), 8<<20)
 	c.Log = cmp.Or(c.Log, slog.Default())
 	return &Box{c, memory.NewTurns(1, memory.Half())}, nil
 }
@@ -164,6 +167,7 @@ var (
 	writesProjects = access.May(workspace.Work).InProject().Key("projects:write")
 	prompts        = access.May(workspace.Work).Key("agents:write")
 	runs           = access.May(workspace.Work).Key("workflows:run")
+	readsRuns      = access.May(workspace.Read).Key("runs:read")
 )
 
 // acting judges the one whose prompt a call works for.

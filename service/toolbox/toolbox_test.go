@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"svc.dev/svc"
@@ -33,6 +34,7 @@ type bench struct {
 	asked []string
 	mu    sync.Mutex
 	rt    *svc.Runtime
+	full  atomic.Bool // the workspace takes no more work
 
 	partners []toolbox.Partner
 }
@@ -50,6 +52,12 @@ func open(t *testing.T, s *projecttest.Scene, web outward.Config) *bench {
 	c := toolbox.Config{
 		Runtime: func() *svc.Runtime { return b.rt }, Fetch: guard, Log: slog.New(slog.DiscardHandler),
 		Partners: func(context.Context, string) ([]toolbox.Partner, error) { return b.partners, nil },
+		Admit: func(context.Context, string) error {
+			if b.full.Load() {
+				return fault.New(fault.StorageQuotaExceeded, "The workspace is full.", "")
+			}
+			return nil
+		},
 		May: func(_ context.Context, call svc.Call, need access.Need, project string) (access.Acting, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,8 +60,9 @@ func flows(rt *svc.Runtime) {
 	fails := svc.NewWorkflow("fails", func(context.Context, *svc.Work, struct{}) (int, error) { return 0, errors.New("on purpose") })
 	large := svc.NewWorkflow("large", func(context.Context, *svc.Work, struct{}) (string, error) { return strings.Repeat("x", 100<<10), nil })
 	hidden := svc.NewWorkflow("hidden", func(context.Context, *svc.Work, struct{}) (int, error) { return 1, nil })
-	double.Route, fails.Route, large.Route = svc.Open, svc.Open, svc.Open
-	rt.AddWorkflow(double, fails, large, hidden)
+	shown := svc.NewWorkflow("shown", func(_ context.Context, _ *svc.Work, in input) (int, error) { return in.N, nil })
+	double.Route, fails.Route, large.Route, shown.Runs = svc.Open, svc.Open, svc.Open, svc.Open
+	rt.AddWorkflow(double, fails, large, shown, hidden)
 }
 
 type run struct {
@@ -72,6 +74,19 @@ type run struct {
 func TestWorkflowsAreRunAndFollowed(t *testing.T) {
 	b := open(t, nil, outward.Config{})
 	b.serve(scripted.New(), flows)
+	for _, c := range []struct {
+		input object
+		typ   string
+		want  string
+	}{
+		{object{"workflow": "hidden"}, fault.WorkflowNotFound, `"hidden"`}, {object{"workflow": "nothing"}, fault.WorkflowNotFound, `"nothing"`},
+		{object{}, fault.InvalidRequest, "either"}, {object{"workflow": "double", "runId": "x"}, fault.InvalidRequest, "either"}, {object{"runId": "run_x"}, fault.RunNotFound, "run_x"},
+		{object{"workflow": 7}, fault.InvalidRequest, "either"}, {object{"workflow": "double", "input": object{"n": "x"}}, fault.InputValidation, `"n"`},
+		{object{"workflow": "fails", "input": object{}}, fault.InputUnexpected, ""},
+		{object{"workflow": "double", "input": object{"n": 1, "s": strings.Repeat("x", 8<<20)}}, fault.BodyTooLarge, "at most 8388608"},
+	} {
+		b.refuses(grant, "run_workflow", c.input, c.typ, c.want)
+	}
 	order := func(input object) (r run) {
 		t.Helper()
 		got, err := b.use(grant, "run_workflow", input)
@@ -98,18 +113,55 @@ func TestWorkflowsAreRunAndFollowed(t *testing.T) {
 		t.Errorf("followed: %+v", followed)
 	}
 	b.refuses(grant, "run_workflow", object{"workflow": "double", "input": object{"n": 22}}, fault.IdempotencyConflict, "")
-	for _, c := range []struct {
-		input object
-		typ   string
-		want  string
-	}{
-		{object{"workflow": "hidden"}, fault.WorkflowNotFound, `"hidden"`}, {object{"workflow": "nothing"}, fault.WorkflowNotFound, `"nothing"`},
-		{object{}, fault.InvalidRequest, "either"}, {object{"workflow": "double", "runId": "x"}, fault.InvalidRequest, "either"}, {object{"runId": "run_x"}, fault.RunNotFound, "run_x"},
-		{object{"workflow": 7}, fault.InvalidRequest, "either"}, {object{"workflow": "double", "input": object{"n": "x"}}, fault.InputValidation, `"n"`},
-		{object{"workflow": "fails", "input": object{}}, fault.InputUnexpected, ""},
-	} {
-		b.refuses(grant, "run_workflow", c.input, c.typ, c.want)
+}
+
+// TestARunIsFollowedByTheOneWhoBeganItAndByThoseWhoReadRuns follows runs that somebody else began.
+func TestARunIsFollowedByTheOneWhoBeganItAndByThoseWhoReadRuns(t *testing.T) {
+	b := open(t, nil, outward.Config{})
+	b.serve(scripted.New(), flows)
+	begin := func(workflow, by string) string {
+		t.Helper()
+		invoked, err := b.rt.In(scope).Invoke(t.Context(), workflow, svc.Invocation{Input: []byte(`{"n":1}`), StartedBy: by, Wait: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return invoked.RunID
 	}
+	mine, shown, unshown := begin("double", "ada"), begin("shown", "bob"), begin("double", "bob")
+	follow := func(id string) error {
+		_, err := b.use(grant, "run_workflow", object{"runId": id})
+		return err
+	}
+	for id, want := range map[string]string{mine: "", shown: "", unshown: fault.RunNotFound} {
+		if err := follow(id); want == "" && err != nil || want != "" && !fault.Is(err, want) {
+			t.Errorf("%s: %v, want %q", id, err, want)
+		}
+	}
+	b.may[workspace.Read] = false
+	for id, want := range map[string]string{mine: "", shown: fault.Forbidden, unshown: fault.Forbidden} {
+		if err := follow(id); want == "" && err != nil || want != "" && !fault.Is(err, want) {
+			t.Errorf("%s without the right to read: %v, want %q", id, err, want)
+		}
+	}
+	if !slices.Contains(b.asked, "ada read runs:read ") {
+		t.Errorf("asked: %q", b.asked)
+	}
+}
+
+// TestARunThatACallBeganIsFoundThoughNoMoreMayBegin repeats a call when the workspace is full.
+func TestARunThatACallBeganIsFoundThoughNoMoreMayBegin(t *testing.T) {
+	b := open(t, nil, outward.Config{})
+	b.serve(scripted.New(), flows)
+	input := object{"workflow": "double", "input": object{"n": 21}}
+	first, err := b.use(grant, "run_workflow", input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.full.Store(true)
+	if again, err := b.use(grant, "run_workflow", input); err != nil || again != first {
+		t.Errorf("again: %s, %v, want %s", again, err, first)
+	}
+	b.refuses(grant, "run_workflow", object{"workflow": "fails"}, fault.StorageQuotaExceeded, "")
 }
 
 func TestARunThatFailsOrSaysTooMuchIsAResult(t *testing.T) {
