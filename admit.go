@@ -58,8 +58,8 @@ func (s Scoped) Invoke(ctx context.Context, name string, in Invocation) (Invoked
 	if !in.Wait {
 		return answer, nil
 	}
-	run, err := s.await(ctx, receipt, ended)
-	answer.Run = &run
+	answer.Run = new(workflow.Run)
+	resting(ctx, func() { *answer.Run, err = s.await(ctx, receipt, ended) })
 	return answer, err
 }
 
@@ -152,11 +152,16 @@ func (s Scoped) await(ctx context.Context, receipt Receipt, ended <-chan workflo
 			return workflow.Run{}, ctx.Err()
 		}
 	}
-	return s.Await(ctx, receipt.Stream.Name, receipt.Submission)
+	return s.awaitEnd(ctx, receipt.Stream.Name, receipt.Submission)
 }
 
-// Await returns a run of a workflow when it has ended.
-func (s Scoped) Await(ctx context.Context, name, runID string) (workflow.Run, error) {
+// Await returns a run of a workflow when it has ended. A tool or a step that waits takes no worker meanwhile.
+func (s Scoped) Await(ctx context.Context, name, runID string) (run workflow.Run, err error) {
+	resting(ctx, func() { run, err = s.awaitEnd(ctx, name, runID) })
+	return run, err
+}
+
+func (s Scoped) awaitEnd(ctx context.Context, name, runID string) (workflow.Run, error) {
 	stream := s.run(name, runID)
 	wake, stop := s.rt.store.Watch(Topic{Stream: stream, Of: Head})
 	defer stop()

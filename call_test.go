@@ -558,3 +558,32 @@ func TestAnAskedAgentIsWaitedFor(t *testing.T) {
 		t.Errorf("told: %s", told)
 	}
 }
+
+// TestARunThatIsWaitedForHasAWorker starts runs by a tool, twice at once, and by a step, where there is one worker.
+func TestARunThatIsWaitedForHasAWorker(t *testing.T) {
+	var rt atomic.Pointer[svc.Runtime]
+	call := scripted.Call("start", struct{}{})
+	declare, config := talking(scripted.New(scripted.Turn{call, call}, scripted.Turn{scripted.Say("done")}), func(a *svc.Agent) {
+		a.Tools = []svc.Tool{starts(rt.Load)}
+	})
+	n := start(t, sqlite(t), func(r *svc.Runtime) {
+		declare(r)
+		rt.Store(r)
+		r.AddWorkflow(svc.NewWorkflow("w", func(context.Context, *svc.Work, struct{}) (int, error) { return 42, nil }))
+		r.AddWorkflow(svc.NewWorkflow("outer", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+			return svc.Step(ctx, w, "inner", func(ctx context.Context) (string, error) {
+				invoked, err := r.Invoke(ctx, "w", svc.Invocation{Wait: true})
+				if err != nil {
+					return "", err
+				}
+				return string(invoked.Run.Result), nil
+			})
+		}))
+	}, config, func(c *svc.Config) { c.Workers = 1 })
+	n.prompt(t, "1", "go")
+	told := retold(n.updates(t, "1", 0, 1))
+	expect(t, "results", strings.Count(told, ` 42"`), 2)
+	expect(t, "result", string(n.await(t, "outer", n.invoke(t, "outer", nil)).Result), `"42"`)
+	eventually(t, "all is done", func() bool { return n.Working() == 0 })
+	expect(t, "result of one more", string(n.await(t, "w", n.invoke(t, "w", nil)).Result), "42")
+}

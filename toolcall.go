@@ -226,7 +226,7 @@ func (th *thread) within(ctx context.Context, t Tool, caller string, call conver
 		return ToolResult{}, err
 	}
 	defer th.w.busy.Release(1)
-	ctx, cancel := context.WithTimeout(WithCall(ctx, th.callOf(caller, call)), t.timeout())
+	ctx, cancel := context.WithTimeout(WithCall(th.w.job.atWork(ctx), th.callOf(caller, call)), t.timeout())
 	defer cancel()
 	var result ToolResult
 	var err error
