@@ -225,6 +225,9 @@ func (w *agentWork) newThread(b Submission) (*thread, error) {
 	th.origin = Call{Submission: b.ID, By: th.input.By}
 	version, deadline := root.Terms(b.ID)
 	agent, err := w.rt.agent(w.job.ctx, l.Scope, l.Name, version)
+	if passes(err) && w.overdue(b, deadline) {
+		return th, errTimeout
+	}
 	if err != nil {
 		return th, err
 	}
@@ -239,6 +242,17 @@ func (w *agentWork) newThread(b Submission) (*thread, error) {
 	}
 	th.agent, th.gives, th.deadline = agent.giving(agent.Output), agent.Output != nil, deadline
 	return th, nil
+}
+
+// definitionTime is how long a submission that has not begun waits for an answer to the question which agent it is for.
+const definitionTime = 24 * time.Hour
+
+// overdue reports whether the time of a submission is over for which no agent could be asked for.
+func (w *agentWork) overdue(b Submission, deadline int64) bool {
+	if deadline == 0 {
+		deadline = millis(b.AdmittedAt.Add(definitionTime))
+	}
+	return millis(w.now()) >= deadline
 }
 
 // definitionPause is how long work is parked whose agent is not found as it was when the work began.

@@ -124,7 +124,7 @@ func reason(err error) string {
 func pageOf(r *http.Response, from int) (string, error) {
 	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	var a passage
-	a.line("%s %s", r.Status, kind)
+	a.line("%s %s", cut(r.Status, maxLine), cut(kind, maxLine))
 	a.line("%s", cut(r.Request.URL.String(), maxLine))
 	if r.Request.Method == http.MethodHead {
 		return a.String(), nil

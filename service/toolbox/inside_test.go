@@ -1,6 +1,9 @@
 package toolbox
 
 import (
+	"io"
+	"net/http"
+	"net/url"
 	"runtime"
 	"strings"
 	"testing"
@@ -17,6 +20,19 @@ func TestAPageTakesFewTimesItsLength(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; took > 4*pageRoom {
 			t.Errorf("%q: %d bytes took %d", piece, len(page), took)
+		}
+	}
+}
+
+// TestAPageFitsWhateverItsStatusSays reads answers whose status line takes about all that an answer may have.
+func TestAPageFitsWhateverItsStatusSays(t *testing.T) {
+	for n := maxAnswer - 40; n <= maxAnswer+40; n++ {
+		r := &http.Response{
+			Status: "200 " + strings.Repeat("x", n), Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(strings.NewReader("hello")),
+			Request: &http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "https", Host: "example.com"}},
+		}
+		if text, err := pageOf(r, 0); err != nil || !strings.Contains(text, "hello") || len(text) > maxAnswer+200 {
+			t.Fatalf("%d bytes: %d bytes, %v", n, len(text), err)
 		}
 	}
 }

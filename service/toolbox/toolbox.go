@@ -86,7 +86,8 @@ const All = "*"
 // Grant is what one agent is given.
 type Grant struct {
 	Agent string // its name
-	// Tools are names of the catalogue. Those with "__" in them are of other rooms, and are left out here.
+	// Tools are names of the catalogue. Those with "__" in them are of other rooms, and are left out here, as those are that nobody
+	// knows.
 	Tools []string
 	// Hosts are those that http_fetch may go to: example.com, *.example.com for all below it, example.com:8443 for another port than
 	// the usual.
@@ -146,7 +147,8 @@ func (b *Box) Tools(ctx context.Context, scope string, g Grant) (tools []svc.Too
 		case known:
 			tools = append(tools, t)
 		case !strings.Contains(name, "__"):
-			return nil, fmt.Errorf("there is no tool named %q", name)
+			// Another version of the service may have it: the agent does what it can without.
+			b.config.Log.WarnContext(ctx, "an agent has a tool that is not known here", "scope", scope, "agent", g.Agent, "tool", name)
 		}
 	}
 	return tools, nil

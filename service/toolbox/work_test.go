@@ -9,15 +9,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/outward"
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
+	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/project/projecttest"
 	"svc.dev/svc/service/toolbox"
 	"svc.dev/svc/service/workspace"
@@ -383,5 +387,52 @@ func TestAnAgentIsToldWhomItMayAsk(t *testing.T) {
 		if got := tools[0].Description; got != c.want && (name != "many" || !strings.HasPrefix(got, c.want) || len(got) > 33<<10) {
 			t.Errorf("%s: %.900q, want %.900q", name, got, c.want)
 		}
+	}
+}
+
+// TestADigestWaitsForItsModel lets the database not answer which model it is: the run waits, and what it is told is kept.
+func TestADigestWaitsForItsModel(t *testing.T) {
+	b := files(t)
+	b.Save("site", "a.txt", "alpha")
+	var asked atomic.Int32
+	sums := scripted.New(scripted.Turn{scripted.Say("About alpha.")})
+	b.serve(sums, func(rt *svc.Runtime) {
+		rt.AddWorkflow(b.box.Digest(func(context.Context, string) (string, error) {
+			if asked.Add(1) == 1 {
+				return "", fmt.Errorf("read default: %w", sqldb.ErrOverdue)
+			}
+			return "scripted/x", nil
+		}))
+	})
+	done, err := b.rt.In(scope).Invoke(t.Context(), toolbox.DigestName, svc.Invocation{Input: []byte(`{"project":"site"}`), StartedBy: "ada", Wait: true})
+	if err != nil || string(done.Run.Result) != `{"files":1,"into":"digest.md"}` || asked.Load() != 2 {
+		t.Errorf("run: %+v, %v, asked %d times", done.Run, err, asked.Load())
+	}
+}
+
+// endless is a project with a page of files after every other.
+type endless struct {
+	toolbox.Projects
+	opened *atomic.Int32
+}
+
+func (endless) Files(context.Context, project.Owner, string, project.FileQuery) (listing.Page[project.File], error) {
+	return listing.Page[project.File]{Items: make([]project.File, 90), Next: "more"}, nil
+}
+
+func (e endless) Open(context.Context, project.Owner, string, string) (*project.Content, error) {
+	e.opened.Add(1)
+	return nil, fault.New(fault.ItemNotFound, "It is gone.", "")
+}
+
+func TestADigestLooksAtSoManyFiles(t *testing.T) {
+	var opened atomic.Int32
+	b := openWith(t, nil, outward.Config{}, func(c *toolbox.Config) { c.Projects = endless{opened: &opened} })
+	b.serve(scripted.New(), func(rt *svc.Runtime) {
+		rt.AddWorkflow(b.box.Digest(func(context.Context, string) (string, error) { return "scripted/x", nil }))
+	})
+	done, err := b.rt.In(scope).Invoke(t.Context(), toolbox.DigestName, svc.Invocation{Input: []byte(`{"project":"site"}`), StartedBy: "ada", Wait: true})
+	if err != nil || done.Run.Error == nil || done.Run.Error.Message != "There are more than 1000 files: name a prefix." || opened.Load() != 1000 {
+		t.Errorf("run: %+v, %v, opened %d", done.Run, err, opened.Load())
 	}
 }
