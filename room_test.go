@@ -48,10 +48,14 @@ func TestEachTurnWaitsForTheMemoryOfThoseBefore(t *testing.T) {
 
 // TestAConversationStaysBelowWhatItsScopeMayHave lets one submission grow beyond all there is.
 func TestAConversationStaysBelowWhatItsScopeMayHave(t *testing.T) {
-	p, more := talkative(20, 3<<20)
-	declare, configure := talking(p, func(a *svc.Agent) { a.Tools = []svc.Tool{more} })
-	n := start(t, sqlite(t), declare, configure, func(c *svc.Config) { c.Memory = memory.New(8 << 20) })
+	p, more := talkative(20, 12<<20)
+	declare, configure := talking(p, func(a *svc.Agent) { a.Tools, a.Context = []svc.Tool{more}, 1<<40 })
+	n := start(t, sqlite(t), declare, configure, func(c *svc.Config) { c.Memory = memory.New(32 << 20) })
 	n.prompt(t, "1", "go")
+	eventually(t, "it ends", func() bool {
+		queue, err := n.Submissions(t.Context(), "a", "1")
+		return err == nil && len(queue) == 0
+	})
 	told := n.updates(t, "1", 0, 1)
 	end := told[len(told)-1]
 	expect(t, "outcome", end.Outcome, "failed")
