@@ -2,6 +2,7 @@ package svc_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,13 +16,13 @@ import (
 // talkative is a model that says so many bytes each turn, counts them as one token, and calls a tool, until it has had its turns.
 func talkative(turns int32, bytes int) (*scripted.Provider, svc.Tool) {
 	var n atomic.Int32
-	text := strings.Repeat("x", bytes)
+	text := slices.Repeat([]string{strings.Repeat("x", 64<<10)}, max(1, bytes>>16))
 	tool := svc.NewTool("more", "More.", func(context.Context, struct{}) (string, error) { return "go on", nil })
 	return scripted.Choose(func(model.Request) scripted.Turn {
 		if n.Add(1) > turns {
 			return scripted.Turn{scripted.Say("done")}
 		}
-		return scripted.Turn{scripted.Say(text), scripted.Call("more", struct{}{}), scripted.Finish(model.Finish{
+		return scripted.Turn{scripted.Say(text...), scripted.Call("more", struct{}{}), scripted.Finish(model.Finish{
 			Reason: model.ToolUse, Usage: model.Usage{TotalTokens: 1},
 		})}
 	}), tool
