@@ -19,6 +19,8 @@ type Invocation struct {
 	Key   string          // makes the invocation happen once; empty: no such promise
 	Body  []byte          // what the key stands for. Defaults to Input
 	Wait  bool            // return only when the run has ended
+	// Replay only looks for the key: nothing is started, and a key that is new is ErrNotFound. Defaults to false.
+	Replay bool
 	// StartedBy names the person or program that asks, in the run's record. Defaults to nobody.
 	StartedBy string
 }
@@ -40,7 +42,7 @@ func (s Scoped) Invoke(ctx context.Context, name string, in Invocation) (Invoked
 	id := s.rt.ids.next("run_", now)
 	a := Admission{
 		Stream: s.run(name, id), Submission: id, Kind: Invoked, Input: in.Input,
-		Run: true, Key: in.key(name), At: now, StartedBy: in.StartedBy,
+		Run: true, Key: in.key(name), Replay: in.Replay, At: now, StartedBy: in.StartedBy,
 	}
 	var ended <-chan workflow.Run
 	if in.Wait {
@@ -56,8 +58,8 @@ func (s Scoped) Invoke(ctx context.Context, name string, in Invocation) (Invoked
 	if !in.Wait {
 		return answer, nil
 	}
-	run, err := s.await(ctx, receipt, ended)
-	answer.Run = &run
+	answer.Run = new(workflow.Run)
+	resting(ctx, func() { *answer.Run, err = s.await(ctx, receipt, ended) })
 	return answer, err
 }
 
@@ -88,6 +90,10 @@ func (rt *Runtime) admit(ctx context.Context, a Admission, leased func(Lease)) (
 	defer cancel()
 	if state := rt.State(); state != Serving {
 		return rt.replay(ctx, a, state)
+	}
+	if a.Replay {
+		receipt, err := rt.store.Admit(ctx, a)
+		return receipt, admissionFault(err)
 	}
 	owner, room, reserved := rt.crew.reserve(a.Stream.Scope, min(needed(int64(len(a.Input)), 0), rt.most(a.Stream.Scope)))
 	if reserved {
@@ -146,11 +152,16 @@ func (s Scoped) await(ctx context.Context, receipt Receipt, ended <-chan workflo
 			return workflow.Run{}, ctx.Err()
 		}
 	}
-	return s.Await(ctx, receipt.Stream.Name, receipt.Submission)
+	return s.awaitEnd(ctx, receipt.Stream.Name, receipt.Submission)
 }
 
-// Await returns a run of a workflow when it has ended.
-func (s Scoped) Await(ctx context.Context, name, runID string) (workflow.Run, error) {
+// Await returns a run of a workflow when it has ended. A tool or a step that waits takes no worker meanwhile.
+func (s Scoped) Await(ctx context.Context, name, runID string) (run workflow.Run, err error) {
+	resting(ctx, func() { run, err = s.awaitEnd(ctx, name, runID) })
+	return run, err
+}
+
+func (s Scoped) awaitEnd(ctx context.Context, name, runID string) (workflow.Run, error) {
 	stream := s.run(name, runID)
 	wake, stop := s.rt.store.Watch(Topic{Stream: stream, Of: Head})
 	defer stop()

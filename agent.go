@@ -23,7 +23,8 @@ type Agent struct {
 	Tools  []Tool
 	Agents []*Agent // sub-agents that it may hand tasks to
 
-	// Version tells definitions of one agent apart; a submission keeps the one of its first claim. Defaults to empty.
+	// Version tells definitions of one agent apart; a submission keeps the one of its first claim, but for an agent that was added in
+	// code: it answers as this program has it. Defaults to empty.
 	Version string
 	// Retired: it takes no more messages, as if there were none of its name. What it was given before is worked on and read, and can
 	// be aborted. Defaults to false.

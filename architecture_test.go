@@ -77,7 +77,7 @@ var rooms = map[string][]string{
 	"service/project":    {"internal/sqldb", "internal/listing", "service/scope", "service/strictjson", "service/audit", "service/storage", "iso", "fault"},
 	"service/repository": {"internal/sqldb", "service/strictjson", "service/audit", "service/storage", "service/project", "memory", "fault"},
 	"service/engine":     {"", "httpapi", "channel", "model", "workflow", "memory", "internal/listing", "service/agent", "service/scope", "iso", "fault"},
-	"service/toolbox":    {"", "workflow", "internal/outward", "internal/sqldb", "internal/listing", "service/access", "service/audit", "service/project", "service/workspace", "fault"},
+	"service/toolbox":    {"", "workflow", "internal/outward", "internal/sqldb", "internal/listing", "service/access", "service/audit", "service/project", "service/scope", "service/workspace", "memory", "fault"},
 	"service/receipt":    {"internal/sqldb", "service/secret", "fault"},
 	"service/access":     {"internal/sqldb", "service/account", "service/apikey", "service/workspace", "service/audit", "service/scope", "fault"},
 	"service/operation": {"conversation", "model", "internal/listing", "service/access", "service/account", "service/agent", "service/apikey", "service/app", "service/installation", "service/audit", "service/workspace", "service/storage", "service/project", "service/repository", "service/secret", "service/vault", "service/models",

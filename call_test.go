@@ -12,6 +12,8 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
 )
@@ -210,7 +212,7 @@ func TestAgentsAskEachOtherWithinBounds(t *testing.T) {
 	}
 }
 
-// TestAskedAgentGoesOnWithItsVersion stops a node while an agent is asked. Another goes on: the agent is asked once, the version
+// TestAskedAgentGoesOnWithItsVersion stops a node while an agent is asked. Another goes on: the version
 // that began answers though there is a newer one, and what it had called is not called again.
 func TestAskedAgentGoesOnWithItsVersion(t *testing.T) {
 	address := sqlite(t)
@@ -264,7 +266,7 @@ func TestAskedAgentGoesOnWithItsVersion(t *testing.T) {
 	if !strings.Contains(told, `output "answered by stored 1"`) || !strings.HasSuffix(told, "settled completed") {
 		t.Errorf("told: %s", told)
 	}
-	expect(t, "asked", begun.Load(), 1)
+	expect(t, "judged", begun.Load(), 2) // each holder asks whether it may
 	expect(t, "notes", len(notes.all()), 1)
 	if _, ok := versions.Load("stored 2"); ok {
 		t.Error("another version went on")
@@ -309,6 +311,279 @@ func TestInterruptedCallIsMadeAgainOnlyIfItsToolRepeats(t *testing.T) {
 	}
 	expect(t, "once", once.Load(), 1)
 	expect(t, "repeats", often.Load(), 2)
-	expect(t, "its call", outputs[ids["repeats"]], `"`+ids["repeats"]+`"`)
+	if got := outputs[ids["repeats"]]; !strings.HasSuffix(got, "/"+ids["repeats"]+`"`) {
+		t.Errorf("its call: %s", got)
+	}
 	expect(t, "the other's output", outputs[ids["once"]], "")
+}
+
+// starts is a tool that starts a workflow and waits for it, each call once.
+func starts(rt func() *svc.Runtime) svc.Tool {
+	t := svc.NewTool("start", "Starts.", func(ctx context.Context, _ struct{}) (string, error) {
+		call, _ := svc.CallOf(ctx)
+		invoked, err := rt().Invoke(ctx, "w", svc.Invocation{Key: call.ID, Wait: true})
+		if err != nil {
+			return "", err
+		}
+		return invoked.RunID + " " + string(invoked.Run.Result), nil
+	})
+	t.Repeats = true
+	return t
+}
+
+// TestACallThatRepeatsIsLeftToTheNextNode stops a node while a tool waits for a run. No result is recorded of what did not end: the
+// next node makes the call again, and it finds the run that it began.
+func TestACallThatRepeatsIsLeftToTheNextNode(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		var begun atomic.Int32
+		var rt atomic.Pointer[svc.Runtime]
+		script := scripted.New(scripted.Turn{scripted.Call("start", struct{}{})}, scripted.Turn{scripted.Say("done")})
+		declare, config := talking(script, func(a *svc.Agent) { a.Tools = []svc.Tool{starts(rt.Load)} })
+		both := func(r *svc.Runtime) {
+			declare(r)
+			rt.Store(r)
+			r.AddWorkflow(svc.NewWorkflow("w", func(ctx context.Context, w *svc.Work, _ struct{}) (int, error) {
+				begun.Add(1)
+				return 42, w.Sleep(ctx, time.Second)
+			}))
+		}
+		first := start(t, address, both, config)
+		first.prompt(t, "1", "go")
+		eventually(t, "the run begins", func() bool { return begun.Load() == 1 })
+		first.stop()
+		second := start(t, address, both, config)
+		told := retold(second.updates(t, "1", 0, 1))
+		runs, err := second.ListRuns(t.Context(), svc.RunFilter{Limit: 10})
+		if err != nil || len(runs.Runs) != 1 {
+			t.Fatalf("runs: %+v, %v", runs, err)
+		}
+		if want := `output "` + runs.Runs[0].RunID + ` 42"`; !strings.Contains(told, want) || !strings.HasSuffix(told, "settled completed") {
+			t.Errorf("told: %s, want %s", told, want)
+		}
+	})
+}
+
+// TestACallThatRepeatsIsMadeAgainWhenItIsAnswered meets what is not available, twice. Another tool's call ends with that.
+func TestACallThatRepeatsIsMadeAgainWhenItIsAnswered(t *testing.T) {
+	var often, once atomic.Int32
+	tool := func(name string, calls *atomic.Int32) svc.Tool {
+		return svc.NewTool(name, name, func(context.Context, struct{}) (string, error) {
+			if calls.Add(1) <= 2 {
+				return "", fault.NotAvailable("busy").Because(svc.ErrUnavailable)
+			}
+			return "done", nil
+		})
+	}
+	repeats := tool("repeats", &often)
+	repeats.Repeats = true
+	n := startAgent(t, sqlite(t), scripted.New(
+		scripted.Turn{scripted.Call("once", struct{}{}), scripted.Call("repeats", struct{}{})}, scripted.Turn{scripted.Say("well")},
+	), func(a *svc.Agent) { a.Tools = []svc.Tool{tool("once", &once), repeats} })
+	n.prompt(t, "1", "go")
+	told := retold(n.updates(t, "1", 0, 1))
+	if !strings.Contains(told, `error What the tool needs is not available now.`) || !strings.Contains(told, `output "done"`) {
+		t.Errorf("told: %s", told)
+	}
+	expect(t, "once", once.Load(), 1)
+	expect(t, "repeats", often.Load(), 3)
+}
+
+// busiest counts those that are at something, and how many were at most. The first of them wait until so many are.
+type busiest struct {
+	now, most, all atomic.Int32
+	full           chan struct{} // closed when nobody waits any more
+}
+
+func (b *busiest) tool() svc.Tool {
+	return svc.NewTool("work", "Works.", func(ctx context.Context, _ struct{}) (string, error) {
+		b.all.Add(1)
+		now := b.now.Add(1)
+		defer b.now.Add(-1)
+		for most := b.most.Load(); now > most && !b.most.CompareAndSwap(most, now); most = b.most.Load() {
+		}
+		select {
+		case <-b.full:
+			return "done", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+}
+
+// times is a turn that does one thing again and again.
+func times(n int, step func(i int) scripted.Step) (turn scripted.Turn) {
+	for i := range n {
+		turn = append(turn, step(i))
+	}
+	return turn
+}
+
+// TestAReplyCallsFewToolsAtOnceAndNotTooMany gets a thousand calls in one reply. Each has a result.
+func TestAReplyCallsFewToolsAtOnceAndNotTooMany(t *testing.T) {
+	b := busiest{full: make(chan struct{})}
+	n := startAgent(t, sqlite(t), scripted.New(
+		times(1000, func(int) scripted.Step { return scripted.Call("work", struct{}{}) }), scripted.Turn{scripted.Say("I see")},
+	), func(a *svc.Agent) { a.Tools = []svc.Tool{b.tool()} })
+	n.prompt(t, "1", "go")
+	eventually(t, "eight are at work", func() bool { return b.now.Load() == 8 })
+	close(b.full)
+	done, refused := 0, 0
+	for _, c := range n.updates(t, "1", 0, 1) {
+		switch {
+		case c.Type == "tool-output":
+			done++
+		case c.Type == "tool-output-error" && c.ErrorText == "The call was not made: a reply makes at most 128.":
+			refused++
+		case c.Type == "submission-settled":
+			expect(t, "outcome", c.Outcome, "completed")
+		}
+	}
+	expect(t, "done", done, 128)
+	expect(t, "refused", refused, 872)
+	expect(t, "at once", b.most.Load(), 8)
+	expect(t, "calls", b.all.Load(), 128)
+}
+
+// TestOneAnswerTakesFewTasks lets an agent ask seventy times, and those that it asks work: together they are not more at once than one
+// would be.
+func TestOneAnswerTakesFewTasks(t *testing.T) {
+	b := busiest{full: make(chan struct{})}
+	script := scripted.Choose(func(r model.Request) scripted.Turn {
+		switch {
+		case len(r.Messages) > 1:
+			return scripted.Turn{scripted.Say("done")}
+		case r.System == "You help.":
+			return times(3, func(int) scripted.Step { return scripted.Call("work", struct{}{}) })
+		}
+		return times(70, func(int) scripted.Step {
+			return scripted.Call("task", map[string]string{"agent": "helper", "prompt": "help"})
+		})
+	})
+	n := startAgent(t, sqlite(t), script, func(a *svc.Agent) {
+		a.Agents = []*svc.Agent{{Name: "helper", Instructions: "You help.", Model: "scripted/test", Tools: []svc.Tool{b.tool()}}}
+	})
+	n.prompt(t, "1", "go")
+	eventually(t, "eight are at work", func() bool { return b.now.Load() == 8 })
+	close(b.full)
+	told := retold(n.updates(t, "1", 0, 1))
+	expect(t, "answered", strings.Count(told, `output "done"`), 64)
+	expect(t, "refused", strings.Count(told, "error One answer takes at most 64 tasks."), 6)
+	expect(t, "at once", b.most.Load(), 8)
+	expect(t, "calls", b.all.Load(), 3*64)
+
+	// The next answer has as many.
+	n.prompt(t, "1", "again")
+	told = retold(n.updates(t, "1", 0, 2))
+	expect(t, "settled", strings.HasSuffix(told, "settled completed"), true)
+}
+
+// TestCallsAreToldApartWhateverTheirModelCallsThem names every call 0, in two replies and twice in one: each starts a run of its own.
+func TestCallsAreToldApartWhateverTheirModelCallsThem(t *testing.T) {
+	var rt atomic.Pointer[svc.Runtime]
+	zero := scripted.CallAs(model.ToolCall{ID: "0", Name: "start", Input: json.RawMessage(`{}`)})
+	odd := scripted.CallAs(model.ToolCall{ID: strings.Repeat("x", 1<<20), Name: "start", Input: json.RawMessage(`{}`)})
+	declare, config := talking(scripted.New(
+		scripted.Turn{zero}, scripted.Turn{zero, zero, odd, odd}, scripted.Turn{scripted.Say("done")},
+	), func(a *svc.Agent) { a.Tools = []svc.Tool{starts(rt.Load)} })
+	n := start(t, sqlite(t), func(r *svc.Runtime) {
+		declare(r)
+		rt.Store(r)
+		r.AddWorkflow(svc.NewWorkflow("w", func(context.Context, *svc.Work, struct{}) (int, error) { return 42, nil }))
+	}, config)
+	n.prompt(t, "1", "go")
+	outputs, ids := map[string]bool{}, map[string]bool{}
+	for _, c := range n.updates(t, "1", 0, 1) {
+		if c.Type == "tool-output" {
+			outputs[string(c.Output)] = true
+			ids[c.MessageID+c.ToolCallID] = len(c.ToolCallID) <= 256
+		}
+	}
+	expect(t, "results", len(outputs), 5)
+	expect(t, "calls", len(ids), 5)
+	for id, short := range ids {
+		if !short {
+			t.Errorf("an id of %d bytes", len(id))
+		}
+	}
+	runs, err := n.ListRuns(t.Context(), svc.RunFilter{})
+	if err != nil || len(runs.Runs) != 5 {
+		t.Errorf("%d runs, %v", len(runs.Runs), err)
+	}
+}
+
+// TestAnAskedAgentIsWaitedFor stops a node while an agent is asked, and takes the version away that it began with: the prompt waits
+// until it is found again.
+func TestAnAskedAgentIsWaitedFor(t *testing.T) {
+	address := sqlite(t)
+	var gone, hangs atomic.Bool
+	hangs.Store(true)
+	var asked atomic.Int32
+	ask := svc.AskTool("ask_agent", "Asks.", func(context.Context, string) error { return nil })
+	script := scripted.Choose(func(r model.Request) scripted.Turn {
+		switch {
+		case r.System == "stored" && hangs.Load():
+			asked.Add(1)
+			return scripted.Turn{scripted.Hang()}
+		case r.System == "stored":
+			return scripted.Turn{scripted.Say("found")}
+		case len(r.Messages) > 1:
+			return scripted.Turn{scripted.Say("done")}
+		}
+		return scripted.Turn{scripted.Call("ask_agent", map[string]string{"agent": "stored", "prompt": "well?"})}
+	})
+	declare, config := talking(script, func(a *svc.Agent) { a.Tools = []svc.Tool{ask} })
+	resolving := func(c *svc.Config) {
+		c.StopTimeout = 50 * time.Millisecond
+		c.Resolve = func(_ context.Context, _, name, version string) (*svc.Agent, error) {
+			if name != "stored" || gone.Load() {
+				return nil, nil
+			}
+			return &svc.Agent{Name: name, Version: "1", Instructions: name, Model: "scripted/test"}, nil
+		}
+	}
+	first := start(t, address, declare, config, resolving)
+	first.prompt(t, "1", "go")
+	eventually(t, "the agent is asked", func() bool { return asked.Load() == 1 })
+	first.stop()
+	hangs.Store(false)
+	gone.Store(true)
+	second := start(t, address, declare, config, resolving)
+	eventually(t, "the prompt waits", func() bool {
+		queue, err := second.Submissions(t.Context(), "a", "1")
+		return err == nil && len(queue) == 1 && queue[0].Reason == svc.ReasonDefinition
+	})
+	gone.Store(false)
+	told := retold(second.updates(t, "1", 0, 1))
+	if !strings.Contains(told, `output "found"`) || !strings.HasSuffix(told, "settled completed") {
+		t.Errorf("told: %s", told)
+	}
+}
+
+// TestARunThatIsWaitedForHasAWorker starts runs by a tool, twice at once, and by a step, where there is one worker.
+func TestARunThatIsWaitedForHasAWorker(t *testing.T) {
+	var rt atomic.Pointer[svc.Runtime]
+	call := scripted.Call("start", struct{}{})
+	declare, config := talking(scripted.New(scripted.Turn{call, call}, scripted.Turn{scripted.Say("done")}), func(a *svc.Agent) {
+		a.Tools = []svc.Tool{starts(rt.Load)}
+	})
+	n := start(t, sqlite(t), func(r *svc.Runtime) {
+		declare(r)
+		rt.Store(r)
+		r.AddWorkflow(svc.NewWorkflow("w", func(context.Context, *svc.Work, struct{}) (int, error) { return 42, nil }))
+		r.AddWorkflow(svc.NewWorkflow("outer", func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+			return svc.Step(ctx, w, "inner", func(ctx context.Context) (string, error) {
+				invoked, err := r.Invoke(ctx, "w", svc.Invocation{Wait: true})
+				if err != nil {
+					return "", err
+				}
+				return string(invoked.Run.Result), nil
+			})
+		}))
+	}, config, func(c *svc.Config) { c.Workers = 1 })
+	n.prompt(t, "1", "go")
+	told := retold(n.updates(t, "1", 0, 1))
+	expect(t, "results", strings.Count(told, ` 42"`), 2)
+	expect(t, "result", string(n.await(t, "outer", n.invoke(t, "outer", nil)).Result), `"42"`)
+	eventually(t, "all is done", func() bool { return n.Working() == 0 })
+	expect(t, "result of one more", string(n.await(t, "w", n.invoke(t, "w", nil)).Result), "42")
 }

@@ -2,6 +2,7 @@ package svc_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -110,4 +111,50 @@ func TestARetiredAgentFinishesWhatItWasGiven(t *testing.T) {
 	close(goOn)
 	expect(t, "updates", retold(n.updates(t, "42", 0, 2)),
 		"user(one) | started | done | completed | settled completed | user(two) | started | done | completed | settled completed")
+}
+
+// hasty is a store whose clock is ahead.
+type hasty struct {
+	svc.Store
+	by time.Duration
+}
+
+func (h hasty) Claim(ctx context.Context, o svc.Owner, n int) (svc.Claimed, error) {
+	c, err := h.Store.Claim(ctx, o, n)
+	c.Now = c.Now.Add(h.by)
+	return c, err
+}
+
+func (h hasty) Renew(ctx context.Context, o svc.Owner, held []svc.Lease) (svc.Renewed, error) {
+	r, err := h.Store.Renew(ctx, o, held)
+	r.Now = r.Now.Add(h.by)
+	return r, err
+}
+
+// TestWorkDoesNotWaitForEverForItsAgent lets nobody answer which agent a prompt is for: it waits, and a day later it fails.
+func TestWorkDoesNotWaitForEverForItsAgent(t *testing.T) {
+	address := sqlite(t)
+	var asked atomic.Int64
+	_, configure := talking(scripted.New())
+	resolving := func(c *svc.Config) {
+		c.Resolve = func(_ context.Context, _, name, _ string) (*svc.Agent, error) {
+			if asked.Add(1) > 1 {
+				return nil, errors.New("no answer")
+			}
+			return &svc.Agent{Name: name, Model: "scripted/test"}, nil
+		}
+	}
+	first := start(t, address, func(*svc.Runtime) {}, configure, resolving)
+	first.prompt(t, "42", "hi")
+	eventually(t, "it waits", func() bool {
+		queue, err := first.Submissions(t.Context(), "a", "42")
+		return err == nil && len(queue) == 1 && queue[0].Reason == svc.ReasonInterrupted
+	})
+	first.stop()
+	second := start(t, address, func(*svc.Runtime) {}, configure, resolving, func(c *svc.Config) { c.Store = hasty{c.Store, 25 * time.Hour} })
+	told := second.updates(t, "42", 0, 1)
+	end := told[len(told)-1]
+	if end.Outcome != "failed" || end.Error == nil || end.Error.Type != "submission_timeout" {
+		t.Errorf("end: %+v", end)
+	}
 }

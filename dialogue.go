@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/model"
@@ -27,13 +29,22 @@ type dialogue struct {
 	job *job
 	log recorder
 
+	base      int64               // what the work takes of memory beside the conversations
+	affording sync.Mutex          // held while it takes more
+	busy      *semaphore.Weighted // held by each turn and each call
+	passing   sync.Mutex          // held while a task is handed on
+
 	mu    sync.Mutex
 	state *conversation.State
 	mine  map[string]bool // tool calls that were made under this lease
 }
 
 func newDialogue(j *job, state *conversation.State, log recorder) *dialogue {
-	return &dialogue{rt: j.crew.rt, job: j, log: log, state: state, mine: map[string]bool{}}
+	d := &dialogue{rt: j.crew.rt, job: j, log: log, busy: semaphore.NewWeighted(atOnce), state: state, mine: map[string]bool{}}
+	if l := j.lease; l.Stream.Kind == KindRun {
+		d.base = needed(l.Submission.Bytes, l.Stored)
+	}
+	return d
 }
 
 func (d *dialogue) now() time.Time { return d.rt.now() }
@@ -61,6 +72,13 @@ func (d *dialogue) child(t *conversation.Thread, call string) (string, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return t.Child(call)
+}
+
+// passed is how many tasks were handed on for the input that is answered.
+func (d *dialogue) passed() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.state.Root().Tasks()
 }
 
 // fold makes records part of the state.

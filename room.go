@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/memory"
 )
 
@@ -84,6 +85,32 @@ func (j *job) afford(n int64) error {
 		return errNoRoom
 	}
 	return nil
+}
+
+// afford makes the job's memory what its conversations take by now: each turn adds to them. Work for which there is no room is
+// parked.
+func (d *dialogue) afford() error {
+	d.affording.Lock()
+	defer d.affording.Unlock()
+	if d.job.afford(d.base+stateTimes*d.bytes()) != nil {
+		return &parked{d.now().Add(roomPause), ReasonMemory}
+	}
+	return nil
+}
+
+// bounded refuses conversations that are more than all that their scope may ever have: they would only grow.
+func (d *dialogue) bounded() error {
+	if d.bytes() > d.rt.most(d.job.lease.Stream.Scope) {
+		return fault.New(fault.RecordTooLarge, "The conversation is larger than what can be held.", "Begin another.")
+	}
+	return nil
+}
+
+// bytes is about how much the conversations hold.
+func (d *dialogue) bytes() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.state.Bytes()
 }
 
 // parkForRoom leaves a stream until there may be room for it.

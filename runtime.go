@@ -51,7 +51,8 @@ type Config struct {
 	StopTimeout time.Duration
 	// Resolve finds agents that were not added in code; nil and no error is an agent that does not exist. An empty version
 	// asks for the newest; work that began with a version which does not exist waits for it. A fault that it returns is what a
-	// prompt fails with; any other error is no answer, and the prompt waits. Defaults to none.
+	// prompt fails with; any other error is no answer, and the prompt waits: until its time is over, or for a day if it has not begun.
+	// Defaults to none.
 	Resolve func(ctx context.Context, scope, name, version string) (*Agent, error)
 	// Model finds the provider of a model's name, such as model.Providers.Find. It is asked before every turn; a fault that it
 	// returns is what the prompt fails with, and while its error is ErrUnavailable the prompt waits. Defaults to none: every

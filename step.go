@@ -315,7 +315,7 @@ func (w *Work) perform(ctx context.Context, c stepCall) (result json.RawMessage,
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return c.fn(ctx)
+	return c.fn(w.job.atWork(ctx))
 }
 
 func (w *Work) enter(n int) {

@@ -165,8 +165,9 @@ func (w *agentWork) drain() (err error) {
 
 // settle brings one submission to its end. The error is why it did not come to one here.
 func (w *agentWork) settle(b Submission, attempts int) error {
-	if w.job.afford(needed(b.Bytes, stateTimes*w.state.Bytes())) != nil {
-		return &parked{w.now().Add(roomPause), ReasonMemory}
+	w.base = needed(b.Bytes, 0)
+	if err := w.afford(); err != nil {
+		return err
 	}
 	b, err := w.job.withInput(b)
 	if err != nil {
@@ -224,6 +225,9 @@ func (w *agentWork) newThread(b Submission) (*thread, error) {
 	th.origin = Call{Submission: b.ID, By: th.input.By}
 	version, deadline := root.Terms(b.ID)
 	agent, err := w.rt.agent(w.job.ctx, l.Scope, l.Name, version)
+	if passes(err) && w.overdue(b, deadline) {
+		return th, errTimeout
+	}
 	if err != nil {
 		return th, err
 	}
@@ -240,6 +244,17 @@ func (w *agentWork) newThread(b Submission) (*thread, error) {
 	return th, nil
 }
 
+// definitionTime is how long a submission that has not begun waits for an answer to the question which agent it is for.
+const definitionTime = 24 * time.Hour
+
+// overdue reports whether the time of a submission is over for which no agent could be asked for.
+func (w *agentWork) overdue(b Submission, deadline int64) bool {
+	if deadline == 0 {
+		deadline = millis(b.AdmittedAt.Add(definitionTime))
+	}
+	return millis(w.now()) >= deadline
+}
+
 // definitionPause is how long work is parked whose agent is not found as it was when the work began.
 const definitionPause = time.Second
 
@@ -248,8 +263,11 @@ func (w *agentWork) awaitDefinition(deadline int64) error {
 	if millis(w.now()) >= deadline {
 		return errTimeout
 	}
-	return &parked{w.now().Add(definitionPause), ReasonDefinition}
+	return w.undefined()
 }
+
+// undefined leaves work whose agent is not found by the version that it began with.
+func (d *dialogue) undefined() error { return &parked{d.now().Add(definitionPause), ReasonDefinition} }
 
 // begin gives the submission a context that ends with its time, with an abort, or with the job.
 func (w *agentWork) begin(th *thread) (context.Context, func()) {

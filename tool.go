@@ -21,7 +21,7 @@ type Tool struct {
 	// 2 minutes.
 	Timeout time.Duration
 	// Repeats says that a call which is made again has no second effect: the id of its Call is that of the first. One that was
-	// interrupted is then made again; any other is told to the model as interrupted. Defaults to false.
+	// interrupted, or whose error is ErrUnavailable, is then made again; any other is told to the model. Defaults to false.
 	Repeats bool
 
 	schema json.RawMessage
@@ -36,7 +36,7 @@ type Call struct {
 	Agent, Instance string
 	// Submission is whose answer it is part of; empty in the conversation of a sub-agent.
 	Submission string
-	ID         string // of the call
+	ID         string // of the call; no other has it
 	By         string // whose prompt it was, or whose run: what Prompt.By or Invocation.StartedBy said. Sub-agents have it too
 }
 

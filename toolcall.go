@@ -10,8 +10,9 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
@@ -44,6 +45,13 @@ func (th *thread) taskTool() model.Tool {
 	return model.Tool{Name: taskTool, Description: about, Input: askSchema(names)}
 }
 
+// Bounds of what one reply, and one submission, can have done: the model's words are written by whoever serves it.
+const (
+	maxCalls  = 128 // of a reply
+	atOnce    = 8   // turns and calls, those of sub-agents too
+	maxPassed = 64  // tasks that one submission hands on, those that its sub-agents hand on too
+)
+
 // callTools brings every call of the last reply to an outcome and commits them together. A call that an earlier holder of
 // the stream made is not made again: it is reported as interrupted, unless its outcome is recorded, it asks an agent, which goes
 // on, or its tool repeats.
@@ -67,20 +75,25 @@ func (th *thread) callTools(ctx context.Context) error {
 	for i, call := range calls {
 		outcomes[i], recorded[i] = th.t.Outcome(call.ID)
 	}
-	var group sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(atOnce)
 	for i, call := range calls {
-		if recorded[i] {
-			continue
+		switch {
+		case recorded[i]:
+		case i >= maxCalls:
+			outcomes[i] = refusedCall(call, fmt.Sprintf("The call was not made: a reply makes at most %d.", maxCalls))
+		default:
+			group.Go(func() error {
+				defer th.w.rt.survive(th.w.job.lease.Stream, "call tool", &left[i])
+				outcomes[i], attachments[i], left[i] = th.call(ctx, caller, call)
+				if left[i] == nil && ctx.Err() == nil && len(calls) > 1 {
+					_ = th.record1(conversation.ToolOutcome, func(r *conversation.Record) { r.Outcome = &outcomes[i] }, attachments[i])
+				}
+				return nil
+			})
 		}
-		group.Go(func() {
-			defer th.w.rt.survive(th.w.job.lease.Stream, "call tool", &left[i])
-			outcomes[i], attachments[i], left[i] = th.call(ctx, caller, call)
-			if left[i] == nil && ctx.Err() == nil && len(calls) > 1 {
-				_ = th.record1(conversation.ToolOutcome, func(r *conversation.Record) { r.Outcome = &outcomes[i] }, attachments[i])
-			}
-		})
 	}
-	group.Wait()
+	_ = group.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -100,6 +113,10 @@ func (th *thread) record1(t conversation.Type, set func(*conversation.Record), b
 
 // call is one call's outcome: the tool's own, or the reason why it has none. The error is why it has none yet.
 func (th *thread) call(ctx context.Context, caller string, call conversation.Call) (conversation.Outcome, []Attachment, error) {
+	// It may have waited for those before it.
+	if th.w.job.lapsed() || ctx.Err() != nil {
+		return conversation.Outcome{}, nil, cmp.Or(context.Cause(ctx), errLapsed)
+	}
 	began := th.w.now()
 	child, _ := th.w.child(th.t, call.ID)
 	tool, known := th.agent.tool(call.Name)
@@ -108,15 +125,18 @@ func (th *thread) call(ctx context.Context, caller string, call conversation.Cal
 	switch {
 	case tool.asks != nil, call.Name == taskTool && len(th.agent.Agents) > 0:
 		// What is asked stands in the log before anybody hears it: without a child nothing has begun.
-		if result, err = th.task(ctx, tool, call, child); leaves(err) {
+		if result, err = th.task(ctx, tool, caller, call, child); leaves(err) {
 			return conversation.Outcome{}, nil, err
 		}
-	case !tool.Repeats && !th.w.isMine(call.ID):
+	case !tool.Repeats && !th.w.isMine(callID(caller, call.ID)):
 		return interrupted(call, child), nil, nil
 	case !known:
 		err = fmt.Errorf("there is no tool named %q", call.Name)
 	default:
-		result, err = th.within(ctx, tool, call, func(ctx context.Context) (ToolResult, error) { return tool.call(ctx, call.Input) })
+		result, err = th.within(ctx, tool, caller, call, func(ctx context.Context) (ToolResult, error) { return tool.call(ctx, call.Input) })
+	}
+	if tool.Repeats && passes(err) {
+		return conversation.Outcome{}, nil, th.later(err)
 	}
 	if err == nil {
 		err = result.check()
@@ -137,6 +157,14 @@ func (th *thread) call(ctx context.Context, caller string, call conversation.Cal
 		outcome.Content, blobs = []conversation.Block{conversation.TextBlock("The output is too large to be recorded.")}, nil
 	}
 	return outcome, blobs, nil
+}
+
+// later leaves a call that may be made again, by this node or another: what it began goes on, and is found by its id.
+func (th *thread) later(err error) error {
+	if th.w.job.crew.stopping() {
+		return errDraining
+	}
+	return err
 }
 
 // toolError is what the model, and whoever reads, is told of a tool's failure.
@@ -193,8 +221,12 @@ func interrupted(call conversation.Call, child string) conversation.Outcome {
 const lateGrace = time.Second
 
 // within does what a tool does in the tool's time. A panic is its error, and what does not end is left behind.
-func (th *thread) within(ctx context.Context, t Tool, call conversation.Call, do func(context.Context) (ToolResult, error)) (ToolResult, error) {
-	ctx, cancel := context.WithTimeout(WithCall(ctx, th.callOf(call)), t.timeout())
+func (th *thread) within(ctx context.Context, t Tool, caller string, call conversation.Call, do func(context.Context) (ToolResult, error)) (ToolResult, error) {
+	if err := th.w.busy.Acquire(ctx, 1); err != nil {
+		return ToolResult{}, err
+	}
+	defer th.w.busy.Release(1)
+	ctx, cancel := context.WithTimeout(WithCall(th.w.job.atWork(ctx), th.callOf(caller, call)), t.timeout())
 	defer cancel()
 	var result ToolResult
 	var err error
@@ -246,12 +278,15 @@ func awaits(ctx context.Context, ended <-chan struct{}) bool {
 }
 
 // callOf is what a tool is called for.
-func (th *thread) callOf(call conversation.Call) Call {
+func (th *thread) callOf(caller string, call conversation.Call) Call {
 	c := th.origin
 	c.Scope, c.Instance = th.w.job.lease.Stream.Scope, th.w.job.lease.Stream.ID
-	c.Agent, c.ID = th.agent.Name, call.ID
+	c.Agent, c.ID = th.agent.Name, callID(caller, call.ID)
 	return c
 }
+
+// callID tells a call apart from all others: models count anew in each reply.
+func callID(caller, call string) string { return caller + "/" + call }
 
 // content keeps the images of a result and names them.
 func (th *thread) content(ctx context.Context, caller string, call conversation.Call, result ToolResult, o *conversation.Outcome) ([]Attachment, error) {
@@ -287,7 +322,7 @@ func (th *thread) keep(ctx context.Context, data []byte) (Blob, error) {
 
 // task hands a prompt to a sub-agent, or to another agent of the scope, and waits for its answer. That conversation is part of
 // the same stream: what it has recorded is there when the stream is claimed again.
-func (th *thread) task(ctx context.Context, tool Tool, call conversation.Call, child string) (ToolResult, error) {
+func (th *thread) task(ctx context.Context, tool Tool, caller string, call conversation.Call, child string) (ToolResult, error) {
 	var in struct{ Agent, Prompt string }
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return ToolResult{}, fault.New(toolInputValidation, "The task is not an object of agent and prompt.", "")
@@ -295,7 +330,10 @@ func (th *thread) task(ctx context.Context, tool Tool, call conversation.Call, c
 	if th.depth+1 > maxDepth {
 		return ToolResult{}, fault.New("delegation_depth_exceeded", fmt.Sprintf("Tasks go at most %d deep.", maxDepth), "")
 	}
-	agent, err := th.partner(ctx, tool, call, in.Agent, child)
+	if child != "" && th.w.thread(child).Agent != in.Agent {
+		return ToolResult{}, fault.New(toolInputValidation, "The call has asked another agent.", "")
+	}
+	agent, err := th.partner(ctx, tool, caller, call, in.Agent, child)
 	if err != nil {
 		return ToolResult{}, err
 	}
@@ -317,8 +355,9 @@ func (th *thread) task(ctx context.Context, tool Tool, call conversation.Call, c
 	return ToolResult{Content: []ToolContent{{Text: sub.t.Final()}}}, nil
 }
 
-// partner finds the agent that a prompt is handed to. One whose conversation has begun is the version that began it.
-func (th *thread) partner(ctx context.Context, tool Tool, call conversation.Call, name, child string) (*Agent, error) {
+// partner finds the agent that a prompt is handed to. One whose conversation has begun is the version that began it, and is waited
+// for.
+func (th *thread) partner(ctx context.Context, tool Tool, caller string, call conversation.Call, name, child string) (*Agent, error) {
 	if tool.asks == nil {
 		i := slices.IndexFunc(th.agent.Agents, func(a *Agent) bool { return a.Name == name })
 		if i < 0 {
@@ -326,29 +365,41 @@ func (th *thread) partner(ctx context.Context, tool Tool, call conversation.Call
 		}
 		return th.agent.Agents[i], nil
 	}
+	if err := th.mayAsk(ctx, tool, caller, call, name); err != nil {
+		return nil, err
+	}
 	var version string
 	if child != "" {
 		version, _ = th.w.thread(child).Terms("")
-	} else if err := th.mayAsk(ctx, tool, call, name); err != nil {
-		return nil, err
 	}
 	agent, err := th.w.rt.agent(ctx, th.w.job.lease.Stream.Scope, name, version)
-	if err == nil && (agent == nil || agent.Retired && child == "") {
-		err = fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", name), "Check the name.")
+	switch {
+	case err != nil:
+		return nil, err
+	case agent == nil && version != "":
+		return nil, th.w.undefined()
+	case agent == nil, agent.Retired && child == "":
+		return nil, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", name), "Check the name.")
 	}
-	return agent, err
+	return agent, nil
 }
 
 // mayAsk refuses to ask an agent that waits for the answer, and those that the tool does not let be asked.
-func (th *thread) mayAsk(ctx context.Context, tool Tool, call conversation.Call, name string) error {
+func (th *thread) mayAsk(ctx context.Context, tool Tool, caller string, call conversation.Call, name string) error {
 	if name == th.agent.Name || slices.Contains(th.waiting, name) {
 		return fault.New("delegation_cycle", fmt.Sprintf("The agent %q waits for this answer itself.", name), "")
 	}
-	_, err := th.within(ctx, tool, call, func(ctx context.Context) (ToolResult, error) { return ToolResult{}, tool.asks(ctx, name) })
+	_, err := th.within(ctx, tool, caller, call, func(ctx context.Context) (ToolResult, error) { return ToolResult{}, tool.asks(ctx, name) })
 	return err
 }
 
+// beginTask puts on record what is asked, and of whom.
 func (th *thread) beginTask(call conversation.Call, agent *Agent, prompt string) (string, error) {
+	th.w.passing.Lock()
+	defer th.w.passing.Unlock()
+	if th.w.passed() >= maxPassed {
+		return "", fault.New("delegation_count_exceeded", fmt.Sprintf("One answer takes at most %d tasks.", maxPassed), "")
+	}
 	id := th.w.rt.ids.next("conv_", th.w.now())
 	created := conversation.Record{
 		Type: conversation.Created, Conversation: id, Session: id, At: millis(th.w.now()),

@@ -3,7 +3,9 @@ package svc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"svc.dev/svc/conversation"
@@ -17,7 +19,11 @@ const maxModelRetries = 3
 
 // turn asks the model for one reply and records it as it comes. Errors that may pass are waited out.
 func (th *thread) turn(ctx context.Context) error {
-	if err := th.compactIfLong(ctx); err != nil {
+	if th.w.busy.Acquire(ctx, 1) != nil {
+		return context.Cause(ctx)
+	}
+	defer th.w.busy.Release(1)
+	if err := th.prepare(ctx); err != nil {
 		return err
 	}
 	for retries, overflowed := th.t.Retries(), false; ; {
@@ -41,6 +47,17 @@ func (th *thread) turn(ctx context.Context) error {
 			return modelFault(err)
 		}
 	}
+}
+
+// prepare makes room for what the model is told, and less of it where it is too much.
+func (th *thread) prepare(ctx context.Context) error {
+	if err := th.w.afford(); err != nil {
+		return err
+	}
+	if err := th.compactIfLong(ctx); err != nil {
+		return err
+	}
+	return th.w.bounded()
 }
 
 // parked leaves a submission until a time.
@@ -144,6 +161,7 @@ type recording struct {
 
 	message  string // empty until something is told
 	block    conversation.Type
+	calls    map[string]bool // ids
 	finished bool
 
 	records [4]conversation.Record // the most that one event becomes
@@ -224,10 +242,31 @@ func (r *recording) called(call model.ToolCall) conversation.Record {
 	if len(input) == 0 {
 		input = []byte("{}")
 	}
-	r.th.w.made(call.ID)
+	id := r.named(call.ID)
+	r.th.w.made(callID(r.message, id))
 	called := r.record(conversation.ToolCalled)
-	called.Call = &conversation.Call{ID: call.ID, Name: call.Name, Input: input, Signature: call.Signature}
+	called.Call = &conversation.Call{ID: id, Name: call.Name, Input: input, Signature: call.Signature}
 	return called
+}
+
+// maxID is how many bytes the id of a call may have.
+const maxID = 256
+
+// named is the id by which a call is known: what the model says, unless that is none, or no other than that of a call before it in
+// the reply.
+func (r *recording) named(id string) string {
+	if id == "" || len(id) > maxID || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		id = "call"
+	}
+	if r.calls == nil {
+		r.calls = map[string]bool{"call": true}
+	}
+	name := id
+	for n := len(r.calls); r.calls[name]; n++ {
+		name = fmt.Sprintf("%s_%d", id, n)
+	}
+	r.calls[name] = true
+	return name
 }
 
 func (r *recording) completed(stop conversation.StopReason, usage model.Usage) conversation.Record {

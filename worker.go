@@ -39,6 +39,10 @@ type job struct {
 	end  context.CancelCauseFunc
 	mark chan struct{} // an abort was asked for
 
+	slot    sync.Mutex // held while its slot is given back or taken again
+	resting int        // how much of the work only waits
+	lent    bool       // the slot is given back
+
 	room    *memory.Grant // what the work takes of memory
 	asked   atomic.Int64  // when the lease, or its last renewal, was asked for: nanoseconds since the process began
 	settled bool          // its last append gave the lease back
@@ -195,7 +199,9 @@ func (c *crew) finish(j *job) {
 		delete(c.active, j.lease.Row)
 	}
 	c.mu.Unlock()
-	c.unreserve(j.room)
+	j.room.Release()
+	j.lend() // for good
+	c.work.Done()
 }
 
 // claim leases what waits until ctx ends. It asks when work may be ready, when a slot came free, and when the next stream
@@ -424,13 +430,43 @@ func (j *job) withInput(b Submission) (Submission, error) {
 	return b, err
 }
 
-// rest gives the slot back while the job only waits, so that waiting work never starves other work.
+// rest gives the slot back while some of the job only waits, so that waiting work never starves other work, or what it waits for.
 func (j *job) rest(wait func()) {
-	j.crew.free()
-	defer func() {
-		// A slot is owed again whatever happens: finish releases it.
-		_ = j.crew.slots.Acquire(context.Background(), 1)
-	}()
+	j.lend()
+	defer j.reclaim()
+	wait()
+}
+
+// lend gives the slot back unless it is lent.
+func (j *job) lend() {
+	j.slot.Lock()
+	defer j.slot.Unlock()
+	if j.resting++; !j.lent {
+		j.lent = true
+		j.crew.free()
+	}
+}
+
+// reclaim takes a slot again when nothing of the job waits any more. Work that ends needs none.
+func (j *job) reclaim() {
+	j.slot.Lock()
+	defer j.slot.Unlock()
+	if j.resting--; j.resting == 0 && j.crew.slots.Acquire(j.ctx, 1) == nil {
+		j.lent = false
+	}
+}
+
+type jobKey struct{}
+
+// atWork is a context of work that a job does.
+func (j *job) atWork(ctx context.Context) context.Context { return context.WithValue(ctx, jobKey{}, j) }
+
+// resting waits for other work. Work that does so lends its slot meanwhile.
+func resting(ctx context.Context, wait func()) {
+	if j, ok := ctx.Value(jobKey{}).(*job); ok {
+		j.rest(wait)
+		return
+	}
 	wait()
 }
 

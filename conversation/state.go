@@ -44,6 +44,7 @@ type Thread struct {
 	settled    string             // the last submission that settled
 	retries    int                // of the model, since it last answered
 	misses     int                // of the result that is asked for, since that input
+	tasks      int                // of the root: those that sub-agents were given, since that input
 }
 
 // entry is one message as the model is given it.
@@ -108,8 +109,11 @@ func (s *State) Apply(records []Record) error {
 func (s *State) create(r Record) *Thread {
 	t := &Thread{ID: r.Conversation, Agent: r.Agent, Prompt: r.Text, version: r.Version, outcomes: map[string]Outcome{}, children: map[string]string{}}
 	s.threads[r.Conversation] = t
-	if r.Public() {
+	switch root := s.Root(); {
+	case r.Public():
 		s.root = r.Conversation
+	case root != nil:
+		root.tasks++
 	}
 	return t
 }
@@ -159,7 +163,7 @@ func (t *Thread) hear(r Record) {
 	case !r.Advisory:
 		t.submission, t.final = r.Submission, false
 		t.deadline, t.version = r.Deadline, r.Version
-		t.retries, t.misses = 0, 0
+		t.retries, t.misses, t.tasks = 0, 0, 0
 	case r.SignalType == ResultMissing:
 		t.final = false
 		t.misses++
@@ -230,6 +234,7 @@ type kept struct {
 	Agent      string  `json:"agent,omitempty"`
 	Prompt     string  `json:"prompt,omitempty"`
 	Misses     int     `json:"misses,omitempty"`
+	Tasks      int     `json:"tasks,omitempty"`
 }
 
 func (t *Thread) compact(r Record) error {
@@ -239,7 +244,7 @@ func (t *Thread) compact(r Record) error {
 	}
 	t.entries = append([]entry{{Role: roleSummary, Text: r.Text}}, k.Entries...)
 	t.submission, t.settled, t.final = k.Submission, k.Settled, false
-	t.deadline, t.version, t.misses = k.Deadline, k.Version, k.Misses
+	t.deadline, t.version, t.misses, t.tasks = k.Deadline, k.Version, k.Misses, k.Tasks
 	if k.Agent != "" {
 		t.Agent, t.Prompt = k.Agent, k.Prompt
 	}
@@ -258,7 +263,7 @@ func (t *Thread) Compacted(summary string, keep int) (Record, error) {
 		last[i].Tokens = 0 // they were counted with what is summed up now
 	}
 	data, err := json.Marshal(kept{
-		Entries: last, Submission: t.submission, Deadline: t.deadline, Version: t.version, Settled: t.settled, Agent: t.Agent, Prompt: t.Prompt, Misses: t.misses,
+		Entries: last, Submission: t.submission, Deadline: t.deadline, Version: t.version, Settled: t.settled, Agent: t.Agent, Prompt: t.Prompt, Misses: t.misses, Tasks: t.tasks,
 	})
 	return Record{Type: Compaction, Conversation: t.ID, Text: summary, Kept: data}, err
 }
@@ -274,6 +279,9 @@ func (t *Thread) Terms(submission string) (version string, deadline int64) {
 
 // Retries is how often the model was asked again since it last answered, as far as that is recorded.
 func (t *Thread) Retries() int { return t.retries }
+
+// Tasks is how many the sub-agents of an instance's own conversation were given since its last input.
+func (t *Thread) Tasks() int { return t.tasks }
 
 // Len is how many entries the model is given.
 func (t *Thread) Len() int { return len(t.entries) }
@@ -320,8 +328,8 @@ const entryBytes = 512
 func (s *State) Bytes() int64 {
 	var n int64
 	for _, t := range s.threads {
-		for _, e := range t.entries {
-			n += int64(e.size()) + entryBytes
+		for i := range t.entries { // not as values: others may render them meanwhile
+			n += int64(t.entries[i].size()) + entryBytes
 		}
 		if t.reply != nil {
 			n += int64(t.reply.size()) + entryBytes
@@ -333,19 +341,20 @@ func (s *State) Bytes() int64 {
 	return n
 }
 
-// Tokens is how many tokens the model's context holds, as the provider counted last and bytes divided by four since.
+// Tokens is how many tokens the model's context holds, as the provider counted last and bytes divided by four since. No fewer than
+// all bytes divided by four: a provider may count as it likes.
 func (t *Thread) Tokens() int {
-	total := 0
+	counted, total := 0, 0
 	for i := len(t.entries) - 1; i >= 0; i-- {
-		if t.entries[i].Tokens > 0 {
-			return total + t.entries[i].Tokens
+		if counted == 0 && t.entries[i].Tokens > 0 {
+			counted = total + t.entries[i].Tokens
 		}
 		total += t.entries[i].size() / 4
 	}
-	return total
+	return max(counted, total)
 }
 
-func (e entry) size() int {
+func (e *entry) size() int {
 	n := len(e.Text)
 	for _, p := range e.Parts {
 		n += len(p.Text)

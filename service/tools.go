@@ -20,7 +20,8 @@ func (n *node) openTools() (err error) {
 		return err
 	}
 	c := toolbox.Config{
-		Runtime: func() *svc.Runtime { return n.rt }, Fetch: fetch, May: n.may, Partners: n.partners, Admit: n.gauge.Admit, Log: n.log,
+		Runtime: func() *svc.Runtime { return n.rt }, Fetch: fetch, May: n.may, Partners: n.partners, Admit: n.gauge.Admit,
+		MaxInput: n.config.LimitInput, Log: n.log,
 	}
 	if n.projects == nil && n.audit != nil {
 		if err := n.openFiles(); err != nil {
@@ -69,8 +70,11 @@ func toolNames(context.Context, string) (names []string, _ error) {
 	return names, nil
 }
 
-// byKey reports whether a request comes with an API key.
+// byKey reports whether a request comes with an API key, or a tool works for the prompt of one.
 func byKey(ctx context.Context) bool {
+	if call, ok := svc.CallOf(ctx); ok && scope.ParseBy(call.By).Key != "" {
+		return true
+	}
 	c, _ := scope.From(ctx)
 	return c.Key != ""
 }

@@ -17,6 +17,7 @@ const DigestName = "digest"
 // Bounds of a digest.
 const (
 	maxDigested = 100      // files
+	maxOpened   = 1000     // files that are looked at
 	maxRead     = 16 << 10 // bytes of each that are summed up
 )
 
@@ -37,7 +38,11 @@ type Digested struct {
 // writes what came of it. It does what the one who started the run may.
 func (b *Box) Digest(model func(ctx context.Context, scope string) (string, error)) *svc.Workflow {
 	w := svc.NewWorkflow(DigestName, func(ctx context.Context, w *svc.Work, in digesting) (Digested, error) {
-		name, err := model(ctx, w.Scope())
+		// Kept, as all that a run finds out: what is read anew each time may fail a run that has come far.
+		name, err := svc.Step(ctx, w, "choose model", func(ctx context.Context) (string, error) {
+			name, err := model(ctx, w.Scope())
+			return name, hand{Box: b}.told(ctx, DigestName, err)
+		})
 		if err != nil {
 			return Digested{}, err
 		}
@@ -102,7 +107,7 @@ func (h hand) digestible(ctx context.Context, in digesting) ([]string, error) {
 	if err != nil {
 		return nil, noProject(err, in.Project)
 	}
-	paths := []string{}
+	paths, opened := []string{}, 0
 	q := project.FileQuery{Prefix: in.Prefix, Query: listing.Query{Limit: listing.MaxLimit}}
 	for {
 		page, err := h.config.Projects.Files(ctx, at.Owner, at.slug, q)
@@ -110,6 +115,9 @@ func (h hand) digestible(ctx context.Context, in digesting) ([]string, error) {
 			return nil, noProject(err, in.Project)
 		}
 		for _, f := range page.Items {
+			if opened++; opened > maxOpened {
+				return nil, fault.Invalid("There are more than %d files: name a prefix.", maxOpened)
+			}
 			text, err := h.isText(ctx, at, f)
 			if err != nil {
 				return nil, err

@@ -21,7 +21,8 @@ import (
 const (
 	fetchTime    = 30 * time.Second
 	maxRedirects = 5
-	maxPage      = 2 << 20 // bytes that are read of an answer
+	maxPage      = 2 << 20     // bytes that are read of an answer
+	pageRoom     = 6 * maxPage // that it takes: as it came, as text, and without its markup
 )
 
 // userAgent is who pages are told that reads them.
@@ -55,6 +56,11 @@ func (h hand) httpFetch() svc.Tool {
 				return "", err
 			}
 			defer response.Body.Close()
+			release, err := h.room(ctx, pageRoom)
+			if err != nil {
+				return "", err
+			}
+			defer release()
 			return pageOf(response, max(in.From, 0))
 		})
 }
@@ -118,7 +124,7 @@ func reason(err error) string {
 func pageOf(r *http.Response, from int) (string, error) {
 	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	var a passage
-	a.line("%s %s", r.Status, kind)
+	a.line("%s %s", cut(r.Status, maxLine), cut(kind, maxLine))
 	a.line("%s", cut(r.Request.URL.String(), maxLine))
 	if r.Request.Method == http.MethodHead {
 		return a.String(), nil
@@ -147,7 +153,7 @@ func pageOf(r *http.Response, from int) (string, error) {
 // rest adds what there is room for of a text, from a byte on, and says how to go on.
 func (a *passage) rest(text string, from int, more bool) {
 	from = len(cut(text, from))
-	piece := cut(text[from:], maxAnswer-a.Len())
+	piece := cut(text[from:], max(0, maxAnswer-a.Len()))
 	a.WriteString(piece)
 	a.WriteByte('\n')
 	switch end := from + len(piece); {

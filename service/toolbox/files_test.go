@@ -77,6 +77,7 @@ func TestWhatCannotBeDoneWithAFileIsSaid(t *testing.T) {
 		{"search_files", object{"project": "site", "text": "a", "regexp": "b"}, fault.InvalidRequest, "either text or regexp"},
 		{"search_files", object{"project": "site", "regexp": "("}, fault.InvalidRequest, "regexp"},
 		{"search_files", object{"project": "site", "regexp": strings.Repeat("(a{1000}){1000}", 9)}, fault.InvalidRequest, "regexp"},
+		{"search_files", object{"project": "site", "regexp": strings.Repeat(".{1000}", 100)}, fault.InvalidRequest, "regexp: it repeats too much."},
 		{"search_files", object{"project": "site", "text": strings.Repeat("x", 1025)}, fault.InvalidRequest, "At most"},
 	} {
 		b.refuses(grant, c.tool, c.input, c.typ, c.want)

@@ -1,10 +1,41 @@
 package toolbox
 
 import (
+	"io"
+	"net/http"
+	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
+
+// TestAPageTakesFewTimesItsLength reads pages that are as long as one may be, of the shortest words, blocks and links.
+func TestAPageTakesFewTimesItsLength(t *testing.T) {
+	for _, piece := range []string{"a ", "<p>", "<a>", "<a href=http://x></a>", "<img alt=a>"} {
+		page := []byte(strings.Repeat(piece, maxPage/len(piece)))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_ = readable(decoded(page, "latin1"))
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 4*pageRoom {
+			t.Errorf("%q: %d bytes took %d", piece, len(page), took)
+		}
+	}
+}
+
+// TestAPageFitsWhateverItsStatusSays reads answers whose status line takes about all that an answer may have.
+func TestAPageFitsWhateverItsStatusSays(t *testing.T) {
+	for n := maxAnswer - 40; n <= maxAnswer+40; n++ {
+		r := &http.Response{
+			Status: "200 " + strings.Repeat("x", n), Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(strings.NewReader("hello")),
+			Request: &http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "https", Host: "example.com"}},
+		}
+		if text, err := pageOf(r, 0); err != nil || !strings.Contains(text, "hello") || len(text) > maxAnswer+200 {
+			t.Fatalf("%d bytes: %d bytes, %v", n, len(text), err)
+		}
+	}
+}
 
 func FuzzReadable(f *testing.F) {
 	for _, page := range []string{

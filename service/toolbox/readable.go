@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -11,11 +12,12 @@ import (
 func decoded(body []byte, label string) string {
 	switch strings.ToLower(label) {
 	case "iso-8859-1", "latin1", "windows-1252":
-		runes := make([]rune, len(body))
-		for i, b := range body {
-			runes[i] = rune(b)
+		var text strings.Builder
+		text.Grow(len(body))
+		for _, b := range body {
+			text.WriteRune(rune(b))
 		}
-		return string(runes)
+		return text.String()
 	}
 	return strings.ToValidUTF8(string(body), "\ufffd")
 }
@@ -39,7 +41,7 @@ func readable(page string) string {
 			r.flush()
 			return strings.TrimSpace(r.text.String())
 		case html.TextToken:
-			r.say(string(r.tokens.Text()))
+			r.say(r.tokens.Text())
 		case html.StartTagToken, html.SelfClosingTagToken:
 			r.open(kind == html.SelfClosingTagToken)
 		case html.EndTagToken:
@@ -52,25 +54,35 @@ func readable(page string) string {
 type pageReader struct {
 	tokens *html.Tokenizer
 	text   strings.Builder
-	words  []string // of the block
-	links  []string // where those that are open lead
-	skip   string   // the element that is not read
-	depth  int      // how often it is open
-	titled bool     // within the title, which stands in what is not read
+	within bool   // the block has words
+	link   string // where the one that is open leads
+	skip   string // the element that is not read
+	depth  int    // how often it is open
+	titled bool   // within the title, which stands in what is not read
 }
 
-func (r *pageReader) say(text string) {
+func (r *pageReader) say(text []byte) {
 	if r.skip == "" || r.titled {
-		r.words = append(r.words, strings.Fields(text)...)
+		for word := range bytes.FieldsSeq(text) {
+			r.word(string(word))
+		}
 	}
+}
+
+// word adds one to the block.
+func (r *pageReader) word(text string) {
+	if r.within {
+		r.text.WriteByte(' ')
+	}
+	r.text.WriteString(text)
+	r.within = true
 }
 
 // flush ends a block.
 func (r *pageReader) flush() {
-	if len(r.words) > 0 {
-		r.text.WriteString(strings.Join(r.words, " "))
+	if r.within {
 		r.text.WriteByte('\n')
-		r.words = r.words[:0]
+		r.within = false
 	}
 }
 
@@ -93,16 +105,16 @@ func (r *pageReader) open(closed bool) {
 			r.skip, r.depth = name, 1
 		}
 	case name == "a" && !closed:
-		r.links = append(r.links, attribute(r.tokens, more, "href"))
+		r.link = attribute(r.tokens, more, "href")
 	case name == "img":
-		r.say(attribute(r.tokens, more, "alt"))
+		r.say([]byte(attribute(r.tokens, more, "alt")))
 	case slices.Contains(blocks, name):
 		r.flush()
 		if strings.HasPrefix(name, "h") && len(name) == 2 && name != "hr" {
-			r.words = append(r.words, strings.Repeat("#", int(name[1]-'0')))
+			r.word(strings.Repeat("#", int(name[1]-'0')))
 		}
 		if name == "li" {
-			r.words = append(r.words, "-")
+			r.word("-")
 		}
 	}
 }
@@ -119,12 +131,11 @@ func (r *pageReader) shut() {
 			r.skip = ""
 		}
 	case r.skip != "":
-	case name == "a" && len(r.links) > 0:
-		to := r.links[len(r.links)-1]
-		r.links = r.links[:len(r.links)-1]
-		if strings.HasPrefix(to, "http") && len(to) <= maxLine {
-			r.words = append(r.words, "("+to+")")
+	case name == "a":
+		if strings.HasPrefix(r.link, "http") && len(r.link) <= maxLine {
+			r.word("(" + r.link + ")")
 		}
+		r.link = ""
 	case slices.Contains(blocks, name):
 		r.flush()
 	}

@@ -3,6 +3,8 @@ package toolbox
 import (
 	"context"
 	"regexp"
+	"regexp/syntax"
+	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
@@ -13,11 +15,15 @@ import (
 // Bounds of one search.
 const (
 	maxPattern  = 1 << 10
+	maxProgram  = 2 << 10 // steps of a pattern: each may be taken for each byte
 	maxContext  = 5
 	maxFound    = 100
 	maxSearched = 1000     // files
 	maxScanned  = 64 << 20 // bytes
 )
+
+// turnTime is how long a search looks into files before others have their turn.
+const turnTime = 50 * time.Millisecond
 
 type searching struct {
 	Project    string `json:"project" jsonschema:"The project's slug."`
@@ -59,11 +65,30 @@ func (in searching) pattern() (*regexp.Regexp, error) {
 	if in.IgnoreCase {
 		text = "(?i)" + text
 	}
+	if err := checkPattern(text); err != nil {
+		return nil, err
+	}
 	pattern, err := regexp.Compile(text)
 	if err != nil {
 		return nil, fault.Invalid("regexp: %v.", err)
 	}
 	return pattern, nil
+}
+
+// checkPattern refuses a pattern that would take long for each line.
+func checkPattern(text string) error {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return fault.Invalid("regexp: %v.", err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return fault.Invalid("regexp: %v.", err)
+	}
+	if len(program.Inst) > maxProgram {
+		return fault.Invalid("regexp: it repeats too much.")
+	}
+	return nil
 }
 
 // search is one way through the files of a project.
@@ -76,6 +101,28 @@ type search struct {
 	passage
 	found, files int
 	bytes        int64
+
+	since time.Time // when its turn came
+	done  func()    // ends it; nil while it has none
+}
+
+// turn waits for the search's turn, and gives it away every now and then.
+func (s *search) turn(ctx context.Context) (err error) {
+	if s.done != nil && time.Since(s.since) < turnTime {
+		return nil
+	}
+	s.pass()
+	s.done, err = s.turns.Wait(ctx, s.holder())
+	s.since = time.Now()
+	return err
+}
+
+// pass ends the search's turn.
+func (s *search) pass() {
+	if s.done != nil {
+		s.done()
+		s.done = nil
+	}
 }
 
 // run looks into page after page of files, as far as one answer reaches.
@@ -132,7 +179,11 @@ func (s *search) look(ctx context.Context, f project.File) error {
 	}
 	var before []textLine
 	after := 0
+	defer s.pass()
 	for l, err := range linesOf(ctx, r) {
+		if err == nil {
+			err = s.turn(ctx)
+		}
 		switch {
 		case err != nil:
 			return err

@@ -18,6 +18,7 @@ import (
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/outward"
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/project"
@@ -47,6 +48,8 @@ type Config struct {
 	Partners func(ctx context.Context, scope string) ([]Partner, error)
 	// Admit refuses new work in a workspace that is full. Defaults to no such question.
 	Admit func(ctx context.Context, scope string) error
+	// MaxInput is the longest input of a workflow, in bytes. Defaults to 8 MiB.
+	MaxInput int64
 	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
 	Log *slog.Logger
 }
@@ -59,7 +62,10 @@ type Partner struct {
 }
 
 // Box makes the tools of agents.
-type Box struct{ config Config }
+type Box struct {
+	config Config
+	turns  *memory.Turns // of searches, by holder
+}
 
 // New is a box of tools.
 func New(c Config) (*Box, error) {
@@ -69,8 +75,9 @@ func New(c Config) (*Box, error) {
 	if c.Admit == nil {
 		c.Admit = func(context.Context, string) error { return nil }
 	}
+	c.MaxInput = cmp.Or(max(c.MaxInput, 0), 8<<20)
 	c.Log = cmp.Or(c.Log, slog.Default())
-	return &Box{c}, nil
+	return &Box{c, memory.NewTurns(1, memory.Half())}, nil
 }
 
 // All stands in a Grant for every project, or every agent, of the workspace.
@@ -79,7 +86,8 @@ const All = "*"
 // Grant is what one agent is given.
 type Grant struct {
 	Agent string // its name
-	// Tools are names of the catalogue. Those with "__" in them are of other rooms, and are left out here.
+	// Tools are names of the catalogue. Those with "__" in them are of other rooms, and are left out here, as those are that nobody
+	// knows.
 	Tools []string
 	// Hosts are those that http_fetch may go to: example.com, *.example.com for all below it, example.com:8443 for another port than
 	// the usual.
@@ -139,7 +147,8 @@ func (b *Box) Tools(ctx context.Context, scope string, g Grant) (tools []svc.Too
 		case known:
 			tools = append(tools, t)
 		case !strings.Contains(name, "__"):
-			return nil, fmt.Errorf("there is no tool named %q", name)
+			// Another version of the service may have it: the agent does what it can without.
+			b.config.Log.WarnContext(ctx, "an agent has a tool that is not known here", "scope", scope, "agent", g.Agent, "tool", name)
 		}
 	}
 	return tools, nil
@@ -160,6 +169,7 @@ var (
 	writesProjects = access.May(workspace.Work).InProject().Key("projects:write")
 	prompts        = access.May(workspace.Work).Key("agents:write")
 	runs           = access.May(workspace.Work).Key("workflows:run")
+	readsRuns      = access.May(workspace.Read).Key("runs:read")
 )
 
 // acting judges the one whose prompt a call works for.
@@ -170,6 +180,27 @@ func (h hand) acting(ctx context.Context, need access.Need, project string) (svc
 	}
 	by, err := h.config.May(ctx, call, need, project)
 	return call, by, err
+}
+
+// room takes memory from the share of the workspace when there is some. Where no runtime is there is no such question.
+func (h hand) room(ctx context.Context, n int64) (release func(), err error) {
+	rt := h.config.Runtime()
+	if rt == nil {
+		return func() {}, nil
+	}
+	grant, err := rt.In(h.scope).AwaitRoom(ctx, memory.Work, n)
+	if errors.Is(err, memory.ErrTooLarge) {
+		return nil, fault.New(fault.Unavailable, "There is no room for this.", "")
+	}
+	return grant.Release, err
+}
+
+// holder is whose share, and whose turn, a call takes.
+func (h hand) holder() string {
+	if rt := h.config.Runtime(); rt != nil {
+		return rt.In(h.scope).Holder()
+	}
+	return h.scope
 }
 
 // told is what a model hears of an error: a refusal as it is, and nothing of our insides.

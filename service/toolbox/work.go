@@ -10,6 +10,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/workflow"
 )
 
@@ -22,9 +23,24 @@ func (h hand) askAgent() svc.Tool {
 		if len(h.grant.Agents) > 0 && !granted(h.grant.Agents, agent) {
 			return fault.New(fault.Forbidden, "This agent may not ask that one.", "Those that it may: "+strings.Join(h.grant.Agents, ", ")+".")
 		}
-		_, _, err := h.acting(ctx, prompts, "")
+		call, _, err := h.acting(ctx, prompts, "")
+		if err == nil {
+			err = h.reach(ctx, call, agent)
+		}
 		return h.told(ctx, askAgent, err)
 	})
+}
+
+// reach refuses an agent that an API key does not reach by itself, where it is a key's prompt that is worked on.
+func (h hand) reach(ctx context.Context, call svc.Call, name string) error {
+	if scope.ParseBy(call.By).Key == "" {
+		return nil
+	}
+	a, err := h.config.Runtime().In(call.Scope).Agent(ctx, name)
+	if err == nil && (a == nil || a.Route == nil) {
+		return fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", cut(name, 100)), "Check the name.")
+	}
+	return err
 }
 
 // Bounds of what is told of an agent that may be asked.
@@ -160,23 +176,51 @@ func (h hand) run(ctx context.Context, in order) (ran, error) {
 	waiting, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
 	if in.RunID != "" {
-		at, _, err := scoped.FindRun(ctx, in.RunID)
+		at, err := h.begun(ctx, call, in.RunID)
 		if err != nil {
 			return ran{}, err
 		}
 		run, err := scoped.Await(waiting, at.Name, in.RunID)
 		return h.ranTo(ctx, in.RunID, run, err)
 	}
-	if err := h.startable(ctx, call, in); err != nil {
-		return ran{}, err
-	}
-	invoked, err := scoped.Invoke(waiting, in.Workflow, svc.Invocation{
+	invocation := svc.Invocation{
 		Input: in.Input, Wait: true, StartedBy: call.By, Key: fmt.Sprintf("tool %s/%s/%s/%s", call.Agent, call.Instance, call.Submission, call.ID),
-	})
+	}
+	// A run that this call began is looked for first: whatever may have changed since, it is there.
+	again := invocation
+	again.Replay = true
+	invoked, err := scoped.Invoke(waiting, in.Workflow, again)
+	if errors.Is(err, svc.ErrNotFound) {
+		if err := h.startable(ctx, call, in); err != nil {
+			return ran{}, err
+		}
+		invoked, err = scoped.Invoke(waiting, in.Workflow, invocation)
+	}
 	if invoked.RunID == "" {
 		return ran{}, err
 	}
 	return h.ranTo(ctx, invoked.RunID, *invoked.Run, err)
+}
+
+// begun finds a run that the one who prompted may follow: one that they began, or any that its workflow shows to those who read
+// runs.
+func (h hand) begun(ctx context.Context, call svc.Call, id string) (svc.Stream, error) {
+	scoped := h.config.Runtime().In(call.Scope)
+	at, _, err := scoped.FindRun(ctx, id)
+	if err != nil {
+		return at, err
+	}
+	run, err := scoped.GetRun(ctx, id)
+	if err != nil || call.By != "" && run.StartedBy == call.By {
+		return at, err
+	}
+	if _, _, err := h.acting(ctx, readsRuns, ""); err != nil {
+		return at, err
+	}
+	if f := h.config.Runtime().Workflow(at.Name); f == nil || f.Runs == nil {
+		return at, fault.New(fault.RunNotFound, fmt.Sprintf("No run %q.", cut(id, 100)), "Check the id.")
+	}
+	return at, nil
 }
 
 // startable refuses a workflow that is not for everybody, an input that it does not take, and new work where there is no room.
@@ -184,6 +228,9 @@ func (h hand) startable(ctx context.Context, call svc.Call, in order) error {
 	f := h.config.Runtime().Workflow(in.Workflow)
 	if f == nil || f.Route == nil {
 		return fault.New(fault.WorkflowNotFound, fmt.Sprintf("No workflow named %q.", cut(in.Workflow, 100)), "Check the name.")
+	}
+	if n := int64(len(in.Input)); n > h.config.MaxInput {
+		return fault.New(fault.BodyTooLarge, fmt.Sprintf("The input has %d bytes: at most %d are taken.", n, h.config.MaxInput), "")
 	}
 	if err := f.CheckInput(ctx, in.Input); err != nil {
 		if refusal, ok := errors.AsType[*fault.Error](err); ok {

@@ -7,16 +7,21 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/outward"
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
+	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/project/projecttest"
 	"svc.dev/svc/service/toolbox"
 	"svc.dev/svc/service/workspace"
@@ -59,8 +64,9 @@ func flows(rt *svc.Runtime) {
 	fails := svc.NewWorkflow("fails", func(context.Context, *svc.Work, struct{}) (int, error) { return 0, errors.New("on purpose") })
 	large := svc.NewWorkflow("large", func(context.Context, *svc.Work, struct{}) (string, error) { return strings.Repeat("x", 100<<10), nil })
 	hidden := svc.NewWorkflow("hidden", func(context.Context, *svc.Work, struct{}) (int, error) { return 1, nil })
-	double.Route, fails.Route, large.Route = svc.Open, svc.Open, svc.Open
-	rt.AddWorkflow(double, fails, large, hidden)
+	shown := svc.NewWorkflow("shown", func(_ context.Context, _ *svc.Work, in input) (int, error) { return in.N, nil })
+	double.Route, fails.Route, large.Route, shown.Runs = svc.Open, svc.Open, svc.Open, svc.Open
+	rt.AddWorkflow(double, fails, large, shown, hidden)
 }
 
 type run struct {
@@ -72,6 +78,19 @@ type run struct {
 func TestWorkflowsAreRunAndFollowed(t *testing.T) {
 	b := open(t, nil, outward.Config{})
 	b.serve(scripted.New(), flows)
+	for _, c := range []struct {
+		input object
+		typ   string
+		want  string
+	}{
+		{object{"workflow": "hidden"}, fault.WorkflowNotFound, `"hidden"`}, {object{"workflow": "nothing"}, fault.WorkflowNotFound, `"nothing"`},
+		{object{}, fault.InvalidRequest, "either"}, {object{"workflow": "double", "runId": "x"}, fault.InvalidRequest, "either"}, {object{"runId": "run_x"}, fault.RunNotFound, "run_x"},
+		{object{"workflow": 7}, fault.InvalidRequest, "either"}, {object{"workflow": "double", "input": object{"n": "x"}}, fault.InputValidation, `"n"`},
+		{object{"workflow": "fails", "input": object{}}, fault.InputUnexpected, ""},
+		{object{"workflow": "double", "input": object{"n": 1, "s": strings.Repeat("x", 8<<20)}}, fault.BodyTooLarge, "at most 8388608"},
+	} {
+		b.refuses(grant, "run_workflow", c.input, c.typ, c.want)
+	}
 	order := func(input object) (r run) {
 		t.Helper()
 		got, err := b.use(grant, "run_workflow", input)
@@ -98,18 +117,55 @@ func TestWorkflowsAreRunAndFollowed(t *testing.T) {
 		t.Errorf("followed: %+v", followed)
 	}
 	b.refuses(grant, "run_workflow", object{"workflow": "double", "input": object{"n": 22}}, fault.IdempotencyConflict, "")
-	for _, c := range []struct {
-		input object
-		typ   string
-		want  string
-	}{
-		{object{"workflow": "hidden"}, fault.WorkflowNotFound, `"hidden"`}, {object{"workflow": "nothing"}, fault.WorkflowNotFound, `"nothing"`},
-		{object{}, fault.InvalidRequest, "either"}, {object{"workflow": "double", "runId": "x"}, fault.InvalidRequest, "either"}, {object{"runId": "run_x"}, fault.RunNotFound, "run_x"},
-		{object{"workflow": 7}, fault.InvalidRequest, "either"}, {object{"workflow": "double", "input": object{"n": "x"}}, fault.InputValidation, `"n"`},
-		{object{"workflow": "fails", "input": object{}}, fault.InputUnexpected, ""},
-	} {
-		b.refuses(grant, "run_workflow", c.input, c.typ, c.want)
+}
+
+// TestARunIsFollowedByTheOneWhoBeganItAndByThoseWhoReadRuns follows runs that somebody else began.
+func TestARunIsFollowedByTheOneWhoBeganItAndByThoseWhoReadRuns(t *testing.T) {
+	b := open(t, nil, outward.Config{})
+	b.serve(scripted.New(), flows)
+	begin := func(workflow, by string) string {
+		t.Helper()
+		invoked, err := b.rt.In(scope).Invoke(t.Context(), workflow, svc.Invocation{Input: []byte(`{"n":1}`), StartedBy: by, Wait: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return invoked.RunID
 	}
+	mine, shown, unshown := begin("double", "ada"), begin("shown", "bob"), begin("double", "bob")
+	follow := func(id string) error {
+		_, err := b.use(grant, "run_workflow", object{"runId": id})
+		return err
+	}
+	for id, want := range map[string]string{mine: "", shown: "", unshown: fault.RunNotFound} {
+		if err := follow(id); want == "" && err != nil || want != "" && !fault.Is(err, want) {
+			t.Errorf("%s: %v, want %q", id, err, want)
+		}
+	}
+	b.may[workspace.Read] = false
+	for id, want := range map[string]string{mine: "", shown: fault.Forbidden, unshown: fault.Forbidden} {
+		if err := follow(id); want == "" && err != nil || want != "" && !fault.Is(err, want) {
+			t.Errorf("%s without the right to read: %v, want %q", id, err, want)
+		}
+	}
+	if !slices.Contains(b.asked, "ada read runs:read ") {
+		t.Errorf("asked: %q", b.asked)
+	}
+}
+
+// TestARunThatACallBeganIsFoundThoughNoMoreMayBegin repeats a call when the workspace is full.
+func TestARunThatACallBeganIsFoundThoughNoMoreMayBegin(t *testing.T) {
+	b := open(t, nil, outward.Config{})
+	b.serve(scripted.New(), flows)
+	input := object{"workflow": "double", "input": object{"n": 21}}
+	first, err := b.use(grant, "run_workflow", input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.full.Store(true)
+	if again, err := b.use(grant, "run_workflow", input); err != nil || again != first {
+		t.Errorf("again: %s, %v, want %s", again, err, first)
+	}
+	b.refuses(grant, "run_workflow", object{"workflow": "fails"}, fault.StorageQuotaExceeded, "")
 }
 
 func TestARunThatFailsOrSaysTooMuchIsAResult(t *testing.T) {
@@ -179,6 +235,49 @@ func TestAgentsAreAskedWithTheRightsOfWhoeverPrompted(t *testing.T) {
 	for _, asked := range b.asked {
 		if !strings.HasPrefix(asked, "ada customer acc_1 ") {
 			t.Errorf("asked for another: %q", asked)
+		}
+	}
+}
+
+// TestAKeyReachesNoHiddenAgentThroughAnother prompts an agent that may ask all others, by a session and by a key.
+func TestAKeyReachesNoHiddenAgentThroughAnother(t *testing.T) {
+	b := open(t, nil, outward.Config{})
+	answers := scripted.Choose(func(r model.Request) scripted.Turn {
+		last := r.Messages[len(r.Messages)-1]
+		if last.Role == model.RoleTool {
+			return scripted.Turn{scripted.Say("heard " + *last.Parts[0].Result.Content[0].Text)}
+		}
+		if to, found := strings.CutPrefix(*last.Parts[0].Text, "ask "); found {
+			next, rest, _ := strings.Cut(to, " ")
+			return scripted.Turn{scripted.Call("ask_agent", object{"agent": next, "prompt": rest})}
+		}
+		return scripted.Turn{scripted.Say("I am " + r.System)}
+	})
+	tools, err := b.box.Tools(t.Context(), scope, toolbox.Grant{Tools: []string{"ask_agent"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.serve(answers, func(rt *svc.Runtime) {
+		for _, name := range []string{"asker", "open", "hidden"} {
+			a := &svc.Agent{Name: name, Instructions: name, Model: "scripted/x", Tools: tools, Route: svc.Open}
+			if name == "hidden" {
+				a.Route = nil
+			}
+			rt.AddAgent(a)
+		}
+	})
+	for _, c := range []struct{ by, text, want string }{
+		{"ada customer acc_1", "ask hidden well?", "heard I am hidden"},
+		{"ada customer acc_1 key_1", "ask open well?", "heard I am open"},
+		{"ada customer acc_1 key_1", "ask hidden well?", `heard No agent named "hidden". Check the name.`},
+		{"ada customer acc_1 key_1", "ask open ask hidden well?", `heard heard No agent named "hidden". Check the name.`},
+	} {
+		p, err := b.rt.In(scope).Prompt(t.Context(), "asker", "1", svc.Prompt{Message: conversation.Message{Kind: "user", Body: c.text}, By: c.by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.settled(p); got != c.want {
+			t.Errorf("%s by %s: %q, want %q", c.text, c.by, got, c.want)
 		}
 	}
 }
@@ -288,5 +387,52 @@ func TestAnAgentIsToldWhomItMayAsk(t *testing.T) {
 		if got := tools[0].Description; got != c.want && (name != "many" || !strings.HasPrefix(got, c.want) || len(got) > 33<<10) {
 			t.Errorf("%s: %.900q, want %.900q", name, got, c.want)
 		}
+	}
+}
+
+// TestADigestWaitsForItsModel lets the database not answer which model it is: the run waits, and what it is told is kept.
+func TestADigestWaitsForItsModel(t *testing.T) {
+	b := files(t)
+	b.Save("site", "a.txt", "alpha")
+	var asked atomic.Int32
+	sums := scripted.New(scripted.Turn{scripted.Say("About alpha.")})
+	b.serve(sums, func(rt *svc.Runtime) {
+		rt.AddWorkflow(b.box.Digest(func(context.Context, string) (string, error) {
+			if asked.Add(1) == 1 {
+				return "", fmt.Errorf("read default: %w", sqldb.ErrOverdue)
+			}
+			return "scripted/x", nil
+		}))
+	})
+	done, err := b.rt.In(scope).Invoke(t.Context(), toolbox.DigestName, svc.Invocation{Input: []byte(`{"project":"site"}`), StartedBy: "ada", Wait: true})
+	if err != nil || string(done.Run.Result) != `{"files":1,"into":"digest.md"}` || asked.Load() != 2 {
+		t.Errorf("run: %+v, %v, asked %d times", done.Run, err, asked.Load())
+	}
+}
+
+// endless is a project with a page of files after every other.
+type endless struct {
+	toolbox.Projects
+	opened *atomic.Int32
+}
+
+func (endless) Files(context.Context, project.Owner, string, project.FileQuery) (listing.Page[project.File], error) {
+	return listing.Page[project.File]{Items: make([]project.File, 90), Next: "more"}, nil
+}
+
+func (e endless) Open(context.Context, project.Owner, string, string) (*project.Content, error) {
+	e.opened.Add(1)
+	return nil, fault.New(fault.ItemNotFound, "It is gone.", "")
+}
+
+func TestADigestLooksAtSoManyFiles(t *testing.T) {
+	var opened atomic.Int32
+	b := openWith(t, nil, outward.Config{}, func(c *toolbox.Config) { c.Projects = endless{opened: &opened} })
+	b.serve(scripted.New(), func(rt *svc.Runtime) {
+		rt.AddWorkflow(b.box.Digest(func(context.Context, string) (string, error) { return "scripted/x", nil }))
+	})
+	done, err := b.rt.In(scope).Invoke(t.Context(), toolbox.DigestName, svc.Invocation{Input: []byte(`{"project":"site"}`), StartedBy: "ada", Wait: true})
+	if err != nil || done.Run.Error == nil || done.Run.Error.Message != "There are more than 1000 files: name a prefix." || opened.Load() != 1000 {
+		t.Errorf("run: %+v, %v, opened %d", done.Run, err, opened.Load())
 	}
 }
