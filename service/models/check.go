@@ -44,21 +44,23 @@ func (m *Models) Test(ctx context.Context, scope string, by audit.Actor, provide
 		return c, err
 	}
 	began := time.Now()
-	c.Result, c.Message = m.try(ctx, scope, w)
+	var answered string
+	c.Result, c.Message, answered = m.try(ctx, scope, w)
 	if ctx.Err() != nil {
 		return c, context.Cause(ctx)
 	}
 	c.LatencyMs, c.CheckedAt, c.Message = time.Since(began).Milliseconds(), iso.At(m.Now()), w.plain(c.Message)
 	return c, m.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if err := m.keep(tx, scope, w, c); err != nil {
+		if err := m.keep(tx, scope, w, answered, c); err != nil {
 			return err
 		}
 		return m.note(ctx, tx, scope, by, "model.checked", provider)
 	})
 }
 
-// keep writes down what a check of a way came to. Of another way it says nothing.
-func (m *Models) keep(tx *sqldb.Tx, scope string, tested way, c ModelCheck) error {
+// keep writes down what a check of a way came to. Of another way it says nothing. The model that answered is not forgotten when a later
+// check fails: agents ask it.
+func (m *Models) keep(tx *sqldb.Tx, scope string, tested way, answered string, c ModelCheck) error {
 	if err := makeRow(tx, scope, tested.provider); err != nil {
 		return err
 	}
@@ -66,38 +68,47 @@ func (m *Models) keep(tx *sqldb.Tx, scope string, tested way, c ModelCheck) erro
 	if err != nil || now != tested {
 		return err
 	}
-	return tx.Do("keep check", "UPDATE model_providers SET checked_at = $3, result = $4, message = $5, latency_ms = $6 WHERE scope = $1 AND provider = $2",
-		scope, tested.provider, c.CheckedAt.UnixMilli(), c.Result, c.Message, c.LatencyMs)
+	return tx.Do("keep check", `UPDATE model_providers SET checked_at = $3, result = $4, message = $5, latency_ms = $6,
+answered = CASE WHEN $7 = '' THEN answered ELSE $7 END WHERE scope = $1 AND provider = $2`,
+		scope, tested.provider, c.CheckedAt.UnixMilli(), c.Result, c.Message, c.LatencyMs, answered)
 }
 
-// try makes the call.
-func (m *Models) try(ctx context.Context, scope string, w way) (result, message string) {
+// try makes the call, and says which model has answered.
+func (m *Models) try(ctx context.Context, scope string, w way) (result, message, answered string) {
+	name, err := m.call(ctx, scope, w)
+	if err != nil {
+		result, message = outcome(err)
+		return result, message, ""
+	}
+	return OK, name + " answers.", name
+}
+
+func (m *Models) call(ctx context.Context, scope string, w way) (name string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	if err := m.passable(scope, w); err != nil {
-		return outcome(err)
+		return "", err
 	}
-	name, err := m.checked(ctx, scope, w)
-	if err != nil {
-		return outcome(err)
+	if name, err = m.checked(ctx, scope, w); err != nil {
+		return "", err
 	}
 	hello := model.Message{Role: model.RoleUser, Parts: []model.Part{model.Text("Answer with the word ok.")}}
 	for _, err := range m.speaker(scope, w).Turn(ctx, model.Request{Model: name, Messages: []model.Message{hello}, MaxTokens: checkWords}) {
 		if err != nil {
-			return outcome(err)
+			return "", err
 		}
 	}
-	return OK, name + " answers."
+	return name, nil
 }
 
 // checked is the model that a check asks: the default of the scope where it is one of the provider's, else a cheap one, and of
-// another server that speaks as OpenAI does the first that it names.
+// another server that speaks as OpenAI does the first that it names, unless somebody chose one.
 func (m *Models) checked(ctx context.Context, scope string, w way) (string, error) {
-	chosen, err := m.DefaultOf(ctx, scope)
+	d, err := m.chosen(ctx, scope)
 	if err != nil {
 		return "", err
 	}
-	if id, of := strings.CutPrefix(chosen, w.provider+"/"); of {
+	if id, of := strings.CutPrefix(d.Model, w.provider+"/"); of && !(d.Source == OfKey && w.keyless()) {
 		return id, nil
 	}
 	if !w.keyless() {

@@ -19,6 +19,7 @@ import (
 const (
 	OfWorkspace = "workspace"
 	OfService   = "service"
+	OfKey       = "key" // of a default: it is the workspace's, whose key gives it
 	OfNobody    = "none"
 )
 

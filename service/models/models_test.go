@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -310,6 +312,124 @@ func TestVersionsAndDefaults(t *testing.T) {
 			if _, err := s.Put(s.Context(), home, ada, "google", models.Change{Key: &key}); !fault.Is(err, fault.InvalidRequest) {
 				s.Errorf("key %q: %v", key, err)
 			}
+		}
+	})
+}
+
+// isDefault holds the default of a workspace to a model and to where it comes from.
+func (s *scene) isDefault(scope, name, source string) {
+	s.Helper()
+	all, err := s.List(s.Context(), scope)
+	s.must(err)
+	d := all.Default
+	if d.Model != name || d.Source != source || (d.Message != "") != (source == models.OfService && name == "scripted/words") {
+		s.Errorf("the default is %+v, want %s of the %s", d, name, source)
+	}
+	for _, p := range all.Items {
+		if want := strings.HasPrefix(name, p.Provider+"/"); (p.Default == name) != want || !want && p.Default != "" {
+			s.Errorf("the default is %s, and that of %s %q", name, p.Provider, p.Default)
+		}
+	}
+	if asked, err := s.DefaultOf(s.Context(), scope); err != nil || asked != name {
+		s.Errorf("agents ask %s, %v", asked, err)
+	}
+}
+
+// TestAKeyEndsTheScriptedModel stores keys one after another, and takes them away.
+func TestAKeyEndsTheScriptedModel(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		usual := map[string]string{}
+		for _, provider := range models.Outside() {
+			s.isDefault(home, "scripted/words", models.OfService)
+			p := s.put(provider, models.Change{Key: text("a-key-of-a-provider")})
+			usual[provider] = p.Default
+			if !slices.Contains(p.Models, strings.TrimPrefix(p.Default, provider+"/")) {
+				s.Errorf("%s is asked for %q, of which no price is known", provider, p.Default)
+			}
+			s.isDefault(home, p.Default, models.OfKey)
+			s.isDefault("users/bob/personal", "scripted/words", models.OfService)
+			s.must(s.Delete(s.Context(), home, ada, provider, 0))
+		}
+		s.put("openai", models.Change{Key: text("the-first-key")})
+		s.world.Clock.Pass(time.Minute)
+		s.put("anthropic", models.Change{Key: text("the-second-key")})
+		s.put("openai", models.Change{Key: text("the-first-key-again")})
+		s.isDefault(home, usual["openai"], models.OfKey)
+		_, err := s.PutDefault(s.Context(), home, ada, "scripted/words", 0)
+		s.must(err)
+		s.isDefault(home, "scripted/words", models.OfWorkspace)
+		_, err = s.PutDefault(s.Context(), home, ada, "", 0)
+		s.must(err)
+		s.must(s.Delete(s.Context(), home, ada, "openai", 0))
+		s.isDefault(home, usual["anthropic"], models.OfKey)
+
+		// The key is a secret like others.
+		bob := secret.Owner{Kind: secret.Business, Scope: "users/bob/personal"}
+		s.must(s.world.DB.Write(s.Context(), func(tx *sqldb.Tx) error {
+			_, err := s.Secrets.Seal(tx, bob, models.KeyName("google"), []byte("a-key"), ada.ID)
+			return err
+		}))
+		s.isDefault(bob.Scope, usual["google"], models.OfKey)
+		s.Models.Default = "openai/of-the-operator"
+		s.isDefault(bob.Scope, "openai/of-the-operator", models.OfService)
+	})
+}
+
+// named is a server that speaks as OpenAI does, and names its models.
+func named(t *testing.T, names ...string) (url string, rename func(...string)) {
+	answers := modeltest.NewServer(t, modeltest.Chat)
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/models" {
+			answers.ServeHTTP(w, r)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all := []map[string]string{}
+		for _, name := range names {
+			all = append(all, map[string]string{"id": name})
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": all})
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1", func(others ...string) {
+		mu.Lock()
+		defer mu.Unlock()
+		names = others
+	}
+}
+
+// TestAServerOfOnesOwnAnswersWhenItWasTested has no model of it asked whose name is not known.
+func TestAServerOfOnesOwnAnswersWhenItWasTested(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		url, rename := named(s.T, "echo", "other")
+		check := func(want string) {
+			s.Helper()
+			if c, err := s.Test(s.Context(), home, ada, "openai"); err != nil || c.Result != want {
+				s.Errorf("a check: %+v, %v, want %s", c, err, want)
+			}
+		}
+		s.put("openai", models.Change{URL: &url, Key: text(modeltest.Key)})
+		s.isDefault(home, "scripted/words", models.OfService)
+		if all, err := s.List(s.Context(), home); err != nil || !strings.Contains(all.Default.Message, "openai") {
+			s.Errorf("nobody is told what to do: %q, %v", all.Default.Message, err)
+		}
+		check(models.OK)
+		s.isDefault(home, "openai/echo", models.OfKey)
+		rename()
+		check(models.ModelUnknown)
+		s.isDefault(home, "openai/echo", models.OfKey)
+		s.put("openai", models.Change{Key: text(modeltest.Key)})
+		s.isDefault(home, "openai/echo", models.OfKey)
+		rename("newer", "echo")
+		check(models.OK)
+		s.isDefault(home, "openai/newer", models.OfKey)
+		s.put("openai", models.Change{URL: text("http://127.0.0.1:1/v1")})
+		s.isDefault(home, "scripted/words", models.OfService)
+		s.put("google", models.Change{Key: text("a-key-of-another")})
+		if d, err := s.DefaultOf(s.Context(), home); err != nil || !strings.HasPrefix(d, "google/") {
+			s.Errorf("of two keys, one for a server of which nothing is known: %s, %v", d, err)
 		}
 	})
 }
