@@ -89,6 +89,7 @@ func (m *Models) call(ctx context.Context, scope string, w way) (name string, er
 	if err := m.passable(scope, w); err != nil {
 		return "", err
 	}
+	m.use(ctx, scope, w)
 	if name, err = m.checked(ctx, scope, w); err != nil {
 		return "", err
 	}

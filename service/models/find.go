@@ -50,11 +50,16 @@ func (m *Models) Find(ctx context.Context, scope, name string) (model.Provider, 
 	if err := m.passable(scope, w); err != nil {
 		return nil, err
 	}
-	m.Asked(provider, w.keyOf())
-	if w.keyOf() == OfWorkspace {
-		m.tell(ctx, scope, provider)
-	}
+	m.use(ctx, scope, w)
 	return m.speaker(scope, w), nil
+}
+
+// use counts that a provider is asked, and tells of a key that is the workspace's.
+func (m *Models) use(ctx context.Context, scope string, w way) {
+	m.Asked(w.provider, w.keyOf())
+	if w.keyOf() == OfWorkspace {
+		m.tell(ctx, scope, w.provider)
+	}
 }
 
 // way is a workspace's own, where it has set anything, else the service's. The service's key goes to no address that a workspace

@@ -110,7 +110,7 @@ type Config struct {
 	Idle time.Duration
 	// Settings is where the people of a scope set keys. Defaults to nowhere that can be named.
 	Settings func(scope string) string
-	// Asked counts a turn of a provider, by whose key it is asked. Defaults to nothing.
+	// Asked counts a turn or a check of a provider, by whose key it is asked. Defaults to nothing.
 	Asked func(provider, key string)
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time

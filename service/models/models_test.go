@@ -434,32 +434,66 @@ func TestAServerOfOnesOwnAnswersWhenItWasTested(t *testing.T) {
 	})
 }
 
+// told is how often the audit log tells of the use of a secret.
+func (s *scene) told() int {
+	s.Helper()
+	n, err := sqldb.Read(s.Context(), s.world.DB, func(tx *sqldb.Tx) (int, error) {
+		return sqldb.Value[int](tx, "count", "SELECT count(*) FROM audit_events WHERE action = 'secret.used'")
+	})
+	s.must(err)
+	return n
+}
+
+// TestACheckIsAUseOfTheKey checks with a key of the workspace's, with one that is refused, and without any.
+func TestACheckIsAUseOfTheKey(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		counted := map[string]int{}
+		s.Asked = func(provider, key string) { counted[provider+" "+key]++ }
+		check := func(provider string) {
+			s.Helper()
+			if _, err := s.Test(s.Context(), home, ada, provider); err != nil {
+				s.Error(err)
+			}
+		}
+		check("google")
+		if n := s.told(); n != 0 || len(counted) != 0 {
+			s.Errorf("without a key %d uses are told of, and counted %v", n, counted)
+		}
+		server := modeltest.NewServer(s.T, modeltest.Anthropic)
+		s.put("anthropic", models.Change{URL: &server.URL, Key: text(modeltest.Key)})
+		check("anthropic")
+		check("anthropic")
+		if n := s.told(); n != 1 || counted["anthropic workspace"] != 2 {
+			s.Errorf("of two checks %d are told of, and counted %v", n, counted)
+		}
+		refusing := modeltest.NewServer(s.T, modeltest.Google)
+		s.put("google", models.Change{URL: &refusing.URL, Key: text("sk-wrong-0123456789")})
+		check("google")
+		if n := s.told(); n != 2 || counted["google workspace"] != 1 {
+			s.Errorf("with a wrong key %d uses are told of, and counted %v", n, counted)
+		}
+	})
+}
+
 // TestUseOfAKeyIsToldOnceAnHour asks often, by two nodes of one database.
 func TestUseOfAKeyIsToldOnceAnHour(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Anthropic)
 	each(t, nil, func(s *scene) {
 		s.put("anthropic", models.Change{URL: &server.URL, Key: text(modeltest.Key)})
 		other := models.New(s.Config)
-		told := func() int {
-			n, err := sqldb.Read(s.Context(), s.world.DB, func(tx *sqldb.Tx) (int, error) {
-				return sqldb.Value[int](tx, "count", "SELECT count(*) FROM audit_events WHERE action = 'secret.used'")
-			})
-			s.must(err)
-			return n
-		}
 		for range 5 {
 			for _, m := range []*models.Models{s.Models, other} {
 				_, err := m.Find(s.Context(), home, "anthropic/some-model")
 				s.must(err)
 			}
 		}
-		if n := told(); n != 1 {
+		if n := s.told(); n != 1 {
 			s.Errorf("%d uses are told of within an hour", n)
 		}
 		s.world.Clock.Pass(time.Hour)
 		_, err := s.Find(s.Context(), home, "anthropic/some-model")
 		s.must(err)
-		if n := told(); n != 2 {
+		if n := s.told(); n != 2 {
 			s.Errorf("%d uses are told of within two hours", n)
 		}
 		s.must(s.world.DB.Write(s.Context(), func(tx *sqldb.Tx) error { return models.Erase(tx, home) }))
