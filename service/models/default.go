@@ -12,7 +12,7 @@ const builtIn = Scripted + "/words"
 
 // ModelDefault is the model of agents that name none.
 type ModelDefault struct {
-	Model     string     `json:"model"`
+	Model     string     `json:"default"`
 	Source    string     `json:"source" enum:"workspace key service"`
 	Message   string     `json:"message"` // why the scripted model answers; empty: it does not, or was chosen
 	Version   int64      `json:"version"`

@@ -321,7 +321,7 @@ func (s *scene) isDefault(scope, name, source string) {
 	s.Helper()
 	all, err := s.List(s.Context(), scope)
 	s.must(err)
-	d := all.Default
+	d := all.ModelDefault
 	if d.Model != name || d.Source != source || (d.Message != "") != (source == models.OfService && name == "scripted/words") {
 		s.Errorf("the default is %+v, want %s of the %s", d, name, source)
 	}
@@ -412,8 +412,8 @@ func TestAServerOfOnesOwnAnswersWhenItWasTested(t *testing.T) {
 		}
 		s.put("openai", models.Change{URL: &url, Key: text(modeltest.Key)})
 		s.isDefault(home, "scripted/words", models.OfService)
-		if all, err := s.List(s.Context(), home); err != nil || !strings.Contains(all.Default.Message, "openai") {
-			s.Errorf("nobody is told what to do: %q, %v", all.Default.Message, err)
+		if all, err := s.List(s.Context(), home); err != nil || !strings.Contains(all.Message, "openai") {
+			s.Errorf("nobody is told what to do: %q, %v", all.Message, err)
 		}
 		check(models.OK)
 		s.isDefault(home, "openai/echo", models.OfKey)

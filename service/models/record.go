@@ -14,8 +14,9 @@ import (
 
 // ModelOverview is what a workspace may ask, and what it asks unless it is told otherwise.
 type ModelOverview struct {
-	Default ModelDefault    `json:"default"`
-	Items   []ModelProvider `json:"items"`
+	ModelDefault
+	Items []ModelProvider `json:"items"`
+	Next  string          `json:"nextCursor,omitempty"` // of a page; empty: these are all
 }
 
 // ModelProvider is one that a workspace may ask, without its key.
@@ -77,14 +78,14 @@ func makeRow(tx *sqldb.Tx, scope, provider string) error {
 	return tx.Do("make model provider", "INSERT INTO model_providers (scope, provider) VALUES ($1, $2) ON CONFLICT (scope, provider) DO NOTHING", scope, provider)
 }
 
-// List is all that a workspace may ask.
+// List is all that a workspace may ask, by name.
 func (m *Models) List(ctx context.Context, scope string) (ModelOverview, error) {
 	return sqldb.Snapshot(ctx, m.DB, func(tx *sqldb.Tx) (all ModelOverview, err error) {
-		if all.Default, err = m.defaultOf(tx, scope, ""); err != nil {
+		if all.ModelDefault, err = m.defaultOf(tx, scope, ""); err != nil {
 			return all, err
 		}
 		for _, name := range Providers() {
-			p, err := m.provider(tx, scope, name, all.Default)
+			p, err := m.provider(tx, scope, name, all.ModelDefault)
 			if err != nil {
 				return all, err
 			}
