@@ -75,3 +75,38 @@ func TestModelsAreAListBesideTheirDefault(t *testing.T) {
 		t.Errorf("a default that is given up: %+v", said)
 	}
 }
+
+// TestASecretSaysWhatUsesIt keeps the key of a provider beside a secret of which nobody knows what it is for.
+func TestASecretSaysWhatUsesIt(t *testing.T) {
+	s := quick(t)
+	cookie, _ := s.session(t, "ada@example.com")
+	do := func(method, rest string, body any) reply {
+		return s.do(t, call{on: gateway.Agents, method: method, path: "/api/workspaces/ada/personal" + rest, cookie: cookie, body: body})
+	}
+	type used struct {
+		Name   string
+		UsedBy []string
+	}
+	do("PUT", "/models/openai", map[string]string{"key": "a-key-of-a-provider"}).wants(t, 200, "")
+	var kept used
+	do("PUT", "/secrets/MODEL_NOBODY_KEY", map[string]string{"value": "v"}).wants(t, 201, "").read(t, &kept)
+	if kept.UsedBy == nil || len(kept.UsedBy) != 0 {
+		t.Errorf("a secret of nobody is used by %v", kept.UsedBy)
+	}
+	var all struct{ Items []used }
+	do("GET", "/secrets", nil).wants(t, 200, "").read(t, &all)
+	if len(all.Items) != 2 || len(all.Items[0].UsedBy) != 0 || !slices.Equal(all.Items[1].UsedBy, []string{"models/openai"}) {
+		t.Errorf("the list: %+v", all.Items)
+	}
+	var one used
+	do("GET", "/secrets/MODEL_OPENAI_KEY", nil).wants(t, 200, "").read(t, &one)
+	if one.Name != "MODEL_OPENAI_KEY" || !slices.Equal(one.UsedBy, []string{"models/openai"}) {
+		t.Errorf("the item: %+v", one)
+	}
+	// A value that leaked is destroyed at once, whatever uses it.
+	do("DELETE", "/secrets/MODEL_OPENAI_KEY", nil).wants(t, 204, "")
+	var provider struct{ Key struct{ Present bool } }
+	if do("GET", "/models/openai", nil).wants(t, 200, "").read(t, &provider); provider.Key.Present {
+		t.Error("the provider has a key that was destroyed")
+	}
+}

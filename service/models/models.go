@@ -163,6 +163,14 @@ func keyNames() (names []string) {
 	return names
 }
 
+// Users are what in a workspace uses a secret of that name, as addresses below it. A key of a provider is its provider's alone.
+func Users(name string) []string {
+	if provider := keyOf(name); provider != "" {
+		return []string{"models/" + provider}
+	}
+	return []string{}
+}
+
 // keyOf is the provider whose key a secret holds; empty: it is none.
 func keyOf(name string) string {
 	for _, provider := range Outside() {
