@@ -2,9 +2,15 @@ package svc
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
+
+	"svc.dev/svc/conversation"
+	"svc.dev/svc/internal/schema"
 )
 
 // Agent is a conversation partner whose every word survives. Its instances are chosen by those who prompt them.
@@ -28,6 +34,9 @@ type Agent struct {
 	Timeout time.Duration
 	// Reasoning is how hard the model thinks: low, medium or high. Defaults to not at all.
 	Reasoning string
+	// Output is the form of its answers: each ends with a value that fits, which the part give_result of the last message shows as its
+	// output, and which the agents that ask it are given. Defaults to nil: its answers are text.
+	Output *Output
 	// MaxTokens bounds one reply. Defaults to the provider's own bound.
 	MaxTokens int
 	// Context is how many tokens the model is given before what was said is summed up. Defaults to 150,000.
@@ -37,6 +46,67 @@ type Agent struct {
 	Route func(http.Handler) http.Handler
 	// Attachments guards the download of attachments. Defaults to nil: not served.
 	Attachments func(http.Handler) http.Handler
+}
+
+// Output is the form of an agent's answers, a JSON Schema of an object.
+type Output struct{ form *schema.Schema }
+
+// OutputOf is the form of a Go type. It panics for one that is no object in JSON.
+func OutputOf[T any]() *Output {
+	form := schema.Of[T]()
+	if !form.OfObject() {
+		panic(fmt.Sprintf("svc: %T is no object in JSON", *new(T)))
+	}
+	return &Output{form}
+}
+
+// ParseOutput is a form that is not known when the program is written. The error is a sentence for whoever wrote it.
+func ParseOutput(source json.RawMessage) (*Output, error) {
+	form, err := schema.Parse(source)
+	if err != nil {
+		return nil, err
+	}
+	return &Output{form}, nil
+}
+
+// Schema is the JSON Schema of the answers.
+func (o *Output) Schema() json.RawMessage { return o.form.Source }
+
+// tool takes the model's result. It repeats: a call that is on record gives its result whoever goes on.
+func (o *Output) tool() Tool {
+	t := RawTool(conversation.ResultTool, "Give your final result. Nothing else that you say is taken for it.", o.form.Source,
+		func(ctx context.Context, in json.RawMessage) (ToolResult, error) {
+			if err := o.form.Check(context.WithoutCancel(ctx), in); err != nil {
+				return ToolResult{}, renamed(err, toolInputValidation, "The result does not fit.")
+			}
+			return ToolResult{Output: in}, nil
+		})
+	t.Repeats = true
+	return t
+}
+
+// maxShown is how many bytes of a schema the agents are shown that may ask for its answers.
+const maxShown = 4 << 10
+
+// told is what the agents that may ask are told of the form.
+func (o *Output) told() string {
+	switch {
+	case o == nil:
+		return ""
+	case len(o.form.Source) > maxShown:
+		return " It answers with a JSON object."
+	}
+	return " It answers with JSON of this schema: " + string(o.form.Source)
+}
+
+// giving is the agent with the tool by which it gives its answer in a form; without a form it is the agent as it is.
+func (a *Agent) giving(form *Output) *Agent {
+	if form == nil {
+		return a
+	}
+	giving := *a
+	giving.Tools = append(slices.Clone(a.Tools), form.tool())
+	return &giving
 }
 
 const (
@@ -66,7 +136,7 @@ func (a *Agent) validate() error {
 	if err := validateName("agent", a.Name); err != nil {
 		return err
 	}
-	seen := map[string]bool{taskTool: len(a.Agents) > 0}
+	seen := map[string]bool{taskTool: len(a.Agents) > 0, conversation.ResultTool: a.Output != nil}
 	for _, t := range a.Tools {
 		if seen[t.Name] {
 			return fmt.Errorf("agent %q has two tools named %q", a.Name, t.Name)

@@ -490,3 +490,36 @@ func TestAKeyThatWasSeenBeforeKeepsNoAttachment(t *testing.T) {
 		expect(t, "kept", kept.puts.Load(), 1)
 	})
 }
+
+// TestConversationsAreListedByTheirFirstLine begins conversations in ways that could mislead a reader of beginnings.
+func TestConversationsAreListedByTheirFirstLine(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		n := startAgent(t, address, scripted.Choose(func(model.Request) scripted.Turn { return scripted.Turn{scripted.Say("ok")} }))
+		long := strings.Repeat("é", 5000)
+		for id, c := range map[string]struct{ body, by, title string }{
+			"plain":  {"Hello", "ada", "Hello"},
+			"lines":  {"\n \r\n  Two lines: \"a\"\t\nand more", "ada customer acc_1 key_1", `Two lines: "a"`},
+			"long":   {long, "bo", long[:200]},
+			"empty":  {"", "ada", ""},
+			"nobody": {`,"by":"eve"`, "", `,"by":"eve"`},
+			"forged": {`x`, `a","body":"y`, `x`},
+		} {
+			for _, body := range []string{c.body, "and then"} {
+				if _, err := n.Prompt(t.Context(), "a", id, svc.Prompt{Message: conversation.Message{Kind: "user", Body: body}, By: c.by}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n.updates(t, id, 0, 2)
+			list, err := n.Conversations(t.Context(), "a", nil, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := list.Conversations[0]
+			expect(t, "id", got.ID, id)
+			expect(t, id, got.Title, c.title)
+			expect(t, "by", got.StartedBy, c.by)
+			expect(t, "state", got.State, svc.StateIdle)
+			expect(t, "input", got.First == nil, true)
+		}
+	})
+}

@@ -89,7 +89,7 @@ var rooms = map[string][]string{
 	"service/database": {"internal/sqldb", "sqlstore", "service/secret", "service/audit", "service/throttle", "service/mail", "service/workspace",
 		"service/account", "service/project", "service/receipt", "service/models", "service/agent"},
 	"service/config":  {"internal/outward", "service/account", "service/database", "service/mail", "service/models", "service/scope", "service/secret"},
-	"service/doctor":  {"internal/sqldb", "internal/amount", "service/config", "service/database", "service/engine", "service/gateway", "service/scope", "service/secret", "fault"},
+	"service/doctor":  {"internal/sqldb", "internal/amount", "service/agent", "service/config", "service/database", "service/engine", "service/gateway", "service/models", "service/scope", "service/secret", "service/toolbox", "fault"},
 	"service/operate": {"internal/sqldb", "service/account", "service/audit", "service/database", "service/redact", "service/secret", "fault"},
 	"service":         {"*"},
 	"cmd/svc":         {"service", "service/config", "service/doctor", "service/operate", "service/operation", "internal/amount", "fault"},

@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
 	"svc.dev/svc/conversation"
-	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/schema"
 	"svc.dev/svc/model"
 	"svc.dev/svc/stream"
@@ -24,24 +22,21 @@ type Answer struct {
 	Model conversation.ModelName `json:"model"`
 }
 
-// maxReminders is how often a model is told to give its result in the asked form.
-const maxReminders = 32
-
-// resultTool is the tool by which a model gives a result in the asked form.
-const resultTool = "give_result"
-
 // Ask prompts an agent from a workflow and waits for its answer, or for the end of ctx. It is a step: once answered, it is
 // read and not asked again; interrupted, it goes on with what is recorded, and a tool that was called is not called again. The
-// prompts of one run are one conversation, which no other stream shows.
+// prompts of one run are one conversation, which no other stream shows. The text of an agent with an Output is JSON of that form.
 func Ask(ctx context.Context, w *Work, agent *Agent, prompt string) (Answer, error) {
-	done, err := w.prompt(ctx, agent, prompt, nil)
+	done, err := w.prompt(ctx, agent, prompt, agent.Output)
+	if done.Result != nil {
+		done.Answer.Text = string(done.Result)
+	}
 	return done.Answer, err
 }
 
 // AskFor is Ask for a result of a type: the model must give it in the form of its JSON Schema.
 func AskFor[T any](ctx context.Context, w *Work, agent *Agent, prompt string) (T, error) {
 	var v T
-	done, err := w.prompt(ctx, agent, prompt, schema.Of[T]())
+	done, err := w.prompt(ctx, agent, prompt, &Output{schema.Of[T]()})
 	if err != nil {
 		return v, err
 	}
@@ -55,7 +50,7 @@ type asked struct {
 }
 
 // prompt reads the recorded answer, or gets one.
-func (w *Work) prompt(ctx context.Context, agent *Agent, prompt string, form *schema.Schema) (done asked, err error) {
+func (w *Work) prompt(ctx context.Context, agent *Agent, prompt string, form *Output) (done asked, err error) {
 	if w.within() {
 		return done, errors.New("ask: a prompt cannot begin inside a step")
 	}
@@ -104,7 +99,7 @@ func keptAnswer(m workflow.Memory) (done asked, err error) {
 }
 
 // operation is the nth prompt of the run. What an earlier holder of the run recorded of it is gone on with.
-func (w *Work) operation(nth int, agent *Agent, prompt string, form *schema.Schema) (*operation, error) {
+func (w *Work) operation(nth int, agent *Agent, prompt string, form *Output) (*operation, error) {
 	o := &operation{w: w, id: w.rt.ids.next("op_", w.rt.now()), began: millis(w.rt.now())}
 	o.model.Provider, o.model.ID, _ = model.Name(agent.Model) // a turn says what is wrong with it
 	if err := w.remember(); err != nil {
@@ -127,26 +122,11 @@ func (w *Work) operation(nth int, agent *Agent, prompt string, form *schema.Sche
 		}
 	}
 	o.th = &thread{
-		w: w.dialogue, agent: agent, t: w.dialogue.state.Root(),
+		w: w.dialogue, agent: agent.giving(form), t: w.dialogue.state.Root(), gives: form != nil,
 		submission: Submission{ID: fmt.Sprintf("ask_%d", nth), Kind: Direct}, input: input{Kind: conversation.KindUser, Body: prompt},
 	}
 	o.th.origin = Call{Submission: o.th.submission.ID, By: by}
-	if form != nil {
-		giving := *agent
-		giving.Tools = append(slices.Clone(agent.Tools), resultIn(form))
-		o.th.agent, o.th.gives = &giving, resultTool
-	}
 	return o, nil
-}
-
-// resultIn takes the model's result.
-func resultIn(form *schema.Schema) Tool {
-	return RawTool(resultTool, "Give your final result.", form.Source, func(ctx context.Context, in json.RawMessage) (ToolResult, error) {
-		if err := form.Check(context.WithoutCancel(ctx), in); err != nil {
-			return ToolResult{}, renamed(err, toolInputValidation, "The result does not fit.")
-		}
-		return ToolResult{Output: in}, nil
-	})
 }
 
 // conversation is the id of the run's own conversation: it follows from the run's.
@@ -191,23 +171,12 @@ func (o *operation) run(ctx context.Context) error {
 	// What a tool does to the run belongs to it, as what a step does.
 	w.enter(1)
 	defer w.enter(-1)
-	for reminders := 0; ; reminders++ {
-		err := o.th.answer(ctx)
-		switch {
-		case err != nil && (w.ctx.Err() != nil || leaves(err)):
-			return err
-		case err != nil:
-			records, _ := o.th.unresolved("The call was ended with its prompt.")
-			return errors.Join(err, o.th.w.write(records...))
-		case o.th.gives == "" || o.th.gave() != nil:
-			return nil
-		case reminders == maxReminders:
-			return fault.New(operationFailed, "prompt failed: the model did not give its result in the asked form", "")
-		}
-		if err := o.th.w.write(o.th.asking("Give your result by calling " + resultTool + ".")); err != nil {
-			return err
-		}
+	err := o.th.answer(ctx)
+	if err == nil || w.ctx.Err() != nil || leaves(err) {
+		return err
 	}
+	records, _ := o.th.unresolved("The call was ended with its prompt.")
+	return errors.Join(err, o.th.w.write(records...))
 }
 
 func (o *operation) answer() Answer {
@@ -217,7 +186,7 @@ func (o *operation) answer() Answer {
 // memory is how the prompt ended, as replay reads it.
 func (o *operation) memory(nth int, err error) workflow.Memory {
 	if err == nil {
-		value, encodeErr := stream.Encode(asked{Answer: o.answer(), Result: o.th.gave()})
+		value, encodeErr := stream.Encode(asked{Answer: o.answer(), Result: o.th.result()})
 		if encodeErr == nil && len(value) <= maxResult {
 			return workflow.Asked(nth, value)
 		}

@@ -3,10 +3,12 @@ package svc
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/model"
 )
 
@@ -97,18 +99,49 @@ type thread struct {
 	input      input
 	deadline   int64
 	depth      int
-	gives      string // the tool whose call is the answer; empty: the last reply is
+	gives      bool // the answer is a result in a form that is asked for; else it is the last reply
 
 	origin  Call     // what all calls have in common that the answer leads to
 	waiting []string // the agents that wait for this one's answer
 }
 
-// gave is what the model gave by the tool that is asked for, nil if it did not yet.
-func (th *thread) gave() json.RawMessage {
-	if th.gives == "" {
+// result is what the model gave in the form that is asked for, nil if it did not yet.
+func (th *thread) result() json.RawMessage {
+	if !th.gives {
 		return nil
 	}
-	return th.t.Output(th.gives)
+	return th.t.Result()
+}
+
+// answered reports whether the answer is recorded: the final reply, or the result in its place.
+func (th *thread) answered() bool {
+	owed := th.t.Resume(th.submission.ID)
+	if th.gives {
+		return owed == conversation.OwedReply && th.result() != nil
+	}
+	return owed == conversation.OwedSettlement
+}
+
+// maxMisses is how often a model is told that its result is missing, or does not fit.
+const maxMisses = 32
+
+// outputInvalid is the fault of a prompt whose model did not give its result in the form that is asked for.
+const outputInvalid = "action_output_validation"
+
+// missed refuses to ask once more for a result that never comes.
+func (th *thread) missed() error {
+	return fault.New(outputInvalid, "prompt failed: the model did not give its result in the asked form",
+		fmt.Sprintf("It was told so %d times.", th.t.Misses()))
+}
+
+// remind tells the model that its reply is not the result.
+func (th *thread) remind() error {
+	if th.t.Misses() >= maxMisses {
+		return th.missed()
+	}
+	r := th.advisory("entry_"+newUUID(), conversation.ResultMissing, "Give your result by calling "+conversation.ResultTool+".", nil)
+	r.Hidden = true
+	return th.w.write(r)
 }
 
 // answer goes on until nothing but the settlement is owed.
@@ -117,9 +150,7 @@ func (th *thread) answer(ctx context.Context) (err error) {
 	for {
 		owed := th.t.Resume(th.submission.ID)
 		switch {
-		case owed == conversation.OwedSettlement: // whatever came since: the final reply was first
-			return nil
-		case owed == conversation.OwedReply && th.gave() != nil:
+		case th.answered(): // whatever came since: the answer was first
 			return nil
 		case th.w.job.lapsed():
 			return errLapsed
@@ -128,6 +159,8 @@ func (th *thread) answer(ctx context.Context) (err error) {
 		case owed != conversation.OwedResults && th.w.job.crew.stopping():
 			// Calls that are recorded are made before we leave: nobody else may make them.
 			return errDraining
+		case owed == conversation.OwedReply && th.gives && th.t.Misses() > maxMisses:
+			return th.missed()
 		}
 		switch owed {
 		case conversation.OwedInput:
@@ -138,6 +171,8 @@ func (th *thread) answer(ctx context.Context) (err error) {
 			err = th.callTools(ctx)
 		case conversation.OwedReply:
 			err = th.turn(ctx)
+		case conversation.OwedSettlement:
+			err = th.remind()
 		default:
 			return nil
 		}

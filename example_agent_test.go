@@ -287,3 +287,26 @@ func ExampleAskTool() {
 	// assistant: [dynamic-tool "Twelve."]
 	// assistant: There are twelve chairs.
 }
+
+// An agent with an Output answers with a value that fits: the output of the part give_result.
+func ExampleOutputOf() {
+	type ticket struct {
+		Urgent bool   `json:"urgent"`
+		Topic  string `json:"topic"`
+	}
+	rt, stop := serve(func(rt *svc.Runtime) {
+		rt.AddAgent(&svc.Agent{Name: "triage", Model: "scripted/any", Output: svc.OutputOf[ticket]()})
+	}, scripted.Turn{scripted.Call("give_result", ticket{Urgent: true, Topic: "billing"})})
+	defer stop()
+	ctx := context.Background()
+
+	_, err := rt.Prompt(ctx, "triage", "mail-1", says("I was charged twice!"))
+	check(err)
+	settle(rt, "triage", "mail-1")
+	snapshot, _, err := rt.Conversation(ctx, "triage", "mail-1")
+	check(err)
+	printMessages(snapshot.Messages)
+	// Output:
+	// user: I was charged twice!
+	// assistant: [dynamic-tool {"urgent":true,"topic":"billing"}]
+}

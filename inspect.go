@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/workflow"
@@ -118,7 +120,27 @@ func lookupFault(doing, runID string, err error) error {
 // Conversations pages through the scope's agent instances, last used first; an empty agent is every agent.
 func (s Scoped) Conversations(ctx context.Context, agent string, before *Conversation, limit int) (ConversationPage, error) {
 	limit = min(cmp.Or(max(limit, 0), defaultRuns), maxRuns)
-	return s.rt.store.Conversations(ctx, ConversationQuery{Scope: s.scope, Agent: agent, Before: before, Limit: limit})
+	found, err := s.rt.store.Conversations(ctx, ConversationQuery{Scope: s.scope, Agent: agent, Before: before, Limit: limit})
+	for i := range found.Conversations {
+		c := &found.Conversations[i]
+		c.Title, c.StartedBy = opening(c.First)
+		c.First = nil
+	}
+	return found, err
+}
+
+// titleLength is how many characters of a message are the title of its conversation.
+const titleLength = 100
+
+// opening is what the beginning of a conversation's first input says: a title, and who sent it.
+func opening(head []byte) (title, by string) {
+	before, _, _ := bytes.Cut(head, bodyMark)
+	for line := range strings.Lines(textBehind(head, bodyMark)) {
+		if title = strings.TrimSpace(line); title != "" {
+			break
+		}
+	}
+	return shortened(title, titleLength), textBehind(before, byMark)
 }
 
 // AgentInfo is an agent as listed.

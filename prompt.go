@@ -115,15 +115,15 @@ func (p Prompt) key(kind SubmissionKind, agent, id string) *Key {
 	return &Key{Name: fmt.Sprintf("%s %d:%s/%s\n%s", kind, len(agent), agent, id, p.Key), Hash: hash[:]}
 }
 
-// input is a message as its submission keeps it: attachments are names.
+// input is a message as its submission keeps it: attachments are names. What lists show stands at its beginning, whatever was sent.
 type input struct {
 	Kind       string                   `json:"kind"`
+	By         string                   `json:"by,omitempty"`
 	Body       string                   `json:"body"`
 	Files      []conversation.File      `json:"files,omitempty"`
 	Type       string                   `json:"type,omitempty"`
 	TagName    string                   `json:"tagName,omitempty"`
 	Attributes *conversation.Attributes `json:"attributes,omitempty"`
-	By         string                   `json:"by,omitempty"`
 }
 
 // keep makes a message's attachments durable and names them.
@@ -193,17 +193,20 @@ func (s Scoped) Submissions(ctx context.Context, agent, id string) ([]ListedSubm
 	}
 	list := []ListedSubmission{}
 	for _, b := range found {
-		list = append(list, ListedSubmission{Submission: b, Preview: preview(bodyHead(b.Input))})
+		list = append(list, ListedSubmission{Submission: b, Preview: shortened(textBehind(b.Input, bodyMark), previewLength)})
 	}
 	return list, nil
 }
 
-// bodyMark stands before the body in an input as its submission keeps it.
-var bodyMark = []byte(`"body":"`)
+// The marks stand before the body, and before the sender, in an input as its submission keeps it. Neither can stand inside a text.
+var (
+	bodyMark = []byte(`"body":"`)
+	byMark   = []byte(`"by":"`)
+)
 
-// bodyHead is the beginning of the body of an input of which the beginning is known.
-func bodyHead(head []byte) string {
-	_, raw, ok := bytes.Cut(head, bodyMark)
+// textBehind is the text behind a mark, or the beginning of it, in an input of which the beginning is known.
+func textBehind(head, mark []byte) string {
+	_, raw, ok := bytes.Cut(head, mark)
 	if !ok {
 		return ""
 	}
@@ -252,10 +255,11 @@ func (s Scoped) Attachment(ctx context.Context, agent, id, attachment string) (A
 
 const previewLength = 280
 
-func preview(text string) string {
+// shortened is a text up to so many characters.
+func shortened(text string, most int) string {
 	n := 0
 	for i := range text {
-		if n == previewLength {
+		if n == most {
 			return text[:i]
 		}
 		n++

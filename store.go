@@ -207,6 +207,13 @@ const (
 	ReasonInterrupted   = "interrupted"        // an append did not go through
 )
 
+// The states in which conversations are listed, beside StateRunning.
+const (
+	StateIdle    = "idle"
+	StateWaiting = "waiting" // nobody is at work on what it was given
+	StateFailed  = "failed"  // so ended the last that it was given
+)
+
 // The states in which unsettled work is listed.
 const (
 	StateQueued   = "queued"
@@ -266,7 +273,7 @@ type Lease struct {
 	Tail        Tail
 	Stored      int64      // bytes that the stream holds
 	Submission  Submission // at the head of the queue
-	Attempts    int        // how many leases on this submission lapsed, were voided or failed since its last progress
+	Attempts    int        // how many leases on this submission lapsed for another owner, were voided or failed since its last progress
 	Interrupted bool       // the one before lapsed or was voided
 	Reason      string     // why the one before was released; empty for a first claim or a lapse
 }
@@ -372,9 +379,15 @@ type ConversationQuery struct {
 
 // Conversation is an agent stream as listed.
 type Conversation struct {
-	Agent  string
-	ID     string
-	UsedAt time.Time // of the last admission
+	Agent     string
+	ID        string
+	State     string    // idle, running, waiting or failed
+	CreatedAt time.Time // of the first admission
+	UsedAt    time.Time // of the last admission
+
+	// First is the beginning of the first input. A Runtime lists what it says instead: the first line of the message, and who sent it.
+	First            []byte
+	Title, StartedBy string
 }
 
 // ConversationPage is a page of conversations, last used first.
@@ -393,7 +406,8 @@ type Index interface {
 	ListRuns(ctx context.Context, q RunQuery) (RunPage, error)
 	// Submissions lists a stream's unsettled work in order, at most the first 1,000, with the beginnings of its inputs.
 	Submissions(ctx context.Context, s Stream) ([]Submission, error)
-	// Conversations lists a scope's agent streams, last used first.
+	// Conversations lists a scope's agent streams, last used first, without their Title and StartedBy. What it costs does not grow with
+	// what was said.
 	Conversations(ctx context.Context, q ConversationQuery) (ConversationPage, error)
 }
 

@@ -236,7 +236,7 @@ func (w *agentWork) newThread(b Submission) (*thread, error) {
 	if deadline == 0 {
 		deadline = millis(w.now().Add(agent.timeout()))
 	}
-	th.agent, th.deadline = agent, deadline
+	th.agent, th.gives, th.deadline = agent.giving(agent.Output), agent.Output != nil, deadline
 	return th, nil
 }
 
@@ -267,11 +267,11 @@ func (w *agentWork) begin(th *thread) (context.Context, func()) {
 	}
 }
 
-// answerWithin decides, in this order, what a claim begins with: a final reply that is recorded, an abort, a budget that is
+// answerWithin decides, in this order, what a claim begins with: an answer that is recorded, an abort, a budget that is
 // used up, a time that is over; else the answer is worked on.
 func (th *thread) answerWithin(ctx context.Context, attempts int) error {
 	switch {
-	case th.t.Resume(th.submission.ID) == conversation.OwedSettlement:
+	case th.answered():
 		return nil
 	case th.submission.Aborted:
 		return errAborted

@@ -120,7 +120,7 @@ func RawTool(name, description string, input json.RawMessage, call func(ctx cont
 }
 
 // AskTool is a tool by which a model asks another agent of its scope, one that was added or that Config.Resolve finds, and gets
-// the text of its answer. The conversation of the agent that is asked is part of the same stream, as that of a sub-agent is:
+// its answer: the text, or the value of an agent with an Output. The conversation of the agent that is asked is part of the same stream, as that of a sub-agent is:
 // interrupted, it goes on, with the version that it began with. May is asked before it begins; its error is a result that the
 // model sees. Nobody is asked who waits for the answer, and never more than four deep.
 func AskTool(name, description string, may func(ctx context.Context, agent string) error) Tool {

@@ -39,7 +39,7 @@ func (th *thread) taskTool() model.Tool {
 	about := "Hand a task to another agent and get its answer. Agents:"
 	for _, a := range th.agent.Agents {
 		names = append(names, a.Name)
-		about += "\n- " + a.Name + ": " + a.Description
+		about += "\n- " + a.Name + ": " + a.Description + a.Output.told()
 	}
 	return model.Tool{Name: taskTool, Description: about, Input: askSchema(names)}
 }
@@ -305,11 +305,14 @@ func (th *thread) task(ctx context.Context, tool Tool, call conversation.Call, c
 		}
 	}
 	sub := &thread{
-		w: th.w, agent: agent, t: th.w.thread(child), session: child, depth: th.depth + 1,
+		w: th.w, agent: agent.giving(agent.Output), gives: agent.Output != nil, t: th.w.thread(child), session: child, depth: th.depth + 1,
 		origin: th.origin, waiting: append(slices.Clone(th.waiting), th.agent.Name),
 	}
 	if err := sub.answer(ctx); err != nil {
 		return ToolResult{}, err
+	}
+	if sub.gives {
+		return ToolResult{Output: sub.result()}, nil
 	}
 	return ToolResult{Content: []ToolContent{{Text: sub.t.Final()}}}, nil
 }

@@ -64,17 +64,27 @@ func (t *Thread) Last() (m model.Message) {
 	return m
 }
 
-// Output is what a tool gave whose results are the last that was said; nil if it was not called there, or failed.
-func (t *Thread) Output(tool string) json.RawMessage {
+// ResultTool is the tool by which a model gives a result in the form that is asked for. Its output is the result.
+const ResultTool = "give_result"
+
+// ResultMissing is the type of the advisory that reminds a model of the result which it did not give.
+const ResultMissing = "result_missing"
+
+// Result is what the model gave in the form that is asked for, if that is the last that was said; nil if it did not, or if it did
+// not fit.
+func (t *Thread) Result() json.RawMessage {
 	if n := len(t.entries); n > 0 {
 		for _, o := range t.entries[n-1].Results {
-			if o.Name == tool && !o.IsError {
+			if o.Name == ResultTool && !o.IsError {
 				return o.Output
 			}
 		}
 	}
 	return nil
 }
+
+// Misses is how often the model was told, since the input, that it gave no result or one that does not fit.
+func (t *Thread) Misses() int { return t.misses }
 
 // Calls are the tool calls of the last reply whose results are not committed, and the reply that made them.
 func (t *Thread) Calls() (calls []Call, caller string) { return t.calls, t.caller }

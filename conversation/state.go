@@ -43,6 +43,7 @@ type Thread struct {
 	final      bool               // the last reply to it ended by itself
 	settled    string             // the last submission that settled
 	retries    int                // of the model, since it last answered
+	misses     int                // of the result that is asked for, since that input
 }
 
 // entry is one message as the model is given it.
@@ -130,6 +131,7 @@ func (t *Thread) apply(r Record) error {
 		t.outcomes[r.Outcome.Call] = *r.Outcome
 	case ResultsCommitted:
 		t.entries = append(t.entries, entry{Role: roleResults, Results: r.Outcomes})
+		t.miss(r.Outcomes)
 		t.calls, t.caller, t.outcomes, t.children = nil, "", map[string]Outcome{}, map[string]string{}
 	case ChildRetained:
 		t.children[r.Call.ID] = r.Child
@@ -153,10 +155,23 @@ func (t *Thread) hear(r Record) {
 		e.Role = roleSignal
 	}
 	t.entries = append(t.entries, e)
-	if !r.Advisory {
+	switch {
+	case !r.Advisory:
 		t.submission, t.final = r.Submission, false
 		t.deadline, t.version = r.Deadline, r.Version
-		t.retries = 0
+		t.retries, t.misses = 0, 0
+	case r.SignalType == ResultMissing:
+		t.final = false
+		t.misses++
+	}
+}
+
+// miss counts results that were given and did not fit.
+func (t *Thread) miss(outcomes []Outcome) {
+	for _, o := range outcomes {
+		if o.Name == ResultTool && o.IsError {
+			t.misses++
+		}
 	}
 }
 
@@ -214,6 +229,7 @@ type kept struct {
 	Settled    string  `json:"settled,omitempty"`
 	Agent      string  `json:"agent,omitempty"`
 	Prompt     string  `json:"prompt,omitempty"`
+	Misses     int     `json:"misses,omitempty"`
 }
 
 func (t *Thread) compact(r Record) error {
@@ -223,7 +239,7 @@ func (t *Thread) compact(r Record) error {
 	}
 	t.entries = append([]entry{{Role: roleSummary, Text: r.Text}}, k.Entries...)
 	t.submission, t.settled, t.final = k.Submission, k.Settled, false
-	t.deadline, t.version = k.Deadline, k.Version
+	t.deadline, t.version, t.misses = k.Deadline, k.Version, k.Misses
 	if k.Agent != "" {
 		t.Agent, t.Prompt = k.Agent, k.Prompt
 	}
@@ -242,7 +258,7 @@ func (t *Thread) Compacted(summary string, keep int) (Record, error) {
 		last[i].Tokens = 0 // they were counted with what is summed up now
 	}
 	data, err := json.Marshal(kept{
-		Entries: last, Submission: t.submission, Deadline: t.deadline, Version: t.version, Settled: t.settled, Agent: t.Agent, Prompt: t.Prompt,
+		Entries: last, Submission: t.submission, Deadline: t.deadline, Version: t.version, Settled: t.settled, Agent: t.Agent, Prompt: t.Prompt, Misses: t.misses,
 	})
 	return Record{Type: Compaction, Conversation: t.ID, Text: summary, Kept: data}, err
 }

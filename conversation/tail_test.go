@@ -69,3 +69,50 @@ func TestWhatReadersAreShownIsOfTheDefaultSession(t *testing.T) {
 		t.Errorf("%q is not shown", conversation.DefaultSession)
 	}
 }
+
+// TestMissesOfAResultAreCountedSinceTheInput reminds a model, refuses what it gives, and sums up in between.
+func TestMissesOfAResultAreCountedSinceTheInput(t *testing.T) {
+	state := conversation.NewState()
+	gives := func(isError bool) conversation.Record {
+		r := saying(conversation.ResultsCommitted, "")
+		r.Outcomes = []conversation.Outcome{
+			{Call: "call_1", Name: "other", IsError: true}, {Call: "call_2", Name: conversation.ResultTool, Output: []byte("5"), IsError: isError},
+		}
+		return r
+	}
+	reminder := saying(conversation.SignalMessage, "Give it.")
+	reminder.Submission, reminder.Advisory, reminder.Hidden, reminder.SignalType = "", true, true, conversation.ResultMissing
+	another := reminder
+	another.Advisory = false // a signal that somebody sends
+	final := saying(conversation.AssistantCompleted, "")
+	final.Stop = conversation.StopEnd
+	next := answering()[1]
+	next.Submission = "sub_2"
+	for i, c := range []struct {
+		records []conversation.Record
+		misses  int
+		owed    conversation.Owed
+		result  string
+	}{
+		{append(answering(), final), 0, conversation.OwedSettlement, ""}, {[]conversation.Record{reminder}, 1, conversation.OwedReply, ""},
+		{[]conversation.Record{gives(true)}, 2, conversation.OwedReply, ""}, {nil, 2, conversation.OwedReply, ""},
+		{[]conversation.Record{gives(false)}, 2, conversation.OwedReply, "5"}, {[]conversation.Record{next}, 0, conversation.OwedInput, ""},
+		{[]conversation.Record{another}, 0, conversation.OwedInput, ""},
+	} {
+		if c.records == nil {
+			compacted, err := state.Root().Compacted("so far", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.records = []conversation.Record{compacted}
+			state = conversation.NewState()
+		}
+		if err := state.Apply(c.records); err != nil {
+			t.Fatal(err)
+		}
+		root := state.Root()
+		if root.Misses() != c.misses || root.Resume("sub_1") != c.owed || string(root.Result()) != c.result {
+			t.Errorf("%d: %d misses, owed %s, result %q; want %d, %s, %q", i, root.Misses(), root.Resume("sub_1"), root.Result(), c.misses, c.owed, c.result)
+		}
+	}
+}

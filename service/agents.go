@@ -18,6 +18,9 @@ func (h *house) openAgents(ctx context.Context, works bool, build func(context.C
 	if works {
 		c.Folder = h.config.AgentsDir
 	}
+	if h.quotas != nil {
+		c.Admit = h.quotas.Admit
+	}
 	if h.agents, err = agent.New(c); err != nil {
 		return err
 	}

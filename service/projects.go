@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/project"
@@ -45,10 +46,14 @@ func (h *house) openFiles() (err error) {
 	return nil
 }
 
-// measure is what a scope stores in the runtime.
+// measure is what a scope stores in the runtime. The versions of its agents count as streams, which are worked by them.
 func (h *house) measure(ctx context.Context, scope string) (attachments, streams int64, err error) {
 	u, err := sqlstore.Measure(ctx, h.db, scope)
-	return u.Attachments, u.Streams, err
+	if err != nil {
+		return 0, 0, err
+	}
+	agents, err := agent.Stored(ctx, h.db, scope)
+	return u.Attachments, u.Streams + agents, err
 }
 
 // warn mails the owners of a workspace that its storage has passed a threshold, where there is mail. The staff's own workspace

@@ -20,7 +20,7 @@ func (n *node) openTools() (err error) {
 		return err
 	}
 	c := toolbox.Config{
-		Runtime: func() *svc.Runtime { return n.rt }, Fetch: fetch, May: n.may, Admit: n.gauge.Admit, Log: n.log,
+		Runtime: func() *svc.Runtime { return n.rt }, Fetch: fetch, May: n.may, Partners: n.partners, Admit: n.gauge.Admit, Log: n.log,
 	}
 	if n.projects == nil && n.audit != nil {
 		if err := n.openFiles(); err != nil {
@@ -47,6 +47,18 @@ func (n *node) build(ctx context.Context, scope string, d agent.Definition) ([]s
 		}
 	}
 	return n.tools.Tools(ctx, scope, g)
+}
+
+// maxPartners is how many agents one is told of that may ask them.
+const maxPartners = 200
+
+// partners are the agents of a workspace that others may ask.
+func (n *node) partners(ctx context.Context, scope string) (all []toolbox.Partner, err error) {
+	found, err := n.agents.Askable(ctx, scope, n.rt.In(scope).ListAgents(), maxPartners)
+	for _, a := range found {
+		all = append(all, toolbox.Partner(a))
+	}
+	return all, err
 }
 
 // toolNames are the tools that an agent may be given.

@@ -162,8 +162,8 @@ func (s *Store) findSQLite(tx *sqldb.Tx, o svc.Owner, n int, now int64) (all []f
 }
 
 func (s *Store) takeSQLite(tx *sqldb.Tx, o svc.Owner, f found, now int64) (svc.Lease, error) {
-	err := tx.QueryRow(`UPDATE streams SET epoch = epoch + 1, owner = $1, ready_at = $2, reason = '', attempts = attempts + $3
-WHERE id = $4 RETURNING id, epoch, `+leaseColumns, ownerName(o), forever, sqldb.Bit(f.interrupted), f.lease.Row).Scan(f.fields()...)
+	err := tx.QueryRow(`UPDATE streams SET epoch = epoch + 1, owner = $1, ready_at = $2, reason = '', attempts = attempts + CASE WHEN $3 AND owner <> $1 THEN 1 ELSE 0 END
+WHERE id = $4 RETURNING id, epoch, `+leaseColumns, ownerName(o), forever, f.interrupted, f.lease.Row).Scan(f.fields()...)
 	if err != nil {
 		return svc.Lease{}, err
 	}
@@ -174,7 +174,8 @@ WHERE id = $4 RETURNING id, epoch, `+leaseColumns, ownerName(o), forever, sqldb.
 	return f.finish(o, b, now), nil
 }
 
-// claimStreams does all of it in one statement. There is always a row, which tells the time and when the next work is ready.
+// claimStreams does all of it in one statement. A lease that lapsed in the hands of the owner that claims now counts no attempt: the
+// process lives, and its claim went unanswered or the database did not hear of it for a while. There is always a row, which tells the time and when the next work is ready.
 func (q statements) claimStreams() string {
 	const now = "(SELECT now FROM t)"
 	return `
@@ -183,7 +184,7 @@ waiting AS (` + q.claimable(false, now) + q.skip + `), lapsed AS (` + q.claimabl
 c AS (SELECT * FROM waiting UNION ALL SELECT * FROM lapsed ORDER BY ready_at LIMIT $4),
 u AS (
   UPDATE streams SET epoch = epoch + 1, owner = $5, ready_at = t.now + $6::bigint, reason = '',
-    attempts = attempts + CASE WHEN c.interrupted THEN 1 ELSE 0 END
+    attempts = attempts + CASE WHEN c.interrupted AND owner <> $5 THEN 1 ELSE 0 END
   FROM c, t WHERE streams.id = c.id
   RETURNING c.ready_at AS since, c.interrupted, c.reason AS because, streams.id, epoch, ` + leaseColumns + `
 )

@@ -152,19 +152,32 @@ func listedState(b svc.Submission, held bool, reason string, done int64) (state,
 // Conversations lists agent streams, last used first.
 func (s *Store) Conversations(ctx context.Context, q svc.ConversationQuery) (svc.ConversationPage, error) {
 	q.Limit = cmp.Or(max(q.Limit, 0), math.MaxInt32-1)
-	query := `SELECT name, instance, used_at FROM streams WHERE kind <> 'run' AND NOT dropped AND scope = $1`
+	query, args := conversations(q)
+	all, err := readAll(ctx, s, "list conversations", func(c *svc.Conversation) []any {
+		return []any{&c.Agent, &c.ID, (*millisTime)(&c.UsedAt), &c.State, (*millisTime)(&c.CreatedAt), &c.First}
+	}, query, args...)
+	return svc.ConversationPage{Conversations: all[:min(len(all), q.Limit)], More: len(all) > q.Limit}, err
+}
+
+// conversations is the statement of a page, with the first and the last submission of each stream.
+func conversations(q svc.ConversationQuery) (string, []any) {
+	query := `
+SELECT t.name, t.instance, t.used_at, CASE
+    WHEN t.next_seq > t.done_seq AND t.owner IS NOT NULL THEN '` + svc.StateRunning + `'
+    WHEN t.next_seq > t.done_seq THEN '` + svc.StateWaiting + `'
+    WHEN (SELECT b.outcome FROM submissions b WHERE b.stream = t.id AND b.seq = t.done_seq - 1) = '` + string(svc.OutcomeFailed) + `' THEN '` + svc.StateFailed + `'
+    ELSE '` + svc.StateIdle + `' END,
+  COALESCE((SELECT b.admitted_at FROM submissions b WHERE b.stream = t.id ORDER BY b.seq LIMIT 1), t.used_at),
+  (SELECT substr(b.input, 1, 1024) FROM submissions b WHERE b.stream = t.id ORDER BY b.seq LIMIT 1)
+FROM streams t WHERE t.kind <> 'run' AND NOT t.dropped AND t.scope = $1`
 	args := []any{q.Scope, q.Limit + 1}
 	if q.Agent != "" {
 		args = append(args, q.Agent)
-		query += ` AND name = ` + dollar(len(args))
+		query += ` AND t.name = ` + dollar(len(args))
 	}
 	if b := q.Before; b != nil {
 		args = append(args, b.UsedAt.UnixMilli(), b.Agent, b.ID)
-		query += fmt.Sprintf(` AND (used_at, name, instance) < ($%d, $%d, $%d)`, len(args)-2, len(args)-1, len(args))
+		query += fmt.Sprintf(` AND (t.used_at, t.name, t.instance) < ($%d, $%d, $%d)`, len(args)-2, len(args)-1, len(args))
 	}
-	query += ` ORDER BY used_at DESC, name DESC, instance DESC LIMIT $2`
-	all, err := readAll(ctx, s, "list conversations", func(c *svc.Conversation) []any {
-		return []any{&c.Agent, &c.ID, (*millisTime)(&c.UsedAt)}
-	}, query, args...)
-	return svc.ConversationPage{Conversations: all[:min(len(all), q.Limit)], More: len(all) > q.Limit}, err
+	return query + ` ORDER BY t.used_at DESC, t.name DESC, t.instance DESC LIMIT $2`, args
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -324,6 +325,44 @@ func (indexLaw) ConversationsAreListedLastUsedFirst(s *scene) {
 	equal(s, "more", p.More, false)
 	sameTime(s, "used", p.Conversations[0].UsedAt, s.db.Now().Add(-time.Second))
 	sameTime(s, "used", p.Conversations[2].UsedAt, s.db.Now().Add(-3*time.Second))
+}
+
+func (indexLaw) ConversationsAreListedWithTheirBeginningAndState(s *scene) {
+	began := s.db.Now()
+	first := prompt(talk, "s1")
+	first.Input = []byte(`{"kind":"user","body":"` + strings.Repeat("x", 2*svc.InputHead) + `"}`)
+	stands := func(state string) {
+		s.Helper()
+		c := s.conversations(svc.ConversationQuery{Scope: scope, Agent: agent, Limit: 10}).Conversations[0]
+		equal(s, "state", c.State, state)
+		sameTime(s, "created", c.CreatedAt, began)
+		if len(c.First) == 0 || !bytes.HasPrefix(first.Input, c.First) {
+			s.Errorf("it began %.40q, want %.40q", c.First, first.Input)
+		}
+	}
+	s.admit(first)
+	stands(svc.StateWaiting)
+	s.db.Advance(time.Second)
+	l := s.claim("one")
+	stands(svc.StateRunning)
+	for outcome, want := range map[svc.Outcome]string{
+		svc.OutcomeCompleted: svc.StateIdle, svc.OutcomeFailed: svc.StateFailed, svc.OutcomeAborted: svc.StateIdle,
+	} {
+		c := settled()
+		c.Settle = outcome
+		s.append(l, c)
+		stands(want)
+		l = s.hold(prompt(talk, "then "+string(outcome)))
+		stands(svc.StateRunning)
+	}
+	s.release(l, time.Minute, svc.ReasonBackoff)
+	stands(svc.StateWaiting)
+
+	// One that was erased begins anew.
+	s.drop(talk)
+	began, first = s.db.Now(), prompt(talk, "again")
+	s.admit(first)
+	stands(svc.StateWaiting)
 }
 
 func (indexLaw) PagesOfConversationsMeetWithoutLossOrDoubles(s *scene) {

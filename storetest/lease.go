@@ -494,6 +494,15 @@ func (leaseLaw) LapseCountsAnAttempt(s *scene) {
 	}
 }
 
+func (leaseLaw) OwnLapseCountsNoAttempt(s *scene) {
+	s.onlyNodes()
+	s.hold(prompt(talk, "s1"))
+	for range 3 {
+		equal(s, "taken up again", before(s.takeOver("one")), attempt{0, true, ""})
+	}
+	equal(s, "taken over", before(s.takeOver("two")), attempt{1, true, ""})
+}
+
 func (leaseLaw) FailedWorkCountsAnAttempt(s *scene) {
 	l := interrupted(s)
 	s.must(s.store.Release(s.Context(), l, svc.Release{After: time.Second, Reason: "broken", Failed: true}))

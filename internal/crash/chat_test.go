@@ -57,7 +57,7 @@ func (c *critique) checkTools(effects map[string][]effect, deaths int) {
 		return
 	}
 	for call := range recorded {
-		if len(effects[call]) == 0 && child[call] == "" && !isInterrupted(recorded[call]) {
+		if len(effects[call]) == 0 && child[call] == "" && called[call] != conversation.ResultTool && !isInterrupted(recorded[call]) {
 			c.Problem("%s has an outcome and never ran", call)
 		}
 	}
@@ -82,6 +82,10 @@ func (c *critique) checkOutcome(o conversation.Outcome, name, childPlay string, 
 	case o.IsError:
 		if isInterrupted(o) && deaths == 0 {
 			c.Problem("%s was interrupted, and nothing died", o.Call)
+		}
+	case name == conversation.ResultTool, plays[childPlay].gives():
+		if string(o.Output) != `{"sum":5}` {
+			c.Problem("the result of %s is %s", o.Call, o.Output)
 		}
 	case name == "task", name == askTool:
 		if want := plays[childPlay].lastText(); len(o.Content) != 1 || o.Content[0].Text != want {

@@ -50,6 +50,8 @@ var talks = []talk{
 	{name: "tools-twice", lines: says("tools-twice")},
 	{name: "task", lines: says("delegate")},
 	{name: "ask", lines: says("consult")},
+	{name: "typed", agent: "adds", lines: says("typed", "typed")},
+	{name: "ask-typed", lines: says("consult-typed")},
 	{name: "retried", lines: says("cut")},
 	{name: "retried-often", lines: says("cut-often", "word")}, // the last time it waits in the store
 	{name: "retried-after-call", lines: says("cut-call")},
@@ -303,6 +305,9 @@ func (c *critique) checkNotice(i int, id string, l line) {
 	}
 }
 
+// interruption is the type of the advisory on a reply that broke off.
+const interruption = "stream_interrupted"
+
 // rehearseTalk plays a talk without interruption and counts its writes.
 func (st *stage) rehearseTalk(k talk) {
 	st.t.Helper()
@@ -314,7 +319,7 @@ func (st *stage) rehearseTalk(k talk) {
 	after := st.node.must(request{Op: "stats"}).Stats
 	st.writes[k.name] = stats{Appends: after.Appends - before.Appends, Releases: after.Releases - before.Releases}
 	for _, r := range c.Records {
-		if r.Hidden || r.Stop == conversation.StopAborted && k.hear == "" && k.agent != "hasty" {
+		if r.SignalType == interruption || r.Stop == conversation.StopAborted && k.hear == "" && k.agent != "hasty" {
 			st.t.Errorf("%s: nothing was interrupted, but %s\n%s", k.name, r.Type, c.Retold())
 			break
 		}
@@ -358,7 +363,7 @@ func (st *stage) stageEvery(each int, list ...talk) {
 		for _, at := range traps {
 			_, c := st.stageTalk(k, at)
 			for _, r := range c.Records {
-				if r.Hidden {
+				if r.SignalType == interruption {
 					broken++
 				}
 			}
@@ -367,7 +372,7 @@ func (st *stage) stageEvery(each int, list ...talk) {
 			}
 		}
 		st.t.Logf("%s: %d appends; %d plays, %d processes killed, %d replies broken and gone on with, %v",
-			k.name, st.writes[k.name].Appends, st.plays-plays, st.deaths-deaths, broken/2, time.Since(began).Round(time.Millisecond))
+			k.name, st.writes[k.name].Appends, st.plays-plays, st.deaths-deaths, broken, time.Since(began).Round(time.Millisecond))
 	}
 }
 

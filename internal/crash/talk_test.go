@@ -58,6 +58,7 @@ type toolCall struct {
 	Ms     int
 	Agent  string
 	Prompt string
+	Gives  any // as a result
 }
 
 // text is what all turns say.
@@ -66,6 +67,11 @@ func (p play) text() (all string) {
 		all += strings.Join(a.say, "")
 	}
 	return all
+}
+
+// gives reports whether the play ends with a result, which is given until it is taken.
+func (p play) gives() bool {
+	return len(p) > 0 && slices.ContainsFunc(p[len(p)-1].calls, func(c toolCall) bool { return c.Gives != nil })
 }
 
 func (p play) lastText() string { return strings.Join(p[len(p)-1].say, "") }
@@ -89,6 +95,14 @@ var plays = map[string]play{
 	"consult": {
 		{say: []string{"asking "}, calls: []toolCall{{Name: "work", Ms: 12}, {Name: askTool, Agent: "hand", Prompt: "play hand"}, {Name: "work", Ms: 28}}},
 		{say: []string{"they ", "answered"}},
+	},
+	"typed": {
+		{say: []string{"hm "}}, {calls: []toolCall{{Name: conversation.ResultTool, Gives: map[string]string{"sum": "five"}}}},
+		{calls: []toolCall{{Name: "work", Ms: 12}, {Name: conversation.ResultTool, Gives: map[string]int{"sum": 5}}}},
+	},
+	"consult-typed": {
+		{say: []string{"asking "}, calls: []toolCall{{Name: askTool, Agent: "adds", Prompt: "play typed"}, {Name: "work", Ms: 12}}},
+		{say: []string{"they ", "added"}},
 	},
 	"cut":       {{say: []string{"hal", "f ", "and ", "half"}, fail: model.Network, once: true}},
 	"cut-often": {{say: []string{"a ", "b ", "c ", "d ", "e"}, fail: model.Overloaded, until: 3}},
@@ -154,6 +168,9 @@ func (n *node) choose(r model.Request) scripted.Turn {
 		return scripted.Turn{scripted.Say("It was ", fmt.Sprintf("about plays, now %s, round %d, behind %q.", name, round, said))}
 	}
 	p, ok := plays[name]
+	if p.gives() {
+		round = min(round, len(p)-1)
+	}
 	if !ok || round >= len(p) {
 		return scripted.Turn{scripted.Fail(&model.Error{Class: model.Rejected, Message: fmt.Sprintf("there is no play %q, round %d", name, round)})}
 	}
@@ -208,8 +225,11 @@ const dyingCall = "die"
 func (c toolCall) step() scripted.Step {
 	id := "call_" + rand.Text()
 	input := any(map[string]any{"call": id, "ms": c.Ms})
-	if c.Name == "task" || c.Name == askTool {
+	switch {
+	case c.Name == "task" || c.Name == askTool:
 		input = map[string]string{"agent": c.Agent, "prompt": c.Prompt}
+	case c.Gives != nil:
+		input = c.Gives
 	}
 	data, err := json.Marshal(input)
 	if err != nil {
@@ -242,7 +262,7 @@ func comeTo(messages []model.Message) (name string, round int, said string) {
 				said, _ = strconv.Unquote(found[3])
 			} else if found := asked.FindStringSubmatch(text); found != nil {
 				name, round, said = found[1], 0, ""
-			} else if strings.Contains(text, " answered] ") { // a result, in what is to be summed up
+			} else if strings.Contains(text, " answered] ") || strings.Contains(text, conversation.ResultMissing) { // a result, in what is to be summed up, or the reminder of one
 				round, said = round+1, ""
 			}
 		case model.RoleTool:
@@ -287,6 +307,11 @@ type workOut struct {
 	Token string `json:"token"`
 }
 
+// added is the output of the agent that adds.
+type added struct {
+	Sum int `json:"sum"`
+}
+
 func (n *node) declareAgents() {
 	work := func(ctx context.Context, in workIn) (workOut, error) {
 		token := n.effect("tool", in.Call)
@@ -325,6 +350,7 @@ func (n *node) declareAgents() {
 		agent("hasty", func(a *svc.Agent) { a.Timeout = 150 * time.Millisecond }),
 		agent("forgetful", func(a *svc.Agent) { a.Context = 3 }),
 		agent("mortal", func(a *svc.Agent) { a.MaxAttempts = 3 }),
+		agent("adds", func(a *svc.Agent) { a.Output = svc.OutputOf[added]() }),
 	)
 }
 

@@ -290,7 +290,7 @@ func (c *Critique) checkBroken() {
 					broken = r.Message
 				}
 			case conversation.SignalMessage:
-				if r.Hidden {
+				if r.Hidden && r.SignalType != conversation.ResultMissing {
 					advisories = append(advisories, r.Message)
 					if !r.Advisory || r.Submission != "" {
 						c.Problem("%s is an advisory of nobody: %+v", r.Message, r)

@@ -1,14 +1,16 @@
-// Package schema is the JSON Schema of a Go type, and says where a value does not fit it.
+// Package schema is the JSON Schema of a Go type, or one that somebody wrote, and says where a value does not fit it.
 package schema
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -17,7 +19,7 @@ import (
 	"svc.dev/svc/fault"
 )
 
-// Schema is the JSON Schema of a Go type, ready to validate.
+// Schema is a JSON Schema, ready to validate.
 type Schema struct {
 	Source json.RawMessage
 
@@ -60,6 +62,122 @@ func of[T any]() (*Schema, error) {
 	source, err := json.Marshal(root)
 	return &Schema{Source: source, root: root, resolved: resolved}, err
 }
+
+// Bounds of a schema that others write: what a check costs grows with it, and with what its references are told out to.
+const (
+	maxNodes  = 10_000
+	maxNested = 100
+)
+
+// Parse reads the JSON Schema of an object, as models are asked for one. A reference leads to a place in the schema itself, and to
+// none that holds it: what a check costs is bounded.
+func Parse(source json.RawMessage) (*Schema, error) {
+	if err := bounded(source); err != nil {
+		return nil, err
+	}
+	root := &jsonschema.Schema{}
+	if err := json.Unmarshal(source, root); err != nil {
+		return nil, errors.New("it is no JSON Schema")
+	}
+	// The validator reads a name in any case, and of two the last: it is bounded as the validator has read it.
+	read, err := json.Marshal(root)
+	if err != nil {
+		return nil, errors.New("it is no JSON Schema")
+	}
+	if err := bounded(read); err != nil {
+		return nil, err
+	}
+	resolved, err := root.Resolve(nil)
+	if err != nil {
+		return nil, errors.New("it is no JSON Schema that holds: a reference leads nowhere, or a pattern is none")
+	}
+	return &Schema{Source: source, root: root, resolved: resolved}, nil
+}
+
+// bounded refuses a schema that is not of an object, and one that a check could not come to an end with.
+func bounded(source json.RawMessage) error {
+	var tree map[string]any
+	if json.Unmarshal(source, &tree) != nil || tree["type"] != "object" {
+		return errors.New(`it is no JSON Schema of an object: its type must be "object"`)
+	}
+	told := expansion{root: tree}
+	return told.walk(tree, 0)
+}
+
+// expansion is a schema with every reference told out, of which only the size is kept.
+type expansion struct {
+	root  any
+	nodes int
+}
+
+// walk counts what stands below a place. A reference that leads to itself has no end, and so too many.
+func (x *expansion) walk(at any, depth int) error {
+	if x.nodes++; x.nodes > maxNodes || depth > maxNested {
+		return errors.New("it is too large, or a reference leads to what holds it")
+	}
+	switch at := at.(type) {
+	case map[string]any:
+		for name, below := range at {
+			if err := x.member(name, below, depth); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, below := range at {
+			if err := x.walk(below, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// otherReferences are the ways to a place that are not told out here.
+var otherReferences = []string{"$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor"}
+
+func (x *expansion) member(name string, below any, depth int) error {
+	to, isText := below.(string)
+	switch {
+	case name == "$ref" && isText:
+		place, found := x.find(to)
+		if !found {
+			return fmt.Errorf("a reference leads nowhere in it: %s", Cut(to, 100))
+		}
+		return x.walk(place, depth+1)
+	case isText && slices.Contains(otherReferences, name):
+		return fmt.Errorf("it has %s; a reference is a $ref to a place in it, such as #/$defs/name", name)
+	}
+	return x.walk(below, depth+1)
+}
+
+// find is the place in the schema that a JSON pointer names.
+func (x *expansion) find(reference string) (any, bool) {
+	pointer, local := strings.CutPrefix(reference, "#")
+	if !local || strings.Contains(pointer, "%") {
+		return nil, false
+	}
+	at := x.root
+	for _, name := range strings.Split(pointer, "/")[1:] {
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		switch in := at.(type) {
+		case map[string]any:
+			at = in[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(in) {
+				return nil, false
+			}
+			at = in[i]
+		}
+		if at == nil {
+			return nil, false
+		}
+	}
+	return at, true
+}
+
+// OfObject reports whether all that fits is an object.
+func (s *Schema) OfObject() bool { return s.root.Type == "object" }
 
 // Check refuses a value that does not fit, naming the places. It ends when ctx does, with its error.
 func (s *Schema) Check(ctx context.Context, raw json.RawMessage) error {

@@ -57,6 +57,8 @@ type Config struct {
 	Tools, Projects, Connectors, MCPs Known
 	// Build makes the tools that a definition names. Defaults to none.
 	Build func(ctx context.Context, scope string, d Definition) ([]svc.Tool, error)
+	// Admit refuses to keep more in a workspace that is full. Defaults to no such question.
+	Admit func(ctx context.Context, scope string) error
 	// ByKey reports whether it is an API key that asks, which reaches exposed agents alone. Defaults to never.
 	ByKey func(ctx context.Context) bool
 	// Now is the clock. Defaults to time.Now.

@@ -224,6 +224,8 @@ func TestOneErrorNamesEveryWrongField(t *testing.T) {
 			`{"name":"a","outputSchema":[]}`:                            "outputSchema",
 			`{"name":"a","outputSchema":{"type":7}}`:                    "outputSchema",
 			`{"name":"a","outputSchema":{"$ref":"#/$defs/x"}}`:          "outputSchema",
+			`{"name":"a","outputSchema":{"type":"array"}}`:              "outputSchema",
+			`{"name":"a","outputSchema":{"type":"object","$ref":"#"}}`:  "outputSchema",
 			`{"name":"A","model":"x","reasoning":"y","outputSchema":3}`: "name reasoning outputSchema model",
 		} {
 			f := wants(t, second(s.Create(t.Context(), ada, shop, draft(t, text))), fault.InvalidRequest)
@@ -409,4 +411,88 @@ func TestTheFileOfAnAgentIsReadAsItWasPrinted(t *testing.T) {
 func sameJSON(a, b []byte) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// TestAgentsAreNamedToThoseThatMayAskThem lists what the names of a workspace stand for, as it changes.
+func TestAgentsAreNamedToThoseThatMayAskThem(t *testing.T) {
+	each(t, func(t *testing.T, s stage) {
+		ctx, ok := t.Context(), must(t)
+		named := func(most int) (all []string) {
+			t.Helper()
+			found, err := s.Askable(ctx, shop, []svc.AgentInfo{{Name: "coded", Description: "In code."}, {Name: "central"}}, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range found {
+				all = append(all, strings.TrimSpace(a.Name+" "+a.Description+" "+string(a.OutputSchema)))
+			}
+			return all
+		}
+		ok(s.Create(ctx, ada, shop, draft(t, `{"name":"writer","description":"Writes.","outputSchema":{"type":"object"}}`)))
+		ok(s.Create(ctx, ada, shop, draft(t, `{"name":"adds"}`)))
+		ok(s.Create(ctx, ada, shop, draft(t, `{"name":"coded","description":"Hidden by code."}`)))
+		ok(s.Create(ctx, ada, other, draft(t, `{"name":"elsewhere"}`)))
+		want := []string{"central", "coded In code.", "adds", `writer Writes. {"type":"object"}`}
+		if got := named(10); !slices.Equal(got, want) {
+			t.Errorf("named %q, want %q", got, want)
+		}
+		if got := named(3); !slices.Equal(got, want[:3]) {
+			t.Errorf("named %q, want %q", got, want[:3])
+		}
+		ok(s.Switch(ctx, ada, shop, "writer", 0, false))
+		if err := s.Delete(ctx, ada, shop, "adds", 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := named(10); !slices.Equal(got, want[:2]) {
+			t.Errorf("then named %q, want %q", got, want[:2])
+		}
+	})
+}
+
+// TestVersionsCountAsWhatAWorkspaceStores saves, deletes and erases agents, and fills the workspace.
+func TestVersionsCountAsWhatAWorkspaceStores(t *testing.T) {
+	each(t, func(t *testing.T, s stage) {
+		ctx, ok := t.Context(), must(t)
+		stored := func(scope string) int64 {
+			t.Helper()
+			n, err := agent.Stored(ctx, s.DB, scope)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		long := strings.Repeat("é", 1000)
+		ok(s.Create(ctx, ada, shop, draft(t, `{"name":"writer","instructions":"`+long+`"}`)))
+		first := stored(shop)
+		if first < 2000 || first > 3000 || stored(other) != 0 {
+			t.Errorf("one version takes %d, and %d elsewhere", first, stored(other))
+		}
+		ok(s.Patch(ctx, ada, shop, "writer", 0, edit(t, `{"description":"x"}`)))
+		if got := stored(shop); got != 2*first+1 {
+			t.Errorf("two versions take %d, want %d", got, 2*first+1)
+		}
+		if err := s.Delete(ctx, ada, shop, "writer", 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := stored(shop); got != 2*first+1 {
+			t.Errorf("deleted, it takes %d", got)
+		}
+		c := config(s.world)
+		c.Admit = func(_ context.Context, scope string) error {
+			if scope == shop {
+				return fault.New(fault.StorageQuotaExceeded, "The workspace is full.", "")
+			}
+			return nil
+		}
+		full := opened(t, s.world, c)
+		wants(t, second(full.Create(ctx, ada, shop, draft(t, `{"name":"more"}`))), fault.StorageQuotaExceeded)
+		wants(t, second(full.Patch(ctx, ada, shop, "central", 0, edit(t, `{"instructions":"More."}`))), fault.StorageQuotaExceeded)
+		ok(full.Create(ctx, ada, other, draft(t, `{"name":"more"}`)))
+		if err := s.Erase(ctx, shop); err != nil {
+			t.Fatal(err)
+		}
+		if got := stored(shop); got != 0 {
+			t.Errorf("erased, it takes %d", got)
+		}
+	})
 }

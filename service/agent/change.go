@@ -203,13 +203,14 @@ func (a *Agents) save(ctx context.Context, tx *sqldb.Tx, by audit.Actor, scope s
 	if !there || s.created.IsZero() {
 		s.created = now
 	}
-	err := addVersion(tx, scope, s.version, d, now, cmp.Or(by.Username, by.ID, by.Kind))
+	bytes, err := addVersion(tx, scope, s.version, d, now, cmp.Or(by.Username, by.ID, by.Kind))
 	if err != nil {
 		return s, err
 	}
-	err = tx.Do("save agent", `INSERT INTO agents (scope, name, version, enabled, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
+	err = tx.Do("save agent", `INSERT INTO agents (scope, name, version, enabled, created_at, updated_at, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (scope, name) DO UPDATE SET version = excluded.version, enabled = excluded.enabled, created_at = excluded.created_at,
-		updated_at = excluded.updated_at, deleted_at = NULL`, scope, d.Name, s.version, sqldb.Bit(s.enabled), s.created.UnixMilli(), now.UnixMilli())
+		updated_at = excluded.updated_at, deleted_at = NULL, bytes = agents.bytes + excluded.bytes`,
+		scope, d.Name, s.version, sqldb.Bit(s.enabled), s.created.UnixMilli(), now.UnixMilli(), bytes)
 	return s, cmp.Or(err, a.Audit.Append(ctx, tx, event(by, scope, action, d.Name, changes...)))
 }
 

@@ -11,8 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
+	"svc.dev/svc"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/strictjson"
@@ -56,7 +55,7 @@ func (p *problems) refusal() error {
 	return f
 }
 
-// check refuses a definition that could not be worked by, in one error that names every field. A scope that is empty is that of
+// check refuses a definition that could not be worked by, in one error that names every field, and any where there is no room. A scope that is empty is that of
 // files: what workspaces have of their own is not looked for.
 func (a *Agents) check(ctx context.Context, scope string, d Definition) error {
 	var p problems
@@ -100,7 +99,10 @@ func (a *Agents) check(ctx context.Context, scope string, d Definition) error {
 			}
 		}
 	}
-	return p.refusal()
+	if err := p.refusal(); err != nil || scope == "" || a.Admit == nil {
+		return err
+	}
+	return a.Admit(ctx, scope)
 }
 
 // Known are the names that there are in a workspace. Defaults to none.
@@ -201,21 +203,9 @@ func (p *problems) schema(text json.RawMessage) {
 		p.add("outputSchema", strictjson.TooLong, "at most 64 KiB.")
 		return
 	}
-	if why := schemaProblem(text); why != "" {
-		p.add("outputSchema", strictjson.Invalid, why)
+	if !isText(string(text)) {
+		p.add("outputSchema", strictjson.Invalid, "it is no text.")
+	} else if _, err := svc.ParseOutput(text); err != nil {
+		p.add("outputSchema", strictjson.Invalid, err.Error()+".")
 	}
-}
-
-func schemaProblem(text json.RawMessage) string {
-	if text[0] != '{' || !isText(string(text)) {
-		return "it is no JSON Schema of an object."
-	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(text, &s); err != nil {
-		return "it is no JSON Schema."
-	}
-	if _, err := s.Resolve(nil); err != nil {
-		return "it is no JSON Schema that holds: a reference leads nowhere, or a pattern is none."
-	}
-	return ""
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -198,6 +199,52 @@ func scanListed(row sqldb.Row) (l Listed, err error) {
 	return l, err
 }
 
+// Askable is an agent that others of its workspace may ask.
+type Askable struct {
+	Name         string
+	Description  string
+	OutputSchema json.RawMessage // nil: its answers are text
+}
+
+// Askable are agents that those of a workspace may ask, at most so many: what its names stand for now, those that it did not make first.
+// One that is disabled is not among them.
+func (a *Agents) Askable(ctx context.Context, scope string, declared []svc.AgentInfo, most int) (all []Askable, err error) {
+	taken := map[string]bool{}
+	add := func(name, description string, schema json.RawMessage) {
+		if !taken[name] && len(all) < most {
+			all = append(all, Askable{name, description, schema})
+		}
+		taken[name] = true
+	}
+	for _, d := range a.BuiltIn {
+		add(d.Name, d.Description, d.OutputSchema)
+	}
+	for _, d := range declared {
+		add(d.Name, d.Description, nil)
+	}
+	for _, f := range a.shelf.all() {
+		add(f.Name, f.Description, f.OutputSchema)
+	}
+	stored, err := sqldb.ReadAll(ctx, a.DB, scanAskable, `SELECT a.name, v.settings, v.output_schema
+		FROM agents a JOIN agent_versions v ON v.scope = a.scope AND v.name = a.name AND v.version = a.version
+		WHERE a.scope = $1 AND a.deleted_at IS NULL AND a.enabled = 1 ORDER BY a.name LIMIT $2`, scope, most)
+	if err != nil {
+		return nil, fmt.Errorf("list agents to ask: %w", err)
+	}
+	for _, d := range stored {
+		add(d.Name, d.Description, d.OutputSchema)
+	}
+	return all, nil
+}
+
+func scanAskable(row sqldb.Row) (d Definition, err error) {
+	var settings, schema string
+	if err := row.Scan(&d.Name, &settings, &schema); err != nil {
+		return d, err
+	}
+	return d, d.read(settings, schema)
+}
+
 // home is the scope that keeps the versions of an agent: that of files is empty.
 func home(scope, source string) string {
 	if source == File {
@@ -255,6 +302,13 @@ func (a *Agents) PastOf(ctx context.Context, scope, name, source string, number 
 		past.Definition = overlaid(d, past.Definition)
 	}
 	return past, err
+}
+
+// Stored is how many bytes the agents of a workspace take, with every version.
+func Stored(ctx context.Context, db *sqldb.DB, scope string) (int64, error) {
+	return sqldb.Read(ctx, db, func(tx *sqldb.Tx) (int64, error) {
+		return sqldb.Value[int64](tx, "measure agents", "SELECT CAST(COALESCE(SUM(bytes), 0) AS bigint) FROM agents WHERE scope = $1", scope)
+	})
 }
 
 // Erase destroys all agents of a workspace, with every version.

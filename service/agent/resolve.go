@@ -140,6 +140,9 @@ func (a *Agents) build(ctx context.Context, scope string, r *resolved) (one answ
 		Name: r.Name, Description: r.Description, Instructions: r.Instructions, Model: r.Model, Reasoning: r.Reasoning,
 		Version: r.version, Retired: r.retired, Route: svc.Open, Attachments: svc.Open,
 	}
+	if made.Output, err = r.output(); err != nil {
+		return one, err
+	}
 	if made.Model == "" && a.DefaultModel != nil {
 		if made.Model, err = a.DefaultModel(ctx, scope); err != nil {
 			return one, err
@@ -149,6 +152,20 @@ func (a *Agents) build(ctx context.Context, scope string, r *resolved) (one answ
 		made.Tools, err = a.Build(ctx, scope, r.Definition)
 	}
 	return answered{agent: made, hidden: !r.Exposed}, err
+}
+
+// output is the form of the answers, nil where they are text. A schema that was saved when more were let in is refused by name.
+func (d Definition) output() (*svc.Output, error) {
+	if d.OutputSchema == nil {
+		return nil, nil
+	}
+	form, err := svc.ParseOutput(d.OutputSchema)
+	if err != nil {
+		var p problems
+		p.schema(d.OutputSchema)
+		return nil, p.refusal()
+	}
+	return form, nil
 }
 
 // asked is what a runtime asks for.

@@ -13,6 +13,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
@@ -93,6 +94,32 @@ func TestARuntimeFindsWhatThereIs(t *testing.T) {
 		}
 		if w := s.version(t, shop, "writer", "1"); w == nil || w.Retired {
 			t.Errorf("its version is %+v", w)
+		}
+	})
+}
+
+// TestARuntimeHoldsAnAgentToItsOutput prompts agents of the database with and without a schema.
+func TestARuntimeHoldsAnAgentToItsOutput(t *testing.T) {
+	each(t, func(t *testing.T, s stage) {
+		ctx, ok := t.Context(), must(t)
+		ok(s.Create(ctx, ada, shop, draft(t, `{"name":"adds","outputSchema":{"type":"object","properties":{"sum":{"type":"integer"}}}}`)))
+		if a := s.newest(t, shop, "adds"); a.Output == nil || !sameJSON(a.Output.Schema(), []byte(`{"type":"object","properties":{"sum":{"type":"integer"}}}`)) {
+			t.Errorf("it is %+v", a)
+		}
+		ok(s.Patch(ctx, ada, shop, "adds", 0, edit(t, `{"outputSchema":null}`)))
+		if a := s.newest(t, shop, "adds"); a.Output != nil {
+			t.Errorf("then it is %+v", a)
+		}
+		if a := s.version(t, shop, "adds", "1"); a.Output == nil {
+			t.Errorf("it was %+v", a)
+		}
+		err := s.DB.Do(ctx, "spoil", `UPDATE agent_versions SET output_schema = '{"type":"array"}' WHERE scope = $1 AND name = $2`, shop, "adds")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Resolve(ctx, shop, "adds", "2")
+		if f := wants(t, err, fault.InvalidRequest); !strings.Contains(f.Details, "outputSchema: it is no JSON Schema of an object") {
+			t.Errorf("refused: %s", f.Details)
 		}
 	})
 }

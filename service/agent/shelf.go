@@ -79,6 +79,31 @@ func (a *Agents) Load(ctx context.Context) error {
 	return a.look(ctx)
 }
 
+// Wrong is a file that is no agent, and why.
+type Wrong struct{ File, Why string }
+
+// Examine reads the folder as a node that starts does, and keeps nothing: how many files are agents, and which are none. It needs no
+// database.
+func Examine(ctx context.Context, c Config) (agents int, wrong []Wrong, err error) {
+	a := &Agents{Config: c}
+	found, err := stamps(c.Folder)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		_, err := a.readFile(ctx, name)
+		switch {
+		case err == nil:
+			agents++
+		case asFault(err) == nil:
+			return agents, wrong, err
+		default:
+			wrong = append(wrong, Wrong{name + suffix, explained(err)})
+		}
+	}
+	return agents, wrong, nil
+}
+
 // Watch reads what changes in the folder, until ctx ends. An agent whose file got wrong stays as it was when it was right.
 func (a *Agents) Watch(ctx context.Context) error {
 	tick := time.NewTicker(glance)
@@ -248,7 +273,7 @@ func (a *Agents) number(ctx context.Context, all []Definition) ([]int64, error) 
 			if numbers[i], err = sqldb.Value[int64](tx, "count versions", "SELECT COALESCE(MAX(version), 0) + 1 FROM agent_versions WHERE scope = '' AND name = $1", d.Name); err != nil {
 				return nil, err
 			}
-			if err := addVersion(tx, "", numbers[i], d, a.Now(), File); err != nil {
+			if _, err := addVersion(tx, "", numbers[i], d, a.Now(), File); err != nil {
 				return nil, err
 			}
 		}

@@ -78,13 +78,13 @@ type Past struct {
 	Definition
 }
 
-// addVersion keeps what an agent is from now on.
-func addVersion(tx *sqldb.Tx, scope string, version int64, d Definition, at time.Time, by string) error {
+// addVersion keeps what an agent is from now on, and says how many bytes that takes.
+func addVersion(tx *sqldb.Tx, scope string, version int64, d Definition, at time.Time, by string) (int64, error) {
 	settings, err := json.Marshal(d.Settings)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return tx.Do("add version", `INSERT INTO agent_versions (scope, name, version, settings, instructions, output_schema, made_at, made_by)
+	return int64(len(settings) + len(d.Instructions) + len(d.OutputSchema)), tx.Do("add version", `INSERT INTO agent_versions (scope, name, version, settings, instructions, output_schema, made_at, made_by)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, scope, d.Name, version, string(settings), d.Instructions, string(d.OutputSchema), at.UnixMilli(), by)
 }
 

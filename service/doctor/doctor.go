@@ -106,6 +106,7 @@ func (d *doctor) examine(ctx context.Context) []Finding {
 	d.lookAtDatabase(ctx)
 	d.lookAtKeys(ctx)
 	d.lookAtFiles()
+	d.lookAtAgents(ctx)
 	if d.faces() {
 		d.add("mail", d.judgeMail(ctx))
 	}

@@ -316,3 +316,46 @@ func TestDoctorSeesWhetherNodesShareTheirFiles(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+func TestDoctorNamesFilesThatAreNoAgents(t *testing.T) {
+	c := servicetest.Config(t)
+	folder := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range doctor.Examine(t.Context(), c, quietly) {
+		if f.Name == "agent files" {
+			t.Errorf("there is no folder of agents: %+v", f)
+		}
+	}
+	c.AgentsDir = folder
+	put("writer.md", "---\ntools: [read_file]\nmodel: anthropic/claude\n---\nWrite.\n")
+	put("notes.txt", "no agent, and none is meant")
+	if f := find(t, c, "agent files"); f.Verdict != doctor.OK || f.Text != "1 agent in "+folder {
+		t.Errorf("%+v", f)
+	}
+	put("flies.md", "---\ntools: [fly]\n---\n")
+	put("Broken.md", "---\nnmae: x\n---\n")
+	if f := find(t, c, "agent files"); f.Verdict != doctor.Warn || !strings.Contains(f.Text, `flies.md: tools[0]: there is no "fly".`) || !strings.Contains(f.Text, "Broken.md: ") {
+		t.Errorf("%+v", f)
+	}
+	for i := range 20 {
+		put(fmt.Sprintf("bad-%d.md", i), "---\n")
+	}
+	if f := find(t, c, "agent files"); !strings.HasSuffix(f.Text, "; and 12 more") {
+		t.Errorf("%+v", f)
+	}
+	gateway := doctor.Exam{Gateway: true, Log: quietly.Log}
+	for _, f := range doctor.Examine(t.Context(), c, gateway) {
+		if f.Name == "agent files" {
+			t.Errorf("a gateway has no agents: %+v", f)
+		}
+	}
+	c.AgentsDir = filepath.Join(folder, "gone")
+	if f := find(t, c, "agent files"); f.Verdict != doctor.Fail {
+		t.Errorf("%+v", f)
+	}
+}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,8 +11,12 @@ import (
 	"syscall"
 	"time"
 
+	"svc.dev/svc/internal/amount"
+	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/database"
+	"svc.dev/svc/service/models"
+	"svc.dev/svc/service/toolbox"
 )
 
 // lookAtFiles judges the folder of project files, which several nodes must share.
@@ -36,6 +41,46 @@ func (d *doctor) lookAtFiles() {
 	if database.IsPostgres(d.config.Database) {
 		d.add("shared files", d.judgeSharing(path))
 	}
+}
+
+// lookAtAgents reads the agents of every workspace as a node that starts does.
+func (d *doctor) lookAtAgents(ctx context.Context) {
+	works := slices.ContainsFunc(d.parts, func(p config.Part) bool { return p.Works })
+	if d.config.AgentsDir == "" || !works {
+		return
+	}
+	agents, wrong, err := agent.Examine(ctx, agent.Config{
+		Folder: d.config.AgentsDir, Tools: toolNames,
+		Models: func(_ context.Context, _, name string) error { return models.CheckName(name) },
+	})
+	d.add("agent files", judgeAgents(d.config.AgentsDir, agents, wrong, err))
+}
+
+func toolNames(context.Context, string) (names []string, _ error) {
+	for _, e := range toolbox.Catalogue() {
+		names = append(names, e.Name)
+	}
+	return names, nil
+}
+
+// mostNamed is how many files are named that are no agents.
+const mostNamed = 10
+
+func judgeAgents(folder string, agents int, wrong []agent.Wrong, err error) Finding {
+	switch {
+	case err != nil:
+		return fail(err.Error(), "let agents_dir name a folder that this user can read, or none")
+	case len(wrong) == 0:
+		return fine(fmt.Sprintf("%s in %s", amount.Of(agents, "agent"), folder))
+	}
+	var texts []string
+	for _, w := range wrong[:min(len(wrong), mostNamed)] {
+		texts = append(texts, w.File+": "+w.Why)
+	}
+	if more := len(wrong) - mostNamed; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return warn(strings.Join(texts, "; "), "mend the files; until then a node that starts goes without these agents")
 }
 
 // tryRename does what an upload does: a file is written, made durable and renamed into another folder; and then it is gone.

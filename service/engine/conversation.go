@@ -9,13 +9,20 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
+	"svc.dev/svc/service/scope"
 )
 
 // Conversation is a conversation as listed.
 type Conversation struct {
-	Agent  string   `json:"agent"`
-	ID     string   `json:"id"`
-	UsedAt iso.Time `json:"usedAt"`
+	Agent    string `json:"agent"`
+	ID       string `json:"id"`
+	Instance string `json:"instance"` // as its address names it; the id
+	Title    string `json:"title"`    // the first line that was said
+	// State is waiting while nobody is at work on what it was given, and failed when the last of it did.
+	State     string   `json:"state" enum:"idle running waiting failed"`
+	StartedBy string   `json:"startedBy,omitempty"` // the actor of the claims that it was started with
+	CreatedAt iso.Time `json:"createdAt"`
+	UsedAt    iso.Time `json:"usedAt"`
 }
 
 // conversations are those of an agent, last used first.
@@ -31,7 +38,10 @@ func (e *Engine) conversations(w http.ResponseWriter, r *http.Request) error {
 	}
 	items := []Conversation{}
 	for _, c := range found.Conversations {
-		items = append(items, Conversation{c.Agent, c.ID, iso.Time(c.UsedAt)})
+		items = append(items, Conversation{
+			Agent: c.Agent, ID: c.ID, Instance: c.ID, Title: c.Title, State: c.State, StartedBy: scope.ParseBy(c.StartedBy).Actor,
+			CreatedAt: iso.Time(c.CreatedAt), UsedAt: iso.Time(c.UsedAt),
+		})
 	}
 	answer := page{Items: items}
 	if found.More {

@@ -190,8 +190,10 @@ func TestAPromptGoesThroughTheGatewayAndItsReplyComesBack(t *testing.T) {
 		}
 		s.do(t, call{on: gateway.Agents, path: "/api/workspaces/ada/personal/agents", header: by(key)}).wants(t, 200, "")
 		list := s.do(t, call{on: gateway.Agents, path: "/api/workspaces/ada/personal/agents/central/conversations", header: by(key)}).wants(t, 200, "")
-		if !strings.Contains(list.body, `"first"`) {
-			t.Errorf("conversations: %s", list.body)
+		for _, want := range []string{`"id":"first"`, `"instance":"first"`, `"title":"`, `"state":"`, `"startedBy":"ada"`, `"createdAt":"`, `"usedAt":"`} {
+			if !strings.Contains(list.body, want) {
+				t.Errorf("conversations: %s, want %s", list.body, want)
+			}
 		}
 	})
 }

@@ -2,7 +2,6 @@ package operation
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"maps"
 	"net/url"
@@ -41,18 +40,18 @@ const maxAgentBody = 6 * agent.MaxFile
 // are changed here.
 var agents = everywhere("workspace",
 	relays[page, agentItem]("listAgents", W+"/agents", readsAgents, engine.AgentsPath).says("List the agents of a workspace, those that it did not make first. One whose name stands for another says why."),
-	create(W+"/agents", makesAgents, createAgent).most(maxAgentBody).says("Make an agent.", fault.NameTaken, agent.ReadOnly).consults(),
+	create(W+"/agents", makesAgents, createAgent).most(maxAgentBody).says("Make an agent.", fault.NameTaken, agent.ReadOnly, fault.StorageQuotaExceeded).consults(),
 	asks[agent.Agent]("GET", agentPath, shows, readsAgents, getAgent).says("Read an agent.", fault.ItemNotFound),
-	change(agentPath, makesAgents, patchAgent).most(maxAgentBody).says("Change an agent. Every change makes a version; work that has begun goes on by the one that it began with.", fault.ItemNotFound, agent.ReadOnly).consults(),
+	change(agentPath, makesAgents, patchAgent).most(maxAgentBody).says("Change an agent. Every change makes a version; work that has begun goes on by the one that it began with.", fault.ItemNotFound, agent.ReadOnly, fault.StorageQuotaExceeded).consults(),
 	drop(agentPath, makesAgents, deleteAgent).says("Delete an agent. Its conversations can be read, and what was admitted is worked on.", fault.ItemNotFound, agent.ReadOnly).consults(),
 	verb(agentPath+"/enable", makesAgents, enableAgent).says("Let an agent be prompted again.", fault.ItemNotFound, agent.ReadOnly).consults(),
 	verb(agentPath+"/disable", makesAgents, disableAgent).says("Let an agent be prompted no more. What was admitted is worked on.", fault.ItemNotFound, agent.ReadOnly).consults(),
 	list(versionsPath, readsAgents, listAgentVersions).told().says("List the versions of an agent, the newest first.", fault.ItemNotFound).consults(),
 	get(versionPath, readsAgents, getAgentVersion).told().says("Read a version of an agent.", fault.ItemNotFound).consults(),
 	get(versionPath+"/diff", readsAgents, compareAgentVersions).told().says("Say what differs between a version and a later one, or the present one.", fault.ItemNotFound).consults(),
-	verb(versionPath+"/restore", makesAgents, restoreAgentVersion).says("Make a version of what an earlier one was. The first of one that is built in is what it came as.", fault.ItemNotFound, agent.ReadOnly, fault.InvalidRequest).consults(),
+	verb(versionPath+"/restore", makesAgents, restoreAgentVersion).says("Make a version of what an earlier one was. The first of one that is built in is what it came as.", fault.ItemNotFound, agent.ReadOnly, fault.InvalidRequest, fault.StorageQuotaExceeded).consults(),
 	get(agentPath+"/export", readsAgents, exportAgent).told().says("Get an agent as a file: settings, and its instructions.", fault.ItemNotFound).consults(),
-	verb(W+"/agents/import", makesAgents, importAgent).apart().says("Save what a file says: a new agent, or a new version of one that is there.", agent.ReadOnly).consults(),
+	verb(W+"/agents/import", makesAgents, importAgent).apart().says("Save what a file says: a new agent, or a new version of one that is there.", agent.ReadOnly, fault.StorageQuotaExceeded).consults(),
 	asks[listing.Page[engine.Conversation]]("GET", conversationsPath, lists, readsAgents, listConversations).says("List the conversations of an agent, the last used first."),
 	asks[engine.ConversationErased]("DELETE", conversationPath, begins, access.May(workspace.Manage), eraseConversation).tells().
 		says("Erase a conversation. Its history, queue and attachments are destroyed at once, and the next message begins a new one.", fault.ItemNotFound),
@@ -334,18 +333,13 @@ var tools = everywhere("workspace",
 )
 
 // tool is something that a model may call.
-type tool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Source      string          `json:"source"` // built-in, or the room that it comes from
-	InputSchema json.RawMessage `json:"inputSchema" type:"object"`
-}
+type tool struct{ toolbox.Entry }
 
 func listTools(_ context.Context, _ Call, in page) (shown listing.Page[tool], err error) {
 	shown.Items = []tool{}
 	for _, e := range toolbox.Catalogue() {
 		if strings.Contains(e.Name, strings.ToLower(in.Q)) {
-			shown.Items = append(shown.Items, tool(e))
+			shown.Items = append(shown.Items, tool{e})
 		}
 	}
 	return shown, nil

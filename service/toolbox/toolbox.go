@@ -43,10 +43,19 @@ type Config struct {
 	// May judges anew, at each call, the one whose prompt it works for, in the workspace of the call and in a project where one is
 	// named.
 	May func(ctx context.Context, call svc.Call, need access.Need, project string) (access.Acting, error)
+	// Partners are the agents of a workspace that may be asked, as ask_agent names them. Defaults to naming those of the Grant.
+	Partners func(ctx context.Context, scope string) ([]Partner, error)
 	// Admit refuses new work in a workspace that is full. Defaults to no such question.
 	Admit func(ctx context.Context, scope string) error
 	// Log hears of failures that nobody foresaw. Defaults to slog.Default().
 	Log *slog.Logger
+}
+
+// Partner is an agent that may be asked.
+type Partner struct {
+	Name         string
+	Description  string
+	OutputSchema json.RawMessage // nil: its answers are text
 }
 
 // Box makes the tools of agents.
@@ -112,14 +121,18 @@ var makers = []func(hand) svc.Tool{
 }
 
 // Tools are those that an agent of a scope is given.
-func (b *Box) Tools(_ context.Context, scope string, g Grant) ([]svc.Tool, error) {
+func (b *Box) Tools(ctx context.Context, scope string, g Grant) (tools []svc.Tool, err error) {
 	made := map[string]svc.Tool{}
 	h := hand{Box: b, scope: scope, grant: g}
+	if b.config.Partners != nil && slices.Contains(g.Tools, askAgent) {
+		if h.partners, err = b.config.Partners(ctx, scope); err != nil {
+			return nil, err
+		}
+	}
 	for _, maker := range makers {
 		t := maker(h)
 		made[t.Name] = t
 	}
-	var tools []svc.Tool
 	for _, name := range g.Tools {
 		t, known := made[name]
 		switch {
@@ -137,6 +150,8 @@ type hand struct {
 	*Box
 	scope string
 	grant Grant
+
+	partners []Partner
 }
 
 // The needs of tools: what their caller could do by themselves.

@@ -33,6 +33,8 @@ type bench struct {
 	asked []string
 	mu    sync.Mutex
 	rt    *svc.Runtime
+
+	partners []toolbox.Partner
 }
 
 // all is every tool.
@@ -47,6 +49,7 @@ func open(t *testing.T, s *projecttest.Scene, web outward.Config) *bench {
 	}
 	c := toolbox.Config{
 		Runtime: func() *svc.Runtime { return b.rt }, Fetch: guard, Log: slog.New(slog.DiscardHandler),
+		Partners: func(context.Context, string) ([]toolbox.Partner, error) { return b.partners, nil },
 		May: func(_ context.Context, call svc.Call, need access.Need, project string) (access.Acting, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()

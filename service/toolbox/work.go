@@ -13,18 +13,55 @@ import (
 	"svc.dev/svc/workflow"
 )
 
+// askAgent is the tool by which another agent is asked.
+const askAgent = "ask_agent"
+
 func (h hand) askAgent() svc.Tool {
-	about := "Hand a question or a task to another agent of the workspace, and get its answer."
-	if len(h.grant.Agents) > 0 {
-		about += " Agents: " + strings.Join(h.grant.Agents, ", ") + "."
-	}
-	return svc.AskTool("ask_agent", about, func(ctx context.Context, agent string) error {
+	about := "Hand a question or a task to another agent of the workspace, and get its answer." + h.colleagues()
+	return svc.AskTool(askAgent, about, func(ctx context.Context, agent string) error {
 		if len(h.grant.Agents) > 0 && !granted(h.grant.Agents, agent) {
 			return fault.New(fault.Forbidden, "This agent may not ask that one.", "Those that it may: "+strings.Join(h.grant.Agents, ", ")+".")
 		}
 		_, _, err := h.acting(ctx, prompts, "")
-		return h.told(ctx, "ask_agent", err)
+		return h.told(ctx, askAgent, err)
 	})
+}
+
+// Bounds of what is told of an agent that may be asked.
+const (
+	maxAbout  = 500
+	maxSchema = 1 << 10
+)
+
+// colleagues names the agents that may be asked.
+func (h hand) colleagues() string {
+	var told passage
+	for _, p := range h.partners {
+		if p.Name != h.grant.Agent && (len(h.grant.Agents) == 0 || granted(h.grant.Agents, p.Name)) {
+			told.line("- %s: %s", p.Name, p.about())
+		}
+	}
+	switch {
+	case told.Len() > 0 && told.full:
+		return " Agents, and there are others:\n" + told.String()
+	case told.Len() > 0:
+		return " Agents:\n" + told.String()
+	case len(h.grant.Agents) > 0:
+		return " Agents: " + strings.Join(h.grant.Agents, ", ") + "."
+	}
+	return ""
+}
+
+// about is what is told of an agent, in a line.
+func (p Partner) about() string {
+	text := cut(strings.Join(strings.Fields(p.Description), " "), maxAbout)
+	switch {
+	case len(p.OutputSchema) == 0:
+		return text
+	case len(p.OutputSchema) > maxSchema:
+		return text + " It answers with a JSON object."
+	}
+	return text + " It answers with JSON of this schema: " + string(p.OutputSchema)
 }
 
 // How long a run is waited for, and how much longer the tool may take.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -253,4 +254,39 @@ func TestDigestSumsUpTheFilesOfAProject(t *testing.T) {
 		digest(`{"project":"site","prefix":"other"}`, "Your role does not allow this.")
 		b.Agree()
 	})
+}
+
+// TestAnAgentIsToldWhomItMayAsk reads what a model is told of ask_agent, in workspaces of few agents and of many.
+func TestAnAgentIsToldWhomItMayAsk(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object"}`)
+	few := []toolbox.Partner{
+		{Name: "a", Description: "Itself."}, {Name: "writer", Description: "Writes\n well."}, {Name: "adds", Description: "Adds.", OutputSchema: schema},
+		{Name: "long", Description: strings.Repeat("x", 5000), OutputSchema: json.RawMessage(`{"type":"object","title":"` + strings.Repeat("x", 5000) + `"}`)},
+	}
+	var many []toolbox.Partner
+	for i := range 200 {
+		many = append(many, toolbox.Partner{Name: fmt.Sprintf("agent-%d", i), Description: strings.Repeat("y", 400)})
+	}
+	const begins = "Hand a question or a task to another agent of the workspace, and get its answer."
+	for name, c := range map[string]struct {
+		partners []toolbox.Partner
+		agents   []string
+		want     string
+	}{
+		"all":     {few, nil, begins + " Agents:\n- writer: Writes well.\n- adds: Adds. It answers with JSON of this schema: {\"type\":\"object\"}\n- long: " + strings.Repeat("x", 500) + " It answers with a JSON object.\n"},
+		"some":    {few, []string{"writer", "gone"}, begins + " Agents:\n- writer: Writes well.\n"},
+		"nobody":  {few[:1], nil, begins},
+		"unknown": {nil, []string{"writer"}, begins + " Agents: writer."},
+		"many":    {many, nil, begins + " Agents, and there are others:\n- agent-0: " + strings.Repeat("y", 400) + "\n"},
+	} {
+		b := open(t, nil, outward.Config{})
+		b.partners = c.partners
+		tools, err := b.box.Tools(t.Context(), scope, toolbox.Grant{Agent: "a", Tools: []string{"ask_agent"}, Agents: c.agents})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tools[0].Description; got != c.want && (name != "many" || !strings.HasPrefix(got, c.want) || len(got) > 33<<10) {
+			t.Errorf("%s: %.900q, want %.900q", name, got, c.want)
+		}
+	}
 }
