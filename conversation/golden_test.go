@@ -92,6 +92,17 @@ var goldens = map[string]log{
 		{rec(conversation.AssistantStarted, of("entry_2")), rec(conversation.TextStarted, of("entry_2")), delta("entry_2", "upon a time"),
 			rec(conversation.TextCompleted, of("entry_2")), completed("entry_2", conversation.StopLength), settled("completed")},
 	},
+	"versions": {
+		{created}, {versioned(input("hello"), "7")}, {versioned(rec(conversation.AssistantStarted, of("entry_1")), "7")},
+		{rec(conversation.TextStarted, of("entry_1")), delta("entry_1", "Hello."), rec(conversation.TextCompleted, of("entry_1"))},
+		{completed("entry_1", conversation.StopEnd), settled("completed")},
+	},
+}
+
+// versioned is a record of an agent that has a version.
+func versioned(r conversation.Record, version string) conversation.Record {
+	r.Version = version
+	return r
 }
 
 // fold is a log as its history.
@@ -118,25 +129,34 @@ func TestChunksFoldToTheSnapshot(t *testing.T) {
 	for name, l := range goldens {
 		for n := 1; n <= len(l); n++ {
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
-				var r reducer
-				for i, batch := range l[:n] {
-					data, err := conversation.EncodeBatch(batch)
-					if err != nil {
-						t.Fatal(err)
-					}
-					chunks, err := conversation.Chunks(stream.Offset(i), data)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, c := range chunks {
-						r.apply(t, c)
-					}
-				}
+				r := reducer{versions: true}
+				r.play(t, l[:n])
 				snapshot := fold(t, l[:n])
 				compare(t, "messages", r.messages, decode(t, snapshot.Messages))
 				compare(t, "settlements", r.settlements, decode(t, snapshot.Settlements))
 			})
 		}
+	}
+}
+
+// TestAClientThatKnowsNoVersionsMissesThemAlone plays a log into the reducer as published clients have it, which know nothing of the
+// versions of agents: messages that come whole have theirs, and replies lack it and nothing else.
+func TestAClientThatKnowsNoVersionsMissesThemAlone(t *testing.T) {
+	l := goldens["versions"]
+	for n := 1; n <= len(l); n++ {
+		var r reducer
+		r.play(t, l[:n])
+		stored := decode(t, fold(t, l[:n]).Messages)
+		for _, m := range stored {
+			metadata := m["metadata"].(map[string]any)
+			if metadata["agentVersion"] != "7" {
+				t.Errorf("the snapshot has %v", m)
+			}
+			if m["role"] == "assistant" {
+				delete(metadata, "agentVersion")
+			}
+		}
+		compare(t, "messages", r.messages, stored)
 	}
 }
 
@@ -188,6 +208,25 @@ func compare(t *testing.T, what string, live, stored []map[string]any) {
 type reducer struct {
 	messages    []map[string]any
 	settlements []map[string]any
+	versions    bool // beside what they know, it takes the version of the agent that a reply is by
+}
+
+// play applies the chunks of a log.
+func (r *reducer) play(t *testing.T, l log) {
+	t.Helper()
+	for i, batch := range l {
+		data, err := conversation.EncodeBatch(batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks, err := conversation.Chunks(stream.Offset(i), data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range chunks {
+			r.apply(t, c)
+		}
+	}
 }
 
 func (r *reducer) apply(t *testing.T, raw []byte) {
@@ -207,6 +246,9 @@ func (r *reducer) apply(t *testing.T, raw []byte) {
 			"parts": []any{}, "metadata": map[string]any{"timestamp": c["timestamp"]}}
 		if c["submissionId"] != nil {
 			m["submissionId"] = c["submissionId"]
+		}
+		if version := c["agentVersion"]; r.versions && version != nil {
+			m["metadata"].(map[string]any)["agentVersion"] = version
 		}
 		r.messages = append(r.messages, m)
 	case "message-delta":
@@ -283,7 +325,8 @@ func TestEveryPrefixOwesWhatLeadsToItsEnd(t *testing.T) {
 			conversation.OwedClosing, conversation.OwedClosing, conversation.OwedSettlement, conversation.OwedNothing},
 		"tools": {conversation.OwedInput, conversation.OwedClosing, conversation.OwedClosing, conversation.OwedResults,
 			conversation.OwedResults, conversation.OwedReply, conversation.OwedClosing, conversation.OwedNothing},
-		"broken": {conversation.OwedInput, conversation.OwedReply, conversation.OwedClosing, conversation.OwedReply, conversation.OwedNothing},
+		"broken":   {conversation.OwedInput, conversation.OwedReply, conversation.OwedClosing, conversation.OwedReply, conversation.OwedNothing},
+		"versions": {conversation.OwedInput, conversation.OwedReply, conversation.OwedClosing, conversation.OwedClosing, conversation.OwedNothing},
 	}
 	for name, l := range goldens {
 		state := conversation.NewState()

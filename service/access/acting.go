@@ -10,6 +10,7 @@ import (
 	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/workspace"
 )
 
 // Acting is somebody in whose name something is done while they may not be there: an agent's tool, a workflow.
@@ -29,7 +30,11 @@ func Act(ctx context.Context, db *sqldb.DB, by scope.By, n Need, at Place) (Acti
 		return Acting{}, err
 	}
 	v := Visitor{judgement: j}
-	return Acting{Actor: v.Actor(), Workspace: j.Member.ID, by: by, holds: func(tx *sqldb.Tx) error {
+	actor := v.Actor()
+	if name := by.Channel(); name != "" {
+		actor = audit.Actor{Kind: audit.Channel, ID: name}
+	}
+	return Acting{Actor: actor, Workspace: j.Member.ID, by: by, holds: func(tx *sqldb.Tx) error {
 		_, err := judgeActing(tx, by, n, at)
 		return err
 	}}, nil
@@ -43,6 +48,8 @@ func (a Acting) Guard(ctx context.Context) context.Context {
 func judgeActing(tx *sqldb.Tx, by scope.By, n Need, at Place) (j judgement, err error) {
 	staffed := by.Authority == scope.StaffAuth
 	switch {
+	case by.Channel() != "" && n.kind == inside:
+		return judgeChannel(tx, n, at)
 	case by.Account == "" || !staffed && by.Authority != scope.Customer:
 		return j, nobodyAsked()
 	case n.kind != inside:
@@ -76,7 +83,27 @@ func judgeActing(tx *sqldb.Tx, by scope.By, n Need, at Place) (j judgement, err 
 	return j, err
 }
 
-// nobodyAsked is the refusal of work that no person of ours stands behind any more, or ever did.
+// judgeChannel lets a channel do what a builder may, in the workspace that its deliveries come to. In one that is archived, or
+// whose owner is gone, nobody is there for whom it could.
+func judgeChannel(tx *sqldb.Tx, n Need, at Place) (j judgement, err error) {
+	if at.Scope == scope.Admin {
+		return j, NoWorkspace()
+	}
+	if err := place(tx, at, &j); err != nil {
+		return j, err
+	}
+	owner, found, err := account.Find(tx, j.Member.Owner)
+	if err != nil {
+		return j, err
+	}
+	if !found || !owner.Alive() || j.Member.Archived {
+		return j, nobodyAsked()
+	}
+	j.Member.Role = workspace.Builder
+	return j, allow(n, j.Member)
+}
+
+// nobodyAsked is the refusal of work that neither a person nor a channel of ours stands behind any more, or ever did.
 func nobodyAsked() error {
 	return fault.New(fault.Forbidden, "Nobody who may do this has asked for it.", "")
 }

@@ -10,6 +10,7 @@ import (
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/apikey"
+	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/workspace"
 )
@@ -66,9 +67,57 @@ func TestWhoeverAskedIsJudgedByWhatTheyMayNow(t *testing.T) {
 		w.Execute(t, "UPDATE accounts SET service_role = 'admin' WHERE id = $1", bo.ID)
 		may("an administrator writes", staff, writesFiles, "")
 
-		for _, nobody := range []scope.By{{}, {Actor: "ada"}, {Actor: "channel:github", Authority: scope.StaffAuth}, {Actor: "ada", Account: ada.ID}, {Actor: "ada", Authority: "root", Account: ada.ID}, {Actor: "ada", Authority: scope.Customer, Account: "acc_nobody"}} {
+		for _, nobody := range []scope.By{{}, {Actor: "ada"}, {Actor: "channel:github"}, {Actor: "channel:github", Authority: scope.StaffAuth}, {Actor: "github:bo", Authority: scope.Customer}, {Actor: "bo", Authority: scope.Customer}, {Actor: "ada", Account: ada.ID}, {Actor: "ada", Authority: "root", Account: ada.ID}, {Actor: "ada", Authority: scope.Customer, Account: "acc_nobody"}} {
 			may("nobody", nobody, readsFiles, fault.Forbidden)
 		}
+	})
+}
+
+// TestAChannelActsAsABuilderOfItsWorkspace changes how the workspace stands after a delivery came to it.
+func TestAChannelActsAsABuilderOfItsWorkspace(t *testing.T) {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		joined := w.Join(t, "ada@example.com")
+		home := w.Personal(t, joined.Who)
+		by := scope.Claims{Actor: scope.Channel("github"), Authority: scope.Customer}.By()
+		at := access.Place{Scope: home.Scope, Project: "site"}
+		may := func(what string, n access.Need, at access.Place, refusal string) {
+			t.Helper()
+			acting, err := access.Act(t.Context(), w.DB, by, n, at)
+			switch {
+			case refusal != "":
+				accounttest.Is(t, err, refusal)
+			case err != nil:
+				t.Errorf("%s: %v", what, err)
+			case acting.Workspace != home.ID || acting.Actor != audit.Actor{Kind: audit.Channel, ID: "github"}:
+				t.Errorf("%s: %+v", what, acting)
+			}
+		}
+		may("it reads", readsFiles, at, "")
+		may("it writes", writesFiles, at, "")
+		may("it manages", access.May(workspace.Manage), at, fault.Forbidden)
+		may("it looks at what is managed", access.May(workspace.Review), at, fault.Forbidden)
+		may("the service", access.Staff, at, fault.Forbidden)
+		may("another workspace that is not there", readsFiles, access.Place{Scope: "users/nobody/personal"}, fault.WorkspaceNotFound)
+		may("that of the staff", readsFiles, access.Place{Scope: scope.Admin}, fault.WorkspaceNotFound)
+
+		acting, err := access.Act(t.Context(), w.DB, by, writesFiles, at)
+		accounttest.Check(t, err)
+		if from := audit.From(acting.Guard(t.Context())); from.Actor != acting.Actor || from.Authority != scope.Customer {
+			t.Errorf("it is told of as %+v", from)
+		}
+		write := func() error {
+			return w.DB.Write(acting.Guard(t.Context()), func(*sqldb.Tx) error { return nil })
+		}
+		accounttest.Check(t, write())
+		for column, refusal := range map[string]string{"suspended_at": fault.WorkspaceSuspended, "archived_at": fault.Forbidden, "deleted_at": fault.WorkspaceNotFound} {
+			w.Execute(t, "UPDATE workspaces SET "+column+" = 1 WHERE id = $1", home.ID)
+			may("in a workspace with "+column, readsFiles, at, refusal)
+			accounttest.Is(t, write(), refusal)
+			w.Execute(t, "UPDATE workspaces SET "+column+" = NULL WHERE id = $1", home.ID)
+		}
+		w.Execute(t, "UPDATE accounts SET suspended_at = 1 WHERE id = $1", joined.Account.ID)
+		may("where the owner is suspended", readsFiles, at, fault.Forbidden)
+		accounttest.Is(t, write(), fault.Forbidden)
 	})
 }
 

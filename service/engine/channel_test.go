@@ -117,6 +117,26 @@ func TestOnlyTheGatewayPassesDeliveriesOn(t *testing.T) {
 	}
 }
 
+// TestAPromptOfAChannelIsTheChannelsWhateverASenderIsCalled has senders take the names that a record would have.
+func TestAPromptOfAChannelIsTheChannelsWhateverASenderIsCalled(t *testing.T) {
+	rt, e := start(t)
+	const comment = `{"action":"created","issue":{"number":%d},"comment":{"body":"hi"},"repository":{"full_name":"a/b"},"sender":{"login":%q,"type":"User"}}`
+	for n, login := range []string{"mona", "ada", "ada customer acc_1", "channel:github", "", " "} {
+		if w := deliver(t, e, "POST", engine.GitHubPath, "channel:github", "issue_comment", fmt.Sprintf(comment, n+1, login), n); w.Code != 202 {
+			t.Fatalf("%q: %d %s", login, w.Code, w.Body)
+		}
+	}
+	list, err := rt.In("users/ada/personal").Conversations(t.Context(), engine.Central, nil, 100)
+	if err != nil || len(list.Conversations) != 6 {
+		t.Fatalf("%d conversations, %v", len(list.Conversations), err)
+	}
+	for _, c := range list.Conversations {
+		if by := scope.ParseBy(c.StartedBy); by.Channel() != "github" {
+			t.Errorf("%s is by %q", c.ID, c.StartedBy)
+		}
+	}
+}
+
 func conversations(t *testing.T, rt *svc.Runtime) (all []string) {
 	t.Helper()
 	list, err := rt.In("users/ada/personal").Conversations(t.Context(), engine.Central, nil, 100)

@@ -14,25 +14,45 @@ import (
 
 // ask puts a question of ours to the runtime and reads its answer, where it is wanted. Its refusals are errors.
 func (x *exchange) ask(ctx context.Context, q operation.Question, into any) error {
-	if x.g.Runtime == nil {
-		return fault.NotAvailable("loading").After(time.Second)
+	told, err := x.consult(ctx, http.MethodGet, q)
+	if err != nil || into == nil {
+		return err
 	}
-	r, err := http.NewRequestWithContext(x.g.with(ctx, x.v.Claims(x.ID)), http.MethodGet, q.Path, nil)
+	return json.Unmarshal(told.body.Bytes(), into)
+}
+
+// relay is pass for an answer that is kept: what the runtime refuses is an error, and leaves no receipt.
+func (x *exchange) relay(q operation.Question) error {
+	if x.g.stopping() {
+		return fault.NotAvailable("draining").After(time.Second)
+	}
+	x.told = x.v.Claims(x.ID)
+	told, err := x.consult(x.Ctx(), x.Request.Method, q)
 	if err != nil {
 		return err
 	}
+	return x.Send(told.status, told.header.Get("Content-Type"), told.header.Get("Cache-Control"), told.body.Bytes())
+}
+
+// consult is what the runtime answers, or why it refuses.
+func (x *exchange) consult(ctx context.Context, method string, q operation.Question) (*memo, error) {
+	if x.g.Runtime == nil {
+		return nil, fault.NotAvailable("loading").After(time.Second)
+	}
+	r, err := http.NewRequestWithContext(x.g.with(ctx, x.v.Claims(x.ID)), method, q.Path, nil)
+	if err != nil {
+		return nil, err
+	}
 	r.URL = &url.URL{Path: q.Path, RawQuery: q.Query.Encode()}
-	told := memo{header: http.Header{}}
-	x.g.Runtime.ServeHTTP(&told, r)
+	told := &memo{header: http.Header{}}
+	x.g.Runtime.ServeHTTP(told, r)
 	switch {
 	case told.because != nil:
-		return told.because
+		return nil, told.because
 	case told.status/100 != 2:
-		return told.fault()
-	case into == nil:
-		return nil
+		return nil, told.fault()
 	}
-	return json.Unmarshal(told.body.Bytes(), into)
+	return told, nil
 }
 
 // memo is an answer of the runtime that we read ourselves.

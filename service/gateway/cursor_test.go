@@ -13,7 +13,7 @@ import (
 )
 
 // askedLists are the lists that the runtime answers: their cursors are its own, and one of runs that cannot be read begins at the top.
-var askedLists = []string{"/agents", "/workflows", "/runs", "/conversations"}
+var askedLists = []string{"/agents", "/workflows", "/runs"}
 
 // TestACursorIsTakenByItsOwnListAlone reads every list by pages of one item, and shows every other the cursor that it gave.
 func TestACursorIsTakenByItsOwnListAlone(t *testing.T) {

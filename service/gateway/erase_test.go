@@ -62,6 +62,48 @@ func TestARunOrAConversationIsErasedByThoseWhoMayAndThatIsTold(t *testing.T) {
 	})
 }
 
+// TestWhatTheRuntimeDoesIsDoneOnceForItsKey erases and cancels, and asks again by the same key and by another.
+func TestWhatTheRuntimeDoesIsDoneOnceForItsKey(t *testing.T) {
+	modes(t, func(t *testing.T, s *scene) {
+		ada, _ := s.session(t, "ada@example.com")
+		const own, base = "/api/workspaces/ada/personal", "/v1/ada/personal"
+		do := func(method, path, key string) reply {
+			t.Helper()
+			header := s.page(gateway.Agents)
+			header.Set("Idempotency-Key", key)
+			return s.do(t, call{on: gateway.Agents, method: method, path: path, cookie: ada, header: header})
+		}
+		twice := func(method, path, key string) {
+			t.Helper()
+			first := do(method, path, key).wants(t, 202, "")
+			again := do(method, path, key).wants(t, 202, "")
+			if again.body != first.body || first.Header.Get("Idempotency-Replayed") != "" || again.Header.Get("Idempotency-Replayed") != "true" {
+				t.Errorf("%s %s: %s, then %s %q", method, path, first.body, again.body, again.Header)
+			}
+			for _, name := range []string{"Content-Type", "Cache-Control"} {
+				if first.Header.Get(name) == "" || first.Header.Get(name) != again.Header.Get(name) {
+					t.Errorf("%s %s: %s is %q, then %q", method, path, name, first.Header.Get(name), again.Header.Get(name))
+				}
+			}
+		}
+		const conversation = own + "/agents/central/conversations/1"
+		do("DELETE", conversation, "erase").wants(t, 404, "item_not_found") // which is no receipt
+		s.do(t, call{on: gateway.Agents, method: "POST", path: base + "/agents/central/1", cookie: ada, body: `{"kind":"user","body":"n=1"}`}).wants(t, 202, "")
+		twice("DELETE", conversation, "erase")
+		do("DELETE", conversation, "another").wants(t, 404, "item_not_found")
+		var made struct{ RunID string }
+		s.do(t, call{on: gateway.Agents, method: "POST", path: base + "/workflows/endless", cookie: ada}).wants(t, 202, "").read(t, &made)
+		twice("POST", own+"/runs/"+made.RunID+"/cancel", "cancel")
+		twice("DELETE", own+"/runs/"+made.RunID, "erase")
+		do("POST", own+"/runs/"+made.RunID+"/cancel", "another").wants(t, 404, "run_not_found")
+		for _, action := range []string{"conversation.erased", "run.erased"} {
+			if told := s.events(t, "users/ada/personal", action); len(told) != 1 {
+				t.Errorf("%s is told %d times", action, len(told))
+			}
+		}
+	})
+}
+
 // by1 is a key alone, as a program sends it that has no body.
 func by1(key string) http.Header { return http.Header{"Authorization": {"Bearer " + key}} }
 

@@ -38,6 +38,9 @@ func operates(r operation.Row) func(*exchange) error {
 		}
 		switch out := out.(type) {
 		case operation.Question:
+			if x.slip != nil {
+				return x.relay(out)
+			}
 			return x.pass(out)
 		case operation.Download:
 			defer out.Close()

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -48,7 +49,9 @@ func (x *exchange) act(r *line) error {
 		return r.do(x)
 	}
 	x.slip = &slip{Request: receipt.Request{ID: x.ID, Holder: x.v.Holder(), Method: x.Request.Method, Path: x.Request.URL.EscapedPath(), Key: key}, out: x.Out.ResponseWriter, status: http.StatusOK}
-	x.Request = x.Request.WithContext(x.g.Receipts.Guard(x.Ctx(), &x.slip.Request))
+	if !r.Asks() { // what we write ourselves before the runtime has done it is no sign that it has
+		x.Request = x.Request.WithContext(x.g.Receipts.Guard(x.Ctx(), &x.slip.Request))
+	}
 	return x.settle(r, x.aside(r))
 }
 
@@ -84,6 +87,9 @@ func (x *exchange) settle(r *line, err error) error {
 		if err = x.before(); err == nil {
 			err = fault.NotAvailable("busy").After(time.Second) // which was refused
 		}
+	}
+	if r.Asks() && err != nil {
+		err = cmp.Or(x.before(), err) // it came with another at the same time, which was faster
 	}
 	if before, ok := errors.AsType[*answered](err); ok {
 		return x.repeat(before.Answer)

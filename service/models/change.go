@@ -68,7 +68,7 @@ func (m *Models) Put(ctx context.Context, scope string, by audit.Actor, provider
 		if err := m.put(ctx, tx, scope, by, provider, c); err != nil {
 			return ModelProvider{}, err
 		}
-		return m.provider(tx, scope, provider)
+		return m.one(tx, scope, provider)
 	})
 }
 
@@ -93,16 +93,19 @@ func (m *Models) put(ctx context.Context, tx *sqldb.Tx, scope string, by audit.A
 		}
 		changes = append(changes, "key")
 	}
-	if err := m.set(tx, scope, provider, r.url, by); err != nil {
+	if !same(before, r.url) {
+		r.answered = ""
+	}
+	if err := m.set(tx, scope, provider, r, by); err != nil {
 		return err
 	}
 	return m.note(ctx, tx, scope, by, "model.changed", provider, changes...)
 }
 
 // set writes down where a provider is. What was found of it before says nothing any more.
-func (m *Models) set(tx *sqldb.Tx, scope, provider string, url *string, by audit.Actor) error {
-	return tx.Do("set model provider", `UPDATE model_providers SET url = $3, version = version + 1, updated_at = $4, updated_by = $5,
-checked_at = 0, result = '', message = '', latency_ms = 0 WHERE scope = $1 AND provider = $2`, scope, provider, url, m.Now().UnixMilli(), by.ID)
+func (m *Models) set(tx *sqldb.Tx, scope, provider string, r preference, by audit.Actor) error {
+	return tx.Do("set model provider", `UPDATE model_providers SET url = $3, version = version + 1, updated_at = $4, updated_by = $5, answered = $6,
+checked_at = 0, result = '', message = '', latency_ms = 0 WHERE scope = $1 AND provider = $2`, scope, provider, r.url, m.Now().UnixMilli(), by.ID, r.answered)
 }
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -155,7 +158,7 @@ func (m *Models) Delete(ctx context.Context, scope string, by audit.Actor, provi
 		if !gone && r.url == nil {
 			return fault.New(fault.ItemNotFound, "The workspace has set nothing of this provider.", "")
 		}
-		if err := m.set(tx, scope, provider, nil, by); err != nil {
+		if err := m.set(tx, scope, provider, preference{}, by); err != nil {
 			return err
 		}
 		return m.note(ctx, tx, scope, by, "model.deleted", provider, "url", "key")

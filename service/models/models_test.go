@@ -2,10 +2,18 @@ package models_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,13 +41,29 @@ type scene struct {
 	*models.Models
 	world *accounttest.World
 	log   *bytes.Buffer
+	heard *atomic.Pointer[func(query string)] // of the next statements, before they run
+}
+
+// before does something once, before a statement that contains a text.
+func (s *scene) before(text string, do func()) {
+	hear := func(query string) {
+		if strings.Contains(query, text) && s.heard.Swap(nil) != nil {
+			do()
+		}
+	}
+	s.heard.Store(&hear)
 }
 
 // each runs a test on both databases.
 func each(t *testing.T, edit func(*models.Config), fn func(s *scene)) {
 	t.Helper()
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		w := accounttest.New(t, address, accounttest.Options{})
+		heard := new(atomic.Pointer[func(string)])
+		w := accounttest.New(t, address, accounttest.Options{Observe: func(query string, _ []any) {
+			if hear := heard.Load(); hear != nil {
+				(*hear)(query)
+			}
+		}})
 		if err := w.DB.Migrate(t.Context(), models.Migrations); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +79,7 @@ func each(t *testing.T, edit func(*models.Config), fn func(s *scene)) {
 		if edit != nil {
 			edit(&c)
 		}
-		fn(&scene{T: t, Models: models.New(c), world: w, log: log})
+		fn(&scene{T: t, Models: models.New(c), world: w, log: log, heard: heard})
 	})
 }
 
@@ -171,6 +195,37 @@ func TestTheServicesKeyGoesToNoAddressOfAWorkspace(t *testing.T) {
 	})
 }
 
+// TestAKeyGoesOnlyWhereItWasSetFor sets another pair of address and key while the first is read: either pair is used, and no mixture.
+func TestAKeyGoesOnlyWhereItWasSetFor(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		const other = "sk-another-0123456789"
+		first, second := modeltest.NewServer(s.T, modeltest.Chat), modeltest.NewServer(s.T, modeltest.Chat)
+		s.put("openai", models.Change{URL: &first.URL, Key: text(modeltest.Key)})
+		met := false
+		s.before("FROM secrets", func() {
+			met = true
+			s.put("openai", models.Change{URL: &second.URL, Key: text(other)})
+		})
+		_, _ = s.ask(home, "openai/any")
+		if !met {
+			s.Fatal("nothing was set meanwhile")
+		}
+		for _, r := range first.Requests() {
+			if got := r.Header.Get("Authorization"); strings.Contains(got, other) {
+				s.Errorf("the key of the second server went to the first")
+			}
+		}
+		for _, r := range second.Requests() {
+			if got := r.Header.Get("Authorization"); strings.Contains(got, modeltest.Key) {
+				s.Errorf("the key of the first server went to the second")
+			}
+		}
+		if n := len(first.Requests()) + len(second.Requests()); n != 1 {
+			s.Errorf("%d requests", n)
+		}
+	})
+}
+
 // TestPrivateAddressesAreRefused writes them, has a name mean one, and sets none that a proxy of the machine's would reach.
 func TestPrivateAddressesAreRefused(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Chat)
@@ -261,32 +316,184 @@ func TestVersionsAndDefaults(t *testing.T) {
 	})
 }
 
+// isDefault holds the default of a workspace to a model and to where it comes from.
+func (s *scene) isDefault(scope, name, source string) {
+	s.Helper()
+	all, err := s.List(s.Context(), scope)
+	s.must(err)
+	d := all.ModelDefault
+	if d.Model != name || d.Source != source || (d.Message != "") != (source == models.OfService && name == "scripted/words") {
+		s.Errorf("the default is %+v, want %s of the %s", d, name, source)
+	}
+	for _, p := range all.Items {
+		if want := strings.HasPrefix(name, p.Provider+"/"); (p.Default == name) != want || !want && p.Default != "" {
+			s.Errorf("the default is %s, and that of %s %q", name, p.Provider, p.Default)
+		}
+	}
+	if asked, err := s.DefaultOf(s.Context(), scope); err != nil || asked != name {
+		s.Errorf("agents ask %s, %v", asked, err)
+	}
+}
+
+// TestAKeyEndsTheScriptedModel stores keys one after another, and takes them away.
+func TestAKeyEndsTheScriptedModel(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		usual := map[string]string{}
+		for _, provider := range models.Outside() {
+			s.isDefault(home, "scripted/words", models.OfService)
+			p := s.put(provider, models.Change{Key: text("a-key-of-a-provider")})
+			usual[provider] = p.Default
+			if !slices.Contains(p.Models, strings.TrimPrefix(p.Default, provider+"/")) {
+				s.Errorf("%s is asked for %q, of which no price is known", provider, p.Default)
+			}
+			s.isDefault(home, p.Default, models.OfKey)
+			s.isDefault("users/bob/personal", "scripted/words", models.OfService)
+			s.must(s.Delete(s.Context(), home, ada, provider, 0))
+		}
+		s.put("openai", models.Change{Key: text("the-first-key")})
+		s.world.Clock.Pass(time.Minute)
+		s.put("anthropic", models.Change{Key: text("the-second-key")})
+		s.put("openai", models.Change{Key: text("the-first-key-again")})
+		s.isDefault(home, usual["openai"], models.OfKey)
+		_, err := s.PutDefault(s.Context(), home, ada, "scripted/words", 0)
+		s.must(err)
+		s.isDefault(home, "scripted/words", models.OfWorkspace)
+		_, err = s.PutDefault(s.Context(), home, ada, "", 0)
+		s.must(err)
+		s.must(s.Delete(s.Context(), home, ada, "openai", 0))
+		s.isDefault(home, usual["anthropic"], models.OfKey)
+
+		// The key is a secret like others.
+		bob := secret.Owner{Kind: secret.Business, Scope: "users/bob/personal"}
+		s.must(s.world.DB.Write(s.Context(), func(tx *sqldb.Tx) error {
+			_, err := s.Secrets.Seal(tx, bob, models.KeyName("google"), []byte("a-key"), ada.ID)
+			return err
+		}))
+		s.isDefault(bob.Scope, usual["google"], models.OfKey)
+		s.Models.Default = "openai/of-the-operator"
+		s.isDefault(bob.Scope, "openai/of-the-operator", models.OfService)
+	})
+}
+
+// named is a server that speaks as OpenAI does, and names its models.
+func named(t *testing.T, names ...string) (url string, rename func(...string)) {
+	answers := modeltest.NewServer(t, modeltest.Chat)
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/models" {
+			answers.ServeHTTP(w, r)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all := []map[string]string{}
+		for _, name := range names {
+			all = append(all, map[string]string{"id": name})
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": all})
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1", func(others ...string) {
+		mu.Lock()
+		defer mu.Unlock()
+		names = others
+	}
+}
+
+// TestAServerOfOnesOwnAnswersWhenItWasTested has no model of it asked whose name is not known.
+func TestAServerOfOnesOwnAnswersWhenItWasTested(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		url, rename := named(s.T, "echo", "other")
+		check := func(want string) {
+			s.Helper()
+			if c, err := s.Test(s.Context(), home, ada, "openai"); err != nil || c.Result != want {
+				s.Errorf("a check: %+v, %v, want %s", c, err, want)
+			}
+		}
+		s.put("openai", models.Change{URL: &url, Key: text(modeltest.Key)})
+		s.isDefault(home, "scripted/words", models.OfService)
+		if all, err := s.List(s.Context(), home); err != nil || !strings.Contains(all.Message, "openai") {
+			s.Errorf("nobody is told what to do: %q, %v", all.Message, err)
+		}
+		check(models.OK)
+		s.isDefault(home, "openai/echo", models.OfKey)
+		rename()
+		check(models.ModelUnknown)
+		s.isDefault(home, "openai/echo", models.OfKey)
+		s.put("openai", models.Change{Key: text(modeltest.Key)})
+		s.isDefault(home, "openai/echo", models.OfKey)
+		rename("newer", "echo")
+		check(models.OK)
+		s.isDefault(home, "openai/newer", models.OfKey)
+		s.put("openai", models.Change{URL: text("http://127.0.0.1:1/v1")})
+		s.isDefault(home, "scripted/words", models.OfService)
+		s.put("google", models.Change{Key: text("a-key-of-another")})
+		if d, err := s.DefaultOf(s.Context(), home); err != nil || !strings.HasPrefix(d, "google/") {
+			s.Errorf("of two keys, one for a server of which nothing is known: %s, %v", d, err)
+		}
+	})
+}
+
+// told is how often the audit log tells of the use of a secret.
+func (s *scene) told() int {
+	s.Helper()
+	n, err := sqldb.Read(s.Context(), s.world.DB, func(tx *sqldb.Tx) (int, error) {
+		return sqldb.Value[int](tx, "count", "SELECT count(*) FROM audit_events WHERE action = 'secret.used'")
+	})
+	s.must(err)
+	return n
+}
+
+// TestACheckIsAUseOfTheKey checks with a key of the workspace's, with one that is refused, and without any.
+func TestACheckIsAUseOfTheKey(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		counted := map[string]int{}
+		s.Asked = func(provider, key string) { counted[provider+" "+key]++ }
+		check := func(provider string) {
+			s.Helper()
+			if _, err := s.Test(s.Context(), home, ada, provider); err != nil {
+				s.Error(err)
+			}
+		}
+		check("google")
+		if n := s.told(); n != 0 || len(counted) != 0 {
+			s.Errorf("without a key %d uses are told of, and counted %v", n, counted)
+		}
+		server := modeltest.NewServer(s.T, modeltest.Anthropic)
+		s.put("anthropic", models.Change{URL: &server.URL, Key: text(modeltest.Key)})
+		check("anthropic")
+		check("anthropic")
+		if n := s.told(); n != 1 || counted["anthropic workspace"] != 2 {
+			s.Errorf("of two checks %d are told of, and counted %v", n, counted)
+		}
+		refusing := modeltest.NewServer(s.T, modeltest.Google)
+		s.put("google", models.Change{URL: &refusing.URL, Key: text("sk-wrong-0123456789")})
+		check("google")
+		if n := s.told(); n != 2 || counted["google workspace"] != 1 {
+			s.Errorf("with a wrong key %d uses are told of, and counted %v", n, counted)
+		}
+	})
+}
+
 // TestUseOfAKeyIsToldOnceAnHour asks often, by two nodes of one database.
 func TestUseOfAKeyIsToldOnceAnHour(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Anthropic)
 	each(t, nil, func(s *scene) {
 		s.put("anthropic", models.Change{URL: &server.URL, Key: text(modeltest.Key)})
 		other := models.New(s.Config)
-		told := func() int {
-			n, err := sqldb.Read(s.Context(), s.world.DB, func(tx *sqldb.Tx) (int, error) {
-				return sqldb.Value[int](tx, "count", "SELECT count(*) FROM audit_events WHERE action = 'secret.used'")
-			})
-			s.must(err)
-			return n
-		}
 		for range 5 {
 			for _, m := range []*models.Models{s.Models, other} {
 				_, err := m.Find(s.Context(), home, "anthropic/some-model")
 				s.must(err)
 			}
 		}
-		if n := told(); n != 1 {
+		if n := s.told(); n != 1 {
 			s.Errorf("%d uses are told of within an hour", n)
 		}
 		s.world.Clock.Pass(time.Hour)
 		_, err := s.Find(s.Context(), home, "anthropic/some-model")
 		s.must(err)
-		if n := told(); n != 2 {
+		if n := s.told(); n != 2 {
 			s.Errorf("%d uses are told of within two hours", n)
 		}
 		s.must(s.world.DB.Write(s.Context(), func(tx *sqldb.Tx) error { return models.Erase(tx, home) }))
@@ -309,6 +516,81 @@ func TestACompatibleServerIsAskedForItsModels(t *testing.T) {
 		s.put("openai", models.Change{URL: &gone})
 		if c, err := s.Test(s.Context(), home, ada, "openai"); err != nil || c.Result != models.Unreachable {
 			s.Errorf("a server that is not there: %+v, %v", c, err)
+		}
+	})
+}
+
+// TestACheckThatEndsLateIsNotKeptForAnotherProvider sets another address while the first one answers.
+func TestACheckThatEndsLateIsNotKeptForAnotherProvider(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		for name, meanwhile := range map[string]func(){
+			"the address": func() { s.put("openai", models.Change{URL: text("http://127.0.0.1:1/v1")}) },
+			"the key":     func() { s.put("openai", models.Change{Key: text("sk-another-0123456789")}) },
+			"the secret": func() {
+				s.must(s.world.DB.Write(s.Context(), func(tx *sqldb.Tx) error {
+					_, err := s.world.Store.Seal(tx, secret.Owner{Kind: secret.Business, Scope: home}, models.KeyName("openai"), []byte("sk-third-0123456789"), ada.ID)
+					return err
+				}))
+			},
+		} {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				meanwhile()
+				w.WriteHeader(http.StatusUnauthorized)
+			}))
+			s.put("openai", models.Change{URL: text(server.URL), Key: text(modeltest.Key)})
+			c, err := s.Test(s.Context(), home, ada, "openai")
+			server.Close()
+			if err != nil || c.Result != models.KeyRefused {
+				s.Errorf("%s: a check: %+v, %v", name, c, err)
+			}
+			if p, err := s.Get(s.Context(), home, "openai"); err != nil || p.LastCheck != nil {
+				s.Errorf("%s: kept %+v, %v", name, p.LastCheck, err)
+			}
+		}
+	})
+}
+
+// TestWhatAServerCallsItsModelsIsNotTrusted has one say the key back that it was sent, as it is and encoded, and other things that
+// are no names.
+func TestWhatAServerCallsItsModelsIsNotTrusted(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		var said func(sent string) string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				_ = json.NewEncoder(w).Encode(map[string]any{"data": []any{map[string]any{"id": said(r.Header.Get("Authorization"))}}})
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, modeltest.Stream(modeltest.Chat, modeltest.Reply{}))
+		}))
+		s.Cleanup(server.Close)
+		s.put("openai", models.Change{URL: &server.URL, Key: text(modeltest.Key)})
+		for name, id := range map[string]func(string) string{
+			"the header":    func(sent string) string { return sent },
+			"in a name":     func(sent string) string { return "model-" + strings.TrimPrefix(sent, "Bearer ") },
+			"in base64":     func(sent string) string { return base64.StdEncoding.EncodeToString([]byte(sent)) },
+			"a zero":        func(string) string { return "a\x00b" },
+			"lines":         func(string) string { return "a\nb" },
+			"what is long":  func(string) string { return strings.Repeat("x", 4000) },
+			"nothing":       func(string) string { return "" },
+			"another order": func(string) string { return "a\u202eb" },
+		} {
+			said = id
+			c, err := s.Test(s.Context(), home, ada, "openai")
+			if err != nil || c.Result != models.ModelUnknown {
+				s.Errorf("%s: %+v, %v", name, c, err)
+			}
+			p, err := s.Get(s.Context(), home, "openai")
+			s.must(err)
+			for _, held := range []string{c.Message, p.LastCheck.Message} {
+				if len(held) > 500 || strings.Contains(held, modeltest.Key) || strings.Contains(held, base64.StdEncoding.EncodeToString([]byte("Bearer "+modeltest.Key))) {
+					s.Errorf("%s is kept: %.600q", name, held)
+				}
+			}
+		}
+		said = func(string) string { return "some-model" }
+		if c, err := s.Test(s.Context(), home, ada, "openai"); err != nil || c.Result != models.OK || c.Message != "some-model answers." {
+			s.Errorf("a name: %+v, %v", c, err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"svc.dev/svc/fault"
@@ -13,17 +14,9 @@ import (
 
 // ModelOverview is what a workspace may ask, and what it asks unless it is told otherwise.
 type ModelOverview struct {
-	Default ModelDefault    `json:"default"`
-	Items   []ModelProvider `json:"items"`
-}
-
-// ModelDefault is the model of agents that name none.
-type ModelDefault struct {
-	Model     string     `json:"model"`
-	Source    string     `json:"source" enum:"workspace service"`
-	Version   int64      `json:"version"`
-	UpdatedAt iso.Moment `json:"updatedAt" null:"never"`
-	UpdatedBy string     `json:"updatedBy"`
+	ModelDefault
+	Items []ModelProvider `json:"items"`
+	Next  string          `json:"nextCursor,omitempty"` // of a page; empty: these are all
 }
 
 // ModelProvider is one that a workspace may ask, without its key.
@@ -34,6 +27,7 @@ type ModelProvider struct {
 	Key       Key         `json:"key"`
 	Version   int64       `json:"version"`
 	UpdatedAt iso.Moment  `json:"updatedAt" null:"never"`
+	Default   string      `json:"default"` // the model of agents that name none, where it is one of the provider's; else empty
 	LastCheck *ModelCheck `json:"lastCheck" null:"never"`
 }
 
@@ -60,12 +54,13 @@ type preference struct {
 	updatedAt time.Time
 	updatedBy string
 	check     ModelCheck
+	answered  string // the model that did, in the last check that succeeded at this address; empty: none
 }
 
-const columns = "url, version, updated_at, updated_by, checked_at, result, message, latency_ms"
+const columns = "url, version, updated_at, updated_by, checked_at, result, message, latency_ms, answered"
 
 func scanPreference(from sqldb.Row) (r preference, err error) {
-	err = from.Scan(&r.url, &r.version, sqldb.Time(&r.updatedAt), &r.updatedBy, sqldb.Time(&r.check.CheckedAt.Time), &r.check.Result, &r.check.Message, &r.check.LatencyMs)
+	err = from.Scan(&r.url, &r.version, sqldb.Time(&r.updatedAt), &r.updatedBy, sqldb.Time(&r.check.CheckedAt.Time), &r.check.Result, &r.check.Message, &r.check.LatencyMs, &r.answered)
 	return r, err
 }
 
@@ -83,28 +78,14 @@ func makeRow(tx *sqldb.Tx, scope, provider string) error {
 	return tx.Do("make model provider", "INSERT INTO model_providers (scope, provider) VALUES ($1, $2) ON CONFLICT (scope, provider) DO NOTHING", scope, provider)
 }
 
-func scanDefault(from sqldb.Row) (d ModelDefault, err error) {
-	d.Source = OfWorkspace
-	err = from.Scan(&d.Model, &d.Version, sqldb.Time(&d.UpdatedAt.Time), &d.UpdatedBy)
-	return d, err
-}
-
-func (m *Models) defaultOf(tx *sqldb.Tx, scope, suffix string) (ModelDefault, error) {
-	d, found, err := sqldb.First(tx, "read default model", scanDefault, "SELECT model, version, updated_at, updated_by FROM model_defaults WHERE scope = $1"+suffix, scope)
-	if d.Version = max(d.Version, 1); !found || d.Model == "" {
-		d.Model, d.Source = m.Default, OfService
-	}
-	return d, err
-}
-
-// List is all that a workspace may ask.
+// List is all that a workspace may ask, by name.
 func (m *Models) List(ctx context.Context, scope string) (ModelOverview, error) {
 	return sqldb.Snapshot(ctx, m.DB, func(tx *sqldb.Tx) (all ModelOverview, err error) {
-		if all.Default, err = m.defaultOf(tx, scope, ""); err != nil {
+		if all.ModelDefault, err = m.defaultOf(tx, scope, ""); err != nil {
 			return all, err
 		}
 		for _, name := range Providers() {
-			p, err := m.provider(tx, scope, name)
+			p, err := m.provider(tx, scope, name, all.ModelDefault)
 			if err != nil {
 				return all, err
 			}
@@ -121,7 +102,7 @@ func (m *Models) Get(ctx context.Context, scope, name string) (ModelProvider, er
 			return ModelProvider{}, err
 		}
 	}
-	return sqldb.Snapshot(ctx, m.DB, func(tx *sqldb.Tx) (ModelProvider, error) { return m.provider(tx, scope, name) })
+	return sqldb.Snapshot(ctx, m.DB, func(tx *sqldb.Tx) (ModelProvider, error) { return m.one(tx, scope, name) })
 }
 
 // exists refuses a provider of which nothing can be set.
@@ -132,7 +113,24 @@ func exists(provider string) error {
 	return nil
 }
 
-func (m *Models) provider(tx *sqldb.Tx, scope, name string) (ModelProvider, error) {
+// one is a provider as a workspace sees it.
+func (m *Models) one(tx *sqldb.Tx, scope, name string) (ModelProvider, error) {
+	d, err := m.defaultOf(tx, scope, "")
+	if err != nil {
+		return ModelProvider{}, err
+	}
+	return m.provider(tx, scope, name, d)
+}
+
+func (m *Models) provider(tx *sqldb.Tx, scope, name string, d ModelDefault) (p ModelProvider, err error) {
+	if p, err = m.reached(tx, scope, name); strings.HasPrefix(d.Model, name+"/") {
+		p.Default = d.Model
+	}
+	return p, err
+}
+
+// reached is how a provider is, whatever the default.
+func (m *Models) reached(tx *sqldb.Tx, scope, name string) (ModelProvider, error) {
 	if name == Scripted {
 		return ModelProvider{Provider: Scripted, Models: []string{"words"}, Key: Key{Owner: OfNobody}, Version: 1}, nil
 	}

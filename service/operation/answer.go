@@ -89,11 +89,24 @@ func field(of any, name string) reflect.Value {
 	return reflect.Value{}
 }
 
+// saysMore reports whether a page has anything beside its items: then its type says how it is printed.
+func saysMore(page reflect.Type) bool {
+	items, _ := page.FieldByName("Items")
+	return items.Tag.Get("json") != ""
+}
+
 // listed is a page of a list as clients get it.
 func listed(list string, page any) any {
 	items, next := field(page, "Items"), listing.Label(list, field(page, "Next").String())
 	if items.IsNil() {
 		items = reflect.MakeSlice(items.Type(), 0, 0)
+	}
+	if saysMore(reflect.TypeOf(page)) {
+		whole := reflect.New(reflect.TypeOf(page)).Elem()
+		whole.Set(reflect.ValueOf(page))
+		whole.FieldByName("Items").Set(items)
+		whole.FieldByName("Next").SetString(next)
+		return whole.Interface()
 	}
 	return struct {
 		Items any    `json:"items"`

@@ -415,7 +415,7 @@ func (d *description) shown(r Row) (object, error) {
 
 // answer is the schema of what is shown: of a list its items, with where it goes on.
 func (d *description) answer(r Row) (any, error) {
-	if r.kind != lists {
+	if r.kind != lists || saysMore(r.out) {
 		return d.schema(r.out)
 	}
 	items, _ := r.out.FieldByName("Items")

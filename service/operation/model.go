@@ -2,8 +2,11 @@ package operation
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/secret"
@@ -14,7 +17,7 @@ const modelPath = W + "/models/{provider}"
 
 // modelProviders are those that a workspace may ask, and the model that it asks unless it is told otherwise.
 var modelProviders = everywhere("workspace",
-	get(W+"/models", access.May(workspace.Read), getModels).says("Read which model providers a workspace may ask, without their keys, and its default model."),
+	row("GET", W+"/models", lists, access.May(workspace.Read), listModels).says("List the model providers that a workspace may ask, without their keys, beside its default model."),
 	row("PUT", W+"/models", shows, access.May(workspace.Manage), putDefaultModel).says("Choose the model of agents that name none. An empty one is that of the service."),
 	get(modelPath, access.May(workspace.Read), getModelProvider).says("Read how a provider is reached.", fault.ItemNotFound),
 	row("PUT", modelPath, shows, access.May(workspace.Manage), putModelProvider).most(maxSecretBody).
@@ -23,8 +26,17 @@ var modelProviders = everywhere("workspace",
 	verb(modelPath+"/test", access.May(workspace.Manage), testModelProvider).says("Ask a provider for a word, and say what came of it.", fault.ItemNotFound, fault.Busy),
 )
 
-func getModels(ctx context.Context, c Call, _ struct{}) (models.ModelOverview, error) {
-	return c.Models.List(ctx, c.Scope)
+func listModels(ctx context.Context, c Call, in page) (all models.ModelOverview, err error) {
+	var after string
+	if err := in.After(&after); err != nil {
+		return all, err
+	}
+	all, err = c.Models.List(ctx, c.Scope)
+	shown := listing.Cut(slices.DeleteFunc(all.Items, func(p models.ModelProvider) bool {
+		return p.Provider <= after || !strings.Contains(p.Provider, strings.ToLower(in.Q)) // names have no upper case
+	}), in.Size(), func(p models.ModelProvider) []any { return []any{p.Provider} })
+	all.Items, all.Next = shown.Items, shown.Next
+	return all, err
 }
 
 type defaultModel struct {

@@ -22,9 +22,12 @@ type Question struct {
 func asks[Out, In any](method, path string, k kind, need access.Need, do does[In, Question]) Row {
 	r := row(method, path, k, need, do)
 	r.out = reflect.TypeFor[Out]()
-	r.Told, r.Apart, r.asked = true, true, true
+	r.Told, r.asked = true, true
 	return r
 }
+
+// Asks reports whether the runtime answers.
+func (r Row) Asks() bool { return r.asked }
 
 // relays is a list that the runtime has at a path of its own. In is what a request says of it.
 func relays[In, Item any](id, path string, need access.Need, at string) Row {
@@ -41,6 +44,6 @@ func (r Row) tells() Row {
 
 // forwards is an operation whose body goes on as it is, with its Idempotency-Key.
 func (r Row) forwards() Row {
-	r.passed = true
+	r.passed, r.Apart = true, true
 	return r
 }

@@ -8,6 +8,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 )
@@ -23,7 +24,15 @@ var secrets = everywhere("workspace",
 	drop(W+"/secrets/{secret}", access.May(workspace.Manage).Fresh(), deleteSecret).says("Destroy a value.", fault.ItemNotFound),
 )
 
-func listSecrets(ctx context.Context, c Call, in page) (shown listing.Page[secret.Entry], err error) {
+// secretItem is what is known of a secret, and what uses it: below the workspace's address.
+type secretItem struct {
+	secret.Entry
+	UsedBy []string `json:"usedBy"`
+}
+
+func secretOf(e secret.Entry) secretItem { return secretItem{e, models.Users(e.Name)} }
+
+func listSecrets(ctx context.Context, c Call, in page) (shown listing.Page[secretItem], err error) {
 	var after string
 	if err := in.After(&after); err != nil {
 		return shown, err
@@ -33,15 +42,16 @@ func listSecrets(ctx context.Context, c Call, in page) (shown listing.Page[secre
 		return e.Name <= after || !strings.Contains(e.Name, strings.ToUpper(in.Q)) // names have no lower case
 	})
 	slices.SortFunc(all, func(a, b secret.Entry) int { return strings.Compare(a.Name, b.Name) }) // as After compares, whatever the database does
-	return listing.Cut(all, in.Size(), func(e secret.Entry) []any { return []any{e.Name} }), err
+	return listing.Map(listing.Cut(all, in.Size(), func(e secret.Entry) []any { return []any{e.Name} }), secretOf), err
 }
 
 type secretName struct {
 	Name string `path:"secret"`
 }
 
-func getSecret(ctx context.Context, c Call, in secretName) (secret.Entry, error) {
-	return c.Vault.Find(ctx, c.Scope, in.Name)
+func getSecret(ctx context.Context, c Call, in secretName) (secretItem, error) {
+	e, err := c.Vault.Find(ctx, c.Scope, in.Name)
+	return secretOf(e), err
 }
 
 type secretValue struct {
@@ -53,19 +63,19 @@ type secretValue struct {
 }
 
 // putSecret keeps a value. Somebody who has proven nothing lately only adds: that there is none yet is judged where it is written.
-func putSecret(ctx context.Context, c Call, in secretValue) (secret.Entry, error) {
+func putSecret(ctx context.Context, c Call, in secretValue) (secretItem, error) {
 	version, stale := in.Match.pointer(), c.Accounts.Sessions.NeedFresh(c.Self())
 	if stale != nil {
 		if version != nil {
-			return secret.Entry{}, stale
+			return secretItem{}, stale
 		}
 		version = new(int64)
 	}
 	e, err := c.Vault.Put(ctx, c.Scope, c.Caller().Actor, in.Name, in.Body.Value, version)
 	if stale != nil && fault.Is(err, fault.VersionConflict) {
-		return e, stale
+		return secretItem{}, stale
 	}
-	return e, err
+	return secretOf(e), err
 }
 
 type secretRemoval struct {

@@ -98,8 +98,20 @@ func (c Claims) checkAdmin() error {
 	return nil
 }
 
+// channelPrefix begins the actors that are channels. No username has a colon, and no provider is called by this word.
+const channelPrefix = "channel:"
+
 // Channel is the actor of a webhook.
-func Channel(name string) string { return "channel:" + name }
+func Channel(name string) string { return channelPrefix + name }
+
+// channelOf is the name of the channel that an actor is; empty: it is none.
+func channelOf(actor string) string {
+	name, is := strings.CutPrefix(actor, channelPrefix)
+	if !is || strings.ContainsAny(name, ": ") {
+		return ""
+	}
+	return name
+}
 
 // Person reports whether an actor is a person, rather than a channel or an automation.
 func Person(actor string) bool { return !strings.Contains(actor, ":") }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"svc.dev/svc/internal/sqldb"
 )
@@ -71,6 +72,22 @@ func (s *Store) FindIn(tx *sqldb.Tx, o Owner, name string) (Entry, error) {
 		err = ErrNotFound
 	}
 	return e, err
+}
+
+// FindSome is FindIn of several names, the oldest secret first. Names without one are left out.
+func (s *Store) FindSome(tx *sqldb.Tx, o Owner, names ...string) ([]Entry, error) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.exists(name) })
+	if len(names) == 0 {
+		return nil, nil
+	}
+	marks, args := sqldb.List(names)
+	kind := len(names) + 1
+	all, err := sqldb.Collect(tx, scanEntry, fmt.Sprintf("SELECT h.name, "+headColumns+" FROM secrets h WHERE h.name IN (%s) AND h.owner_kind = $%d AND h.scope = $%d ORDER BY h.created_at, h.name",
+		marks, kind, kind+1), append(args, o.Kind, o.Scope)...)
+	if err != nil {
+		return nil, fmt.Errorf("find secrets: %w", err)
+	}
+	return all, nil
 }
 
 // List is what may be known of all secrets of an owner, by name; those with names of rooms are among them (see Name).
