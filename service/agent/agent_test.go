@@ -384,11 +384,14 @@ func TestTheFileOfAnAgentIsReadAsItWasPrinted(t *testing.T) {
 	each(t, func(t *testing.T, s stage) {
 		ok := must(t)
 		text := `{"name":"writer","description":"It: \"writes\"\nmuch","instructions":"---\nWrite.\n---","reasoning":"high","tools":["read_file","ask_agent:b"],
-			"hosts":["*.example.com"],"projects":["site"],"outputSchema":{"type":"object","properties":{"a":{"type":"string"}}},"exposed":true}`
+			"hosts":["*.example.com"],"projects":["site"],"outputSchema":{"type":"object","properties":{"b":{"const":"\ud83d\ude00"},"a":{"type":"string","maxLength":1.0}}},"exposed":true}`
 		made := ok(s.Create(t.Context(), ada, shop, draft(t, text)))
 		file, err := agent.Print(agent.Definition{Name: made.Name, Settings: made.Settings, Instructions: made.Instructions, OutputSchema: made.OutputSchema})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if same := ok(s.Import(t.Context(), ada, shop, 1, file)); same.Version != 1 {
+			t.Errorf("what was exported made version %d", same.Version)
 		}
 		copied := ok(s.Import(t.Context(), ada, other, 0, file))
 		if !reflect.DeepEqual(copied.Settings, made.Settings) || copied.Instructions != made.Instructions || !sameJSON(copied.OutputSchema, made.OutputSchema) {

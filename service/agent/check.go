@@ -207,7 +207,7 @@ func (p *problems) schema(text json.RawMessage) {
 }
 
 func schemaProblem(text json.RawMessage) string {
-	if text[0] != '{' || !isText(string(text)) {
+	if _, err := readJSON(text); err != nil || text[0] != '{' {
 		return "it is no JSON Schema of an object."
 	}
 	var s jsonschema.Schema

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,8 +16,8 @@ import (
 	"svc.dev/svc/fault"
 )
 
-// MaxFile is how long the file of an agent may be.
-const MaxFile = MaxInstructions + 128<<10
+// MaxFile is how long the file of an agent may be: that of every definition fits, its schema escaped character by character.
+const MaxFile = MaxInstructions + 384<<10
 
 // front is what stands before the instructions in a file.
 type front struct {
@@ -93,7 +95,7 @@ func schemaText(schema any) (json.RawMessage, error) {
 	if schema == nil {
 		return nil, nil
 	}
-	text, err := json.Marshal(schema)
+	text, err := writeJSON(schema)
 	if err != nil {
 		return nil, malformed("outputSchema: it has no JSON.")
 	}
@@ -104,18 +106,59 @@ func malformed(why string) error {
 	return fault.New(fault.InvalidRequest, "This is not the file of an agent.", why)
 }
 
-// Print is an agent as a file, which Parse reads as the same.
+// Print is an agent as a file, which Parse reads as the same. A schema that would make it too long stands in one line.
 func Print(d Definition) ([]byte, error) {
 	d = d.plain()
 	f := front{
 		Name: d.Name, Description: d.Description, Model: d.Model, Reasoning: d.Reasoning, Tools: d.Tools, Hosts: d.Hosts,
 		Connectors: d.Connectors, MCPs: d.MCPs, Projects: d.Projects, Exposed: d.Exposed,
 	}
-	if d.OutputSchema != nil {
-		if err := yaml.Unmarshal(d.OutputSchema, &f.OutputSchema); err != nil {
-			return nil, fmt.Errorf("print schema: %w", err)
-		}
+	if d.OutputSchema == nil {
+		return f.print(d.Instructions)
 	}
+	value, err := readJSON(d.OutputSchema)
+	if err != nil {
+		return nil, fmt.Errorf("print schema: %w", err)
+	}
+	schema := node(value)
+	f.OutputSchema = schema
+	text, err := f.print(d.Instructions)
+	if err == nil && len(text) > MaxFile {
+		schema.Style = yaml.FlowStyle
+		text, err = f.print(d.Instructions)
+	}
+	return text, err
+}
+
+// word is a text that reads the same without quotes, but for those that YAML has a meaning for.
+var word = regexp.MustCompile(`^[A-Za-z$][A-Za-z0-9_$/.-]*$`)
+
+// node is a value of JSON in YAML. A text stands in quotes unless it is a word: the printer of YAML has forms of its own for texts of
+// several lines, and does not read all of them as it wrote them.
+func node(value any) *yaml.Node {
+	n := &yaml.Node{}
+	switch v := value.(type) {
+	case map[string]any:
+		n.Kind = yaml.MappingNode
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			n.Content = append(n.Content, node(name), node(v[name]))
+		}
+	case []any:
+		n.Kind = yaml.SequenceNode
+		for _, one := range v {
+			n.Content = append(n.Content, node(one))
+		}
+	case string:
+		if n.Kind, n.Tag, n.Value = yaml.ScalarNode, "!!str", v; !word.MatchString(v) {
+			n.Style = yaml.DoubleQuotedStyle
+		}
+	default:
+		_ = n.Encode(v) // null, a truth or a number, which have a form each
+	}
+	return n
+}
+
+func (f *front) print(instructions string) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(fence)
 	e := yaml.NewEncoder(&out)
@@ -126,6 +169,6 @@ func Print(d Definition) ([]byte, error) {
 	if err := e.Close(); err != nil {
 		return nil, fmt.Errorf("print agent: %w", err)
 	}
-	out.WriteString(fence + d.Instructions + "\n")
+	out.WriteString(fence + instructions + "\n")
 	return out.Bytes(), nil
 }

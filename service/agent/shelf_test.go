@@ -2,14 +2,18 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
@@ -206,17 +210,51 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		printed, err := agent.Print(d)
-		if err != nil {
-			t.Skip("a schema that YAML does not take")
-		}
-		if len(printed) > agent.MaxFile {
-			return
-		}
-		again, err := agent.Parse("", printed)
-		d.OutputSchema, again.OutputSchema = nil, nil
-		if err != nil || len(agent.Diff(d, again)) > 0 || again.Name != d.Name {
-			t.Errorf("%q was read as %+v, printed as\n%s\nand read as %+v, %v", text, d, printed, again, err)
-		}
+		readAgain(t, d)
 	})
+}
+
+// readAgain prints an agent and reads it as the same.
+func readAgain(t *testing.T, d agent.Definition) {
+	t.Helper()
+	printed, err := agent.Print(d)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Name, err)
+	}
+	again, err := agent.Parse("", printed)
+	if diff := agent.Diff(d, again); err != nil || len(diff) > 0 || again.Name != d.Name {
+		t.Errorf("%s was printed as\n%.1000s\nand read with %v: %.1000s differs", d.Name, printed, err, diff)
+	}
+}
+
+// FuzzPrint prints an agent whose schema is any JSON, in any form that JSON has.
+func FuzzPrint(f *testing.F) {
+	for _, schema := range []string{
+		`{"type":"object","required":["b","a"],"properties":{"b":{},"a":{"const":"\ud83d\ude00 \u00e9 \/ \u2028 \u0000 \u007f \u0085 \uffff \ufeff<&>"}}}`,
+		`{"enum":[1.0,1,-0.0,-0,1E2,1e-7,0.1,1e300,9007199254740993,18446744073709551615,123456789012345678901234567890,"1","1e400","0x1","010"]}`,
+		`{"enum":["yes","no","~","null","","<<","=","2001-01-01","12:30:45","- a","a: b","a #b","\"","'","|","\n a\n","a\n\n","\ta","a "," a","%","@","!!int","&a","*a"],"<<":{},"":{},"y":1,"1":2,"? ":3}`,
+		`{"a":[[],{},[[]],[{"b":null,"c":true}]]}`,
+	} {
+		f.Add("Short: \"it\"\n\n  is \n\tso # : - \n---\n- x", "Say.\n---\nMore.", schema)
+	}
+	f.Fuzz(func(t *testing.T, description, instructions, schema string) {
+		var value any
+		if json.Unmarshal([]byte(schema), &value) != nil || !utf8.ValidString(description+instructions) || strings.ContainsFunc(description+instructions, isControl) {
+			t.Skip("no agent is made of it")
+		}
+		readAgain(t, agent.Definition{Name: "a", Settings: agent.Settings{Description: description}, Instructions: instructions, OutputSchema: json.RawMessage(schema)})
+	})
+}
+
+// isControl reports whether a character is one that no text of an agent has.
+func isControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+func TestTheLongestAgentFitsIntoAFile(t *testing.T) {
+	for name, part := range map[string]string{"deep": strings.Repeat("[", 30) + strings.Repeat("1,", 32_000) + "1" + strings.Repeat("]", 30), "escaped": `"` + strings.Repeat("\x7f", 65_000) + `"`} {
+		list := slices.Repeat([]string{strings.Repeat("x", 128)}, 64)
+		readAgain(t, agent.Definition{
+			Name: name, Instructions: strings.Repeat("x", agent.MaxInstructions), OutputSchema: json.RawMessage(`{"enum":[` + part + `]}`),
+			Settings: agent.Settings{Description: strings.Repeat("\U0001f600", 2000), Tools: list, Hosts: list, Connectors: list, MCPs: list, Projects: list},
+		})
+	}
 }

@@ -35,7 +35,7 @@ const (
 )
 
 // maxAgentBody holds the longest definition in JSON, every character of it escaped.
-const maxAgentBody = 6 * agent.MaxFile
+const maxAgentBody = 6 * (agent.MaxInstructions + 128<<10)
 
 // agents are those of a workspace, and what was said to them. The runtime knows all of them, of code and of files too; the database's
 // are changed here.
