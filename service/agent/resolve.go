@@ -140,6 +140,9 @@ func (a *Agents) build(ctx context.Context, scope string, r *resolved) (one answ
 		Name: r.Name, Description: r.Description, Instructions: r.Instructions, Model: r.Model, Reasoning: r.Reasoning,
 		Version: r.version, Retired: r.retired, Route: svc.Open, Attachments: svc.Open,
 	}
+	if number, file := strings.CutPrefix(r.version, ofFile); file {
+		made.Label = number
+	}
 	if made.Model == "" && a.DefaultModel != nil {
 		if made.Model, err = a.DefaultModel(ctx, scope); err != nil {
 			return one, err

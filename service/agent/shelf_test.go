@@ -81,7 +81,7 @@ func TestTwoHundredFilesOneOfThemBroken(t *testing.T) {
 		s, told := shelved(t, w, folder, true)
 		live := 0
 		for i := range 200 {
-			if found := s.newest(t, shop, fmt.Sprintf("n%d", i)); found != nil && found.Version == "file-1" && found.Instructions == fmt.Sprintf("You are number %d.", i) {
+			if found := s.newest(t, shop, fmt.Sprintf("n%d", i)); found != nil && found.Version == "file-1" && found.Label == "1" && found.Instructions == fmt.Sprintf("You are number %d.", i) {
 				live++
 			}
 		}
