@@ -192,7 +192,7 @@ func (a *Agents) write(ctx context.Context, scope, name string, change func(*sql
 
 // save keeps what an agent is from now on, as its newest version.
 func (a *Agents) save(ctx context.Context, tx *sqldb.Tx, by audit.Actor, scope string, s stored, d Definition, action string, changes ...string) (stored, error) {
-	if err := refuseCycle(tx, scope, d); err != nil {
+	if err := a.refuseCycle(tx, scope, d); err != nil {
 		return s, err
 	}
 	there, now := s.there(), a.Now()
@@ -267,9 +267,8 @@ func refuseTooMany(tx *sqldb.Tx, scope string) error {
 	return err
 }
 
-// refuseCycle refuses agents that would ask each other for ever. Only an ask_agent that names its agent is looked at; one that may
-// ask any ends by its depth.
-func refuseCycle(tx *sqldb.Tx, scope string, d Definition) error {
+// refuseCycle refuses agents that would ask each other for ever, those of files and those built in among them.
+func (a *Agents) refuseCycle(tx *sqldb.Tx, scope string, d Definition) error {
 	if len(d.asks()) == 0 {
 		return nil
 	}
@@ -288,7 +287,19 @@ func refuseCycle(tx *sqldb.Tx, scope string, d Definition) error {
 	for _, one := range all {
 		asks[one.Name] = one.asks()
 	}
+	for _, f := range a.shelf.all() {
+		asks[f.Name] = f.asks()
+	}
+	for _, one := range a.BuiltIn {
+		asks[one.Name] = one.asks()
+	}
 	asks[d.Name] = d.asks()
+	return d.cycle(asks)
+}
+
+// cycle refuses a definition that would be asked by those that it asks. Only an ask_agent that names its agent is looked at; one
+// that may ask any ends by its depth.
+func (d Definition) cycle(asks map[string][]string) error {
 	var p problems
 	for i, entry := range d.Tools {
 		tool, first := Tool(entry)

@@ -111,12 +111,10 @@ func (a *Agents) newest(ctx context.Context, scope, name string) (*resolved, err
 			return s, err
 		}
 		// A file that is gone was an agent too.
-		n, found, err := sqldb.First(tx, "find version", sqldb.Column[int64], "SELECT version FROM agent_versions WHERE scope = '' AND name = $1 ORDER BY version DESC LIMIT 1", name)
-		if err != nil || !found {
-			return s, err
+		past, found, err := lastFile(tx, name)
+		if found {
+			last = resolved{Definition: past.Definition, version: ofFile + strconv.FormatInt(past.Version, 10), retired: true}
 		}
-		past, _, err := findVersion(tx, "", name, n)
-		last = resolved{Definition: past.Definition, version: ofFile + strconv.FormatInt(n, 10), retired: true}
 		return s, err
 	})
 	switch {

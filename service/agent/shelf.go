@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,13 +14,14 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
 )
 
 const (
 	// glance is how often the folder is looked at: a change is live within a second, on a machine that is busy too.
 	glance = 300 * time.Millisecond
+	// recount is how often nodes compare the numbers of what they read.
+	recount = time.Second
 	// maxFiles is how many files are looked at.
 	maxFiles = 5000
 	suffix   = ".md"
@@ -31,8 +31,12 @@ const (
 type shelf struct {
 	mu     sync.RWMutex
 	files  map[string]*file // by name
-	seen   map[string]stamp // by name too, what could not be read among them
 	absent string           // why the folder cannot be read, once that was said
+
+	// What follows belongs to the goroutine that looks.
+	seen    map[string]stamp // by name too, what could not be read among them
+	circles map[string]bool  // names of files that ask each other for ever
+	agreed  time.Time        // its numbers were compared with those of other nodes
 }
 
 // file is an agent that stands in a file.
@@ -109,33 +113,44 @@ func (a *Agents) look(ctx context.Context) error {
 		return fmt.Errorf("agents_dir: %w", err)
 	}
 	a.shelf.keep(found)
-	var read []Definition
+	r, err := a.readFiles(ctx, found)
+	if err != nil {
+		return err
+	}
+	if len(r.well)+len(r.wrong) == 0 {
+		return a.agree(ctx)
+	}
+	up, err := a.number(ctx, r)
+	if err != nil {
+		return err // they are read again
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.wrong)) {
+		a.Log.Error("this file is no agent", "file", filepath.Join(a.Folder, name+suffix), "error", explained(r.wrong[name]))
+	}
+	a.shelf.put(up)
+	a.shelf.remember(r)
+	return nil
+}
+
+// readFiles reads the files that are not known as they are.
+func (a *Agents) readFiles(ctx context.Context, found map[string]stamp) (*intake, error) {
+	r := &intake{found: found, wrong: map[string]error{}, circles: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if a.shelf.seen[name] == found[name] {
 			continue
 		}
 		d, err := a.readFile(ctx, name)
 		switch {
-		case errors.Is(err, os.ErrNotExist):
-			delete(found, name) // it went between two looks
+		case errors.Is(err, os.ErrNotExist): // it went between two looks
 		case err != nil && asFault(err) == nil:
-			return err // it is read again
+			return nil, err // it is read again
 		case err != nil:
-			a.Log.Error("this file is no agent", "file", filepath.Join(a.Folder, name+suffix), "error", explained(err))
-			a.shelf.seen[name] = found[name]
+			r.wrong[name] = err
 		default:
-			read = append(read, d)
+			r.well = append(r.well, d)
 		}
 	}
-	if len(read) == 0 {
-		return nil
-	}
-	numbers, err := a.number(ctx, read)
-	if err != nil {
-		return err
-	}
-	a.shelf.put(read, numbers, found)
-	return nil
+	return r, nil
 }
 
 // keep forgets what is gone.
@@ -146,17 +161,41 @@ func (s *shelf) keep(found map[string]stamp) {
 		if _, there := found[name]; !there {
 			delete(s.seen, name)
 			delete(s.files, name)
+			s.suspect()
 		}
 	}
 }
 
-func (s *shelf) put(read []Definition, numbers []int64, found map[string]stamp) {
+func (s *shelf) put(up []*file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, d := range read {
-		s.files[d.Name] = &file{Definition: d, number: numbers[i], changed: found[d.Name].changed}
-		s.seen[d.Name] = found[d.Name]
+	for _, f := range up {
+		s.files[f.Name] = f
 	}
+}
+
+// remember keeps what was read from being read again before it changes.
+func (s *shelf) remember(r *intake) {
+	if len(r.well) > len(r.circles) {
+		s.suspect()
+	}
+	for _, d := range r.well {
+		s.seen[d.Name] = r.found[d.Name]
+	}
+	for name := range r.wrong {
+		s.seen[name] = r.found[name]
+	}
+	maps.Copy(s.circles, r.circles)
+}
+
+// suspect lets files be read again that were in a circle: another has changed.
+func (s *shelf) suspect() {
+	for name := range s.circles {
+		if _, seen := s.seen[name]; seen {
+			s.seen[name] = stamp{}
+		}
+	}
+	clear(s.circles)
 }
 
 // stamps are the files of a folder by the names of their agents.
@@ -221,37 +260,4 @@ func explained(err error) string {
 		return f.Message
 	}
 	return f.Details
-}
-
-// number is the version of each definition: that of the last time that the file said the same, or the next. It is the same on all
-// nodes, and work that began with it finds it when the file says something else.
-func (a *Agents) number(ctx context.Context, all []Definition) ([]int64, error) {
-	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) ([]int64, error) {
-		if err := tx.Alone("agent files"); err != nil {
-			return nil, err
-		}
-		numbers := make([]int64, len(all))
-		for i, d := range all {
-			settings, err := json.Marshal(d.Settings)
-			if err != nil {
-				return nil, err
-			}
-			var found bool
-			numbers[i], found, err = sqldb.First(tx, "find version", sqldb.Column[int64], `SELECT version FROM agent_versions WHERE scope = '' AND name = $1
-				AND settings = $2 AND instructions = $3 AND output_schema = $4 ORDER BY version DESC LIMIT 1`, d.Name, string(settings), d.Instructions, string(d.OutputSchema))
-			if err != nil {
-				return nil, err
-			}
-			if found {
-				continue
-			}
-			if numbers[i], err = sqldb.Value[int64](tx, "count versions", "SELECT COALESCE(MAX(version), 0) + 1 FROM agent_versions WHERE scope = '' AND name = $1", d.Name); err != nil {
-				return nil, err
-			}
-			if err := addVersion(tx, "", numbers[i], d, a.Now(), File); err != nil {
-				return nil, err
-			}
-		}
-		return numbers, nil
-	})
 }

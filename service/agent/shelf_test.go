@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account/accounttest"
@@ -93,8 +94,11 @@ func TestTwoHundredFilesOneOfThemBroken(t *testing.T) {
 		}
 		s.edited(t, folder)
 		again, _ := shelved(t, w, folder, false)
-		if found := again.newest(t, other, "n5"); found == nil || found.Version != "file-2" {
+		if found := again.newest(t, other, "n5"); found == nil || found.Version != "file-4" {
 			t.Errorf("after a start it is %+v", found)
+		}
+		if found := again.newest(t, other, "n6"); found == nil || found.Retired || found.Instructions != "You are number 6." {
+			t.Errorf("after a start the wrong one is %+v", found)
 		}
 		if got := told.all(); len(got) != 2 {
 			t.Errorf("told %q", got)
@@ -161,6 +165,87 @@ func TestAFileWinsOverTheDatabase(t *testing.T) {
 	if strings.Join(got, "|") != want {
 		t.Errorf("listed %q", got)
 	}
+}
+
+func TestNodesAgreeOnTheNumberOfAFile(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		w, near, far := accounttest.New(t, address, accounttest.Options{}), t.TempDir(), t.TempDir()
+		put(t, near, "writer.md", "One.")
+		put(t, far, "writer.md", "One.")
+		a, _ := shelved(t, w, near, true)
+		b, _ := shelved(t, w, far, true)
+		is := func(s stage, text string, number int64) {
+			t.Helper()
+			eventually(t, text, func() bool {
+				got := must(t)(s.Get(t.Context(), shop, "writer", nil))
+				return got.Instructions == text && got.Version == number
+			})
+		}
+		is(a, "One.", 1)
+		is(b, "One.", 1)
+		for i, text := range []string{"Two.", "One."} {
+			put(t, near, "writer.md", text)
+			is(a, text, int64(i)+2)
+		}
+		// What is behind takes the numbers that there are.
+		put(t, far, "writer.md", "Two.")
+		is(b, "Two.", 2)
+		put(t, far, "writer.md", "One.")
+		is(b, "One.", 3)
+		// What goes back counts on, and the other hears of it.
+		put(t, far, "writer.md", "Two.")
+		is(b, "Two.", 4)
+		put(t, far, "writer.md", "One.")
+		is(b, "One.", 5)
+		is(a, "One.", 5)
+	})
+}
+
+// asking is the file of an agent that asks another; empty: none.
+func asking(name string) string {
+	if name == "" {
+		return "Answer."
+	}
+	return "---\ntools: [\"ask_agent:" + name + "\"]\n---\nAsk."
+}
+
+func TestFilesThatWouldAskEachOtherForEverAreWrong(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		w, folder := accounttest.New(t, address, accounttest.Options{}), t.TempDir()
+		put(t, folder, "a.md", asking(""))
+		put(t, folder, "b.md", asking("a"))
+		s, told := shelved(t, w, folder, true)
+		asks := func(s stage, name, other string) {
+			t.Helper()
+			got := must(t)(s.Get(t.Context(), shop, name, nil))
+			if is := strings.TrimPrefix(strings.Join(got.Tools, " "), "ask_agent:"); is != other {
+				t.Errorf("%s asks %q, want %q", name, is, other)
+			}
+		}
+		put(t, folder, "a.md", asking("b"))
+		eventually(t, "it is told", func() bool { return strings.Contains(told.all()[0], "a.md") })
+		if line := told.all()[0]; !strings.Contains(line, "a, b, a") {
+			t.Errorf("told %s", line)
+		}
+		asks(s, "a", "")
+		asks(s, "b", "a")
+		// After a start it is the same one that is wrong.
+		again, _ := shelved(t, w, folder, false)
+		asks(again, "a", "")
+		asks(again, "b", "a")
+		// The other yields: what was wrong because of it is right.
+		put(t, folder, "b.md", asking(""))
+		eventually(t, "it is right", func() bool { return len(must(t)(s.Get(t.Context(), shop, "a", nil)).Tools) == 1 })
+		asks(s, "b", "")
+		// A workspace cannot close the circle either, nor through a file.
+		must(t)(s.Create(t.Context(), ada, shop, draft(t, `{"name":"mine","tools":["ask_agent:a"]}`)))
+		put(t, folder, "b.md", asking("c"))
+		eventually(t, "it is read", func() bool { return len(must(t)(s.Get(t.Context(), shop, "b", nil)).Tools) == 1 })
+		f := wants(t, second(s.Create(t.Context(), ada, shop, draft(t, `{"name":"c","tools":["ask_agent:mine"]}`))), fault.InvalidRequest)
+		if !strings.Contains(f.Details, "c, mine, a, b, c") {
+			t.Errorf("refused by %s", f.Details)
+		}
+	})
 }
 
 func TestAFolderThatIsNotThereIsSaid(t *testing.T) {
