@@ -390,24 +390,33 @@ func TestTheFileOfAnAgentIsReadAsItWasPrinted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if same := ok(s.Import(t.Context(), ada, shop, 1, file)); same.Version != 1 {
+		if same := ok(s.Import(t.Context(), ada, shop, at(1), file)); same.Version != 1 {
 			t.Errorf("what was exported made version %d", same.Version)
 		}
-		copied := ok(s.Import(t.Context(), ada, other, 0, file))
+		copied := ok(s.Import(t.Context(), ada, other, at(0), file))
 		if !reflect.DeepEqual(copied.Settings, made.Settings) || copied.Instructions != made.Instructions || !sameJSON(copied.OutputSchema, made.OutputSchema) {
 			t.Errorf("%s\nbecame %+v", file, copied)
 		}
-		if same := ok(s.Import(t.Context(), ada, other, 1, file)); same.Version != 1 {
+		if same := ok(s.Import(t.Context(), ada, other, at(1), file)); same.Version != 1 {
 			t.Errorf("the same file made version %d", same.Version)
 		}
-		if next := ok(s.Import(t.Context(), ada, other, 1, append(file, "More."...))); next.Version != 2 {
+		if next := ok(s.Import(t.Context(), ada, other, nil, append(file, "More."...))); next.Version != 2 {
 			t.Errorf("another file made version %d", next.Version)
 		}
-		wants(t, second(s.Import(t.Context(), ada, other, 1, file)), fault.VersionConflict)
-		wants(t, second(s.Import(t.Context(), ada, "users/cy/shop", 1, file)), fault.VersionConflict)
-		wants(t, second(s.Import(t.Context(), ada, shop, 0, []byte("---\nname: x\nnmae: y\n---\n"))), fault.InvalidRequest)
+		for _, version := range []int64{0, 1} {
+			f := wants(t, second(s.Import(t.Context(), ada, other, at(version), file)), fault.VersionConflict)
+			if f.Meta["version"] != int64(2) {
+				t.Errorf("told %v", f.Meta)
+			}
+		}
+		wants(t, second(s.Import(t.Context(), ada, "users/cy/shop", at(1), file)), fault.VersionConflict)
+		wants(t, second(s.Import(t.Context(), ada, shop, at(0), []byte("---\nname: central\n---\nMine."))), fault.VersionConflict)
+		wants(t, second(s.Import(t.Context(), ada, shop, nil, []byte("---\nname: x\nnmae: y\n---\n"))), fault.InvalidRequest)
 	})
 }
+
+// at is a condition on the version that is there; 0: none.
+func at(version int64) func(int64) bool { return func(n int64) bool { return n == version } }
 
 func sameJSON(a, b []byte) bool {
 	var x, y any

@@ -102,8 +102,9 @@ func (a *Agents) replace(ctx context.Context, tx *sqldb.Tx, by audit.Actor, scop
 	return a.save(ctx, tx, by, scope, s, after, action, names...)
 }
 
-// Import saves what a file says: a new agent, or a new version of one that is there.
-func (a *Agents) Import(ctx context.Context, by audit.Actor, scope string, version int64, text []byte) (Agent, error) {
+// Import saves what a file says: a new agent, or a new version of one that is there. holds judges the version that is there, 0 where
+// none is; nil takes any.
+func (a *Agents) Import(ctx context.Context, by audit.Actor, scope string, holds func(version int64) bool, text []byte) (Agent, error) {
 	d, err := Parse("", text)
 	if err != nil {
 		return Agent{}, err
@@ -113,11 +114,11 @@ func (a *Agents) Import(ctx context.Context, by audit.Actor, scope string, versi
 	}
 	_, builtIn := a.builtIn(d.Name)
 	return a.write(ctx, scope, d.Name, func(tx *sqldb.Tx, s stored) (stored, error) {
-		if s.there() || builtIn {
-			return a.replace(ctx, tx, by, scope, d.Name, s, version, d, "changed")
+		if holds != nil && !holds(s.present()) {
+			return s, stale(s.present())
 		}
-		if version != 0 {
-			return s, stale(0)
+		if s.there() || builtIn {
+			return a.replace(ctx, tx, by, scope, d.Name, s, 0, d, "changed")
 		}
 		if err := refuseTooMany(tx, scope); err != nil {
 			return s, err

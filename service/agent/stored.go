@@ -21,6 +21,14 @@ type stored struct {
 
 func (s stored) there() bool { return s.version > 0 && s.deletedAt.IsZero() }
 
+// present is the version of an agent that is there, and 0 of one that is not.
+func (s stored) present() int64 {
+	if !s.there() {
+		return 0
+	}
+	return s.version
+}
+
 // listed is the agent as lists show it.
 func (s stored) listed(scope string) Listed {
 	return Listed{

@@ -42,10 +42,14 @@ func (w *way) throughAgentsOf(t *testing.T, surface gateway.Surface, path string
 	file := w.goes(t, 200, on("GET", "/agents/writer/export", nil)).body
 	w.goes(t, 204, on("DELETE", "/agents/writer", nil, "If-Match", `"3"`))
 	var again struct{ Version int64 }
-	w.goes(t, 200, on("POST", "/agents/import", file, "Content-Type", "text/markdown")).read(t, &again)
+	w.goes(t, 412, on("POST", "/agents/import", file, "Content-Type", "text/markdown", "If-Match", "*"))
+	w.goes(t, 200, on("POST", "/agents/import", file, "Content-Type", "text/markdown", "If-None-Match", "*")).read(t, &again)
 	if again.Version != 4 {
 		t.Errorf("a name that is made again has version %d", again.Version)
 	}
+	w.goes(t, 412, on("POST", "/agents/import", file, "Content-Type", "text/markdown", "If-None-Match", "*"))
+	w.goes(t, 412, on("POST", "/agents/import", file, "Content-Type", "text/markdown", "If-None-Match", `"3", "4"`))
+	w.goes(t, 200, on("POST", "/agents/import", file, "Content-Type", "text/markdown", "If-Match", `"4"`))
 	w.goes(t, 200, on("PATCH", "/agents/central", map[string]any{"instructions": "Be brief."}))
 	w.goes(t, 200, on("POST", "/agents/central/versions/1/restore", nil))
 }

@@ -266,8 +266,7 @@ func importAgent(ctx context.Context, c Call, in agentFile) (imported agent.Agen
 		return imported, err
 	}
 	defer release()
-	version, err := matched(in.Match)
-	if err != nil {
+	if err := checkMatched(in.Match); err != nil {
 		return imported, err
 	}
 	text, err := io.ReadAll(io.LimitReader(in.Body, agent.MaxFile+1))
@@ -281,18 +280,24 @@ func importAgent(ctx context.Context, c Call, in agentFile) (imported agent.Agen
 	if err != nil {
 		return imported, err
 	}
-	return c.Agents.Import(ctx, c.Actor(), c.Scope, version, text)
+	return c.Agents.Import(ctx, c.Actor(), c.Scope, func(version int64) bool { return in.Holds(tag(version)) }, text)
 }
 
-// matched is the version that If-Match names; 0: any.
-func matched(header string) (int64, error) {
-	if header == "" || header == "*" {
-		return 0, nil
+// checkMatched refuses an If-Match that names no version.
+func checkMatched(header string) error {
+	n := number(strings.Trim(header, `"`))
+	if header == "" || header == "*" || n > 0 && header == strconv.Quote(tag(n)) {
+		return nil
 	}
-	if n := number(strings.Trim(header, `"`)); n > 0 {
-		return n, nil
+	return fault.New(fault.InvalidHeader, "If-Match names no version.", "")
+}
+
+// tag is the etag of a version, without quotes; 0 has none.
+func tag(version int64) string {
+	if version == 0 {
+		return ""
 	}
-	return 0, fault.New(fault.InvalidHeader, "If-Match names no version.", "")
+	return strconv.FormatInt(version, 10)
 }
 
 type agentPage struct {
