@@ -173,7 +173,7 @@ func second[A any](_ A, err error) error { return err }
 func (s stage) versions(t *testing.T, name string) {
 	t.Helper()
 	all, err := s.Versions(t.Context(), shop, name, agent.Database, listing.Query{Limit: 3})
-	if err != nil || len(all.Items) != 3 || all.Items[0].Version != 4 || all.Items[0].CreatedBy != "ada" {
+	if err != nil || len(all.Items) != 3 || all.Items[0].Version != 4 || all.Items[0].CreatedBy != ada.ID {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	rest, err := s.Versions(t.Context(), shop, name, agent.Database, listing.Query{Limit: 3, Cursor: all.Next})

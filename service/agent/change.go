@@ -204,7 +204,8 @@ func (a *Agents) save(ctx context.Context, tx *sqldb.Tx, by audit.Actor, scope s
 	if !there || s.created.IsZero() {
 		s.created = now
 	}
-	err := addVersion(tx, scope, s.version, d, now, cmp.Or(by.Username, by.ID, by.Kind))
+	// The id is no name: an account that is erased leaves none here.
+	err := addVersion(tx, scope, s.version, d, now, cmp.Or(by.ID, by.Kind))
 	if err != nil {
 		return s, err
 	}
