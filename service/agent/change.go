@@ -27,11 +27,11 @@ func (a *Agents) Create(ctx context.Context, by audit.Actor, scope string, draft
 		return Agent{}, err
 	}
 	if _, taken := a.builtIn(d.Name); taken {
-		return Agent{}, nameTaken()
+		return Agent{}, NameTaken()
 	}
 	return a.write(ctx, scope, d.Name, func(tx *sqldb.Tx, s stored) (stored, error) {
 		if s.there() {
-			return s, nameTaken()
+			return s, NameTaken()
 		}
 		if err := refuseTooMany(tx, scope); err != nil {
 			return s, err
@@ -257,7 +257,8 @@ func (a *Agents) present(ctx context.Context, scope, name string) (Definition, e
 	})
 }
 
-func nameTaken() error {
+// NameTaken refuses a name that another agent has.
+func NameTaken() error {
 	return fault.New(fault.NameTaken, "This name is taken.", "Choose another name.")
 }
 

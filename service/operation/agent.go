@@ -41,7 +41,7 @@ const maxAgentBody = 6 * (agent.MaxInstructions + 128<<10)
 // are changed here.
 var agents = everywhere("workspace",
 	relays[page, agentItem]("listAgents", W+"/agents", readsAgents, engine.AgentsPath).says("List the agents of a workspace, those that it did not make first. One whose name stands for another says why."),
-	create(W+"/agents", makesAgents, createAgent).most(maxAgentBody).says("Make an agent.", fault.NameTaken, agent.ReadOnly).consults(),
+	create(W+"/agents", makesAgents, createAgent).most(maxAgentBody).says("Make an agent.", fault.NameTaken).consults(),
 	asks[agent.Agent]("GET", agentPath, shows, readsAgents, getAgent).says("Read an agent.", fault.ItemNotFound),
 	change(agentPath, makesAgents, patchAgent).most(maxAgentBody).says("Change an agent. Every change makes a version; work that has begun goes on by the one that it began with.", fault.ItemNotFound, agent.ReadOnly).consults(),
 	drop(agentPath, makesAgents, deleteAgent).says("Delete an agent. Its conversations can be read, and what was admitted is worked on.", fault.ItemNotFound, agent.ReadOnly).consults(),
@@ -94,7 +94,10 @@ type agentDraft struct{ agent.Draft }
 type newAgent struct{ Body agentDraft }
 
 func createAgent(ctx context.Context, c Call, in newAgent) (made agent.Agent, err error) {
-	if err := c.writable(ctx, in.Body.Name); err != nil {
+	switch err := c.writable(ctx, in.Body.Name); {
+	case fault.Is(err, agent.ReadOnly):
+		return made, agent.NameTaken()
+	case err != nil:
 		return made, err
 	}
 	return c.Agents.Create(ctx, c.Actor(), c.Scope, in.Body.Draft)
