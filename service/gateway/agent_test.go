@@ -2,9 +2,15 @@ package gateway_test
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/account/accounttest"
+	"svc.dev/svc/service/agent"
+	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/gateway"
 )
 
@@ -90,4 +96,48 @@ func TestAnAgentIsWrittenPromptedAndTakenAway(t *testing.T) {
 		do("POST", at, map[string]any{"name": "central"}).wants(t, 409, "name_taken")
 		do("POST", at, map[string]any{"name": "A b", "model": "none/such", "tools": []string{"fly"}}).wants(t, 400, "invalid_request")
 	}, trusting)
+}
+
+// filed is a scene whose runtime has read the files of a folder, by name; the gateway has none, as a process of its own.
+func filed(t *testing.T, files map[string]string) (s *scene, stored *agent.Agents) {
+	t.Helper()
+	s = open(t, sqldbtest.SQLite(t), accounttest.Options{}, trusting)
+	stored = s.agents
+	folder := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name+".md"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := agents(s.DB, s.Log, folder)
+	if err == nil {
+		err = all.Load(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.agents = all
+	s.start(t, false)
+	return s, stored
+}
+
+func TestANameOfAFileIsTaken(t *testing.T) {
+	s, stored := filed(t, map[string]string{"writer": "Write."})
+	cookie, _ := s.session(t, "ada@example.com")
+	do := func(method, path string, body any) reply {
+		return s.do(t, call{on: gateway.Agents, method: method, path: "/api/workspaces/ada/personal/agents" + path, cookie: cookie, body: body})
+	}
+	do("POST", "", map[string]any{"name": "writer"}).wants(t, 409, "name_taken")
+	do("PATCH", "/writer", map[string]any{"description": "Mine."}).wants(t, 409, "read_only")
+	do("POST", "/writer/disable", nil).wants(t, 409, "read_only")
+	do("DELETE", "/writer", nil).wants(t, 409, "read_only")
+	// One that was there before the file is shadowed by it, and can be removed.
+	if _, err := stored.Create(t.Context(), audit.Actor{Kind: audit.Operator}, "users/ada/personal", agent.Draft{Name: "writer"}); err != nil {
+		t.Fatal(err)
+	}
+	do("DELETE", "/writer", nil).wants(t, 204, "")
+	do("DELETE", "/writer", nil).wants(t, 409, "read_only")
+	if got := do("GET", "/writer", nil).wants(t, 200, ""); !strings.Contains(got.body, `"source":"file"`) {
+		t.Errorf("it is %s", got.body)
+	}
 }

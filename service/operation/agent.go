@@ -125,10 +125,16 @@ type agentMatch struct {
 }
 
 func deleteAgent(ctx context.Context, c Call, in agentMatch) error {
-	if err := c.writable(ctx, in.Name); err != nil {
-		return err
+	refused := c.writable(ctx, in.Name)
+	if refused != nil && !fault.Is(refused, agent.ReadOnly) {
+		return refused
 	}
-	return c.Agents.Delete(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match))
+	// One that lost its name to another is the workspace's own all the same.
+	err := c.Agents.Delete(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match))
+	if refused != nil && fault.Is(err, fault.ItemNotFound) {
+		return refused
+	}
+	return err
 }
 
 func enableAgent(ctx context.Context, c Call, in agentMatch) (agent.Agent, error) {
