@@ -310,6 +310,13 @@ func TestAWorkspaceHasAThousandAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 		wants(t, second(s.Create(t.Context(), ada, shop, draft(t, `{"name":"more"}`))), fault.InvalidRequest)
+		if err := s.world.DB.Do(t.Context(), "make room", "DELETE FROM agents WHERE name = 'n1'"); err != nil {
+			t.Fatal(err)
+		}
+		// What is said in the place of one that is built in is no agent of the workspace.
+		must(t)(s.Patch(t.Context(), ada, shop, "central", 0, edit(t, `{"instructions":"Mine."}`)))
+		must(t)(s.Create(t.Context(), ada, shop, draft(t, `{"name":"more"}`)))
+		wants(t, second(s.Create(t.Context(), ada, shop, draft(t, `{"name":"one-more"}`))), fault.InvalidRequest)
 		must(t)(s.Create(t.Context(), ada, other, draft(t, `{"name":"more"}`)))
 	})
 }

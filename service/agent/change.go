@@ -33,7 +33,7 @@ func (a *Agents) Create(ctx context.Context, by audit.Actor, scope string, draft
 		if s.there() {
 			return s, NameTaken()
 		}
-		if err := refuseTooMany(tx, scope); err != nil {
+		if err := a.refuseTooMany(tx, scope); err != nil {
 			return s, err
 		}
 		return a.save(ctx, tx, by, scope, s, d, "created")
@@ -120,7 +120,7 @@ func (a *Agents) Import(ctx context.Context, by audit.Actor, scope string, holds
 		if s.there() || builtIn {
 			return a.replace(ctx, tx, by, scope, d.Name, s, 0, d, "changed")
 		}
-		if err := refuseTooMany(tx, scope); err != nil {
+		if err := a.refuseTooMany(tx, scope); err != nil {
 			return s, err
 		}
 		return a.save(ctx, tx, by, scope, s, d, "created")
@@ -262,8 +262,10 @@ func NameTaken() error {
 	return fault.New(fault.NameTaken, "This name is taken.", "Choose another name.")
 }
 
-func refuseTooMany(tx *sqldb.Tx, scope string) error {
-	n, err := sqldb.Value[int64](tx, "count agents", "SELECT count(*) FROM agents WHERE scope = $1 AND deleted_at IS NULL", scope)
+// refuseTooMany counts the agents that a workspace made: what it says in the place of one that is built in is none.
+func (a *Agents) refuseTooMany(tx *sqldb.Tx, scope string) error {
+	query, args := a.made("SELECT count(*) FROM agents a WHERE a.scope = $1 AND a.deleted_at IS NULL", scope)
+	n, err := sqldb.Value[int64](tx, "count agents", query, args...)
 	if err == nil && n >= maxAgents {
 		err = fault.Invalid("There are at most %d agents in a workspace.", maxAgents)
 	}

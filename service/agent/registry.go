@@ -171,19 +171,24 @@ func (a *Agents) list(ctx context.Context, which, scope string, given []Listed, 
 
 // storedAfter are agents of the database behind a place, without those that say something in the place of one that is built in.
 func (a *Agents) storedAfter(ctx context.Context, which, scope, part string, at int64, whose, name string, most int) ([]Listed, error) {
-	args := []any{scope, at, whose, name, sqldb.Contains(part), most}
-	query := `SELECT a.scope, a.name, a.version, a.enabled, a.created_at, a.updated_at, v.settings
+	query, args := a.made(`SELECT a.scope, a.name, a.version, a.enabled, a.created_at, a.updated_at, v.settings
 		FROM agents a JOIN agent_versions v ON v.scope = a.scope AND v.name = a.name AND v.version = a.version
-		WHERE ` + which + ` AND a.deleted_at IS NULL AND (a.created_at, a.scope, a.name) < ($2, $3, $4) AND a.name LIKE $5 ESCAPE '\'`
-	for _, d := range a.BuiltIn {
-		args = append(args, d.Name)
-		query += fmt.Sprintf(" AND a.name <> $%d", len(args))
-	}
+		WHERE `+which+` AND a.deleted_at IS NULL AND (a.created_at, a.scope, a.name) < ($2, $3, $4) AND a.name LIKE $5 ESCAPE '\'`,
+		scope, at, whose, name, sqldb.Contains(part), most)
 	all, err := sqldb.ReadAll(ctx, a.DB, scanListed, query+" ORDER BY a.created_at DESC, a.scope DESC, a.name DESC LIMIT $6", args...)
 	if err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
 	return all, nil
+}
+
+// made narrows a question about agents down to those that are not built in.
+func (a *Agents) made(query string, args ...any) (string, []any) {
+	for _, d := range a.BuiltIn {
+		args = append(args, d.Name)
+		query += fmt.Sprintf(" AND a.name <> $%d", len(args))
+	}
+	return query, args
 }
 
 func scanListed(row sqldb.Row) (l Listed, err error) {
