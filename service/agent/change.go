@@ -272,8 +272,20 @@ func (a *Agents) refuseTooMany(tx *sqldb.Tx, scope string) error {
 	return err
 }
 
+// CheckAsks refuses tools by which an agent would be asked by those that it asks. given are the agents that the workspace did not
+// make, as another process knows them: this one may have read no files.
+func (a *Agents) CheckAsks(ctx context.Context, scope, name string, tools []string, given []Listed) error {
+	if len(tools) > maxList {
+		return nil // it is refused for that
+	}
+	_, err := sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (struct{}, error) {
+		return struct{}{}, a.refuseCycle(tx, scope, Definition{Name: name, Settings: Settings{Tools: tools}}, given...)
+	})
+	return err
+}
+
 // refuseCycle refuses agents that would ask each other for ever, those of files and those built in among them.
-func (a *Agents) refuseCycle(tx *sqldb.Tx, scope string, d Definition) error {
+func (a *Agents) refuseCycle(tx *sqldb.Tx, scope string, d Definition, given ...Listed) error {
 	if len(d.asks()) == 0 {
 		return nil
 	}
@@ -297,6 +309,11 @@ func (a *Agents) refuseCycle(tx *sqldb.Tx, scope string, d Definition) error {
 	}
 	for _, one := range a.BuiltIn {
 		asks[one.Name] = one.asks()
+	}
+	for _, one := range given {
+		if one.Shadowed == "" {
+			asks[one.Name] = one.asks()
+		}
 	}
 	asks[d.Name] = d.asks()
 	return d.cycle(asks)

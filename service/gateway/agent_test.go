@@ -141,3 +141,27 @@ func TestANameOfAFileIsTaken(t *testing.T) {
 		t.Errorf("it is %s", got.body)
 	}
 }
+
+func TestAgentsAskNoCircleThroughAFile(t *testing.T) {
+	s, _ := filed(t, map[string]string{"writer": "---\ntools: [\"ask_agent:reader\"]\n---\nWrite."})
+	cookie, _ := s.session(t, "ada@example.com")
+	do := func(method, path string, body any) reply {
+		return s.do(t, call{on: gateway.Agents, method: method, path: "/api/workspaces/ada/personal/agents" + path, cookie: cookie, body: body})
+	}
+	asking := func(names ...string) []string {
+		tools := []string{}
+		for _, name := range names {
+			tools = append(tools, "ask_agent:"+name)
+		}
+		return tools
+	}
+	do("POST", "", map[string]any{"name": "reader", "tools": asking("writer")}).wants(t, 400, "invalid_request")
+	do("POST", "", map[string]any{"name": "reader", "tools": asking("helper")}).wants(t, 201, "")
+	if got := do("POST", "", map[string]any{"name": "helper", "tools": asking("other", "writer")}).wants(t, 400, "invalid_request"); !strings.Contains(got.body, "helper, writer, reader, helper") {
+		t.Errorf("it was refused by %s", got.body)
+	}
+	do("PATCH", "/reader", map[string]any{"tools": asking()}).wants(t, 200, "")
+	do("POST", "", map[string]any{"name": "helper", "tools": asking("writer")}).wants(t, 201, "")
+	do("PATCH", "/reader", map[string]any{"tools": asking("helper")}).wants(t, 400, "invalid_request")
+	do("POST", "/reader/versions/1/restore", nil).wants(t, 400, "invalid_request")
+}

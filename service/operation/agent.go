@@ -88,6 +88,46 @@ func (c Call) writable(ctx context.Context, name string) error {
 	return agent.CheckWritable(found.Source)
 }
 
+// checkAsks refuses tools by which agents would ask each other for ever, by way of those that only the runtime has among them; nil
+// stay what they are.
+func (c Call) checkAsks(ctx context.Context, name string, tools *[]string) error {
+	names := func(entry string) bool {
+		_, of := agent.Tool(entry)
+		return of != ""
+	}
+	if tools == nil || !slices.ContainsFunc(*tools, names) {
+		return nil
+	}
+	given, err := c.given(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Agents.CheckAsks(ctx, c.Scope, name, *tools, given)
+}
+
+// given are the agents that a workspace did not make, which stand first in its list.
+func (c Call) given(ctx context.Context) (all []agent.Listed, err error) {
+	for query := (url.Values{"limit": {strconv.Itoa(listing.MaxLimit)}}); ; {
+		var found struct {
+			Items []agent.Listed `json:"items"`
+			Next  string         `json:"nextCursor"`
+		}
+		if err := c.Ask(ctx, Question{Path: engine.AgentsPath, Query: query}, &found); err != nil {
+			return nil, err
+		}
+		for _, one := range found.Items {
+			if one.Source == agent.Database {
+				return all, nil
+			}
+			all = append(all, one)
+		}
+		if found.Next == "" {
+			return all, nil
+		}
+		query.Set("cursor", found.Next)
+	}
+}
+
 // agentDraft is what a new agent is made of.
 type agentDraft struct{ agent.Draft }
 
@@ -98,6 +138,9 @@ func createAgent(ctx context.Context, c Call, in newAgent) (made agent.Agent, er
 	case fault.Is(err, agent.ReadOnly):
 		return made, agent.NameTaken()
 	case err != nil:
+		return made, err
+	}
+	if err := c.checkAsks(ctx, in.Body.Name, in.Body.Tools); err != nil {
 		return made, err
 	}
 	return c.Agents.Create(ctx, c.Actor(), c.Scope, in.Body.Draft)
@@ -114,6 +157,9 @@ type agentChange struct {
 
 func patchAgent(ctx context.Context, c Call, in agentChange) (changed agent.Agent, err error) {
 	if err := c.writable(ctx, in.Name); err != nil {
+		return changed, err
+	}
+	if err := c.checkAsks(ctx, in.Name, in.Body.Tools); err != nil {
 		return changed, err
 	}
 	return c.Agents.Patch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), in.Body.Edit)
@@ -248,6 +294,13 @@ func restoreAgentVersion(ctx context.Context, c Call, in restoration) (restored 
 	if err := c.writable(ctx, in.Name); err != nil {
 		return restored, err
 	}
+	past, err := c.Agents.Past(ctx, c.Scope, in.Name, number(in.Version))
+	if err == nil {
+		err = c.checkAsks(ctx, in.Name, &past.Tools)
+	}
+	if err != nil {
+		return restored, err
+	}
 	return c.Agents.Restore(ctx, c.Actor(), c.Scope, in.Name, number(in.Version), int64(in.Match))
 }
 
@@ -285,6 +338,9 @@ func importAgent(ctx context.Context, c Call, in agentFile) (imported agent.Agen
 	d, err := agent.Parse("", text)
 	if err == nil {
 		err = c.writable(ctx, d.Name)
+	}
+	if err == nil {
+		err = c.checkAsks(ctx, d.Name, &d.Tools)
 	}
 	if err != nil {
 		return imported, err
