@@ -199,6 +199,34 @@ func (s stage) versions(t *testing.T, name string) {
 	wants(t, second(s.Past(t.Context(), other, name, 1)), fault.ItemNotFound)
 }
 
+func TestNullResetsWhatIsOptional(t *testing.T) {
+	each(t, func(t *testing.T, s stage) {
+		full := must(t)(s.Create(t.Context(), ada, shop, draft(t, `{"name":"full","description":"x","instructions":"x","model":"scripted/words","reasoning":"low",
+			"tools":["read_file"],"hosts":["a.example"],"projects":["site"],"outputSchema":{"type":"object"},"exposed":true}`)))
+		bare := must(t)(s.Create(t.Context(), ada, shop, draft(t, `{"name":"bare"}`)))
+		var none agent.Edit
+		for _, change := range agent.Diff(definition(bare), definition(full)) {
+			if err := strictjson.Merge([]byte(`{"`+change.Field+`":null}`), &none); err != nil {
+				t.Errorf("%s: %v", change.Field, err)
+			}
+		}
+		reset := must(t)(s.Patch(t.Context(), ada, shop, "full", 1, none))
+		if diff := agent.Diff(definition(bare), definition(reset)); len(diff) > 0 {
+			t.Errorf("%s are left", diff)
+		}
+		for _, one := range []agent.Agent{full, reset} {
+			if text, err := json.Marshal(one); err != nil || !strings.Contains(string(text), `"reasoning":`) {
+				t.Errorf("it is shown as %s, %v", text, err)
+			}
+		}
+	})
+}
+
+// definition is what an agent was written as.
+func definition(a agent.Agent) agent.Definition {
+	return agent.Definition{Name: a.Name, Settings: a.Settings, Instructions: a.Instructions, OutputSchema: a.OutputSchema}
+}
+
 func TestOneErrorNamesEveryWrongField(t *testing.T) {
 	long := strings.Repeat("x", agent.MaxInstructions+1)
 	many, _ := json.Marshal(slices.Repeat([]string{"read_file"}, 65))
@@ -393,7 +421,7 @@ func TestTheFileOfAnAgentIsReadAsItWasPrinted(t *testing.T) {
 		text := `{"name":"writer","description":"It: \"writes\"\nmuch","instructions":"---\nWrite.\n---","reasoning":"high","tools":["read_file","ask_agent:b"],
 			"hosts":["*.example.com"],"projects":["site"],"outputSchema":{"type":"object","properties":{"b":{"const":"\ud83d\ude00"},"a":{"type":"string","maxLength":1.0}}},"exposed":true}`
 		made := ok(s.Create(t.Context(), ada, shop, draft(t, text)))
-		file, err := agent.Print(agent.Definition{Name: made.Name, Settings: made.Settings, Instructions: made.Instructions, OutputSchema: made.OutputSchema})
+		file, err := agent.Print(definition(made))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -137,7 +137,7 @@ func (p *problems) texts(d Definition) {
 	case !isText(d.Instructions):
 		p.add("instructions", strictjson.Invalid, "it is no text.")
 	}
-	if !slices.Contains([]string{"", "low", "medium", "high"}, d.Reasoning) {
+	if !slices.Contains([]Reasoning{"", "low", "medium", "high"}, d.Reasoning) {
 		p.add("reasoning", strictjson.Invalid, "low, medium or high.")
 	}
 }

@@ -15,8 +15,8 @@ import (
 type Settings struct {
 	Description string `json:"description"`
 	// Model is provider/model; empty: the workspace's own choice.
-	Model     string `json:"model"`
-	Reasoning string `json:"reasoning,omitzero" enum:"low medium high"` // empty: none
+	Model     string    `json:"model"`
+	Reasoning Reasoning `json:"reasoning" enum:"low medium high" null:"none"`
 	// Tools are names of tools. ask_agent may name the one agent that it asks, as ask_agent:writer.
 	Tools      []string `json:"tools"`
 	Hosts      []string `json:"hosts"` // that http_fetch may ask
@@ -25,6 +25,17 @@ type Settings struct {
 	Projects   []string `json:"projects"`
 	// Exposed: API keys reach it, beside the people of the workspace.
 	Exposed bool `json:"exposed"`
+}
+
+// Reasoning is how hard the model of an agent thinks: low, medium or high. Empty is not at all, which is null in JSON.
+type Reasoning string
+
+// MarshalJSON writes a text or null.
+func (r Reasoning) MarshalJSON() ([]byte, error) {
+	if r == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(r))
 }
 
 // Definition is an agent as it was written, whoever wrote it and wherever it is kept.
@@ -36,19 +47,19 @@ type Definition struct {
 	OutputSchema json.RawMessage `json:"outputSchema" type:"object" null:"its answers are text"`
 }
 
-// Edit is what changes of a definition; nil stays. An outputSchema of null is none.
+// Edit is what changes of a definition; nil stays, and null in JSON resets.
 type Edit struct {
-	Description  *string         `json:"description,omitzero"`
-	Instructions *string         `json:"instructions,omitzero"`
-	Model        *string         `json:"model,omitzero"`
-	Reasoning    *string         `json:"reasoning,omitzero"`
-	Tools        *[]string       `json:"tools,omitzero"`
-	Hosts        *[]string       `json:"hosts,omitzero"`
-	Connectors   *[]string       `json:"connectors,omitzero"`
-	MCPs         *[]string       `json:"mcps,omitzero"`
-	Projects     *[]string       `json:"projects,omitzero"`
+	Description  *string         `json:"description,omitzero" null:"none"`
+	Instructions *string         `json:"instructions,omitzero" null:"none"`
+	Model        *string         `json:"model,omitzero" null:"the workspace's own choice"`
+	Reasoning    *string         `json:"reasoning,omitzero" enum:"low medium high" null:"none"`
+	Tools        *[]string       `json:"tools,omitzero" null:"none"`
+	Hosts        *[]string       `json:"hosts,omitzero" null:"none"`
+	Connectors   *[]string       `json:"connectors,omitzero" null:"none"`
+	MCPs         *[]string       `json:"mcps,omitzero" null:"none"`
+	Projects     *[]string       `json:"projects,omitzero" null:"none"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitzero" type:"object" null:"its answers are text"`
-	Exposed      *bool           `json:"exposed,omitzero"`
+	Exposed      *bool           `json:"exposed,omitzero" null:"no"`
 }
 
 // Draft is what a new agent is made of.
@@ -67,7 +78,7 @@ func (e Edit) of(d Definition) Definition {
 	put(&d.Description, e.Description)
 	put(&d.Instructions, e.Instructions)
 	put(&d.Model, e.Model)
-	put(&d.Reasoning, e.Reasoning)
+	put(&d.Reasoning, (*Reasoning)(e.Reasoning))
 	put(&d.Tools, e.Tools)
 	put(&d.Hosts, e.Hosts)
 	put(&d.Connectors, e.Connectors)

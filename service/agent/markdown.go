@@ -69,7 +69,7 @@ func Parse(name string, text []byte) (Definition, error) {
 	schema, err := schemaText(f.OutputSchema)
 	return Definition{
 		Name: name, Instructions: plain, OutputSchema: schema,
-		Settings: Settings{f.Description, f.Model, f.Reasoning, f.Tools, f.Hosts, f.Connectors, f.MCPs, f.Projects, f.Exposed},
+		Settings: Settings{f.Description, f.Model, Reasoning(f.Reasoning), f.Tools, f.Hosts, f.Connectors, f.MCPs, f.Projects, f.Exposed},
 	}.plain(), err
 }
 
@@ -110,7 +110,7 @@ func malformed(why string) error {
 func Print(d Definition) ([]byte, error) {
 	d = d.plain()
 	f := front{
-		Name: d.Name, Description: d.Description, Model: d.Model, Reasoning: d.Reasoning, Tools: d.Tools, Hosts: d.Hosts,
+		Name: d.Name, Description: d.Description, Model: d.Model, Reasoning: string(d.Reasoning), Tools: d.Tools, Hosts: d.Hosts,
 		Connectors: d.Connectors, MCPs: d.MCPs, Projects: d.Projects, Exposed: d.Exposed,
 	}
 	if d.OutputSchema == nil {

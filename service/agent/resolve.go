@@ -135,7 +135,7 @@ func (a *Agents) newest(ctx context.Context, scope, name string) (*resolved, err
 // build makes the agent of a definition.
 func (a *Agents) build(ctx context.Context, scope string, r *resolved) (one answered, err error) {
 	made := &svc.Agent{
-		Name: r.Name, Description: r.Description, Instructions: r.Instructions, Model: r.Model, Reasoning: r.Reasoning,
+		Name: r.Name, Description: r.Description, Instructions: r.Instructions, Model: r.Model, Reasoning: string(r.Reasoning),
 		Version: r.version, Retired: r.retired, Route: svc.Open, Attachments: svc.Open,
 	}
 	if number, file := strings.CutPrefix(r.version, ofFile); file {
