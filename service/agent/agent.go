@@ -90,6 +90,13 @@ func New(c Config) (*Agents, error) {
 // asBuilt is the version of an agent that is built in, as it came: what a workspace says in its place are later ones.
 const asBuilt = 1
 
+// IsBuiltIn reports whether every workspace has an agent of a name that code may not declare: it would be listed as built in, and the
+// code's would be prompted.
+func (a *Agents) IsBuiltIn(name string) bool {
+	_, is := a.builtIn(name)
+	return is
+}
+
 // builtIn finds an agent of every workspace.
 func (a *Agents) builtIn(name string) (Definition, bool) {
 	i := slices.IndexFunc(a.BuiltIn, func(d Definition) bool { return d.Name == name })
@@ -120,6 +127,11 @@ type Agent struct {
 	Listed
 	Instructions string          `json:"instructions"`
 	OutputSchema json.RawMessage `json:"outputSchema" type:"object" null:"its answers are text"`
+}
+
+// Definition is the agent as it was written.
+func (a Agent) Definition() Definition {
+	return Definition{Name: a.Name, Settings: a.Settings, Instructions: a.Instructions, OutputSchema: a.OutputSchema}
 }
 
 // notFound refuses what is not there.

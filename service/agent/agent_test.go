@@ -205,13 +205,13 @@ func TestNullResetsWhatIsOptional(t *testing.T) {
 			"tools":["read_file"],"hosts":["a.example"],"projects":["site"],"outputSchema":{"type":"object"},"exposed":true}`)))
 		bare := must(t)(s.Create(t.Context(), ada, shop, draft(t, `{"name":"bare"}`)))
 		var none agent.Edit
-		for _, change := range agent.Diff(definition(bare), definition(full)) {
+		for _, change := range agent.Diff(bare.Definition(), full.Definition()) {
 			if err := strictjson.Merge([]byte(`{"`+change.Field+`":null}`), &none); err != nil {
 				t.Errorf("%s: %v", change.Field, err)
 			}
 		}
 		reset := must(t)(s.Patch(t.Context(), ada, shop, "full", 1, none))
-		if diff := agent.Diff(definition(bare), definition(reset)); len(diff) > 0 {
+		if diff := agent.Diff(bare.Definition(), reset.Definition()); len(diff) > 0 {
 			t.Errorf("%s are left", diff)
 		}
 		for _, one := range []agent.Agent{full, reset} {
@@ -220,11 +220,6 @@ func TestNullResetsWhatIsOptional(t *testing.T) {
 			}
 		}
 	})
-}
-
-// definition is what an agent was written as.
-func definition(a agent.Agent) agent.Definition {
-	return agent.Definition{Name: a.Name, Settings: a.Settings, Instructions: a.Instructions, OutputSchema: a.OutputSchema}
 }
 
 func TestOneErrorNamesEveryWrongField(t *testing.T) {
@@ -391,6 +386,23 @@ func TestAListShowsWhatIsGivenThenWhatIsNewest(t *testing.T) {
 	})
 }
 
+func TestAnAgentOfCodeHasOneVersion(t *testing.T) {
+	each(t, func(t *testing.T, s stage) {
+		ctx, code := t.Context(), []svc.AgentInfo{{Name: "both", Description: "Of code."}}
+		must(t)(s.Create(ctx, ada, shop, draft(t, `{"name":"both","description":"Stored."}`)))
+		must(t)(s.Patch(ctx, ada, shop, "both", 1, edit(t, `{"description":"Stored again."}`)))
+		found := must(t)(s.Get(ctx, shop, "both", code))
+		all, err := s.Versions(ctx, shop, "both", found.Source, listing.Query{})
+		if err != nil || len(all.Items) != 1 || all.Items[0].Version != found.Version {
+			t.Errorf("its versions are %+v, %v", all, err)
+		}
+		if past, err := s.PastOf(ctx, shop, found, 1); err != nil || past.Description != "Of code." {
+			t.Errorf("its version is %+v, %v", past, err)
+		}
+		wants(t, second(s.PastOf(ctx, shop, found, 2)), fault.ItemNotFound)
+	})
+}
+
 func TestAWorkspaceThatIsErasedLeavesNoAgent(t *testing.T) {
 	each(t, func(t *testing.T, s stage) {
 		ok := must(t)
@@ -421,7 +433,7 @@ func TestTheFileOfAnAgentIsReadAsItWasPrinted(t *testing.T) {
 		text := `{"name":"writer","description":"It: \"writes\"\nmuch","instructions":"---\nWrite.\n---","reasoning":"high","tools":["read_file","ask_agent:b"],
 			"hosts":["*.example.com"],"projects":["site"],"outputSchema":{"type":"object","properties":{"b":{"const":"\ud83d\ude00"},"a":{"type":"string","maxLength":1.0}}},"exposed":true}`
 		made := ok(s.Create(t.Context(), ada, shop, draft(t, text)))
-		file, err := agent.Print(definition(made))
+		file, err := agent.Print(made.Definition())
 		if err != nil {
 			t.Fatal(err)
 		}

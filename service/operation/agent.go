@@ -234,7 +234,7 @@ func getAgentVersion(ctx context.Context, c Call, in versionOf) (agentPast, erro
 
 // past is the version of an agent that a text names.
 func (c Call) past(ctx context.Context, of agent.Agent, text string) (agent.Past, error) {
-	return c.Agents.PastOf(ctx, c.Scope, of.Name, of.Source, number(text))
+	return c.Agents.PastOf(ctx, c.Scope, of, number(text))
 }
 
 // number is that of a version; -1: it is none.
@@ -315,7 +315,7 @@ func exportAgent(ctx context.Context, c Call, in named) (Markdown, error) {
 	if err != nil {
 		return Markdown{}, err
 	}
-	text, err := agent.Print(agent.Definition{Name: found.Name, Settings: found.Settings, Instructions: found.Instructions, OutputSchema: found.OutputSchema})
+	text, err := agent.Print(found.Definition())
 	return Markdown{found.Name + ".md", text}, err
 }
 
