@@ -261,6 +261,10 @@ func TestOneErrorNamesEveryWrongField(t *testing.T) {
 				t.Errorf("%.80s: refused %v, want %s", text, got, want)
 			}
 		}
+		f := wants(t, second(s.Create(t.Context(), ada, shop, draft(t, `{"name":"","tools":["read_file","read_file"]}`))), fault.InvalidRequest)
+		if got, want := strictjson.FieldsOf(f), []strictjson.Field{{Field: "name", Type: strictjson.Required}, {Field: "tools[1]", Type: strictjson.Duplicate}}; !slices.Equal(got, want) {
+			t.Errorf("refused %v, want %v", got, want)
+		}
 		if got := s.acts(t, shop); got != nil {
 			t.Errorf("told %q", got)
 		}
@@ -278,7 +282,7 @@ func TestAgentsThatWouldAskEachOtherForEverAreRefused(t *testing.T) {
 			ok(s.Create(t.Context(), ada, shop, draft(t, fmt.Sprintf(`{"name":%q,"tools":[%s]}`, name, tools))))
 		}
 		f := wants(t, second(s.Patch(t.Context(), ada, shop, "c", 0, edit(t, `{"tools":["read_file","ask_agent:a"]}`))), fault.InvalidRequest)
-		if got := strictjson.FieldsOf(f); len(got) != 1 || got[0].Field != "tools[1]" || !strings.Contains(f.Details, "c, a, b, c") {
+		if got := strictjson.FieldsOf(f); len(got) != 1 || got[0] != (strictjson.Field{Field: "tools[1]", Type: strictjson.Cycle}) || !strings.Contains(f.Details, "c, a, b, c") {
 			t.Errorf("refused %v: %s", got, f.Details)
 		}
 		ok(s.Patch(t.Context(), ada, shop, "a", 0, edit(t, `{"tools":[]}`)))

@@ -329,7 +329,7 @@ func (d Definition) cycle(asks map[string][]string) error {
 			continue
 		}
 		if way := back(asks, d.Name, first); way != nil {
-			p.add(place("tools", i), strictjson.Invalid, "these agents would ask each other for ever: "+strings.Join(append([]string{d.Name}, way...), ", ")+".")
+			p.add(place("tools", i), strictjson.Cycle, "these agents would ask each other for ever: "+strings.Join(append([]string{d.Name}, way...), ", ")+".")
 		}
 	}
 	return p.refusal()
