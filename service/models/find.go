@@ -57,22 +57,23 @@ func (m *Models) Find(ctx context.Context, scope, name string) (model.Provider, 
 }
 
 // way is a workspace's own, where it has set anything, else the service's. The service's key goes to no address that a workspace
-// chose.
-func (m *Models) way(ctx context.Context, scope, provider string) (w way, err error) {
-	err = m.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		row, err := m.preference(tx, scope, provider, "")
-		if err != nil {
-			return err
-		}
-		key, err := m.Secrets.OpenIn(tx, owner(scope), KeyName(provider))
-		if err != nil && !errors.Is(err, secret.ErrNotFound) {
-			return err
-		}
-		w = m.choose(provider, row.url, string(key))
-		clear(key)
-		return nil
-	})
-	return w, err
+// chose, and a key to no address but the one that it was set beside.
+func (m *Models) way(ctx context.Context, scope, provider string) (way, error) {
+	return sqldb.Snapshot(ctx, m.DB, func(tx *sqldb.Tx) (way, error) { return m.wayIn(tx, scope, provider, "") })
+}
+
+// wayIn is way as a transaction sees it, which sees one state.
+func (m *Models) wayIn(tx *sqldb.Tx, scope, provider, suffix string) (way, error) {
+	row, err := m.preference(tx, scope, provider, suffix)
+	if err != nil {
+		return way{}, err
+	}
+	key, err := m.Secrets.OpenIn(tx, owner(scope), KeyName(provider))
+	if err != nil && !errors.Is(err, secret.ErrNotFound) {
+		return way{}, err
+	}
+	defer clear(key)
+	return m.choose(provider, row.url, string(key)), nil
 }
 
 func (m *Models) choose(provider string, own *string, key string) way {

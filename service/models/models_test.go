@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,13 +34,29 @@ type scene struct {
 	*models.Models
 	world *accounttest.World
 	log   *bytes.Buffer
+	heard *atomic.Pointer[func(query string)] // of the next statements, before they run
+}
+
+// before does something once, before a statement that contains a text.
+func (s *scene) before(text string, do func()) {
+	hear := func(query string) {
+		if strings.Contains(query, text) && s.heard.Swap(nil) != nil {
+			do()
+		}
+	}
+	s.heard.Store(&hear)
 }
 
 // each runs a test on both databases.
 func each(t *testing.T, edit func(*models.Config), fn func(s *scene)) {
 	t.Helper()
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
-		w := accounttest.New(t, address, accounttest.Options{})
+		heard := new(atomic.Pointer[func(string)])
+		w := accounttest.New(t, address, accounttest.Options{Observe: func(query string, _ []any) {
+			if hear := heard.Load(); hear != nil {
+				(*hear)(query)
+			}
+		}})
 		if err := w.DB.Migrate(t.Context(), models.Migrations); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +72,7 @@ func each(t *testing.T, edit func(*models.Config), fn func(s *scene)) {
 		if edit != nil {
 			edit(&c)
 		}
-		fn(&scene{T: t, Models: models.New(c), world: w, log: log})
+		fn(&scene{T: t, Models: models.New(c), world: w, log: log, heard: heard})
 	})
 }
 
@@ -167,6 +184,37 @@ func TestTheServicesKeyGoesToNoAddressOfAWorkspace(t *testing.T) {
 			if got := r.Header.Get("Authorization"); strings.Contains(got, modeltest.Key) {
 				s.Errorf("the service's key went to %s", thief.URL)
 			}
+		}
+	})
+}
+
+// TestAKeyGoesOnlyWhereItWasSetFor sets another pair of address and key while the first is read: either pair is used, and no mixture.
+func TestAKeyGoesOnlyWhereItWasSetFor(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		const other = "sk-another-0123456789"
+		first, second := modeltest.NewServer(s.T, modeltest.Chat), modeltest.NewServer(s.T, modeltest.Chat)
+		s.put("openai", models.Change{URL: &first.URL, Key: text(modeltest.Key)})
+		met := false
+		s.before("FROM secrets", func() {
+			met = true
+			s.put("openai", models.Change{URL: &second.URL, Key: text(other)})
+		})
+		_, _ = s.ask(home, "openai/any")
+		if !met {
+			s.Fatal("nothing was set meanwhile")
+		}
+		for _, r := range first.Requests() {
+			if got := r.Header.Get("Authorization"); strings.Contains(got, other) {
+				s.Errorf("the key of the second server went to the first")
+			}
+		}
+		for _, r := range second.Requests() {
+			if got := r.Header.Get("Authorization"); strings.Contains(got, modeltest.Key) {
+				s.Errorf("the key of the first server went to the second")
+			}
+		}
+		if n := len(first.Requests()) + len(second.Requests()); n != 1 {
+			s.Errorf("%d requests", n)
 		}
 	})
 }
