@@ -14,6 +14,8 @@ import (
 	"svc.dev/svc/iso"
 	"svc.dev/svc/model"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/redact"
+	"svc.dev/svc/service/strictjson"
 )
 
 // The results of a check.
@@ -31,7 +33,8 @@ const (
 	maxMessage = 500              // bytes of a message that are kept
 )
 
-// Test asks a provider for a word, as an agent of the scope would, and keeps what came of it.
+// Test asks a provider for a word, as an agent of the scope would, and keeps what came of it, unless the provider was set otherwise
+// meanwhile.
 func (m *Models) Test(ctx context.Context, scope string, by audit.Actor, provider string) (c ModelCheck, err error) {
 	if err := exists(provider); err != nil {
 		return c, err
@@ -45,18 +48,26 @@ func (m *Models) Test(ctx context.Context, scope string, by audit.Actor, provide
 	if ctx.Err() != nil {
 		return c, context.Cause(ctx)
 	}
-	c.LatencyMs, c.CheckedAt = time.Since(began).Milliseconds(), iso.At(m.Now())
+	c.LatencyMs, c.CheckedAt, c.Message = time.Since(began).Milliseconds(), iso.At(m.Now()), w.plain(c.Message)
 	return c, m.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if err := makeRow(tx, scope, provider); err != nil {
-			return err
-		}
-		err := tx.Do("keep check", "UPDATE model_providers SET checked_at = $3, result = $4, message = $5, latency_ms = $6 WHERE scope = $1 AND provider = $2",
-			scope, provider, c.CheckedAt.UnixMilli(), c.Result, c.Message, c.LatencyMs)
-		if err != nil {
+		if err := m.keep(tx, scope, w, c); err != nil {
 			return err
 		}
 		return m.note(ctx, tx, scope, by, "model.checked", provider)
 	})
+}
+
+// keep writes down what a check of a way came to. Of another way it says nothing.
+func (m *Models) keep(tx *sqldb.Tx, scope string, tested way, c ModelCheck) error {
+	if err := makeRow(tx, scope, tested.provider); err != nil {
+		return err
+	}
+	now, err := m.wayIn(tx, scope, tested.provider, tx.ForUpdate())
+	if err != nil || now != tested {
+		return err
+	}
+	return tx.Do("keep check", "UPDATE model_providers SET checked_at = $3, result = $4, message = $5, latency_ms = $6 WHERE scope = $1 AND provider = $2",
+		scope, tested.provider, c.CheckedAt.UnixMilli(), c.Result, c.Message, c.LatencyMs)
 }
 
 // try makes the call.
@@ -119,10 +130,22 @@ func (m *Models) firstNamed(ctx context.Context, w way) (string, error) {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if json.NewDecoder(io.LimitReader(answer.Body, maxListed)).Decode(&all) != nil || len(all.Data) == 0 || all.Data[0].ID == "" {
-		return "", &model.Error{Class: model.Rejected, Status: http.StatusNotFound, Message: "The server names no model: choose one as the default, as openai/<model>."}
+	if json.NewDecoder(io.LimitReader(answer.Body, maxListed)).Decode(&all) != nil || len(all.Data) == 0 || !w.names(all.Data[0].ID) {
+		return "", &model.Error{Class: model.Rejected, Status: http.StatusNotFound, Message: "The server names no model that can be asked: choose one as the default, as openai/<model>."}
 	}
 	return all.Data[0].ID, nil
+}
+
+// names reports whether what a server calls a model can be a name: one line, not too long, and not the key said back.
+func (w way) names(id string) bool {
+	return strictjson.CheckLine(id, 1, maxName-len(w.provider)-1) == "" && w.plain(id) == id
+}
+
+// plain is what others may have written, as it is kept and shown: on one line, cut, and without the key in any of its forms.
+func (w way) plain(text string) string {
+	known := redact.New()
+	known.Add([]byte(w.key))
+	return sqldb.Text(known.Text(text), maxMessage)
 }
 
 // outcome is what a failure says about how a provider was set up.
@@ -142,13 +165,5 @@ func outcome(err error) (result, message string) {
 	default:
 		result = Unreachable
 	}
-	return result, cut(e.Message)
-}
-
-// cut is the beginning of a message that others may have written.
-func cut(text string) string {
-	if len(text) <= maxMessage {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxMessage], "") + "…"
+	return result, e.Message
 }

@@ -2,8 +2,13 @@ package models_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -357,6 +362,81 @@ func TestACompatibleServerIsAskedForItsModels(t *testing.T) {
 		s.put("openai", models.Change{URL: &gone})
 		if c, err := s.Test(s.Context(), home, ada, "openai"); err != nil || c.Result != models.Unreachable {
 			s.Errorf("a server that is not there: %+v, %v", c, err)
+		}
+	})
+}
+
+// TestACheckThatEndsLateIsNotKeptForAnotherProvider sets another address while the first one answers.
+func TestACheckThatEndsLateIsNotKeptForAnotherProvider(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		for name, meanwhile := range map[string]func(){
+			"the address": func() { s.put("openai", models.Change{URL: text("http://127.0.0.1:1/v1")}) },
+			"the key":     func() { s.put("openai", models.Change{Key: text("sk-another-0123456789")}) },
+			"the secret": func() {
+				s.must(s.world.DB.Write(s.Context(), func(tx *sqldb.Tx) error {
+					_, err := s.world.Store.Seal(tx, secret.Owner{Kind: secret.Business, Scope: home}, models.KeyName("openai"), []byte("sk-third-0123456789"), ada.ID)
+					return err
+				}))
+			},
+		} {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				meanwhile()
+				w.WriteHeader(http.StatusUnauthorized)
+			}))
+			s.put("openai", models.Change{URL: text(server.URL), Key: text(modeltest.Key)})
+			c, err := s.Test(s.Context(), home, ada, "openai")
+			server.Close()
+			if err != nil || c.Result != models.KeyRefused {
+				s.Errorf("%s: a check: %+v, %v", name, c, err)
+			}
+			if p, err := s.Get(s.Context(), home, "openai"); err != nil || p.LastCheck != nil {
+				s.Errorf("%s: kept %+v, %v", name, p.LastCheck, err)
+			}
+		}
+	})
+}
+
+// TestWhatAServerCallsItsModelsIsNotTrusted has one say the key back that it was sent, as it is and encoded, and other things that
+// are no names.
+func TestWhatAServerCallsItsModelsIsNotTrusted(t *testing.T) {
+	each(t, nil, func(s *scene) {
+		var said func(sent string) string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				_ = json.NewEncoder(w).Encode(map[string]any{"data": []any{map[string]any{"id": said(r.Header.Get("Authorization"))}}})
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, modeltest.Stream(modeltest.Chat, modeltest.Reply{}))
+		}))
+		s.Cleanup(server.Close)
+		s.put("openai", models.Change{URL: &server.URL, Key: text(modeltest.Key)})
+		for name, id := range map[string]func(string) string{
+			"the header":    func(sent string) string { return sent },
+			"in a name":     func(sent string) string { return "model-" + strings.TrimPrefix(sent, "Bearer ") },
+			"in base64":     func(sent string) string { return base64.StdEncoding.EncodeToString([]byte(sent)) },
+			"a zero":        func(string) string { return "a\x00b" },
+			"lines":         func(string) string { return "a\nb" },
+			"what is long":  func(string) string { return strings.Repeat("x", 4000) },
+			"nothing":       func(string) string { return "" },
+			"another order": func(string) string { return "a\u202eb" },
+		} {
+			said = id
+			c, err := s.Test(s.Context(), home, ada, "openai")
+			if err != nil || c.Result != models.ModelUnknown {
+				s.Errorf("%s: %+v, %v", name, c, err)
+			}
+			p, err := s.Get(s.Context(), home, "openai")
+			s.must(err)
+			for _, held := range []string{c.Message, p.LastCheck.Message} {
+				if len(held) > 500 || strings.Contains(held, modeltest.Key) || strings.Contains(held, base64.StdEncoding.EncodeToString([]byte("Bearer "+modeltest.Key))) {
+					s.Errorf("%s is kept: %.600q", name, held)
+				}
+			}
+		}
+		said = func(string) string { return "some-model" }
+		if c, err := s.Test(s.Context(), home, ada, "openai"); err != nil || c.Result != models.OK || c.Message != "some-model answers." {
+			s.Errorf("a name: %+v, %v", c, err)
 		}
 	})
 }
