@@ -79,23 +79,25 @@ func (a *Agents) lookUp(ctx context.Context, which asked) (*resolved, error) {
 	if file {
 		scope = ""
 	}
-	past, found, err := a.past(ctx, scope, which.name, n)
-	if err != nil || !found {
+	past, err := a.past(ctx, scope, which.name, n)
+	if err != nil || past == nil {
 		return nil, err
 	}
 	if builtIn && !file {
-		past = overlaid(d, past)
+		*past = overlaid(d, *past)
 	}
-	return &resolved{Definition: past, version: which.version}, nil
+	return &resolved{Definition: *past, version: which.version}, nil
 }
 
-func (a *Agents) past(ctx context.Context, scope, name string, number int64) (d Definition, found bool, err error) {
-	d, err = sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (Definition, error) {
-		past, there, err := findVersion(tx, scope, name, number)
-		found = there
-		return past.Definition, err
+// past is nil where there is no such version.
+func (a *Agents) past(ctx context.Context, scope, name string, number int64) (*Definition, error) {
+	return sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (*Definition, error) {
+		past, found, err := findVersion(tx, scope, name, number)
+		if err != nil || !found {
+			return nil, err
+		}
+		return &past.Definition, nil
 	})
-	return d, found, err
 }
 
 // newest is what a name stands for now.
