@@ -441,29 +441,38 @@ func TestTheFileOfAnAgentIsReadAsItWasPrinted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if same := ok(s.Import(t.Context(), ada, shop, at(1), file)); same.Version != 1 {
+		if same := ok(s.Import(t.Context(), ada, shop, at(1), read(t, file))); same.Version != 1 {
 			t.Errorf("what was exported made version %d", same.Version)
 		}
-		copied := ok(s.Import(t.Context(), ada, other, at(0), file))
+		copied := ok(s.Import(t.Context(), ada, other, at(0), read(t, file)))
 		if !reflect.DeepEqual(copied.Settings, made.Settings) || copied.Instructions != made.Instructions || !sameJSON(copied.OutputSchema, made.OutputSchema) {
 			t.Errorf("%s\nbecame %+v", file, copied)
 		}
-		if same := ok(s.Import(t.Context(), ada, other, at(1), file)); same.Version != 1 {
+		if same := ok(s.Import(t.Context(), ada, other, at(1), read(t, file))); same.Version != 1 {
 			t.Errorf("the same file made version %d", same.Version)
 		}
-		if next := ok(s.Import(t.Context(), ada, other, nil, append(file, "More."...))); next.Version != 2 {
+		if next := ok(s.Import(t.Context(), ada, other, nil, read(t, append(file, "More."...)))); next.Version != 2 {
 			t.Errorf("another file made version %d", next.Version)
 		}
 		for _, version := range []int64{0, 1} {
-			f := wants(t, second(s.Import(t.Context(), ada, other, at(version), file)), fault.VersionConflict)
+			f := wants(t, second(s.Import(t.Context(), ada, other, at(version), read(t, file))), fault.VersionConflict)
 			if f.Meta["version"] != int64(2) {
 				t.Errorf("told %v", f.Meta)
 			}
 		}
-		wants(t, second(s.Import(t.Context(), ada, "users/cy/shop", at(1), file)), fault.VersionConflict)
-		wants(t, second(s.Import(t.Context(), ada, shop, at(0), []byte("---\nname: central\n---\nMine."))), fault.VersionConflict)
-		wants(t, second(s.Import(t.Context(), ada, shop, nil, []byte("---\nname: x\nnmae: y\n---\n"))), fault.InvalidRequest)
+		wants(t, second(s.Import(t.Context(), ada, "users/cy/shop", at(1), read(t, file))), fault.VersionConflict)
+		wants(t, second(s.Import(t.Context(), ada, shop, at(0), read(t, []byte("---\nname: central\n---\nMine.")))), fault.VersionConflict)
 	})
+}
+
+// read is the agent of a file.
+func read(t *testing.T, file []byte) agent.Definition {
+	t.Helper()
+	d, err := agent.Parse("", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // at is a condition on the version that is there; 0: none.

@@ -102,13 +102,9 @@ func (a *Agents) replace(ctx context.Context, tx *sqldb.Tx, by audit.Actor, scop
 	return a.save(ctx, tx, by, scope, s, after, action, names...)
 }
 
-// Import saves what a file says: a new agent, or a new version of one that is there. holds judges the version that is there, 0 where
+// Import saves what Parse read of a file: a new agent, or a new version of one that is there. holds judges the version that is there, 0 where
 // none is; nil takes any.
-func (a *Agents) Import(ctx context.Context, by audit.Actor, scope string, holds func(version int64) bool, text []byte) (Agent, error) {
-	d, err := Parse("", text)
-	if err != nil {
-		return Agent{}, err
-	}
+func (a *Agents) Import(ctx context.Context, by audit.Actor, scope string, holds func(version int64) bool, d Definition) (Agent, error) {
 	if err := a.checkOwn(ctx, scope, d); err != nil {
 		return Agent{}, err
 	}

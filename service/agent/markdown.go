@@ -3,9 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -14,31 +12,14 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
 )
 
 // MaxFile is how long the file of an agent may be: that of every definition fits, its schema escaped character by character.
-const MaxFile = MaxInstructions + 384<<10
-
-// front is what stands before the instructions in a file.
-type front struct {
-	Name         string   `yaml:"name,omitempty"`
-	Description  string   `yaml:"description,omitempty"`
-	Model        string   `yaml:"model,omitempty"`
-	Reasoning    string   `yaml:"reasoning,omitempty"`
-	Tools        []string `yaml:"tools,omitempty"`
-	Hosts        []string `yaml:"hosts,omitempty"`
-	Connectors   []string `yaml:"connectors,omitempty"`
-	MCPs         []string `yaml:"mcps,omitempty"`
-	Projects     []string `yaml:"projects,omitempty"`
-	OutputSchema any      `yaml:"outputSchema,omitempty"`
-	Exposed      bool     `yaml:"exposed,omitempty"`
-}
+const MaxFile = MaxInstructions + maxFront
 
 // fence begins and ends the front matter.
 const fence = "---\n"
-
-// goType is how the parser of YAML speaks of our types.
-var goType = regexp.MustCompile(` in type \S+| into \S+$`)
 
 // Parse reads an agent from a file: settings in YAML between two lines of three hyphens, then its instructions. The name is that of
 // the file; where there is none, the text says it. What is no such file is a fault that says why.
@@ -73,40 +54,24 @@ func Parse(name string, text []byte) (Definition, error) {
 	}.plain(), err
 }
 
-// read takes the settings, each of which there may be once. Names that there are not are refused.
-func (f *front) read(text string) error {
-	d := yaml.NewDecoder(strings.NewReader(text))
-	d.KnownFields(true)
-	err := d.Decode(f)
-	if errors.Is(err, io.EOF) { // nothing is said
-		return nil
-	}
-	if err == nil {
-		if err = d.Decode(new(any)); errors.Is(err, io.EOF) {
-			return nil
-		}
-		return malformed("the front matter is more than one document.")
-	}
-	said := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
-	return malformed(strings.TrimPrefix(goType.ReplaceAllString(said, ""), "unmarshal errors: ") + ".")
-}
-
 func schemaText(schema any) (json.RawMessage, error) {
 	if schema == nil {
 		return nil, nil
 	}
 	text, err := writeJSON(schema)
 	if err != nil {
-		return nil, malformed("outputSchema: it has no JSON.")
+		return nil, noJSON()
 	}
 	return text, nil
 }
 
+func noJSON() error { return malformed("outputSchema: it has no JSON.") }
+
 func malformed(why string) error {
-	return fault.New(fault.InvalidRequest, "This is not the file of an agent.", why)
+	return fault.New(fault.InvalidRequest, "This is not the file of an agent.", sqldb.Text(why, maxSaid))
 }
 
-// Print is an agent as a file, which Parse reads as the same. A schema that would make it too long stands in one line.
+// Print is an agent as a file, which Parse reads as the same. A schema that is deep, or would make it too long, stands in one line.
 func Print(d Definition) ([]byte, error) {
 	d = d.plain()
 	f := front{
@@ -122,12 +87,20 @@ func Print(d Definition) ([]byte, error) {
 	}
 	schema := node(value)
 	f.OutputSchema = schema
+	if deeper(schema, maxDepth) {
+		schema.Style = yaml.FlowStyle
+	}
 	text, err := f.print(d.Instructions)
 	if err == nil && len(text) > MaxFile {
 		schema.Style = yaml.FlowStyle
 		text, err = f.print(d.Instructions)
 	}
 	return text, err
+}
+
+// deeper reports whether a tree is nested deeper than so many levels: each line of a block is indented by its depth.
+func deeper(n *yaml.Node, levels int) bool {
+	return levels < 0 || slices.ContainsFunc(n.Content, func(below *yaml.Node) bool { return deeper(below, levels-1) })
 }
 
 // word is a text that reads the same without quotes, but for those that YAML has a meaning for.

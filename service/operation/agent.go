@@ -345,7 +345,7 @@ func importAgent(ctx context.Context, c Call, in agentFile) (imported agent.Agen
 	if err != nil {
 		return imported, err
 	}
-	return c.Agents.Import(ctx, c.Actor(), c.Scope, func(version int64) bool { return in.Holds(tag(version)) }, text)
+	return c.Agents.Import(ctx, c.Actor(), c.Scope, func(version int64) bool { return in.Holds(tag(version)) }, d)
 }
 
 // checkMatched refuses an If-Match that names no version.
