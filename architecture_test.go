@@ -70,7 +70,7 @@ var rooms = map[string][]string{
 	"service/account/accounttest": {"internal/sqldb", "internal/listing", "service/account", "service/apikey", "service/app", "service/installation", "service/secret", "service/audit",
 		"service/throttle", "service/mail", "service/workspace", "fault"},
 	"service/models":     {"model", "internal/sqldb", "internal/outward", "service/redact", "service/secret", "service/audit", "service/strictjson", "iso", "fault"},
-	"service/agent":      {"", "internal/sqldb", "internal/listing", "service/strictjson", "service/audit", "iso", "fault"},
+	"service/agent":      {"", "internal/schema", "internal/sqldb", "internal/listing", "service/strictjson", "service/audit", "iso", "fault"},
 	"service/vault":      {"internal/sqldb", "service/secret", "service/audit", "fault"},
 	"service/mcp":        {"", "tool", "internal/sqldb", "internal/listing", "internal/outward", "service/strictjson", "service/secret", "service/audit", "iso", "fault"},
 	"service/storage":    {"internal/sqldb", "internal/listing", "service/scope", "service/audit", "iso", "fault"},

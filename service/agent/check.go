@@ -14,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/schema"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/strictjson"
 )
@@ -215,6 +216,9 @@ func schemaProblem(text json.RawMessage) string {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(text, &s); err != nil {
 		return "it is no JSON Schema."
+	}
+	if err := schema.Light(&s); err != nil {
+		return err.Error() + "."
 	}
 	if _, err := s.Resolve(nil); err != nil {
 		return "it is no JSON Schema that holds: a reference leads nowhere, or a pattern is none."

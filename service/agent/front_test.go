@@ -75,3 +75,38 @@ func TestASchemaInAFileIsNested32Deep(t *testing.T) {
 		t.Errorf("40 deep: %v", err)
 	}
 }
+
+// TestPatternsOfASchemaAreBounded saves what would be compiled to large programs, in every place where a pattern stands.
+func TestPatternsOfASchemaAreBounded(t *testing.T) {
+	each(t, func(t *testing.T, s stage) {
+		thousands := strings.Repeat("x{1000}", 500)
+		for name, schema := range map[string]string{
+			"one":              `{"type":"object","properties":{"a":{"pattern":"` + thousands + `"}}}`,
+			"many":             `{"type":"object","properties":{` + strings.TrimSuffix(many(300, `"p%d":{"pattern":"x{1000}"},`), ",") + `}}`,
+			"more than fit":    `{"type":"object","properties":{"a":{"pattern":"` + strings.Repeat("x{1000}", 9000) + `"}}}`,
+			"of names":         `{"type":"object","patternProperties":{"` + thousands + `":{}}}`,
+			"in capitals":      `{"type":"object","properties":{"a":{"PATTERN":"` + thousands + `"}}}`,
+			"in each other":    `{"type":"object","properties":{"a":{"pattern":"(?:[a-z]{30}){30}(?:[a-z]{30}){30}(?:[a-z]{30}){30}(?:[a-z]{30}){30}(?:[a-z]{30}){30}(?:[a-z]{30}){30}(?:[a-z]{30}){30}(?:[a-z]{30}){30}"}}}`,
+			"of whole scripts": `{"type":"object","properties":{"a":{"pattern":"` + strings.Repeat(`\\pL`, 1000) + `"}}}`,
+		} {
+			costs(t, name, time.Second, 30<<20, func() {
+				_, err := s.Create(t.Context(), ada, shop, draft(t, `{"name":"writer","outputSchema":`+schema+`}`))
+				if f := wants(t, err, fault.InvalidRequest); f != nil && !strings.Contains(f.Details, "outputSchema") {
+					t.Errorf("%s: %.300v", name, err)
+				}
+			})
+		}
+		uuid := `^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`
+		must(t)(s.Create(t.Context(), ada, shop, draft(t, `{"name":"writer","outputSchema":{"type":"object","properties":{`+strings.TrimSuffix(many(40, `"p%d":{"pattern":"`+uuid+`"},`), ",")+`}}}`)))
+	})
+}
+
+// TestADeepSchemaIsPrintedInOneLine prints one that is deeper than any that is saved now.
+func TestADeepSchemaIsPrintedInOneLine(t *testing.T) {
+	deep := agent.Definition{Name: "a", OutputSchema: []byte(`{"x-note":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`)}
+	costs(t, "print", time.Second, 30<<20, func() {
+		if text, err := agent.Print(deep); err != nil || len(text) > 64<<10 {
+			t.Errorf("%d bytes, %v", len(text), err)
+		}
+	})
+}
