@@ -84,7 +84,7 @@ func New(c Config) (*Agents, error) {
 	for i := range c.BuiltIn {
 		c.BuiltIn[i] = c.BuiltIn[i].plain()
 	}
-	return &Agents{Config: c, recent: newRecent(), shelf: shelf{files: map[string]*file{}, seen: map[string]stamp{}, circles: map[string]bool{}}}, nil
+	return &Agents{Config: c, recent: newRecent(), shelf: shelf{files: map[string]*file{}, seen: map[string]stamp{}, told: map[string]string{}, circles: map[string]bool{}}}, nil
 }
 
 // asBuilt is the version of an agent that is built in, as it came: what a workspace says in its place are later ones.

@@ -28,6 +28,9 @@ func Parse(name string, text []byte) (Definition, error) {
 		return Definition{}, fault.New(fault.BodyTooLarge, "The file of an agent is too long.", "").With("limit", MaxFile)
 	}
 	plain := lineBreaks.Replace(strings.TrimPrefix(string(text), "\ufeff"))
+	if strings.TrimSpace(plain) == "" {
+		return Definition{}, malformed("there is no text in it.")
+	}
 	var f front
 	if rest, found := strings.CutPrefix(plain, fence); found {
 		head, body, closed := strings.Cut("\n"+rest+"\n", "\n"+fence)

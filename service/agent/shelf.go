@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,12 +19,14 @@ import (
 )
 
 const (
-	// glance is how often the folder is looked at: a change is live within a second, on a machine that is busy too.
-	glance = 300 * time.Millisecond
+	// glance is how often the folder is looked at: a change, which two looks have to find alike, is live within a second, on a machine
+	// that is busy too.
+	glance = 200 * time.Millisecond
 	// recount is how often nodes compare the numbers of what they read.
 	recount = time.Second
-	// maxFiles is how many files are looked at.
+	// maxFiles is how many files are looked at, and batch how many are taken by one transaction.
 	maxFiles = 5000
+	batch    = 100
 	suffix   = ".md"
 )
 
@@ -34,9 +37,11 @@ type shelf struct {
 	absent string           // why the folder cannot be read, once that was said
 
 	// What follows belongs to the goroutine that looks.
-	seen    map[string]stamp // by name too, what could not be read among them
-	circles map[string]bool  // names of files that ask each other for ever
-	agreed  time.Time        // its numbers were compared with those of other nodes
+	seen    map[string]stamp  // by name too, what could not be read among them
+	glanced map[string]stamp  // what the last look found; nil: there was none
+	told    map[string]string // why files cannot be opened, as it was said
+	circles map[string]bool   // names of files that ask each other for ever
+	agreed  time.Time         // its numbers were compared with those of other nodes
 }
 
 // file is an agent that stands in a file.
@@ -51,6 +56,9 @@ type stamp struct {
 	changed time.Time
 	bytes   int64
 }
+
+// unopened is that of a file which the system does not give at the moment.
+var unopened = stamp{bytes: -1}
 
 func (s *shelf) find(name string) *file {
 	s.mu.RLock()
@@ -113,16 +121,29 @@ func (a *Agents) look(ctx context.Context) error {
 		return fmt.Errorf("agents_dir: %w", err)
 	}
 	a.shelf.keep(found)
-	r, err := a.readFiles(ctx, found)
-	if err != nil {
-		return err
+	defer func() { a.shelf.glanced = found }()
+	for news := false; ; news = true {
+		r, err := a.readFiles(ctx, found)
+		if err != nil {
+			return err
+		}
+		switch none := len(r.well)+len(r.wrong) == 0; {
+		case none && news:
+			return nil
+		case none:
+			return a.agree(ctx)
+		}
+		if err := a.take(ctx, r); err != nil {
+			return err // they are read again
+		}
 	}
-	if len(r.well)+len(r.wrong) == 0 {
-		return a.agree(ctx)
-	}
+}
+
+// take puts an intake on the shelf.
+func (a *Agents) take(ctx context.Context, r *intake) error {
 	up, err := a.number(ctx, r)
 	if err != nil {
-		return err // they are read again
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.wrong)) {
 		a.Log.Error("this file is no agent", "file", filepath.Join(a.Folder, name+suffix), "error", explained(r.wrong[name]))
@@ -132,22 +153,26 @@ func (a *Agents) look(ctx context.Context) error {
 	return nil
 }
 
-// readFiles reads the files that are not known as they are.
+// readFiles reads files that are not known as they are, a batch at most. One that has changed since the last look may be half written:
+// it is left to the next.
 func (a *Agents) readFiles(ctx context.Context, found map[string]stamp) (*intake, error) {
 	r := &intake{found: found, wrong: map[string]error{}, circles: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if a.shelf.seen[name] == found[name] {
+		if len(r.well)+len(r.wrong) == batch {
+			break
+		}
+		if a.shelf.seen[name] == found[name] || a.shelf.glanced != nil && a.shelf.glanced[name] != found[name] {
 			continue
 		}
 		d, err := a.readFile(ctx, name)
 		switch {
-		case errors.Is(err, os.ErrNotExist): // it went between two looks
-		case err != nil && asFault(err) == nil:
-			return nil, err // it is read again
-		case err != nil:
-			r.wrong[name] = err
-		default:
+		case err == nil:
 			r.well = append(r.well, d)
+		case errors.Is(err, os.ErrNotExist): // it went between two looks
+		case asFault(err) == nil:
+			return nil, err // it is read again
+		case err.Error() != a.shelf.told[name]:
+			r.wrong[name] = err
 		}
 	}
 	return r, nil
@@ -160,6 +185,7 @@ func (s *shelf) keep(found map[string]stamp) {
 	for name := range s.seen {
 		if _, there := found[name]; !there {
 			delete(s.seen, name)
+			delete(s.told, name)
 			delete(s.files, name)
 			s.suspect()
 		}
@@ -181,9 +207,14 @@ func (s *shelf) remember(r *intake) {
 	}
 	for _, d := range r.well {
 		s.seen[d.Name] = r.found[d.Name]
+		delete(s.told, d.Name)
 	}
-	for name := range r.wrong {
+	for name, err := range r.wrong {
 		s.seen[name] = r.found[name]
+		delete(s.told, name)
+		if _, closed := errors.AsType[*fs.PathError](err); closed {
+			s.seen[name], s.told[name] = unopened, err.Error() // it is tried again, and told when that says something else
+		}
 	}
 	maps.Copy(s.circles, r.circles)
 }
@@ -220,7 +251,10 @@ func stamps(folder string) (map[string]stamp, error) {
 		}
 		// A link to a file is a file: operators mount folders of links.
 		info, err := os.Stat(filepath.Join(folder, e.Name()))
-		if err == nil && info.Mode().IsRegular() {
+		switch {
+		case err != nil && !errors.Is(err, os.ErrNotExist):
+			found[name] = unopened // that it cannot be asked for does not mean that it is gone
+		case err == nil && info.Mode().IsRegular():
 			found[name] = stamp{info.ModTime(), info.Size()}
 		}
 	}
@@ -230,22 +264,31 @@ func stamps(folder string) (map[string]stamp, error) {
 // readFile is the agent of a file. That it is none is a fault.
 func (a *Agents) readFile(ctx context.Context, name string) (Definition, error) {
 	in, err := os.Open(filepath.Join(a.Folder, name+suffix))
-	if errors.Is(err, os.ErrPermission) {
-		return Definition{}, malformed("this user may not read it.")
-	}
 	if err != nil {
-		return Definition{}, err
+		return Definition{}, shut(err)
 	}
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, MaxFile+1))
 	if err != nil {
-		return Definition{}, err
+		return Definition{}, shut(err)
 	}
 	d, err := Parse(name, text)
 	if err != nil {
 		return d, err
 	}
 	return d, a.check(ctx, "", d)
+}
+
+// shut is the fault of a file that the system does not give. One that is not there is no fault.
+func shut(err error) error {
+	e, _ := errors.AsType[*fs.PathError](err)
+	switch {
+	case errors.Is(err, os.ErrNotExist) || e == nil:
+		return err
+	case errors.Is(err, os.ErrPermission):
+		return asFault(malformed("this user may not read it.")).Because(err)
+	}
+	return asFault(malformed("it cannot be read: " + e.Err.Error() + ".")).Because(err)
 }
 
 func asFault(err error) *fault.Error {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -341,5 +342,94 @@ func TestTheLongestAgentFitsIntoAFile(t *testing.T) {
 			Name: name, Instructions: strings.Repeat("x", agent.MaxInstructions), OutputSchema: json.RawMessage(`{"enum":[` + part + `]}`),
 			Settings: agent.Settings{Description: strings.Repeat("\U0001f600", 2000), Tools: list, Hosts: list, Connectors: list, MCPs: list, Projects: list},
 		})
+	}
+}
+
+// TestAFileThatCannotBeOpenedStaysAndIsTold has one lead to itself, beside one that is new: what was there stays, after a start too,
+// and changes when the file can be read again.
+func TestAFileThatCannotBeOpenedStaysAndIsTold(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		w, folder := accounttest.New(t, address, accounttest.Options{}), t.TempDir()
+		put(t, folder, "a.md", "First.")
+		s, told := shelved(t, w, folder, true)
+		path := filepath.Join(folder, "a.md")
+		if err := os.Symlink("a.md", path+".new"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it is told", func() bool { return strings.Contains(strings.Join(told.all(), "\n"), "cannot be read") })
+		put(t, folder, "b.md", "Another.")
+		eventually(t, "the other is live", func() bool { return second(s.Get(t.Context(), shop, "b", nil)) == nil })
+		after, _ := shelved(t, w, folder, false)
+		for _, s := range []stage{s, after} {
+			if got := must(t)(s.Get(t.Context(), shop, "a", nil)); got.Instructions != "First." {
+				t.Errorf("it became %+v", got)
+			}
+		}
+		put(t, folder, "a.md", "Second.")
+		eventually(t, "it is live again", func() bool { return must(t)(s.Get(t.Context(), shop, "a", nil)).Instructions == "Second." })
+		if got := told.all(); len(got) != 1 || !strings.Contains(got[0], path) {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// TestAFileIsTakenWhenItIsWhole writes one piece by piece: no piece of it is a version, and no file without a text is one.
+func TestAFileIsTakenWhenItIsWhole(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		w, folder := accounttest.New(t, address, accounttest.Options{}), t.TempDir()
+		put(t, folder, "a.md", "First.")
+		s, _ := shelved(t, w, folder, true)
+		pieces(t, filepath.Join(folder, "a.md"), time.Second)
+		if got := must(t)(s.Get(t.Context(), shop, "a", nil)); got.Version != 1 || got.Instructions != "First." {
+			t.Errorf("a piece of it is version %d: %.40q", got.Version, got.Instructions)
+		}
+		eventually(t, "it is live", func() bool { return must(t)(s.Get(t.Context(), shop, "a", nil)).Version == 2 })
+		put(t, folder, "a.md", " \n")
+		put(t, folder, "b.md", "Another.")
+		eventually(t, "the other is live", func() bool { return second(s.Get(t.Context(), shop, "b", nil)) == nil })
+		if got := must(t)(s.Get(t.Context(), shop, "a", nil)); got.Version != 2 {
+			t.Errorf("a file without a text is version %d", got.Version)
+		}
+	})
+}
+
+// pieces writes a file over again, a line every few milliseconds.
+func pieces(t *testing.T, path string, long time.Duration) {
+	t.Helper()
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(long); time.Now().Before(end); <-tick.C {
+		if _, err := fmt.Fprintln(out, "Piece."); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestManyFilesAreTakenInParts counts the transactions of a start.
+func TestManyFilesAreTakenInParts(t *testing.T) {
+	folder := t.TempDir()
+	for i := range 250 {
+		put(t, folder, fmt.Sprintf("a%d.md", i), "Text.")
+	}
+	var parts atomic.Int32
+	w := accounttest.New(t, sqldbtest.Postgres(t), accounttest.Options{Observe: func(query string, args []any) {
+		if strings.Contains(query, "pg_advisory_xact_lock") && len(args) == 1 && args[0] == "agent files" {
+			parts.Add(1)
+		}
+	}})
+	s, _ := shelved(t, w, folder, false)
+	if n := parts.Load(); n != 3 {
+		t.Errorf("250 files are taken in %d parts", n)
+	}
+	for _, name := range []string{"a0", "a249"} {
+		must(t)(s.Get(t.Context(), shop, name, nil))
 	}
 }
