@@ -59,7 +59,10 @@ func (p *Projects) look(ctx context.Context, o Owner, slug, path string) (r Proj
 		e, err = entryOf(tx, r.ID, path)
 		return err
 	})
-	return r, e, err
+	if err != nil {
+		return Project{}, entry{}, err
+	}
+	return r, e, nil
 }
 
 // upload reserves, writes a temporary file and puts it in its place.
