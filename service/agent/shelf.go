@@ -21,7 +21,7 @@ import (
 const (
 	// glance is how often the folder is looked at: a change, which two looks have to find alike, is live within a second, on a machine
 	// that is busy too.
-	glance = 200 * time.Millisecond
+	glance = 150 * time.Millisecond
 	// recount is how often nodes compare the numbers of what they read.
 	recount = time.Second
 	// maxFiles is how many files are looked at, and batch how many are taken by one transaction.

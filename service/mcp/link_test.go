@@ -88,7 +88,7 @@ func TestAConnectionThatFailedForNobodyIsMadeAnew(t *testing.T) {
 	each(t, func(t *testing.T, s scene) {
 		p, held, met, release := newPeer(t, ""), new(atomic.Bool), make(chan struct{}, 1), make(chan struct{})
 		door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if held.CompareAndSwap(true, false) {
+			if r.Method == http.MethodPost && held.CompareAndSwap(true, false) {
 				met <- struct{}{}
 				<-release
 				w.WriteHeader(http.StatusUnauthorized)
