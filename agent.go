@@ -26,6 +26,8 @@ type Agent struct {
 	// Version tells definitions of one agent apart; a submission keeps the one of its first claim, but for an agent that was added in
 	// code: it answers as this program has it. Defaults to empty.
 	Version string
+	// Label is the version as readers see it, in agentVersion. Defaults to Version.
+	Label string
 	// Retired: it takes no more messages, as if there were none of its name. What it was given before is worked on and read, and can
 	// be aborted. Defaults to false.
 	Retired bool

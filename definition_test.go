@@ -23,6 +23,7 @@ type definitions struct {
 	newest  string
 	missing map[string]bool
 	retired bool
+	label   string
 }
 
 func (d *definitions) change(fn func()) {
@@ -40,7 +41,7 @@ func (d *definitions) resolve(_ context.Context, _, name, version string) (*svc.
 	if d.missing[version] || name != "a" {
 		return nil, nil
 	}
-	return &svc.Agent{Name: "a", Instructions: "As " + version, Model: "scripted/test", Version: version, Retired: d.retired}, nil
+	return &svc.Agent{Name: "a", Instructions: "As " + version, Model: "scripted/test", Version: version, Label: d.label, Retired: d.retired}, nil
 }
 
 // startResolved is a node that finds its agent by Resolve alone.
@@ -84,6 +85,25 @@ func TestWorkWaitsForTheVersionThatItBeganWith(t *testing.T) {
 			t.Errorf("history says %s", got)
 		}
 	})
+}
+
+// TestReadersSeeTheLabelOfAVersion has a version that only Resolve understands.
+func TestReadersSeeTheLabelOfAVersion(t *testing.T) {
+	d := &definitions{newest: "kept-elsewhere-3", label: "3"}
+	n := startResolved(t, sqlite(t), d, scripted.Choose(func(model.Request) scripted.Turn { return scripted.Turn{scripted.Say("done")} }))
+	n.prompt(t, "42", "hi")
+	n.updates(t, "42", 0, 1)
+	f := n.Follow(n.AgentStream("a", "42"))
+	defer f.Close()
+	page, err := f.Page(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, got := range map[string]string{"history": n.history(t, "42"), "updates": string(page.JSON())} {
+		if strings.Count(got, `"agentVersion":"3"`) != 2 || strings.Contains(got, "elsewhere") {
+			t.Errorf("%s says %s", what, got)
+		}
+	}
 }
 
 // TestARetiredAgentFinishesWhatItWasGiven retires an agent while one prompt is worked on and another waits behind it.

@@ -210,7 +210,7 @@ func (th *thread) record(t conversation.Type) conversation.Record {
 func (th *thread) heard() conversation.Record {
 	if th.session != "" {
 		r := th.asking(th.t.Prompt)
-		r.Version = th.agent.Version
+		r.Version, r.Label = th.agent.Version, th.agent.Label
 		return r
 	}
 	t := conversation.UserMessage
@@ -223,7 +223,7 @@ func (th *thread) heard() conversation.Record {
 		r.Message = conversation.DispatchID(th.submission.ID)
 	}
 	r.Text, r.Files, r.SignalType, r.TagName, r.Attributes = th.input.Body, th.input.Files, th.input.Type, th.input.TagName, th.input.Attributes
-	r.Deadline, r.Version = th.deadline, th.agent.Version
+	r.Deadline, r.Version, r.Label = th.deadline, th.agent.Version, th.agent.Label
 	return r
 }
 

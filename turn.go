@@ -195,7 +195,8 @@ func (r *recording) hear(e model.Event) error {
 func (r *recording) start() conversation.Record {
 	r.message = "entry_" + newUUID()
 	started := r.record(conversation.AssistantStarted)
-	started.At, started.Model, started.Version = millis(r.at), r.model, r.th.agent.Version
+	started.At, started.Model = millis(r.at), r.model
+	started.Version, started.Label = r.th.agent.Version, r.th.agent.Label
 	return started
 }
 

@@ -93,7 +93,7 @@ func (r Record) chunks(at stream.Offset) ([]chunk, error) {
 		v := viewOf(r)
 		return []chunk{{Type: chunkAppended, Message: &v}}, nil
 	case AssistantStarted:
-		return []chunk{{Type: chunkStarted, MessageID: r.Message, Timestamp: r.time(), Submission: r.Submission, Turn: r.Turn, Model: r.Model, AgentVersion: r.Version}}, nil
+		return []chunk{{Type: chunkStarted, MessageID: r.Message, Timestamp: r.time(), Submission: r.Submission, Turn: r.Turn, Model: r.Model, AgentVersion: r.version()}}, nil
 	case TextDelta:
 		return []chunk{{Type: chunkDelta, MessageID: r.Message, Kind: partText, Delta: &r.Text}}, nil
 	case ReasoningDelta:

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -76,7 +77,11 @@ type Record struct {
 	Agent      string          `json:"agent,omitempty"`
 	Deadline   int64           `json:"deadline,omitempty"` // of the submission, unix milliseconds
 	Version    string          `json:"version,omitempty"`  // of the agent, for the submission, a task, or a reply
+	Label      string          `json:"label,omitempty"`    // of that version, where readers see another
 }
+
+// version is that of the agent as readers see it.
+func (r Record) version() string { return cmp.Or(r.Label, r.Version) }
 
 // File is an attachment as records name it.
 type File struct {

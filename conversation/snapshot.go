@@ -101,7 +101,7 @@ func (t *Tail) apply(r Record) ([]Row, error) {
 	case AssistantStarted:
 		t.open = &reply{started: r, view: View{
 			ID: r.Message, Role: "assistant", Purpose: "assistant", Display: "visible", Submission: r.Submission, Turn: r.Turn,
-			Parts: []Part{}, Metadata: Metadata{Timestamp: r.time(), AgentVersion: r.Version},
+			Parts: []Part{}, Metadata: Metadata{Timestamp: r.time(), AgentVersion: r.version()},
 		}}
 	case ResultsCommitted:
 		return t.results(r)

@@ -72,7 +72,7 @@ func textPart(kind, text, state string) Part { return Part{Type: kind, Text: &te
 // viewOf is the message that a user_message or signal record makes, whole at once.
 func viewOf(r Record) View {
 	v := View{
-		ID: r.Message, Submission: r.Submission, Metadata: Metadata{Timestamp: r.time(), AgentVersion: r.Version},
+		ID: r.Message, Submission: r.Submission, Metadata: Metadata{Timestamp: r.time(), AgentVersion: r.version()},
 		Parts: []Part{textPart(partText, r.Text, stateDone)},
 	}
 	switch {

@@ -242,7 +242,10 @@ func (s *Store) nextPostgres(ctx context.Context, l svc.Lease, c svc.Commit, m m
 		next, err = s.nextAfter(tx, l, c, m)
 		return err
 	})
-	return next, err
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
 }
 
 func (s *Store) fullArgs(l svc.Lease, c svc.Commit, ch change) ([]any, error) {

@@ -216,7 +216,10 @@ ready_at = CASE WHEN owner IS NULL AND ready_at > $1 THEN $1 ELSE ready_at END
 WHERE id = $2 AND EXISTS (SELECT 1 FROM submissions WHERE stream = $2 AND seq = $3 AND abort_at IS NOT NULL)`, now, p.row, p.done)
 		return err
 	})
-	return named, err
+	if err != nil {
+		return 0, err
+	}
+	return named, nil
 }
 
 // markWork marks what its snapshot shows of the queue as the locked row has it; waits is whether work is there at all.

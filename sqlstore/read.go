@@ -50,10 +50,13 @@ func (s *Store) Read(ctx context.Context, a svc.Stream, r svc.Range) (page svc.P
 		}
 		return s.readBatches(tx, row, r, &page)
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return page, svc.ErrNoStream
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return svc.Page{}, svc.ErrNoStream
+	case err != nil:
+		return svc.Page{}, err
 	}
-	return page, err
+	return page, nil
 }
 
 const (

@@ -117,7 +117,10 @@ SELECT id FROM streams WHERE reason = '`+svc.ReasonNotRegistered+`' AND `+known+
 		}
 		return nil
 	})
-	return most, err
+	if err != nil {
+		return 0, err
+	}
+	return most, nil
 }
 
 const unparkStreams = `
@@ -202,7 +205,10 @@ ORDER BY ready_at LIMIT $5)`, s.config.Now().UnixMilli(), names, can.Agents, unk
 		}
 		return nil
 	})
-	return parked, err
+	if err != nil {
+		return 0, err
+	}
+	return parked, nil
 }
 
 // known is what the owners of this process can do between them, as one owner.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,6 +29,9 @@ type Config struct {
 	Redirects int
 	// Resolver finds the addresses of names. Defaults to the machine's own.
 	Resolver *net.Resolver
+	// Own are the addresses of this machine. They are refused though they may be public: what listens there is reached past every
+	// firewall. Defaults to those of its interfaces.
+	Own func() ([]net.Addr, error)
 }
 
 // Guard dials no address that it does not let through.
@@ -35,12 +39,13 @@ type Guard struct {
 	config   Config
 	places   map[string]bool // host:port
 	networks []netip.Prefix
+	own      *own
 	client   *http.Client
 }
 
 // New reads what is allowed.
 func New(c Config) (*Guard, error) {
-	g := &Guard{config: c, places: map[string]bool{}}
+	g := &Guard{config: c, places: map[string]bool{}, own: newOwn(c.Own)}
 	for _, text := range c.Allow {
 		if network, err := netip.ParsePrefix(text); err == nil {
 			g.networks = append(g.networks, network.Masked())
@@ -103,10 +108,21 @@ func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	if !g.places[place(host, port)] {
-		d.ControlContext = g.control
+	if g.places[place(host, port)] {
+		return d.DialContext(ctx, network, address)
 	}
-	return d.DialContext(ctx, network, address)
+	d.ControlContext = g.control
+	conn, err := d.DialContext(ctx, network, address)
+	if _, named := netip.ParseAddr(host); named != nil && errors.Is(err, ErrForbidden) {
+		return nil, nowhere(network, host)
+	}
+	return conn, err
+}
+
+// nowhere is the error of a name that nobody knows. A name that means a forbidden address has the same: which names there are on a
+// private network is told to no one outside of it.
+func nowhere(network, host string) error {
+	return &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
 }
 
 // control judges the address that a name was found to mean, before a packet goes there.
@@ -120,15 +136,26 @@ func (g *Guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 
 func (g *Guard) judge(address netip.Addr) error {
 	address = address.Unmap().WithZone("")
-	for _, n := range g.networks {
-		if n.Contains(address) {
-			return nil
-		}
+	if g.allows(address) {
+		return nil
 	}
 	if !public(address) {
 		return ErrForbidden
 	}
-	return nil
+	return g.own.refuse(address)
+}
+
+// Allows reports whether the operator has named the place that a URL leads to.
+func (g *Guard) Allows(u *url.URL) bool {
+	if g.places[place(u.Hostname(), portOf(u))] {
+		return true
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	return err == nil && g.allows(address.Unmap().WithZone(""))
+}
+
+func (g *Guard) allows(address netip.Addr) bool {
+	return slices.ContainsFunc(g.networks, func(n netip.Prefix) bool { return n.Contains(address) })
 }
 
 func (g *Guard) redirect(r *http.Request, via []*http.Request) error {

@@ -148,3 +148,61 @@ func TestNameThatChangesItsMindIsJudgedEachTime(t *testing.T) {
 		}
 	}
 }
+
+// TestTheMachinesOwnAddressesAreRefused has it own public ones, which change, and which the operator may allow.
+func TestTheMachinesOwnAddressesAreRefused(t *testing.T) {
+	all, failed := []net.Addr{&net.IPNet{IP: net.ParseIP("1.1.1.1")}, &net.IPNet{IP: net.ParseIP("2606:4700::1111")}}, error(nil)
+	own := func() ([]net.Addr, error) { return all, failed }
+	g := mustNew(t, Config{Own: own})
+	allowing := mustNew(t, Config{Own: own, Allow: []string{"1.1.1.1/32"}})
+	check := func(g *Guard, host string, allowed bool) {
+		t.Helper()
+		u := &url.URL{Scheme: "https", Host: host}
+		if err := g.Check(u); (err == nil) != allowed || err != nil && !errors.Is(err, ErrForbidden) {
+			t.Errorf("%s: %v", host, err)
+		}
+		if err := g.control(t.Context(), "tcp", net.JoinHostPort(u.Hostname(), "443"), nil); (err == nil) != allowed {
+			t.Errorf("%s is dialled: %v", host, err)
+		}
+	}
+	check(g, "1.1.1.1", false)
+	check(g, "[::ffff:1.1.1.1]", false)
+	check(g, "[2606:4700::1111]", false)
+	check(g, "8.8.8.8", true)
+	check(allowing, "1.1.1.1", true)
+	check(allowing, "[2606:4700::1111]", false)
+
+	all = []net.Addr{&net.IPNet{IP: net.ParseIP("8.8.8.8")}}
+	g.own.at = time.Now().Add(-fresh)
+	check(g, "1.1.1.1", true)
+	check(g, "8.8.8.8", false)
+	failed = errors.New("no answer")
+	g.own.at = time.Now().Add(-fresh)
+	check(g, "8.8.8.8", false) // as it was known last
+	check(mustNew(t, Config{Own: own}), "9.9.9.9", false)
+}
+
+// TestANameOfAPrivateNetworkIsNoName goes to a name that means this machine: it is answered as one that nobody has.
+func TestANameOfAPrivateNetworkIsNoName(t *testing.T) {
+	client := mustNew(t, Config{}).Client()
+	_, err := client.Get("http://localhost:1/")
+	if found, ok := errors.AsType[*net.DNSError](err); !ok || found.Name != "localhost" || !found.IsNotFound || errors.Is(err, ErrForbidden) {
+		t.Errorf("a name: %v", err)
+	}
+	if _, err := client.Get("http://127.0.0.1:1/"); !errors.Is(err, ErrForbidden) {
+		t.Errorf("an address that is written out: %v", err)
+	}
+}
+
+func TestAllowsOnlyWhatTheOperatorNamed(t *testing.T) {
+	g := mustNew(t, Config{Allow: []string{"127.0.0.1:11434", "10.1.0.0/16", "Model.Internal:80"}})
+	for text, allowed := range map[string]bool{
+		"http://127.0.0.1:11434/v1": true, "http://10.1.2.3": true, "http://[::ffff:10.1.2.3]": true, "http://model.internal": true,
+		"http://127.0.0.1:80": false, "http://10.2.0.1": false, "http://1.1.1.1": false, "http://example.com": false, "http://model.internal:81": false,
+	} {
+		u, err := url.Parse(text)
+		if err != nil || g.Allows(u) != allowed {
+			t.Errorf("%s is allowed: %v, %v", text, !allowed, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@
 package schema
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,7 +85,7 @@ func Parse(source json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, errors.New("it is no JSON Schema")
 	}
-	if err := bounded(read); err != nil {
+	if err := cmp.Or(bounded(read), Light(root)); err != nil {
 		return nil, err
 	}
 	resolved, err := root.Resolve(nil)

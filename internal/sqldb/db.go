@@ -128,13 +128,12 @@ func (db *DB) openSQLite(ctx context.Context, path string, o Options) error {
 func (db *DB) Shared() bool { return db.dialect == Postgres }
 
 // Bytes is how large the database is.
-func (db *DB) Bytes(ctx context.Context) (n int64, err error) {
+func (db *DB) Bytes(ctx context.Context) (int64, error) {
 	query := "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 	if db.Shared() {
 		query = "SELECT pg_database_size(current_database())"
 	}
-	err = db.Read(ctx, func(tx *Tx) error { return tx.QueryRow(query).Scan(&n) })
-	return n, err
+	return Read(ctx, db, func(tx *Tx) (int64, error) { return Column[int64](tx.QueryRow(query)) })
 }
 
 // Dialect names the SQL this database speaks. What is written for both asks ForUpdate, Lock and Shared instead.

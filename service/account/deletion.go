@@ -44,7 +44,10 @@ func (a *Accounts) Delete(ctx context.Context, who Who, confirm string) (eraseAt
 			a.tell(ctx, tx, p, "account.deleted"),
 		)
 	})
-	return eraseAt, err
+	if err != nil {
+		return time.Time{}, err
+	}
+	return eraseAt, nil
 }
 
 // refuseLastOwner keeps an account whose workspaces other people work in.

@@ -178,7 +178,10 @@ func (a *Staff) SignOutPerson(ctx context.Context, by Who, id string) (ended int
 		ended, err = endSome(tx, a.Now(), "ended by staff", "account = $3 AND last_seen_at > $4 AND created_at > $5", since...)
 		return cmp.Or(err, a.tellAll(ctx, tx, p, by.Account.Actor(), "sessions.revoked"))
 	})
-	return ended, err
+	if err != nil {
+		return 0, err
+	}
+	return ended, nil
 }
 
 // GrantPerson gives somebody a role over the whole service.
@@ -219,5 +222,8 @@ func (a *Staff) SendReset(ctx context.Context, by Who, id string) error {
 			a.tellAll(ctx, tx, p, by.Account.Actor(), "password.reset_sent"),
 		)
 	})
-	return cmp.Or(err, limited("forgot", wait))
+	if err != nil {
+		return err
+	}
+	return limited("forgot", wait)
 }

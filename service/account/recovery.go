@@ -51,7 +51,10 @@ func (a *Passwords) Forgot(ctx context.Context, address string) error {
 		}
 		return out.send(tx, email, mail.ResetPassword(value, resetLife))
 	})
-	return cmp.Or(err, limited("forgot", wait))
+	if err != nil {
+		return err
+	}
+	return limited("forgot", wait)
 }
 
 // Reset sets a password by a link. It proves the address, ends everything that acted in the account's name, and signs
@@ -232,5 +235,8 @@ func (a *Passwords) replacePassword(ctx context.Context, who Who, password, meth
 		}
 		return cmp.Or(out.send(tx, p.Email, mail.PasswordChanged()), a.tell(ctx, tx, p, "password.changed", "password"))
 	})
-	return in, err
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return in, nil
 }

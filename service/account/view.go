@@ -119,7 +119,10 @@ func (a *Views) Open(ctx context.Context, who Who, ticket string) (value string,
 			a.Audit.Append(ctx, tx, viewEvent("impersonation.opened", who.Account, p, id)),
 		)
 	})
-	return value, life, err
+	if err != nil {
+		return "", 0, err
+	}
+	return value, life, nil
 }
 
 // View is a customer as whom somebody of the staff looks at the service.
@@ -151,7 +154,10 @@ func (a *Views) Find(ctx context.Context, who Who, value string) (v View, found 
 		v, found, err = a.Of(tx, who, value)
 		return err
 	})
-	return v, found, err
+	if err != nil {
+		return View{}, false, err
+	}
+	return v, found, nil
 }
 
 // Of is Find in a transaction.

@@ -86,11 +86,18 @@ func New(c Config) (*Agents, error) {
 	for i := range c.BuiltIn {
 		c.BuiltIn[i] = c.BuiltIn[i].plain()
 	}
-	return &Agents{Config: c, recent: newRecent(), shelf: shelf{files: map[string]*file{}, seen: map[string]stamp{}}}, nil
+	return &Agents{Config: c, recent: newRecent(), shelf: shelf{files: map[string]*file{}, seen: map[string]stamp{}, told: map[string]string{}, circles: map[string]bool{}}}, nil
 }
 
 // asBuilt is the version of an agent that is built in, as it came: what a workspace says in its place are later ones.
 const asBuilt = 1
+
+// IsBuiltIn reports whether every workspace has an agent of a name that code may not declare: it would be listed as built in, and the
+// code's would be prompted.
+func (a *Agents) IsBuiltIn(name string) bool {
+	_, is := a.builtIn(name)
+	return is
+}
 
 // builtIn finds an agent of every workspace.
 func (a *Agents) builtIn(name string) (Definition, bool) {
@@ -122,6 +129,11 @@ type Agent struct {
 	Listed
 	Instructions string          `json:"instructions"`
 	OutputSchema json.RawMessage `json:"outputSchema" type:"object" null:"its answers are text"`
+}
+
+// Definition is the agent as it was written.
+func (a Agent) Definition() Definition {
+	return Definition{Name: a.Name, Settings: a.Settings, Instructions: a.Instructions, OutputSchema: a.OutputSchema}
 }
 
 // notFound refuses what is not there.

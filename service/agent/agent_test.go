@@ -173,7 +173,7 @@ func second[A any](_ A, err error) error { return err }
 func (s stage) versions(t *testing.T, name string) {
 	t.Helper()
 	all, err := s.Versions(t.Context(), shop, name, agent.Database, listing.Query{Limit: 3})
-	if err != nil || len(all.Items) != 3 || all.Items[0].Version != 4 || all.Items[0].CreatedBy != "ada" {
+	if err != nil || len(all.Items) != 3 || all.Items[0].Version != 4 || all.Items[0].CreatedBy != ada.ID {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	rest, err := s.Versions(t.Context(), shop, name, agent.Database, listing.Query{Limit: 3, Cursor: all.Next})
@@ -197,6 +197,29 @@ func (s stage) versions(t *testing.T, name string) {
 		wants(t, second(s.Past(t.Context(), shop, name, n)), fault.ItemNotFound)
 	}
 	wants(t, second(s.Past(t.Context(), other, name, 1)), fault.ItemNotFound)
+}
+
+func TestNullResetsWhatIsOptional(t *testing.T) {
+	each(t, func(t *testing.T, s stage) {
+		full := must(t)(s.Create(t.Context(), ada, shop, draft(t, `{"name":"full","description":"x","instructions":"x","model":"scripted/words","reasoning":"low",
+			"tools":["read_file"],"hosts":["a.example"],"projects":["site"],"outputSchema":{"type":"object"},"exposed":true}`)))
+		bare := must(t)(s.Create(t.Context(), ada, shop, draft(t, `{"name":"bare"}`)))
+		var none agent.Edit
+		for _, change := range agent.Diff(bare.Definition(), full.Definition()) {
+			if err := strictjson.Merge([]byte(`{"`+change.Field+`":null}`), &none); err != nil {
+				t.Errorf("%s: %v", change.Field, err)
+			}
+		}
+		reset := must(t)(s.Patch(t.Context(), ada, shop, "full", 1, none))
+		if diff := agent.Diff(bare.Definition(), reset.Definition()); len(diff) > 0 {
+			t.Errorf("%s are left", diff)
+		}
+		for _, one := range []agent.Agent{full, reset} {
+			if text, err := json.Marshal(one); err != nil || !strings.Contains(string(text), `"reasoning":`) {
+				t.Errorf("it is shown as %s, %v", text, err)
+			}
+		}
+	})
 }
 
 func TestOneErrorNamesEveryWrongField(t *testing.T) {
@@ -240,6 +263,10 @@ func TestOneErrorNamesEveryWrongField(t *testing.T) {
 				t.Errorf("%.80s: refused %v, want %s", text, got, want)
 			}
 		}
+		f := wants(t, second(s.Create(t.Context(), ada, shop, draft(t, `{"name":"","tools":["read_file","read_file"]}`))), fault.InvalidRequest)
+		if got, want := strictjson.FieldsOf(f), []strictjson.Field{{Field: "name", Type: strictjson.Required}, {Field: "tools[1]", Type: strictjson.Duplicate}}; !slices.Equal(got, want) {
+			t.Errorf("refused %v, want %v", got, want)
+		}
 		if got := s.acts(t, shop); got != nil {
 			t.Errorf("told %q", got)
 		}
@@ -257,7 +284,7 @@ func TestAgentsThatWouldAskEachOtherForEverAreRefused(t *testing.T) {
 			ok(s.Create(t.Context(), ada, shop, draft(t, fmt.Sprintf(`{"name":%q,"tools":[%s]}`, name, tools))))
 		}
 		f := wants(t, second(s.Patch(t.Context(), ada, shop, "c", 0, edit(t, `{"tools":["read_file","ask_agent:a"]}`))), fault.InvalidRequest)
-		if got := strictjson.FieldsOf(f); len(got) != 1 || got[0].Field != "tools[1]" || !strings.Contains(f.Details, "c, a, b, c") {
+		if got := strictjson.FieldsOf(f); len(got) != 1 || got[0] != (strictjson.Field{Field: "tools[1]", Type: strictjson.Cycle}) || !strings.Contains(f.Details, "c, a, b, c") {
 			t.Errorf("refused %v: %s", got, f.Details)
 		}
 		ok(s.Patch(t.Context(), ada, shop, "a", 0, edit(t, `{"tools":[]}`)))
@@ -312,6 +339,13 @@ func TestAWorkspaceHasAThousandAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 		wants(t, second(s.Create(t.Context(), ada, shop, draft(t, `{"name":"more"}`))), fault.InvalidRequest)
+		if err := s.world.DB.Do(t.Context(), "make room", "DELETE FROM agents WHERE name = 'n1'"); err != nil {
+			t.Fatal(err)
+		}
+		// What is said in the place of one that is built in is no agent of the workspace.
+		must(t)(s.Patch(t.Context(), ada, shop, "central", 0, edit(t, `{"instructions":"Mine."}`)))
+		must(t)(s.Create(t.Context(), ada, shop, draft(t, `{"name":"more"}`)))
+		wants(t, second(s.Create(t.Context(), ada, shop, draft(t, `{"name":"one-more"}`))), fault.InvalidRequest)
 		must(t)(s.Create(t.Context(), ada, other, draft(t, `{"name":"more"}`)))
 	})
 }
@@ -358,6 +392,23 @@ func TestAListShowsWhatIsGivenThenWhatIsNewest(t *testing.T) {
 	})
 }
 
+func TestAnAgentOfCodeHasOneVersion(t *testing.T) {
+	each(t, func(t *testing.T, s stage) {
+		ctx, code := t.Context(), []svc.AgentInfo{{Name: "both", Description: "Of code."}}
+		must(t)(s.Create(ctx, ada, shop, draft(t, `{"name":"both","description":"Stored."}`)))
+		must(t)(s.Patch(ctx, ada, shop, "both", 1, edit(t, `{"description":"Stored again."}`)))
+		found := must(t)(s.Get(ctx, shop, "both", code))
+		all, err := s.Versions(ctx, shop, "both", found.Source, listing.Query{})
+		if err != nil || len(all.Items) != 1 || all.Items[0].Version != found.Version {
+			t.Errorf("its versions are %+v, %v", all, err)
+		}
+		if past, err := s.PastOf(ctx, shop, found, 1); err != nil || past.Description != "Of code." {
+			t.Errorf("its version is %+v, %v", past, err)
+		}
+		wants(t, second(s.PastOf(ctx, shop, found, 2)), fault.ItemNotFound)
+	})
+}
+
 func TestAWorkspaceThatIsErasedLeavesNoAgent(t *testing.T) {
 	each(t, func(t *testing.T, s stage) {
 		ok := must(t)
@@ -386,27 +437,48 @@ func TestTheFileOfAnAgentIsReadAsItWasPrinted(t *testing.T) {
 	each(t, func(t *testing.T, s stage) {
 		ok := must(t)
 		text := `{"name":"writer","description":"It: \"writes\"\nmuch","instructions":"---\nWrite.\n---","reasoning":"high","tools":["read_file","ask_agent:b"],
-			"hosts":["*.example.com"],"projects":["site"],"outputSchema":{"type":"object","properties":{"a":{"type":"string"}}},"exposed":true}`
+			"hosts":["*.example.com"],"projects":["site"],"outputSchema":{"type":"object","properties":{"b":{"const":"\ud83d\ude00"},"a":{"type":"string","maxLength":1.0}}},"exposed":true}`
 		made := ok(s.Create(t.Context(), ada, shop, draft(t, text)))
-		file, err := agent.Print(agent.Definition{Name: made.Name, Settings: made.Settings, Instructions: made.Instructions, OutputSchema: made.OutputSchema})
+		file, err := agent.Print(made.Definition())
 		if err != nil {
 			t.Fatal(err)
 		}
-		copied := ok(s.Import(t.Context(), ada, other, 0, file))
+		if same := ok(s.Import(t.Context(), ada, shop, at(1), read(t, file))); same.Version != 1 {
+			t.Errorf("what was exported made version %d", same.Version)
+		}
+		copied := ok(s.Import(t.Context(), ada, other, at(0), read(t, file)))
 		if !reflect.DeepEqual(copied.Settings, made.Settings) || copied.Instructions != made.Instructions || !sameJSON(copied.OutputSchema, made.OutputSchema) {
 			t.Errorf("%s\nbecame %+v", file, copied)
 		}
-		if same := ok(s.Import(t.Context(), ada, other, 1, file)); same.Version != 1 {
+		if same := ok(s.Import(t.Context(), ada, other, at(1), read(t, file))); same.Version != 1 {
 			t.Errorf("the same file made version %d", same.Version)
 		}
-		if next := ok(s.Import(t.Context(), ada, other, 1, append(file, "More."...))); next.Version != 2 {
+		if next := ok(s.Import(t.Context(), ada, other, nil, read(t, append(file, "More."...)))); next.Version != 2 {
 			t.Errorf("another file made version %d", next.Version)
 		}
-		wants(t, second(s.Import(t.Context(), ada, other, 1, file)), fault.VersionConflict)
-		wants(t, second(s.Import(t.Context(), ada, "users/cy/shop", 1, file)), fault.VersionConflict)
-		wants(t, second(s.Import(t.Context(), ada, shop, 0, []byte("---\nname: x\nnmae: y\n---\n"))), fault.InvalidRequest)
+		for _, version := range []int64{0, 1} {
+			f := wants(t, second(s.Import(t.Context(), ada, other, at(version), read(t, file))), fault.VersionConflict)
+			if f.Meta["version"] != int64(2) {
+				t.Errorf("told %v", f.Meta)
+			}
+		}
+		wants(t, second(s.Import(t.Context(), ada, "users/cy/shop", at(1), read(t, file))), fault.VersionConflict)
+		wants(t, second(s.Import(t.Context(), ada, shop, at(0), read(t, []byte("---\nname: central\n---\nMine.")))), fault.VersionConflict)
 	})
 }
+
+// read is the agent of a file.
+func read(t *testing.T, file []byte) agent.Definition {
+	t.Helper()
+	d, err := agent.Parse("", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// at is a condition on the version that is there; 0: none.
+func at(version int64) func(int64) bool { return func(n int64) bool { return n == version } }
 
 func sameJSON(a, b []byte) bool {
 	var x, y any

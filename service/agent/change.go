@@ -27,13 +27,13 @@ func (a *Agents) Create(ctx context.Context, by audit.Actor, scope string, draft
 		return Agent{}, err
 	}
 	if _, taken := a.builtIn(d.Name); taken {
-		return Agent{}, nameTaken()
+		return Agent{}, NameTaken()
 	}
 	return a.write(ctx, scope, d.Name, func(tx *sqldb.Tx, s stored) (stored, error) {
 		if s.there() {
-			return s, nameTaken()
+			return s, NameTaken()
 		}
-		if err := refuseTooMany(tx, scope); err != nil {
+		if err := a.refuseTooMany(tx, scope); err != nil {
 			return s, err
 		}
 		return a.save(ctx, tx, by, scope, s, d, "created")
@@ -102,24 +102,21 @@ func (a *Agents) replace(ctx context.Context, tx *sqldb.Tx, by audit.Actor, scop
 	return a.save(ctx, tx, by, scope, s, after, action, names...)
 }
 
-// Import saves what a file says: a new agent, or a new version of one that is there.
-func (a *Agents) Import(ctx context.Context, by audit.Actor, scope string, version int64, text []byte) (Agent, error) {
-	d, err := Parse("", text)
-	if err != nil {
-		return Agent{}, err
-	}
+// Import saves what Parse read of a file: a new agent, or a new version of one that is there. holds judges the version that is there, 0 where
+// none is; nil takes any.
+func (a *Agents) Import(ctx context.Context, by audit.Actor, scope string, holds func(version int64) bool, d Definition) (Agent, error) {
 	if err := a.checkOwn(ctx, scope, d); err != nil {
 		return Agent{}, err
 	}
 	_, builtIn := a.builtIn(d.Name)
 	return a.write(ctx, scope, d.Name, func(tx *sqldb.Tx, s stored) (stored, error) {
+		if holds != nil && !holds(s.present()) {
+			return s, stale(s.present())
+		}
 		if s.there() || builtIn {
-			return a.replace(ctx, tx, by, scope, d.Name, s, version, d, "changed")
+			return a.replace(ctx, tx, by, scope, d.Name, s, 0, d, "changed")
 		}
-		if version != 0 {
-			return s, stale(0)
-		}
-		if err := refuseTooMany(tx, scope); err != nil {
+		if err := a.refuseTooMany(tx, scope); err != nil {
 			return s, err
 		}
 		return a.save(ctx, tx, by, scope, s, d, "created")
@@ -192,7 +189,7 @@ func (a *Agents) write(ctx context.Context, scope, name string, change func(*sql
 
 // save keeps what an agent is from now on, as its newest version.
 func (a *Agents) save(ctx context.Context, tx *sqldb.Tx, by audit.Actor, scope string, s stored, d Definition, action string, changes ...string) (stored, error) {
-	if err := refuseCycle(tx, scope, d); err != nil {
+	if err := a.refuseCycle(tx, scope, d); err != nil {
 		return s, err
 	}
 	there, now := s.there(), a.Now()
@@ -203,7 +200,8 @@ func (a *Agents) save(ctx context.Context, tx *sqldb.Tx, by audit.Actor, scope s
 	if !there || s.created.IsZero() {
 		s.created = now
 	}
-	bytes, err := addVersion(tx, scope, s.version, d, now, cmp.Or(by.Username, by.ID, by.Kind))
+	// The id is no name: an account that is erased leaves none here.
+	bytes, err := addVersion(tx, scope, s.version, d, now, cmp.Or(by.ID, by.Kind))
 	if err != nil {
 		return s, err
 	}
@@ -256,21 +254,35 @@ func (a *Agents) present(ctx context.Context, scope, name string) (Definition, e
 	})
 }
 
-func nameTaken() error {
+// NameTaken refuses a name that another agent has.
+func NameTaken() error {
 	return fault.New(fault.NameTaken, "This name is taken.", "Choose another name.")
 }
 
-func refuseTooMany(tx *sqldb.Tx, scope string) error {
-	n, err := sqldb.Value[int64](tx, "count agents", "SELECT count(*) FROM agents WHERE scope = $1 AND deleted_at IS NULL", scope)
+// refuseTooMany counts the agents that a workspace made: what it says in the place of one that is built in is none.
+func (a *Agents) refuseTooMany(tx *sqldb.Tx, scope string) error {
+	query, args := a.made("SELECT count(*) FROM agents a WHERE a.scope = $1 AND a.deleted_at IS NULL", scope)
+	n, err := sqldb.Value[int64](tx, "count agents", query, args...)
 	if err == nil && n >= maxAgents {
 		err = fault.Invalid("There are at most %d agents in a workspace.", maxAgents)
 	}
 	return err
 }
 
-// refuseCycle refuses agents that would ask each other for ever. Only an ask_agent that names its agent is looked at; one that may
-// ask any ends by its depth.
-func refuseCycle(tx *sqldb.Tx, scope string, d Definition) error {
+// CheckAsks refuses tools by which an agent would be asked by those that it asks. given are the agents that the workspace did not
+// make, as another process knows them: this one may have read no files.
+func (a *Agents) CheckAsks(ctx context.Context, scope, name string, tools []string, given []Listed) error {
+	if len(tools) > maxList {
+		return nil // it is refused for that
+	}
+	_, err := sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (struct{}, error) {
+		return struct{}{}, a.refuseCycle(tx, scope, Definition{Name: name, Settings: Settings{Tools: tools}}, given...)
+	})
+	return err
+}
+
+// refuseCycle refuses agents that would ask each other for ever, those of files and those built in among them.
+func (a *Agents) refuseCycle(tx *sqldb.Tx, scope string, d Definition, given ...Listed) error {
 	if len(d.asks()) == 0 {
 		return nil
 	}
@@ -289,7 +301,24 @@ func refuseCycle(tx *sqldb.Tx, scope string, d Definition) error {
 	for _, one := range all {
 		asks[one.Name] = one.asks()
 	}
+	for _, f := range a.shelf.all() {
+		asks[f.Name] = f.asks()
+	}
+	for _, one := range a.BuiltIn {
+		asks[one.Name] = one.asks()
+	}
+	for _, one := range given {
+		if one.Shadowed == "" {
+			asks[one.Name] = one.asks()
+		}
+	}
 	asks[d.Name] = d.asks()
+	return d.cycle(asks)
+}
+
+// cycle refuses a definition that would be asked by those that it asks. Only an ask_agent that names its agent is looked at; one
+// that may ask any ends by its depth.
+func (d Definition) cycle(asks map[string][]string) error {
 	var p problems
 	for i, entry := range d.Tools {
 		tool, first := Tool(entry)
@@ -297,7 +326,7 @@ func refuseCycle(tx *sqldb.Tx, scope string, d Definition) error {
 			continue
 		}
 		if way := back(asks, d.Name, first); way != nil {
-			p.add(place("tools", i), strictjson.Invalid, "these agents would ask each other for ever: "+strings.Join(append([]string{d.Name}, way...), ", ")+".")
+			p.add(place("tools", i), strictjson.Cycle, "these agents would ask each other for ever: "+strings.Join(append([]string{d.Name}, way...), ", ")+".")
 		}
 	}
 	return p.refusal()

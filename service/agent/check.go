@@ -122,6 +122,8 @@ func place(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) 
 // texts looks at what people read and write.
 func (p *problems) texts(d Definition) {
 	switch {
+	case d.Name == "":
+		p.add("name", strictjson.Required, "it is missing.")
 	case len(d.Name) > maxName:
 		p.add("name", strictjson.TooLong, "at most 64 characters.")
 	case !nameForm.MatchString(d.Name):
@@ -139,7 +141,7 @@ func (p *problems) texts(d Definition) {
 	case !isText(d.Instructions):
 		p.add("instructions", strictjson.Invalid, "it is no text.")
 	}
-	if !slices.Contains([]string{"", "low", "medium", "high"}, d.Reasoning) {
+	if !slices.Contains([]Reasoning{"", "low", "medium", "high"}, d.Reasoning) {
 		p.add("reasoning", strictjson.Invalid, "low, medium or high.")
 	}
 }
@@ -188,7 +190,7 @@ func (p *problems) list(field string, values, shown []string, form *regexp.Regex
 			p.add(place(field, i), strictjson.Invalid, "this is no name.")
 			well = false
 		case slices.Contains(shown[:i], shown[i]):
-			p.add(place(field, i), strictjson.Invalid, fmt.Sprintf("%q is named twice.", value))
+			p.add(place(field, i), strictjson.Duplicate, fmt.Sprintf("%q is named twice.", value))
 		}
 	}
 	return well

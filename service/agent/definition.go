@@ -3,7 +3,11 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,8 +15,8 @@ import (
 type Settings struct {
 	Description string `json:"description"`
 	// Model is provider/model; empty: the workspace's own choice.
-	Model     string `json:"model"`
-	Reasoning string `json:"reasoning,omitzero" enum:"low medium high"` // empty: none
+	Model     string    `json:"model"`
+	Reasoning Reasoning `json:"reasoning" enum:"low medium high" null:"none"`
 	// Tools are names of tools. ask_agent may name the one agent that it asks, as ask_agent:writer.
 	Tools      []string `json:"tools"`
 	Hosts      []string `json:"hosts"` // that http_fetch may ask
@@ -21,6 +25,17 @@ type Settings struct {
 	Projects   []string `json:"projects"`
 	// Exposed: API keys reach it, beside the people of the workspace.
 	Exposed bool `json:"exposed"`
+}
+
+// Reasoning is how hard the model of an agent thinks: low, medium or high. Empty is not at all, which is null in JSON.
+type Reasoning string
+
+// MarshalJSON writes a text or null.
+func (r Reasoning) MarshalJSON() ([]byte, error) {
+	if r == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(r))
 }
 
 // Definition is an agent as it was written, whoever wrote it and wherever it is kept.
@@ -32,19 +47,19 @@ type Definition struct {
 	OutputSchema json.RawMessage `json:"outputSchema" type:"object" null:"its answers are text"`
 }
 
-// Edit is what changes of a definition; nil stays. An outputSchema of null is none.
+// Edit is what changes of a definition; nil stays, and null in JSON resets.
 type Edit struct {
-	Description  *string         `json:"description,omitzero"`
-	Instructions *string         `json:"instructions,omitzero"`
-	Model        *string         `json:"model,omitzero"`
-	Reasoning    *string         `json:"reasoning,omitzero"`
-	Tools        *[]string       `json:"tools,omitzero"`
-	Hosts        *[]string       `json:"hosts,omitzero"`
-	Connectors   *[]string       `json:"connectors,omitzero"`
-	MCPs         *[]string       `json:"mcps,omitzero"`
-	Projects     *[]string       `json:"projects,omitzero"`
+	Description  *string         `json:"description,omitzero" null:"none"`
+	Instructions *string         `json:"instructions,omitzero" null:"none"`
+	Model        *string         `json:"model,omitzero" null:"the workspace's own choice"`
+	Reasoning    *string         `json:"reasoning,omitzero" enum:"low medium high" null:"none"`
+	Tools        *[]string       `json:"tools,omitzero" null:"none"`
+	Hosts        *[]string       `json:"hosts,omitzero" null:"none"`
+	Connectors   *[]string       `json:"connectors,omitzero" null:"none"`
+	MCPs         *[]string       `json:"mcps,omitzero" null:"none"`
+	Projects     *[]string       `json:"projects,omitzero" null:"none"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitzero" type:"object" null:"its answers are text"`
-	Exposed      *bool           `json:"exposed,omitzero"`
+	Exposed      *bool           `json:"exposed,omitzero" null:"no"`
 }
 
 // Draft is what a new agent is made of.
@@ -63,7 +78,7 @@ func (e Edit) of(d Definition) Definition {
 	put(&d.Description, e.Description)
 	put(&d.Instructions, e.Instructions)
 	put(&d.Model, e.Model)
-	put(&d.Reasoning, e.Reasoning)
+	put(&d.Reasoning, (*Reasoning)(e.Reasoning))
 	put(&d.Tools, e.Tools)
 	put(&d.Hosts, e.Hosts)
 	put(&d.Connectors, e.Connectors)
@@ -83,7 +98,7 @@ func put[T any](into *T, given *T) {
 }
 
 // plain is a definition in the one form in which equal ones are equal: texts without the space around them and with
-// our line breaks, lists that are there, a schema without spaces.
+// our line breaks, lists that are there, a schema in canonical JSON.
 func (d Definition) plain() Definition {
 	d.Description, d.Instructions = lineBreaks.Replace(strings.TrimSpace(d.Description)), lineBreaks.Replace(strings.TrimSpace(d.Instructions))
 	for _, list := range []*[]string{&d.Tools, &d.Hosts, &d.Connectors, &d.MCPs, &d.Projects} {
@@ -91,14 +106,72 @@ func (d Definition) plain() Definition {
 			*list = []string{}
 		}
 	}
-	var short bytes.Buffer
-	if json.Compact(&short, d.OutputSchema) == nil {
-		d.OutputSchema = short.Bytes()
+	if value, err := readJSON(d.OutputSchema); err == nil {
+		d.OutputSchema, _ = writeJSON(value) // what was read can be written
 	}
 	if len(d.OutputSchema) == 0 || string(d.OutputSchema) == "null" {
 		d.OutputSchema = nil
 	}
 	return d
+}
+
+// readJSON is the value of a JSON text. A whole number that 64 bits hold stays exact; every other is what a float64 is nearest to,
+// as it is for the readers of YAML.
+func readJSON(text []byte) (value any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more than one value")
+	}
+	return counted(value)
+}
+
+// counted is a value with its numbers as Go has them.
+func counted(value any) (_ any, err error) {
+	switch v := value.(type) {
+	case json.Number:
+		return count(v.String())
+	case []any:
+		for i := range v {
+			if v[i], err = counted(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for name := range v {
+			if v[name], err = counted(v[name]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return value, nil
+}
+
+func count(digits string) (any, error) {
+	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		return n, nil
+	}
+	if n, err := strconv.ParseUint(digits, 10, 64); err == nil {
+		return n, nil
+	}
+	n, err := strconv.ParseFloat(digits, 64)
+	if whole := int64(n); err == nil && float64(whole) == n && math.Abs(n) < 1<<62 {
+		return whole, nil // 1.0 and -0.0 are written like 1 and 0
+	}
+	return n, err
+}
+
+// writeJSON is the canonical text of a value: equal ones have the same. Keys are in order, there is no space, and a character that
+// can stand for itself does.
+func writeJSON(value any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
 // lineBreaks are those of other systems.

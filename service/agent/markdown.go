@@ -3,40 +3,23 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
 )
 
-// MaxFile is how long the file of an agent may be.
-const MaxFile = MaxInstructions + 128<<10
-
-// front is what stands before the instructions in a file.
-type front struct {
-	Name         string   `yaml:"name,omitempty"`
-	Description  string   `yaml:"description,omitempty"`
-	Model        string   `yaml:"model,omitempty"`
-	Reasoning    string   `yaml:"reasoning,omitempty"`
-	Tools        []string `yaml:"tools,omitempty"`
-	Hosts        []string `yaml:"hosts,omitempty"`
-	Connectors   []string `yaml:"connectors,omitempty"`
-	MCPs         []string `yaml:"mcps,omitempty"`
-	Projects     []string `yaml:"projects,omitempty"`
-	OutputSchema any      `yaml:"outputSchema,omitempty"`
-	Exposed      bool     `yaml:"exposed,omitempty"`
-}
+// MaxFile is how long the file of an agent may be: that of every definition fits, its schema escaped character by character.
+const MaxFile = MaxInstructions + maxFront
 
 // fence begins and ends the front matter.
 const fence = "---\n"
-
-// goType is how the parser of YAML speaks of our types.
-var goType = regexp.MustCompile(` in type \S+| into \S+$`)
 
 // Parse reads an agent from a file: settings in YAML between two lines of three hyphens, then its instructions. The name is that of
 // the file; where there is none, the text says it. What is no such file is a fault that says why.
@@ -45,6 +28,9 @@ func Parse(name string, text []byte) (Definition, error) {
 		return Definition{}, fault.New(fault.BodyTooLarge, "The file of an agent is too long.", "").With("limit", MaxFile)
 	}
 	plain := lineBreaks.Replace(strings.TrimPrefix(string(text), "\ufeff"))
+	if strings.TrimSpace(plain) == "" {
+		return Definition{}, malformed("there is no text in it.")
+	}
 	var f front
 	if rest, found := strings.CutPrefix(plain, fence); found {
 		head, body, closed := strings.Cut("\n"+rest+"\n", "\n"+fence)
@@ -67,55 +53,88 @@ func Parse(name string, text []byte) (Definition, error) {
 	schema, err := schemaText(f.OutputSchema)
 	return Definition{
 		Name: name, Instructions: plain, OutputSchema: schema,
-		Settings: Settings{f.Description, f.Model, f.Reasoning, f.Tools, f.Hosts, f.Connectors, f.MCPs, f.Projects, f.Exposed},
+		Settings: Settings{f.Description, f.Model, Reasoning(f.Reasoning), f.Tools, f.Hosts, f.Connectors, f.MCPs, f.Projects, f.Exposed},
 	}.plain(), err
-}
-
-// read takes the settings, each of which there may be once. Names that there are not are refused.
-func (f *front) read(text string) error {
-	d := yaml.NewDecoder(strings.NewReader(text))
-	d.KnownFields(true)
-	err := d.Decode(f)
-	if errors.Is(err, io.EOF) { // nothing is said
-		return nil
-	}
-	if err == nil {
-		if err = d.Decode(new(any)); errors.Is(err, io.EOF) {
-			return nil
-		}
-		return malformed("the front matter is more than one document.")
-	}
-	said := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
-	return malformed(strings.TrimPrefix(goType.ReplaceAllString(said, ""), "unmarshal errors: ") + ".")
 }
 
 func schemaText(schema any) (json.RawMessage, error) {
 	if schema == nil {
 		return nil, nil
 	}
-	text, err := json.Marshal(schema)
+	text, err := writeJSON(schema)
 	if err != nil {
-		return nil, malformed("outputSchema: it has no JSON.")
+		return nil, noJSON()
 	}
 	return text, nil
 }
 
+func noJSON() error { return malformed("outputSchema: it has no JSON.") }
+
 func malformed(why string) error {
-	return fault.New(fault.InvalidRequest, "This is not the file of an agent.", why)
+	return fault.New(fault.InvalidRequest, "This is not the file of an agent.", sqldb.Text(why, maxSaid))
 }
 
-// Print is an agent as a file, which Parse reads as the same.
+// Print is an agent as a file, which Parse reads as the same. A schema that is deep, or would make it too long, stands in one line.
 func Print(d Definition) ([]byte, error) {
 	d = d.plain()
 	f := front{
-		Name: d.Name, Description: d.Description, Model: d.Model, Reasoning: d.Reasoning, Tools: d.Tools, Hosts: d.Hosts,
+		Name: d.Name, Description: d.Description, Model: d.Model, Reasoning: string(d.Reasoning), Tools: d.Tools, Hosts: d.Hosts,
 		Connectors: d.Connectors, MCPs: d.MCPs, Projects: d.Projects, Exposed: d.Exposed,
 	}
-	if d.OutputSchema != nil {
-		if err := yaml.Unmarshal(d.OutputSchema, &f.OutputSchema); err != nil {
-			return nil, fmt.Errorf("print schema: %w", err)
-		}
+	if d.OutputSchema == nil {
+		return f.print(d.Instructions)
 	}
+	value, err := readJSON(d.OutputSchema)
+	if err != nil {
+		return nil, fmt.Errorf("print schema: %w", err)
+	}
+	schema := node(value)
+	f.OutputSchema = schema
+	if deeper(schema, maxDepth) {
+		schema.Style = yaml.FlowStyle
+	}
+	text, err := f.print(d.Instructions)
+	if err == nil && len(text) > MaxFile {
+		schema.Style = yaml.FlowStyle
+		text, err = f.print(d.Instructions)
+	}
+	return text, err
+}
+
+// deeper reports whether a tree is nested deeper than so many levels: each line of a block is indented by its depth.
+func deeper(n *yaml.Node, levels int) bool {
+	return levels < 0 || slices.ContainsFunc(n.Content, func(below *yaml.Node) bool { return deeper(below, levels-1) })
+}
+
+// word is a text that reads the same without quotes, but for those that YAML has a meaning for.
+var word = regexp.MustCompile(`^[A-Za-z$][A-Za-z0-9_$/.-]*$`)
+
+// node is a value of JSON in YAML. A text stands in quotes unless it is a word: the printer of YAML has forms of its own for texts of
+// several lines, and does not read all of them as it wrote them.
+func node(value any) *yaml.Node {
+	n := &yaml.Node{}
+	switch v := value.(type) {
+	case map[string]any:
+		n.Kind = yaml.MappingNode
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			n.Content = append(n.Content, node(name), node(v[name]))
+		}
+	case []any:
+		n.Kind = yaml.SequenceNode
+		for _, one := range v {
+			n.Content = append(n.Content, node(one))
+		}
+	case string:
+		if n.Kind, n.Tag, n.Value = yaml.ScalarNode, "!!str", v; !word.MatchString(v) {
+			n.Style = yaml.DoubleQuotedStyle
+		}
+	default:
+		_ = n.Encode(v) // null, a truth or a number, which have a form each
+	}
+	return n
+}
+
+func (f *front) print(instructions string) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(fence)
 	e := yaml.NewEncoder(&out)
@@ -126,6 +145,6 @@ func Print(d Definition) ([]byte, error) {
 	if err := e.Close(); err != nil {
 		return nil, fmt.Errorf("print agent: %w", err)
 	}
-	out.WriteString(fence + d.Instructions + "\n")
+	out.WriteString(fence + instructions + "\n")
 	return out.Bytes(), nil
 }

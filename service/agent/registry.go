@@ -122,7 +122,7 @@ func (a *Agents) given(ctx context.Context, scope string, declared []svc.AgentIn
 func shadow(by string) string {
 	return map[string]string{
 		BuiltIn: "An agent of this name comes with the service.", Code: "An agent of this name is declared in code.",
-		File: "An agent of this name is in a file.",
+		Project: "An agent of this name is in a project.", File: "An agent of this name is in a file.",
 	}[by]
 }
 
@@ -172,19 +172,24 @@ func (a *Agents) list(ctx context.Context, which, scope string, given []Listed, 
 
 // storedAfter are agents of the database behind a place, without those that say something in the place of one that is built in.
 func (a *Agents) storedAfter(ctx context.Context, which, scope, part string, at int64, whose, name string, most int) ([]Listed, error) {
-	args := []any{scope, at, whose, name, sqldb.Contains(part), most}
-	query := `SELECT a.scope, a.name, a.version, a.enabled, a.created_at, a.updated_at, v.settings
+	query, args := a.made(`SELECT a.scope, a.name, a.version, a.enabled, a.created_at, a.updated_at, v.settings
 		FROM agents a JOIN agent_versions v ON v.scope = a.scope AND v.name = a.name AND v.version = a.version
-		WHERE ` + which + ` AND a.deleted_at IS NULL AND (a.created_at, a.scope, a.name) < ($2, $3, $4) AND a.name LIKE $5 ESCAPE '\'`
-	for _, d := range a.BuiltIn {
-		args = append(args, d.Name)
-		query += fmt.Sprintf(" AND a.name <> $%d", len(args))
-	}
+		WHERE `+which+` AND a.deleted_at IS NULL AND (a.created_at, a.scope, a.name) < ($2, $3, $4) AND a.name LIKE $5 ESCAPE '\'`,
+		scope, at, whose, name, sqldb.Contains(part), most)
 	all, err := sqldb.ReadAll(ctx, a.DB, scanListed, query+" ORDER BY a.created_at DESC, a.scope DESC, a.name DESC LIMIT $6", args...)
 	if err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
 	return all, nil
+}
+
+// made narrows a question about agents down to those that are not built in.
+func (a *Agents) made(query string, args ...any) (string, []any) {
+	for _, d := range a.BuiltIn {
+		args = append(args, d.Name)
+		query += fmt.Sprintf(" AND a.name <> $%d", len(args))
+	}
+	return query, args
 }
 
 func scanListed(row sqldb.Row) (l Listed, err error) {
@@ -253,11 +258,17 @@ func home(scope, source string) string {
 	return scope
 }
 
-// Versions are those of an agent, the newest first; what is built in is the last.
+// Versions are those of an agent, the newest first; what is built in is the last. One of code has the one that it is.
 func (a *Agents) Versions(ctx context.Context, scope, name, source string, q listing.Query) (page listing.Page[Made], err error) {
 	before := int64(math.MaxInt64)
 	if err := q.After(&before); err != nil {
 		return page, err
+	}
+	if source == Code {
+		if before > asBuilt {
+			page.Items = []Made{asMade}
+		}
+		return page, nil
 	}
 	all, err := sqldb.ReadAll(ctx, a.DB, func(row sqldb.Row) (m Made, err error) {
 		err = row.Scan(&m.Version, sqldb.Time(&m.CreatedAt.Time), &m.CreatedBy)
@@ -268,31 +279,42 @@ func (a *Agents) Versions(ctx context.Context, scope, name, source string, q lis
 		return page, fmt.Errorf("list versions: %w", err)
 	}
 	if source == BuiltIn && len(all) <= q.Size() && before > asBuilt {
-		all = append(all, Made{Version: asBuilt, CreatedBy: builtBy})
+		all = append(all, asMade)
 	}
 	return listing.Cut(all, q.Size(), func(m Made) []any { return []any{m.Version} }), nil
 }
 
-// builtBy is who made what is built in.
-const builtBy = "system"
+// asMade is the version of what comes with the service, built in or in code.
+var asMade = Made{Version: asBuilt, CreatedBy: "system"}
 
 // Past is a version of an agent of a workspace, whatever became of it since.
 func (a *Agents) Past(ctx context.Context, scope, name string, number int64) (Past, error) {
-	return a.PastOf(ctx, scope, name, Database, number)
+	return a.kept(ctx, scope, name, number)
 }
 
-// PastOf is Past of an agent that comes from a source.
-func (a *Agents) PastOf(ctx context.Context, scope, name, source string, number int64) (Past, error) {
+// PastOf is Past of an agent, wherever it comes from.
+func (a *Agents) PastOf(ctx context.Context, scope string, of Agent, number int64) (Past, error) {
+	if of.Source != Code {
+		return a.kept(ctx, home(scope, of.Source), of.Name, number)
+	}
+	if number != asBuilt {
+		return Past{}, notFound()
+	}
+	return Past{Made: asMade, Definition: of.Definition()}, nil
+}
+
+// kept is a version that a scope keeps.
+func (a *Agents) kept(ctx context.Context, scope, name string, number int64) (Past, error) {
 	d, builtIn := a.builtIn(name)
 	if builtIn && number == asBuilt {
-		return Past{Made: Made{Version: asBuilt, CreatedBy: builtBy}, Definition: d}, nil
+		return Past{Made: asMade, Definition: d}, nil
 	}
 	if !isName(name) || number <= 0 {
 		return Past{}, notFound()
 	}
 	var found bool
 	past, err := sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (past Past, err error) {
-		past, found, err = findVersion(tx, home(scope, source), name, number)
+		past, found, err = findVersion(tx, scope, name, number)
 		return past, err
 	})
 	if err == nil && !found {

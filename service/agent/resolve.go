@@ -79,23 +79,25 @@ func (a *Agents) lookUp(ctx context.Context, which asked) (*resolved, error) {
 	if file {
 		scope = ""
 	}
-	past, found, err := a.past(ctx, scope, which.name, n)
-	if err != nil || !found {
+	past, err := a.past(ctx, scope, which.name, n)
+	if err != nil || past == nil {
 		return nil, err
 	}
 	if builtIn && !file {
-		past = overlaid(d, past)
+		*past = overlaid(d, *past)
 	}
-	return &resolved{Definition: past, version: which.version}, nil
+	return &resolved{Definition: *past, version: which.version}, nil
 }
 
-func (a *Agents) past(ctx context.Context, scope, name string, number int64) (d Definition, found bool, err error) {
-	d, err = sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (Definition, error) {
-		past, there, err := findVersion(tx, scope, name, number)
-		found = there
-		return past.Definition, err
+// past is nil where there is no such version.
+func (a *Agents) past(ctx context.Context, scope, name string, number int64) (*Definition, error) {
+	return sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (*Definition, error) {
+		past, found, err := findVersion(tx, scope, name, number)
+		if err != nil || !found {
+			return nil, err
+		}
+		return &past.Definition, nil
 	})
-	return d, found, err
 }
 
 // newest is what a name stands for now.
@@ -111,12 +113,10 @@ func (a *Agents) newest(ctx context.Context, scope, name string) (*resolved, err
 			return s, err
 		}
 		// A file that is gone was an agent too.
-		n, found, err := sqldb.First(tx, "find version", sqldb.Column[int64], "SELECT version FROM agent_versions WHERE scope = '' AND name = $1 ORDER BY version DESC LIMIT 1", name)
-		if err != nil || !found {
-			return s, err
+		past, found, err := lastFile(tx, name)
+		if found {
+			last = resolved{Definition: past.Definition, version: ofFile + strconv.FormatInt(past.Version, 10), retired: true}
 		}
-		past, _, err := findVersion(tx, "", name, n)
-		last = resolved{Definition: past.Definition, version: ofFile + strconv.FormatInt(n, 10), retired: true}
 		return s, err
 	})
 	switch {
@@ -137,8 +137,11 @@ func (a *Agents) newest(ctx context.Context, scope, name string) (*resolved, err
 // build makes the agent of a definition.
 func (a *Agents) build(ctx context.Context, scope string, r *resolved) (one answered, err error) {
 	made := &svc.Agent{
-		Name: r.Name, Description: r.Description, Instructions: r.Instructions, Model: r.Model, Reasoning: r.Reasoning,
+		Name: r.Name, Description: r.Description, Instructions: r.Instructions, Model: r.Model, Reasoning: string(r.Reasoning),
 		Version: r.version, Retired: r.retired, Route: svc.Open, Attachments: svc.Open,
+	}
+	if number, file := strings.CutPrefix(r.version, ofFile); file {
+		made.Label = number
 	}
 	if made.Output, err = r.output(); err != nil {
 		return one, err

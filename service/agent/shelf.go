@@ -2,10 +2,10 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,15 +15,18 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
-	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
 )
 
 const (
-	// glance is how often the folder is looked at: a change is live within a second, on a machine that is busy too.
-	glance = 300 * time.Millisecond
-	// maxFiles is how many files are looked at.
+	// glance is how often the folder is looked at: a change, which two looks have to find alike, is live within a second, on a machine
+	// that is busy too.
+	glance = 150 * time.Millisecond
+	// recount is how often nodes compare the numbers of what they read.
+	recount = time.Second
+	// maxFiles is how many files are looked at, and batch how many are taken by one transaction.
 	maxFiles = 5000
+	batch    = 100
 	suffix   = ".md"
 )
 
@@ -31,8 +34,14 @@ const (
 type shelf struct {
 	mu     sync.RWMutex
 	files  map[string]*file // by name
-	seen   map[string]stamp // by name too, what could not be read among them
 	absent string           // why the folder cannot be read, once that was said
+
+	// What follows belongs to the goroutine that looks.
+	seen    map[string]stamp  // by name too, what could not be read among them
+	glanced map[string]stamp  // what the last look found; nil: there was none
+	told    map[string]string // why files cannot be opened, as it was said
+	circles map[string]bool   // names of files that ask each other for ever
+	agreed  time.Time         // its numbers were compared with those of other nodes
 }
 
 // file is an agent that stands in a file.
@@ -47,6 +56,9 @@ type stamp struct {
 	changed time.Time
 	bytes   int64
 }
+
+// unopened is that of a file which the system does not give at the moment.
+var unopened = stamp{bytes: -1}
 
 func (s *shelf) find(name string) *file {
 	s.mu.RLock()
@@ -134,33 +146,61 @@ func (a *Agents) look(ctx context.Context) error {
 		return fmt.Errorf("agents_dir: %w", err)
 	}
 	a.shelf.keep(found)
-	var read []Definition
+	defer func() { a.shelf.glanced = found }()
+	for news := false; ; news = true {
+		r, err := a.readFiles(ctx, found)
+		if err != nil {
+			return err
+		}
+		switch none := len(r.well)+len(r.wrong) == 0; {
+		case none && news:
+			return nil
+		case none:
+			return a.agree(ctx)
+		}
+		if err := a.take(ctx, r); err != nil {
+			return err // they are read again
+		}
+	}
+}
+
+// take puts an intake on the shelf.
+func (a *Agents) take(ctx context.Context, r *intake) error {
+	up, err := a.number(ctx, r)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.wrong)) {
+		a.Log.Error("this file is no agent", "file", filepath.Join(a.Folder, name+suffix), "error", explained(r.wrong[name]))
+	}
+	a.shelf.put(up)
+	a.shelf.remember(r)
+	return nil
+}
+
+// readFiles reads files that are not known as they are, a batch at most. One that has changed since the last look may be half written:
+// it is left to the next.
+func (a *Agents) readFiles(ctx context.Context, found map[string]stamp) (*intake, error) {
+	r := &intake{found: found, wrong: map[string]error{}, circles: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if a.shelf.seen[name] == found[name] {
+		if len(r.well)+len(r.wrong) == batch {
+			break
+		}
+		if a.shelf.seen[name] == found[name] || a.shelf.glanced != nil && a.shelf.glanced[name] != found[name] {
 			continue
 		}
 		d, err := a.readFile(ctx, name)
 		switch {
-		case errors.Is(err, os.ErrNotExist):
-			delete(found, name) // it went between two looks
-		case err != nil && asFault(err) == nil:
-			return err // it is read again
-		case err != nil:
-			a.Log.Error("this file is no agent", "file", filepath.Join(a.Folder, name+suffix), "error", explained(err))
-			a.shelf.seen[name] = found[name]
-		default:
-			read = append(read, d)
+		case err == nil:
+			r.well = append(r.well, d)
+		case errors.Is(err, os.ErrNotExist): // it went between two looks
+		case asFault(err) == nil:
+			return nil, err // it is read again
+		case err.Error() != a.shelf.told[name]:
+			r.wrong[name] = err
 		}
 	}
-	if len(read) == 0 {
-		return nil
-	}
-	numbers, err := a.number(ctx, read)
-	if err != nil {
-		return err
-	}
-	a.shelf.put(read, numbers, found)
-	return nil
+	return r, nil
 }
 
 // keep forgets what is gone.
@@ -170,18 +210,48 @@ func (s *shelf) keep(found map[string]stamp) {
 	for name := range s.seen {
 		if _, there := found[name]; !there {
 			delete(s.seen, name)
+			delete(s.told, name)
 			delete(s.files, name)
+			s.suspect()
 		}
 	}
 }
 
-func (s *shelf) put(read []Definition, numbers []int64, found map[string]stamp) {
+func (s *shelf) put(up []*file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, d := range read {
-		s.files[d.Name] = &file{Definition: d, number: numbers[i], changed: found[d.Name].changed}
-		s.seen[d.Name] = found[d.Name]
+	for _, f := range up {
+		s.files[f.Name] = f
 	}
+}
+
+// remember keeps what was read from being read again before it changes.
+func (s *shelf) remember(r *intake) {
+	if len(r.well) > len(r.circles) {
+		s.suspect()
+	}
+	for _, d := range r.well {
+		s.seen[d.Name] = r.found[d.Name]
+		delete(s.told, d.Name)
+	}
+	for name, err := range r.wrong {
+		s.seen[name] = r.found[name]
+		delete(s.told, name)
+		if _, closed := errors.AsType[*fs.PathError](err); closed {
+			s.seen[name], s.told[name] = unopened, err.Error() // it is tried again, and told when that says something else
+		}
+	}
+	maps.Copy(s.circles, r.circles)
+}
+
+// suspect lets files be read again that were in a circle: another has changed.
+func (s *shelf) suspect() {
+	for name := range s.circles {
+		if _, seen := s.seen[name]; seen {
+			s.seen[name] = stamp{}
+		}
+	}
+	clear(s.circles)
 }
 
 // stamps are the files of a folder by the names of their agents.
@@ -206,7 +276,10 @@ func stamps(folder string) (map[string]stamp, error) {
 		}
 		// A link to a file is a file: operators mount folders of links.
 		info, err := os.Stat(filepath.Join(folder, e.Name()))
-		if err == nil && info.Mode().IsRegular() {
+		switch {
+		case err != nil && !errors.Is(err, os.ErrNotExist):
+			found[name] = unopened // that it cannot be asked for does not mean that it is gone
+		case err == nil && info.Mode().IsRegular():
 			found[name] = stamp{info.ModTime(), info.Size()}
 		}
 	}
@@ -216,22 +289,31 @@ func stamps(folder string) (map[string]stamp, error) {
 // readFile is the agent of a file. That it is none is a fault.
 func (a *Agents) readFile(ctx context.Context, name string) (Definition, error) {
 	in, err := os.Open(filepath.Join(a.Folder, name+suffix))
-	if errors.Is(err, os.ErrPermission) {
-		return Definition{}, malformed("this user may not read it.")
-	}
 	if err != nil {
-		return Definition{}, err
+		return Definition{}, shut(err)
 	}
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, MaxFile+1))
 	if err != nil {
-		return Definition{}, err
+		return Definition{}, shut(err)
 	}
 	d, err := Parse(name, text)
 	if err != nil {
 		return d, err
 	}
 	return d, a.check(ctx, "", d)
+}
+
+// shut is the fault of a file that the system does not give. One that is not there is no fault.
+func shut(err error) error {
+	e, _ := errors.AsType[*fs.PathError](err)
+	switch {
+	case errors.Is(err, os.ErrNotExist) || e == nil:
+		return err
+	case errors.Is(err, os.ErrPermission):
+		return asFault(malformed("this user may not read it.")).Because(err)
+	}
+	return asFault(malformed("it cannot be read: " + e.Err.Error() + ".")).Because(err)
 }
 
 func asFault(err error) *fault.Error {
@@ -246,37 +328,4 @@ func explained(err error) string {
 		return f.Message
 	}
 	return f.Details
-}
-
-// number is the version of each definition: that of the last time that the file said the same, or the next. It is the same on all
-// nodes, and work that began with it finds it when the file says something else.
-func (a *Agents) number(ctx context.Context, all []Definition) ([]int64, error) {
-	return sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) ([]int64, error) {
-		if err := tx.Alone("agent files"); err != nil {
-			return nil, err
-		}
-		numbers := make([]int64, len(all))
-		for i, d := range all {
-			settings, err := json.Marshal(d.Settings)
-			if err != nil {
-				return nil, err
-			}
-			var found bool
-			numbers[i], found, err = sqldb.First(tx, "find version", sqldb.Column[int64], `SELECT version FROM agent_versions WHERE scope = '' AND name = $1
-				AND settings = $2 AND instructions = $3 AND output_schema = $4 ORDER BY version DESC LIMIT 1`, d.Name, string(settings), d.Instructions, string(d.OutputSchema))
-			if err != nil {
-				return nil, err
-			}
-			if found {
-				continue
-			}
-			if numbers[i], err = sqldb.Value[int64](tx, "count versions", "SELECT COALESCE(MAX(version), 0) + 1 FROM agent_versions WHERE scope = '' AND name = $1", d.Name); err != nil {
-				return nil, err
-			}
-			if _, err := addVersion(tx, "", numbers[i], d, a.Now(), File); err != nil {
-				return nil, err
-			}
-		}
-		return numbers, nil
-	})
 }

@@ -21,6 +21,14 @@ type stored struct {
 
 func (s stored) there() bool { return s.version > 0 && s.deletedAt.IsZero() }
 
+// present is the version of an agent that is there, and 0 of one that is not.
+func (s stored) present() int64 {
+	if !s.there() {
+		return 0
+	}
+	return s.version
+}
+
 // listed is the agent as lists show it.
 func (s stored) listed(scope string) Listed {
 	return Listed{
@@ -88,6 +96,8 @@ func addVersion(tx *sqldb.Tx, scope string, version int64, d Definition, at time
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, scope, d.Name, version, string(settings), d.Instructions, string(d.OutputSchema), at.UnixMilli(), by)
 }
 
+const selectPast = "SELECT name, version, settings, instructions, output_schema, made_at, made_by FROM agent_versions"
+
 func scanPast(row sqldb.Row) (p Past, err error) {
 	var settings, schema string
 	err = row.Scan(&p.Name, &p.Version, &settings, &p.Instructions, &schema, sqldb.Time(&p.CreatedAt.Time), &p.CreatedBy)
@@ -97,8 +107,12 @@ func scanPast(row sqldb.Row) (p Past, err error) {
 	return p, p.read(settings, schema)
 }
 
+// lastFile is the newest version of a file, which may be gone.
+func lastFile(tx *sqldb.Tx, name string) (Past, bool, error) {
+	return sqldb.First(tx, "find version", scanPast, selectPast+" WHERE scope = '' AND name = $1 ORDER BY version DESC LIMIT 1", name)
+}
+
 // findVersion is a version of an agent, whatever became of it since.
 func findVersion(tx *sqldb.Tx, scope, name string, version int64) (Past, bool, error) {
-	return sqldb.First(tx, "find version", scanPast, `SELECT name, version, settings, instructions, output_schema, made_at, made_by FROM agent_versions
-		WHERE scope = $1 AND name = $2 AND version = $3`, scope, name, version)
+	return sqldb.First(tx, "find version", scanPast, selectPast+" WHERE scope = $1 AND name = $2 AND version = $3", scope, name, version)
 }

@@ -66,7 +66,10 @@ func (a *Keys) Create(ctx context.Context, who account.Who, in workspace.Members
 		value, err = k.insert(tx, a.Now(), "")
 		return cmp.Or(err, a.tell(ctx, tx, who, k, "key.created"))
 	})
-	return k, value, err
+	if err != nil {
+		return Key{}, "", err
+	}
+	return k, value, nil
 }
 
 func ownersOnly() error {
@@ -149,7 +152,10 @@ func (a *Keys) Rotate(ctx context.Context, who account.Who, in workspace.Members
 		value, err = k.insert(tx, a.Now(), id)
 		return cmp.Or(err, a.tell(ctx, tx, who, k, "key.rotated"))
 	})
-	return k, value, err
+	if err != nil {
+		return Key{}, "", err
+	}
+	return k, value, nil
 }
 
 // Revoke ends a key of a workspace at once.

@@ -164,7 +164,10 @@ func (a *Apps) Signer(ctx context.Context, provider string) (id int64, key strin
 		key, err = a.open(tx, provider, s.version, webhookSecret)
 		return err
 	})
-	return id, key, err
+	if err != nil {
+		return 0, "", err
+	}
+	return id, key, nil
 }
 
 func (a *Apps) configured(tx *sqldb.Tx, provider string) (setting, error) {

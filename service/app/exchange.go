@@ -74,7 +74,10 @@ func (m *Manifests) beginExchange(ctx context.Context, who account.Who, at accou
 		}
 		return m.noteExchange(ctx, tx, who, x)
 	})
-	return x, cmp.Or(err, refusal)
+	if err != nil {
+		return takeover{}, err
+	}
+	return x, refusal
 }
 
 // mayExchange says why an administrator who was allowed to ask is not allowed to finish, and else what is to be replaced.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -45,8 +46,13 @@ type Engine struct {
 	gitHub http.Handler // of deliveries that the gateway has believed
 }
 
-// New is the handler of a private runtime.
+// New is the handler of a private runtime. It panics where code declares an agent of a name that is built in.
 func New(c Config) *Engine {
+	for _, d := range c.Runtime.ListAgents() {
+		if c.Agents.IsBuiltIn(d.Name) {
+			panic(fmt.Sprintf("engine: agent %q is built in", d.Name))
+		}
+	}
 	c.Log = cmp.Or(c.Log, slog.Default())
 	e := &Engine{Config: c, gitHub: github.Handler(gitHub(c.Runtime, c.Log))}
 	e.api = httpapi.New(c.Runtime, httpapi.Config{

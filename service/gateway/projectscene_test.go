@@ -59,15 +59,15 @@ func (s *scene) openProjects(t testing.TB) {
 	if err != nil {
 		t.Fatalf("open repositories: %v", err)
 	}
-	if s.agents, err = agents(s.DB, s.Log); err != nil {
+	if s.agents, err = agents(s.DB, s.Log, ""); err != nil {
 		t.Fatalf("open agents: %v", err)
 	}
 }
 
-// agents are those of a database, as a gateway or a runtime opens them.
-func agents(db *sqldb.DB, log *audit.Log) (*agent.Agents, error) {
+// agents are those of a database and of a folder, as a gateway or a runtime opens them.
+func agents(db *sqldb.DB, log *audit.Log, folder string) (*agent.Agents, error) {
 	return agent.New(agent.Config{
-		DB: db, Audit: log, BuiltIn: engine.BuiltIn(),
+		DB: db, Audit: log, Folder: folder, BuiltIn: engine.BuiltIn(),
 		DefaultModel: func(context.Context, string) (string, error) { return "scripted/words", nil },
 		Models:       func(_ context.Context, _, name string) error { return models.CheckName(name) },
 		Tools:        func(context.Context, string) ([]string, error) { return []string{"ask_agent", "read_file"}, nil },

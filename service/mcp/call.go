@@ -68,22 +68,32 @@ func (s *Servers) call(ctx context.Context, scope, id, tool string, input json.R
 }
 
 // approved is a tool as it was switched on, and its server.
-func (s *Servers) approved(ctx context.Context, scope, id, tool string) (at Server, want Tool, err error) {
-	err = s.DB.Read(ctx, func(tx *sqldb.Tx) error {
-		if at, err = find(tx, scope, id); err != nil {
-			return err
+func (s *Servers) approved(ctx context.Context, scope, id, tool string) (Server, Tool, error) {
+	type pair struct {
+		at   Server
+		want Tool
+	}
+	p, err := sqldb.Read(ctx, s.DB, func(tx *sqldb.Tx) (p pair, err error) {
+		if p.at, err = find(tx, scope, id); err != nil {
+			return p, err
 		}
-		var found bool
-		want, found, err = sqldb.First(tx, "find tool", scanTool, "SELECT "+toolColumns+" FROM mcp_tools WHERE server = $1 AND name = $2", id, tool)
-		if err == nil && (!found || !want.Enabled) {
-			err = fault.New(client.Disabled, "The tool is switched off.", "Somebody who manages the workspace can switch it on.")
-			if want.Changed {
-				err = changed()
-			}
-		}
-		return err
+		p.want, err = enabledTool(tx, id, tool)
+		return p, err
 	})
-	return at, want, err
+	return p.at, p.want, err
+}
+
+func enabledTool(tx *sqldb.Tx, server, name string) (Tool, error) {
+	t, found, err := sqldb.First(tx, "find tool", scanTool, "SELECT "+toolColumns+" FROM mcp_tools WHERE server = $1 AND name = $2", server, name)
+	switch {
+	case err != nil:
+		return t, err
+	case t.Changed && !t.Enabled:
+		return t, changed()
+	case !found || !t.Enabled:
+		return t, fault.New(client.Disabled, "The tool is switched off.", "Somebody who manages the workspace can switch it on.")
+	}
+	return t, nil
 }
 
 func changed() error {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -126,8 +125,8 @@ func (s *Servers) checkURL(address, auth string) error {
 	if err := s.Outward.Check(u); err != nil {
 		return wrong("url", strictjson.Invalid, "This service does not go to that address. Its operator can allow one on a private network (mcp.allow_private).")
 	}
-	if _, named := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && named != nil && auth != AuthNone && u.Hostname() != "localhost" {
-		return wrong("url", strictjson.Invalid, "A credential is sent over https alone.")
+	if u.Scheme == "http" && auth != AuthNone && !s.Outward.Allows(u) {
+		return wrong("url", strictjson.Invalid, "A credential is sent over https alone, but to places that the operator names (mcp.allow_private).")
 	}
 	return nil
 }

@@ -8,20 +8,26 @@ import (
 	client "svc.dev/svc/tool/mcp"
 )
 
-// maxLinks is how many connections a process has at most.
-const maxLinks = 256
+// maxLinks is how many connections a process has at most, and maxScopeLinks how many of them one scope has.
+const (
+	maxLinks      = 256
+	maxScopeLinks = maxLinks / 4
+)
 
 // links are the connections of this process, one for each server that is in use.
 type links struct {
 	mu     sync.Mutex
-	all    map[string]*shared
+	all    map[linkKey]*shared
 	closed bool
 	work   sync.WaitGroup // connections that are made or let go
 }
 
+// linkKey is what a connection is known by: the server, as it is set up, and whose it is.
+type linkKey struct{ scope, setting string }
+
 // shared is a connection that many use.
 type shared struct {
-	key    string
+	linkKey
 	ready  chan struct{} // closed when server or err is there
 	server *client.Server
 	err    error
@@ -31,10 +37,10 @@ type shared struct {
 	doomed bool // it is no longer among all, and ends with its last user
 }
 
-func newLinks() *links { return &links{all: map[string]*shared{}} }
+func newLinks() *links { return &links{all: map[linkKey]*shared{}} }
 
 // take is the connection of a key, made by open where there is none. The one who takes it gives it back.
-func (l *links) take(ctx context.Context, key string, open func(context.Context) (*client.Server, error)) (*shared, error) {
+func (l *links) take(ctx context.Context, key linkKey, open func(context.Context) (*client.Server, error)) (*shared, error) {
 	s, err := l.join(ctx, key, open)
 	if err != nil {
 		return nil, err
@@ -46,7 +52,6 @@ func (l *links) take(ctx context.Context, key string, open func(context.Context)
 		return nil, context.Cause(ctx)
 	}
 	if s.err != nil {
-		l.drop(s)
 		l.give(s)
 		return nil, s.err
 	}
@@ -54,41 +59,59 @@ func (l *links) take(ctx context.Context, key string, open func(context.Context)
 }
 
 // join counts a user in, of a connection that may not be ready yet.
-func (l *links) join(ctx context.Context, key string, open func(context.Context) (*client.Server, error)) (*shared, error) {
+func (l *links) join(ctx context.Context, key linkKey, open func(context.Context) (*client.Server, error)) (*shared, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s := l.all[key]; s != nil {
 		s.users++
 		return s, nil
 	}
-	if len(l.all) >= maxLinks {
-		l.endOldest()
-	}
-	if l.closed || len(l.all) >= maxLinks {
+	if l.closed || !l.room(key.scope) {
 		return nil, busy()
 	}
-	s := &shared{key: key, ready: make(chan struct{}), users: 1}
+	s := &shared{linkKey: key, ready: make(chan struct{}), users: 1}
 	l.all[key] = s
 	// Others may wait for it too: it does not end with the one who was first.
 	ctx = context.WithoutCancel(ctx)
 	l.work.Go(func() {
 		defer close(s.ready)
-		s.server, s.err = open(ctx)
+		if s.server, s.err = open(ctx); s.err != nil {
+			l.drop(s) // nobody may wait for it any more
+		}
 	})
 	return s, nil
 }
 
-// endOldest lets go of the connection that was not used for longest, where one is not in use.
-func (l *links) endOldest() {
+// room reports whether a scope may have another connection. One of its own that nobody uses makes room for it, and where the process
+// has too many, one of anybody's.
+func (l *links) room(scope string) bool {
+	ofScope := func(s *shared) bool { return s.scope == scope }
+	all := func(*shared) bool { return true }
+	return l.below(maxScopeLinks, ofScope) && l.below(maxLinks, all)
+}
+
+// below lets go of the connection among some that was not used for longest, where they are too many, and reports whether they are
+// not then.
+func (l *links) below(most int, among func(*shared) bool) bool {
+	n := 0
 	var oldest *shared
 	for _, s := range l.all {
+		if !among(s) {
+			continue
+		}
+		n++
 		if s.users == 0 && (oldest == nil || s.used.Before(oldest.used)) {
 			oldest = s
 		}
 	}
-	if oldest != nil {
-		l.end(oldest)
+	if n < most {
+		return true
 	}
+	if oldest == nil {
+		return false
+	}
+	l.end(oldest)
+	return true
 }
 
 // give gives a connection back.
@@ -106,16 +129,16 @@ func (l *links) give(s *shared) {
 func (l *links) drop(s *shared) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.all[s.key] == s {
-		delete(l.all, s.key)
+	if l.all[s.linkKey] == s {
+		delete(l.all, s.linkKey)
 	}
 	s.doomed = true
 }
 
 // end lets go of a connection that nobody uses.
 func (l *links) end(s *shared) {
-	if l.all[s.key] == s {
-		delete(l.all, s.key)
+	if l.all[s.linkKey] == s {
+		delete(l.all, s.linkKey)
 	}
 	l.work.Go(func() {
 		<-s.ready

@@ -2,10 +2,14 @@ package mcp_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"svc.dev/svc/fault"
 	"svc.dev/svc/service/mcp"
 )
 
@@ -62,4 +66,61 @@ func TestACallTellsWhatBecameOfItsServer(t *testing.T) {
 			t.Errorf("kept: %+v %v", d.Server, err)
 		}
 	}, hurried)
+}
+
+// TestOneScopeLeavesConnectionsToOthers has one use all that it may, and another come after it.
+func TestOneScopeLeavesConnectionsToOthers(t *testing.T) {
+	each(t, func(t *testing.T, s scene) {
+		for i := range mcp.MaxScopeLinks {
+			if err := s.Hold(t.Context(), space, i); err != nil {
+				t.Fatalf("connection %d: %v", i, err)
+			}
+		}
+		wants(t, s.Hold(t.Context(), space, mcp.MaxScopeLinks), fault.Busy)
+		if err := s.Hold(t.Context(), "users/eve/shop", 0); err != nil {
+			t.Errorf("of another scope: %v", err)
+		}
+	})
+}
+
+// TestAConnectionThatFailedForNobodyIsMadeAnew has the only one who waits for a connection leave before it fails.
+func TestAConnectionThatFailedForNobodyIsMadeAnew(t *testing.T) {
+	each(t, func(t *testing.T, s scene) {
+		p, held, met, release := newPeer(t, ""), new(atomic.Bool), make(chan struct{}, 1), make(chan struct{})
+		door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && held.CompareAndSwap(true, false) {
+				met <- struct{}{}
+				<-release
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			p.Config.Handler.ServeHTTP(w, r)
+		}))
+		t.Cleanup(func() {
+			door.CloseClientConnections()
+			door.Close()
+		})
+		s.enable(t, s.connected(t, "peer", &peer{Server: door}), "echo")
+		tools, err := s.Tools(t.Context(), space, []string{"peer"})
+		if err != nil || len(tools) != 1 {
+			t.Fatal(tools, err)
+		}
+		held.Store(true)
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() {
+			_, err := tools[0].Call(ctx, []byte(`{}`))
+			left <- err
+		}()
+		<-met
+		leave()
+		if err := <-left; err == nil {
+			t.Error("a call that was given up has an answer")
+		}
+		close(release)
+		eventually(t, "the connection that failed is forgotten", func() bool { return s.Links() == 0 })
+		if _, err := use(t, s.Servers, "peer"); err != nil {
+			t.Errorf("the next call: %v", err)
+		}
+	})
 }

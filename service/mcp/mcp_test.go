@@ -154,12 +154,14 @@ func TestWhatPeopleSayOfAServerIsChecked(t *testing.T) {
 			"stdio": {Name: "a", Transport: "stdio", URL: "https://x.example"}, "a long address": {Name: "a", URL: "https://x.example/" + strings.Repeat("a", 2048)},
 			"no token": {Name: "a", URL: "https://x.example", Auth: "bearer"}, "a token for nothing": {Name: "a", URL: "https://x.example", Auth: "none", Token: "t"},
 			"a line break": {Name: "a", URL: "https://x.example", Token: "a\r\nX: y"}, "a token in clear": {Name: "a", URL: "http://x.example", Token: "t"},
-			"another credential": {Name: "a", URL: "https://x.example", Auth: "basic"},
+			"another credential": {Name: "a", URL: "https://x.example", Auth: "basic"}, "a token in clear to an address": {Name: "a", URL: "http://1.1.1.1/", Token: "t"},
+			"a token in clear to IPv6": {Name: "a", URL: "http://[2606:4700::1111]/", Token: "t"}, "a token in clear to a name of this machine": {Name: "a", URL: "http://localhost:1/", Token: "t"},
 		} {
 			if _, err := s.Create(t.Context(), ada, space, d); !fault.Is(err, fault.InvalidRequest) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
+		s.add(t, mcp.Draft{Name: "allowed", URL: "http://127.0.0.1:1/", Token: "t"})
 		s.add(t, mcp.Draft{Name: "a", URL: "https://x.example"})
 		_, err := s.Create(t.Context(), ada, space, mcp.Draft{Name: "a", URL: "https://x.example"})
 		wants(t, err, fault.NameTaken)

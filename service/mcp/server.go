@@ -71,7 +71,7 @@ func (s Server) secret() string { return "mcp/" + s.ID }
 func (s Server) owner() secret.Owner { return secret.Owner{Kind: secret.Business, Scope: s.Scope} }
 
 // key is what a connection to the server is known by.
-func (s Server) key() string { return fmt.Sprintf("%s/%d", s.ID, s.setting) }
+func (s Server) key() linkKey { return linkKey{s.Scope, fmt.Sprintf("%s/%d", s.ID, s.setting)} }
 
 // selectServers begins a statement that scanServer reads.
 const selectServers = `SELECT s.id, s.scope, s.name, s.transport, s.url, s.auth, s.token, s.setting, s.status, s.status_at, s.reason, s.omitted, s.version, s.created_at, s.updated_at,

@@ -169,7 +169,7 @@ func outcome(err error) (result, message string) {
 	case !ok && errors.Is(err, context.DeadlineExceeded):
 		return Unreachable, "The provider did not answer in time."
 	case !ok:
-		return Unreachable, "The provider cannot be reached."
+		return Unreachable, "The provider cannot be reached. A name of a private network leads there only where the operator allows it by model.allow_private."
 	case e.Class == model.Unauthorized:
 		result = KeyRefused
 	case e.Status == http.StatusNotFound:

@@ -34,13 +34,13 @@ const (
 )
 
 // maxAgentBody holds the longest definition in JSON, every character of it escaped.
-const maxAgentBody = 6 * agent.MaxFile
+const maxAgentBody = 6 * (agent.MaxInstructions + 128<<10)
 
 // agents are those of a workspace, and what was said to them. The runtime knows all of them, of code and of files too; the database's
 // are changed here.
 var agents = everywhere("workspace",
 	relays[page, agentItem]("listAgents", W+"/agents", readsAgents, engine.AgentsPath).says("List the agents of a workspace, those that it did not make first. One whose name stands for another says why."),
-	create(W+"/agents", makesAgents, createAgent).most(maxAgentBody).says("Make an agent.", fault.NameTaken, agent.ReadOnly, fault.StorageQuotaExceeded).consults(),
+	create(W+"/agents", makesAgents, createAgent).most(maxAgentBody).says("Make an agent.", fault.NameTaken, fault.StorageQuotaExceeded).consults(),
 	asks[agent.Agent]("GET", agentPath, shows, readsAgents, getAgent).says("Read an agent.", fault.ItemNotFound),
 	change(agentPath, makesAgents, patchAgent).most(maxAgentBody).says("Change an agent. Every change makes a version; work that has begun goes on by the one that it began with.", fault.ItemNotFound, agent.ReadOnly, fault.StorageQuotaExceeded).consults(),
 	drop(agentPath, makesAgents, deleteAgent).says("Delete an agent. Its conversations can be read, and what was admitted is worked on.", fault.ItemNotFound, agent.ReadOnly).consults(),
@@ -87,13 +87,59 @@ func (c Call) writable(ctx context.Context, name string) error {
 	return agent.CheckWritable(found.Source)
 }
 
+// checkAsks refuses tools by which agents would ask each other for ever, by way of those that only the runtime has among them; nil
+// stay what they are.
+func (c Call) checkAsks(ctx context.Context, name string, tools *[]string) error {
+	names := func(entry string) bool {
+		_, of := agent.Tool(entry)
+		return of != ""
+	}
+	if tools == nil || !slices.ContainsFunc(*tools, names) {
+		return nil
+	}
+	given, err := c.given(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Agents.CheckAsks(ctx, c.Scope, name, *tools, given)
+}
+
+// given are the agents that a workspace did not make, which stand first in its list.
+func (c Call) given(ctx context.Context) (all []agent.Listed, err error) {
+	for query := (url.Values{"limit": {strconv.Itoa(listing.MaxLimit)}}); ; {
+		var found struct {
+			Items []agent.Listed `json:"items"`
+			Next  string         `json:"nextCursor"`
+		}
+		if err := c.Ask(ctx, Question{Path: engine.AgentsPath, Query: query}, &found); err != nil {
+			return nil, err
+		}
+		for _, one := range found.Items {
+			if one.Source == agent.Database {
+				return all, nil
+			}
+			all = append(all, one)
+		}
+		if found.Next == "" {
+			return all, nil
+		}
+		query.Set("cursor", found.Next)
+	}
+}
+
 // agentDraft is what a new agent is made of.
 type agentDraft struct{ agent.Draft }
 
 type newAgent struct{ Body agentDraft }
 
 func createAgent(ctx context.Context, c Call, in newAgent) (made agent.Agent, err error) {
-	if err := c.writable(ctx, in.Body.Name); err != nil {
+	switch err := c.writable(ctx, in.Body.Name); {
+	case fault.Is(err, agent.ReadOnly):
+		return made, agent.NameTaken()
+	case err != nil:
+		return made, err
+	}
+	if err := c.checkAsks(ctx, in.Body.Name, in.Body.Tools); err != nil {
 		return made, err
 	}
 	return c.Agents.Create(ctx, c.Actor(), c.Scope, in.Body.Draft)
@@ -112,6 +158,9 @@ func patchAgent(ctx context.Context, c Call, in agentChange) (changed agent.Agen
 	if err := c.writable(ctx, in.Name); err != nil {
 		return changed, err
 	}
+	if err := c.checkAsks(ctx, in.Name, in.Body.Tools); err != nil {
+		return changed, err
+	}
 	return c.Agents.Patch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), in.Body.Edit)
 }
 
@@ -121,10 +170,16 @@ type agentMatch struct {
 }
 
 func deleteAgent(ctx context.Context, c Call, in agentMatch) error {
-	if err := c.writable(ctx, in.Name); err != nil {
-		return err
+	refused := c.writable(ctx, in.Name)
+	if refused != nil && !fault.Is(refused, agent.ReadOnly) {
+		return refused
 	}
-	return c.Agents.Delete(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match))
+	// One that lost its name to another is the workspace's own all the same.
+	err := c.Agents.Delete(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match))
+	if refused != nil && fault.Is(err, fault.ItemNotFound) {
+		return refused
+	}
+	return err
 }
 
 func enableAgent(ctx context.Context, c Call, in agentMatch) (agent.Agent, error) {
@@ -178,7 +233,7 @@ func getAgentVersion(ctx context.Context, c Call, in versionOf) (agentPast, erro
 
 // past is the version of an agent that a text names.
 func (c Call) past(ctx context.Context, of agent.Agent, text string) (agent.Past, error) {
-	return c.Agents.PastOf(ctx, c.Scope, of.Name, of.Source, number(text))
+	return c.Agents.PastOf(ctx, c.Scope, of, number(text))
 }
 
 // number is that of a version; -1: it is none.
@@ -238,6 +293,13 @@ func restoreAgentVersion(ctx context.Context, c Call, in restoration) (restored 
 	if err := c.writable(ctx, in.Name); err != nil {
 		return restored, err
 	}
+	past, err := c.Agents.Past(ctx, c.Scope, in.Name, number(in.Version))
+	if err == nil {
+		err = c.checkAsks(ctx, in.Name, &past.Tools)
+	}
+	if err != nil {
+		return restored, err
+	}
 	return c.Agents.Restore(ctx, c.Actor(), c.Scope, in.Name, number(in.Version), int64(in.Match))
 }
 
@@ -252,7 +314,7 @@ func exportAgent(ctx context.Context, c Call, in named) (Markdown, error) {
 	if err != nil {
 		return Markdown{}, err
 	}
-	text, err := agent.Print(agent.Definition{Name: found.Name, Settings: found.Settings, Instructions: found.Instructions, OutputSchema: found.OutputSchema})
+	text, err := agent.Print(found.Definition())
 	return Markdown{found.Name + ".md", text}, err
 }
 
@@ -265,8 +327,7 @@ func importAgent(ctx context.Context, c Call, in agentFile) (imported agent.Agen
 		return imported, err
 	}
 	defer release()
-	version, err := matched(in.Match)
-	if err != nil {
+	if err := checkMatched(in.Match); err != nil {
 		return imported, err
 	}
 	text, err := io.ReadAll(io.LimitReader(in.Body, agent.MaxFile+1))
@@ -277,21 +338,30 @@ func importAgent(ctx context.Context, c Call, in agentFile) (imported agent.Agen
 	if err == nil {
 		err = c.writable(ctx, d.Name)
 	}
+	if err == nil {
+		err = c.checkAsks(ctx, d.Name, &d.Tools)
+	}
 	if err != nil {
 		return imported, err
 	}
-	return c.Agents.Import(ctx, c.Actor(), c.Scope, version, text)
+	return c.Agents.Import(ctx, c.Actor(), c.Scope, func(version int64) bool { return in.Holds(tag(version)) }, d)
 }
 
-// matched is the version that If-Match names; 0: any.
-func matched(header string) (int64, error) {
-	if header == "" || header == "*" {
-		return 0, nil
+// checkMatched refuses an If-Match that names no version.
+func checkMatched(header string) error {
+	n := number(strings.Trim(header, `"`))
+	if header == "" || header == "*" || n > 0 && header == strconv.Quote(tag(n)) {
+		return nil
 	}
-	if n := number(strings.Trim(header, `"`)); n > 0 {
-		return n, nil
+	return fault.New(fault.InvalidHeader, "If-Match names no version.", "")
+}
+
+// tag is the etag of a version, without quotes; 0 has none.
+func tag(version int64) string {
+	if version == 0 {
+		return ""
 	}
-	return 0, fault.New(fault.InvalidHeader, "If-Match names no version.", "")
+	return strconv.FormatInt(version, 10)
 }
 
 type agentPage struct {

@@ -87,7 +87,13 @@ func narrow(tag reflect.StructTag, s *jsonschema.Schema) {
 	if typ := tag.Get("type"); typ != "" {
 		s.Type, s.Format = typ, tag.Get("format")
 	}
-	if tag.Get("null") != "" && s.Type != "" {
+	if tag.Get("null") == "" {
+		return
+	}
+	if s.Type != "" {
 		s.Types, s.Type = []string{s.Type, "null"}, ""
+	}
+	if s.Enum != nil {
+		s.Enum = append(s.Enum, nil)
 	}
 }

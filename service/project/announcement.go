@@ -15,12 +15,15 @@ func (p *Projects) announce(ctx context.Context, o *operation, wanted []*change)
 		refused, err = p.announceIn(tx, q, o, wanted)
 		return err
 	})
+	if err != nil {
+		return err
+	}
 	if refused != nil {
 		for _, c := range wanted {
 			c.outcome = refused
 		}
 	}
-	return err
+	return nil
 }
 
 func (p *Projects) announceIn(tx *sqldb.Tx, q *storage.Quota, o *operation, wanted []*change) (refused, err error) {

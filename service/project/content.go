@@ -108,7 +108,10 @@ func (p *Projects) known(ctx context.Context, r Project, path string) (is entry,
 		about, announced, err = changeOf(tx, r.ID, path)
 		return err
 	})
-	return is, about, announced, err
+	if err != nil {
+		return entry{}, change{}, false, err
+	}
+	return is, about, announced, nil
 }
 
 // missing is the refusal for a file that is not there.

@@ -56,5 +56,8 @@ func (p *Projects) mark(ctx context.Context, o Owner) (all []Project, err error)
 		all, err = sqldb.Collect(tx, scanProject, selectProjects+" WHERE p.workspace = $1 AND p.scope = $2", o.Workspace, o.Scope)
 		return err
 	})
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }

@@ -32,8 +32,8 @@ type Condition struct {
 	NoneMatch string // etags, of which the file must have none, or *: it must not be there
 }
 
-// holds looks at the etag of the file as it is, "" where there is none.
-func (c Condition) holds(etag string) bool {
+// Holds looks at the etag of what is there, without its quotes; "" where nothing is.
+func (c Condition) Holds(etag string) bool {
 	if c.Match != "" && !listed(c.Match, etag, false) {
 		return false
 	}

@@ -17,7 +17,7 @@ func (p *Projects) Move(ctx context.Context, by audit.Actor, o Owner, slug, from
 	if from == to {
 		return File{}, nameTaken("It is its own.")
 	}
-	moved, err := p.change(ctx, by, o, slug, change{path: from, kind: move, other: to, when: when.holds})
+	moved, err := p.change(ctx, by, o, slug, change{path: from, kind: move, other: to, when: when.Holds})
 	if err != nil {
 		return File{}, err
 	}
@@ -31,7 +31,7 @@ func (p *Projects) Remove(ctx context.Context, by audit.Actor, o Owner, slug, pa
 	if err := CheckPath(path); err != nil {
 		return err
 	}
-	_, err := p.change(ctx, by, o, slug, change{path: path, kind: remove, when: when.holds})
+	_, err := p.change(ctx, by, o, slug, change{path: path, kind: remove, when: when.Holds})
 	return err
 }
 

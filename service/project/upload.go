@@ -38,7 +38,7 @@ func (p *Projects) Write(ctx context.Context, by audit.Actor, o Owner, slug, pat
 		return f, false, err
 	}
 	// Ask again when it is written: this only spares who could not succeed the upload.
-	if !u.holds(was.etag) {
+	if !u.Holds(was.etag) {
 		return f, false, staleFile(was.etag)
 	}
 	if err := u.peek(); err != nil {
@@ -59,7 +59,10 @@ func (p *Projects) look(ctx context.Context, o Owner, slug, path string) (r Proj
 		e, err = entryOf(tx, r.ID, path)
 		return err
 	})
-	return r, e, err
+	if err != nil {
+		return Project{}, entry{}, err
+	}
+	return r, e, nil
 }
 
 // upload reserves, writes a temporary file and puts it in its place.
@@ -73,7 +76,7 @@ func (p *Projects) upload(ctx context.Context, o *operation, path string, was en
 		return f, false, err
 	}
 	p.Step("received")
-	c.when = func(etag string) bool { created = etag == ""; return u.holds(etag) }
+	c.when = func(etag string) bool { created = etag == ""; return u.Holds(etag) }
 	if err := p.carryOut(ctx, o, &c); err != nil {
 		return f, false, fmt.Errorf("write file: %w", err)
 	}

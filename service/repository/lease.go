@@ -53,7 +53,10 @@ func (s *Repositories) begin(ctx context.Context, by audit.Actor, o project.Owne
 		}
 		return s.Audit.Append(ctx, tx, audit.Event{Actor: by, Action: "project.pulled", Target: audit.Target{Kind: "project", ID: p.ID}, Scope: o.Scope})
 	})
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // connected refuses a workspace that could not follow any repository: it is told that before what else is missing.

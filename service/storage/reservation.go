@@ -198,7 +198,10 @@ func (v *Reservation) Expire(ctx context.Context, now time.Time) (dead bool, err
 		}
 		return tx.QueryRow("SELECT EXISTS (SELECT 1 FROM storage_reservations WHERE id = $1 AND dead = 1)", v.ID).Scan(&dead)
 	})
-	return dead, err
+	if err != nil {
+		return false, err
+	}
+	return dead, nil
 }
 
 // Reserved reports whether there is a reservation of that id, dead or not.

@@ -47,7 +47,7 @@ func decode(body []byte, into any, merge bool) error {
 		return err
 	}
 	if body = bytes.TrimSpace(body); body[0] != '{' {
-		refusal := Refuse(invalid(missing)...)
+		refusal := Refuse(missing...)
 		refusal.Details = "The body must be a JSON object."
 		return refusal
 	}
@@ -57,7 +57,7 @@ func decode(body []byte, into any, merge bool) error {
 		return err
 	}
 	if len(bad) > 0 {
-		return Refuse(invalid(bad)...)
+		return Refuse(bad...)
 	}
 	target.Set(fresh)
 	return nil
@@ -73,7 +73,11 @@ func structOf(into any) (reflect.Value, error) {
 
 // What can be wrong with a field.
 const (
-	Invalid   = "invalid" // missing, unknown, of the wrong type or form
+	Invalid   = "invalid"   // of the wrong type or form
+	Required  = "required"  // missing
+	Unknown   = "unknown"   // there is none of this name
+	Duplicate = "duplicate" // it stands there twice
+	Cycle     = "cycle"     // it leads back to itself
 	TooShort  = "too_short"
 	TooLong   = "too_long"
 	TooCommon = "too_common"
@@ -123,12 +127,4 @@ func (f Fields) Refusal() error {
 func FieldsOf(f *fault.Error) []Field {
 	all, _ := f.Meta["fields"].([]Field)
 	return all
-}
-
-func invalid(names []string) []Field {
-	fields := make([]Field, 0, len(names))
-	for _, name := range names {
-		fields = append(fields, Field{Field: name, Type: Invalid})
-	}
-	return fields
 }

@@ -227,12 +227,49 @@ func expectFields(t *testing.T, err error, names []string) {
 	if !fault.Is(err, fault.InvalidRequest) {
 		t.Fatalf("got %v", err)
 	}
-	want := []strictjson.Field{}
-	for _, name := range names {
-		want = append(want, strictjson.Field{Field: name, Type: strictjson.Invalid})
+	var got []string
+	for _, f := range strictjson.FieldsOf(fault.From(err)) {
+		got = append(got, f.Field)
 	}
-	if got := fault.From(err).Meta["fields"]; !reflect.DeepEqual(got, want) {
-		t.Errorf("fields are %q, want %q", got, want)
+	if !slices.Equal(got, names) {
+		t.Errorf("fields are %q, want %q", got, names)
+	}
+}
+
+func TestARefusalSaysWhatIsWrongWithEachField(t *testing.T) {
+	type inner struct {
+		Name string `json:"name"`
+	}
+	var body struct {
+		Name  string  `json:"name"`
+		Count int     `json:"count"`
+		Items []inner `json:"items"`
+	}
+	for text, want := range map[string]string{
+		`{}`:                                     `[{"field":"name","type":"required"},{"field":"count","type":"required"},{"field":"items","type":"required"}]`,
+		`7`:                                      `[{"field":"name","type":"required"},{"field":"count","type":"required"},{"field":"items","type":"required"}]`,
+		`{"name":7,"count":null,"items":[{}]}`:   `[{"field":"name","type":"invalid"},{"field":"count","type":"invalid"},{"field":"items[0].name","type":"required"}]`,
+		`{"name":"","count":1,"items":[],"x":1}`: `[{"field":"x","type":"unknown"}]`,
+		`{"name":"","count":1,"items":[{"name":"","x":1}]}`: `[{"field":"items[0].x","type":"unknown"}]`,
+	} {
+		got, err := json.Marshal(strictjson.FieldsOf(fault.From(strictjson.Decode([]byte(text), &body))))
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+	var form struct {
+		Name string   `json:"name"`
+		Tags []string `json:"tags"`
+	}
+	for text, want := range map[string]string{
+		"name=a&name=b":               `[{"field":"name","type":"duplicate"}]`,
+		"name=%zz&x=1":                `[{"field":"name","type":"invalid"},{"field":"x","type":"unknown"}]`,
+		strings.Repeat("tags=a&", 65): `[{"field":"tags","type":"too_long"}]`,
+	} {
+		got, err := json.Marshal(strictjson.FieldsOf(fault.From(strictjson.Form([]byte(strings.TrimSuffix(text, "&")), &form))))
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -43,7 +44,7 @@ func Form(body []byte, into any, beside ...string) error {
 	for i, each := range f.fields[:len(own)] {
 		place := fresh.FieldByIndex(each.index)
 		if !setFormValue(place, each.values) || !each.any && !writable(place) {
-			f.fields[i].bad = true
+			f.fields[i].bad = cmp.Or(each.bad, Invalid)
 		}
 	}
 	if refusal := f.refusal(); refusal != nil {
@@ -61,7 +62,7 @@ type formField struct {
 	field
 	many   bool // more than one value is meant
 	values []string
-	bad    bool
+	bad    string // what is wrong with it
 }
 
 func formFieldsOf(t reflect.Type) (all []formField, err error) {
@@ -80,7 +81,7 @@ func formFieldsOf(t reflect.Type) (all []formField, err error) {
 // form is what a body said so far.
 type form struct {
 	fields  []formField
-	unknown []string
+	unknown []Field
 	broken  bool // a name could not be read
 }
 
@@ -98,12 +99,16 @@ func (f *form) add(pair string) {
 		return
 	}
 	text, ok := unescape(value)
-	at, most := &f.fields[i], 1
+	at, most, more := &f.fields[i], 1, Duplicate
 	if at.many {
-		most = maxValues
+		most, more = maxValues, TooLong
 	}
-	if !ok || len(at.values) == most {
-		at.bad = true
+	switch {
+	case !ok:
+		at.bad = Invalid
+		return
+	case len(at.values) == most:
+		at.bad = more
 		return
 	}
 	at.values = append(at.values, text)
@@ -119,17 +124,15 @@ func unescape(text string) (string, bool) {
 }
 
 func (f *form) refusal() error {
-	var names []string
+	var bad Fields
 	for _, each := range f.fields {
-		if each.bad {
-			names = append(names, each.name)
-		}
+		bad.Add(each.name, each.bad)
 	}
-	names = append(names, f.unknown...)
-	if len(names) == 0 && !f.broken {
+	bad = append(bad, f.unknown...)
+	if len(bad) == 0 && !f.broken {
 		return nil
 	}
-	refusal := Refuse(invalid(names)...)
+	refusal := Refuse(bad...)
 	if f.broken {
 		refusal.Details = "The body must be a form."
 	}

@@ -19,18 +19,18 @@ const (
 // read is what was found for one field.
 type read struct {
 	seen bool
-	bad  []string
+	bad  []Field
 }
 
 // readObject reads an object into a struct. bad names what does not fit: the fields in the order they are declared in, then
 // unknown keys. path is the name of the object itself; merge, that null resets what may be reset.
-func readObject(into reflect.Value, object []byte, path string, merge bool) (bad []string, err error) {
+func readObject(into reflect.Value, object []byte, path string, merge bool) (bad []Field, err error) {
 	fields, err := fieldsOf(into.Type())
 	if err != nil {
 		return nil, err
 	}
 	reads := make([]read, len(fields))
-	var unknown []string
+	var unknown []Field
 	for name, value := range members(object) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if i < 0 {
@@ -47,12 +47,12 @@ func readObject(into reflect.Value, object []byte, path string, merge bool) (bad
 			return nil, err
 		}
 		if reads[i].bad == nil && !fields[i].any && !writable(place) {
-			reads[i].bad = []string{join(path, name)}
+			reads[i].bad = invalid(join(path, name))
 		}
 	}
 	for i, f := range fields {
 		if f.required && !reads[i].seen {
-			bad = append(bad, join(path, f.name))
+			bad = append(bad, Field{Field: join(path, f.name), Type: Required})
 		}
 		bad = append(bad, reads[i].bad...)
 	}
@@ -60,10 +60,10 @@ func readObject(into reflect.Value, object []byte, path string, merge bool) (bad
 }
 
 // reset gives a place the value that null means there.
-func (f field) reset(place reflect.Value, path string) (bad []string) {
+func (f field) reset(place reflect.Value, path string) (bad []Field) {
 	switch {
 	case !f.resets:
-		return []string{path}
+		return invalid(path)
 	case place.Kind() == reflect.Pointer:
 		place.Set(reflect.New(place.Type().Elem()))
 	default:
@@ -72,12 +72,15 @@ func (f field) reset(place reflect.Value, path string) (bad []string) {
 	return nil
 }
 
-func appendUnknown(unknown []string, name string) []string {
+func appendUnknown(unknown []Field, path string) []Field {
 	if len(unknown) == maxUnknown {
 		return unknown
 	}
-	return append(unknown, name)
+	return append(unknown, Field{Field: path, Type: Unknown})
 }
+
+// invalid is one field of the wrong type or form.
+func invalid(path string) []Field { return []Field{{Field: path, Type: Invalid}} }
 
 func clip(name string) string {
 	if len(name) <= maxName {
@@ -94,7 +97,7 @@ func join(path, name string) string {
 }
 
 // readValue reads a value, whatever it is, into a place of its own type.
-func readValue(into reflect.Value, value []byte, path string) (bad []string, err error) {
+func readValue(into reflect.Value, value []byte, path string) (bad []Field, err error) {
 	t := into.Type()
 	switch {
 	case t == rawType:
@@ -110,12 +113,12 @@ func readValue(into reflect.Value, value []byte, path string) (bad []string, err
 		return readObject(into, value, path, false)
 	}
 	if !setScalar(into, value) {
-		return []string{path}, nil
+		return invalid(path), nil
 	}
 	return nil, nil
 }
 
-func readPointer(into reflect.Value, value []byte, path string) (bad []string, err error) {
+func readPointer(into reflect.Value, value []byte, path string) (bad []Field, err error) {
 	if value[0] == 'n' {
 		into.SetZero()
 		return nil, nil
@@ -126,7 +129,7 @@ func readPointer(into reflect.Value, value []byte, path string) (bad []string, e
 }
 
 // readSlice names the first element that does not fit, so that a long list of wrong ones is not a long answer.
-func readSlice(into reflect.Value, array []byte, path string) (bad []string, err error) {
+func readSlice(into reflect.Value, array []byte, path string) (bad []Field, err error) {
 	list := reflect.MakeSlice(into.Type(), 0, 0)
 	for value := range elements(array) {
 		one := reflect.New(into.Type().Elem()).Elem()
@@ -139,11 +142,11 @@ func readSlice(into reflect.Value, array []byte, path string) (bad []string, err
 	return nil, nil
 }
 
-func readStrings(into reflect.Value, object []byte, path string) (bad []string) {
+func readStrings(into reflect.Value, object []byte, path string) (bad []Field) {
 	values := map[string]string{}
 	for name, value := range members(object) {
 		if value[0] != '"' {
-			return []string{join(path, clip(name))}
+			return invalid(join(path, clip(name)))
 		}
 		values[name] = unquote(value)
 	}

@@ -57,18 +57,17 @@ func (v *Vault) Put(ctx context.Context, scope string, by audit.Actor, name, val
 	if err := secret.Name(name); err != nil {
 		return e, err
 	}
-	err = v.DB.Write(ctx, func(tx *sqldb.Tx) error {
+	return sqldb.Write(ctx, v.DB, func(tx *sqldb.Tx) (e secret.Entry, err error) {
 		if version != nil {
 			e, err = v.Secrets.SealAt(tx, owner(scope), name, *version, []byte(value), by.ID)
 		} else {
 			e, err = v.Secrets.Seal(tx, owner(scope), name, []byte(value), by.ID)
 		}
 		if err != nil {
-			return err
+			return e, err
 		}
-		return v.tell(ctx, tx, scope, by, name, "secret.put")
+		return e, v.tell(ctx, tx, scope, by, name, "secret.put")
 	})
-	return e, err
 }
 
 // Delete destroys a value. With a version it refuses when that is not the present one.

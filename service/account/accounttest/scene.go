@@ -64,7 +64,10 @@ func (w *World) Membership(ctx context.Context, account, scope string) (m worksp
 		m, found, err = workspace.Find(tx, account, scope)
 		return err
 	})
-	return m, found, err
+	if err != nil {
+		return workspace.Membership{}, false, err
+	}
+	return m, found, nil
 }
 
 // Personal is the workspace that somebody has from sign-up on.
