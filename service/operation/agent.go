@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -76,6 +77,11 @@ func (c Call) agent(ctx context.Context, name string) (found agent.Agent, err er
 	return found, c.Ask(ctx, Question{Path: engine.AgentPath, Query: url.Values{"name": {name}}}, &found)
 }
 
+// uses are which agents name what, which the runtime knows alike.
+func (c Call) uses(ctx context.Context) (found agent.Uses, err error) {
+	return found, c.Ask(ctx, Question{Path: engine.UsesPath}, &found)
+}
+
 // writable refuses to change an agent that wins over those of the database. One that is not there is none.
 func (c Call) writable(ctx context.Context, name string) error {
 	found, err := c.agent(ctx, name)
@@ -88,16 +94,27 @@ func (c Call) writable(ctx context.Context, name string) error {
 	return agent.CheckWritable(found.Source)
 }
 
+// write changes an agent of the database. Which others ask it is known before.
+func (c Call) write(ctx context.Context, name string, do func() (agent.Agent, error)) (written agent.Agent, err error) {
+	if err := c.writable(ctx, name); err != nil {
+		return written, err
+	}
+	uses, err := c.uses(ctx)
+	if err != nil {
+		return written, err
+	}
+	written, err = do()
+	written.UsedBy = uses.Of(name)
+	return written, err
+}
+
 // agentDraft is what a new agent is made of.
 type agentDraft struct{ agent.Draft }
 
 type newAgent struct{ Body agentDraft }
 
-func createAgent(ctx context.Context, c Call, in newAgent) (made agent.Agent, err error) {
-	if err := c.writable(ctx, in.Body.Name); err != nil {
-		return made, err
-	}
-	return c.Agents.Create(ctx, c.Actor(), c.Scope, in.Body.Draft)
+func createAgent(ctx context.Context, c Call, in newAgent) (agent.Agent, error) {
+	return c.write(ctx, in.Body.Name, func() (agent.Agent, error) { return c.Agents.Create(ctx, c.Actor(), c.Scope, in.Body.Draft) })
 }
 
 // agentEdit is what changes of an agent.
@@ -109,11 +126,10 @@ type agentChange struct {
 	Body  agentEdit
 }
 
-func patchAgent(ctx context.Context, c Call, in agentChange) (changed agent.Agent, err error) {
-	if err := c.writable(ctx, in.Name); err != nil {
-		return changed, err
-	}
-	return c.Agents.Patch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), in.Body.Edit)
+func patchAgent(ctx context.Context, c Call, in agentChange) (agent.Agent, error) {
+	return c.write(ctx, in.Name, func() (agent.Agent, error) {
+		return c.Agents.Patch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), in.Body.Edit)
+	})
 }
 
 type agentMatch struct {
@@ -136,11 +152,10 @@ func disableAgent(ctx context.Context, c Call, in agentMatch) (agent.Agent, erro
 	return c.switchAgent(ctx, in, false)
 }
 
-func (c Call) switchAgent(ctx context.Context, in agentMatch, on bool) (switched agent.Agent, err error) {
-	if err := c.writable(ctx, in.Name); err != nil {
-		return switched, err
-	}
-	return c.Agents.Switch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), on)
+func (c Call) switchAgent(ctx context.Context, in agentMatch, on bool) (agent.Agent, error) {
+	return c.write(ctx, in.Name, func() (agent.Agent, error) {
+		return c.Agents.Switch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), on)
+	})
 }
 
 type versionPage struct {
@@ -235,11 +250,10 @@ type restoration struct {
 	Match   Match
 }
 
-func restoreAgentVersion(ctx context.Context, c Call, in restoration) (restored agent.Agent, err error) {
-	if err := c.writable(ctx, in.Name); err != nil {
-		return restored, err
-	}
-	return c.Agents.Restore(ctx, c.Actor(), c.Scope, in.Name, number(in.Version), int64(in.Match))
+func restoreAgentVersion(ctx context.Context, c Call, in restoration) (agent.Agent, error) {
+	return c.write(ctx, in.Name, func() (agent.Agent, error) {
+		return c.Agents.Restore(ctx, c.Actor(), c.Scope, in.Name, number(in.Version), int64(in.Match))
+	})
 }
 
 // Markdown is an agent on its way to a client, as a file.
@@ -275,13 +289,10 @@ func importAgent(ctx context.Context, c Call, in agentFile) (imported agent.Agen
 		return imported, fault.Invalid("The body broke off.").Because(err)
 	}
 	d, err := agent.Parse("", text)
-	if err == nil {
-		err = c.writable(ctx, d.Name)
-	}
 	if err != nil {
 		return imported, err
 	}
-	return c.Agents.Import(ctx, c.Actor(), c.Scope, version, text)
+	return c.write(ctx, d.Name, func() (agent.Agent, error) { return c.Agents.Import(ctx, c.Actor(), c.Scope, version, text) })
 }
 
 // matched is the version that If-Match names; 0: any.
@@ -341,12 +352,37 @@ type tool struct {
 	InputSchema json.RawMessage `json:"inputSchema" type:"object"`
 }
 
-func listTools(_ context.Context, _ Call, in page) (shown listing.Page[tool], err error) {
-	shown.Items = []tool{}
-	for _, e := range toolbox.Catalogue() {
-		if strings.Contains(e.Name, strings.ToLower(in.Q)) {
-			shown.Items = append(shown.Items, tool(e))
+// offered is a tool, and its place in the list: that among those of everybody, or behind them by its names.
+type offered struct {
+	tool
+	at           int
+	server, name string
+}
+
+// toolOfMCP is the source of the tools of MCP servers.
+const toolOfMCP = "mcp"
+
+// listTools has those of everybody first, then those of the workspace's MCP servers that are switched on.
+func listTools(ctx context.Context, c Call, in page) (shown listing.Page[tool], err error) {
+	var after offered
+	if err := cmp.Or(in.After(&after.at, &after.server, &after.name), in.Check()); err != nil {
+		return shown, err
+	}
+	var all []offered
+	for i, e := range toolbox.Catalogue() {
+		if i >= after.at && strings.Contains(e.Name, strings.ToLower(in.Q)) {
+			all = append(all, offered{tool: tool(e), at: i + 1})
 		}
 	}
-	return shown, nil
+	if room := in.Size() + 1 - len(all); room > 0 {
+		of, err := c.MCPs.Offers(ctx, c.Scope, in.Q, after.server, after.name, room)
+		if err != nil {
+			return shown, err
+		}
+		for _, o := range of {
+			all = append(all, offered{tool{o.Called(), o.Description, toolOfMCP, o.InputSchema}, len(toolbox.Catalogue()), o.Server, o.Tool})
+		}
+	}
+	found := listing.Cut(all, in.Size(), func(o offered) []any { return []any{o.at, o.server, o.name} })
+	return listing.Map(found, func(o offered) tool { return o.tool }), nil
 }
