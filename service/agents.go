@@ -12,7 +12,7 @@ import (
 // openAgents opens the agents that people write. The runtime reads the folder of files; who faces people writes to the database.
 func (h *house) openAgents(ctx context.Context, works bool, build func(context.Context, string, agent.Definition) ([]svc.Tool, error)) (err error) {
 	c := agent.Config{
-		DB: h.db, Audit: h.audit, BuiltIn: engine.BuiltIn(), Models: h.hasModel, Tools: toolNames, Projects: h.projectNames, Build: build, ByKey: byKey, Log: h.log,
+		DB: h.db, Audit: h.audit, BuiltIn: engine.BuiltIn(), Models: h.hasModel, Tools: h.toolNames, MCPs: h.mcps.Names, Projects: h.projectNames, Build: build, ByKey: byKey, Log: h.log,
 		DefaultModel: h.models.DefaultOf,
 	}
 	if works {

@@ -20,6 +20,7 @@ import (
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/mail"
+	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/operate"
 	"svc.dev/svc/service/project"
@@ -51,6 +52,7 @@ type house struct {
 	spaces    *workspace.Workspaces
 	receipts  *receipt.Receipts
 	models    *models.Models
+	mcps      *mcp.Servers
 	agents    *agent.Agents
 	memory    *memory.Budget             // nil: rooms have their own
 	asked     func(provider, key string) // counts turns of models; nil: nobody does
@@ -69,7 +71,7 @@ func redacted(log *slog.Logger) (*slog.Logger, *redact.Redactor) {
 
 // furnish opens the rooms of a database whose tables stand.
 func (h *house) furnish(ctx context.Context) error {
-	for _, open := range []func(context.Context) error{h.openKeys, h.openAudit, h.openOutbox, h.openAccounts, h.openWorkspaces, h.openModels} {
+	for _, open := range []func(context.Context) error{h.openKeys, h.openAudit, h.openOutbox, h.openAccounts, h.openWorkspaces, h.openModels, h.openMCPs} {
 		if err := open(ctx); err != nil {
 			return err
 		}

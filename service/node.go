@@ -122,6 +122,9 @@ func (n *node) close() error {
 	if n.store != nil {
 		err = n.store.Close()
 	}
+	if n.mcps != nil {
+		n.mcps.Close()
+	}
 	if n.projects != nil {
 		err = errors.Join(err, n.projects.Close())
 	}

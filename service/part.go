@@ -77,7 +77,7 @@ func (s *server) labour(ctx context.Context, n *node) error {
 
 // keep does what the rooms do by themselves, until ctx ends.
 func (s *server) keep(ctx context.Context, n *node) error {
-	all := []func(context.Context) error{func(ctx context.Context) error { return s.reloadOn(ctx, n) }}
+	all := []func(context.Context) error{func(ctx context.Context) error { return s.reloadOn(ctx, n) }, n.mcps.Run}
 	if s.part.Faces {
 		all = append(all, n.keep, n.gateway.PassOn)
 	} else {

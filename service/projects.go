@@ -99,7 +99,7 @@ func (h *house) destroy(ctx context.Context, w workspace.Workspace) error {
 	if err := cmp.Or(h.apikeys.Forget(ctx, w.ID), h.installs.Forget(ctx, w.ID)); err != nil {
 		return err
 	}
-	if err := h.agents.Erase(ctx, w.Scope); err != nil {
+	if err := cmp.Or(h.agents.Erase(ctx, w.Scope), h.mcps.Erase(ctx, w.Scope)); err != nil {
 		return err
 	}
 	return sqlstore.Erase(ctx, h.db, w.Scope)

@@ -19,6 +19,7 @@ import (
 	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/engine"
+	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
@@ -127,6 +128,9 @@ func TestAnErasedWorkspaceLeavesNothing(t *testing.T) {
 		if _, err := h.agents.Create(t.Context(), by, scope, agent.Draft{Name: "writer"}); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := h.mcps.Create(t.Context(), by, scope, mcp.Draft{Name: "search", URL: "https://mcp.example.com", Token: "a-bearers-token"}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	err := h.db.Write(t.Context(), func(tx *sqldb.Tx) error {
 		for _, scope := range []string{shop.Scope, personal.Scope} {
@@ -153,7 +157,7 @@ func TestAnErasedWorkspaceLeavesNothing(t *testing.T) {
 	h.sweep(t.Context())
 	h.sweep(t.Context()) // again is no error
 	for _, c := range []struct{ table, column string }{
-		{"projects", "scope"}, {"storage_quotas", "scope"}, {"secrets", "scope"}, {"api_keys", "scope"}, {"runs", "scope"}, {"members", "workspace"}, {"agents", "scope"}, {"agent_versions", "scope"},
+		{"projects", "scope"}, {"storage_quotas", "scope"}, {"secrets", "scope"}, {"api_keys", "scope"}, {"runs", "scope"}, {"members", "workspace"}, {"agents", "scope"}, {"agent_versions", "scope"}, {"mcp_servers", "scope"},
 	} {
 		value := shop.Scope
 		if c.column == "workspace" {
@@ -172,7 +176,7 @@ func TestAnErasedWorkspaceLeavesNothing(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(h.config.FilesDir, "ada", "personal", "projects", "site", "a.md")); err != nil || string(text) != "stays" {
 		t.Errorf("%s %v", text, err)
 	}
-	if h.rowsWith(t, "secrets", "scope", personal.Scope) != 1 || h.rowsWith(t, "runs", "scope", personal.Scope) != 1 || h.rowsWith(t, "agents", "scope", personal.Scope) != 1 {
+	if h.rowsWith(t, "secrets", "scope", personal.Scope) != 2 || h.rowsWith(t, "mcp_servers", "scope", personal.Scope) != 1 || h.rowsWith(t, "runs", "scope", personal.Scope) != 1 || h.rowsWith(t, "agents", "scope", personal.Scope) != 1 {
 		t.Error("another workspace lost something")
 	}
 }

@@ -28,7 +28,7 @@ func (s *server) public(n *node) http.Handler {
 		Rooms: operation.Rooms{
 			Accounts: n.accounts, Keys: n.apikeys, Apps: n.apps, Manifests: n.manifests, Installations: n.installs, Workspaces: n.spaces,
 			Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories, Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit}, Models: n.models,
-			Agents: n.agents, Audit: n.audit, Health: s.health, Rotate: n.rotate,
+			Agents: n.agents, MCPs: n.mcps, Audit: n.audit, Health: s.health, Rotate: n.rotate,
 		},
 		Receipts: n.receipts,
 		Pages: page.New(page.Config{

@@ -35,7 +35,8 @@ func (n *node) openTools() (err error) {
 	return err
 }
 
-// build makes the tools that a definition names. An agent that names others to be asked may ask nobody else.
+// build makes the tools that a definition names. An agent that names others to be asked may ask nobody else. No MCP server is asked
+// for it: one that does not answer fails the calls of its tools.
 func (n *node) build(ctx context.Context, scope string, d agent.Definition) ([]svc.Tool, error) {
 	g := toolbox.Grant{Agent: d.Name, Hosts: d.Hosts, Projects: d.Projects}
 	for _, entry := range d.Tools {
@@ -47,7 +48,15 @@ func (n *node) build(ctx context.Context, scope string, d agent.Definition) ([]s
 			g.Agents = append(g.Agents, asked)
 		}
 	}
-	return n.tools.Tools(ctx, scope, g)
+	tools, err := n.tools.Tools(ctx, scope, g)
+	if err != nil {
+		return nil, err
+	}
+	offered, err := n.mcps.Tools(ctx, scope, d.Offers())
+	for _, t := range offered {
+		tools = append(tools, n.tools.Lend(scope, t))
+	}
+	return tools, err
 }
 
 // maxPartners is how many agents one is told of that may ask them.
@@ -60,14 +69,6 @@ func (n *node) partners(ctx context.Context, scope string) (all []toolbox.Partne
 		all = append(all, toolbox.Partner(a))
 	}
 	return all, err
-}
-
-// toolNames are the tools that an agent may be given.
-func toolNames(context.Context, string) (names []string, _ error) {
-	for _, e := range toolbox.Catalogue() {
-		names = append(names, e.Name)
-	}
-	return names, nil
 }
 
 // byKey reports whether a request comes with an API key, or a tool works for the prompt of one.

@@ -65,6 +65,7 @@ var mistakes = []mistake{
 	{made: "a provider that is not there", env: []string{"SVC_MODEL_DEFAULT=none/words"}, args: args("serve"), code: 2, says: []string{`model.default: there is no model provider "none"`}},
 	{made: "a model server of one's own that is not named", env: []string{"SVC_MODEL_OPENAI_URL=http://127.0.0.1:11434/v1"}, args: args("serve"), code: 2, says: []string{"model.openai.url: ", "name it in model.allow_private"}},
 	{made: "a place that is none", env: []string{"SVC_MODEL_ALLOW_PRIVATE=localhost"}, args: args("serve"), code: 2, says: []string{`model.allow_private: "localhost" is neither host:port nor a network`}},
+	{made: "an MCP server's place that is none", env: []string{"SVC_MCP_ALLOW_PRIVATE=localhost"}, args: args("serve"), code: 2, says: []string{`mcp.allow_private: "localhost" is neither host:port nor a network`}},
 	{made: "bodies longer than what is held", env: []string{"SVC_LIMIT_BODY=1GiB"}, args: args("serve"), code: 2, says: []string{"limits.body: ", "raise limits.buffered"}},
 	{made: "a gateway without its secrets", args: args("gateway"), code: 2, says: []string{"runtime.token: it is missing", "runtime.assertion_key: it is missing: svc keys assertion makes a pair"}},
 	{made: "a runtime without its secrets", args: args("runtime"), code: 2, says: []string{"runtime.token: it is missing", "runtime.assertion_public: it is missing"}},

@@ -175,17 +175,17 @@ func (c *customer) talks(t *testing.T) {
 	}
 }
 
-// keepsQuiet looks for the key in all that was said and, of SQLite, in every byte that was written.
-func (c *customer) keepsQuiet(t *testing.T, folders ...string) {
+// hides looks for a secret in all that was said and, of SQLite, in every byte that was written.
+func (c *customer) hides(t *testing.T, value string, folders ...string) {
 	t.Helper()
-	for _, spelt := range []string{modeltest.Key, base64.StdEncoding.EncodeToString([]byte(modeltest.Key))} {
+	for _, spelt := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))} {
 		for _, p := range c.logs {
 			if strings.Contains(p.said(), spelt) {
-				t.Errorf("the log of svc %s tells the key", p.Part)
+				t.Errorf("the log of svc %s tells the secret", p.Part)
 			}
 		}
 		if strings.Contains(c.heard.String(), spelt) {
-			t.Error("an answer tells the key")
+			t.Error("an answer tells the secret")
 		}
 		for _, folder := range folders {
 			_ = filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
@@ -193,7 +193,7 @@ func (c *customer) keepsQuiet(t *testing.T, folders ...string) {
 					return nil
 				}
 				if data, _ := os.ReadFile(path); strings.Contains(string(data), spelt) {
-					t.Errorf("%s holds the key", path)
+					t.Errorf("%s holds the secret", path)
 				}
 				return nil
 			})
@@ -215,7 +215,7 @@ func TestEachProviderTalksInOneProcessAndInTwo(t *testing.T) {
 			c := newCustomer(t, provider, p.Serving, p)
 			c.talks(t)
 			p.stop(t)
-			c.keepsQuiet(t, data)
+			c.hides(t, modeltest.Key, data)
 		})
 		t.Run(provider+"/split", func(t *testing.T) {
 			t.Parallel()
@@ -225,7 +225,7 @@ func TestEachProviderTalksInOneProcessAndInTwo(t *testing.T) {
 			h.startGateway(t)
 			c := newCustomer(t, provider, h.gateway.Serving, h.gateway, h.runtime)
 			c.talks(t)
-			c.keepsQuiet(t)
+			c.hides(t, modeltest.Key)
 		})
 	}
 }

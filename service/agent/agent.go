@@ -115,7 +115,9 @@ type Listed struct {
 	Enabled bool   `json:"enabled"`
 	Source  string `json:"source" enum:"built-in code project file database"`
 	// Shadowed says why another agent of this name is used in its place.
-	Shadowed  string     `json:"shadowed,omitzero"`
+	Shadowed string `json:"shadowed,omitzero"`
+	// UsedBy are the agents of the workspace that name it as one whom they ask. Where all workspaces are listed it is not said.
+	UsedBy    []string   `json:"usedBy,omitzero"`
 	Version   int64      `json:"version"`
 	CreatedAt iso.Moment `json:"createdAt" null:"it comes with the service"`
 	UpdatedAt iso.Moment `json:"updatedAt" null:"it comes with the service"`

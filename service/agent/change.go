@@ -286,14 +286,7 @@ func (a *Agents) refuseCycle(tx *sqldb.Tx, scope string, d Definition, given ...
 	if len(d.asks()) == 0 {
 		return nil
 	}
-	all, err := sqldb.Collect(tx, func(row sqldb.Row) (one Definition, err error) {
-		var settings string
-		if err := row.Scan(&one.Name, &settings); err != nil {
-			return one, err
-		}
-		return one, one.read(settings, "")
-	}, `SELECT a.name, v.settings FROM agents a JOIN agent_versions v ON v.scope = a.scope AND v.name = a.name AND v.version = a.version
-		WHERE a.scope = $1 AND a.deleted_at IS NULL`, scope)
+	all, err := current(tx, scope)
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (a *Agents) check(ctx context.Context, scope string, d Definition) error {
 			return err
 		}
 		for i, value := range l.values {
-			if !slices.Contains(known, value) {
+			if own := scope == "" && strings.Contains(value, between); !own && !slices.Contains(known, value) {
 				p.add(place(l.field, i), strictjson.Invalid, fmt.Sprintf("there is no %q.", value))
 			}
 		}

@@ -17,11 +17,12 @@ type Settings struct {
 	// Model is provider/model; empty: the workspace's own choice.
 	Model     string    `json:"model"`
 	Reasoning Reasoning `json:"reasoning" enum:"low medium high" null:"none"`
-	// Tools are names of tools. ask_agent may name the one agent that it asks, as ask_agent:writer.
+	// Tools are names of tools. ask_agent may name the one agent that it asks, as ask_agent:writer; one tool of an MCP server is
+	// named with it, as search__find.
 	Tools      []string `json:"tools"`
 	Hosts      []string `json:"hosts"` // that http_fetch may ask
 	Connectors []string `json:"connectors"`
-	MCPs       []string `json:"mcps"`
+	MCPs       []string `json:"mcps"` // servers of which it has all tools that are switched on
 	Projects   []string `json:"projects"`
 	// Exposed: API keys reach it, beside the people of the workspace.
 	Exposed bool `json:"exposed"`
@@ -232,6 +233,20 @@ const askAgent = "ask_agent"
 func Tool(entry string) (name, agent string) {
 	name, agent, _ = strings.Cut(entry, ":")
 	return name, agent
+}
+
+// between stands between the name of an MCP server and that of a tool.
+const between = "__"
+
+// Offers are what a definition names of MCP servers: names of servers, and of single tools.
+func (s Settings) Offers() []string {
+	all := slices.Clone(s.MCPs)
+	for _, entry := range s.Tools {
+		if strings.Contains(entry, between) {
+			all = append(all, entry)
+		}
+	}
+	return all
 }
 
 // asks are the agents that a definition names.

@@ -30,6 +30,17 @@ func (a *Agents) told(shown Agent) Agent {
 
 // Get is the agent that a name stands for. declared are those of code.
 func (a *Agents) Get(ctx context.Context, scope, name string, declared []svc.AgentInfo) (Agent, error) {
+	found, err := a.get(ctx, scope, name, declared)
+	if err != nil {
+		return Agent{}, err
+	}
+	uses, err := a.Uses(ctx, scope, declared)
+	found.UsedBy = uses.Of(name)
+	return found, err
+}
+
+// get is Get without those that use it.
+func (a *Agents) get(ctx context.Context, scope, name string, declared []svc.AgentInfo) (Agent, error) {
 	if !isName(name) {
 		return Agent{}, notFound()
 	}
@@ -65,7 +76,17 @@ func (a *Agents) List(ctx context.Context, scope string, declared []svc.AgentInf
 	if err != nil {
 		return listing.Page[Listed]{}, err
 	}
-	return a.list(ctx, "a.scope = $1", scope, given, q)
+	found, err := a.list(ctx, "a.scope = $1", scope, given, q)
+	if err != nil {
+		return found, err
+	}
+	uses, err := a.Uses(ctx, scope, declared)
+	for i, l := range found.Items {
+		if found.Items[i].UsedBy = []string{}; l.Shadowed == "" {
+			found.Items[i].UsedBy = uses.Of(l.Name)
+		}
+	}
+	return found, err
 }
 
 // ListedOfAll is an agent among those of all workspaces. One that every workspace has is without a scope.
@@ -94,7 +115,7 @@ func (a *Agents) All(ctx context.Context, declared []svc.AgentInfo, q listing.Qu
 // built in counts.
 func (a *Agents) given(ctx context.Context, scope string, declared []svc.AgentInfo) (all []Listed, err error) {
 	for _, d := range a.BuiltIn {
-		shown, err := a.Get(ctx, scope, d.Name, nil)
+		shown, err := a.get(ctx, scope, d.Name, nil)
 		if err != nil {
 			return nil, err
 		}

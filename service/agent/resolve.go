@@ -182,6 +182,15 @@ type answered struct {
 	checked time.Time // somebody was sent to look again
 }
 
+// bytes is how long its texts are.
+func (a answered) bytes() int {
+	n := len(a.agent.Instructions)
+	for _, t := range a.agent.Tools {
+		n += len(t.Description) + len(t.InputSchema())
+	}
+	return n
+}
+
 // recent are answers that a node gave a moment ago, so that an agent which is prompted often costs one question now and then.
 type recent struct {
 	mu    sync.Mutex
@@ -218,7 +227,7 @@ func (r *recent) put(which asked, one answered) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept, other := r.short, r.long
-	if len(one.agent.Instructions) > long {
+	if one.bytes() > long {
 		kept, other = r.long, r.short
 	}
 	other.Remove(which)

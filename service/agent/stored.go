@@ -73,6 +73,18 @@ func find(tx *sqldb.Tx, scope, name string) (stored, error) {
 	return s, err
 }
 
+// current are the agents that a workspace made, as they are now, without their texts.
+func current(tx *sqldb.Tx, scope string) ([]Definition, error) {
+	return sqldb.Collect(tx, func(row sqldb.Row) (one Definition, err error) {
+		var settings string
+		if err := row.Scan(&one.Name, &settings); err != nil {
+			return one, err
+		}
+		return one, one.read(settings, "")
+	}, `SELECT a.name, v.settings FROM agents a JOIN agent_versions v ON v.scope = a.scope AND v.name = a.name AND v.version = a.version
+		WHERE a.scope = $1 AND a.deleted_at IS NULL`, scope)
+}
+
 // Made is when a version was made, and by whom.
 type Made struct {
 	Version   int64      `json:"version"`

@@ -15,7 +15,7 @@ import (
 // check refuses a configuration that cannot be served, or not safely.
 func (c Config) check() error {
 	all := c.Surfaces()
-	wrong := []error{all.CheckDistinct(), c.CheckMail(), c.CheckGitHub(), c.CheckLimits(), c.CheckModels()}
+	wrong := []error{all.CheckDistinct(), c.CheckMail(), c.CheckGitHub(), c.CheckLimits(), c.CheckModels(), c.CheckMCPs()}
 	if all.Mode() == Production {
 		wrong = append(wrong, all.CheckSecure(), all.CheckCookieDomain(c.CookieDomain))
 	}

@@ -100,6 +100,8 @@ type Config struct {
 	// ModelAllowPrivate are servers of models that lie on private networks and may be asked all the same, as host:port or as
 	// networks. Defaults to none.
 	ModelAllowPrivate []string
+	// MCPAllowPrivate are MCP servers that lie on private networks and may be reached all the same, as ModelAllowPrivate.
+	MCPAllowPrivate []string
 	// LimitRate and LimitBurst bound the requests of a key or account, per minute. Default to 600 and 100.
 	LimitRate, LimitBurst int
 	// LimitStreams is how many streams an account may have open, and how many uploads and downloads. Defaults to 100.
@@ -192,6 +194,7 @@ func (c *Config) Settings() []Setting {
 		modelKey("openai", &c.ModelOpenAI),
 		{"model.idle_timeout", "SVC_MODEL_IDLE_TIMEOUT", "", "120s", "", "how long a provider of models may be silent", duration(&c.ModelIdleTimeout)},
 		{"model.allow_private", "SVC_MODEL_ALLOW_PRIVATE", "", "", "none", "model servers on private networks that may be asked, as 127.0.0.1:11434,10.0.0.0/8", (*places)(&c.ModelAllowPrivate)},
+		{"mcp.allow_private", "SVC_MCP_ALLOW_PRIVATE", "", "", "none", "MCP servers on private networks that may be reached, as 127.0.0.1:9000,10.0.0.0/8", (*places)(&c.MCPAllowPrivate)},
 		{"workers", "SVC_WORKERS", "workers", "1024", "", "streams worked on at once", count(&c.Workers)},
 		{"stop_timeout", "SVC_STOP_TIMEOUT", "", "30s", "", "longest graceful stop", duration(&c.StopTimeout)},
 		{"retention.sessions", "SVC_RETENTION_SESSIONS", "", "30d", "", "how long ended sessions and used tokens are kept", duration(&c.RetentionSessions)},

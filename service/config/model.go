@@ -46,6 +46,22 @@ func (c Config) ModelGuard() (*outward.Guard, error) {
 	return outward.New(outward.Config{Allow: c.ModelAllowPrivate})
 }
 
+// redirects is how many an MCP server may answer with, one after the other.
+const redirects = 3
+
+// MCPGuard is the way to MCP servers.
+func (c Config) MCPGuard() (*outward.Guard, error) {
+	return outward.New(outward.Config{Allow: c.MCPAllowPrivate, Redirects: redirects})
+}
+
+// CheckMCPs refuses places that are none.
+func (c Config) CheckMCPs() error {
+	if _, err := c.MCPGuard(); err != nil {
+		return fmt.Errorf("mcp.allow_private: %w", err)
+	}
+	return nil
+}
+
 // ModelServices are the addresses and keys for all workspaces.
 func (c Config) ModelServices() map[string]models.Service {
 	return map[string]models.Service{"anthropic": c.ModelAnthropic, "google": c.ModelGoogle, "openai": c.ModelOpenAI}

@@ -38,6 +38,15 @@ func (e *Engine) agent(w http.ResponseWriter, r *http.Request) error {
 	return write(w, http.StatusOK, found)
 }
 
+// uses are which agents of a workspace name what.
+func (e *Engine) uses(w http.ResponseWriter, r *http.Request) error {
+	found, err := e.Agents.Uses(r.Context(), claims(r).Scope, e.declared())
+	if err != nil {
+		return err
+	}
+	return write(w, http.StatusOK, found)
+}
+
 // declared are the agents of code.
 func (e *Engine) declared() []svc.AgentInfo { return e.Runtime.ListAgents() }
 

@@ -20,6 +20,7 @@ const (
 	VerificationPath  = Prefix + "/verification"
 	AgentsPath        = Prefix + "/agents"
 	AgentPath         = Prefix + "/agent"
+	UsesPath          = Prefix + "/uses"
 	WorkflowsPath     = Prefix + "/workflows"
 	WorkflowPath      = Prefix + "/workflow"
 	RunsPath          = Prefix + "/runs"
@@ -44,6 +45,7 @@ var answers = map[string]answer{
 	VerificationPath:  (*Engine).verification,
 	AgentsPath:        (*Engine).agents,
 	AgentPath:         (*Engine).agent,
+	UsesPath:          (*Engine).uses,
 	WorkflowsPath:     lists((*Engine).workflowsOf),
 	WorkflowPath:      (*Engine).workflow,
 	RunsPath:          (*Engine).runs,

@@ -109,7 +109,7 @@ func filed(t *testing.T, files map[string]string) (s *scene, stored *agent.Agent
 			t.Fatal(err)
 		}
 	}
-	all, err := agents(s.DB, s.Log, folder)
+	all, err := agents(s.DB, s.Log, folder, s.mcps)
 	if err == nil {
 		err = all.Load(t.Context())
 	}

@@ -88,7 +88,7 @@ func runApart(address string) (err error) {
 		return err
 	}
 	defer store.Close()
-	all, err := agents(db, nil, "")
+	all, err := agents(db, nil, "", nil)
 	if err != nil {
 		return err
 	}

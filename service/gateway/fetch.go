@@ -22,5 +22,5 @@ func (g *Gateway) fetch(scope string) (release func(), err error) {
 		}
 		own()
 	}
-	return nil, fault.New(fault.Busy, "Too many repositories are being fetched at this moment.", "Try again shortly.").After(time.Second)
+	return nil, fault.New(fault.Busy, "Too many providers are being asked at this moment.", "Try again shortly.").After(time.Second)
 }

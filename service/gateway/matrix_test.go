@@ -46,7 +46,9 @@ var requestBodies = map[string]any{
 	"PUT /teams/{team}/projects/{slug}": map[string]string{"role": "viewer"},
 	"POST /teams":                       map[string]string{"name": "T"}, "PATCH /teams/{team}": map[string]string{"name": "T"}, "PUT /secrets/{secret}": map[string]string{"value": "v"},
 	"PATCH /agents/{name}": map[string]string{"instructions": "Be brief."},
-	"PUT /models":          map[string]string{"default": "scripted/words"}, "PUT /models/{provider}": map[string]string{"key": "a-key-of-a-provider"},
+	"POST /mcps":           map[string]string{"name": "m", "url": "https://mcp.example.com"}, "PATCH /mcps/{mcp}": map[string]string{"url": "https://mcp.example.com/mcp"},
+	"PATCH /mcps/{mcp}/tools/{tool}": map[string]bool{"enabled": false},
+	"PUT /models":                    map[string]string{"default": "scripted/words"}, "PUT /models/{provider}": map[string]string{"key": "a-key-of-a-provider"},
 	"POST /keys": map[string]any{"name": "k", "scopes": []string{"agents:read"}}, "POST /keys/{key}/rotate": map[string]any{},
 }
 
@@ -94,7 +96,7 @@ func (s *scene) tryRole(t *testing.T, on gateway.Surface, role, root, name strin
 	t.Helper()
 	business, cookie := s.staff(t, role)
 	method, rest, _ := strings.Cut(name, " ")
-	path := strings.NewReplacer("{account}", "acc_x", "{invitation}", "inv_x", "{team}", "tem_x", "{secret}", "NAME", "{provider}", "anthropic", "{key}", "key_x", "{name}", "central", "{run}", "run_x", "{slug}", "site", "{version}", "1", "{path}", "a/b.md", "{instance}", "x").Replace(rest)
+	path := strings.NewReplacer("{account}", "acc_x", "{invitation}", "inv_x", "{team}", "tem_x", "{secret}", "NAME", "{provider}", "anthropic", "{mcp}", "mcp_x", "{tool}", "echo", "{key}", "key_x", "{name}", "central", "{run}", "run_x", "{slug}", "site", "{version}", "1", "{path}", "a/b.md", "{instance}", "x").Replace(rest)
 	if name == "DELETE " {
 		path += "?confirm=" + business
 	}

@@ -159,7 +159,7 @@ func (s *scene) join(t *testing.T, of tenant, username string, byKey bool) (acco
 }
 
 // bodiless are the ends of routes that are done when their head has come, whatever follows it.
-var bodiless = []string{"/pull", "/test", "/resend", "/cancel", "/abort", "/archive", "/unarchive", "/restore", "/enable", "/disable"}
+var bodiless = []string{"/pull", "/test", "/resend", "/cancel", "/abort", "/archive", "/unarchive", "/restore", "/enable", "/disable", "/connect", "/refresh"}
 
 // changes begins every change of the workspace that takes a body.
 func (s *scene) changes(t *testing.T, of tenant, b bereft, header http.Header) (begun []*slow) {

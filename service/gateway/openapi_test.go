@@ -213,7 +213,7 @@ func TestEveryOperationRefusesAsDescribed(t *testing.T) {
 	s.start(t, false)
 	headers := []http.Header{nil, {"Accept": {"text/html"}}, {"Origin": {"http://evil.example"}, "Sec-Fetch-Site": {"cross-site"}}}
 	for _, o := range described(t).Operations {
-		path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x", "{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x", "{attachment}", "att_x", "{slug}", "site", "{version}", "1", "{path}", "a/b.md").Replace(o.Path)
+		path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x", "{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x", "{attachment}", "att_x", "{slug}", "site", "{version}", "1", "{path}", "a/b.md", "{mcp}", "mcp_x", "{tool}", "echo").Replace(o.Path)
 		somebody, _ := s.session(t, "ada@example.com")
 		for _, on := range surfaces {
 			for _, query := range []string{"", "?state=x&setup_action=install&workspace=ada/personal", "?intent=link&owner=a--b&setup_action=x&workspace=x"} {
@@ -440,6 +440,7 @@ func (w *way) throughWorkspaces(t *testing.T) {
 	w.goes(t, 200, on("GET", "/secrets/API_KEY", nil))
 	w.goes(t, 204, on("DELETE", "/secrets/API_KEY", nil))
 	w.throughModels(t, on)
+	w.throughMCPs(t, on)
 	w.goes(t, 200, on("GET", "/audit", nil))
 	w.goes(t, 200, on("GET", "/audit/export", nil))
 	w.goes(t, 202, on("DELETE", "?confirm=northwind", nil))
@@ -630,7 +631,7 @@ func (w *way) throughSignInPages(t *testing.T) {
 	nobody := w.another()
 	for _, o := range described(t).Operations {
 		if o.Method == "GET" && slices.Contains(o.Statuses, 302) && !slices.Contains(unseen, o.ID+" 302") {
-			path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x", "{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x", "{attachment}", "att_x", "{slug}", "site", "{version}", "1", "{path}", "a/b.md").Replace(o.Path)
+			path := strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x", "{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x", "{attachment}", "att_x", "{slug}", "site", "{version}", "1", "{path}", "a/b.md", "{mcp}", "mcp_x", "{tool}", "echo").Replace(o.Path)
 			nobody.goes(t, 302, call{on: gateway.Surface(o.Surfaces[0]), path: path, header: http.Header{"Accept": {"text/html"}}})
 		}
 	}

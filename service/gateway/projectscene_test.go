@@ -11,6 +11,7 @@ import (
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
@@ -38,7 +39,7 @@ func admission(db *sqldb.DB) func(context.Context, scope.Claims) error {
 // openProjects makes the projects of the scene.
 func (s *scene) openProjects(t testing.TB) {
 	t.Helper()
-	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations); err != nil {
+	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations, mcp.Migrations); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -59,19 +60,32 @@ func (s *scene) openProjects(t testing.TB) {
 	if err != nil {
 		t.Fatalf("open repositories: %v", err)
 	}
-	if s.agents, err = agents(s.DB, s.Log, ""); err != nil {
+	s.openMCPs(t)
+	if s.agents, err = agents(s.DB, s.Log, "", s.mcps); err != nil {
 		t.Fatalf("open agents: %v", err)
 	}
 }
 
-// agents are those of a database and of a folder, as a gateway or a runtime opens them.
-func agents(db *sqldb.DB, log *audit.Log, folder string) (*agent.Agents, error) {
-	return agent.New(agent.Config{
+// agents are those of a database and of a folder, as a gateway or a runtime opens them. One without MCP servers gives no tools to agents.
+func agents(db *sqldb.DB, log *audit.Log, folder string, servers *mcp.Servers) (*agent.Agents, error) {
+	c := agent.Config{
 		DB: db, Audit: log, Folder: folder, BuiltIn: engine.BuiltIn(),
 		DefaultModel: func(context.Context, string) (string, error) { return "scripted/words", nil },
 		Models:       func(_ context.Context, _, name string) error { return models.CheckName(name) },
-		Tools:        func(context.Context, string) ([]string, error) { return []string{"ask_agent", "read_file"}, nil },
-	})
+	}
+	if servers == nil {
+		return agent.New(c)
+	}
+	build, err := equips(db, servers)
+	if err != nil {
+		return nil, err
+	}
+	c.Build, c.MCPs = build, servers.Names
+	c.Tools = func(ctx context.Context, scope string) ([]string, error) {
+		all, err := servers.ToolNames(ctx, scope)
+		return append(all, "ask_agent", "read_file"), err
+	}
+	return agent.New(c)
 }
 
 // limit gives somebody's own workspace so many bytes.

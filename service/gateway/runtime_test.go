@@ -15,7 +15,6 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
-	"svc.dev/svc/model/scripted"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/engine"
@@ -78,7 +77,7 @@ func (s *scene) start(t testing.TB, apart bool) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	rt, err := svc.New(svc.Config{Store: store, Model: model.Providers{"scripted": scripted.Words()}.Find, Resolve: s.agents.Resolve, Log: s.Accounts.Log})
+	rt, err := svc.New(svc.Config{Store: store, Model: model.Providers{"scripted": caller{}}.Find, Resolve: s.agents.Resolve, Log: s.Accounts.Log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
@@ -53,6 +54,7 @@ type scene struct {
 	files    *project.Projects
 	followed *repository.Repositories
 	agents   *agent.Agents
+	mcps     *mcp.Servers
 	runtime  http.Handler   // as the gateway reaches it
 	private  string         // where a runtime of its own listens
 	forward  *scope.Forward // whom it believes
@@ -78,7 +80,7 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	s.openWorkspaces(t)
 	s.openProjects(t)
 	c.Quotas, c.Projects, c.Repositories = s.quotas, s.files, s.followed
-	c.Agents = s.agents
+	c.Agents, c.MCPs = s.agents, s.mcps
 	c.Workspaces, c.Vault = s.spaces, &vault.Vault{DB: s.DB, Secrets: s.Store, Audit: s.Log}
 	c.Models = models.New(models.Config{DB: s.DB, Secrets: s.Store, Audit: s.Log, Guard: noWay(t)})
 	c.Receipts = receipt.New(s.DB, s.Store, s.Clock.Now)

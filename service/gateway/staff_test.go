@@ -66,7 +66,7 @@ func part(t testing.TB, cookies, name string) string {
 // somewhere fills in the parameters of a path.
 func somewhere(path string) string {
 	return strings.NewReplacer("{provider}", "github", "{username}", "ada", "{business}", "personal", "{name}", "central", "{run}", "run_x", "{account}", "acc_x",
-		"{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x", "{key}", "key_x", "{slug}", "site", "{version}", "1", "{path}", "x").Replace(regexp.MustCompile(`\{[a-z]+\.\.\.\}`).ReplaceAllString(path, "x"))
+		"{team}", "tem_x", "{secret}", "NAME", "{invitation}", "inv_x", "{id}", "acc_x", "{key}", "key_x", "{slug}", "site", "{version}", "1", "{mcp}", "mcp_x", "{tool}", "echo", "{path}", "x").Replace(regexp.MustCompile(`\{[a-z]+\.\.\.\}`).ReplaceAllString(path, "x"))
 }
 
 // ungated are the ways in and out of Admin.

@@ -39,7 +39,7 @@ func (s *scene) rotate(ctx context.Context) (operation.Rotation, error) {
 
 // throughCases is an administrator at work on workspaces, and on the service itself.
 func (w *way) throughCases(t *testing.T, on func(method, path string, body any) call) {
-	for _, path := range []string{"projects", "storage", "agents", "workflows", "runs", "keys", "health"} {
+	for _, path := range []string{"projects", "storage", "agents", "workflows", "runs", "keys", "mcps", "health"} {
 		w.goes(t, 200, on("GET", "/api/admin/"+path, nil))
 	}
 	var found struct{ Items []struct{ ID, Scope string } }
@@ -64,6 +64,7 @@ func (w *way) throughOwn(t *testing.T, on func(method, path string, body any) ca
 	w.goes(t, 202, on("POST", "/v1/admin/agents/central/erased", `{"kind":"user","body":"n=1"}`))
 	w.goes(t, 202, on("DELETE", own+"/agents/central/conversations/erased", nil))
 	w.throughModels(t, func(method, path string, body any) call { return on(method, own+path, body) })
+	w.throughMCPs(t, func(method, path string, body any) call { return on(method, own+path, body) })
 	w.goes(t, 201, on("PUT", own+"/secrets/API_KEY", map[string]string{"value": "a secret value"}))
 	w.goes(t, 200, on("PUT", own+"/secrets/API_KEY", map[string]string{"value": "another value"}))
 	w.goes(t, 200, on("GET", own+"/secrets", nil))

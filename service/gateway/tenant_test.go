@@ -49,6 +49,7 @@ func (s *scene) settle(t *testing.T, name string) tenant {
 	}
 	p.ids["provider"] = "anthropic" // everybody's name for it
 	s.do(t, call{on: gateway.Agents, method: "PUT", path: p.space() + "/models/anthropic", cookie: cookie, body: map[string]string{"url": "https://" + p.mark() + ".example.com"}}).wants(t, 200, "")
+	p.ids["mcp"], p.ids["tool"] = make("/mcps", map[string]string{"name": "search", "url": "https://" + p.mark() + ".example.com"}).ID, "echo"
 	make("/projects", map[string]string{"slug": "site", "name": p.mark()})
 	s.do(t, call{on: gateway.Agents, method: "PUT", path: p.space() + "/projects/site/files/docs/read.me", header: by(p.key), body: p.mark()}).wants(t, 201, "")
 	s.talk(t, &p)
@@ -181,7 +182,7 @@ func (s *scene) mine(t *testing.T, p, other tenant) {
 	t.Helper()
 	told := []string{other.mark(), "users/" + other.name, `"` + other.name + `"`, "OF_" + strings.ToUpper(other.name)}
 	for name, id := range other.ids {
-		if !slices.Contains([]string{"secret", "provider", "name", "slug", "path"}, name) {
+		if !slices.Contains([]string{"secret", "provider", "name", "slug", "path", "tool"}, name) {
 			told = append(told, id)
 		}
 	}
@@ -201,7 +202,7 @@ func (s *scene) foreign(t *testing.T, what string, got reply, owner tenant) {
 		t.Errorf("%s tells of %s: %s", what, owner.name, got.body)
 	}
 	for name, id := range owner.ids {
-		if slices.Contains([]string{"secret", "provider", "name", "slug", "path"}, name) {
+		if slices.Contains([]string{"secret", "provider", "name", "slug", "path", "tool"}, name) {
 			continue
 		}
 		if strings.Contains(what, "{"+name+"}") && got.StatusCode != http.StatusNotFound && got.StatusCode != http.StatusForbidden {

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"svc.dev/svc"
@@ -16,31 +15,21 @@ import (
 // patience is how many times CallTimeout a call with progress may take, as the client has it.
 const patience = 10
 
-// Tools are those that are switched on, of the servers of a scope with these names, as agents call them. None is connected for it; a
-// name that no server has is left out. Each call is judged anew: a tool that was switched off meanwhile, or became another, is refused.
+// Tools are those that are switched on of what names stand for in a scope, as agents call them: a server, with all that it has, or one
+// tool, as CalledBy has it. None is connected for it; a name that nothing has is left out, and so is what is more than an agent can be
+// given. Each call is judged anew: a tool that was switched off meanwhile, or became another, is refused.
 func (s *Servers) Tools(ctx context.Context, scope string, names []string) ([]svc.Tool, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	marks, args := sqldb.List(names)
-	type offer struct {
-		server, name string
-		Tool
-	}
-	all, err := sqldb.ReadAll(ctx, s.DB, func(row sqldb.Row) (o offer, err error) {
-		var schema string
-		err = row.Scan(&o.server, &o.name, &o.Name, &o.Description, &schema)
-		o.InputSchema = json.RawMessage(schema)
-		return o, err
-	}, `SELECT s.id, s.name, t.name, t.description, t.input_schema FROM mcp_servers s JOIN mcp_tools t ON t.server = s.id
-		WHERE s.name IN (`+marks+`) AND s.scope = $`+fmt.Sprint(len(args)+1)+` AND t.enabled = 1 ORDER BY s.name, t.name`, append(args, scope)...)
+	all, err := s.given(ctx, scope, names)
 	if err != nil {
-		return nil, fmt.Errorf("list tools of MCP servers: %w", err)
+		return nil, err
 	}
 	tools := make([]svc.Tool, 0, len(all))
 	for _, o := range all {
-		tool := svc.RawTool(CalledBy(o.name, o.Name), o.Description, o.InputSchema, func(ctx context.Context, input json.RawMessage) (svc.ToolResult, error) {
-			return s.call(ctx, scope, o.server, o.Name, input)
+		tool := svc.RawTool(o.Called(), o.Description, o.InputSchema, func(ctx context.Context, input json.RawMessage) (svc.ToolResult, error) {
+			return s.call(ctx, scope, o.id, o.Tool, input)
 		})
 		// The bounds of the connection say more, so that of the runtime comes after them.
 		tool.Timeout = 2*s.ConnectTimeout + patience*s.CallTimeout + 2*time.Second

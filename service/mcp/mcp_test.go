@@ -215,3 +215,60 @@ func TestAServerThatIsUsedStays(t *testing.T) {
 		}
 	}, usedByHelper)
 }
+
+// TestToolsAreGivenByTheirServerOrByTheirOwnNames names them in both ways, and more of them than an agent is given.
+func TestToolsAreGivenByTheirServerOrByTheirOwnNames(t *testing.T) {
+	each(t, func(t *testing.T, s scene) {
+		p := newPeer(t, "")
+		d := s.enable(t, s.enable(t, s.connected(t, "peer", p), "echo"), "shout")
+		named := func(names ...string) (all []string) {
+			t.Helper()
+			tools, err := s.Tools(t.Context(), space, names)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, tool := range tools {
+				all = append(all, tool.Name)
+			}
+			return all
+		}
+		for want, names := range map[string][]string{
+			"peer__echo,peer__shout": {"peer", "peer__echo"}, "peer__shout": {"peer__shout", "peer__none", "none"}, "": {"echo", "none__echo", "peer__"},
+		} {
+			if got := strings.Join(named(names...), ","); got != want {
+				t.Errorf("%v are %s, want %s", names, got, want)
+			}
+		}
+		if names, err := s.ToolNames(t.Context(), space); err != nil || len(names) != 2 || !slices.Contains(names, "peer__echo") {
+			t.Errorf("names: %v %v", names, err)
+		}
+		if names, err := s.Names(t.Context(), space); err != nil || !slices.Equal(names, []string{"peer"}) {
+			t.Errorf("servers: %v %v", names, err)
+		}
+		first, err := s.Offers(t.Context(), space, "PEER__", "", "", 1)
+		if err != nil || len(first) != 1 || first[0].Called() != "peer__echo" {
+			t.Fatalf("offers: %+v %v", first, err)
+		}
+		rest, err := s.Offers(t.Context(), space, "", "peer", "echo", 9)
+		if err != nil || len(rest) != 1 || rest[0].Called() != "peer__shout" || rest[0].Description != "Says it louder." || len(rest[0].InputSchema) == 0 {
+			t.Errorf("the rest: %+v %v", rest, err)
+		}
+		if used := s.Using(map[string][]string{"peer": {"writer"}}); !fault.Is(used.Delete(t.Context(), ada, space, d.ID, 0), fault.InUse) {
+			t.Error("a server in use was deleted")
+		}
+	})
+}
+
+// TestAnAgentIsGivenNoMoreThanAModelCanUse has more tools than that, and larger ones.
+func TestAnAgentIsGivenNoMoreThanAModelCanUse(t *testing.T) {
+	each(t, func(t *testing.T, s scene) {
+		many, large := s.add(t, mcp.Draft{Name: "many", URL: "https://x.example"}), s.add(t, mcp.Draft{Name: "large", URL: "https://x.example"})
+		s.plant(t, many.ID, 200, "{}")
+		s.plant(t, large.ID, 20, `{"description":"`+strings.Repeat("x", 60<<10)+`"}`)
+		for name, want := range map[string]int{"many": 128, "large": 8} {
+			if tools, err := s.Tools(t.Context(), space, []string{name}); err != nil || len(tools) != want {
+				t.Errorf("%s: %d tools, want %d; %v", name, len(tools), want, err)
+			}
+		}
+	})
+}

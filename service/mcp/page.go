@@ -4,15 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
-	"svc.dev/svc/service/strictjson"
 )
-
-// maxQuery is how long what is searched for may be, in characters.
-const maxQuery = 100
 
 // List is the servers of a scope, the newest first, without their tools.
 func (s *Servers) List(ctx context.Context, scope string, q listing.Query) (listing.Page[Server], error) {
@@ -39,7 +34,7 @@ func (s *Servers) list(ctx context.Context, which, scope string, q listing.Query
 	if err != nil {
 		return page, err
 	}
-	if err := strictjson.CheckRunes("q", q.Q, 0, maxQuery, unicode.IsPrint); err != nil {
+	if err := q.Check(); err != nil {
 		return page, err
 	}
 	all, err := sqldb.ReadAll(ctx, s.DB, scanServer, selectServers+" WHERE "+which+` AND (s.created_at, s.id) < ($2, $3) AND s.name LIKE $4 ESCAPE '\'

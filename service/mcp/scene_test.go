@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/outward"
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/audit"
@@ -144,6 +146,22 @@ func (s scene) enable(t *testing.T, d mcp.Detail, tool string) mcp.Detail {
 		t.Fatalf("enable %s: %v", tool, err)
 	}
 	return d
+}
+
+// plant gives a server tools that are on, as if it had listed them.
+func (s scene) plant(t *testing.T, server string, n int, schema string) {
+	t.Helper()
+	err := s.World.DB.Write(t.Context(), func(tx *sqldb.Tx) error {
+		for i := range n {
+			if err := tx.Do("plant", "INSERT INTO mcp_tools (server, name, description, input_schema, enabled) VALUES ($1, $2, '', $3, 1)", server, fmt.Sprintf("t%03d", i), schema); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // use calls the only tool that is on.

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"maps"
@@ -75,6 +76,11 @@ func (c Call) agent(ctx context.Context, name string) (found agent.Agent, err er
 	return found, c.Ask(ctx, Question{Path: engine.AgentPath, Query: url.Values{"name": {name}}}, &found)
 }
 
+// uses are which agents name what, which the runtime knows alike.
+func (c Call) uses(ctx context.Context) (found agent.Uses, err error) {
+	return found, c.Ask(ctx, Question{Path: engine.UsesPath}, &found)
+}
+
 // writable refuses to change an agent that wins over those of the database. One that is not there is none.
 func (c Call) writable(ctx context.Context, name string) error {
 	found, err := c.agent(ctx, name)
@@ -127,22 +133,34 @@ func (c Call) given(ctx context.Context) (all []agent.Listed, err error) {
 	}
 }
 
+// write changes an agent of the database to one with these tools; nil are those that it has. Which others ask it is known before.
+func (c Call) write(ctx context.Context, name string, tools *[]string, do func() (agent.Agent, error)) (written agent.Agent, err error) {
+	if err := c.writable(ctx, name); err != nil {
+		return written, err
+	}
+	if err := c.checkAsks(ctx, name, tools); err != nil {
+		return written, err
+	}
+	uses, err := c.uses(ctx)
+	if err != nil {
+		return written, err
+	}
+	written, err = do()
+	written.UsedBy = uses.Of(name)
+	return written, err
+}
+
 // agentDraft is what a new agent is made of.
 type agentDraft struct{ agent.Draft }
 
 type newAgent struct{ Body agentDraft }
 
-func createAgent(ctx context.Context, c Call, in newAgent) (made agent.Agent, err error) {
-	switch err := c.writable(ctx, in.Body.Name); {
-	case fault.Is(err, agent.ReadOnly):
-		return made, agent.NameTaken()
-	case err != nil:
-		return made, err
+func createAgent(ctx context.Context, c Call, in newAgent) (agent.Agent, error) {
+	made, err := c.write(ctx, in.Body.Name, in.Body.Tools, func() (agent.Agent, error) { return c.Agents.Create(ctx, c.Actor(), c.Scope, in.Body.Draft) })
+	if fault.Is(err, agent.ReadOnly) {
+		err = agent.NameTaken()
 	}
-	if err := c.checkAsks(ctx, in.Body.Name, in.Body.Tools); err != nil {
-		return made, err
-	}
-	return c.Agents.Create(ctx, c.Actor(), c.Scope, in.Body.Draft)
+	return made, err
 }
 
 // agentEdit is what changes of an agent.
@@ -154,14 +172,10 @@ type agentChange struct {
 	Body  agentEdit
 }
 
-func patchAgent(ctx context.Context, c Call, in agentChange) (changed agent.Agent, err error) {
-	if err := c.writable(ctx, in.Name); err != nil {
-		return changed, err
-	}
-	if err := c.checkAsks(ctx, in.Name, in.Body.Tools); err != nil {
-		return changed, err
-	}
-	return c.Agents.Patch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), in.Body.Edit)
+func patchAgent(ctx context.Context, c Call, in agentChange) (agent.Agent, error) {
+	return c.write(ctx, in.Name, in.Body.Tools, func() (agent.Agent, error) {
+		return c.Agents.Patch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), in.Body.Edit)
+	})
 }
 
 type agentMatch struct {
@@ -190,11 +204,10 @@ func disableAgent(ctx context.Context, c Call, in agentMatch) (agent.Agent, erro
 	return c.switchAgent(ctx, in, false)
 }
 
-func (c Call) switchAgent(ctx context.Context, in agentMatch, on bool) (switched agent.Agent, err error) {
-	if err := c.writable(ctx, in.Name); err != nil {
-		return switched, err
-	}
-	return c.Agents.Switch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), on)
+func (c Call) switchAgent(ctx context.Context, in agentMatch, on bool) (agent.Agent, error) {
+	return c.write(ctx, in.Name, nil, func() (agent.Agent, error) {
+		return c.Agents.Switch(ctx, c.Actor(), c.Scope, in.Name, int64(in.Match), on)
+	})
 }
 
 type versionPage struct {
@@ -289,18 +302,14 @@ type restoration struct {
 	Match   Match
 }
 
-func restoreAgentVersion(ctx context.Context, c Call, in restoration) (restored agent.Agent, err error) {
-	if err := c.writable(ctx, in.Name); err != nil {
-		return restored, err
-	}
+func restoreAgentVersion(ctx context.Context, c Call, in restoration) (agent.Agent, error) {
 	past, err := c.Agents.Past(ctx, c.Scope, in.Name, number(in.Version))
-	if err == nil {
-		err = c.checkAsks(ctx, in.Name, &past.Tools)
+	if refused := c.writable(ctx, in.Name); refused != nil || err != nil {
+		return agent.Agent{}, cmp.Or(refused, err)
 	}
-	if err != nil {
-		return restored, err
-	}
-	return c.Agents.Restore(ctx, c.Actor(), c.Scope, in.Name, number(in.Version), int64(in.Match))
+	return c.write(ctx, in.Name, &past.Tools, func() (agent.Agent, error) {
+		return c.Agents.Restore(ctx, c.Actor(), c.Scope, in.Name, number(in.Version), int64(in.Match))
+	})
 }
 
 // Markdown is an agent on its way to a client, as a file.
@@ -335,16 +344,12 @@ func importAgent(ctx context.Context, c Call, in agentFile) (imported agent.Agen
 		return imported, fault.Invalid("The body broke off.").Because(err)
 	}
 	d, err := agent.Parse("", text)
-	if err == nil {
-		err = c.writable(ctx, d.Name)
-	}
-	if err == nil {
-		err = c.checkAsks(ctx, d.Name, &d.Tools)
-	}
 	if err != nil {
 		return imported, err
 	}
-	return c.Agents.Import(ctx, c.Actor(), c.Scope, func(version int64) bool { return in.Holds(tag(version)) }, d)
+	return c.write(ctx, d.Name, &d.Tools, func() (agent.Agent, error) {
+		return c.Agents.Import(ctx, c.Actor(), c.Scope, func(version int64) bool { return in.Holds(tag(version)) }, d)
+	})
 }
 
 // checkMatched refuses an If-Match that names no version.
@@ -405,12 +410,37 @@ var tools = everywhere("workspace",
 // tool is something that a model may call.
 type tool struct{ toolbox.Entry }
 
-func listTools(_ context.Context, _ Call, in page) (shown listing.Page[tool], err error) {
-	shown.Items = []tool{}
-	for _, e := range toolbox.Catalogue() {
-		if strings.Contains(e.Name, strings.ToLower(in.Q)) {
-			shown.Items = append(shown.Items, tool{e})
+// offered is a tool, and its place in the list: that among those of everybody, or behind them by its names.
+type offered struct {
+	tool
+	at           int
+	server, name string
+}
+
+// toolOfMCP is the source of the tools of MCP servers.
+const toolOfMCP = "mcp"
+
+// listTools has those of everybody first, then those of the workspace's MCP servers that are switched on.
+func listTools(ctx context.Context, c Call, in page) (shown listing.Page[tool], err error) {
+	var after offered
+	if err := cmp.Or(in.After(&after.at, &after.server, &after.name), in.Check()); err != nil {
+		return shown, err
+	}
+	var all []offered
+	for i, e := range toolbox.Catalogue() {
+		if i >= after.at && strings.Contains(e.Name, strings.ToLower(in.Q)) {
+			all = append(all, offered{tool: tool{e}, at: i + 1})
 		}
 	}
-	return shown, nil
+	if room := in.Size() + 1 - len(all); room > 0 {
+		of, err := c.MCPs.Offers(ctx, c.Scope, in.Q, after.server, after.name, room)
+		if err != nil {
+			return shown, err
+		}
+		for _, o := range of {
+			all = append(all, offered{tool{toolbox.Entry{Name: o.Called(), Description: o.Description, Source: toolOfMCP, InputSchema: o.InputSchema}}, len(toolbox.Catalogue()), o.Server, o.Tool})
+		}
+	}
+	found := listing.Cut(all, in.Size(), func(o offered) []any { return []any{o.at, o.server, o.name} })
+	return listing.Map(found, func(o offered) tool { return o.tool }), nil
 }

@@ -178,7 +178,8 @@ func TestTheErrorsOfAnOperationAreItsStatuses(t *testing.T) {
 }
 
 // open are the objects whose form is not ours to fix, beside the facts of an error.
-var open = []string{"/components/schemas/Delivery", "/components/schemas/Description", "/components/schemas/RunEvent", "/components/schemas/AuditEvent", "/components/schemas/Tool/properties/inputSchema"}
+var open = []string{"/components/schemas/Delivery", "/components/schemas/Description", "/components/schemas/RunEvent", "/components/schemas/AuditEvent", "/components/schemas/Tool/properties/inputSchema",
+	"/components/schemas/McpDetail/properties/tools/items/properties/inputSchema"}
 
 func TestWhatIsDescribedIsAllThereIs(t *testing.T) {
 	_, tree := read(t)

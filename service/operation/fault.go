@@ -8,6 +8,7 @@ import (
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/app"
+	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 )
@@ -21,12 +22,12 @@ var statuses = map[string]int{
 	access.InsufficientScope: 403, account.ReauthRequired: 403, account.Suspended: 403, account.ImpersonationForbidden: 403,
 	workspace.InvitationEmailMismatch: 403, github.NotYours: 403, github.EmailUnverified: 403,
 	account.UsernameTaken: 409, account.IdentityAlreadyLinked: 409, account.LastCredential: 409, account.EmailVerificationRequired: 409,
-	agent.ReadOnly: 409, app.AlreadyConfigured: 409, app.OwnerMismatch: 409, fault.InUse: 409, "connector_planned": 409, "connector_blocked": 409,
+	agent.ReadOnly: 409, app.AlreadyConfigured: 409, app.OwnerMismatch: 409, fault.InUse: 409, "connector_planned": 409, "connector_blocked": 409, mcp.NotConnected: 409,
 	workspace.InvitationInvalid: 410, account.SetupClosed: 410,
 	secret.TooLarge:        413,
 	"usage_limit_exceeded": 429,
 	fault.Internal:         500, secret.Unreadable: 500,
-	github.ExchangeFailed: 502, github.ManifestFailed: 502,
+	github.ExchangeFailed: 502, github.ManifestFailed: 502, mcp.Unreachable: 502,
 	github.RateLimited: 503, account.MailNotConfigured: 503, "billing_not_configured": 503,
 }
 

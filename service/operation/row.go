@@ -19,6 +19,7 @@ import (
 	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/installation"
+	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/models"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/repository"
@@ -47,6 +48,7 @@ type Rooms struct {
 	Vault         *vault.Vault
 	Models        *models.Models
 	Agents        *agent.Agents
+	MCPs          *mcp.Servers
 	Audit         *audit.Log
 	// Address is that of a surface, and ReturnTo checks where a browser wants to go afterwards.
 	Address  func(access.Surface) string
@@ -324,7 +326,7 @@ func Keeps(method, path string) bool {
 
 // Rows are all operations.
 func Rows() []Row {
-	return slices.Concat(itself, sessions, passwords, addresses, setups, found, providers, impersonations, verifications, accounts, people, staff, admin, workspaces, keys, secrets, modelProviders, projects, events, files, agents, tools, runs)
+	return slices.Concat(itself, sessions, passwords, addresses, setups, found, providers, impersonations, verifications, accounts, people, staff, admin, workspaces, keys, secrets, modelProviders, mcpServers, projects, events, files, agents, tools, runs)
 }
 
 // pages reports whether it is a list that is read in pages here: what the runtime lists has cursors of its own.

@@ -154,6 +154,20 @@ func (b *Box) Tools(ctx context.Context, scope string, g Grant) (tools []svc.Too
 	return tools, nil
 }
 
+// Lend is a tool of another room, called by the rights of whoever prompted.
+func (b *Box) Lend(scope string, t svc.Tool) svc.Tool {
+	h := hand{Box: b, scope: scope}
+	lent := svc.RawTool(t.Name, t.Description, t.InputSchema(), func(ctx context.Context, input json.RawMessage) (svc.ToolResult, error) {
+		if _, _, err := h.acting(ctx, prompts, ""); err != nil {
+			return svc.ToolResult{}, h.told(ctx, t.Name, err)
+		}
+		result, err := t.Call(ctx, input)
+		return result, h.told(ctx, t.Name, err)
+	})
+	lent.Timeout, lent.Repeats = t.Timeout, t.Repeats
+	return lent
+}
+
 // hand is what one agent of a scope may reach.
 type hand struct {
 	*Box

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
@@ -207,6 +208,41 @@ func TestEachToolAsksWhatItsCallerMay(t *testing.T) {
 	}
 	if got := b.Content("site", "a.txt"); got != "one\n" {
 		t.Errorf("the file is now %q", got)
+	}
+}
+
+// TestAToolThatIsLentIsCalledByTheRightsOfWhoeverPrompted lends a tool of another room.
+func TestAToolThatIsLentIsCalledByTheRightsOfWhoeverPrompted(t *testing.T) {
+	b, calls := open(t, nil, outward.Config{}), 0
+	own := svc.RawTool("crm__find", "Finds.", json.RawMessage(`{"type":"object"}`), func(_ context.Context, input json.RawMessage) (svc.ToolResult, error) {
+		if calls++; string(input) == `{"fail":true}` {
+			return svc.ToolResult{}, errors.New("dial tcp 10.0.0.1: refused")
+		}
+		return svc.ToolResult{Output: input}, nil
+	})
+	own.Timeout, own.Repeats = time.Minute, true
+	lent := b.box.Lend(projecttest.Shop.Scope, own)
+	if lent.Name != own.Name || lent.Description != own.Description || lent.Timeout != own.Timeout || !lent.Repeats || string(lent.InputSchema()) != `{"type":"object"}` {
+		t.Errorf("lent: %+v", lent)
+	}
+	if got, err := lent.Call(called(t.Context()), json.RawMessage(`{"a":1}`)); err != nil || string(got.Output) != `{"a":1}` {
+		t.Errorf("called: %+v, %v", got, err)
+	}
+	if !slices.Equal(b.asked, []string{"ada work agents:write "}) {
+		t.Errorf("asked %q", b.asked)
+	}
+	if _, err := lent.Call(called(t.Context()), json.RawMessage(`{"fail":true}`)); err == nil || strings.Contains(err.Error(), "10.0.0.1") {
+		t.Errorf("what failed inside: %v", err)
+	}
+	b.may = map[workspace.Right]bool{workspace.Read: true}
+	if _, err := lent.Call(called(t.Context()), json.RawMessage(`{}`)); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("without the right: %v", err)
+	}
+	if _, err := b.box.Lend(projecttest.Bakery.Scope, own).Call(called(t.Context()), json.RawMessage(`{}`)); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("in another workspace: %v", err)
+	}
+	if calls != 2 {
+		t.Errorf("%d calls", calls)
 	}
 }
 

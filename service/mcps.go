@@ -1,0 +1,32 @@
+package service
+
+import (
+	"context"
+
+	"svc.dev/svc/service/mcp"
+	"svc.dev/svc/service/toolbox"
+)
+
+// openMCPs opens the MCP servers of workspaces. Who faces people sets them up, and the runtime calls their tools, each by its own
+// connections.
+func (h *house) openMCPs(context.Context) error {
+	guard, err := h.config.MCPGuard()
+	if err != nil {
+		return err
+	}
+	h.mcps, err = mcp.New(mcp.Config{DB: h.db, Secrets: h.secrets, Audit: h.audit, Outward: guard, Log: h.log})
+	return err
+}
+
+// toolNames are the tools that an agent of a workspace may be given. In no workspace those are the ones that all have.
+func (h *house) toolNames(ctx context.Context, scope string) (names []string, err error) {
+	if scope != "" {
+		if names, err = h.mcps.ToolNames(ctx, scope); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range toolbox.Catalogue() {
+		names = append(names, e.Name)
+	}
+	return names, nil
+}
