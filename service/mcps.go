@@ -7,8 +7,8 @@ import (
 	"svc.dev/svc/service/toolbox"
 )
 
-// openMCPs opens the MCP servers of workspaces. Who faces people sets them up, and the runtime calls their tools, each by its own
-// connections.
+// openMCPs opens the MCP servers of workspaces. A gateway sets them up for people, and a runtime calls their tools, each by
+// connections of its own.
 func (h *house) openMCPs(context.Context) error {
 	guard, err := h.config.MCPGuard()
 	if err != nil {
