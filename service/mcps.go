@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"svc.dev/svc/service/mcp"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/toolbox"
 )
 
@@ -14,7 +15,9 @@ func (h *house) openMCPs(context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.mcps, err = mcp.New(mcp.Config{DB: h.db, Secrets: h.secrets, Audit: h.audit, Outward: guard, Log: h.log})
+	h.mcps, err = mcp.New(mcp.Config{
+		DB: h.db, Secrets: h.secrets, Audit: h.audit, Outward: guard, Callback: h.surfaces[0].URL.String() + operation.MCPCallbackPath, Log: h.log,
+	})
 	return err
 }
 
