@@ -116,6 +116,7 @@ func (s *Servers) Return(ctx context.Context, who account.Who, b Back, enter fun
 	var e errand
 	arrival := account.Arrival{Provider: provider, State: b.State, Who: &who}
 	if err := account.ComeBack(ctx, s.DB, s.Now(), account.ForMCP, arrival, &e); err != nil {
+		s.Audit.Refused(ctx, audit.Event{Action: "mcp.sign_in_refused", Outcome: audit.Deny})
 		return Returned{}, err
 	}
 	ctx, err := enter(e.Scope, e.Staff)
