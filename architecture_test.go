@@ -72,7 +72,7 @@ var rooms = map[string][]string{
 	"service/models":     {"model", "internal/sqldb", "internal/outward", "service/redact", "service/secret", "service/audit", "service/strictjson", "iso", "fault"},
 	"service/agent":      {"", "internal/sqldb", "internal/listing", "service/strictjson", "service/audit", "iso", "fault"},
 	"service/vault":      {"internal/sqldb", "service/secret", "service/audit", "fault"},
-	"service/mcp":        {"", "tool", "internal/sqldb", "internal/listing", "internal/outward", "service/strictjson", "service/secret", "service/audit", "iso", "fault"},
+	"service/mcp":        {"", "tool", "internal/sqldb", "internal/listing", "internal/outward", "service/account", "service/strictjson", "service/redact", "service/secret", "service/audit", "iso", "fault"},
 	"service/storage":    {"internal/sqldb", "internal/listing", "service/scope", "service/audit", "iso", "fault"},
 	"service/project":    {"internal/sqldb", "internal/listing", "service/scope", "service/strictjson", "service/audit", "service/storage", "iso", "fault"},
 	"service/repository": {"internal/sqldb", "service/strictjson", "service/audit", "service/storage", "service/project", "memory", "fault"},

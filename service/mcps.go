@@ -4,17 +4,20 @@ import (
 	"context"
 
 	"svc.dev/svc/service/mcp"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/toolbox"
 )
 
-// openMCPs opens the MCP servers of workspaces. Who faces people sets them up, and the runtime calls their tools, each by its own
-// connections.
+// openMCPs opens the MCP servers of workspaces. A gateway sets them up for people, and a runtime calls their tools, each by
+// connections of its own.
 func (h *house) openMCPs(context.Context) error {
 	guard, err := h.config.MCPGuard()
 	if err != nil {
 		return err
 	}
-	h.mcps, err = mcp.New(mcp.Config{DB: h.db, Secrets: h.secrets, Audit: h.audit, Outward: guard, Log: h.log})
+	h.mcps, err = mcp.New(mcp.Config{
+		DB: h.db, Secrets: h.secrets, Audit: h.audit, Outward: guard, Callback: h.surfaces[0].URL.String() + operation.MCPCallbackPath, Log: h.log,
+	})
 	return err
 }
 

@@ -25,7 +25,7 @@ type Redirect struct {
 // embeds it in what it wants to remember itself.
 type Journey struct {
 	Provider string `json:"provider"`
-	Browser  string `json:"browser"`           // fingerprint of its value
+	Browser  string `json:"browser"`           // fingerprint of its value; empty: the session is enough
 	Session  string `json:"session,omitempty"` // empty: nobody needs to be signed in
 	ReturnTo string `json:"returnTo,omitempty"`
 }
@@ -80,7 +80,7 @@ func Arrive(tx *sqldb.Tx, now time.Time, purpose string, at Arrival, j journeyin
 		return false, fmt.Errorf("read state: %w", err)
 	}
 	left := j.base()
-	if left.Provider != at.Provider || !sameBrowser(left.Browser, at.Browser) {
+	if left.Provider != at.Provider || !left.recognises(at.Browser) {
 		return false, nil
 	}
 	if left.Session != "" && (at.Who == nil || at.Who.Session.ID != left.Session || at.Who.Account.ID != t.account) {
@@ -102,6 +102,15 @@ func ComeBack(ctx context.Context, db *sqldb.DB, now time.Time, purpose string, 
 func StateRefused() error {
 	return fault.New(InvalidState, "This sign-in cannot be continued.",
 		"It was finished before, it took too long, or it began in another browser. Start again.")
+}
+
+// recognises reports whether a browser may be the one that left. A journey that begins on another surface than it ends cannot mark
+// the browser there: it is that of the session alone.
+func (j *Journey) recognises(browser string) bool {
+	if j.Browser == "" {
+		return j.Session != ""
+	}
+	return sameBrowser(j.Browser, browser)
 }
 
 // sameBrowser reports whether a browser's value is the one of the fingerprint. No value is that of no browser.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
@@ -505,4 +506,28 @@ func TestAVerifierIsSealed(t *testing.T) {
 			t.Error("the database holds the verifier")
 		}
 	}
+}
+
+// TestAJourneyIsOfABrowserOrOfASession has one that marks no browser: that of a session comes back in it alone, and nobody's never.
+func TestAJourneyIsOfABrowserOrOfASession(t *testing.T) {
+	accounttest.Each(t, accounttest.Options{}, func(t *testing.T, w *accounttest.World) {
+		ada, eve := w.Join(t, "ada@example.com").Who, w.Join(t, "eve@example.com").Who
+		for name, c := range map[string]struct {
+			left, back *account.Who
+			want       string // empty: they are let in
+		}{
+			"the same": {&ada, &ada, ""}, "another person": {&ada, &eve, account.InvalidState}, "nobody": {&ada, nil, account.InvalidState},
+			"nobody's": {nil, nil, account.InvalidState}, "nobody's, by somebody": {nil, &ada, account.InvalidState},
+		} {
+			state := secret.Random()
+			accounttest.Check(t, w.DB.Write(t.Context(), func(tx *sqldb.Tx) error {
+				return account.Depart(tx, w.Clock.Now(), account.State{Value: state, Purpose: account.ForMCP, Life: time.Minute, Who: c.left}, &account.Journey{Provider: "mcp"})
+			}))
+			at := account.Arrival{Provider: "mcp", State: state, Browser: secret.Random(), Who: c.back}
+			err := account.ComeBack(t.Context(), w.DB, w.Clock.Now(), account.ForMCP, at, &account.Journey{})
+			if c.want == "" && err != nil || c.want != "" && !fault.Is(err, c.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
 }

@@ -25,6 +25,7 @@ const (
 const (
 	ForManifest = "manifest_state"
 	ForInstall  = "install_state"
+	ForMCP      = "mcp_state"
 )
 
 // Prefixes are how the values of sessions begin, and of what goes beside them: none may stand in an address.

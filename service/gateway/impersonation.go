@@ -6,6 +6,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/surface"
 )
 
@@ -55,7 +56,7 @@ var veiled = map[string]bool{"secrets": true, "keys": true, "sessions": true, "b
 // isVeiled reports whether a path is hidden from whoever looks as a customer: what veiled names, the account itself, and
 // what would change something although it is only read, as a verification does, which leaves a run.
 func isVeiled(path string) bool {
-	if strings.HasPrefix(path, "/api/orchestration/") || strings.HasPrefix(path, "/api/account") || path == "/api/mcps/callback" {
+	if strings.HasPrefix(path, "/api/orchestration/") || strings.HasPrefix(path, "/api/account") || path == operation.MCPCallbackPath {
 		return true
 	}
 	rest, found := strings.CutPrefix(path, "/api/workspaces/")

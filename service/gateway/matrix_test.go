@@ -85,7 +85,7 @@ func TestEveryRoleMayExactlyWhatTheRowSays(t *testing.T) {
 			}
 		}
 		t.Logf("%d requests", asked)
-	}, trusting)
+	}, plenty)
 }
 
 // bossAt is where the businesses of the boss are, below W and below {base_url}.

@@ -25,6 +25,7 @@ import (
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/mcp"
+	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/toolbox"
 )
@@ -36,7 +37,9 @@ func (s *scene) openMCPs(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.mcps, err = mcp.New(mcp.Config{DB: s.DB, Secrets: s.Store, Audit: s.Log, Outward: guard, Log: s.Accounts.Log})
+	s.mcps, err = mcp.New(mcp.Config{
+		DB: s.DB, Secrets: s.Store, Audit: s.Log, Outward: guard, Callback: platformURL + operation.MCPCallbackPath, Now: s.Clock.Now, Log: s.Accounts.Log,
+	})
 	if err != nil {
 		t.Fatalf("open MCP servers: %v", err)
 	}
@@ -154,6 +157,7 @@ func (w *way) throughMCPs(t *testing.T, on func(method, path string, body any) c
 	w.goes(t, 200, on("GET", "/tools", nil))
 	w.goes(t, 200, on("PATCH", at, map[string]string{"token": "another-token"}))
 	w.goes(t, 204, on("DELETE", at, nil))
+	w.throughMCPSignIn(t, on)
 }
 
 // mcpBench is somebody at work on the MCP servers and agents of their own workspace.

@@ -174,7 +174,7 @@ func (s *onslaught) furnish(t *testing.T) {
 		"name": "central", "version": "1", "run": "run_01ARZ3NDEKTSV4RRFFQ69G5FAV", "id": lin.Account.ID, "file": "style.css", "business id": in.ID,
 		"invitation": on("POST", "/invitations", map[string]string{"email": "guest@example.com", "role": "viewer"}).ID,
 		"key":        s.issue(t, ada, in, nil, "agents:read").ID,
-		"mcp":        on("POST", "/mcps", map[string]string{"name": "peer", "url": "http://127.0.0.1:1/"}).ID, "tool": "echo", // nobody listens there
+		"mcp":        on("POST", "/mcps", map[string]string{"name": "peer", "url": newPeer(t, "").URL}).ID, "tool": "echo",
 	}
 	read := func(tx *sqldb.Tx) error {
 		return tx.QueryRow("SELECT password FROM accounts WHERE username = 'ada'").Scan(&s.derived)

@@ -44,6 +44,9 @@ func (s *Servers) call(ctx context.Context, scope, id, tool string, input json.R
 	if err != nil {
 		return svc.ToolResult{}, err
 	}
+	if at.Auth == AuthOAuth && at.Status == NeedsSignIn {
+		return svc.ToolResult{}, fault.New(client.Unauthorized, "Nobody is signed in to the MCP server.", "Somebody who manages the workspace has to connect it again.")
+	}
 	link, err := s.connected(ctx, at, want)
 	if err != nil {
 		return svc.ToolResult{}, err

@@ -37,15 +37,15 @@ type Draft struct {
 	Name      string `json:"name" min:"1" max:"32"`
 	Transport string `json:"transport,omitzero" enum:"streamable-http"` // empty: streamable-http
 	URL       string `json:"url" max:"2048"`
-	Auth      string `json:"auth,omitzero" enum:"none bearer"` // empty: bearer with a token, else none
+	Auth      string `json:"auth,omitzero" enum:"none bearer oauth"` // empty: bearer with a token, else none
 	Token     string `json:"token,omitzero" max:"8192"`
 }
 
 // Edit is what changes of a server; nil stays. Another address takes the tools away and, unless it is of the same origin, the token:
-// nobody sends it elsewhere who cannot read it.
+// nobody sends it elsewhere who cannot read it. Whatever changes ends a sign-in.
 type Edit struct {
 	URL   *string `json:"url,omitzero" max:"2048"`
-	Auth  *string `json:"auth,omitzero" enum:"none bearer"`
+	Auth  *string `json:"auth,omitzero" enum:"none bearer oauth"`
 	Token *string `json:"token,omitzero" max:"8192"`
 }
 
@@ -100,10 +100,12 @@ func (s *Servers) checkDraft(d *Draft) error {
 // checkAccess judges where a server is and by what it is reached.
 func (s *Servers) checkAccess(address, auth, token string) error {
 	switch {
-	case auth != AuthNone && auth != AuthBearer:
-		return wrong("auth", strictjson.Invalid, "A credential is none or bearer.")
-	case auth == AuthNone && token != "":
-		return wrong("token", strictjson.Invalid, "Without a credential there is no token.")
+	case auth != AuthNone && auth != AuthBearer && auth != AuthOAuth:
+		return wrong("auth", strictjson.Invalid, "A credential is none, bearer or oauth.")
+	case auth == AuthOAuth && s.Callback == "":
+		return wrong("auth", strictjson.Invalid, "Nobody can sign in to MCP servers from here.")
+	case auth != AuthBearer && token != "":
+		return wrong("token", strictjson.Invalid, "Only a bearer is given a token.")
 	case auth == AuthBearer && token == "":
 		return wrong("token", "required", "A bearer's token is needed.")
 	case len(token) > maxToken:
@@ -139,10 +141,12 @@ func refuseTooMany(tx *sqldb.Tx, scope string) error {
 	return err
 }
 
-// keepToken seals a credential; an empty one destroys what is kept.
+// keepToken seals a bearer's token in the place of whatever is kept; an empty one destroys that.
 func (s *Servers) keepToken(tx *sqldb.Tx, of Server, token string, by audit.Actor) error {
 	if token == "" {
-		_, err := s.Secrets.Delete(tx, of.owner(), of.secret())
+		return s.forgetConsent(tx, of)
+	}
+	if err := endConsent(tx, of.ID); err != nil {
 		return err
 	}
 	_, err := s.Secrets.Seal(tx, of.owner(), of.secret(), []byte(token), cmp.Or(by.ID, by.Kind))
@@ -174,7 +178,7 @@ func (s *Servers) Patch(ctx context.Context, by audit.Actor, scope, id string, v
 // apply takes over what is given and differs. It says which, and which token the server has then.
 func (s *Servers) apply(tx *sqldb.Tx, to *Server, e Edit) (names []string, token string, err error) {
 	moved := e.URL != nil && *e.URL != to.URL
-	keeps := to.TokenPresent && (!moved || sameOrigin(to.URL, *e.URL)) && (e.Auth == nil || *e.Auth != AuthNone)
+	keeps := to.TokenPresent && to.Auth == AuthBearer && (!moved || sameOrigin(to.URL, *e.URL)) && (e.Auth == nil || *e.Auth == AuthBearer)
 	if keeps && e.Token == nil {
 		value, err := s.Secrets.OpenIn(tx, to.owner(), to.secret())
 		if err != nil {
@@ -231,7 +235,7 @@ func (s *Servers) Delete(ctx context.Context, by audit.Actor, scope, id string, 
 		if by := slices.Clone(used[gone.Name]); len(by) > 0 {
 			return fault.New(fault.InUse, "Agents use this MCP server.", "Take it away from them first.").With("usedBy", by)
 		}
-		if _, err := s.Secrets.Delete(tx, gone.owner(), gone.secret()); err != nil {
+		if err := s.forgetConsent(tx, gone); err != nil {
 			return err
 		}
 		if _, err := tx.Exec("DELETE FROM mcp_tools WHERE server = $1", id); err != nil {

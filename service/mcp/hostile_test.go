@@ -106,7 +106,7 @@ func TestWhatAHostileServerListsIsBoundedAndSaid(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, func(t *testing.T, s scene) {
 				d := s.add(t, mcp.Draft{Name: "liar", URL: liar(t, c.list).URL})
-				d, err := s.Connect(t.Context(), ada, space, d.ID, 0)
+				d, err := s.Connect(t.Context(), ada, space, d.ID, 0, nil)
 				if err != nil || d.Status != mcp.OK || len(d.Tools) > c.most {
 					t.Fatalf("%d tools, %s %s, %v", len(d.Tools), d.Status, d.Reason, err)
 				}
@@ -128,7 +128,7 @@ func TestADescriptionHoldsNothingThatCannotBeSeen(t *testing.T) {
 	each(t, func(t *testing.T, s scene) {
 		words := "Adds.\n\x1b[31mred\x00\u202eesrever\ufeff"
 		d := s.add(t, mcp.Draft{Name: "liar", URL: liar(t, func(string) string { return tools(listed("add", words, object)) }).URL})
-		d, err := s.Connect(t.Context(), ada, space, d.ID, 0)
+		d, err := s.Connect(t.Context(), ada, space, d.ID, 0, nil)
 		if err != nil || toolOf(t, d, "add").Description != "Adds.\n[31mredesrever" {
 			t.Errorf("%+v %v", d.Tools, err)
 		}
@@ -179,7 +179,7 @@ func TestAServerThatIsNotReachedIsDownAndSaysWhy(t *testing.T) {
 			if err != nil || c.result != "" && tested.Result != c.result || tested.Message == "" {
 				t.Errorf("%s: tested %+v, %v", c.name, tested, err)
 			}
-			_, err = s.Connect(t.Context(), ada, space, d.ID, 0)
+			_, err = s.Connect(t.Context(), ada, space, d.ID, 0, nil)
 			if c.status == mcp.Down {
 				wants(t, err, mcp.Unreachable)
 			} else if err != nil {
@@ -201,10 +201,10 @@ func TestAServerIsRefreshedOnlyAfterItWasConnected(t *testing.T) {
 		d := s.add(t, mcp.Draft{Name: "peer", URL: newPeer(t, "").URL})
 		_, err := s.Refresh(t.Context(), ada, space, d.ID, 0)
 		wants(t, err, mcp.NotConnected)
-		if _, err := s.Connect(t.Context(), ada, space, d.ID, d.Version); err != nil {
+		if _, err := s.Connect(t.Context(), ada, space, d.ID, d.Version, nil); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.Connect(t.Context(), ada, space, d.ID, d.Version)
+		_, err = s.Connect(t.Context(), ada, space, d.ID, d.Version, nil)
 		wants(t, err, "version_conflict")
 	})
 }

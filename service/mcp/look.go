@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,8 +35,9 @@ type Tested struct {
 // finding is a look with what was seen.
 type finding struct {
 	Tested
-	tools   []Tool
-	omitted []Omitted
+	tools      []Tool
+	omitted    []Omitted
+	challenges []string // by which the server wanted a credential
 }
 
 // status is how a server does of which a look came to that.
@@ -71,6 +73,9 @@ func (s *Servers) look(ctx context.Context, at Server) (finding, error) {
 func (s *Servers) seen(at Server, server *client.Server, w *way, err error) finding {
 	f := judged(w, err)
 	f.CheckedAt = iso.Millis(s.Now().UnixMilli())
+	if all := w.challenges.Load(); all != nil {
+		f.challenges = *all
+	}
 	if server != nil {
 		has, left := server.Listing()
 		f.tools, f.omitted = sift(at.Name, has, left)
@@ -93,14 +98,14 @@ func (s *Servers) dial(ctx context.Context, at Server) (*client.Server, *way, er
 
 // judged says what an attempt came to, in words that hold nothing of what the other side said.
 func judged(w *way, err error) (f finding) {
-	result, message := unreachable, "The server cannot be reached."
+	result, message := unreachable, w.why("The server cannot be reached.")
 	switch {
 	case err == nil:
 		result, message = OK, ""
 	case w.forbidden.Load():
 		result, message = forbidden, "The address leads to where this service does not go."
 	case fault.Is(err, client.Unauthorized):
-		result, message = NeedsSignIn, "The server refuses the credential, or wants one."
+		result, message = NeedsSignIn, w.why("The server refuses the credential, or wants one.")
 	case fault.Is(err, client.Timeout):
 		result, message = timeout, "The server did not answer in time."
 	case fault.Is(err, client.Refused):
@@ -111,13 +116,34 @@ func judged(w *way, err error) (f finding) {
 }
 
 // Connect connects a server, of which the version is the one given, 0 is any, and keeps what it has to offer. One that is not
-// reached is a refusal, and known as down from then on.
-func (s *Servers) Connect(ctx context.Context, by audit.Actor, scope, id string, version int64) (Detail, error) {
+// reached is a refusal, and known as down from then on. Where somebody has to sign in first, it says where the traveller can; nil:
+// nobody travels.
+func (s *Servers) Connect(ctx context.Context, by audit.Actor, scope, id string, version int64, from *Traveller) (Detail, error) {
 	at, err := s.one(ctx, scope, id, version)
 	if err != nil {
 		return Detail{}, err
 	}
-	return s.observe(ctx, by, at)
+	found, err := s.look(ctx, at)
+	if err != nil {
+		return Detail{}, err
+	}
+	if from == nil || at.Auth != AuthOAuth || found.Result != NeedsSignIn {
+		return s.keepFound(ctx, by, at, found)
+	}
+	address, err := s.depart(ctx, *from, at, found)
+	why, closed := errors.AsType[impossible](err)
+	if err != nil && !closed {
+		return Detail{}, err
+	}
+	if closed {
+		found.Message = why.Error()
+	}
+	d, err := s.keepFound(ctx, by, at, found)
+	if err == nil && closed {
+		err = fault.New(Unreachable, "Nobody can sign in to the MCP server.", found.Message).With("result", found.Result)
+	}
+	d.SignInURL = address
+	return d, err
 }
 
 // Refresh is Connect for a server that was connected before.
@@ -144,6 +170,11 @@ func (s *Servers) observe(ctx context.Context, by audit.Actor, at Server) (Detai
 	if err != nil {
 		return Detail{}, err
 	}
+	return s.keepFound(ctx, by, at, found)
+}
+
+// keepFound is record, and the refusal of a server that was not reached.
+func (s *Servers) keepFound(ctx context.Context, by audit.Actor, at Server, found finding) (Detail, error) {
 	d, err := s.record(ctx, by, at, found)
 	d, err = s.told(ctx, d, err)
 	if status, reason := found.status(); err == nil && status == Down {
@@ -160,7 +191,7 @@ func (s *Servers) record(ctx context.Context, by audit.Actor, at Server, found f
 			return d, err
 		}
 		if now.setting != at.setting {
-			return d, fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now.Version)
+			return d, conflict(now)
 		}
 		status, reason := found.status()
 		if err := tx.Do("keep status", "UPDATE mcp_servers SET status = $2, status_at = $3, reason = $4 WHERE id = $1", at.ID, status, found.CheckedAt.UnixMilli(), reason); err != nil {
@@ -217,11 +248,13 @@ func (s *Servers) Test(ctx context.Context, scope, id string) (Tested, error) {
 	return found.Tested, s.keepStatus(ctx, at, found)
 }
 
-// keepStatus keeps how a server does that is still set up as it was.
+// keepStatus keeps how a server does that is still set up as it was. Why somebody has to sign in is said once: what comes after that
+// knows less.
 func (s *Servers) keepStatus(ctx context.Context, at Server, found finding) error {
 	status, reason := found.status()
-	err := s.DB.Do(ctx, "keep status", "UPDATE mcp_servers SET status = $3, status_at = $4, reason = $5 WHERE id = $1 AND setting = $2",
-		at.ID, at.setting, status, found.CheckedAt.UnixMilli(), reason)
+	err := s.DB.Do(ctx, "keep status", `UPDATE mcp_servers SET status = $3, status_at = $4, reason = CASE WHEN status = $6 AND $3 = $6 THEN reason ELSE $5 END
+		WHERE id = $1 AND setting = $2`,
+		at.ID, at.setting, status, found.CheckedAt.UnixMilli(), reason, NeedsSignIn)
 	if err != nil {
 		return fmt.Errorf("of MCP server: %w", err)
 	}

@@ -32,6 +32,8 @@ type Config struct {
 	Audit   *audit.Log
 	// Outward is the way to every server.
 	Outward *outward.Guard
+	// Callback is where authorization servers send browsers back to. Defaults to none: nobody can sign in.
+	Callback string
 	// UsedBy is which agents of a scope use which servers, by the names of the servers. Defaults to none.
 	UsedBy func(ctx context.Context, scope string) (map[string][]string, error)
 
@@ -86,8 +88,10 @@ func (s *Servers) Close() { s.links.close() }
 // Erase forgets all servers of a scope. Their credentials are secrets of the workspace, and go with those.
 func (s *Servers) Erase(ctx context.Context, scope string) error {
 	return s.DB.Write(ctx, func(tx *sqldb.Tx) error {
-		if _, err := tx.Exec("DELETE FROM mcp_tools WHERE server IN (SELECT id FROM mcp_servers WHERE scope = $1)", scope); err != nil {
-			return err
+		for _, table := range []string{"mcp_tools", "mcp_consents"} {
+			if _, err := tx.Exec("DELETE FROM "+table+" WHERE server IN (SELECT id FROM mcp_servers WHERE scope = $1)", scope); err != nil {
+				return err
+			}
 		}
 		_, err := tx.Exec("DELETE FROM mcp_servers WHERE scope = $1", scope)
 		return err

@@ -128,7 +128,7 @@ func TestATokenGoesToItsServerAndNowhereElse(t *testing.T) {
 		if err != nil || d.TokenPresent || d.Status != mcp.Connecting || len(d.Tools) != 0 {
 			t.Fatalf("moved: %+v %v", d, err)
 		}
-		if _, err := s.Connect(t.Context(), ada, space, d.ID, 0); err != nil {
+		if _, err := s.Connect(t.Context(), ada, space, d.ID, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		if slices.ContainsFunc(other.seen, func(h string) bool { return h != "" }) {
@@ -176,7 +176,7 @@ func TestServersOfAScopeAreNotThereForAnother(t *testing.T) {
 		wants(t, err, fault.ItemNotFound)
 		_, err = s.Enable(t.Context(), ada, eve, d.ID, "echo", 0, false)
 		wants(t, err, fault.ItemNotFound)
-		_, err = s.Connect(t.Context(), ada, eve, d.ID, 0)
+		_, err = s.Connect(t.Context(), ada, eve, d.ID, 0, nil)
 		wants(t, err, fault.ItemNotFound)
 		wants(t, s.Delete(t.Context(), ada, eve, d.ID, 0), fault.ItemNotFound)
 		if tools, err := s.Tools(t.Context(), eve, []string{"peer"}); err != nil || len(tools) != 0 {

@@ -22,6 +22,16 @@ func wrong(field, problem, details string) error {
 	return fault.Invalid("%s", details).With("fields", []map[string]string{{"field": field, "type": problem}})
 }
 
+// conflict refuses what was meant for a server as it was set up before.
+func conflict(now Server) error {
+	return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", now.Version)
+}
+
+// notSignedIn refuses somebody who came back from an authorization server.
+func notSignedIn(why string) *fault.Error {
+	return fault.New(Unreachable, "The sign-in to the MCP server did not succeed.", why+" Connect it again.")
+}
+
 func busy() error {
 	return fault.New(fault.Busy, "Too many MCP servers are in use here.", "Try again shortly.").After(time.Second)
 }

@@ -132,7 +132,7 @@ func (s scene) add(t *testing.T, d mcp.Draft) mcp.Detail {
 func (s scene) connected(t *testing.T, name string, p *peer) mcp.Detail {
 	t.Helper()
 	made := s.add(t, mcp.Draft{Name: name, URL: p.URL, Token: p.token})
-	d, err := s.Connect(t.Context(), ada, space, made.ID, 0)
+	d, err := s.Connect(t.Context(), ada, space, made.ID, 0, nil)
 	if err != nil {
 		t.Fatalf("connect %s: %v", name, err)
 	}

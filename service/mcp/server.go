@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/secret"
@@ -17,6 +16,7 @@ const (
 
 	AuthNone   = "none"
 	AuthBearer = "bearer"
+	AuthOAuth  = "oauth"
 )
 
 // How a server does, as far as is known.
@@ -34,7 +34,7 @@ type Server struct {
 	Name         string     `json:"name"`
 	Transport    string     `json:"transport" enum:"streamable-http"`
 	URL          string     `json:"url"`
-	Auth         string     `json:"auth" enum:"none bearer"`
+	Auth         string     `json:"auth" enum:"none bearer oauth"`
 	TokenPresent bool       `json:"tokenPresent"`
 	Status       string     `json:"status" enum:"connecting ok needs_sign_in down"`
 	StatusAt     iso.Moment `json:"statusAt"`
@@ -56,13 +56,15 @@ type Detail struct {
 	Server
 	Tools   []Tool    `json:"tools"`
 	Omitted []Omitted `json:"omitted"` // what the server lists and cannot be used
+	// SignInURL is where a browser goes to sign in; empty: it need not, or nobody asked for it.
+	SignInURL string `json:"signInUrl,omitzero"`
 }
 
 func (s Server) checkVersion(given int64) error {
 	if given == 0 || given == s.Version {
 		return nil
 	}
-	return fault.New(fault.VersionConflict, "Somebody changed this in the meantime.", "Read it again.").With("version", s.Version)
+	return conflict(s)
 }
 
 // secret is the name under which the credential is kept. No person can choose it.

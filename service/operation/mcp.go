@@ -2,16 +2,24 @@ package operation
 
 import (
 	"context"
+	"net/http"
+	"strings"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/mcp"
+	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 )
 
 const mcpPath = W + "/mcps/{mcp}"
+
+// MCPCallbackPath is where authorization servers of MCP servers send browsers back to.
+const MCPCallbackPath = "/api/mcps/callback"
 
 var managesMCPs = access.May(workspace.Manage)
 
@@ -24,11 +32,19 @@ var mcpServers = everywhere("workspace",
 		says("Change where an MCP server is, or its token. It has to be connected again; another address takes its tools away, and its token unless that is given anew.", fault.ItemNotFound).consults(),
 	drop(mcpPath, managesMCPs, deleteMCP).says("Forget an MCP server, and destroy its token. One that agents use stays.", fault.ItemNotFound, fault.InUse).consults(),
 	verb(mcpPath+"/connect", managesMCPs, connectMCP).told().
-		says("Connect an MCP server and list its tools. What is new is off; what has become another is switched off, and says so.", fault.ItemNotFound, mcp.Unreachable, fault.Busy).consults(),
+		says("Connect an MCP server and list its tools. What is new is off; what has become another is switched off, and says so. Where somebody has to sign in first, `signInUrl` is where the browser goes: within 10 minutes, in the same session.",
+			fault.ItemNotFound, mcp.Unreachable, fault.Busy).consults(),
 	verb(mcpPath+"/test", managesMCPs, testMCP).told().says("Connect an MCP server, and say what came of it. Its tools stay as they are.", fault.ItemNotFound, fault.Busy),
 	verb(mcpPath+"/refresh", managesMCPs, refreshMCP).told().
 		says("List the tools of a connected MCP server again, as when it was connected.", fault.ItemNotFound, mcp.NotConnected, mcp.Unreachable, fault.Busy).consults(),
 	change(mcpPath+"/tools/{tool}", managesMCPs, switchMCPTool).says("Switch a tool of an MCP server on or off. What it is now has then been looked at.", fault.ItemNotFound).consults(),
+)
+
+// mcpReturns are visited by a browser rather than called.
+var mcpReturns = about("workspace", access.Platform,
+	get(MCPCallbackPath, access.SignedIn, finishMCPSignIn).leads(http.StatusSeeOther).
+		says("Come back from the authorization server of an MCP server. The state is good once, for the session that it was made for. Leads to the page of the server, which is connected then, or with `error` if the person said no.",
+			account.InvalidState, fault.Forbidden, fault.AdminRequired, fault.WorkspaceSuspended, fault.WorkspaceNotFound, fault.ItemNotFound, fault.VersionConflict, mcp.Unreachable, secret.Unreadable, fault.Busy),
 )
 
 // mcps are the servers as those see them who know which agents use them. It is asked first, so that what is done is also answered.
@@ -120,8 +136,60 @@ func connectMCP(ctx context.Context, c Call, in mcpMatch) (connected mcpDetail, 
 	if err != nil {
 		return connected, err
 	}
-	connected.Detail, err = servers.Connect(ctx, c.Actor(), c.Scope, in.MCP, int64(in.Match))
+	from := &mcp.Traveller{Who: c.Who, ReturnTo: c.mcpPage(in.MCP), Staff: c.isStaff()}
+	connected.Detail, err = servers.Connect(ctx, c.Actor(), c.Scope, in.MCP, int64(in.Match), from)
 	return connected, err
+}
+
+// mcpPage is where people see an MCP server, on the surface that they are on. Platform has no such page.
+func (c Call) mcpPage(id string) string {
+	page, on := "/mcps/"+id, c.Surface
+	if at, err := scope.Parse(c.Scope); err == nil {
+		page = "/w/" + at.Username + "/" + at.Business + page
+	}
+	if on == access.Platform {
+		on = access.Agents
+	}
+	return c.Address(on) + page
+}
+
+// mcpReturn is what an authorization server sends a browser back with.
+type mcpReturn struct {
+	State  string `query:"state"`
+	Code   string `query:"code"`
+	Issuer string `query:"iss"`
+	Error  string `query:"error"`
+}
+
+// finishMCPSignIn connects an MCP server that somebody has signed in to, if they may still do that in its workspace.
+func finishMCPSignIn(ctx context.Context, c Call, in mcpReturn) (Onward, error) {
+	release := func() {}
+	defer func() { release() }()
+	back := mcp.Back{State: in.State, Code: in.Code, Issuer: in.Issuer, Error: in.Error}
+	out, err := c.MCPs.Return(ctx, c.Who, back, func(at string, staff bool) (context.Context, error) {
+		place, err := c.Fetching(at)
+		if err != nil {
+			return nil, err
+		}
+		release = place
+		if staff {
+			return ctx, c.needAdministrator()
+		}
+		inside, _, err := c.Enter(managesMCPs, strings.TrimPrefix(at, "users/"))
+		return inside, err
+	})
+	if out.Denied {
+		out.ReturnTo += "?error=access_denied"
+	}
+	return Onward{To: out.ReturnTo}, err
+}
+
+// needAdministrator refuses somebody who may not change things for the staff any more, where their elevation does not reach.
+func (c Call) needAdministrator() error {
+	if c.Account.Role == account.RoleAdmin {
+		return nil
+	}
+	return fault.New(fault.AdminRequired, "Only an administrator of this service may do this.", "")
 }
 
 // mcpCheck is what a look at an MCP server came to.

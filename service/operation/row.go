@@ -326,7 +326,7 @@ func Keeps(method, path string) bool {
 
 // Rows are all operations.
 func Rows() []Row {
-	return slices.Concat(itself, sessions, passwords, addresses, setups, found, providers, impersonations, verifications, accounts, people, staff, admin, workspaces, keys, secrets, modelProviders, mcpServers, projects, events, files, agents, tools, runs)
+	return slices.Concat(itself, sessions, passwords, addresses, setups, found, providers, impersonations, verifications, accounts, people, staff, admin, workspaces, keys, secrets, modelProviders, mcpServers, mcpReturns, projects, events, files, agents, tools, runs)
 }
 
 // pages reports whether it is a list that is read in pages here: what the runtime lists has cursors of its own.
