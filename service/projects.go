@@ -8,6 +8,7 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/models"
+	"svc.dev/svc/service/offer"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/scope"
@@ -94,7 +95,7 @@ func (h *house) destroy(ctx context.Context, w workspace.Workspace) error {
 	if err := cmp.Or(h.apikeys.Forget(ctx, w.ID), h.installs.Forget(ctx, w.ID)); err != nil {
 		return err
 	}
-	if err := h.agents.Erase(ctx, w.Scope); err != nil {
+	if err := cmp.Or(h.agents.Erase(ctx, w.Scope), offer.Erase(ctx, h.db, w.Scope)); err != nil {
 		return err
 	}
 	return sqlstore.Erase(ctx, h.db, w.Scope)

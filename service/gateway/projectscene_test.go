@@ -12,6 +12,7 @@ import (
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/models"
+	"svc.dev/svc/service/offer"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/repository"
@@ -38,7 +39,7 @@ func admission(db *sqldb.DB) func(context.Context, scope.Claims) error {
 // openProjects makes the projects of the scene.
 func (s *scene) openProjects(t testing.TB) {
 	t.Helper()
-	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations); err != nil {
+	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations, offer.Migrations); err != nil {
 		t.Fatal(err)
 	}
 	var err error

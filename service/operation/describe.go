@@ -402,6 +402,9 @@ func (d *description) shown(r Row) (object, error) {
 		return object{"text/event-stream": object{"schema": object{"type": "string"}}}, nil
 	case documentType:
 		return content(ref("schemas", "Description")), nil
+	case reflect.TypeFor[rpcAnswer]():
+		schema := object{"type": "string"}
+		return object{"text/event-stream": object{"schema": schema}, "application/json": object{"schema": object{"type": "object"}}}, nil
 	}
 	schema, err := d.answer(r)
 	if r.news == nil || err != nil {
