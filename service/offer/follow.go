@@ -56,9 +56,11 @@ type follower struct {
 	visit
 	task
 
-	// Of an agent: the message of the submission that is being written, and its text so far.
+	// Of an agent: the message of the submission that is being written, and the text of the reply so far. One that was interrupted goes on
+	// in another message.
 	message string
 	text    strings.Builder
+	called  bool   // it called a tool: the next one answers anew, instead of going on with it
 	outcome string // empty: it is not settled
 	failure *conversation.Error
 
@@ -211,14 +213,17 @@ func (f *follower) take(ctx context.Context, page []byte) error {
 func (f *follower) add(u update, said *strings.Builder) {
 	switch {
 	case u.Type == "message-started" && u.Submission == f.id:
-		f.message = u.Message
-		f.text.Reset()
+		if f.called {
+			f.text.Reset()
+		}
+		f.message, f.called = u.Message, false
 	case u.Type == "message-delta" && u.Message == f.message && u.Kind == "text":
 		if f.text.Len() < maxText {
 			f.text.WriteString(u.Delta)
 		}
 		said.WriteString(u.Delta)
 	case u.Type == "tool-input" && u.Message == f.message:
+		f.called = true
 		said.WriteString("\n[" + u.Tool + "]\n")
 	case u.Type == "submission-settled" && u.Submission == f.id:
 		f.outcome, f.failure = u.Outcome, u.Error
@@ -264,7 +269,7 @@ func (f *follower) tell(ctx context.Context, steps float64, text string, meta mc
 	_ = f.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{Meta: meta, ProgressToken: token, Progress: f.steps, Message: cut(text, maxProgress)})
 }
 
-// reply is how an agent's answer is told.
+// agentReply is how an agent's answer is told.
 type agentReply struct {
 	SubmissionID string              `json:"submissionId"`
 	Agent        string              `json:"agent"`
