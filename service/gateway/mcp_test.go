@@ -597,3 +597,41 @@ func TestMCPClientsAreRefusedAsTheyExpect(t *testing.T) {
 		}
 	}, unhurried)
 }
+
+// begins starts a call as a client that calls its request so, in a session or in none, and waits for nothing.
+func (s *scene) begins(t testing.TB, key, session, request string) (id string) {
+	t.Helper()
+	got := s.rpc(t, key, `{"jsonrpc":"2.0","id":`+request+`,"method":"tools/call","params":{"name":"ask_central","arguments":{"message":"n=100000 delay=5"},"_meta":{"waitSeconds":0}}}`, "Mcp-Session-Id", session)
+	_, rest, _ := strings.Cut(got.body, `"submissionId":"`)
+	if id, _, _ = strings.Cut(rest, `"`); id == "" {
+		t.Fatalf("begin: %d %s", got.StatusCode, got.body)
+	}
+	return id
+}
+
+// TestACancellationStopsTheOneCallThatItMeans has two keys and two sessions that call their requests the same.
+func TestACancellationStopsTheOneCallThatItMeans(t *testing.T) {
+	modes(t, func(t *testing.T, s *scene) {
+		cookie, _ := s.session(t, "ada@example.com")
+		key, other := s.key(t, cookie, "ada", allScopes...), s.key(t, cookie, "ada", allScopes...)
+		c := s.mcp(t, mcpPath, key, "")
+		all := map[string]string{
+			"meant": s.begins(t, key, "one", "1"), "of another session": s.begins(t, key, "two", "1"), "of no session": s.begins(t, key, "", "1"),
+			"of another key": s.begins(t, other, "one", "1"), "of another request": s.begins(t, key, "one", `"1"`),
+		}
+		if got := s.rpc(t, key, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"enough"}}`, "Mcp-Session-Id", "one"); got.StatusCode != 202 {
+			t.Errorf("cancel: %d %s", got.StatusCode, got.body)
+		}
+		for what, id := range all {
+			wait := 0
+			if what == "meant" {
+				wait = 20
+			}
+			want := map[bool]string{true: "aborted", false: "running"}[what == "meant"]
+			if got := c.calls(t, "get_result", map[string]any{"id": id}, "waitSeconds", wait); got.State != want {
+				t.Errorf("the call %s: %s", what, got.State)
+			}
+			c.calls(t, "cancel", map[string]any{"id": id})
+		}
+	}, unhurried)
+}

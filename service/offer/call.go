@@ -25,8 +25,8 @@ import (
 	"svc.dev/svc/service/scope"
 )
 
-// asked is what an agent is asked.
-type asked struct {
+// question is what an agent is asked.
+type question struct {
 	Message string `json:"message" jsonschema:"What to say to the agent."`
 	// Conversation is the one to go on with.
 	Conversation string `json:"conversation,omitempty" jsonschema:"The conversation of an earlier answer, to go on with it. Leave it out to begin a new one."`
@@ -38,8 +38,8 @@ type lookUp struct {
 }
 
 var (
-	question = formOf[asked]()
-	named    = formOf[lookUp]()
+	questions = formOf[question]()
+	named     = formOf[lookUp]()
 )
 
 // form is what a tool is asked, and how it is read.
@@ -65,7 +65,7 @@ func (f form[In]) read(ctx context.Context, raw json.RawMessage) (in In, err err
 // visit is one call: who makes it, and by which message.
 type visit struct {
 	claims scope.Claims
-	m      *message
+	m      *received
 	req    *mcp.CallToolRequest
 	wishes wishes
 }
@@ -114,7 +114,7 @@ func (o *Offer) call(ctx context.Context, req *mcp.CallToolRequest) (result mcp.
 		return refused(err), nil
 	}
 	told, err := o.do(ctx, v)
-	if _, protocol := errors.AsType[*jsonrpc.Error](err); protocol {
+	if _, protocol := errors.AsType[*jsonrpc.Error](err); protocol || errors.Is(err, errGone) {
 		return nil, err
 	}
 	if err != nil {
@@ -151,7 +151,7 @@ func (o *Offer) ask(ctx context.Context, v visit) (*mcp.CallToolResult, error) {
 	if !found {
 		return nil, noTool(v.req.Params.Name)
 	}
-	in, err := question.read(ctx, v.req.Params.Arguments)
+	in, err := questions.read(ctx, v.req.Params.Arguments)
 	if err != nil {
 		return nil, err
 	}
@@ -369,7 +369,7 @@ func (o *Offer) stop(ctx context.Context, c scope.Claims, t task) (bool, error) 
 }
 
 // cancelled stops the work of a request that its client cancels. What is not known, or done, is none of the client's concern.
-func (o *Offer) cancelled(ctx context.Context, c scope.Claims, m *message) error {
+func (o *Offer) cancelled(ctx context.Context, c scope.Claims, m *received) error {
 	var params struct {
 		Request json.RawMessage `json:"requestId"`
 	}

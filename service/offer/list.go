@@ -134,7 +134,7 @@ func agentTool(a agent.Listed) *mcp.Tool {
 		about = "The agent " + a.Name + " of the workspace."
 	}
 	return &mcp.Tool{
-		Name: toolName(askPrefix, a.Name), Title: a.Name, InputSchema: question.schema(), OutputSchema: answerSchema,
+		Name: toolName(askPrefix, a.Name), Title: a.Name, InputSchema: questions.schema(), OutputSchema: answerSchema,
 		Description: about + "\nAnswers with the agent's reply. To go on with a conversation, say which: every answer names its own.",
 	}
 }

@@ -27,8 +27,8 @@ const (
 	maxDepth  = 1_010
 )
 
-// message is what a client sent, one at a time.
-type message struct {
+// received is a message as a client sent it, one at a time.
+type received struct {
 	method  string
 	id      string // as it was written; empty: a notification
 	params  json.RawMessage
@@ -36,7 +36,7 @@ type message struct {
 	body    []byte
 
 	gone context.Context // it ends when the client is not there any more
-	out  *reply
+	out  *outlet
 }
 
 // checkHeader refuses what is no JSON.
@@ -49,7 +49,7 @@ func checkHeader(h http.Header) error {
 }
 
 // read takes a message in. Several at once are refused: each would be work of its own, under one count.
-func (o *Offer) read(r *http.Request) (*message, error) {
+func (o *Offer) read(r *http.Request) (*received, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, o.MaxBody))
 	if err != nil {
 		return nil, unread(err)
@@ -57,7 +57,7 @@ func (o *Offer) read(r *http.Request) (*message, error) {
 	if values, depth := memory.Shape(body); values > maxValues || depth > maxDepth {
 		return nil, fault.New(fault.InvalidJSON, "The message has too many values, or lies too deep.", "")
 	}
-	m := &message{body: body, session: r.Header.Get(sessionHeader)}
+	m := &received{body: body, session: r.Header.Get(sessionHeader)}
 	if len(m.session) > maxName {
 		return nil, fault.Invalid("%s is too long.", sessionHeader)
 	}
@@ -89,26 +89,26 @@ func unread(err error) error {
 
 // begins reports whether a client introduces itself. What it is called from then on is the beginning of nothing that is kept: it
 // only tells its requests from those of others with the same key.
-func (m *message) begins() bool { return m.method == "initialize" || m.method == "server/discover" }
+func (m *received) begins() bool { return m.method == "initialize" || m.method == "server/discover" }
 
 type messageKey struct{}
 
 // request is the request with the message in it.
-func (m *message) request(r *http.Request) *http.Request {
+func (m *received) request(r *http.Request) *http.Request {
 	r = r.WithContext(context.WithValue(r.Context(), messageKey{}, m))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(m.body)), int64(len(m.body))
 	return r
 }
 
 // messageOf is the message that is being answered.
-func messageOf(ctx context.Context) *message {
-	m, _ := ctx.Value(messageKey{}).(*message)
+func messageOf(ctx context.Context) *received {
+	m, _ := ctx.Value(messageKey{}).(*received)
 	return m
 }
 
-// reply is an answer that can be kept alive while there is nothing to say. What is refused in plain text is held back, and told in
+// outlet is an answer that can be kept alive while there is nothing to say. What is refused in plain text is held back, and told in
 // the envelope of all other refusals.
-type reply struct {
+type outlet struct {
 	http.ResponseWriter
 	mu      sync.Mutex
 	refused int
@@ -116,7 +116,7 @@ type reply struct {
 }
 
 // WriteHeader lets the head out, but that of a refusal in plain text.
-func (a *reply) WriteHeader(status int) {
+func (a *outlet) WriteHeader(status int) {
 	if status >= http.StatusBadRequest && strings.HasPrefix(a.Header().Get("Content-Type"), "text/plain") {
 		a.refused = status
 		return
@@ -124,7 +124,7 @@ func (a *reply) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-func (a *reply) Write(b []byte) (int, error) {
+func (a *outlet) Write(b []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.refused != 0 {
@@ -136,7 +136,7 @@ func (a *reply) Write(b []byte) (int, error) {
 }
 
 // pulse keeps the connection of a stream alive. The first one lets the head out.
-func (a *reply) pulse() {
+func (a *outlet) pulse() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	_, _ = a.ResponseWriter.Write(stream.Heartbeat()) // a client that has gone needs none
@@ -144,10 +144,10 @@ func (a *reply) pulse() {
 }
 
 // Unwrap is for http.ResponseController.
-func (a *reply) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *outlet) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // refusal is what was held back, as a fault.
-func (a *reply) refusal() error {
+func (a *outlet) refusal() error {
 	if a.refused == 0 {
 		return nil
 	}

@@ -125,7 +125,7 @@ func (o *Offer) Serve(w http.ResponseWriter, r *http.Request) error {
 	if m.begins() {
 		w.Header().Set(sessionHeader, rand.Text())
 	}
-	m.gone, m.out = r.Context(), &reply{ResponseWriter: w}
+	m.gone, m.out = r.Context(), &outlet{ResponseWriter: w}
 	o.handler.ServeHTTP(m.out, m.request(r))
 	return m.out.refusal()
 }

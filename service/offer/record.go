@@ -45,7 +45,7 @@ func holder(c scope.Claims) string {
 }
 
 // announce writes a call down before its work is admitted, so that it can be cancelled from then on.
-func (o *Offer) announce(ctx context.Context, c scope.Claims, m *message, t task) (record, error) {
+func (o *Offer) announce(ctx context.Context, c scope.Claims, m *received, t task) (record, error) {
 	r := record{ulid.Make().String(), t}
 	err := o.DB.Do(ctx, "announce call", `INSERT INTO offer_calls (scope, call, holder, session, request, kind, name, instance, made_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, c.Scope, r.call, holder(c), m.session, m.id, string(t.kind), t.name, t.instance, o.Now().UnixMilli())
@@ -63,17 +63,16 @@ func (o *Offer) admitted(ctx context.Context, c scope.Claims, r record) (cancell
 
 // found is the work that an id stands for in a scope.
 func (o *Offer) found(ctx context.Context, scope, id string) (task, bool, error) {
-	var known bool
-	r, err := sqldb.Read(ctx, o.DB, func(tx *sqldb.Tx) (r record, err error) {
-		r, known, err = sqldb.First(tx, "find call", scanRecord, "SELECT "+columns+" FROM offer_calls WHERE scope = $1 AND id = $2 LIMIT 1", scope, id)
+	r, err := sqldb.Read(ctx, o.DB, func(tx *sqldb.Tx) (record, error) {
+		r, _, err := sqldb.First(tx, "find call", scanRecord, "SELECT "+columns+" FROM offer_calls WHERE scope = $1 AND id = $2 LIMIT 1", scope, id)
 		return r, err
 	})
-	return r.task, known, err
+	return r.task, r.call != "", err
 }
 
 // mark writes down that a client cancels its request, and returns the work of it, if that is known. Without a session two clients
 // with one key may call different requests the same: then neither is cancelled.
-func (o *Offer) mark(ctx context.Context, c scope.Claims, m *message, request string) (t task, known bool, err error) {
+func (o *Offer) mark(ctx context.Context, c scope.Claims, m *received, request string) (task, bool, error) {
 	now := o.Now()
 	r, err := sqldb.Write(ctx, o.DB, func(tx *sqldb.Tx) (record, error) {
 		all, err := sqldb.Collect(tx, scanRecord, "SELECT "+columns+` FROM offer_calls WHERE scope = $1 AND holder = $2 AND session = $3 AND request = $4
@@ -81,11 +80,10 @@ func (o *Offer) mark(ctx context.Context, c scope.Claims, m *message, request st
 		if err != nil || len(all) == 0 || len(all) > 1 && m.session == "" {
 			return record{}, err
 		}
-		known = all[0].id != ""
 		return all[0], tx.Do("cancel call", "UPDATE offer_calls SET cancelled_at = $1 WHERE scope = $2 AND call = $3 AND cancelled_at IS NULL",
 			now.UnixMilli(), c.Scope, all[0].call)
 	})
-	return r.task, known && err == nil, err
+	return r.task, r.id != "", err
 }
 
 const columns = "call, kind, name, instance, COALESCE(id, ''), start"
