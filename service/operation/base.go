@@ -226,7 +226,7 @@ type rpc struct {
 	Version string          `json:"jsonrpc" enum:"2.0"`
 	ID      json.RawMessage `json:"id,omitempty"`
 	Method  string          `json:"method,omitempty"`
-	Params  json.RawMessage `json:"params,omitempty" type:"object"`
+	Params  json.RawMessage `json:"params,omitempty"`
 }
 
 // rpcAnswer is the messages that come back, one by one as events, or one alone.

@@ -403,8 +403,7 @@ func (d *description) shown(r Row) (object, error) {
 	case documentType:
 		return content(ref("schemas", "Description")), nil
 	case reflect.TypeFor[rpcAnswer]():
-		schema := object{"type": "string"}
-		return object{"text/event-stream": object{"schema": schema}, "application/json": object{"schema": object{"type": "object"}}}, nil
+		return object{"text/event-stream": object{"schema": object{"type": "string"}}, "application/json": object{}}, nil
 	}
 	schema, err := d.answer(r)
 	if r.news == nil || err != nil {
