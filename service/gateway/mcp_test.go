@@ -24,6 +24,7 @@ import (
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/offer"
 	"svc.dev/svc/service/scope"
+	"svc.dev/svc/service/workspace"
 )
 
 // mcpOf is what answers MCP clients of a runtime.
@@ -637,5 +638,37 @@ func TestACancellationStopsTheOneCallThatItMeans(t *testing.T) {
 			}
 			c.calls(t, "cancel", map[string]any{"id": id})
 		}
+	}, unhurried)
+}
+
+// TestAKeyIsWorthWhatItsMakerMayNow takes the role of a key's maker down while the key is in use.
+func TestAKeyIsWorthWhatItsMakerMayNow(t *testing.T) {
+	modes(t, func(t *testing.T, s *scene) {
+		business, cookie := s.staff(t, workspace.Admin)
+		var made struct{ Key string }
+		s.do(t, call{on: gateway.Agents, method: "POST", path: "/api/workspaces/boss/" + business + "/keys", cookie: cookie, body: map[string]any{"name": "k", "scopes": allScopes}}).
+			wants(t, 201, "").read(t, &made)
+		path := "/v1/boss/" + business + "/mcp"
+		c := s.mcp(t, path, made.Key, "")
+		message := map[string]any{"message": "n=2"}
+		answer := c.calls(t, "ask_central", message)
+		becomes := func(role string) {
+			execute(t, s, "UPDATE members SET role = $1 WHERE account = $2", role, s.person(t, "admin-er").Account.ID)
+		}
+		becomes(workspace.Viewer)
+		if got := c.tools(t); !slices.Equal(got, []string{"get_result"}) {
+			t.Errorf("a viewer's tools: %v", got)
+		}
+		if got := c.calls(t, "ask_central", message); !got.failed || got.Error.Type != "forbidden" {
+			t.Errorf("a viewer asks: %+v", got)
+		}
+		if got := c.calls(t, "cancel", map[string]any{"id": answer.SubmissionID}); !got.failed || got.Error.Type != "forbidden" {
+			t.Errorf("a viewer cancels: %+v", got)
+		}
+		if got := c.calls(t, "get_result", map[string]any{"id": answer.SubmissionID}); got.Text != words(2) {
+			t.Errorf("a viewer reads: %+v", got)
+		}
+		becomes("billing")
+		s.do(t, call{on: gateway.Agents, method: "POST", path: path, header: rpcHeader(made.Key), body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}).wants(t, 403, "forbidden")
 	}, unhurried)
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -101,15 +100,9 @@ func (o *Offer) wishesOf(meta mcp.Meta) (w wishes, err error) {
 }
 
 // call does what a tool is called for. What goes wrong in it is a result; a tool that there is not is an error of the protocol.
-func (o *Offer) call(ctx context.Context, req *mcp.CallToolRequest) (result mcp.Result, err error) {
+func (o *Offer) call(ctx context.Context, req *mcp.CallToolRequest) (_ mcp.Result, err error) {
 	v := visit{m: messageOf(ctx), req: req}
 	v.claims, _ = scope.From(ctx)
-	defer func() {
-		if p := recover(); p != nil {
-			o.Log.ErrorContext(ctx, "call panicked", "scope", v.claims.Scope, "error", p, "stack", string(debug.Stack()))
-			result, err = refused(fault.Unexpected(errors.New("panic"))), nil
-		}
-	}()
 	if v.wishes, err = o.wishesOf(req.Params.Meta); err != nil {
 		return refused(err), nil
 	}

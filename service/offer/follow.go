@@ -31,6 +31,7 @@ var errGone = errors.New("the client has gone")
 // await follows work until it is done, the client's patience ends, or this process stops, and tells how far it has come. Those who
 // ask must still have what they needed.
 func (o *Offer) await(ctx context.Context, v visit, t task, need access.Need) (*mcp.CallToolResult, error) {
+	v.m.room.Release()
 	began := time.Now()
 	f := &follower{Offer: o, visit: v, task: t}
 	if err := f.follow(ctx); err != nil {

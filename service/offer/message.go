@@ -35,6 +35,7 @@ type received struct {
 	session string // by which the client says that requests are its own; empty: it does not
 	body    []byte
 
+	room *memory.Grant   // what it takes while it is taken apart
 	gone context.Context // it ends when the client is not there any more
 	out  *outlet
 }

@@ -15,14 +15,17 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/scope"
@@ -115,6 +118,10 @@ func (o *Offer) Serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if m.room, err = o.Runtime.In(c.Scope).Room(memory.Bodies, memory.Decoded(m.body)); err != nil {
+		return unread(err)
+	}
+	defer m.room.Release()
 	if m.method == methodCancelled {
 		if err := o.cancelled(r.Context(), c, m); err != nil {
 			return err
@@ -135,10 +142,22 @@ func (o *Offer) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch r := req.(type) {
 		case *mcp.ListToolsRequest:
-			return o.list(ctx, r)
+			return o.survived(ctx, func() (mcp.Result, error) { return o.list(ctx, r) })
 		case *mcp.CallToolRequest:
-			return o.call(ctx, r)
+			return o.survived(ctx, func() (mcp.Result, error) { return o.call(ctx, r) })
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// survived is what something answers; a panic is an answer too.
+func (o *Offer) survived(ctx context.Context, answer func() (mcp.Result, error)) (result mcp.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c, _ := scope.From(ctx)
+			o.Log.ErrorContext(ctx, "request panicked", "request_id", c.RequestID, "scope", c.Scope, "error", p, "stack", string(debug.Stack()))
+			result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "Something unexpected happened on the server."}
+		}
+	}()
+	return answer()
 }
