@@ -254,7 +254,7 @@ func TestWrongCallsAreTold(t *testing.T) {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
-		for _, tool := range []string{"", "ask_", "ask_nobody", "ask_workspace-verification", "run_workspace-verification", "run_", "delete_all", strings.Repeat("x", 5000)} {
+		for _, tool := range []string{"", "ask_", "ask_nobody", "ask_workspace-verification", "run_workspace-verification", "run_", "delete_all", "ask_central ", "ask_" + strings.Repeat("\x00", 60), strings.Repeat("x", 5000)} {
 			if got, err := c.asks(t.Context(), tool, map[string]any{"message": "n=1"}); err == nil || !strings.Contains(err.Error(), "unknown tool") || len(err.Error()) > 400 {
 				t.Errorf("%.40q: %+v, %v", tool, got, err)
 			}
@@ -575,20 +575,23 @@ func TestMCPClientsAreRefusedAsTheyExpect(t *testing.T) {
 			status int
 			typ    string
 		}{
-			"several at once":     {"[" + list + "," + list + "]", nil, 400, "invalid_request"},
-			"nothing":             {"", nil, 400, "invalid_json"},
-			"no message":          {`"tools/list"`, nil, 400, "invalid_json"},
-			"half a message":      {list[:20], nil, 400, "invalid_json"},
-			"too deep":            {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_central","arguments":{"message":` + deep + `}}}`, nil, 400, "invalid_json"},
-			"too long":            {huge, nil, 413, "body_too_large"},
-			"an unknown method":   {`{"jsonrpc":"2.0","id":1,"method":"tools/delete"}`, nil, 400, "invalid_request"},
-			"a long id":           {`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 300) + `","method":"tools/list"}`, nil, 400, "invalid_request"},
-			"a long session":      {list, []string{"Mcp-Session-Id", strings.Repeat("s", 300)}, 400, "invalid_request"},
-			"another type":        {list, []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type"},
-			"no stream taken":     {list, []string{"Accept", "application/json"}, 400, "invalid_request"},
-			"an old version":      {list, []string{"Mcp-Protocol-Version", "2001-01-01"}, 400, "invalid_request"},
-			"a resumed stream":    {list, []string{"Last-Event-ID", "1"}, 400, "invalid_request"},
-			"a cancel of nothing": {`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}`, nil, 400, "invalid_request"},
+			"several at once":      {"[" + list + "," + list + "]", nil, 400, "invalid_request"},
+			"nothing":              {"", nil, 400, "invalid_json"},
+			"no message":           {`"tools/list"`, nil, 400, "invalid_json"},
+			"half a message":       {list[:20], nil, 400, "invalid_json"},
+			"too deep":             {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_central","arguments":{"message":` + deep + `}}}`, nil, 400, "invalid_json"},
+			"too long":             {huge, nil, 413, "body_too_large"},
+			"an unknown method":    {`{"jsonrpc":"2.0","id":1,"method":"tools/delete"}`, nil, 400, "invalid_request"},
+			"a long id":            {`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 300) + `","method":"tools/list"}`, nil, 400, "invalid_request"},
+			"an id of no text":     {`{"jsonrpc":"2.0","id":"` + "\xff" + `","method":"tools/list"}`, nil, 400, "invalid_request"},
+			"a session of no text": {list, []string{"Mcp-Session-Id", "\xff"}, 400, "invalid_request"},
+			"a cancel of no text":  {`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"` + "\xff" + `"}}`, nil, 400, "invalid_request"},
+			"a long session":       {list, []string{"Mcp-Session-Id", strings.Repeat("s", 300)}, 400, "invalid_request"},
+			"another type":         {list, []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type"},
+			"no stream taken":      {list, []string{"Accept", "application/json"}, 400, "invalid_request"},
+			"an old version":       {list, []string{"Mcp-Protocol-Version", "2001-01-01"}, 400, "invalid_request"},
+			"a resumed stream":     {list, []string{"Last-Event-ID", "1"}, 400, "invalid_request"},
+			"a cancel of nothing":  {`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}`, nil, 400, "invalid_request"},
 		} {
 			got := s.rpc(t, key, one.body, one.pairs...)
 			if got.StatusCode != one.status || !strings.Contains(got.body, `"type":"`+one.typ+`"`) {

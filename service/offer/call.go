@@ -119,6 +119,8 @@ func (o *Offer) call(ctx context.Context, req *mcp.CallToolRequest) (_ mcp.Resul
 // do finds the tool. Those who may not call any of its kind are told so whether it is there or not.
 func (o *Offer) do(ctx context.Context, v visit) (*mcp.CallToolResult, error) {
 	switch name := v.req.Params.Name; {
+	case !isTool(name):
+		return nil, noTool(name)
 	case name == toolResult:
 		return o.result(ctx, v)
 	case name == toolCancel:
@@ -302,7 +304,7 @@ func (o *Offer) meant(ctx context.Context, v visit, ofAgents, ofRuns access.Need
 	if err := o.May(ctx, v.claims, need); err != nil {
 		return t, need, err
 	}
-	if len(in.ID) > maxName || strings.ContainsRune(in.ID, 0) || !utf8.ValidString(in.ID) {
+	if !isLabel(in.ID) {
 		return t, need, nothing()
 	}
 	t, found, err := o.found(ctx, v.claims.Scope, in.ID)
@@ -366,7 +368,7 @@ func (o *Offer) cancelled(ctx context.Context, c scope.Claims, m *received) erro
 	var params struct {
 		Request json.RawMessage `json:"requestId"`
 	}
-	if err := json.Unmarshal(m.params, &params); err != nil || len(params.Request) == 0 || len(params.Request) > maxName {
+	if err := json.Unmarshal(m.params, &params); err != nil || len(params.Request) == 0 || !isLabel(string(params.Request)) {
 		return fault.Invalid("A notification that cancels says requestId.")
 	}
 	t, known, err := o.mark(ctx, c, m, string(params.Request))

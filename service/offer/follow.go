@@ -263,11 +263,22 @@ func (f *follower) takeEvents(ctx context.Context, page []byte) error {
 func (f *follower) tell(ctx context.Context, steps float64, text string, meta mcp.Meta) {
 	token := f.req.Params.GetProgressToken()
 	f.steps += steps
-	if token == nil || text == "" {
+	if text == "" || !isToken(token) {
 		return
 	}
 	// What is not taken is told again by the answer.
 	_ = f.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{Meta: meta, ProgressToken: token, Progress: f.steps, Message: cut(text, maxProgress)})
+}
+
+// isToken reports whether progress can be told by a token: it goes out with every piece.
+func isToken(token any) bool {
+	switch token := token.(type) {
+	case string:
+		return len(token) <= maxName
+	case float64, int64, int:
+		return true
+	}
+	return false
 }
 
 // agentReply is how an agent's answer is told.

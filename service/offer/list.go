@@ -39,11 +39,20 @@ const (
 	longestTool = 64
 )
 
+func isLetter(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
+}
+
+// isTool reports whether a name can be that of a tool.
+func isTool(name string) bool {
+	return len(name) <= longestTool && !strings.ContainsFunc(name, func(r rune) bool { return !isLetter(r) })
+}
+
 // toolName is the name of the tool of an agent or workflow. What is too long, or has characters that no tool's name has, is cut and
 // told apart by a hash.
 func toolName(prefix, name string) string {
 	plain := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+		if isLetter(r) {
 			return r
 		}
 		return '_'

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/memory"
@@ -59,8 +61,8 @@ func (o *Offer) read(r *http.Request) (*received, error) {
 		return nil, fault.New(fault.InvalidJSON, "The message has too many values, or lies too deep.", "")
 	}
 	m := &received{body: body, session: r.Header.Get(sessionHeader)}
-	if len(m.session) > maxName {
-		return nil, fault.Invalid("%s is too long.", sessionHeader)
+	if !isLabel(m.session) {
+		return nil, fault.Invalid("%s is too long, or no text.", sessionHeader)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -71,10 +73,15 @@ func (o *Offer) read(r *http.Request) (*received, error) {
 	}
 	_ = json.Unmarshal(fields["method"], &m.method) // what is no text is no method
 	m.id, m.params = string(fields["id"]), fields["params"]
-	if len(m.id) > maxName {
-		return nil, fault.Invalid("The id of the message is too long.")
+	if !isLabel(m.id) {
+		return nil, fault.Invalid("The id of the message is too long, or no text.")
 	}
 	return m, nil
+}
+
+// isLabel reports whether a text can be what a client calls something.
+func isLabel(text string) bool {
+	return len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // unread is why a body was not read.
