@@ -675,3 +675,30 @@ func TestAKeyIsWorthWhatItsMakerMayNow(t *testing.T) {
 		s.do(t, call{on: gateway.Agents, method: "POST", path: path, header: rpcHeader(made.Key), body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}).wants(t, 403, "forbidden")
 	}, unhurried)
 }
+
+// TestWhatIsErasedIsNotFoundByMCP erases a conversation that others go on with under its name, and a run.
+func TestWhatIsErasedIsNotFoundByMCP(t *testing.T) {
+	modes(t, func(t *testing.T, s *scene) {
+		cookie, _ := s.session(t, "ada@example.com")
+		c := s.mcp(t, mcpPath, s.key(t, cookie, "ada", allScopes...), "")
+		answer, run := c.calls(t, "ask_central", map[string]any{"message": "n=1"}), c.calls(t, "run_quick", nil)
+		erase := func(path string) {
+			s.do(t, call{on: gateway.Agents, method: "DELETE", path: "/api/workspaces/ada/personal" + path, cookie: cookie}).wants(t, 202, "")
+		}
+		erase("/runs/" + run.RunID)
+		erase("/agents/central/conversations/" + answer.Conversation)
+		gone := func(when string) {
+			t.Helper()
+			for _, id := range []string{answer.SubmissionID, run.RunID} {
+				if got := c.calls(t, "get_result", map[string]any{"id": id}, "waitSeconds", 0); got.Error.Type != "item_not_found" {
+					t.Errorf("%s: %+v", when, got)
+				}
+			}
+		}
+		gone("erased")
+		if again := c.calls(t, "ask_central", map[string]any{"message": "n=2", "conversation": answer.Conversation}); again.Text != words(2) {
+			t.Errorf("a new one of its name: %+v", again)
+		}
+		gone("begun anew")
+	}, unhurried)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,24 +119,49 @@ func (f *follower) follow(ctx context.Context) error {
 	f.begun(ctx)
 	reader := f.Runtime.Follow(f.stream())
 	defer reader.Close()
-	for at := f.start; ; {
-		wake := reader.Wake()
-		page, err := reader.Page(ctx, at)
+	for {
+		wake, err := f.read(ctx, reader)
+		switch {
+		case err != nil || f.done():
+			return err
+		case !f.wait(waiting, wake):
+			return f.stands(ctx, reader)
+		}
+	}
+}
+
+// read takes all that there is until now. The wake is closed when there may be more.
+func (f *follower) read(ctx context.Context, reader *svc.Follower) (wake <-chan struct{}, err error) {
+	for more := true; more && !f.done(); {
+		wake = reader.Wake()
+		page, err := reader.Page(ctx, f.start)
 		if err != nil {
-			return lost(err)
+			return nil, lost(err)
 		}
 		err = f.take(ctx, page.JSON())
 		reader.Free()
-		if err != nil || f.done() {
-			return err
+		if err != nil {
+			return nil, err
 		}
-		if at = page.Next; !page.Tail {
-			continue
-		}
-		if !f.wait(waiting, wake) {
-			return nil
-		}
+		f.start, more = page.Next, !page.Tail
 	}
+	return wake, nil
+}
+
+// stands refuses work that will never be done: its conversation was erased, and others talk in one of its name.
+func (f *follower) stands(ctx context.Context, reader *svc.Follower) error {
+	if f.kind == svc.KindRun {
+		return nil // a run that is erased has no stream
+	}
+	const most = 1000 // of those that are listed
+	waiting, err := f.Runtime.In(f.claims.Scope).Submissions(ctx, f.name, f.instance)
+	if err != nil || len(waiting) >= most || slices.ContainsFunc(waiting, func(s svc.ListedSubmission) bool { return s.ID == f.id }) {
+		return err
+	}
+	if _, err := f.read(ctx, reader); err != nil || f.done() { // it was done in this moment
+		return err
+	}
+	return nothing()
 }
 
 // lost is what became of work whose stream cannot be read.
