@@ -11,6 +11,7 @@ import (
 	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/offer"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/toolbox"
@@ -27,6 +28,7 @@ type node struct {
 	gateway *gateway.Gateway
 	setup   string // where the first administrator begins
 	tools   *toolbox.Box
+	offer   *offer.Offer
 }
 
 // open makes the database ready, and the rooms and the runtime on it.
@@ -85,7 +87,8 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	}
 	engine.Declare(n.rt)
 	n.rt.AddWorkflow(n.tools.Digest(n.models.DefaultOf))
-	return n, nil
+	n.offer, err = n.openOffer()
+	return n, err
 }
 
 // holder is on whose share of the memory the streams of a scope draw: all workspaces of an account on one.

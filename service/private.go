@@ -37,7 +37,7 @@ func (n *node) engine(g *scope.Guard) http.Handler {
 	}
 	at := facing(n.surfaces)
 	return engine.New(engine.Config{
-		Runtime: n.rt, Guard: g, Agents: n.agents, Dev: n.develops(), Log: n.log, Redact: n.redactor.JSON, About: engine.About{Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops()},
+		Runtime: n.rt, Guard: g, Agents: n.agents, Dev: n.develops(), Log: n.log, Redact: n.redactor.JSON, MCP: n.offer.Serve, About: engine.About{Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops()},
 		MaxBody: n.config.LimitBody, MaxInput: n.config.LimitInput, MaxBuffered: n.config.LimitBuffered,
 		Admit: func(ctx context.Context, c scope.Claims) error { return unanswered(n.gauge.Admit(ctx, c.Scope)) },
 	})

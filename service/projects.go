@@ -9,6 +9,7 @@ import (
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/models"
+	"svc.dev/svc/service/offer"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/scope"
@@ -99,7 +100,7 @@ func (h *house) destroy(ctx context.Context, w workspace.Workspace) error {
 	if err := cmp.Or(h.apikeys.Forget(ctx, w.ID), h.installs.Forget(ctx, w.ID)); err != nil {
 		return err
 	}
-	if err := cmp.Or(h.agents.Erase(ctx, w.Scope), h.mcps.Erase(ctx, w.Scope)); err != nil {
+	if err := cmp.Or(h.agents.Erase(ctx, w.Scope), h.mcps.Erase(ctx, w.Scope), offer.Erase(ctx, h.db, w.Scope)); err != nil {
 		return err
 	}
 	return sqlstore.Erase(ctx, h.db, w.Scope)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"svc.dev/svc/service/offer"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/throttle"
 	"svc.dev/svc/sqlstore"
@@ -56,6 +57,7 @@ func (h *house) sweep(ctx context.Context) {
 		}},
 		{"sent mails", func(ctx context.Context) (int64, error) { return h.outbox.Sweep(ctx, time.Now()) }},
 		{"receipts", func(ctx context.Context) (int64, error) { return h.receipts.Sweep(ctx, time.Now()) }},
+		{"calls of MCP clients", func(ctx context.Context) (int64, error) { return offer.Sweep(ctx, h.db, time.Now()) }},
 		{"throttles", func(ctx context.Context) (int64, error) { return throttle.Sweep(ctx, h.db, time.Now()) }},
 	} {
 		total, err := repeat(ctx, kind.do)

@@ -8,6 +8,7 @@ import (
 	"svc.dev/svc/internal/outward"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/agent"
+	"svc.dev/svc/service/offer"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/toolbox"
 )
@@ -78,6 +79,18 @@ func byKey(ctx context.Context) bool {
 	}
 	c, _ := scope.From(ctx)
 	return c.Key != ""
+}
+
+// openOffer makes the workspaces MCP servers.
+func (n *node) openOffer() (*offer.Offer, error) {
+	return offer.New(offer.Config{
+		DB: n.db, Runtime: n.rt, Agents: n.agents, MaxBody: min(n.config.LimitBody, n.config.LimitInput+offer.Envelope), Version: ThisBuild().Version, Log: n.log,
+		Admit: func(ctx context.Context, c scope.Claims) error { return unanswered(n.gauge.Admit(ctx, c.Scope)) },
+		May: func(ctx context.Context, c scope.Claims, need access.Need) error {
+			_, err := access.Act(ctx, n.db, c.By(), need, access.Place{Scope: c.Scope})
+			return err
+		},
+	})
 }
 
 // may judges the one whose prompt or run a tool works for.

@@ -31,6 +31,7 @@ var promised = []struct {
 	{begins: "go build -o bin/svc ./cmd/svc", says: []string{`listen +SVC_LISTEN`, `ok +configuration`}},
 	{begins: "bin/svc serve 2> svc.log & server=$!", says: []string{`grace \(acc_`, `"username":"ada"`, `"streamUrl"`, `(?m)^ *200$`}},
 	{begins: "go build -o bin/modelserver ./examples/modelserver", says: []string{`"owner":"workspace"`, `"result":"ok"`, `"default":"openai/echo"`, `You said: Is anybody there\?`}},
+	{begins: "bin/svc serve 2>> svc.log & server=$!", says: []string{`"submissionId":"`, `"text":"word0 word1 word2 "`}},
 	{begins: "bin/svc admin grant --username ada ", says: []string{`ada \(acc_.*\) has the role admin`, `\d chains?, \d+ events`, `added key k`}},
 }
 

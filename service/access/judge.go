@@ -2,6 +2,7 @@ package access
 
 import (
 	"errors"
+	"slices"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/sqldb"
@@ -119,12 +120,13 @@ func (a *Access) judgeKey(tx *sqldb.Tx, c Credential, n Need, at Place) (j judge
 // judgeBearer lets somebody in by a key that is theirs. On Admin it opens the workspace of the staff alone.
 func judgeBearer(tx *sqldb.Tx, b apikey.Bearer, onAdmin bool, n Need, at Place) (j judgement, err error) {
 	j.Account, j.Key = b.Account, &b.Key
+	scopes := n.among(b.Key.Scopes)
 	switch {
 	case n.scope == "":
 		return j, fault.New(fault.Forbidden, "No API key may do this.", "Sign in instead.").With("role", workspace.Admin)
 	case b.Key.Scope != at.Scope:
 		return j, NoWorkspace()
-	case !workspace.KeyAllows(b.Key.Scopes, n.scope):
+	case len(scopes) == 0:
 		return j, fault.New(InsufficientScope, "The API key was not made for this.", "").With("required", n.scope)
 	case onAdmin:
 		err = ownKey(tx, n, at, &j)
@@ -142,8 +144,8 @@ func judgeBearer(tx *sqldb.Tx, b apikey.Bearer, onAdmin bool, n Need, at Place) 
 	if err := sit(tx, n, at, b.Member, &j); err != nil {
 		return j, err
 	}
-	if !workspace.RoleAllowsKeyScope(j.Member.Role, n.scope) {
-		return j, fault.New(fault.Forbidden, "The role of the key's maker does not allow this.", "").With("role", workspace.LeastWithKey(n.right, n.scope))
+	if !slices.ContainsFunc(scopes, func(scope string) bool { return workspace.RoleAllowsKeyScope(j.Member.Role, scope) }) {
+		return j, fault.New(fault.Forbidden, "The role of the key's maker does not allow this.", "").With("role", workspace.LeastWithKey(n.right, scopes[0]))
 	}
 	return j, nil
 }

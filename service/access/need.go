@@ -1,13 +1,18 @@
 package access
 
-import "svc.dev/svc/service/workspace"
+import (
+	"slices"
+	"strings"
+
+	"svc.dev/svc/service/workspace"
+)
 
 // Need is what an operation asks of its visitor. By the zero Need nobody is let in: that something is public has to be
 // written down.
 type Need struct {
 	kind  kind
 	right workspace.Right // of members, and of staff by their role
-	scope string          // what a key must be made for; empty: no key may
+	scope string          // what a key must be made for, one of them where there are several; empty: no key may
 	fresh bool            // the person proved who they are a short while ago
 
 	suspended bool // also in a workspace that is suspended
@@ -40,6 +45,14 @@ func May(right workspace.Right) Need { return Need{kind: inside, right: right} }
 
 // Key lets an API key in that was made for the scope.
 func (n Need) Key(scope string) Need { n.scope = scope; return n }
+
+// AnyKey lets an API key in that was made for one of the scopes: what is behind the door asks for each thing by itself.
+func (n Need) AnyKey(scopes ...string) Need { n.scope = strings.Join(scopes, " "); return n }
+
+// among are those of the scopes that a key was made for by which it is let in.
+func (n Need) among(scopes []string) []string {
+	return slices.DeleteFunc(strings.Fields(n.scope), func(scope string) bool { return !workspace.KeyAllows(scopes, scope) })
+}
 
 // Fresh asks the person to have proven their identity within the last minutes.
 func (n Need) Fresh() Need { n.fresh = true; return n }
@@ -82,5 +95,5 @@ func (n Need) String() string {
 // Inside is the right that is needed in a workspace, if one is.
 func (n Need) Inside() (right workspace.Right, is bool) { return n.right, n.kind == inside }
 
-// Scope is what a key must be made for; empty: no key may.
+// Scope is what a key must be made for, or several that it must be made for one of, with spaces between them; empty: no key may.
 func (n Need) Scope() string { return n.scope }

@@ -15,6 +15,7 @@ import (
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/models"
+	"svc.dev/svc/service/offer"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/secret"
@@ -26,7 +27,7 @@ import (
 // Rooms are the packages that own tables, in the order they are migrated. The order never changes; a new room comes last.
 var Rooms = []sqldb.Room{
 	sqlstore.Migrations, secret.Migrations, audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations,
-	project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations, mcp.Migrations,
+	project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations, mcp.Migrations, offer.Migrations,
 }
 
 // HoldFolder takes the data folder, made if there is none. The error of a folder that is held says by whom and what to do.

@@ -27,6 +27,8 @@ type Config struct {
 	Agents *agent.Agents
 	// Admit is asked before work is admitted to a scope: a full storage refuses it. Defaults to no such question.
 	Admit func(ctx context.Context, claims scope.Claims) error
+	// MCP answers MCP clients at MCPPath. Defaults to nothing: there is no such path.
+	MCP func(http.ResponseWriter, *http.Request) error
 	// MaxBody, MaxInput and MaxBuffered bound bodies, as in httpapi. They default as there.
 	MaxBody, MaxInput, MaxBuffered int64
 	// About is what the gateway's operator may know of this process's settings. Defaults to nothing.
@@ -88,7 +90,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if handle := own(r.URL.Path); handle != nil {
+	if handle := e.own(r.URL.Path); handle != nil {
 		err := checkQuery(r)
 		if err == nil {
 			err = handle(e, w, r)
@@ -102,11 +104,11 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // admits reports whether a request asks for work that would grow the workspace. To end work is none, and a webhook is asked
-// when its signature holds: before, strangers would learn how full a workspace is.
+// when its signature holds: before, strangers would learn how full a workspace is. An MCP client asks for more than work.
 func admits(r *http.Request) bool {
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	aborts := len(segments) == 5 && segments[1] == "agents" && segments[4] == "abort"
-	return r.Method == http.MethodPost && !aborts && segments[1] != "channels" && r.URL.Path != GitHubPath && r.URL.Path != CancelPath
+	return r.Method == http.MethodPost && !aborts && segments[1] != "channels" && r.URL.Path != GitHubPath && r.URL.Path != CancelPath && r.URL.Path != MCPPath
 }
 
 // admitKey carries the question whether work is admitted to where it is asked.

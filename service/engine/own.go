@@ -15,6 +15,9 @@ import (
 // Prefix begins the paths that only the gateway asks, beside the contract's API.
 const Prefix = "/own"
 
+// MCPPath is where the MCP clients of a workspace are answered.
+const MCPPath = "/mcp"
+
 // The paths below Prefix.
 const (
 	VerificationPath  = Prefix + "/verification"
@@ -60,10 +63,13 @@ var answers = map[string]answer{
 	AllRunsPath:       staffOnly((*Engine).allRuns),
 }
 
-// own finds what answers a path below Prefix; nil is a path of the contract's API.
-func own(path string) answer {
+// own finds what answers a path below Prefix, or an MCP client; nil is a path of the contract's API.
+func (e *Engine) own(path string) answer {
 	if found := answers[path]; found != nil {
 		return found
+	}
+	if path == MCPPath && e.MCP != nil {
+		return func(e *Engine, w http.ResponseWriter, r *http.Request) error { return e.MCP(w, r) }
 	}
 	if strings.HasPrefix(path, Prefix+"/") {
 		return func(_ *Engine, _ http.ResponseWriter, r *http.Request) error { return noRoute(r) }

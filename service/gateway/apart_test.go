@@ -23,6 +23,7 @@ import (
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
+	"svc.dev/svc/service/offer"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/scope"
 	"svc.dev/svc/sqlstore"
@@ -80,7 +81,7 @@ func runApart(address string) (err error) {
 		return err
 	}
 	defer db.Close()
-	if err := db.Migrate(ctx, sqlstore.Migrations, project.Migrations, agent.Migrations); err != nil {
+	if err := db.Migrate(ctx, sqlstore.Migrations, project.Migrations, agent.Migrations, offer.Migrations); err != nil {
 		return err
 	}
 	store, err := sqlstore.New(ctx, db, sqlstore.Config{Log: log})
@@ -126,7 +127,7 @@ func listenApart(rt *svc.Runtime, all *agent.Agents, db *sqldb.DB, log *slog.Log
 		return err
 	}
 	go func() {
-		_ = http.Serve(l, engine.New(engine.Config{Runtime: rt, Guard: guard, Agents: all, Log: log, Admit: admission(db)}))
+		_ = http.Serve(l, engine.New(engine.Config{Runtime: rt, Guard: guard, Agents: all, Log: log, Admit: admission(db), MCP: mcpOf(rt, all, db, log)}))
 	}()
 	_, err = fmt.Println("http://" + l.Addr().String())
 	return err

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -58,7 +59,8 @@ var shapes = func() (all []shape) {
 		pattern, is := strings.CutPrefix(r.Path, operation.Base+"/")
 		known := slices.ContainsFunc(all, func(s shape) bool { return s.pattern == pattern })
 		if is && !known && !r.Need.IsPublic() {
-			all = append(all, shape{pattern, needs[r.Noun+" GET"], needs[r.Noun+" POST"]})
+			writes := needs[r.Noun+" POST"]
+			all = append(all, shape{pattern, cmp.Or(needs[r.Noun+" GET"], writes), writes})
 		}
 	}
 	return all
@@ -157,11 +159,30 @@ func (at place) asChannel(segments []string) (place, error) {
 	return at, nil
 }
 
+// isMCP reports whether MCP clients are answered there.
+func (at place) isMCP() bool { return at.path == engine.MCPPath }
+
+// checkMCP refuses an MCP client as its protocol wants it: a page of strangers whatever it brings, and before that somebody who brings
+// nothing at all, so that the client asks for a key.
+func checkMCP(x *exchange) error {
+	if len(x.Request.Header.Values("Authorization")) == 0 {
+		if session, err := x.SessionValue(); err == nil && session == "" {
+			return access.Unauthenticated()
+		}
+	}
+	return x.CheckReader()
+}
+
 // asMember lets somebody in who is signed in or brings a key, and may do what is asked.
 func (x *exchange) asMember(at place) error {
 	need := at.reads
 	if !x.Safe() {
 		need = at.writes
+	}
+	if at.isMCP() {
+		if err := checkMCP(x); err != nil {
+			return err
+		}
 	}
 	if err := x.enter(need, access.Place{Scope: at.scope}); err != nil {
 		return err
@@ -173,7 +194,7 @@ func (x *exchange) asMember(at place) error {
 	if err := x.note(at.scope, at.path); err != nil {
 		return err
 	}
-	e := errand{claims: x.v.Claims(x.ID), path: at.path, header: allowed(x.Request.Header)}
+	e := errand{claims: x.v.Claims(x.ID), path: at.path, header: allowed(x.Request.Header), lasts: at.isMCP()}
 	if lists {
 		e.path = engine.RunsPath
 	}

@@ -42,7 +42,7 @@ func (x *exchange) fail(err error) {
 	if denials[f.Type] {
 		x.g.Audit.Refused(sqldb.Guard(x.Ctx(), nil), audit.Event{Action: "access." + f.Type, Scope: x.refusedIn(f.Type)})
 	}
-	if f.Type == account.Unauthenticated {
+	if f.Type == account.Unauthenticated || f.Type == apikey.Invalid {
 		h.Set("WWW-Authenticate", `Bearer realm="svc"`)
 	}
 	if status == http.StatusRequestEntityTooLarge {

@@ -18,14 +18,14 @@ import (
 // passed are the request headers that reach the runtime; all others stay here.
 var passed = []string{
 	"Accept", "Accept-Language", "Content-Type", "Content-Length", "Last-Event-Id", "If-None-Match", "If-Match", "Range", "If-Range",
-	"Idempotency-Key", "Cache-Control", "User-Agent", "Traceparent", "Tracestate",
+	"Idempotency-Key", "Cache-Control", "User-Agent", "Traceparent", "Tracestate", "Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name",
 }
 
 // returned are the response headers that reach the client; those that begin with "Stream-" do too.
 var returned = []string{
 	"Content-Type", "Content-Length", "Content-Disposition", "Content-Range", "Accept-Ranges", "Content-Security-Policy",
 	"X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Cache-Control", "Etag", "Vary", "Date", "Location", "Allow", "Retry-After",
-	"Idempotency-Replayed", "X-Accel-Buffering",
+	"Idempotency-Replayed", "X-Accel-Buffering", "Mcp-Session-Id", "Mcp-Protocol-Version",
 }
 
 // never are the headers that a webhook may not bring along either.
@@ -47,6 +47,7 @@ type errand struct {
 	path   string // escaped, built of segments that were checked
 	header http.Header
 	hook   bool // a webhook: its answer keeps all but what never passes
+	lasts  bool // its answer may go on for long, though it is no stream: it ends when its sender may no more
 }
 
 // with carries claims to the runtime, and where clients find the work that they are about: on the surface of their authority,
@@ -71,7 +72,7 @@ func (x *exchange) forward(e errand) error {
 	}
 	ctx, end := context.WithCancelCause(x.g.with(x.Ctx(), e.claims))
 	defer end(nil)
-	if x.v != nil && isStream(x.Request) {
+	if x.v != nil && (e.lasts || isStream(x.Request)) {
 		release, err := x.g.streams.Take(e.claims.Actor)
 		if err != nil {
 			return err

@@ -57,6 +57,7 @@ var baseRights = map[string]workspace.Right{
 	"GET /agents/central/x": workspace.Read, "POST /agents/central/x": workspace.Work, "POST /agents/central/x/abort": workspace.Work,
 	"GET /agents/central/x?view=updates&offset=-1&live=long-poll": workspace.Read, "GET /agents/central/x/submissions": workspace.Read,
 	"GET /agents/central/x/attachments/y": workspace.Read, "POST /workflows/sample": workspace.Work, "GET /runs/run_x": workspace.Read, "GET /runs": workspace.Read,
+	"POST /mcp": workspace.Read,
 }
 
 // everyRole has every role, a stranger and nobody.

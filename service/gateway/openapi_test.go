@@ -284,6 +284,12 @@ func (w *way) throughBase(t *testing.T, on gateway.Surface, base string) {
 	w.goes(t, 200, call{on: on, path: base + "/runs/" + run.RunID + "?meta"})
 	end := w.goes(t, 200, call{on: on, path: base + "/runs/" + run.RunID}).Header.Get("Stream-Next-Offset")
 	w.goes(t, 204, call{on: on, path: base + "/runs/" + run.RunID + "?live=long-poll&offset=" + end})
+
+	speak := call{on: on, method: "POST", path: base + "/mcp", header: w.page(on), body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}
+	speak.header.Set("Accept", "application/json, text/event-stream")
+	w.goes(t, 200, speak)
+	speak.body = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
+	w.goes(t, 202, speak)
 }
 
 // again reports whether nothing is sent to a client that has it already. What changes meanwhile is asked for once more.

@@ -13,6 +13,7 @@ import (
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/models"
+	"svc.dev/svc/service/offer"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/receipt"
 	"svc.dev/svc/service/repository"
@@ -39,7 +40,7 @@ func admission(db *sqldb.DB) func(context.Context, scope.Claims) error {
 // openProjects makes the projects of the scene.
 func (s *scene) openProjects(t testing.TB) {
 	t.Helper()
-	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations, mcp.Migrations); err != nil {
+	if err := s.DB.Migrate(t.Context(), sqlstore.Migrations, project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations, mcp.Migrations, offer.Migrations); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -72,6 +73,10 @@ func agents(db *sqldb.DB, log *audit.Log, folder string, servers *mcp.Servers) (
 		DB: db, Audit: log, Folder: folder, BuiltIn: engine.BuiltIn(),
 		DefaultModel: func(context.Context, string) (string, error) { return "scripted/words", nil },
 		Models:       func(_ context.Context, _, name string) error { return models.CheckName(name) },
+		ByKey: func(ctx context.Context) bool {
+			c, _ := scope.From(ctx)
+			return c.Key != ""
+		},
 	}
 	if servers == nil {
 		return agent.New(c)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/scope"
 )
 
@@ -82,7 +83,7 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request) {
 // waits reports whether a request may take its time before the answer begins: somebody asked for that, or sends much.
 func waits(r *http.Request) bool {
 	q := r.URL.Query()
-	return q.Has("wait") || q.Has("live") || r.ContentLength < 0 || r.ContentLength > 1<<20
+	return q.Has("wait") || q.Has("live") || r.ContentLength < 0 || r.ContentLength > 1<<20 || r.URL.Path == engine.MCPPath
 }
 
 // judge hears the head of an answer. A runtime that does not believe us is our fault, and no reason to sign anybody out; a webhook's own

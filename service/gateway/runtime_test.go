@@ -136,7 +136,7 @@ func standing(db *sqldb.DB) func(context.Context, scope.Claims) error {
 // behind is the runtime as the gateway reaches it: in process, or as a server of its own that believes signatures alone.
 func behind(t testing.TB, rt *svc.Runtime, apart bool, s *scene) http.Handler {
 	t.Helper()
-	c := engine.Config{Runtime: rt, Agents: s.agents, Log: s.Accounts.Log, Admit: admission(s.DB)}
+	c := engine.Config{Runtime: rt, Agents: s.agents, Log: s.Accounts.Log, Admit: admission(s.DB), MCP: mcpOf(rt, s.agents, s.DB, s.Accounts.Log)}
 	if !apart {
 		forward, guard := scope.NewPair()
 		c.Guard, guard.Standing = guard, standing(s.DB)

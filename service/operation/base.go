@@ -55,8 +55,15 @@ var webhooks = everywhere("channel",
 		says("Take what a provider sends. Its signature is the credential; what is answered is the provider's to know.", fault.BodyTooLarge),
 )
 
+// offers is what MCP clients ask: everything through one door, behind which each tool asks for its own scope.
+var offers = everywhere("mcp",
+	passes[rpcMessage, rpcAnswer]("callMCP", "POST", Base+"/mcp", shows, access.May(workspace.Read).AnyKey("agents:read", "agents:write", "runs:read", "workflows:run")).
+		answers(http.StatusAccepted, nil).header("Mcp-Session-Id", "Mcp-Session-Id").
+		says("Speak MCP, by streamable HTTP and without a session. The tools are the exposed agents and workflows that the key's scopes allow, `get_result` and `cancel`.", fault.InvalidJSON, fault.InvalidRequest),
+)
+
 // Passed are the operations that the runtime answers itself.
-func Passed() []Row { return slices.Concat(conversations, invocations, webhooks) }
+func Passed() []Row { return slices.Concat(conversations, invocations, webhooks, offers) }
 
 // passes is an operation that is only let through. In and Out are what its description tells.
 func passes[In, Out any](id, method, path string, k kind, need access.Need) Row {
@@ -209,6 +216,21 @@ type runRecord struct {
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      *runError       `json:"error,omitempty"`
 }
+
+// rpcMessage is a message of JSON-RPC, as MCP has them.
+type rpcMessage struct {
+	Body rpc
+}
+
+type rpc struct {
+	Version string          `json:"jsonrpc" enum:"2.0"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+}
+
+// rpcAnswer is the messages that come back, one by one as events, or one alone.
+type rpcAnswer map[string]any
 
 // webhookTaken is what a provider is told.
 type webhookTaken struct{}

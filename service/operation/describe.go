@@ -402,6 +402,8 @@ func (d *description) shown(r Row) (object, error) {
 		return object{"text/event-stream": object{"schema": object{"type": "string"}}}, nil
 	case documentType:
 		return content(ref("schemas", "Description")), nil
+	case reflect.TypeFor[rpcAnswer]():
+		return object{"text/event-stream": object{"schema": object{"type": "string"}}, "application/json": object{}}, nil
 	}
 	schema, err := d.answer(r)
 	if r.news == nil || err != nil {

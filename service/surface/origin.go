@@ -35,6 +35,16 @@ func (x *Exchange) CheckRead() error {
 	return nil
 }
 
+// CheckReader refuses a page that may not read the answer, whatever it brings. What says nothing of a page is none.
+func (x *Exchange) CheckReader() error {
+	for _, origin := range x.Request.Header.Values("Origin") {
+		if !slices.Contains(x.readers(), origin) {
+			return errCrossOrigin()
+		}
+	}
+	return nil
+}
+
 func errCrossOrigin() error {
 	return fault.New(fault.CrossOrigin, "This request did not come from this site.", "Send it from a page of this surface, or with its Origin header.")
 }
