@@ -48,12 +48,14 @@ var measurements = []struct {
 	{name: "idle", do: measureIdle, once: true},
 	{name: "prompts", do: measurePrompts},
 	{name: "gateway", do: measureGateway},
+	{name: "stored", do: measureStored},
 	{name: "fsyncs", do: measureFsyncs, once: true},
 	{name: "admission", do: measureAdmission, once: true},
 	{name: "tail", do: measureTail},
 	{name: "history", do: measureHistory},
 	{name: "tokens", do: measureTokens},
 	{name: "start", do: measureStart, once: true},
+	{name: "storedstart", do: measureStoredStart, once: true},
 	{name: "peers", do: measurePeers},
 }
 

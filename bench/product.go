@@ -51,7 +51,8 @@ func measureGateway(ctx context.Context, b *Bench, db Database) error {
 }
 
 // openProduct serves the product, with a person in it who has made a key.
-func openProduct(ctx context.Context, address string, log *slog.Logger, _ *http.ServeMux) (e engine, err error) {
+func openProduct(ctx context.Context, address string, log *slog.Logger, control *http.ServeMux) (e engine, err error) {
+	control.HandleFunc("POST /crowd", addsCrowd(address))
 	folder, err := os.MkdirTemp("", "svc-bench-product-")
 	if err != nil {
 		return e, err
@@ -89,6 +90,9 @@ func enter(ctx context.Context, s service.Serving) (d door, err error) {
 		"email": name + "@example.com", "username": name, "password": "a long word for a short while",
 	}, nil)
 	if err != nil {
+		return d, err
+	}
+	if err := storeAgent(ctx, s, name+"/personal", cookie); err != nil {
 		return d, err
 	}
 	_, err = post(ctx, s, s.Agents, "/api/workspaces/"+name+"/personal/keys", cookie, map[string]any{

@@ -22,10 +22,9 @@ const (
 
 // measureStart builds the product and starts it, again and again.
 func measureStart(ctx context.Context, b *Bench, _ Database) error {
-	binary := filepath.Join(b.Folder, "svc")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "svc.dev/svc/cmd/svc")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build: %w: %s", err, out)
+	binary, err := b.build(ctx)
+	if err != nil {
+		return err
 	}
 	n := pick(b, 5, 3)
 	var healthy, ready []time.Duration
@@ -52,6 +51,15 @@ func measureStart(ctx context.Context, b *Bench, _ Database) error {
 		Target:      "< " + mib(memoryIdle), Met: met(memory < memoryIdle),
 	})
 	return nil
+}
+
+// build makes the product's binary.
+func (b *Bench) build(ctx context.Context) (binary string, err error) {
+	binary = filepath.Join(b.Folder, "svc")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "svc.dev/svc/cmd/svc").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w: %s", err, out)
+	}
+	return binary, nil
 }
 
 // Started is one start of the product on an empty folder.
