@@ -169,7 +169,7 @@ func TestAKeyAsksNoHiddenAgent(t *testing.T) {
 				as       http.Header
 				ask, say string
 			}{
-				{session, "hidden", "heard I am hidden"}, {byKey, "open", "heard I am open"}, {byKey, "hidden", `heard No agent named \"hidden\".`},
+				{session, "hidden", "heard I am hidden"}, {byKey, "open", "heard I am open"}, {byKey, "hidden", `heard error: No agent named \"hidden\".`},
 			} {
 				talk := fmt.Sprintf("/v1/ada/personal/agents/central/%d", i)
 				do(test.as, "POST", talk, `{"kind":"user","body":"ask `+test.ask+`"}`)
