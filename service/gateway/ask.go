@@ -10,11 +10,12 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/operation"
+	"svc.dev/svc/service/scope"
 )
 
 // ask puts a question of ours to the runtime and reads its answer, where it is wanted. Its refusals are errors.
 func (x *exchange) ask(ctx context.Context, q operation.Question, into any) error {
-	told, err := x.consult(ctx, http.MethodGet, q)
+	told, err := x.g.consult(ctx, x.v.Claims(x.ID), http.MethodGet, q)
 	if err != nil || into == nil {
 		return err
 	}
@@ -27,7 +28,7 @@ func (x *exchange) relay(q operation.Question) error {
 		return fault.NotAvailable("draining").After(time.Second)
 	}
 	x.told = x.v.Claims(x.ID)
-	told, err := x.consult(x.Ctx(), x.Request.Method, q)
+	told, err := x.g.consult(x.Ctx(), x.told, x.Request.Method, q)
 	if err != nil {
 		return err
 	}
@@ -35,17 +36,17 @@ func (x *exchange) relay(q operation.Question) error {
 }
 
 // consult is what the runtime answers, or why it refuses.
-func (x *exchange) consult(ctx context.Context, method string, q operation.Question) (*memo, error) {
-	if x.g.Runtime == nil {
+func (g *Gateway) consult(ctx context.Context, c scope.Claims, method string, q operation.Question) (*memo, error) {
+	if g.Runtime == nil {
 		return nil, fault.NotAvailable("loading").After(time.Second)
 	}
-	r, err := http.NewRequestWithContext(x.g.with(ctx, x.v.Claims(x.ID)), method, q.Path, nil)
+	r, err := http.NewRequestWithContext(g.with(ctx, c), method, q.Path, nil)
 	if err != nil {
 		return nil, err
 	}
 	r.URL = &url.URL{Path: q.Path, RawQuery: q.Query.Encode()}
 	told := &memo{header: http.Header{}}
-	x.g.Runtime.ServeHTTP(told, r)
+	g.Runtime.ServeHTTP(told, r)
 	switch {
 	case told.because != nil:
 		return nil, told.because

@@ -62,7 +62,7 @@ func (x *exchange) answer() error {
 	}
 	x.page = surface.IsPage(x.Request.URL.Path) || x.Navigation() && !strings.HasPrefix(x.Request.URL.Path, "/v1/")
 	path := func() error { return x.CheckPath(freeFrom) }
-	for _, check := range []func() error{path, x.checkURL, x.CheckHeaders, x.look} {
+	for _, check := range []func() error{path, func() error { return checkURL(x) }, x.CheckHeaders, x.look} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func bearer(header string) string {
 var credentialPrefixes = append([]string{apikey.Prefix}, account.Prefixes...)
 
 // checkURL refuses a credential in an address, where logs and histories keep it, and tells its owner.
-func (x *exchange) checkURL() error {
+func checkURL(x *exchange) error {
 	query := readable(x.Request.URL.RawQuery)
 	if !slices.ContainsFunc(credentialPrefixes, func(prefix string) bool { return strings.Contains(query, prefix) }) {
 		return nil

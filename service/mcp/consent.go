@@ -48,8 +48,13 @@ type consent struct {
 	tokens
 }
 
+// consents are those that people have given to servers.
+type consents struct{ *Servers }
+
+func (s *Servers) consents() consents { return consents{s} }
+
 // usable reports whether the access token is good for a while, as far as we know. One that cannot be renewed is tried to its end.
-func (s *Servers) usable(c consent, refused string) bool {
+func (s consents) usable(c consent, refused string) bool {
 	if c.Access == refused {
 		return false
 	}
@@ -62,7 +67,7 @@ func (s *Servers) usable(c consent, refused string) bool {
 // To renew a token may spend the refresh token, so no two may do it at once: whoever does holds a lease on the consent's row, taken by
 // one UPDATE, and everybody else on all nodes looks again until the new tokens lie there. Nothing is locked while the authorization
 // server is asked. The new tokens are stored before they are used. A lease that its holder left behind ends by itself.
-func (s *Servers) access(ctx context.Context, to Server, refused string) (consent, error) {
+func (s consents) access(ctx context.Context, to Server, refused string) (consent, error) {
 	for {
 		c, err := sqldb.Snapshot(ctx, s.DB, func(tx *sqldb.Tx) (consent, error) { return s.consentIn(tx, to) })
 		if err != nil || c.Access == "" || s.usable(c, refused) {
@@ -81,7 +86,7 @@ func (s *Servers) access(ctx context.Context, to Server, refused string) (consen
 }
 
 // renewOnce renews the tokens of a consent. It is not done where it is worth to look again: somebody else renews them, or has.
-func (s *Servers) renewOnce(ctx context.Context, to Server, c consent, refused string) (_ consent, done bool, err error) {
+func (s consents) renewOnce(ctx context.Context, to Server, c consent, refused string) (_ consent, done bool, err error) {
 	lease, err := s.takeLease(ctx, to, &c)
 	if err != nil || lease == "" {
 		return consent{}, false, err
@@ -107,7 +112,7 @@ func (s *Servers) renewOnce(ctx context.Context, to Server, c consent, refused s
 
 // takeLease makes this caller the one who renews, and reads the tokens again: somebody may just have done it. It is empty when another
 // holds the lease.
-func (s *Servers) takeLease(ctx context.Context, to Server, c *consent) (lease string, err error) {
+func (s consents) takeLease(ctx context.Context, to Server, c *consent) (lease string, err error) {
 	now := s.Now()
 	return sqldb.Write(ctx, s.DB, func(tx *sqldb.Tx) (string, error) {
 		mine := ulid.Make().String()
@@ -124,13 +129,13 @@ func (s *Servers) takeLease(ctx context.Context, to Server, c *consent) (lease s
 	})
 }
 
-func (s *Servers) dropLease(ctx context.Context, to Server, lease string) error {
+func (s consents) dropLease(ctx context.Context, to Server, lease string) error {
 	return s.DB.Do(ctx, "drop lease on tokens", "UPDATE mcp_consents SET lease = '', refreshing_until = 0 WHERE server = $1 AND lease = $2", to.ID, lease)
 }
 
 // replaceConsent stores new tokens in the place of those that they were renewed from, and reports whether it did. Those that came
 // otherwise in the meantime stay.
-func (s *Servers) replaceConsent(ctx context.Context, to Server, used, next consent) (kept bool, err error) {
+func (s consents) replaceConsent(ctx context.Context, to Server, used, next consent) (kept bool, err error) {
 	return sqldb.Write(ctx, s.DB, func(tx *sqldb.Tx) (bool, error) {
 		if same, err := s.holdConsent(tx, to, used); err != nil || !same {
 			return false, err
@@ -140,7 +145,7 @@ func (s *Servers) replaceConsent(ctx context.Context, to Server, used, next cons
 }
 
 // loseConsent gives up what the authorization server no longer renews: somebody has to sign in again.
-func (s *Servers) loseConsent(ctx context.Context, to Server, used consent) error {
+func (s consents) loseConsent(ctx context.Context, to Server, used consent) error {
 	return s.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		same, err := s.holdConsent(tx, to, used)
 		if err != nil || !same {
@@ -153,7 +158,7 @@ func (s *Servers) loseConsent(ctx context.Context, to Server, used consent) erro
 }
 
 // holdConsent ends the lease, keeps the rows until the transaction ends, and reports whether the tokens are still those that were used.
-func (s *Servers) holdConsent(tx *sqldb.Tx, of Server, used consent) (bool, error) {
+func (s consents) holdConsent(tx *sqldb.Tx, of Server, used consent) (bool, error) {
 	// The server first, as everybody else locks them.
 	if err := tx.Lock("SELECT id FROM mcp_servers WHERE id = $1", of.ID); err != nil {
 		return false, fmt.Errorf("lock MCP server: %w", err)
@@ -166,7 +171,7 @@ func (s *Servers) holdConsent(tx *sqldb.Tx, of Server, used consent) (bool, erro
 }
 
 // keepConsent stores a consent over whatever there is.
-func (s *Servers) keepConsent(tx *sqldb.Tx, of Server, c consent, by audit.Actor) error {
+func (s consents) keepConsent(tx *sqldb.Tx, of Server, c consent, by audit.Actor) error {
 	value, err := json.Marshal(c.tokens)
 	if err != nil {
 		return fmt.Errorf("keep tokens: %w", err)
@@ -182,7 +187,7 @@ func (s *Servers) keepConsent(tx *sqldb.Tx, of Server, c consent, by audit.Actor
 }
 
 // forgetConsent destroys a consent and what is sealed of it, or a bearer's token.
-func (s *Servers) forgetConsent(tx *sqldb.Tx, of Server) error {
+func (s consents) forgetConsent(tx *sqldb.Tx, of Server) error {
 	if err := endConsent(tx, of.ID); err != nil {
 		return err
 	}
@@ -196,7 +201,7 @@ func endConsent(tx *sqldb.Tx, server string) error {
 
 // consentIn is the consent for a server that is still set up as it was, or the zero consent: one for another address is nothing for
 // this one.
-func (s *Servers) consentIn(tx *sqldb.Tx, of Server) (consent, error) {
+func (s consents) consentIn(tx *sqldb.Tx, of Server) (consent, error) {
 	c, found, err := sqldb.First(tx, "find consent", scanConsent, `SELECT c.issuer, c.token_endpoint, c.resource, c.basic FROM mcp_consents c JOIN mcp_servers s ON s.id = c.server
 		WHERE s.id = $1 AND s.setting = $2`, of.ID, of.setting)
 	if err != nil || !found {

@@ -144,7 +144,7 @@ func refuseTooMany(tx *sqldb.Tx, scope string) error {
 // keepToken seals a bearer's token in the place of whatever is kept; an empty one destroys that.
 func (s *Servers) keepToken(tx *sqldb.Tx, of Server, token string, by audit.Actor) error {
 	if token == "" {
-		return s.forgetConsent(tx, of)
+		return s.consents().forgetConsent(tx, of)
 	}
 	if err := endConsent(tx, of.ID); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (s *Servers) Delete(ctx context.Context, by audit.Actor, scope, id string, 
 		if by := slices.Clone(used[gone.Name]); len(by) > 0 {
 			return fault.New(fault.InUse, "Agents use this MCP server.", "Take it away from them first.").With("usedBy", by)
 		}
-		if err := s.forgetConsent(tx, gone); err != nil {
+		if err := s.consents().forgetConsent(tx, gone); err != nil {
 			return err
 		}
 		if _, err := tx.Exec("DELETE FROM mcp_tools WHERE server = $1", id); err != nil {

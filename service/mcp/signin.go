@@ -172,7 +172,7 @@ func (s *Servers) redeem(ctx context.Context, b Back, e errand) (consent, error)
 	case !isToken(b.Code):
 		return consent{}, notSignedIn("The authorization server gave no code.")
 	}
-	given, err := s.exchange(ctx, p.consent, b.Code, p.Verifier)
+	given, err := s.consents().exchange(ctx, p.consent, b.Code, p.Verifier)
 	switch {
 	case errors.Is(err, errDeclined):
 		return consent{}, notSignedIn("The authorization server gave no token that can be used.").Because(err)
@@ -192,7 +192,7 @@ func (s *Servers) signedIn(ctx context.Context, by audit.Actor, at Server, given
 		if now.setting != at.setting {
 			return now, conflict(now)
 		}
-		err = cmp.Or(s.keepConsent(tx, now, given, by),
+		err = cmp.Or(s.consents().keepConsent(tx, now, given, by),
 			tx.Do("keep that somebody signed in", `UPDATE mcp_servers SET token = 1, setting = setting + 1, status = $2, status_at = $3, reason = '',
 				version = version + 1, updated_at = $3 WHERE id = $1`, now.ID, Connecting, s.Now().UnixMilli()),
 			s.Audit.Append(ctx, tx, event(by, now.Scope, "mcp.signed_in", now.ID)))

@@ -23,7 +23,7 @@ var (
 )
 
 // exchange turns the code that a browser brought back into tokens. It asks once: a code is good for one attempt.
-func (s *Servers) exchange(ctx context.Context, c consent, code, verifier string) (consent, error) {
+func (s consents) exchange(ctx context.Context, c consent, code, verifier string) (consent, error) {
 	client := s.client(c)
 	client.RedirectURL = s.Callback
 	return s.ask(ctx, c, client, code, oauth2.VerifierOption(verifier))
@@ -31,14 +31,14 @@ func (s *Servers) exchange(ctx context.Context, c consent, code, verifier string
 
 // renew turns a refresh token into new tokens; one that was not replaced stays. The resource has to be said, for which the library's
 // own refresh has no place; a code that is empty is none (RFC 6749 §3.2).
-func (s *Servers) renew(ctx context.Context, c consent) (consent, error) {
+func (s consents) renew(ctx context.Context, c consent) (consent, error) {
 	if c.Refresh == "" {
 		return consent{}, errDeclined
 	}
 	return s.ask(ctx, c, s.client(c), "", oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", c.Refresh))
 }
 
-func (s *Servers) client(c consent) *oauth2.Config {
+func (s consents) client(c consent) *oauth2.Config {
 	// Told, not tried: a probe would spend the code.
 	style := oauth2.AuthStyleInParams
 	if c.Basic {
@@ -48,7 +48,7 @@ func (s *Servers) client(c consent) *oauth2.Config {
 }
 
 // ask makes one request for tokens, which no redirect leads elsewhere.
-func (s *Servers) ask(ctx context.Context, c consent, client *oauth2.Config, code string, options ...oauth2.AuthCodeOption) (consent, error) {
+func (s consents) ask(ctx context.Context, c consent, client *oauth2.Config, code string, options ...oauth2.AuthCodeOption) (consent, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.ConnectTimeout)
 	defer cancel()
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, direct(s.Outward.Client()))

@@ -158,10 +158,10 @@ func (h *holder) token(ctx context.Context, w *way, refused string) (string, err
 	h.mu.Lock()
 	c := h.held
 	h.mu.Unlock()
-	if c.Access != "" && h.servers.usable(c, refused) {
+	if c.Access != "" && h.servers.consents().usable(c, refused) {
 		return c.Access, nil
 	}
-	c, err := h.servers.access(ctx, h.of, refused)
+	c, err := h.servers.consents().access(ctx, h.of, refused)
 	switch {
 	case errors.Is(err, errUnanswered):
 		w.wrong("The sign-in has to be renewed, and the authorization server cannot be reached, or its answer cannot be used.")

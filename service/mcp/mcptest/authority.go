@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"svc.dev/svc/fault"
 )
 
 // Options are what a test wants to be otherwise.
@@ -48,9 +50,9 @@ type Authority struct {
 	issuer  string
 	clients map[string]client
 	codes   map[string]code
-	access  map[string]grant
-	refresh map[string]grant
-	spent   map[string]grant
+	access  map[string]permit
+	refresh map[string]permit
+	spent   map[string]permit
 	asked   []url.Values // for tokens
 	deny    bool
 	down    bool
@@ -62,12 +64,15 @@ type client struct {
 }
 
 type code struct {
-	grant
+	permit
 	redirect, challenge string
 }
 
-// grant is what a token is for.
-type grant struct {
+// badRequest is what an authorization server calls a request that it cannot read (RFC 6749 §5.2).
+const badRequest = fault.InvalidRequest
+
+// permit is what a token is for.
+type permit struct {
 	client, resource, scope string
 	family                  string // a sign-in
 	until                   time.Time
@@ -76,7 +81,7 @@ type grant struct {
 // NewAuthority starts one, which ends with the test.
 func NewAuthority(t testing.TB, o Options) *Authority {
 	t.Helper()
-	a := &Authority{o: o, clients: map[string]client{}, codes: map[string]code{}, access: map[string]grant{}, refresh: map[string]grant{}, spent: map[string]grant{}}
+	a := &Authority{o: o, clients: map[string]client{}, codes: map[string]code{}, access: map[string]permit{}, refresh: map[string]permit{}, spent: map[string]permit{}}
 	if a.o.Now == nil {
 		a.o.Now = time.Now
 	}
@@ -151,7 +156,7 @@ func (a *Authority) Asked(grantType string) (all []url.Values) {
 func (a *Authority) Secrets() (all []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, tokens := range []map[string]grant{a.access, a.refresh, a.spent} {
+	for _, tokens := range []map[string]permit{a.access, a.refresh, a.spent} {
 		for token := range tokens {
 			all = append(all, token)
 		}
@@ -273,10 +278,10 @@ func (a *Authority) authorize(w http.ResponseWriter, r *http.Request) {
 	case a.deny:
 		back.Set("error", "access_denied")
 	case q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" || q.Get("resource") == "":
-		back.Set("error", "invalid_request")
+		back.Set("error", badRequest)
 	default:
 		value := "code-" + rand.Text()
-		a.codes[value] = code{grant{q.Get("client_id"), q.Get("resource"), q.Get("scope"), rand.Text(), time.Time{}}, redirect, q.Get("code_challenge")}
+		a.codes[value] = code{permit{q.Get("client_id"), q.Get("resource"), q.Get("scope"), rand.Text(), time.Time{}}, redirect, q.Get("code_challenge")}
 		back.Set("code", value)
 	}
 	http.Redirect(w, r, redirect+"?"+back.Encode(), http.StatusFound)
@@ -284,7 +289,7 @@ func (a *Authority) authorize(w http.ResponseWriter, r *http.Request) {
 
 func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		refuse(w, "invalid_request")
+		refuse(w, badRequest)
 		return
 	}
 	if a.o.Thinks != nil && r.PostForm.Get("grant_type") == "refresh_token" {
@@ -298,7 +303,7 @@ func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 		id, secret = r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
 	}
 	c, found := a.clients[id]
-	var g grant
+	var g permit
 	problem := "unsupported_grant_type"
 	switch {
 	case a.down:
@@ -321,24 +326,24 @@ func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 	a.give(w, g)
 }
 
-func (a *Authority) byCode(form url.Values) (grant, string) {
+func (a *Authority) byCode(form url.Values) (permit, string) {
 	c, found := a.codes[form.Get("code")]
 	delete(a.codes, form.Get("code"))
 	sum := sha256.Sum256([]byte(form.Get("code_verifier")))
 	if !found || c.redirect != form.Get("redirect_uri") || base64.RawURLEncoding.EncodeToString(sum[:]) != c.challenge {
-		return grant{}, "invalid_grant"
+		return permit{}, "invalid_grant"
 	}
-	return c.grant, ""
+	return c.permit, ""
 }
 
-func (a *Authority) byRefresh(form url.Values) (grant, string) {
+func (a *Authority) byRefresh(form url.Values) (permit, string) {
 	token := form.Get("refresh_token")
 	g, found := a.refresh[token]
 	if !found {
 		if again, spent := a.spent[token]; spent {
 			a.end(again.family)
 		}
-		return grant{}, "invalid_grant"
+		return permit{}, "invalid_grant"
 	}
 	delete(a.refresh, token)
 	a.spent[token] = g
@@ -347,7 +352,7 @@ func (a *Authority) byRefresh(form url.Values) (grant, string) {
 
 // end ends a sign-in.
 func (a *Authority) end(family string) {
-	for _, tokens := range []map[string]grant{a.access, a.refresh} {
+	for _, tokens := range []map[string]permit{a.access, a.refresh} {
 		for token, g := range tokens {
 			if g.family == family {
 				delete(tokens, token)
@@ -356,7 +361,7 @@ func (a *Authority) end(family string) {
 	}
 }
 
-func (a *Authority) give(w http.ResponseWriter, g grant) {
+func (a *Authority) give(w http.ResponseWriter, g permit) {
 	access, refresh := "access-"+rand.Text(), "refresh-"+rand.Text()
 	g.until = a.o.Now().Add(a.o.Life)
 	a.access[access] = g
