@@ -128,7 +128,7 @@ func measureStoredStart(ctx context.Context, b *Bench, _ Database) error {
 func storeAgent(ctx context.Context, s service.Serving, workspace, cookie string) error {
 	d := builtin.BuiltIn()[0]
 	_, err := post(ctx, s, s.Agents, "/api/workspaces/"+workspace+"/agents", cookie, map[string]any{
-		"name": storedAgent, "description": d.Description, "instructions": d.Instructions, "tools": d.Tools, "projects": d.Projects, "exposed": true,
+		"name": storedAgent, "description": d.Description, "instructions": d.Instructions, "tools": d.Tools, "exposed": true,
 	}, nil)
 	return err
 }

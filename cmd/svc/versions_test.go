@@ -207,7 +207,7 @@ func TestEachReplyIsOfOneVersionWhoeverIsKilled(t *testing.T) {
 	models := httptest.NewServer(http.HandlerFunc(parrot))
 	t.Cleanup(models.Close)
 	p := newPair(t, models.URL+"/v1")
-	if made := p.write(t, 0, "POST", "/agents", `{"name":"writer","instructions":"save 0","tools":["list_files"],"projects":["*"],"exposed":true}`); made.status != 201 {
+	if made := p.write(t, 0, "POST", "/agents", `{"name":"writer","instructions":"save 0","tools":["list_files"],"exposed":true}`); made.status != 201 {
 		t.Fatalf("create: %d %s", made.status, made.body)
 	}
 	const lanes = 8
