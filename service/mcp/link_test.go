@@ -88,8 +88,11 @@ func TestAConnectionThatFailedForNobodyIsMadeAnew(t *testing.T) {
 	each(t, func(t *testing.T, s scene) {
 		p, held, met, release := newPeer(t, ""), new(atomic.Bool), make(chan struct{}, 1), make(chan struct{})
 		door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost && held.CompareAndSwap(true, false) {
-				met <- struct{}{}
+			if r.Method == http.MethodPost && held.Load() {
+				select {
+				case met <- struct{}{}:
+				default: // it is known that somebody came
+				}
 				<-release
 				w.WriteHeader(http.StatusUnauthorized)
 				return
@@ -119,6 +122,7 @@ func TestAConnectionThatFailedForNobodyIsMadeAnew(t *testing.T) {
 		}
 		close(release)
 		eventually(t, "the connection that failed is forgotten", func() bool { return s.Links() == 0 })
+		held.Store(false)
 		if _, err := use(t, s.Servers, "peer"); err != nil {
 			t.Errorf("the next call: %v", err)
 		}

@@ -103,6 +103,13 @@ func newPeer(t *testing.T, token string) *peer {
 	return p
 }
 
+// credentials are the Authorization headers that came.
+func (p *peer) credentials() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.seen)
+}
+
 // offer adds a tool, or makes another of it.
 func (p *peer) offer(name, description, schema string) {
 	p.mcp.AddTool(&sdk.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
