@@ -72,10 +72,13 @@ const ResultMissing = "result_missing"
 
 // Result is what the model gave in the form that is asked for, if that is the last that was said; nil if it did not, or if it did
 // not fit.
-func (t *Thread) Result() json.RawMessage {
+func (t *Thread) Result() json.RawMessage { return t.Output(ResultTool) }
+
+// Output is what a tool gave whose results are the last that was said; nil if it was not called there, or failed.
+func (t *Thread) Output(tool string) json.RawMessage {
 	if n := len(t.entries); n > 0 {
 		for _, o := range t.entries[n-1].Results {
-			if o.Name == ResultTool && !o.IsError {
+			if o.Name == tool && !o.IsError {
 				return o.Output
 			}
 		}
