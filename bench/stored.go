@@ -26,6 +26,8 @@ const (
 	crowdCost  = 1.1
 )
 
+const perPrompt = " CPU each"
+
 // crowd is how many agents others have, in a tenth as many workspaces.
 const crowd = 10_000
 
@@ -34,7 +36,7 @@ const crowd = 10_000
 func measureStored(ctx context.Context, b *Bench, db Database) error {
 	turn, turns := pick(b, time.Second, 300*time.Millisecond), pick(b, 6, 3)
 	for _, writers := range []int{1, 16} {
-		talk := Talk{Writers: writers}
+		talk := Talk{Writers: writers, Followed: true}
 		err := b.withServer(ctx, db, Setting{Engine: productName}, func(s *Server) error {
 			// What comes first warms everything up, and is not counted.
 			if _, err := inTurns(ctx, s, talk, turn, 1, builtin.Central, storedAgent); err != nil {
@@ -44,14 +46,14 @@ func measureStored(ctx context.Context, b *Bench, db Database) error {
 			if err != nil {
 				return err
 			}
-			b.Report.compare(fmt.Sprintf("prompts of 20 deltas to an agent of the database, through the gateway with a key, %s, %s", db.Name, talk),
+			b.Report.compare(fmt.Sprintf("prompts of 20 deltas to an agent of the database, through the gateway with a key, %s, %s", db.Name, talk), perPrompt,
 				cost[storedAgent], cost[builtin.Central], "one from code", storedCost)
 			if err := s.control(ctx, "/crowd", nil); err != nil {
 				return err
 			}
 			beside, err := inTurns(ctx, s, talk, turn, turns, storedAgent)
 			if err == nil {
-				b.Report.compare(fmt.Sprintf("the same beside %d others of %d workspaces, %s, %s", crowd, crowd/10, db.Name, talk),
+				b.Report.compare(fmt.Sprintf("the same beside %d others of %d workspaces, %s, %s", crowd, crowd/10, db.Name, talk), perPrompt,
 					beside[storedAgent], cost[storedAgent], "before", crowdCost)
 			}
 			return err
@@ -84,11 +86,11 @@ func inTurns(ctx context.Context, s *Server, talk Talk, turn time.Duration, turn
 }
 
 // compare adds a row about what may cost so many times as much as another.
-func (r *Report) compare(measurement string, cost, other time.Duration, what string, most float64) {
+func (r *Report) compare(measurement, unit string, cost, other time.Duration, what string, most float64) {
 	ratio := float64(cost) / float64(other)
 	r.add(Row{
 		Measurement: measurement,
-		Figure:      fmt.Sprintf("%s CPU each, ratio %.2f", ms(cost), ratio),
+		Figure:      fmt.Sprintf("%s%s, ratio %.2f", ms(cost), unit, ratio),
 		Beside:      what + " " + ms(other),
 		Target:      fmt.Sprintf("ratio ≤ %.2f", most), Met: met(ratio <= most),
 	})
@@ -119,7 +121,7 @@ func measureStoredStart(ctx context.Context, b *Bench, _ Database) error {
 			took[folder] = append(took[folder], one.Ready)
 		}
 	}
-	b.Report.compare(fmt.Sprintf("start of svc serve to /readyz with %d agents of %d workspaces, SQLite", crowd, crowd/10),
+	b.Report.compare(fmt.Sprintf("start of svc serve to /readyz with %d agents of %d workspaces, SQLite", crowd, crowd/10), "",
 		sorted(took[many]).p50(), sorted(took[few]).p50(), "without", crowdCost)
 	return nil
 }
