@@ -82,10 +82,12 @@ test: setup compile ## Run every check and every fast test.
 soak: setup ## Run the tests with their full counts, for an hour or so.
 	@go build -o bin/tally ./internal/tally
 	@failed=; \
-	SVC_SOAK=1 bin/tally -count=1 -timeout 30m ./internal/flood -- -count=1 -timeout 30m $(ALONE) || failed=1; \
+	SVC_SOAK=1 bin/tally -count=1 -timeout 30m ./internal/flood || failed=1; \
+	SVC_SOAK=1 bin/tally -count=1 -timeout 30m $(ALONE) || failed=1; \
 	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -timeout 60m $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/flood') || failed=1; \
-	bin/tally $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood)$$') -- \
-		-C bench -count=1 ./... -- -C internal/peers -count=1 ./... || failed=1; \
+	bin/tally $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood)$$') || failed=1; \
+	bin/tally -C bench -count=1 ./... || failed=1; \
+	bin/tally -C internal/peers -count=1 ./... || failed=1; \
 	scripts/fuzz 60s || failed=1; \
 	test -z "$$failed"
 

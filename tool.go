@@ -34,7 +34,7 @@ type Call struct {
 	Scope string
 	// Agent is the one whose model called, of an agent's instance or of a run.
 	Agent, Instance string
-	// Submission is whose answer it is part of; empty in the conversation of a sub-agent.
+	// Submission is whose answer it leads to, also in the conversation of a sub-agent.
 	Submission string
 	ID         string // of the call; no other has it
 	By         string // whose prompt it was, or whose run: what Prompt.By or Invocation.StartedBy said. Sub-agents have it too
@@ -120,8 +120,8 @@ func RawTool(name, description string, input json.RawMessage, call func(ctx cont
 }
 
 // AskTool is a tool by which a model asks another agent of its scope, one that was added or that Config.Resolve finds, and gets
-// its answer: the text, or the value of an agent with an Output. The conversation of the agent that is asked is part of the same stream, as that of a sub-agent is:
-// interrupted, it goes on, with the version that it began with. May is asked before it begins; its error is a result that the
+// its answer: the text, or the value of an agent with an Output. The conversation of the agent that is asked is part of the same
+// stream, as that of a sub-agent is: interrupted, it goes on, with the version that it began with. May is asked before it begins; its error is a result that the
 // model sees. Nobody is asked who waits for the answer, and never more than four deep.
 func AskTool(name, description string, may func(ctx context.Context, agent string) error) Tool {
 	return Tool{Name: name, Description: description, schema: askSchema(nil), asks: may, call: askedAlone}

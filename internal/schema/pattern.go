@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp/syntax"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Bounds of all patterns of a schema that others write.
@@ -14,13 +12,9 @@ const (
 	maxProgram  = 20_000  // instructions that they are compiled to, more or less
 )
 
-// Light refuses a schema whose patterns are large programs: a few characters can say that something comes a thousand times. It is asked
-// before the schema is resolved, which compiles them.
-func Light(root *jsonschema.Schema) error {
-	read, err := json.Marshal(root) // the names of keywords as the validator has read them
-	if err != nil {
-		return errors.New("it is no JSON Schema")
-	}
+// light refuses a schema whose patterns are large programs: a few characters can say that something comes a thousand times. It is asked
+// before the schema is resolved, which compiles them, of the schema as the validator has read it.
+func light(read json.RawMessage) error {
 	var tree any
 	if err := json.Unmarshal(read, &tree); err != nil {
 		return errors.New("it is no JSON Schema")

@@ -85,7 +85,7 @@ func Parse(source json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, errors.New("it is no JSON Schema")
 	}
-	if err := cmp.Or(bounded(read), Light(root)); err != nil {
+	if err := cmp.Or(bounded(read), light(read)); err != nil {
 		return nil, err
 	}
 	resolved, err := root.Resolve(nil)

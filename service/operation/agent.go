@@ -304,8 +304,8 @@ type restoration struct {
 
 func restoreAgentVersion(ctx context.Context, c Call, in restoration) (agent.Agent, error) {
 	past, err := c.Agents.Past(ctx, c.Scope, in.Name, number(in.Version))
-	if refused := c.writable(ctx, in.Name); refused != nil || err != nil {
-		return agent.Agent{}, cmp.Or(refused, err)
+	if err != nil {
+		return agent.Agent{}, cmp.Or(c.writable(ctx, in.Name), err)
 	}
 	return c.write(ctx, in.Name, &past.Tools, func() (agent.Agent, error) {
 		return c.Agents.Restore(ctx, c.Actor(), c.Scope, in.Name, number(in.Version), int64(in.Match))
