@@ -59,7 +59,7 @@ export GORACE := atexit_sleep_ms=0
 RACE = $$(go list ./... | grep -xE '$(RACED)')
 RACING := -race -gcflags=modernc.org/sqlite/lib=-race=false
 
-# These wait for disks and other processes too, so four run at a time.
+# These wait for disks and other processes too, so four run at a time, and of each four of its tests that may.
 PLAIN = $$(go list ./... | grep -vxE '$(RACED)|$(ALONE)')
 
 .PHONY: racing
@@ -73,7 +73,7 @@ test: setup compile ## Run every check and every fast test.
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
 	bench=$$(scripts/changed bench && echo '-- -C bench -vet=off ./...') || echo "bench is not run: it is as it was"; \
 	bin/tally -beside '$(MAKE) --no-print-directory racing' -vet=off $(LEANLY) -timeout 20m $(ALONE) -- \
-		-vet=off $(LEANLY) -p 4 -timeout 20m $(LONGEST) $(PLAIN) -- \
+		-vet=off $(LEANLY) -p 4 -parallel 4 -timeout 20m $(LONGEST) $(PLAIN) -- \
 		-beside '$(MAKE) --no-print-directory lint' -vet=off $(LEANLY) -p 4 $(RACING) -timeout 20m $(RACE) $$bench $$peers
 	@scripts/changed -tested
 

@@ -93,7 +93,7 @@ func runApart(address string) (err error) {
 	if err != nil {
 		return err
 	}
-	rt, err := svc.New(svc.Config{Store: store, Model: model.Providers{"scripted": scripted.Words()}.Find, Resolve: all.Resolve, Log: log})
+	rt, err := svc.New(svc.Config{Store: store, Model: model.Providers{"scripted": scripted.Words()}.Find, Resolve: all.Resolve, Log: log, StopTimeout: time.Second})
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (s *scene) start(t testing.TB, apart bool) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	rt, err := svc.New(svc.Config{Store: store, Model: model.Providers{"scripted": caller{}}.Find, Resolve: s.agents.Resolve, Log: s.Accounts.Log})
+	rt, err := svc.New(svc.Config{Store: store, Model: model.Providers{"scripted": caller{}}.Find, Resolve: s.agents.Resolve, Log: s.Accounts.Log, StopTimeout: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
