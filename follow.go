@@ -16,11 +16,12 @@ import (
 // Follower reads one stream, page by page, for as long as its reader wishes. Its readers on this node share the bytes of
 // the newest pages: at the tail nobody asks the store.
 type Follower struct {
-	in   Scoped
-	ring *ring
-	once sync.Once
-	room *memory.Grant // of the page that was read last
-	lent *loan         // of the page that was taken from the ring last
+	in    Scoped
+	ring  *ring
+	once  sync.Once
+	begun bool          // a page was read
+	room  *memory.Grant // of the page that was read last
+	lent  *loan         // of the page that was taken from the ring last
 }
 
 // Follow begins to follow a stream; the follower must be closed.
@@ -78,6 +79,10 @@ func (f *Follower) Wake() <-chan struct{} {
 // Page returns what stands strictly after an offset, as far as one page goes; nothing waits for more. Its Tail and Closed
 // say what was true at this moment.
 func (f *Follower) Page(ctx context.Context, after stream.Offset) (stream.Frame, error) {
+	if !f.begun {
+		f.ring.catchUp(ctx)
+		f.begun = true
+	}
 	if frame, ok := f.cached(after); ok {
 		return frame, nil
 	}

@@ -147,6 +147,44 @@ func (s *countedReads) Read(ctx context.Context, of svc.Stream, r svc.Range) (sv
 	return s.Store.Read(ctx, of, r)
 }
 
+// lateAnswers is a store that has an append a while before it says so.
+type lateAnswers struct {
+	svc.Store
+	late time.Duration
+}
+
+func (s *lateAnswers) Append(ctx context.Context, l svc.Lease, c svc.Commit) (svc.Appended, error) {
+	got, err := s.Store.Append(ctx, l, c)
+	takes(s.late)
+	return got, err
+}
+
+// TestReaderSeesWhatTheStoreHasShown comes between a commit and its answer: what Tail says, Page shows.
+func TestReaderSeesWhatTheStoreHasShown(t *testing.T) {
+	for _, late := range []time.Duration{20 * time.Millisecond, 400 * time.Millisecond} {
+		t.Run(late.String(), func(t *testing.T) {
+			sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+				n := start(t, address, chatter(3), func(c *svc.Config) { c.Store = &lateAnswers{c.Store, late} })
+				s := n.RunStream(workflow.Run{ID: n.invoke(t, "chatter", nil), Workflow: "chatter"})
+				shown := stream.Start
+				eventually(t, "something is in the store", func() bool {
+					tail, err := n.Tail(t.Context(), s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					shown = tail.Head
+					return shown > stream.Start
+				})
+				f := n.Follow(s)
+				defer f.Close()
+				if page, err := f.Page(t.Context(), stream.Start); err != nil || page.Next < shown {
+					t.Errorf("the store has shown %s, a reader sees %s: %v", shown, page.Next, err)
+				}
+			})
+		})
+	}
+}
+
 // settle waits until nothing of an instance is unsettled.
 func (n *node) settle(t *testing.T, id string) {
 	t.Helper()

@@ -34,6 +34,7 @@ type ring struct {
 	writers int // jobs whose appends are published here: one may still be leaving
 	belief  belief
 	wake    chan struct{} // closed, and another made, with every append that is heard of
+	behind  bool          // an append of this node is under way: the store may have it already
 	again   *time.Timer   // ends lingering; nil before the first time
 	head    stream.Offset
 	pieces  []piece
@@ -106,6 +107,7 @@ func (r *ring) letGo(settled bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.writers--
+	r.behind = false
 	switch {
 	case r.writers > 0 || r.belief == ended:
 	case settled && r.readers > 0 && r.belief == believed:
@@ -176,10 +178,49 @@ func (r *ring) broadcast() {
 	}
 }
 
+// expect notes that this node appends.
+func (r *ring) expect() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.behind = true
+}
+
+// expected notes that the append came, with nothing in it.
+func (r *ring) expected() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.behind = false
+	r.broadcast()
+}
+
+// catchUp has a reader who comes wait a moment for an append that is under way: whoever has seen it in the store sees it here too.
+// Where it takes longer, the store is asked.
+func (r *ring) catchUp(ctx context.Context) {
+	r.mu.Lock()
+	behind, wake := r.behind, r.wake
+	r.mu.Unlock()
+	if !behind {
+		return
+	}
+	late := time.NewTimer(lookAgain)
+	defer late.Stop()
+	select {
+	case <-wake:
+	case <-ctx.Done():
+	case <-late.C:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.wake == wake {
+			r.forget()
+		}
+	}
+}
+
 // publish takes an append of this node, or forgets what was before it where readers cannot be shown it from here.
 func (r *ring) publish(p piece, shown, closed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.behind = false
 	if shown {
 		r.push(p)
 	} else {

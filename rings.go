@@ -101,12 +101,22 @@ func (rs *rings) keep(r *ring) {
 	}
 }
 
+// expect tells that this node is about to append to the stream.
+func (rs *rings) expect(s Stream) {
+	if r, _ := rs.find(s); r != nil {
+		r.expect()
+	}
+}
+
 // publish keeps an append of this node for the stream's readers. It is called after the commit, in order. Where nobody reads
 // it is not encoded yet.
 func (rs *rings) publish(s Stream, p piece, closed bool) {
 	r, read := rs.find(s)
-	// Work that was left behind may append last when its stream was let go.
-	if r == nil || p.Next == p.After && !closed {
+	if r == nil {
+		return // work that was left behind may append last when its stream was let go
+	}
+	if p.Next == p.After && !closed {
+		r.expected()
 		return
 	}
 	r.publish(p, !read || p.encode(), closed)

@@ -239,6 +239,7 @@ func (w *writer[R]) put(c Commit) (Appended, error) {
 	ctx, cancel := w.rt.within(context.Background())
 	defer cancel()
 	w.room.Force(int64(len(c.Data)))
+	w.rt.rings.expect(w.lease.Stream)
 	return w.rt.store.Append(ctx, w.lease, c)
 }
 
