@@ -134,6 +134,7 @@ const (
 // TestARightLostBeforeAnyStatementIsLost asks for everything there is, and takes the right away before each statement of each
 // request, until what was asked for is being written or the runtime has it: all of that is refused.
 func TestARightLostBeforeAnyStatementIsLost(t *testing.T) {
+	t.Parallel()
 	f := &thief{blind: map[string]bool{}}
 	s := open(t, sqldbtest.SQLite(t), accounttest.Options{Observe: f.hear}, roomy, func(c *gateway.Config) { c.Stale = time.Nanosecond })
 	s.start(t, false)

@@ -75,6 +75,7 @@ type bereft struct {
 // TestARightLostWhileABodyComesChangesNothing has members send the body of every route that changes something, loses their right in
 // every way there is before the body has come, and finds nothing changed.
 func TestARightLostWhileABodyComesChangesNothing(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, s *scene) {
 		ada := s.settle(t, "ada")
 		const scope = "users/ada/acme"

@@ -95,6 +95,7 @@ type onslaught struct {
 // TestNoTextIsTooVileToAnswer sends texts that databases and parsers stumble over in every header, query parameter, segment
 // of a path and field of a body of every route: nothing is our fault, and both databases answer alike.
 func TestNoTextIsTooVileToAnswer(t *testing.T) {
+	t.Parallel()
 	results := map[string]*onslaught{}
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		s := newOnslaught(t, address)

@@ -63,6 +63,8 @@ type follower struct {
 	message string
 	text    strings.Builder
 	called  bool   // it called a tool: the next one answers anew, instead of going on with it
+	giving  string // the call by which it gives its result, and that result, if the agent answers in a form
+	result  json.RawMessage
 	outcome string // empty: it is not settled
 	failure *conversation.Error
 
@@ -77,7 +79,9 @@ type update struct {
 	Message    string              `json:"messageId"`
 	Kind       string              `json:"kind"`
 	Delta      string              `json:"delta"`
+	Call       string              `json:"toolCallId"`
 	Tool       string              `json:"toolName"`
+	Output     json.RawMessage     `json:"output"`
 	Submission string              `json:"submissionId"`
 	Outcome    string              `json:"outcome"`
 	Error      *conversation.Error `json:"error"`
@@ -249,9 +253,13 @@ func (f *follower) add(u update, said *strings.Builder) {
 			f.text.WriteString(u.Delta)
 		}
 		said.WriteString(u.Delta)
+	case u.Type == "tool-input" && u.Message == f.message && u.Tool == conversation.ResultTool:
+		f.called, f.giving = true, u.Call
 	case u.Type == "tool-input" && u.Message == f.message:
 		f.called = true
 		said.WriteString("\n[" + u.Tool + "]\n")
+	case u.Type == "tool-output" && u.Call != "" && u.Call == f.giving:
+		f.result = u.Output
 	case u.Type == "submission-settled" && u.Submission == f.id:
 		f.outcome, f.failure = u.Outcome, u.Error
 	}
@@ -314,6 +322,7 @@ type agentReply struct {
 	Conversation string              `json:"conversation"`
 	State        string              `json:"state"`
 	Text         string              `json:"text,omitempty"`
+	Result       json.RawMessage     `json:"result,omitempty"`
 	Error        *conversation.Error `json:"error,omitempty"`
 }
 
@@ -324,7 +333,11 @@ func (f *follower) replied() (*mcp.CallToolResult, error) {
 		told.State = "running"
 		return structured(f.later(told.Text), told, false)
 	case svc.OutcomeCompleted:
-		return structured(told.Text, told, false)
+		text := told.Text
+		if told.Result = f.result; told.Result != nil {
+			text = plain(told.Result)
+		}
+		return structured(text, told, false)
 	case svc.OutcomeAborted:
 		return structured(strings.TrimSpace("It was stopped before it was done.\n"+told.Text), told, true)
 	default:

@@ -185,6 +185,7 @@ var (
 "conversation":{"type":"string","description":"Give it to the agent again to go on with the conversation."},
 "state":{"type":"string","enum":["running","completed","failed","aborted"]},
 "text":{"type":"string","description":"What the agent has answered, so far."},
+"result":{"description":"The answer of an agent that answers in a form of its own."},
 "error":{"type":"object"}}}`)
 	runSchema = json.RawMessage(`{"type":"object","required":["runId","workflow","status"],"properties":{
 "runId":{"type":"string","description":"By this id get_result fetches the result again."},
