@@ -59,12 +59,12 @@ func eachJourney(t *testing.T, fn func(t *testing.T, j journeys)) {
 }
 
 // node is the room of one more node, by the clock of the world.
-func node(t *testing.T, w *accounttest.World, log *record) *mcp.Servers {
+func node(t *testing.T, w *accounttest.World, log *record, edit ...func(*mcp.Config)) *mcp.Servers {
 	t.Helper()
-	return beside(t, w, func(c *mcp.Config) {
+	return beside(t, w, append(edit, func(c *mcp.Config) {
 		c.Callback, c.Now = callback, w.Clock.Now
 		c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	})
+	})...)
 }
 
 func (j journeys) traveller() *mcp.Traveller {

@@ -209,6 +209,8 @@ func (a *Authority) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.authorize(w, r)
 	case path == "/token" && r.Method == http.MethodPost:
 		a.token(w, r)
+	case path == "/introspect" && r.Method == http.MethodPost:
+		a.introspect(w, r)
 	default:
 		http.NotFound(w, r)
 	}
@@ -324,6 +326,18 @@ func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.give(w, g)
+}
+
+// introspect tells a server what a token is (RFC 7662). Any server may ask.
+func (a *Authority) introspect(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	g, found := a.access[r.PostFormValue("token")]
+	if !found || !a.o.Now().Before(g.until) {
+		say(w, http.StatusOK, map[string]bool{"active": false})
+		return
+	}
+	say(w, http.StatusOK, map[string]any{"active": true, "scope": g.scope, "exp": g.until.Unix(), "sub": "ada", "aud": g.resource})
 }
 
 func (a *Authority) byCode(form url.Values) (permit, string) {
