@@ -41,6 +41,9 @@ func (m *Models) check(c Change) error {
 	if m.Guard.Check(u) != nil {
 		return refuse("url", "This address lies on a private network: the operator allows it by model.allow_private.")
 	}
+	if u.Scheme == "http" && !m.Guard.Allows(u) {
+		return refuse("url", "Keys and prompts go over https alone, but to places that the operator names (model.allow_private).")
+	}
 	return nil
 }
 

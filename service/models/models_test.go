@@ -230,13 +230,13 @@ func TestAKeyGoesOnlyWhereItWasSetFor(t *testing.T) {
 func TestPrivateAddressesAreRefused(t *testing.T) {
 	server := modeltest.NewServer(t, modeltest.Chat)
 	each(t, func(c *models.Config) { c.Guard, _ = outward.New(outward.Config{}) }, func(s *scene) {
-		for _, url := range []string{server.URL, "http://169.254.169.254/v1", "http://[::1]/v1", "ftp://example.com", "https://user:pass@example.com", "https://example.com/?key=1", "nonsense", "https://"} {
+		for _, url := range []string{server.URL, "http://169.254.169.254/v1", "http://[::1]/v1", "ftp://example.com", "http://models.example.com/v1", "https://user:pass@example.com", "https://example.com/?key=1", "nonsense", "https://"} {
 			_, err := s.Put(s.Context(), home, ada, "openai", models.Change{URL: &url, Key: text(modeltest.Key)})
 			if !fault.Is(err, fault.InvalidRequest) {
 				s.Errorf("%s: %v", url, err)
 			}
 		}
-		named := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
+		named := strings.Replace(server.URL, "http://127.0.0.1", "https://localhost", 1)
 		s.put("openai", models.Change{URL: &named, Key: text(modeltest.Key)})
 		unknown, err := s.ask(home, "openai/any")
 		if e, ok := errors.AsType[*model.Error](err); !ok || e.Class != model.Network || errors.Is(err, outward.ErrForbidden) {
