@@ -18,6 +18,7 @@ import (
 	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/device"
 	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/mcp"
@@ -46,6 +47,7 @@ type house struct {
 	outbox    *mail.Outbox
 	accounts  *account.Accounts
 	apikeys   *apikey.Keys
+	devices   *device.Devices
 	apps      *app.Apps
 	manifests *app.Manifests
 	installs  *installation.Installations
@@ -120,7 +122,7 @@ func (h *house) openAccounts(ctx context.Context) (err error) {
 	}
 	h.apps = app.New(app.Config{DB: h.db, Secrets: h.secrets, GitHub: client, Platform: h.surfaces[0].URL.String()})
 	h.accounts, err = account.New(account.Config{
-		DB: h.db, Secrets: h.secrets, Audit: h.audit, Mail: h.outbox, Keys: apikey.Ends{}, Unbind: installation.Unbind, GitHub: client, Apps: h.apps,
+		DB: h.db, Secrets: h.secrets, Audit: h.audit, Mail: h.outbox, Keys: device.Ends{}, Unbind: installation.Unbind, GitHub: client, Apps: h.apps,
 		Platform: h.surfaces[0].URL.String(), Printed: h.develops(), Strict: h.strict(), Scrypt: c.Scrypt,
 		Idle: c.SessionIdle, Absolute: c.SessionAbsolute, Fresh: c.SessionReauth, MaxSessions: c.SessionMax,
 		AdminIdle: c.SessionAdminIdle, AdminAbsolute: c.SessionAdminAbsolute,
@@ -130,6 +132,7 @@ func (h *house) openAccounts(ctx context.Context) (err error) {
 		return err
 	}
 	h.apikeys = apikey.New(apikey.Config{DB: h.db, Audit: h.audit, Mail: h.outbox, Accounts: h.accounts})
+	h.devices = device.New(device.Config{DB: h.db, Secrets: h.secrets, Audit: h.audit, Accounts: h.accounts, Keys: h.apikeys})
 	h.manifests = app.NewManifests(app.ManifestsConfig{Apps: h.apps, Accounts: h.accounts, Audit: h.audit, Log: h.log})
 	h.installs = installation.New(installation.Config{
 		DB: h.db, Secrets: h.secrets, Audit: h.audit, Accounts: h.accounts, Apps: h.apps, GitHub: client, Platform: h.surfaces[0].URL.String(),

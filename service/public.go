@@ -26,7 +26,7 @@ func (s *server) public(n *node) http.Handler {
 		Rate: s.config.LimitRate, Burst: s.config.LimitBurst, Streams: s.config.LimitStreams, ChannelRate: s.config.LimitChannelRate,
 		ChannelBody: s.config.LimitChannelBody, WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification,
 		Rooms: operation.Rooms{
-			Accounts: n.accounts, Keys: n.apikeys, Apps: n.apps, Manifests: n.manifests, Installations: n.installs, Workspaces: n.spaces,
+			Accounts: n.accounts, Keys: n.apikeys, Devices: n.devices, Apps: n.apps, Manifests: n.manifests, Installations: n.installs, Workspaces: n.spaces,
 			Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories, Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit}, Models: n.models,
 			Agents: n.agents, MCPs: n.mcps, Audit: n.audit, Health: s.health, Rotate: n.rotate,
 		},

@@ -46,6 +46,7 @@ func (h *house) sweep(ctx context.Context) {
 		do   func(context.Context) (int64, error)
 	}{
 		{"ended sessions and tokens", h.accounts.Sweep},
+		{"pairings of devices", h.devices.Sweep},
 		{"deliveries", h.installs.Sweep},
 		{"deleted accounts", func(ctx context.Context) (int64, error) { return counted(h.accounts.Erase(ctx)) }},
 		{"invitations", func(ctx context.Context) (int64, error) { return h.spaces.Sweep(ctx, time.Now()) }},

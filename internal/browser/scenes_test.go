@@ -116,3 +116,10 @@ func TestAWorkspaceIsMadeAndJoined(t *testing.T) {
 	s.withPrograms(t)
 	s.play(t, "workspaces.mjs")
 }
+
+func TestADeviceIsConnected(t *testing.T) {
+	enter(t)
+	s := newScene(serve(t))
+	s.withPrograms(t)
+	s.play(t, "device.mjs")
+}

@@ -27,9 +27,19 @@ const (
 	life      = 90 * day
 	maxLife   = 366 * day
 	staffLife = 7 * day // of a key that staff make, at most
-	maxName   = 64
 	maxGrace  = day
-	maxKeys   = 200 // of one workspace
+	maxKeys   = 200 // of one workspace, but for those of devices
+	maxPaired = 20  // of one person's devices in one workspace
+
+	// MaxName is how many characters a name has, and DeviceLife how long a key of a device lives, at most.
+	MaxName    = 64
+	DeviceLife = life
+)
+
+// What a key was made for.
+const (
+	API    = "api"    // whatever its maker does with it, who saw its value
+	Device = "device" // a program that asked for one, and was given it without anybody seeing it
 )
 
 // What can be said of a key that is not revoked.
@@ -43,6 +53,7 @@ const (
 // Key is an API key as it is listed.
 type Key struct {
 	ID          string     `json:"id" id:"key"`
+	Kind        string     `json:"kind" enum:"api device"`
 	Name        string     `json:"name"`
 	Prefix      string     `json:"prefix"` // the public part of its value
 	Last4       string     `json:"last4"`
@@ -59,6 +70,9 @@ type Key struct {
 	Staff       bool       `json:"staff"`       // made by the authority of the service, which it needs as long as it lives
 	State       string     `json:"state" enum:"live expired suspended orphaned"`
 
+	// Maker is the username of its creator, where it is listed.
+	Maker string `json:"-"`
+
 	hash string // of its value
 }
 
@@ -73,18 +87,27 @@ type Draft struct {
 
 func (d *Draft) check(now time.Time) error {
 	var wrong strictjson.Fields
-	wrong.Add("name", strictjson.CheckLine(d.Name, 1, maxName))
-	if slices.ContainsFunc(d.Scopes, func(s string) bool { return !slices.Contains(Scopes, s) }) {
-		wrong.Add("scopes", strictjson.Invalid)
-	}
-	if len(d.Scopes) == 0 {
-		wrong.Add("scopes", strictjson.TooShort)
-	}
+	wrong.Add("name", strictjson.CheckLine(d.Name, 1, MaxName))
+	wrong.Add("scopes", CheckScopes(d.Scopes))
 	if d.ExpiresAt != nil && (!d.ExpiresAt.After(now) || d.ExpiresAt.After(now.Add(longest(d.Staff)))) || d.Forever && d.Staff {
 		wrong.Add("expiresAt", strictjson.Invalid)
 	}
 	return wrong.Refusal()
 }
+
+// CheckScopes says what is wrong with the scopes of a key.
+func CheckScopes(scopes []string) string {
+	switch {
+	case len(scopes) == 0:
+		return strictjson.TooShort
+	case slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(Scopes, s) }):
+		return strictjson.Invalid
+	}
+	return ""
+}
+
+// inOrder are scopes as they are stored, each of them once.
+func inOrder(scopes []string) []string { return slices.Compact(slices.Sorted(slices.Values(scopes))) }
 
 // longest is how long a key of staff or of others may live.
 func longest(staff bool) time.Duration {
@@ -114,7 +137,8 @@ func (k Key) heir(now time.Time, creator string, staff bool) Key {
 	case staff:
 		k.ExpiresAt = iso.At(now.Add(most))
 	}
-	k.Creator, k.RevokedAt, k.LastUsedAt, k.LastUsedIP, k.RotatedFrom, k.Staff = creator, iso.Moment{}, iso.Moment{}, nil, &old, staff
+	// Whoever rotates sees the value: it is no longer one that a device alone has.
+	k.Kind, k.Creator, k.RevokedAt, k.LastUsedAt, k.LastUsedIP, k.RotatedFrom, k.Staff = API, creator, iso.Moment{}, iso.Moment{}, nil, &old, staff
 	return k
 }
 
@@ -144,13 +168,13 @@ func (k *Key) insert(tx *sqldb.Tx, now time.Time, from string) (value string, er
 	if !k.ExpiresAt.IsZero() {
 		expires = sql.NullInt64{Int64: k.ExpiresAt.UnixMilli(), Valid: true}
 	}
-	return value, tx.Do("make key", `INSERT INTO api_keys (id, prefix, hash, last4, name, scopes, workspace, scope, creator, created_at, expires_at, rotated_from, staff)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, k.ID, k.Prefix, secret.Fingerprint(value), k.Last4, k.Name, string(scopes),
-		k.Workspace, k.Scope, k.Creator, k.CreatedAt.UnixMilli(), expires, from, sqldb.Bit(k.Staff))
+	return value, tx.Do("make key", `INSERT INTO api_keys (id, prefix, hash, last4, name, scopes, workspace, scope, creator, created_at, expires_at, rotated_from, staff, kind)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, k.ID, k.Prefix, secret.Fingerprint(value), k.Last4, k.Name, string(scopes),
+		k.Workspace, k.Scope, k.Creator, k.CreatedAt.UnixMilli(), expires, from, sqldb.Bit(k.Staff), k.Kind)
 }
 
 const columns = `k.id, k.prefix, k.last4, k.name, k.scopes, k.workspace, k.scope, k.creator, k.created_at, k.expires_at, k.last_used_at, NULLIF(k.last_used_ip, ''),
-	k.revoked_at, NULLIF(k.rotated_from, ''), k.staff <> 0, k.hash`
+	k.revoked_at, NULLIF(k.rotated_from, ''), k.staff <> 0, k.kind, k.hash`
 
 func scan(row sqldb.Row) (k Key, err error) {
 	err = row.Scan(k.fields()...)
@@ -161,7 +185,7 @@ func scan(row sqldb.Row) (k Key, err error) {
 func (k *Key) fields() []any {
 	return []any{
 		&k.ID, &k.Prefix, &k.Last4, &k.Name, (*texts)(&k.Scopes), &k.Workspace, &k.Scope, &k.Creator, sqldb.Time(&k.CreatedAt.Time), sqldb.Time(&k.ExpiresAt.Time),
-		sqldb.Time(&k.LastUsedAt.Time), &k.LastUsedIP, sqldb.Time(&k.RevokedAt.Time), &k.RotatedFrom, &k.Staff, &k.hash,
+		sqldb.Time(&k.LastUsedAt.Time), &k.LastUsedIP, sqldb.Time(&k.RevokedAt.Time), &k.RotatedFrom, &k.Staff, &k.Kind, &k.hash,
 	}
 }
 
@@ -169,14 +193,14 @@ func (k *Key) fields() []any {
 const remained = `CASE WHEN k.staff <> 0 THEN COALESCE(a.service_role = '` + account.RoleAdmin + `', FALSE) ELSE COALESCE(m.created_at <= k.created_at, FALSE) END`
 
 // listed are keys with what their state follows from.
-const listed = "SELECT " + columns + ", COALESCE(a.suspended_at IS NULL AND a.deleted_at IS NULL, FALSE), " + remained + ` FROM api_keys k
+const listed = "SELECT " + columns + ", COALESCE(a.username, ''), COALESCE(a.suspended_at IS NULL AND a.deleted_at IS NULL, FALSE), " + remained + ` FROM api_keys k
 	LEFT JOIN accounts a ON a.id = k.creator LEFT JOIN members m ON m.workspace = k.workspace AND m.account = k.creator`
 
 // scanListed reads a key as it is now.
 func scanListed(now time.Time) func(sqldb.Row) (Key, error) {
 	return func(row sqldb.Row) (k Key, err error) {
 		var alive, stayed bool
-		err = row.Scan(append(k.fields(), &alive, &stayed)...)
+		err = row.Scan(append(k.fields(), &k.Maker, &alive, &stayed)...)
 		k.State = k.state(now, alive, stayed)
 		return k, err
 	}

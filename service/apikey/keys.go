@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,9 +50,8 @@ func (a *Keys) Create(ctx context.Context, who account.Who, in workspace.Members
 	if d.Forever && in.Role != workspace.Owner {
 		return k, "", ownersOnly()
 	}
-	slices.Sort(d.Scopes)
 	k = Key{
-		Name: strings.TrimSpace(d.Name), Scopes: slices.Compact(d.Scopes), Workspace: in.ID, Scope: in.Scope, Creator: who.Account.ID,
+		Kind: API, Name: strings.TrimSpace(d.Name), Scopes: inOrder(d.Scopes), Workspace: in.ID, Scope: in.Scope, Creator: who.Account.ID,
 		ExpiresAt: iso.At(d.expiry(now)), Staff: d.Staff,
 	}
 	err = a.DB.Write(ctx, func(tx *sqldb.Tx) (err error) {
@@ -77,7 +75,7 @@ func ownersOnly() error {
 }
 
 func refuseTooMany(tx *sqldb.Tx, workspace string) error {
-	n, err := sqldb.Value[int](tx, "count keys", "SELECT count(*) FROM api_keys WHERE workspace = $1 AND revoked_at IS NULL", workspace)
+	n, err := sqldb.Value[int](tx, "count keys", "SELECT count(*) FROM api_keys WHERE workspace = $1 AND kind <> $2 AND revoked_at IS NULL", workspace, Device)
 	if err == nil && n >= maxKeys {
 		err = fault.Invalid("A workspace has at most %d keys.", maxKeys)
 	}

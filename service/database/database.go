@@ -12,6 +12,7 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/device"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/models"
@@ -27,7 +28,7 @@ import (
 // Rooms are the packages that own tables, in the order they are migrated. The order never changes; a new room comes last.
 var Rooms = []sqldb.Room{
 	sqlstore.Migrations, secret.Migrations, audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations,
-	project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations, mcp.Migrations, offer.Migrations,
+	project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations, mcp.Migrations, offer.Migrations, device.Migrations,
 }
 
 // HoldFolder takes the data folder, made if there is none. The error of a folder that is held says by whom and what to do.

@@ -106,9 +106,12 @@ func (s *scene) recruit(t *testing.T, in workspace.Membership, username, role st
 // issued is a key that was just made.
 type issued struct{ ID, Key string }
 
-// issue makes a key of a workspace; more is what its body holds beside name and scopes.
+// issue makes a key of a workspace, in a scene of devices by one of them; more is what its body holds beside name and scopes.
 func (s *scene) issue(t testing.TB, p somebody, in workspace.Membership, more map[string]any, scopes ...string) (k issued) {
 	t.Helper()
+	if s.devices && more == nil {
+		return s.pairs(t, p, in, scopes...)
+	}
 	body := map[string]any{"name": "k", "scopes": scopes}
 	for name, value := range more {
 		body[name] = value

@@ -8,6 +8,7 @@ import (
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/apikey"
+	"svc.dev/svc/service/device"
 )
 
 // bearer is the credential of an Authorization header, and empty for every other scheme and spelling.
@@ -20,7 +21,7 @@ func bearer(header string) string {
 }
 
 // credentialPrefixes are how what a client shows with every request begins: none may stand in an address.
-var credentialPrefixes = append([]string{apikey.Prefix}, account.Prefixes...)
+var credentialPrefixes = append([]string{apikey.Prefix, device.Prefix}, account.Prefixes...)
 
 // checkURL refuses a credential in an address, where logs and histories keep it, and tells its owner.
 func checkURL(x *exchange) error {

@@ -20,6 +20,7 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/account/githubtest"
+	"svc.dev/svc/service/device"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/operation"
 )
@@ -506,6 +507,13 @@ func (w *way) throughKeys(t *testing.T) {
 	w.goes(t, 201, call{on: gateway.Agents, method: "POST", path: keysPath + "/" + made.ID + "/rotate", body: `{"graceSeconds":60}`})
 	w.goes(t, 200, call{on: gateway.Agents, path: keysPath})
 	w.goes(t, 204, call{on: gateway.Agents, method: "DELETE", path: keysPath + "/" + made.ID})
+	var asked askedDevice
+	w.goes(t, 200, call{method: "POST", path: devicePath, header: http.Header{"Content-Type": {"application/json"}}, body: `{"client":"laptop"}`}).read(t, &asked)
+	ada := w.person(t, "ada")
+	if err := w.Devices.Approve(accounttest.From(t), ada.Who, w.Personal(t, ada.Who), device.Approval{UserCode: asked.UserCode, Scopes: []string{"runs:read"}, Life: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	w.posts(t, 200, devicePath+"/token", "grant_type", deviceGrant, "device_code", asked.DeviceCode)
 	for _, on := range surfaces {
 		w.goes(t, 202, call{on: on, method: "POST", path: "/api/keys/revoke", body: map[string]string{"key": made.Key}})
 		w.goes(t, 200, call{on: on, path: "/api/openapi.json"})

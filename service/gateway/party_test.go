@@ -32,6 +32,10 @@ var limits = []struct {
 	{"revoke", 20, func(int) call {
 		return call{method: "POST", path: "/api/keys/revoke", body: map[string]string{"key": "x"}}
 	}},
+	{"device", 30, func(int) call { return call{method: "POST", path: "/api/auth/device", body: "{}"} }},
+	{"device token", 300, func(int) call {
+		return call{method: "POST", path: "/api/auth/device/token", body: map[string]string{"grant_type": deviceGrant, "device_code": "x"}}
+	}},
 	{"provider", 100, func(int) call { return call{path: "/api/auth/oauth/github/start"} }},
 	{"wrong keys", 100, func(int) call {
 		return call{on: gateway.Agents, path: "/v1/ada/personal/runs", header: http.Header{"Authorization": {"Bearer svck_wrong"}}}

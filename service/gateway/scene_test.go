@@ -62,6 +62,7 @@ type scene struct {
 
 	persons    map[string]account.Registered // by username, once somebody asked for them
 	businesses int                           // how many were made
+	devices    bool                          // keys are given to devices
 }
 
 // open sets the scene on a database; edit changes the front door.
@@ -69,7 +70,7 @@ func open(t testing.TB, address string, o accounttest.Options, edit ...func(*gat
 	t.Helper()
 	s := &scene{World: accounttest.New(t, address, o), address: address, persons: map[string]account.Registered{}}
 	c := gateway.Config{
-		Rooms: operation.Rooms{Accounts: s.Accounts, Keys: s.Keys, Apps: s.Apps, Manifests: s.Manifests, Installations: s.Installations, Audit: s.Log},
+		Rooms: operation.Rooms{Accounts: s.Accounts, Keys: s.Keys, Devices: s.Devices, Apps: s.Apps, Manifests: s.Manifests, Installations: s.Installations, Audit: s.Log},
 		DB:    s.DB, MailOff: !o.Mail,
 		Config: surface.Config{
 			Surfaces:     surface.Surfaces{Platform: parse(platformURL), Agents: parse(agentsURL), Admin: parse(adminURL)},

@@ -216,7 +216,7 @@ var samples = map[string]any{
 	"accountId": "acc_x", "role": "viewer", "scopes": []string{"agents:read"}, "expiresAt": nil, "confirm": "ada", "graceSeconds": 60, "value": "a secret value",
 	"from": "a.md", "to": "b.md", "provider": "github", "owner": "octo", "branch": "main", "installationId": 1, "kind": "user", "body": "hello",
 	"setup_action": "install", "intent": "signin", "workspace": "ada/shop", "installation_id": "1", "replace": "false", "version": "", "returnTo": "/account",
-	"tagName": "note", "type": "note", "text": "hello",
+	"client": "laptop", "grant_type": deviceGrant, "device_code": "svcd_x", "tagName": "note", "type": "note", "text": "hello",
 }
 
 // targets are all routes there are: what is described, what lies below {base_url}, and the pages with their forms. What only
@@ -345,6 +345,7 @@ var extraFields = map[string]map[string]any{
 	page.ResetPath:        {"token": "x", "newPassword": newSecret},
 	page.RotateKeyPath:    {"workspace": "ada/shop", "graceSeconds": "60"},
 	page.RevokeKeyPath:    {"workspace": "ada/shop"},
+	page.DevicePath:       {"user_code": "BCDF-GHJK", "workspace": "ada/shop", "scopes": "runs:read", "days": "30", "decision": "approve"},
 }
 
 func inputs(form string) map[string]any {

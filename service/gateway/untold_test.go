@@ -58,12 +58,14 @@ func untoldUndone(t *testing.T, s *scene) {
 	onAdmin := func(method, path string, body any) call {
 		return call{on: gateway.Admin, method: method, path: path, cookie: up, body: body}
 	}
+	awaited := s.asksForKey(t)
+	s.answersDevice(t, owner, awaited, "workspace", "ulla/acme", "scopes", "runs:read", "days", "1", "decision", "approve").leads(t, 303, "/device?notice=device_approved")
 	before := s.standing(t)
 	execute(t, s, "ALTER TABLE audit_events RENAME TO audit_events_gone")
 	for name, c := range map[string]call{
 		"a key made": onAgents("POST", spaceOf(in)+"/keys", map[string]any{"name": "k", "scopes": []string{"agents:read"}}), "a key rotated": onAgents("POST", spaceOf(in)+"/keys/"+k.ID+"/rotate", map[string]any{}),
 		"a key revoked": onAgents("DELETE", spaceOf(in)+"/keys/"+k.ID, nil), "a key revoked by who found it": {method: "POST", path: "/api/keys/revoke", body: map[string]string{"key": k.Key}, from: fresh()},
-		"a secret put": onAgents("PUT", spaceOf(in)+"/secrets/OTHER", map[string]string{"value": "v"}), "a secret deleted": onAgents("DELETE", spaceOf(in)+"/secrets/NAME", nil),
+		"a device's key made": s.fetching(awaited), "a secret put": onAgents("PUT", spaceOf(in)+"/secrets/OTHER", map[string]string{"value": "v"}), "a secret deleted": onAgents("DELETE", spaceOf(in)+"/secrets/NAME", nil),
 		"somebody invited": onAgents("POST", spaceOf(in)+"/invitations", map[string]string{"email": "x@example.com", "role": "viewer"}), "a team made": onAgents("POST", spaceOf(in)+"/teams", map[string]string{"name": "T"}),
 		"a business archived": onAgents("POST", spaceOf(in)+"/archive", nil), "a business deleted": onAgents("DELETE", spaceOf(in)+"?confirm=acme", nil),
 		"an invitation accepted": {method: "POST", path: "/api/invitations/accept", cookie: guest.cookie, body: map[string]string{"token": token}},

@@ -315,7 +315,9 @@ func (d *description) responses(r Row) (object, error) {
 		if !found {
 			return nil, fmt.Errorf("the fault %s has no answer", typ)
 		}
-		all[fmt.Sprint(status)] = ref("responses", f.name)
+		if r.others[status] == nil {
+			all[fmt.Sprint(status)] = ref("responses", f.name)
+		}
 	}
 	return all, nil
 }
@@ -334,12 +336,15 @@ func (d *description) several(r Row, all, headers object) error {
 	}
 	for status, body := range r.others {
 		told := object{"description": "Done.", "headers": headers}
+		if status >= 400 {
+			told = refusals[status].described(r.typesOf(status))
+		}
 		if body != nil {
 			schema, err := d.schema(body)
 			if err != nil {
 				return err
 			}
-			told["content"] = content(schema)
+			told["content"] = besides(told["content"], schema)
 		}
 		all[fmt.Sprint(status)] = told
 	}

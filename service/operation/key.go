@@ -3,12 +3,18 @@ package operation
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/url"
 	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/apikey"
+	pairing "svc.dev/svc/service/device"
+	pages "svc.dev/svc/service/page"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/workspace"
 )
@@ -113,4 +119,93 @@ func admitRevoke(ctx context.Context, c Call) error { return c.Keys.AdmitRevoke(
 // revokeFoundKey ends a key. Possession is authority, and the answer tells nothing.
 func revokeFoundKey(ctx context.Context, c Call, in foundKey) (accepted, error) {
 	return accepted{"accepted"}, c.Keys.RevokeFound(ctx, in.Body.Key)
+}
+
+// devices are programs that ask for a key and have no page of their own, by RFC 8628: what they are told has its names, and its refusals
+// are the one exception to the envelope. A person answers them at pages.DevicePath.
+var devices = about("key", access.Platform,
+	verb("/api/auth/device", access.Public, askForKey).admit(admitAsk).anywhere().secret().
+		says("Ask for an API key as a program without a page (RFC 8628). Show `user_code` and `verification_uri` to a person, and look for the key every `interval` seconds.", fault.RateLimited),
+	verb("/api/auth/device/token", access.Public, fetchKey).admit(admitFetch).anywhere().secret().
+		answers(http.StatusOK, keyGiven{}).answers(http.StatusBadRequest, deviceRefusal{}).
+		says("Look for the API key that was asked for. It is given once: a code that comes again ends the key, for either the answer was lost or two have the code.", fault.RateLimited),
+)
+
+type newDevice struct {
+	Body struct {
+		Client string `json:"client,omitzero" max:"64"` // what the program calls itself
+	}
+}
+
+// deviceAsked is how a program goes on.
+type deviceAsked struct {
+	DeviceCode string `json:"device_code"` // it keeps this one to itself
+	UserCode   string `json:"user_code"`   // and shows this one
+	URI        string `json:"verification_uri"`
+	URIWhole   string `json:"verification_uri_complete"` // with the code in it
+	ExpiresIn  int64  `json:"expires_in"`                // seconds
+	Interval   int64  `json:"interval"`                  // seconds
+}
+
+func admitAsk(ctx context.Context, c Call) error { return c.Devices.AdmitAsk(ctx) }
+
+func askForKey(ctx context.Context, c Call, in newDevice) (deviceAsked, error) {
+	asked, err := c.Devices.Ask(ctx, in.Body.Client)
+	at := c.Address(access.Platform) + pages.DevicePath
+	return deviceAsked{
+		DeviceCode: asked.Code, UserCode: asked.UserCode, URI: at, URIWhole: at + "?user_code=" + url.QueryEscape(asked.UserCode),
+		ExpiresIn: int64(pairing.Life / time.Second), Interval: int64(pairing.Pause / time.Second),
+	}, err
+}
+
+// deviceGrant is what RFC 8628 calls a request for what was approved.
+const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
+
+type deviceFetch struct {
+	Body struct {
+		Grant string `json:"grant_type" enum:"urn:ietf:params:oauth:grant-type:device_code"`
+		Code  string `json:"device_code"`
+	}
+}
+
+// keyGiven is a key, and where it works.
+type keyGiven struct {
+	Key       string     `json:"key"`
+	ID        string     `json:"id" id:"key"`
+	Workspace string     `json:"workspace"` // as username/business
+	BaseURL   string     `json:"baseUrl"`
+	Scopes    []string   `json:"scopes"`
+	ExpiresAt iso.Moment `json:"expiresAt"`
+}
+
+// deviceRefusal is why there is no key, as RFC 8628 has it.
+type deviceRefusal struct {
+	Error       string `json:"error" enum:"authorization_pending slow_down access_denied expired_token"`
+	Description string `json:"error_description"`
+}
+
+// verdicts say to a person what programs are told.
+var verdicts = map[pairing.Verdict]string{
+	pairing.Pending:  "Nobody has answered yet.",
+	pairing.SlowDown: "Ask less often: wait five seconds longer than before.",
+	pairing.Denied:   "Somebody has denied it, or whoever approved it may not any more.",
+	pairing.Expired:  "The code has expired, was used, or is none.",
+}
+
+func admitFetch(ctx context.Context, c Call) error { return c.Devices.AdmitFetch(ctx) }
+
+func fetchKey(ctx context.Context, c Call, in deviceFetch) (outcome, error) {
+	if in.Body.Grant != deviceGrant {
+		return outcome{}, strictjson.Wrong("grant_type", strictjson.Invalid)
+	}
+	k, verdict, err := c.Devices.Fetch(ctx, in.Body.Code)
+	switch {
+	case err != nil:
+		return outcome{}, err
+	case verdict != "":
+		return outcome{http.StatusBadRequest, deviceRefusal{string(verdict), verdicts[verdict]}}, nil
+	}
+	at, err := scope.Parse(k.Scope)
+	address := at.Username + "/" + at.Business
+	return outcome{http.StatusOK, keyGiven{k.Value, k.ID, address, c.Address(access.Agents) + "/v1/" + address, k.Scopes, k.ExpiresAt}}, err
 }

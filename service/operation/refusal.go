@@ -62,6 +62,24 @@ func (f refusal) described(types []string) object {
 	return object{"description": f.says, "headers": headers, "content": content(schema)}
 }
 
+// typesOf are the types that an operation refuses with by that status.
+func (r Row) typesOf(status int) []string {
+	types := slices.DeleteFunc(slices.Concat(common, r.faults()), func(typ string) bool {
+		of, _ := StatusOf(typ)
+		return of != status
+	})
+	slices.Sort(types)
+	return slices.Compact(types)
+}
+
+// besides is content of a schema, beside that of the envelope where a status has both: what another standard words itself.
+func besides(envelope, schema any) object {
+	if envelope == nil {
+		return content(schema)
+	}
+	return content(object{"anyOf": []any{envelope.(object)["application/json"].(object)["schema"], schema}})
+}
+
 // refuse prints the answers by which rows refuse, each with the types that they name.
 func (d *description) refuse(rows []Row, responses object) error {
 	types := map[int][]string{}

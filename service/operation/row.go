@@ -18,6 +18,7 @@ import (
 	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
+	pairing "svc.dev/svc/service/device"
 	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/models"
@@ -38,6 +39,7 @@ const (
 type Rooms struct {
 	Accounts      *account.Accounts
 	Keys          *apikey.Keys
+	Devices       *pairing.Devices
 	Apps          *app.Apps
 	Manifests     *app.Manifests
 	Installations *installation.Installations
@@ -326,7 +328,7 @@ func Keeps(method, path string) bool {
 
 // Rows are all operations.
 func Rows() []Row {
-	return slices.Concat(itself, sessions, passwords, addresses, setups, found, providers, impersonations, verifications, accounts, people, staff, admin, workspaces, keys, secrets, modelProviders, mcpServers, mcpReturns, projects, events, files, agents, tools, runs)
+	return slices.Concat(itself, sessions, passwords, addresses, setups, found, devices, providers, impersonations, verifications, accounts, people, staff, admin, workspaces, keys, secrets, modelProviders, mcpServers, mcpReturns, projects, events, files, agents, tools, runs)
 }
 
 // pages reports whether it is a list that is read in pages here: what the runtime lists has cursors of its own.

@@ -166,7 +166,7 @@ var actions = []string{
 	page.VerifyPath, page.UndoPath, page.UndeletePath, page.SetupPath, page.ProfilePath, page.EmailPath, page.VerificationPath,
 	page.ChangePasswordPath, page.SetPasswordPath, page.UnlinkPath, page.EndSessionPath, page.EndSessionsPath, page.KeysPath,
 	page.RotateKeyPath, page.RevokeKeyPath, page.DangerPath, page.ReauthPath, page.ElevatePath, page.ReplaceProviderPath,
-	page.NewPath, page.InvitationPath,
+	page.NewPath, page.InvitationPath, page.DevicePath,
 }
 
 func TestEveryFormPostsToAKnownAddress(t *testing.T) {

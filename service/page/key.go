@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"svc.dev/svc/internal/amount"
 )
 
 // Keys is the page at KeysPath. It has a form for name, scopes, expiresAt and workspace, and for each key one at
@@ -29,6 +27,7 @@ type Key struct {
 	Scopes                           []string
 	CreatedAt, ExpiresAt, LastUsedAt time.Time // zero ExpiresAt: never; zero LastUsedAt: not yet
 	Staff                            bool      // made by the people who run the service
+	Device                           string    // the username of whoever approved it for a device; empty: it is for no device
 	Over                             string    // why it does not work, however long it is to live; empty: nothing is against it
 }
 
@@ -62,9 +61,19 @@ var scopes = []scopeChoice{
 
 // Choices are the scopes with those marked that were chosen.
 func (k Keys) Choices() []scopeChoice {
-	all := slices.Clone(scopes)
-	for i := range all {
-		all[i].Chosen = slices.Contains(k.Scopes, all[i].Name)
+	var all []string
+	for _, s := range scopes {
+		all = append(all, s.Name)
+	}
+	return choices(all, k.Scopes)
+}
+
+// choices are the scopes of these names, with those marked that were chosen.
+func choices(names, chosen []string) (all []scopeChoice) {
+	for _, s := range scopes {
+		if s.Chosen = slices.Contains(chosen, s.Name); slices.Contains(names, s.Name) {
+			all = append(all, s)
+		}
 	}
 	return all
 }
@@ -88,7 +97,7 @@ func (p *Pages) terms(chosen string) []term {
 	}
 	terms := make([]term, len(lives))
 	for i, days := range lives {
-		terms[i] = term{Value: machine(end(days)), Text: amount.Of(days, "day") + ", until " + day(end(days)), Chosen: days == marked}
+		terms[i] = term{Value: machine(end(days)), Text: p.until(days), Chosen: days == marked}
 	}
 	return terms
 }

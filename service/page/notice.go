@@ -24,6 +24,8 @@ const (
 	NoticeSessionEnded       Notice = "session_ended"
 	NoticeSessionsEnded      Notice = "sessions_ended"
 	NoticeKeyRevoked         Notice = "key_revoked"
+	NoticeDeviceApproved     Notice = "device_approved"
+	NoticeDeviceDenied       Notice = "device_denied"
 	NoticeWorkspaceMade      Notice = "workspace_made"
 	NoticeJoined             Notice = "joined"
 	NoticeProviderConfigured Notice = "provider_configured"
@@ -54,6 +56,8 @@ var notices = map[Notice]banner{
 	NoticeSessionEnded:       {"ok", "The session is ended."},
 	NoticeSessionsEnded:      {"ok", "All other sessions are ended."},
 	NoticeKeyRevoked:         {"ok", "The key is revoked. It stopped working."},
+	NoticeDeviceApproved:     {"ok", "Approved. Go back to your device: it fetches its key within a few seconds."},
+	NoticeDeviceDenied:       {"ok", "Denied. The device gets no key."},
 	NoticeWorkspaceMade:      {"ok", "The workspace is made. You are its owner."},
 	NoticeJoined:             {"ok", "You are in. The workspace stands in your list."},
 	NoticeProviderConfigured: {"ok", "The GitHub app is set up. Sign-in with GitHub works now."},

@@ -96,7 +96,7 @@ func (p *Pages) parse() map[string]*template.Template {
 // views has one of each, so that every page is parsed when the first is made.
 var views = []View{
 	SignIn{}, SignUp{}, SignUpSent{}, Forgot{}, ForgotSent{}, Reset{}, Verify{}, Undo{}, Undelete{}, Link{}, Setup{},
-	Reauth{}, Profile{}, Security{}, Connections{}, Sessions{}, Keys{}, KeyShown{}, Danger{}, Deleting{}, Workspaces{}, NewWorkspace{}, Invitation{},
+	Reauth{}, Profile{}, Security{}, Connections{}, Sessions{}, Keys{}, KeyShown{}, Pair{}, Pairing{}, Danger{}, Deleting{}, Workspaces{}, NewWorkspace{}, Invitation{},
 	Providers{}, Failure{}, Waiting{}, ManifestPost{},
 }
 

@@ -46,7 +46,7 @@ func poisoned(view page.View, choice bool) page.View {
 
 var everyField = func() []page.FieldError {
 	var all []page.FieldError
-	for name := range strings.FieldsSeq("email password newPassword currentPassword username displayName token name scopes expiresAt graceSeconds confirm owner kind ticket") {
+	for name := range strings.FieldsSeq("email password newPassword currentPassword username displayName token name scopes expiresAt graceSeconds confirm owner kind ticket user_code workspace days decision") {
 		all = append(all, page.FieldError{Field: name, Type: "too_short"})
 	}
 	return all

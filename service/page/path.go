@@ -17,6 +17,7 @@ const (
 	SetupPath      = "/setup"
 
 	InvitationPath = "/invitations"
+	DevicePath     = "/device"
 
 	ProfilePath     = "/account"
 	SecurityPath    = "/account/security"

@@ -165,13 +165,25 @@ func keySamples() map[string]page.View {
 	old := page.Key{ID: "key_2", Name: "laptop", Prefix: "8Hs0wLw2Zp0a", Last4: "x0Pq", Scopes: []string{"agents:read"}, CreatedAt: noon.AddDate(0, -5, 0)}
 	left := old
 	left.ID, left.Name, left.Over = "key_3", "server", "does not work: its maker has left"
+	ofDevice := ci
+	ofDevice.ID, ofDevice.Device = "key_4", "grace"
+	asking := page.Pairing{Desk: adas, Code: "BCDF-GHJK", Client: "svc on ada's laptop", IP: "192.0.2.4", AskedAt: noon.Add(-2 * time.Minute), ExpiresAt: noon.Add(8 * time.Minute),
+		Workspace: page.Workspace{Username: "ada", Business: "personal", Role: "owner"}, Allowed: []string{"agents:read", "runs:read", "usage:read"}, Scopes: []string{"agents:read"}}
+	wrongCode := page.Form{Error: "The request is not valid.", Fields: []page.FieldError{{Field: "user_code", Type: "invalid"}, {Field: "workspace", Type: "invalid"}}}
+	noScope := page.Form{Error: "The request is not valid.", Fields: []page.FieldError{{Field: "scopes", Type: "too_short"}, {Field: "days", Type: "invalid"}}}
 	form := page.Form{Error: "Some fields are not valid.", Fields: []page.FieldError{{Field: "scopes", Type: "invalid"}, {Field: "expiresAt", Type: "invalid"}}}
 	return map[string]page.View{
-		"keys":         page.Keys{Desk: adas, Workspace: personal, Items: []page.Key{ci, old, left}},
+		"keys":         page.Keys{Desk: adas, Workspace: personal, Items: []page.Key{ci, old, left, ofDevice}},
 		"keys-none":    page.Keys{Desk: stale, Workspace: personal},
 		"keys-refused": page.Keys{Desk: at(adas, func(d *page.Desk) { d.Form = form }), Workspace: personal, Name: "ci", Scopes: []string{"runs:read"}, ExpiresAt: "2025-12-14T11:59:00Z"},
 		"key-shown": page.KeyShown{Desk: adas, Name: "ci", Key: "svck_4fQ8sLw2Zp0a_" + strings.Repeat("k", 38), ExpiresAt: noon.AddDate(0, 0, 90),
 			Workspace: "ada/personal", Scopes: []string{"runs:read"}, Agents: "https://agents.svc.example", OldEndsAt: noon.Add(time.Hour)},
+		"pair":         page.Pair{Desk: adas, Code: "BCDF-GHJK", Workspaces: []page.Workspace{personal}},
+		"pair-refused": page.Pair{Desk: at(adas, func(d *page.Desk) { d.Form = wrongCode }), Code: "BCDF-GHJ", Workspaces: adasWorkspaces(), Workspace: "ada/labs"},
+		"pair-done":    page.Pair{Desk: at(adas, func(d *page.Desk) { d.Notice = page.NoticeDeviceApproved })},
+		"pairing":      asking,
+		"pairing-refused": page.Pairing{Desk: at(adas, func(d *page.Desk) { d.Form = noScope }), Code: "BCDF-GHJK", IP: "2001:db8::1", AskedAt: noon, ExpiresAt: noon.Add(time.Minute),
+			Workspace: page.Workspace{Username: "li", Business: "fjord", Role: "viewer"}, Allowed: []string{"runs:read"}, Days: 7},
 		"keys-elsewhere": page.Keys{Desk: adas, Workspace: personal, Others: []page.Workspace{{Username: "ada", Business: "labs"}, {Username: "grace", Business: "northwind-trading-company"}}},
 	}
 }

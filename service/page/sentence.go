@@ -41,6 +41,9 @@ var sentences = map[string]map[string]string{
 	"confirm":      {"": "This is not the name. Type it exactly as it is shown."},
 	"owner":        {"": "Enter the organization's name as it stands in its GitHub address."},
 	"kind":         {"": "Choose who owns the app."},
+	"user_code":    {"": "No device shows this code now. Type it as your device shows it, or start again there."},
+	"days":         {"": "Choose how long the device may act for you, at most 90 days."},
+	"decision":     {"": "Choose whether to approve or to deny."},
 	"ticket":       {"": "This request to link is over. Continue with GitHub again."},
 }
 

@@ -36,7 +36,7 @@ func itemPath(pattern, id string) string {
 func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
 		"visible": visible, "moment": moment, "day": day, "machine": machine, "ago": p.ago, "left": p.left, "past": p.past,
-		"device": device, "host": host, "control": newControl, "query": query, "item": itemPath, "terms": p.terms,
+		"device": device, "host": host, "control": newControl, "query": query, "item": itemPath, "terms": p.terms, "stays": p.stays,
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 // credential is one with all that belongs to it. Inside of a word it must be long to count: "highs_and_lows" is no token. A key
 // that is cut off goes on to the end of the text.
-var credential = regexp.MustCompile(`(?:\b|_)(?:gh[urs]_[\w.-]*[\w-]|(?:svc[ks]|sk_live)_[\w-]+|whsec_[\w+/=-]+)` +
-	`|(?:gh[urs]|svc[ks]|sk_live|whsec)_[\w+/=-]{16,}|(?s)-----BEGIN.*?(?:-----END[^-]*-----|\z)`)
+var credential = regexp.MustCompile(`(?:\b|_)(?:gh[urs]_[\w.-]*[\w-]|(?:svc[dks]|sk_live)_[\w-]+|whsec_[\w+/=-]+)` +
+	`|(?:gh[urs]|svc[dks]|sk_live|whsec)_[\w+/=-]{16,}|(?s)-----BEGIN.*?(?:-----END[^-]*-----|\z)`)
 
 // credentials are the places of a text that look like a credential, known or not.
 func credentials(text []byte) (all []span) {
@@ -28,7 +28,7 @@ func tells(text []byte) bool {
 			continue
 		}
 		switch string(text[i-3 : i]) {
-		case "ghu", "ghr", "ghs", "vck", "vcs", "ive", "sec":
+		case "ghu", "ghr", "ghs", "vcd", "vck", "vcs", "ive", "sec":
 			return true
 		}
 	}

@@ -135,6 +135,7 @@ func TestCredentialsAreKnownByTheirPrefix(t *testing.T) {
 		"ghs_12345_eyJhbGciOi.eyJpc3Mi.c2ln.": "[redacted].",
 		"Bearer svck_0123456789ab_0123456789abcdefghijklmnopqrstuv012345": "Bearer [redacted]",
 		"cookie=svcs_abcDEF;":                       "cookie=[redacted];",
+		"code svcd_abc-DEF ":                        "code [redacted] ",
 		"sk_live_51H8abc":                           "[redacted]",
 		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw+/=": "[redacted]",
 		`{"a":"ghu_abc","b":1}`:                     `{"a":"[redacted]","b":1}`,

@@ -43,10 +43,18 @@ func listKeys(_ context.Context, v *Visit, form page.Form) (page.View, error) {
 	for _, k := range all.Items {
 		view.Items = append(view.Items, page.Key{
 			ID: k.ID, Name: k.Name, Prefix: k.Prefix, Last4: k.Last4, Scopes: k.Scopes, CreatedAt: k.CreatedAt.Time,
-			ExpiresAt: earlier(k.ExpiresAt.Time, k.RevokedAt.Time), LastUsedAt: k.LastUsedAt.Time, Staff: k.Staff, Over: over[k.State],
+			ExpiresAt: earlier(k.ExpiresAt.Time, k.RevokedAt.Time), LastUsedAt: k.LastUsedAt.Time, Staff: k.Staff, Over: over[k.State], Device: deviceOf(k),
 		})
 	}
 	return view, err
+}
+
+// deviceOf is who approved a key for a device; empty: it is for no device.
+func deviceOf(k apikey.Key) string {
+	if k.Kind != apikey.Device {
+		return ""
+	}
+	return k.Maker
 }
 
 // over is why a key does not work that has time left.

@@ -56,7 +56,7 @@ type Visit struct {
 
 // Rows are all pages and forms.
 func Rows() []Row {
-	return slices.Concat(entries, people, keys, workspaces, providers)
+	return slices.Concat(entries, people, keys, devices, workspaces, providers)
 }
 
 var platform = []access.Surface{access.Platform}

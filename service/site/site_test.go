@@ -65,7 +65,7 @@ func TestRowsAreWhole(t *testing.T) {
 // TestNobodyNeedsToBeSignedInOnlyToComeIn holds who may open what: a page of the account cannot be made public by a slip.
 func TestNobodyNeedsToBeSignedInOnlyToComeIn(t *testing.T) {
 	for _, r := range site.Rows() {
-		account := strings.HasPrefix(r.Path, "/account") || strings.HasPrefix(r.Path, "/workspaces") || slices.Contains(r.On, access.Admin) && r.Path != "/"
+		account := strings.HasPrefix(r.Path, "/account") || strings.HasPrefix(r.Path, "/workspaces") || r.Path == "/device" || slices.Contains(r.On, access.Admin) && r.Path != "/"
 		if account == r.Need.IsPublic() && !(r.Path == "/invitations" && r.Method == "POST") {
 			t.Errorf("%s %s: %s", r.Method, r.Path, r.Need)
 		}

@@ -119,6 +119,7 @@ func (w *World) Dump(t *testing.T) string {
 		for _, statement := range []string{
 			"SELECT id || ' ' || token || ' ' || account FROM sessions", "SELECT token || ' ' || account FROM devices",
 			"SELECT hash || ' ' || purpose || ' ' || data || ' ' || email FROM tokens", "SELECT prefix || ' ' || hash || ' ' || last4 FROM api_keys",
+			"SELECT code || ' ' || user_code || ' ' || client FROM device_pairings",
 			"SELECT id || ' ' || password || ' ' || COALESCE(email, '') FROM accounts",
 		} {
 			lines, err := sqldb.Collect(tx, sqldb.Column[string], statement)

@@ -17,6 +17,7 @@ import (
 	"svc.dev/svc/service/apikey"
 	"svc.dev/svc/service/app"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/device"
 	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/mail"
 	"svc.dev/svc/service/mail/mailtest"
@@ -35,6 +36,7 @@ var Weak = account.Scrypt{LogN: 10, R: 1, P: 1}
 type World struct {
 	*account.Accounts
 	Keys          *apikey.Keys
+	Devices       *device.Devices
 	Apps          *app.Apps
 	Manifests     *app.Manifests
 	Installations *installation.Installations
@@ -107,7 +109,7 @@ func New(t testing.TB, address string, o Options) *World {
 func (w *World) openAccounts(t testing.TB, o Options) {
 	t.Helper()
 	c := account.Config{
-		DB: w.DB, Secrets: w.Store, Audit: w.Log, Mail: w.Box, Keys: apikey.Ends{}, Unbind: installation.Unbind, Platform: Platform, Strict: o.Mail, Scrypt: Weak,
+		DB: w.DB, Secrets: w.Store, Audit: w.Log, Mail: w.Box, Keys: device.Ends{}, Unbind: installation.Unbind, Platform: Platform, Strict: o.Mail, Scrypt: Weak,
 		Now: w.Clock.Now, Log: o.Log,
 	}
 	if o.Edit != nil {
@@ -121,6 +123,7 @@ func (w *World) openAccounts(t testing.TB, o Options) {
 	w.Accounts, err = account.New(c)
 	must(t, "open accounts", err)
 	w.Keys = apikey.New(apikey.Config{DB: c.DB, Audit: c.Audit, Mail: c.Mail, Accounts: w.Accounts, Now: c.Now})
+	w.Devices = device.New(device.Config{DB: c.DB, Secrets: c.Secrets, Audit: c.Audit, Accounts: w.Accounts, Keys: w.Keys, Now: c.Now})
 	w.Manifests = app.NewManifests(app.ManifestsConfig{Apps: w.Apps, Accounts: w.Accounts, Audit: c.Audit, Now: c.Now, Log: c.Log})
 	w.Installations = installation.New(installation.Config{
 		DB: c.DB, Secrets: c.Secrets, Audit: c.Audit, Accounts: w.Accounts, Apps: w.Apps, GitHub: c.GitHub, Platform: c.Platform, Memory: c.Memory, Now: c.Now, Log: c.Log,
@@ -137,7 +140,7 @@ func (w *World) open(t testing.TB, address string, o Options) {
 		must(t, "open database", err)
 		t.Cleanup(func() { _ = w.DB.Close() })
 	}
-	must(t, "migrate", w.DB.Migrate(ctx, secret.Migrations, audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations))
+	must(t, "migrate", w.DB.Migrate(ctx, secret.Migrations, audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations, device.Migrations))
 	if w.Ring == nil {
 		w.Ring, err = secret.NewRing()
 		must(t, "make ring", err)

@@ -9,10 +9,17 @@ func ErrorTypes(op *openapi3.Operation) []string { return texts(op.Extensions["x
 // RefusalTypes are the types of errors that an answer allows; none where it is no refusal.
 func RefusalTypes(r *openapi3.ResponseRef) []string {
 	media := r.Value.Content.Get("application/json")
-	if media == nil || media.Schema == nil || len(media.Schema.Value.AllOf) != 2 {
+	if media == nil || media.Schema == nil {
 		return nil
 	}
-	return texts(media.Schema.Value.AllOf[1].Value.Properties["error"].Value.Properties["type"].Value.Enum)
+	schema := media.Schema.Value
+	if len(schema.AnyOf) == 2 { // beside it stands what another standard words itself
+		schema = schema.AnyOf[0].Value
+	}
+	if len(schema.AllOf) != 2 {
+		return nil
+	}
+	return texts(schema.AllOf[1].Value.Properties["error"].Value.Properties["type"].Value.Enum)
 }
 
 func texts(list any) []string {

@@ -1,0 +1,4 @@
+package device
+
+// NewUserCode is a code that people type.
+var NewUserCode = newUserCode
