@@ -10,8 +10,11 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -42,6 +45,12 @@ type Config struct {
 	Retrying func(err error, wait time.Duration)
 }
 
+const (
+	defaultPatience = 30 * time.Second
+	defaultBackoff  = 100 * time.Millisecond
+	defaultMaxFrame = 96 << 20 // a body of 64 MiB as a message, with room for what its encoding adds
+)
+
 // Client asks one svc. It may be used by many goroutines at a time; it holds no goroutine itself.
 type Client struct {
 	Agents    *Agents
@@ -49,7 +58,42 @@ type Client struct {
 	Runs      *Runs
 
 	config Config
+	http   *http.Client
+	tokens bearer
+	held   held
 }
 
 // New makes a client. It asks nothing yet; the error is that of an address that is none.
-func New(c Config) (*Client, error) { panic("not yet") }
+func New(c Config) (*Client, error) {
+	base, err := url.Parse(c.BaseURL)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" || base.User != nil {
+		return nil, &Error{Type: InvalidInput, Message: "BaseURL is not the address of an API.", Details: "It begins with http:// or https:// and has no query.", Cause: err}
+	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	c.Patience = cmp.Or(c.Patience, defaultPatience)
+	c.Backoff = cmp.Or(c.Backoff, defaultBackoff)
+	c.MaxFrame = cmp.Or(c.MaxFrame, defaultMaxFrame)
+	client := &Client{config: c, http: withoutRedirects(c.HTTP), tokens: newTokens(c)}
+	client.Agents, client.Workflows, client.Runs = &Agents{client}, &Workflows{client}, &Runs{client}
+	return client, nil
+}
+
+// withoutRedirects is a client that hands a redirect over as the answer that it is: this API has none, and another host must not
+// get what is sent.
+func withoutRedirects(h *http.Client) *http.Client {
+	if h == nil {
+		h = &http.Client{}
+	}
+	own := *h
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &own
+}
+
+// path joins segments, each of them escaped.
+func path(segments ...string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteString("/" + url.PathEscape(s))
+	}
+	return b.String()
+}

@@ -1,6 +1,11 @@
 package client
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Conversation is an agent's instance as its history shows it. Its JSON is the wire's.
 type Conversation struct {
@@ -9,6 +14,34 @@ type Conversation struct {
 	Offset      string       `json:"offset"`
 	Messages    []*Message   `json:"messages"`
 	Settlements []Settlement `json:"settlements"`
+
+	seen seenAt // of the last update that was taken in
+}
+
+// SnapshotVersion is the version of conversations that this client understands.
+const SnapshotVersion = 1
+
+// UnmarshalJSON reads a snapshot of a version that is understood.
+func (c *Conversation) UnmarshalJSON(data []byte) error {
+	type plain Conversation
+	var p plain
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	if p.V != SnapshotVersion {
+		return &Error{Type: UnsupportedVersion, Message: fmt.Sprintf("The snapshot is of version %d.", p.V)}
+	}
+	if p.Messages == nil {
+		p.Messages = []*Message{}
+	}
+	if p.Settlements == nil {
+		p.Settlements = []Settlement{}
+	}
+	if slices.Contains(p.Messages, nil) {
+		return &Error{Type: UnexpectedAnswer, Message: "A message is null."}
+	}
+	*c = Conversation(p)
+	return nil
 }
 
 // Message is one entry of a conversation.
@@ -24,13 +57,45 @@ type Message struct {
 	Metadata     Metadata `json:"metadata"`
 }
 
+// UnmarshalJSON reads a message whose parts are all there.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	type plain Message
+	var p plain
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	if p.Parts == nil {
+		p.Parts = []*Part{}
+	}
+	if slices.Contains(p.Parts, nil) {
+		return &Error{Type: UnexpectedAnswer, Message: "A part of a message is null."}
+	}
+	*m = Message(p)
+	return nil
+}
+
 // Text is what the message says: its text parts joined.
-func (m *Message) Text() string { panic("not yet") }
+func (m *Message) Text() string {
+	var b strings.Builder
+	for _, p := range m.Parts {
+		if p.Type == PartText {
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
+// The roles of messages.
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleSystem    = "system"
+)
 
 // Signal is what of a signal is shown beside its text.
 type Signal struct {
 	TagName    string     `json:"tagName,omitempty"`
-	Attributes Attributes `json:"attributes,omitempty"`
+	Attributes Attributes `json:"attributes,omitzero"`
 }
 
 // Metadata is when a message came to be, and of a reply by whom and at what cost.
@@ -86,6 +151,8 @@ type Part struct {
 
 	// State is StateStreaming or StateDone of text and reasoning; StateInput, StateOutput or StateError of a tool call.
 	State string `json:"state"`
+
+	grown *strings.Builder // what Text is a view of while it grows
 }
 
 // The types of parts, and their states.
@@ -103,7 +170,38 @@ const (
 )
 
 // MarshalJSON prints the fields that the part's type has.
-func (p *Part) MarshalJSON() ([]byte, error) { panic("not yet") }
+func (p Part) MarshalJSON() ([]byte, error) {
+	switch p.Type {
+	case PartFile:
+		return encode(struct {
+			Type      string `json:"type"`
+			MediaType string `json:"mediaType"`
+			ID        string `json:"id"`
+			Size      int64  `json:"size"`
+			Filename  string `json:"filename,omitempty"`
+		}{p.Type, p.MediaType, p.ID, p.Size, p.Filename})
+	case PartTool:
+		call := struct {
+			Type       string          `json:"type"`
+			ToolName   string          `json:"toolName"`
+			ToolCallID string          `json:"toolCallId"`
+			State      string          `json:"state"`
+			Input      json.RawMessage `json:"input,omitempty"`
+			Output     json.RawMessage `json:"output,omitempty"`
+			ErrorText  *string         `json:"errorText,omitempty"`
+			DurationMs *int64          `json:"durationMs,omitempty"`
+		}{p.Type, p.ToolName, p.ToolCallID, p.State, p.Input, p.Output, nil, p.DurationMs}
+		if p.State == StateError {
+			call.ErrorText = &p.ErrorText
+		}
+		return encode(call)
+	}
+	return encode(struct {
+		Type  string `json:"type"`
+		Text  string `json:"text"`
+		State string `json:"state"`
+	}{p.Type, p.Text, p.State})
+}
 
 // Settlement is how a submission ended.
 type Settlement struct {
@@ -128,9 +226,24 @@ type WorkError struct {
 	Meta    json.RawMessage `json:"meta,omitempty"`
 }
 
-// Apply takes one update in. One that was taken in before changes nothing, and neither does one of a type that is not known. It
-// reports whether the conversation has changed.
-func (c *Conversation) Apply(u Update) bool { panic("not yet") }
-
 // Clone is a conversation that goes its own way.
-func (c *Conversation) Clone() *Conversation { panic("not yet") }
+func (c *Conversation) Clone() *Conversation {
+	own := *c
+	own.Settlements = slices.Clone(c.Settlements)
+	own.Messages = make([]*Message, len(c.Messages))
+	for i, m := range c.Messages {
+		own.Messages[i] = m.clone()
+	}
+	return &own
+}
+
+func (m *Message) clone() *Message {
+	own := *m
+	own.Parts = make([]*Part, len(m.Parts))
+	for i, p := range m.Parts {
+		part := *p
+		part.grown = nil
+		own.Parts[i] = &part
+	}
+	return &own
+}

@@ -3,7 +3,10 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
+	"net/url"
+	"strconv"
 )
 
 // Runs are looked up, listed and followed.
@@ -39,7 +42,11 @@ type RunError struct {
 }
 
 // Get looks a run up.
-func (r *Runs) Get(ctx context.Context, id string) (Run, error) { panic("not yet") }
+func (r *Runs) Get(ctx context.Context, id string) (Run, error) {
+	var run Run
+	err := r.c.Call(ctx, Request{Path: path("runs", id), Query: url.Values{"meta": {""}}}, &run)
+	return run, err
+}
 
 // RunQuery says which runs are listed. The zero value is the first page of all.
 type RunQuery struct {
@@ -56,7 +63,20 @@ type RunPage struct {
 }
 
 // List lists runs, the newest first. It is a route of the product: a runtime that stands alone has none.
-func (r *Runs) List(ctx context.Context, q RunQuery) (RunPage, error) { panic("not yet") }
+func (r *Runs) List(ctx context.Context, q RunQuery) (RunPage, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"status": q.Status, "workflow": q.Workflow, "cursor": q.Cursor} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if q.Limit > 0 {
+		query.Set("limit", strconv.Itoa(q.Limit))
+	}
+	var found RunPage
+	err := r.c.Call(ctx, Request{Path: "/runs", Query: query}, &found)
+	return found, err
+}
 
 // Event is one thing that happened in a run. Its JSON is the wire's.
 type Event struct {
@@ -67,7 +87,7 @@ type Event struct {
 	// Raw is the event whole.
 	Raw json.RawMessage
 	// Checkpoint is where a reader goes on that has taken this event: StreamOptions.After. It moves behind a page with the page's last
-	// event, so that who is stopped in between gets some events again, and Index tells which are new.
+	// event, so that a reader that stops in between gets some of them again, and Index tells which are new.
 	Checkpoint string
 }
 
@@ -102,10 +122,53 @@ type LogLine struct {
 
 // Events gives the events that there are, and ends.
 func (r *Runs) Events(ctx context.Context, id string, o StreamOptions) iter.Seq2[Event, error] {
-	panic("not yet")
+	o.Live = CatchUp
+	return r.Stream(ctx, id, o)
 }
 
 // Stream gives the events of a run as they come, each once, and ends with the run.
 func (r *Runs) Stream(ctx context.Context, id string, o StreamOptions) iter.Seq2[Event, error] {
-	panic("not yet")
+	return func(yield func(Event, error) bool) {
+		last := int64(-1)
+		for p, err := range r.c.read(path("runs", id), nil, o).pages(ctx) {
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			for i, item := range p.items {
+				event, err := readEvent(item)
+				if err != nil {
+					yield(Event{}, err)
+					return
+				}
+				if event.Index <= last {
+					continue
+				}
+				last, event.Checkpoint = event.Index, p.checkpoint(i)
+				if !yield(event, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// EventVersion is the version of events that this client understands.
+const EventVersion = 3
+
+func readEvent(item json.RawMessage) (Event, *Error) {
+	var head struct {
+		V          int    `json:"v"`
+		Type       string `json:"type"`
+		EventIndex *int64 `json:"eventIndex"`
+		RunID      string `json:"runId"`
+		Timestamp  Time   `json:"timestamp"`
+	}
+	if err := json.Unmarshal(item, &head); err != nil || head.Type == "" || head.EventIndex == nil {
+		return Event{}, &Error{Type: UnexpectedAnswer, Message: "An event cannot be read.", Details: excerpt(item), Cause: err}
+	}
+	if head.V != EventVersion {
+		return Event{}, &Error{Type: UnsupportedVersion, Message: fmt.Sprintf("The event is of version %d.", head.V)}
+	}
+	return Event{Type: head.Type, Index: *head.EventIndex, RunID: head.RunID, Timestamp: head.Timestamp, Raw: item}, nil
 }

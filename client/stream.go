@@ -1,6 +1,9 @@
 package client
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Live is how a stream is followed.
 type Live string
@@ -30,8 +33,27 @@ const (
 	Now   = "now"
 )
 
+// page is what a stream gives at a time. It is whole: what was cut off on its way is none.
+type page struct {
+	items  []json.RawMessage
+	before string // where it begins
+	next   string // where its reader stands once it has been taken
+	tail   bool   // nothing lay behind it
+	closed bool   // and nothing ever will
+}
+
+// checkpoint is where a reader stands that has taken an item and those before it: behind the page with its last one alone.
+func (p page) checkpoint(item int) string {
+	if item == len(p.items)-1 {
+		return p.next
+	}
+	return p.before
+}
+
 // Time is a time as the wire has it: UTC, in milliseconds.
 type Time struct{ time.Time }
 
 // MarshalJSON prints the time as the wire has it.
-func (t Time) MarshalJSON() ([]byte, error) { panic("not yet") }
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(t.UTC().Format(`"2006-01-02T15:04:05.000Z07:00"`)), nil
+}

@@ -1,6 +1,9 @@
 package client
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"iter"
+)
 
 // Update is one change of a conversation. Which fields count depends on its type.
 type Update struct {
@@ -27,8 +30,8 @@ type Update struct {
 	Error          *WorkError      `json:"error,omitempty"`        // of UpdateSettled
 	Position       Position        `json:"position"`
 
-	// Checkpoint is where a reader goes on that has taken this update: StreamOptions.After. It moves behind a batch with the batch's
-	// last update, so that who is stopped in between gets the batch again, and Position tells which of it is new.
+	// Checkpoint is where a reader goes on that has taken this update: StreamOptions.After. It moves behind a page with the page's
+	// last update, so that a reader that stops in between gets some of them again, and Position tells which are new.
 	Checkpoint string `json:"-"`
 }
 
@@ -52,4 +55,50 @@ type Position struct {
 }
 
 // After reports whether a place stands behind another.
-func (p Position) After(q Position) bool { panic("not yet") }
+func (p Position) After(q Position) bool {
+	return p.Batch > q.Batch || p.Batch == q.Batch && p.Index > q.Index
+}
+
+// seenAt is the last place that was seen, if any was.
+type seenAt struct {
+	at  Position
+	set bool
+}
+
+// passes reports whether a place is a new one, and marks it.
+func (m *seenAt) passes(p Position) bool {
+	if m.set && !p.After(m.at) {
+		return false
+	}
+	*m = seenAt{p, true}
+	return true
+}
+
+func (u Update) settlement() Settlement { return Settlement{u.SubmissionID, u.Outcome, u.Error} }
+
+// updates reads the items of a page.
+func (p page) updates() iter.Seq2[Update, *Error] {
+	return func(yield func(Update, *Error) bool) {
+		for i, item := range p.items {
+			var u Update
+			if err := u.read(item); err != nil {
+				yield(Update{}, err)
+				return
+			}
+			u.Checkpoint = p.checkpoint(i)
+			if !yield(u, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (u *Update) read(item []byte) *Error {
+	if err := json.Unmarshal(item, u); err != nil || u.Type == "" {
+		return &Error{Type: UnexpectedAnswer, Message: "An update cannot be read.", Details: excerpt(item), Cause: err}
+	}
+	if u.Type == UpdateReset && u.Snapshot == nil || u.Type == UpdateAppended && u.Message == nil {
+		return &Error{Type: UnexpectedAnswer, Message: "An update is not whole.", Details: excerpt(item)}
+	}
+	return nil
+}
