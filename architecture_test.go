@@ -20,6 +20,7 @@ const module = "svc.dev/svc"
 var rooms = map[string][]string{
 	"fault":               {},
 	"stream":              {},
+	"client":              {"stream", "fault"},
 	"memory":              {},
 	"iso":                 {},
 	"workflow":            {"stream", "iso", "fault"},
@@ -48,6 +49,7 @@ var rooms = map[string][]string{
 	"internal/outage":     {"internal/child"},
 	"internal/contract":   {"", "conversation", "model", "fault"},
 	"internal/outside":    {"*"},
+	"internal/torture":    {"internal/contract/program"},
 	"internal/flood":      {"internal/sqldb"},
 	"internal/browser":    {"*"},
 	"api":                 {},
@@ -71,6 +73,9 @@ var rooms = map[string][]string{
 		"memory", "iso", "fault"},
 	"service/account/accounttest": {"internal/sqldb", "internal/listing", "service/account", "service/apikey", "service/device", "service/app", "service/installation", "service/secret", "service/audit",
 		"service/throttle", "service/mail", "service/workspace", "fault"},
+
+	"internal/contract/program": {"", "httpapi", "sqlstore", "internal/contract"},
+
 	"service/models":     {"model", "internal/sqldb", "internal/outward", "service/redact", "service/secret", "service/audit", "service/strictjson", "iso", "fault"},
 	"service/agent":      {"", "internal/sqldb", "internal/listing", "service/strictjson", "service/audit", "iso", "fault"},
 	"service/vault":      {"internal/sqldb", "service/secret", "service/audit", "fault"},
@@ -108,6 +113,7 @@ var onlyFor = map[string][]string{
 	"service/operate":  {"service", "cmd/svc"},
 	"internal/child":   {"internal/outage"},
 	"internal/critic":  {},
+	"internal/torture": {},
 	"internal/crash":   {},
 	"internal/outage":  {},
 	"internal/flood":   {},

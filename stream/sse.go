@@ -14,18 +14,21 @@ type Event struct {
 	Data []byte
 }
 
-// ErrEventTooLarge tells that a line of an event passes the reader's limit.
+// ErrEventTooLarge tells that an event passes the reader's limit.
 var ErrEventTooLarge = errors.New("server-sent event too large")
 
-// maxLine bounds one line: a page and room for one item that passes it.
-const maxLine = 96 << 20
+// maxEvent bounds one event: a page and room for one item that passes it.
+const maxEvent = 96 << 20
 
 // Events reads server-sent events until the reader ends. Comments are passed over, and an event that the end cuts off is
 // not yielded.
-func Events(r io.Reader) iter.Seq2[Event, error] {
+func Events(r io.Reader) iter.Seq2[Event, error] { return EventsWithin(r, maxEvent) }
+
+// EventsWithin is Events of which none may have more bytes than most, nor a line of one.
+func EventsWithin(r io.Reader, most int) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		lines := bufio.NewScanner(r)
-		lines.Buffer(make([]byte, 0, 4096), maxLine)
+		lines.Buffer(make([]byte, 0, min(4096, most)), most)
 		lines.Split(new(lineSplit).next)
 		var e Event
 		var seen bool
@@ -44,6 +47,10 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 			case "event":
 				e.Name = string(value)
 			case "data":
+				if len(e.Data)+len(value) >= most {
+					yield(Event{}, ErrEventTooLarge)
+					return
+				}
 				if seen {
 					e.Data = append(e.Data, '\n')
 				}
