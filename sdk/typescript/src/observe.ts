@@ -71,9 +71,9 @@ class Watch implements Observation {
     this.#dress = dresser(connection, name, id);
     this.#state = { ...empty, phase: "loading", error: undefined };
     if (options.from) this.#adopt(options.from);
-    if (options.signal?.aborted) return void this.close();
     options.signal?.addEventListener("abort", this.close);
-    if (options.onUpdate) this.subscribe(() => {});
+    if (options.signal?.aborted) this.close();
+    else if (options.onUpdate) this.subscribe(() => {});
   }
 
   getSnapshot = (): ConversationState => this.#state;
