@@ -143,9 +143,14 @@ func TestSDK(t *testing.T) {
 	}
 }
 
+// TestSDKOnPostgres runs those that talk to the contract program. Cuts are the client's affair, whatever the database: in the soak alone.
 func TestSDKOnPostgres(t *testing.T) {
 	enter(t)
-	for _, name := range []string{"contract", "torture"} {
+	names := []string{"contract"}
+	if os.Getenv("SVC_SOAK") == "1" {
+		names = append(names, "torture")
+	}
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			suite(t, "build/"+name+".test.js", "SVC_CONTRACT_DB="+sqldbtest.Postgres(t))

@@ -73,6 +73,26 @@ describe("streams that are cut at any byte", { skip: missing }, () => {
       });
     }
 
+    test(`a run of several pages by ${live}, cut once at each place`, async (t) => {
+      const { runId } = await direct.workflows.invoke("chatty", { input: { n: 1_200 }, wait: "result" });
+      const want = (await direct.runs.events(runId)).map((event) => event.eventIndex);
+      const offsets = new Set<string>();
+      const reading = async (client: Client): Promise<void> => {
+        const stream = client.runs.stream(runId, { live });
+        const got: number[] = [];
+        for await (const event of stream) {
+          got.push(event.eventIndex);
+          offsets.add(stream.offset);
+        }
+        assert.deepEqual(got, want);
+      };
+      const whole = (await through(() => undefined, reading)).answered;
+      const points = soak ? 500 : 20;
+      for (let i = 0; i < points; i++) await through((n) => (n === 0 ? { answered: Math.floor(((i + 0.5) * whole) / points) } : undefined), reading);
+      assert.equal(offsets.size, 2, "there are two pages");
+      t.diagnostic(`${points} cuts in ${whole} bytes`);
+    });
+
     test(`a run and a conversation by ${live}, cut again and again`, async (t) => {
       const rounds = soak ? 300 : 8;
       let connections = 0;
