@@ -102,6 +102,7 @@ var rooms = map[string][]string{
 	"service":         {"*"},
 	"cmd/svc":         {"service", "service/config", "service/doctor", "service/operate", "service/operation", "internal/amount", "fault"},
 	"examples":        {"*"},
+	"sdk/typescript":  {},
 }
 
 // onlyFor are rooms that nobody else may import.

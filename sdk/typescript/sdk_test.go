@@ -1,0 +1,203 @@
+// Package typescript runs the tests of the TypeScript SDK, with the services that they need: the contract program on both
+// databases, and a gateway.
+package typescript
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/servicetest"
+)
+
+// needNode skips the test where there is no node, unless that would go unseen, and sees that the tools are installed.
+func needNode(t *testing.T) {
+	t.Helper()
+	if err := node(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skipf("%v: the TypeScript SDK was not tested", err)
+	}
+	if _, err := os.Stat("node_modules/typescript"); err == nil {
+		return
+	}
+	run(t, nil, "npm", "ci", "--no-audit", "--no-fund")
+}
+
+func node() error {
+	if _, err := exec.LookPath("npm"); err != nil {
+		return err
+	}
+	out, err := exec.Command("node", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("node is missing: %w", err)
+	}
+	major, _, _ := strings.Cut(strings.TrimPrefix(string(out), "v"), ".")
+	if n, err := strconv.Atoi(major); err != nil || n < 20 {
+		return fmt.Errorf("node is %s, and 20 is needed", strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// run runs a program, and fails the test with what it said if it fails.
+func run(t *testing.T, settings []string, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Env = append(os.Environ(), settings...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// workshop is what the tests share: the package and its tests, compiled, and the contract program.
+var workshop struct {
+	once     sync.Once
+	ok       bool
+	contract string
+}
+
+// enter compiles what the tests need, once.
+func enter(t *testing.T) {
+	t.Helper()
+	needNode(t)
+	workshop.once.Do(func() {
+		run(t, nil, "npm", "run", "--silent", "compile")
+		workshop.contract = filepath.Join(folder, "contract")
+		run(t, nil, "go", "build", "-o", workshop.contract, "svc.dev/svc/examples/contract")
+		workshop.ok = true
+	})
+	if !workshop.ok {
+		t.Fatal("the package does not compile")
+	}
+}
+
+var folder string // of the contract program
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "svc-sdk"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// suite runs one file of tests.
+func suite(t *testing.T, file string, settings ...string) {
+	t.Helper()
+	settings = append(settings, "SVC_CONTRACT="+workshop.contract, "CHROMIUM="+chromium())
+	out := run(t, settings, "node", "--expose-gc", "--test-reporter=spec", file)
+	for line := range strings.Lines(out) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "ℹ") || strings.Contains(line, "# SKIP") {
+			t.Log(line)
+		}
+	}
+}
+
+// chromium is the browser of CHROMIUM, else one on the PATH, and nothing where there is none.
+func chromium() string {
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// TestSDK runs every file of tests by itself, those that talk to the contract program on SQLite.
+func TestSDK(t *testing.T) {
+	enter(t)
+	files, err := filepath.Glob("build/*.test.js")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no tests: %v", err)
+	}
+	if chromium() == "" && os.Getenv("CI") == "true" {
+		t.Fatal("there is no Chromium")
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".test.js")
+		if name == "product" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			suite(t, file)
+		})
+	}
+}
+
+// TestSDKOnPostgres runs those that talk to the contract program. Cuts are the client's affair, whatever the database: in the soak alone.
+func TestSDKOnPostgres(t *testing.T) {
+	enter(t)
+	names := []string{"contract"}
+	if os.Getenv("SVC_SOAK") == "1" {
+		names = append(names, "torture")
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			suite(t, "build/"+name+".test.js", "SVC_CONTRACT_DB="+sqldbtest.Postgres(t))
+		})
+	}
+}
+
+func TestSDKThroughTheGateway(t *testing.T) {
+	enter(t)
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		c := servicetest.Config(t)
+		c.Database = address
+		s := servicetest.Start(t, c)
+		key := signUp(t, s)
+		// Node finds no *.localhost by itself.
+		at, err := url.Parse(s.Agents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		front := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Transport: servicetest.Client.Transport, Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(at)
+		}})
+		t.Cleanup(front.Close)
+		suite(t, "build/product.test.js", "SVC_PRODUCT="+front.URL+"/v1/ada/personal", "SVC_PRODUCT_KEY="+key)
+	})
+}
+
+// signUp makes an account and a key for its workspace.
+func signUp(t *testing.T, s *servicetest.Served) string {
+	t.Helper()
+	made := post(t, s.Platform, "/api/auth/password/register", "", `{"email":"ada@example.com","password":"a calm and long password","username":"ada"}`)
+	cookie, _, _ := strings.Cut(made.Header.Get("Set-Cookie"), ";")
+	scopes := `["agents:read","agents:write","workflows:run","runs:read","projects:read","projects:write"]`
+	made = post(t, s.Agents, "/api/workspaces/ada/personal/keys", cookie, `{"name":"sdk","scopes":`+scopes+`}`)
+	var key struct{ Key string }
+	if err := json.Unmarshal([]byte(made.Body), &key); err != nil || key.Key == "" {
+		t.Fatalf("key: %s, %v", made.Body, err)
+	}
+	return key.Key
+}
+
+func post(t *testing.T, origin, path, cookie, body string) servicetest.Answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, origin+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Origin": {origin}, "Content-Type": {"application/json"}, "Cookie": {cmp.Or(cookie, "none=1")}}
+	return servicetest.Send(t, servicetest.Client, r)
+}
