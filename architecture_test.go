@@ -30,6 +30,7 @@ var rooms = map[string][]string{
 	"internal/skew":       {},
 	"internal/amount":     {},
 	"internal/command":    {},
+	"internal/cli":        {"client", "internal/command"},
 	"":                    {"conversation", "workflow", "model", "memory", "stream", "fault", "internal/schema", "internal/skew"},
 	"channel":             {"", "conversation", "memory", "iso", "fault"},
 	"tool":                {"", "fault"},
@@ -99,7 +100,7 @@ var rooms = map[string][]string{
 	"service/doctor":  {"internal/sqldb", "internal/amount", "service/agent", "service/config", "service/database", "service/engine", "service/gateway", "service/models", "service/scope", "service/secret", "service/toolbox", "fault"},
 	"service/operate": {"internal/sqldb", "service/account", "service/audit", "service/database", "service/redact", "service/secret", "fault"},
 	"service":         {"*"},
-	"cmd/svc":         {"service", "service/config", "service/doctor", "service/operate", "service/operation", "internal/amount", "internal/command", "fault"},
+	"cmd/svc":         {"service", "service/config", "service/doctor", "service/operate", "service/operation", "internal/amount", "internal/cli", "internal/command", "fault"},
 	"examples":        {"*"},
 }
 
@@ -117,6 +118,7 @@ var onlyFor = map[string][]string{
 	"internal/outage":  {},
 	"internal/flood":   {},
 	"internal/browser": {},
+	"internal/cli":     {"cmd/svc"},
 	"cmd/svc":          {},
 	"examples":         {},
 }
