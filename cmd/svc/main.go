@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/cli"
 	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service"
 )
@@ -44,17 +45,27 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return command.Failed
 }
 
+// groups are the two kinds of commands, as help shows them.
+const (
+	people    = "people"
+	operators = "operators"
+)
+
 func newRoot() *cobra.Command {
 	root := command.Root(&cobra.Command{
 		Use:     "svc",
 		Short:   "Agents and workflows that survive anything",
-		Example: "  svc serve",
+		Example: "  svc serve\n  svc login\n  svc chat",
 		Version: shownBuild(service.ThisBuild()),
 		Args:    command.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	})
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(
+	root.AddGroup(&cobra.Group{ID: people, Title: "For those who use a service:"}, &cobra.Group{ID: operators, Title: "For those who run one:"})
+	root.CompletionOptions.DisableDefaultCmd = true // cli has one that says how it is used
+	root.SetHelpCommandGroupID(people)
+	add(root, people, cli.Commands(service.ThisBuild().Version)...)
+	add(root, operators,
 		newServe(), newGateway(), newRuntime(), newMigrate(), newDoctor(), newOpenAPI(), newVersion(),
 		command.Group("keys", "Make keys", newKeysAssertion()),
 		command.Group("admin", "Say who administers the service", newAdminCreate(), newAdminGrant()),
@@ -62,6 +73,13 @@ func newRoot() *cobra.Command {
 		command.Group("secrets", "Keep the keys of secrets", newSecretsRotate()),
 	)
 	return root
+}
+
+func add(root *cobra.Command, group string, all ...*cobra.Command) {
+	for _, cmd := range all {
+		cmd.GroupID = group
+		root.AddCommand(cmd)
+	}
 }
 
 // doubled is how soon a signal comes again that a terminal and a wrapper both passed on.

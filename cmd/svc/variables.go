@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"svc.dev/svc/internal/cli"
 	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service/config"
 )
@@ -14,7 +15,7 @@ var ofTests = []string{"SVC_TEST_", "SVC_SOAK", "SVC_KILLS", "SVC_SHOTS"}
 // unknownVariables are those that look like settings and are none. They are told and not refused: whoever runs containers
 // gives them variables that nobody asked for, such as SVC_SERVICE_HOST.
 func unknownVariables(environ []string) (told []string) {
-	known := []string{configEnv}
+	known := append(cli.Variables(), configEnv)
 	for _, s := range new(config.Config).Settings() {
 		known = append(known, s.Env, s.FileEnv())
 	}
