@@ -30,7 +30,7 @@ var rooms = map[string][]string{
 	"internal/skew":       {},
 	"internal/amount":     {},
 	"internal/command":    {},
-	"internal/cli":        {"client", "internal/command"},
+	"internal/cli":        {"client", "internal/command", "fault"},
 	"":                    {"conversation", "workflow", "model", "memory", "stream", "fault", "internal/schema", "internal/skew"},
 	"channel":             {"", "conversation", "memory", "iso", "fault"},
 	"tool":                {"", "fault"},

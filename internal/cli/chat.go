@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/client"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/cli/screen"
 	"svc.dev/svc/internal/cli/typing"
 	"svc.dev/svc/internal/command"
@@ -108,7 +109,7 @@ func (t *talk) look() (left *client.Admission, told *client.Conversation, err er
 		return nil, nil, err
 	}
 	told, err = t.api.Agents.History(t.Context(), t.agent, t.id)
-	if client.Is(err, "stream_not_found") {
+	if client.Is(err, fault.StreamNotFound) {
 		return nil, &client.Conversation{}, nil
 	}
 	if err != nil {

@@ -42,8 +42,8 @@ func (c *contact) explain(err error) error {
 		return explained{fmt.Sprintf("%s wants a key: sign in with svc login, or set %s", c.profile.BaseURL, KeyVariable), err}
 	case e.Status == http.StatusUnauthorized:
 		return explained{fmt.Sprintf("the key …%s is not accepted: %s Sign in again with svc login", c.profile.Last4(), said), err}
-	case e.Type == "insufficient_scope":
-		return explained{fmt.Sprintf("the key …%s was not made for this: %s%s", c.profile.Last4(), said, required(e)), err}
+	case e.Status == http.StatusForbidden && required(e) != "":
+		return explained{fmt.Sprintf("the key …%s was not made for this: it needs %s", c.profile.Last4(), screen.Line(required(e))), err}
 	case e.Target != "":
 		return explained{said, err}
 	}
@@ -53,13 +53,13 @@ func (c *contact) explain(err error) error {
 	return explained{said, err}
 }
 
-// required is the scope that a key lacks.
+// required is the scope that a key lacks; empty where that is not what is wrong.
 func required(e *client.Error) string {
 	var meta struct{ Required any }
 	if json.Unmarshal(e.Meta, &meta) != nil || meta.Required == nil {
 		return ""
 	}
-	return " It needs " + strings.Trim(fmt.Sprint(meta.Required), "[]")
+	return strings.Trim(fmt.Sprint(meta.Required), "[]")
 }
 
 // lastCause is the innermost reason, without the addresses around it.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/client"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/cli/mirror"
 	"svc.dev/svc/internal/cli/screen"
 	"svc.dev/svc/internal/command"
@@ -52,7 +53,7 @@ func (p projectFiles) Put(ctx context.Context, path string, size int64, open fun
 // Delete implements mirror.Remote. What is not there any more is deleted.
 func (p projectFiles) Delete(ctx context.Context, path, match string) error {
 	err := p.client.Call(ctx, client.Request{Method: http.MethodDelete, Path: p.file(path), Header: condition(match)}, nil)
-	if client.Is(err, "item_not_found") {
+	if client.Is(err, fault.ItemNotFound) {
 		return nil
 	}
 	return conflicts(err)
@@ -75,7 +76,7 @@ func condition(match string) http.Header {
 // conflicts finds the refusal that means that somebody else was faster, and what they made of the file.
 func conflicts(err error) error {
 	e, ok := errors.AsType[*client.Error](err)
-	if !ok || e.Type != "version_conflict" {
+	if !ok || e.Type != fault.VersionConflict {
 		return err
 	}
 	var meta struct{ Version string }

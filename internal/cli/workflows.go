@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/client"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/cli/screen"
 	"svc.dev/svc/internal/command"
 )
@@ -146,7 +147,7 @@ func (i invoking) wait(c *contact, workflow, id string, in client.Invocation) (j
 		teller = newTeller(i.ErrOrStderr())
 	}
 	end, err := teller.until(c.api.Runs.Stream(i.Context(), id, client.StreamOptions{}))
-	if client.Is(err, "run_not_found") {
+	if client.Is(err, fault.RunNotFound) {
 		held, err := c.api.Workflows.Run(i.Context(), workflow, in)
 		return held.Value, err
 	}
