@@ -97,7 +97,7 @@ func (m *Message) apply(u Update) {
 		m.say(u.Kind, u.Delta)
 	case UpdateToolInput:
 		if m.call(u.ToolCallID) == nil {
-			m.hush()
+			m.hush(len(m.Parts))
 			m.Parts = append(m.Parts, &Part{Type: PartTool, ToolName: u.ToolName, ToolCallID: u.ToolCallID, Input: u.Input, State: StateInput})
 		}
 	case UpdateCompleted:
@@ -119,20 +119,21 @@ func (m *Message) call(id string) *Part {
 	return nil
 }
 
-// say adds to the part that is spoken, or begins another.
+// say adds to the part that is spoken, or begins another. What stands before it is whole: a snapshot may not have known that.
 func (m *Message) say(kind, delta string) {
 	if n := len(m.Parts); n > 0 && m.Parts[n-1].Type == kind && m.Parts[n-1].State == StateStreaming {
+		m.hush(n - 1)
 		m.Parts[n-1].grow(delta)
 		return
 	}
-	m.hush()
+	m.hush(len(m.Parts))
 	m.Parts = append(m.Parts, &Part{Type: kind, Text: delta, State: StateStreaming})
 }
 
-// hush ends the part that is spoken.
-func (m *Message) hush() {
-	if n := len(m.Parts); n > 0 {
-		m.Parts[n-1].end()
+// hush ends what is still spoken of the first n parts.
+func (m *Message) hush(n int) {
+	for n--; n >= 0 && m.Parts[n].State == StateStreaming; n-- {
+		m.Parts[n].end()
 	}
 }
 

@@ -58,3 +58,6 @@ func eventually(t testing.TB, what string, holds func() bool) {
 		}
 	}
 }
+
+// plain is the HTTP client of examples.
+var plain = &http.Client{Transport: &http.Transport{}}
