@@ -6,15 +6,19 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"svc.dev/svc/internal/cli"
+	"svc.dev/svc/internal/cli/profile"
 	"svc.dev/svc/internal/command/commandtest"
+	"svc.dev/svc/service/servicetest"
 )
 
 // platform gives out keys as accounts.md section 7 says, approves every code at once, and knows which keys were ended.
@@ -235,4 +239,60 @@ func TestSigningInWithAKey(t *testing.T) {
 	t.Setenv(cli.BaseVariable, m.base)
 	t.Setenv(cli.KeyVariable, m.key)
 	run(t, "", "agents", "list").wants(t, 0)
+}
+
+var userCode = regexp.MustCompile(`enter ([BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4})\n`)
+
+// decide answers a code as somebody does in a browser.
+func (m member) decide(t *testing.T, code, decision string) {
+	t.Helper()
+	form := url.Values{"user_code": {code}, "workspace": {"ada/personal"}, "days": {"30"}, "decision": {decision}, "scopes": {"agents:read", "agents:write"}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m.at.Platform+"/device", strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Origin": {m.at.Platform}, "Content-Type": {"application/x-www-form-urlencoded"}, "Cookie": {m.cookie}}
+	if a := servicetest.Send(t, servicetest.Client, r); a.Status != http.StatusSeeOther {
+		t.Errorf("%s: %d %s", decision, a.Status, a.Body)
+	}
+}
+
+// TestSigningInAtAService goes through a real service: one code is approved, another denied.
+func TestSigningInAtAService(t *testing.T) {
+	m := atService(t)
+	t.Setenv(cli.BaseVariable, "")
+	t.Setenv(cli.KeyVariable, "")
+	if a := servicetest.Ask(t, http.MethodPost, m.at.Platform+"/api/auth/device"); a.Status == http.StatusNotFound {
+		t.Skip("this service gives out no codes yet")
+	}
+	ended := map[string]chan done{}
+	for _, decision := range []string{"approve", "deny"} {
+		var out, errs buffer
+		waits := make(chan done, 1)
+		ended[decision] = waits
+		go func() {
+			waits <- runWith(t.Context(), strings.NewReader(""), &out, &errs, "login", m.at.Platform, "--profile", decision)
+		}()
+		if !eventually(func() bool { return userCode.MatchString(errs.String()) }) {
+			t.Fatalf("there is no code: %s", &errs)
+		}
+		m.decide(t, userCode.FindStringSubmatch(errs.String())[1], decision)
+	}
+	(<-ended["deny"]).wants(t, 1, "denied")
+	(<-ended["approve"]).wants(t, 0, "Signed in as profile approve: ada/personal at "+m.base)
+	run(t, "", "whoami").wants(t, 0, "agents:write")
+	run(t, "", "agents", "send", "central", "talk", "n=2").wants(t, 0, "word0 word1 ")
+	run(t, "", "projects", "ls").wants(t, 1, "projects:read")
+	store, err := profile.Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := store.Load("approve")
+	if err != nil || !p.Own || p.ExpiresAt == nil {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	run(t, "", "logout").wants(t, 0)
+	t.Setenv(cli.BaseVariable, m.base)
+	t.Setenv(cli.KeyVariable, p.Key)
+	run(t, "", "agents", "list").wants(t, 1, "is not accepted")
 }
