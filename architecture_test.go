@@ -29,6 +29,8 @@ var rooms = map[string][]string{
 	"internal/schema":     {"fault"},
 	"internal/skew":       {},
 	"internal/amount":     {},
+	"internal/command":    {},
+	"internal/cli":        {"client", "internal/command", "fault"},
 	"":                    {"conversation", "workflow", "model", "memory", "stream", "fault", "internal/schema", "internal/skew"},
 	"channel":             {"", "conversation", "memory", "iso", "fault"},
 	"tool":                {"", "fault"},
@@ -100,7 +102,7 @@ var rooms = map[string][]string{
 	"service/doctor":  {"internal/sqldb", "internal/amount", "service/agent", "service/config", "service/database", "service/engine", "service/gateway", "service/models", "service/scope", "service/secret", "service/toolbox", "fault"},
 	"service/operate": {"internal/sqldb", "service/account", "service/audit", "service/database", "service/redact", "service/secret", "fault"},
 	"service":         {"*"},
-	"cmd/svc":         {"service", "service/config", "service/doctor", "service/operate", "service/operation", "internal/amount", "fault"},
+	"cmd/svc":         {"service", "service/config", "service/doctor", "service/operate", "service/operation", "internal/amount", "internal/cli", "internal/command", "fault"},
 	"examples":        {"*"},
 	"sdk/typescript":  {},
 }
@@ -119,6 +121,7 @@ var onlyFor = map[string][]string{
 	"internal/outage":  {},
 	"internal/flood":   {},
 	"internal/browser": {},
+	"internal/cli":     {"cmd/svc"},
 	"cmd/svc":          {},
 	"examples":         {},
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service/operate"
 )
 
@@ -19,10 +20,10 @@ terminal, twice and unseen, or read from standard input; it is never an argument
 	email := cmd.Flags().String("email", "", "e-mail address of the account")
 	username := cmd.Flags().String("username", "", "username of the account (default made from the address)")
 	fromInput := cmd.Flags().Bool("password-stdin", false, "read the password from standard input")
-	answer := addJSON(cmd)
+	answer := command.AddJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *email == "" {
-			return usageError{errors.New("--email is missing")}
+			return command.Usagef("--email is missing")
 		}
 		password, err := readPassword(cmd, *fromInput)
 		if err != nil {
@@ -52,10 +53,10 @@ Name the account by its username, its id, or an e-mail address that it has prove
 	cmd.Flags().StringVar(&g.Username, "username", "", "username of the account")
 	cmd.Flags().StringVar(&g.Email, "email", "", "e-mail address that the account has proven")
 	cmd.Flags().StringVar(&g.Role, "role", "admin", "admin, support or none")
-	answer := addJSON(cmd)
+	answer := command.AddJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkGrant(g); err != nil {
-			return usageError{err}
+			return command.Usage(err)
 		}
 		return asOperator(cmd, func(o operate.Operator) error {
 			p, err := o.Grant(cmd.Context(), g)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/internal/amount"
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service/operate"
 )
 
@@ -17,7 +18,7 @@ or moved is named by its chain and number. What was cut off the end of a chain, 
 checkpoints alone. It exits with 1 if anything is found.`,
 		`  svc audit verify
   svc audit verify --data /var/lib/svc --json`)
-	answer := addJSON(cmd)
+	answer := command.AddJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return asOperator(cmd, func(o operate.Operator) error {
 			r, err := o.VerifyAudit(cmd.Context())

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service/config"
 )
 
@@ -38,37 +38,27 @@ func addSettings(cmd *cobra.Command, named ...string) {
 
 func shownDefault(s config.Setting) string { return cmp.Or(s.Default, s.Else) }
 
-// settingsTable is the configuration table for --help.
+// settingsTable is the configuration table for --help. It stands in no columns: a terminal has too few for them.
 func settingsTable() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "  KEY\tENVIRONMENT\tFLAG\tDEFAULT")
-	fmt.Fprintf(w, "  –\t%s\t--%s\t<data>/%s if there\n", configEnv, configFlag, configFile)
+	rows := []string{"  KEY  ENVIRONMENT  FLAG  DEFAULT"}
+	rows = append(rows, settingRow("–", configEnv, "--"+configFlag, "<data>/"+configFile+" if there", "configuration file, TOML"))
 	for _, s := range new(config.Config).Settings() {
 		flag := "–"
 		if s.Flag != "" {
 			flag = "--" + s.Flag
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Key, s.Env, flag, shownDefault(s))
+		rows = append(rows, settingRow(s.Key, s.Env, flag, shownDefault(s), s.About))
 	}
-	w.Flush()
-	return withMeanings(b.String())
+	return strings.Join(rows, "\n") + "\n"
 }
 
-// withMeanings writes below each row of the table what its setting means.
-func withMeanings(table string) string {
-	meanings := []string{"", "configuration file, TOML"}
-	for _, s := range new(config.Config).Settings() {
-		meanings = append(meanings, s.About)
+// settingRow is a setting, and below it what it means.
+func settingRow(key, env, flag, otherwise, about string) string {
+	row := fmt.Sprintf("  %s  %s  %s  %s", key, env, flag, otherwise)
+	if len(row) > 80 {
+		row = fmt.Sprintf("  %s  %s  %s\n%s", key, env, flag, command.Hang(6, otherwise))
 	}
-	var b strings.Builder
-	for i, line := range strings.Split(strings.TrimSuffix(table, "\n"), "\n") {
-		b.WriteString(line + "\n")
-		if meanings[i] != "" {
-			b.WriteString("      " + meanings[i] + "\n")
-		}
-	}
-	return b.String()
+	return row + "\n" + command.Hang(6, about)
 }
 
 // secretFiles are the variables that name a file, a line each.
@@ -87,13 +77,13 @@ func secretFiles() string {
 func readConfig(cmd *cobra.Command, env func(string) string) (config.Config, error) {
 	var c config.Config
 	if err := readFlags(&c, cmd); err != nil {
-		return c, usageError{err}
+		return c, command.Usage(err)
 	}
 	if err := readEnv(&c, env); err != nil {
-		return c, usageError{err}
+		return c, command.Usage(err)
 	}
 	if err := readFile(&c, cmd, env); err != nil {
-		return c, usageError{err}
+		return c, command.Usage(err)
 	}
 	return c, nil
 }
@@ -181,7 +171,7 @@ func readFile(c *config.Config, cmd *cobra.Command, env func(string) string) err
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		return fmt.Errorf("configuration file: %s: key %q is not known%s", path, key, meant(key, keys()))
+		return fmt.Errorf("configuration file: %s: key %q is not known%s", path, key, command.Meant(key, keys()))
 	}
 	return nil
 }

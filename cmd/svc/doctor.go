@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/doctor"
 )
 
 func newDoctor() *cobra.Command {
-	cmd := newCommand("doctor", "Look for what operators get wrong",
+	cmd := command.New("doctor", "Look for what operators get wrong",
 		`Look at the configuration, the data folder, the disk, the database, the keys, the files folder, the clock, the limits and
 the addresses, and say of each whether it is well and how to mend it. While a server runs it is also asked at its public
 addresses, as a client would: whether each leads to its surface, whether a proxy holds streams back, and whether the
@@ -25,7 +26,7 @@ folder of that half; a configuration that has a key of one of them says it witho
   svc doctor --data /var/lib/svc --json
   svc doctor --gateway --config /etc/svc/svc.toml --data /var/lib/svc/gateway`)
 	addSettings(cmd)
-	answer := addJSON(cmd)
+	answer := command.AddJSON(cmd)
 	var exam doctor.Exam
 	cmd.Flags().BoolVar(&exam.Gateway, "gateway", false, "look at the public half of the service")
 	cmd.Flags().BoolVar(&exam.Runtime, "runtime", false, "look at the private half of the service")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service/doctor"
 )
 
@@ -16,11 +17,11 @@ func TestDoctorExitsWithOneIfSomethingMustBeMended(t *testing.T) {
 		code int
 		want string // a finding that is no skip
 	}{
-		"nothing there":         {nil, exitOK, "ok data folder"},
-		"an address of another": {[]string{"--listen", "192.0.2.1:1"}, exitFailed, "fail listen"},
-		"a gateway on SQLite":   {[]string{"--gateway"}, exitFailed, "fail configuration"},
-		"a runtime without any": {[]string{"--runtime"}, exitFailed, "fail tokens"},
-		"a flag that is none":   {[]string{"--everything"}, exitUsage, ""},
+		"nothing there":         {nil, command.OK, "ok data folder"},
+		"an address of another": {[]string{"--listen", "192.0.2.1:1"}, command.Failed, "fail listen"},
+		"a gateway on SQLite":   {[]string{"--gateway"}, command.Failed, "fail configuration"},
+		"a runtime without any": {[]string{"--runtime"}, command.Failed, "fail tokens"},
+		"a flag that is none":   {[]string{"--everything"}, command.Misuse, ""},
 	} {
 		var out, said bytes.Buffer
 		args := append([]string{"doctor", "--json", "--data", filepath.Join(t.TempDir(), "data"), "--ops-listen", "127.0.0.1:0"}, test.args...)
@@ -52,7 +53,7 @@ func TestDoctorExitsWithOneIfSomethingMustBeMended(t *testing.T) {
 
 func TestDoctorIsReadByAPerson(t *testing.T) {
 	var out, said bytes.Buffer
-	if code := run([]string{"doctor", "--runtime", "--data", filepath.Join(t.TempDir(), "data"), "--ops-listen", "127.0.0.1:0"}, &out, &said); code != exitFailed {
+	if code := run([]string{"doctor", "--runtime", "--data", filepath.Join(t.TempDir(), "data"), "--ops-listen", "127.0.0.1:0"}, &out, &said); code != command.Failed {
 		t.Errorf("exit code %d", code)
 	}
 	if !strings.Contains(out.String(), "\nfail  tokens             runtime.token: it is missing") || !strings.Contains(out.String(), "\n                         mend: ") || said.String() != "svc: something must be mended\n" {

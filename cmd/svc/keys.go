@@ -6,17 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service/config"
 )
 
 func newKeysAssertion() *cobra.Command {
-	cmd := newCommand("assertion", "Make the pair by which a runtime knows its gateway",
+	cmd := command.New("assertion", "Make the pair by which a runtime knows its gateway",
 		`Make a pair of keys: what a gateway signs with, and by what a runtime knows it. Give each its own; the runtime never needs
 the first. To change them, give the runtime both public keys with a comma between them, then the gateway the new key,
 then drop the old public key.`,
 		`  svc keys assertion
   svc keys assertion --json`)
-	answer := addJSON(cmd)
+	answer := command.AddJSON(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		pair, err := config.NewAssertionPair()
 		if err != nil {

@@ -2,36 +2,23 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/cli"
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
-
-// Exit codes.
-const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-// usageError is a mistake of whoever typed the command or wrote the configuration.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
 
 // errLogged stands for an error that the log has told.
 var errLogged = errors.New("told by the log")
@@ -45,58 +32,54 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		return exitOK
+		return command.OK
 	}
 	if errors.Is(err, errLogged) {
-		return exitFailed
+		return command.Failed
 	}
 	fmt.Fprintf(stderr, "svc: %v\n", err)
-	if _, ok := errors.AsType[usageError](err); ok {
+	if command.IsUsage(err) {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
-		return exitUsage
+		return command.Misuse
 	}
-	return exitFailed
+	return command.Failed
 }
 
+// groups are the two kinds of commands, as help shows them.
+const (
+	people    = "people"
+	operators = "operators"
+)
+
 func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "svc",
-		Short:         "Agents and workflows that survive anything",
-		Example:       "  svc serve",
-		Version:       shownBuild(service.ThisBuild()),
-		Args:          noArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
+	root := command.Root(&cobra.Command{
+		Use:     "svc",
+		Short:   "Agents and workflows that survive anything",
+		Example: "  svc serve\n  svc login\n  svc chat",
+		Version: shownBuild(service.ThisBuild()),
+		Args:    command.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	})
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{withMeantFlag(cmd, err)} })
-	root.AddCommand(
+	root.AddGroup(&cobra.Group{ID: people, Title: "For those who use a service:"}, &cobra.Group{ID: operators, Title: "For those who run one:"})
+	root.CompletionOptions.DisableDefaultCmd = true // cli has one that says how it is used
+	root.SetHelpCommandGroupID(people)
+	add(root, people, cli.Commands(service.ThisBuild().Version)...)
+	add(root, operators,
 		newServe(), newGateway(), newRuntime(), newMigrate(), newDoctor(), newOpenAPI(), newVersion(),
-		newGroup("keys", "Make keys", newKeysAssertion()),
-		newGroup("admin", "Say who administers the service", newAdminCreate(), newAdminGrant()),
-		newGroup("audit", "Look at the audit log", newAuditVerify()),
-		newGroup("secrets", "Keep the keys of secrets", newSecretsRotate()),
+		command.Group("keys", "Make keys", newKeysAssertion()),
+		command.Group("admin", "Say who administers the service", newAdminCreate(), newAdminGrant()),
+		command.Group("audit", "Look at the audit log", newAuditVerify()),
+		command.Group("secrets", "Keep the keys of secrets", newSecretsRotate()),
 	)
 	return root
 }
 
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
+func add(root *cobra.Command, group string, all ...*cobra.Command) {
+	for _, cmd := range all {
+		cmd.GroupID = group
+		root.AddCommand(cmd)
 	}
-	if !cmd.HasSubCommands() {
-		return usageError{fmt.Errorf("%q is not expected after %q", args[0], cmd.CommandPath())}
-	}
-	name := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" ")
-	return usageError{fmt.Errorf("there is no command %q%s", name, meant(args[0], commands(cmd)))}
-}
-
-func commands(cmd *cobra.Command) (all []string) {
-	for _, below := range cmd.Commands() {
-		all = append(all, below.Name())
-	}
-	return all
 }
 
 // doubled is how soon a signal comes again that a terminal and a wrapper both passed on.
@@ -114,7 +97,7 @@ func untilSignal() (context.Context, func()) {
 				first = time.Now()
 				cancel()
 			} else if time.Since(first) > doubled {
-				os.Exit(exitFailed)
+				os.Exit(command.Failed)
 			}
 		}
 	}()
@@ -122,26 +105,5 @@ func untilSignal() (context.Context, func()) {
 		signal.Stop(signals)
 		close(signals)
 		cancel()
-	}
-}
-
-// newCommand is a command that takes no arguments.
-func newCommand(use, short, long, example string) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: noArgs}
-}
-
-// addJSON adds the flag that asks for an answer for machines, and returns how the command answers: with a value, or in words.
-func addJSON(cmd *cobra.Command) func(v any, say func(io.Writer)) error {
-	asked := cmd.Flags().Bool("json", false, "answer in JSON")
-	return func(v any, say func(io.Writer)) error {
-		if !*asked {
-			var words bytes.Buffer
-			say(&words)
-			_, err := words.WriteTo(cmd.OutOrStdout())
-			return err
-		}
-		enc := json.NewEncoder(cmd.OutOrStdout())
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
 	}
 }

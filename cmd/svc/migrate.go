@@ -6,18 +6,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/operate"
 )
 
 func newMigrate() *cobra.Command {
-	cmd := newCommand("migrate", "Bring the database to this version",
+	cmd := command.New("migrate", "Bring the database to this version",
 		`Bring the tables of the database to the version of this binary, and say what was done. Migrations go forward only; a
 database that a newer svc has written is refused and left as it is. svc serve does the same when it starts.`,
 		`  svc migrate
   svc migrate --database postgres://svc@db.internal/svc --json`)
 	addSettings(cmd, "data", "database", "log-level", "log-format")
-	answer := addJSON(cmd)
+	answer := command.AddJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := configOf(cmd)
 		if err != nil {

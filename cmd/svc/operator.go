@@ -5,22 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service"
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/operate"
 )
 
-// newGroup is a command that only has others below it.
-func newGroup(use, short string, below ...*cobra.Command) *cobra.Command {
-	cmd := newCommand(use, short, "", below[0].Example)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	cmd.AddCommand(below...)
-	return cmd
-}
-
 // newVerb is a command of the operator. It asks the service that runs, or opens the database itself.
 func newVerb(use, short, long, example string) *cobra.Command {
-	cmd := newCommand(use, short, long+`
+	cmd := command.New(use, short, long+`
 
 While svc serve runs on the data folder, the command reaches it by its admin socket. Otherwise it opens the database itself.`, example)
 	addSettings(cmd, "data", "database", "admin-socket", "log-level", "log-format")

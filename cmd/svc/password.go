@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"svc.dev/svc/internal/command"
 )
 
 // maxPassword is what is read at most; the service takes less.
@@ -23,7 +25,7 @@ func readPassword(cmd *cobra.Command, fromInput bool) (string, error) {
 	}
 	terminal, ok := in.(*os.File)
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {
-		return "", usageError{errors.New("there is no terminal to ask for the password: use --password-stdin")}
+		return "", command.Usagef("there is no terminal to ask for the password: use --password-stdin")
 	}
 	first, err := ask(cmd, terminal, "Password: ")
 	if err != nil {

@@ -30,6 +30,7 @@ var promised = []struct {
 	{begins: "mkdir -p ../mine && cd ../mine"},
 	{begins: "go build -o bin/svc ./cmd/svc", says: []string{`listen +SVC_LISTEN`, `ok +configuration`}},
 	{begins: "bin/svc serve 2> svc.log & server=$!", says: []string{`grace \(acc_`, `"username":"ada"`, `"streamUrl"`, `(?m)^ *200$`}},
+	{begins: "bin/svc serve 2>> svc.log & server=$!", says: []string{`Signed in as profile default: ada/personal`, `central +exposed`, `word0 word1 word2 \n(.*\n)*word0 word1 word2 \n`, `put today\.txt`, `"files": 1`, `"workflowName": "digest"`, `Signed out of ada/personal`}},
 	{begins: "go build -o bin/modelserver ./examples/modelserver", says: []string{`"owner":"workspace"`, `"result":"ok"`, `"default":"openai/echo"`, `You said: Is anybody there\?`}},
 	{begins: "bin/svc serve 2>> svc.log & server=$!", says: []string{`"submissionId":"`, `"text":"word0 word1 word2 "`}},
 	{begins: "bin/svc admin grant --username ada ", says: []string{`ada \(acc_.*\) has the role admin`, `\d chains?, \d+ events`, `added key k`}},
@@ -143,7 +144,7 @@ exec "$go" "${@/#..\/svc/$root}"
 			c.env = append(c.env, variable)
 		}
 	}
-	c.env = append(c.env, "PATH="+tools+":"+os.Getenv("PATH"), "TMPDIR="+t.TempDir())
+	c.env = append(c.env, "PATH="+tools+":"+os.Getenv("PATH"), "TMPDIR="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/internal/amount"
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/operate"
 )
@@ -24,7 +25,7 @@ after the first step and says what to do next; with --only-node it goes on at on
 	var q operate.Rotate
 	cmd.Flags().BoolVar(&q.RemoveOld, "remove-old", false, "remove keys that nothing needs any more; no new one is made where there are such")
 	cmd.Flags().BoolVar(&q.OnlyNode, "only-node", false, "no other node works on this database")
-	answer := addJSON(cmd)
+	answer := command.AddJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return asOperator(cmd, func(o operate.Operator) error {
 			show := &progress{w: cmd.ErrOrStderr(), live: config.IsTerminal(cmd.ErrOrStderr())}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service"
 	"svc.dev/svc/service/config"
 )
@@ -46,7 +47,8 @@ also runtime.url and runtime.assertion_key.
 
 While it stops, what is new is refused with 503, and open streams end spread over ten seconds: a client resumes where it
 was, at this gateway or another.`,
-		`  svc gateway --database postgres://svc@db.internal/svc --runtime-url http://10.0.0.2:8081
+		`  svc gateway --database postgres://svc@db.internal/svc \
+    --runtime-url http://10.0.0.2:8081
   svc gateway --config /etc/svc/svc.toml --data /var/lib/svc/gateway`,
 		"data", "database", "listen", "ops-listen", "admin-socket", "runtime-url", "log-level", "log-format")
 }
@@ -61,14 +63,16 @@ To change a token without a refused request: give the runtime the new one as run
 the gateway the new one as runtime.token and send it SIGHUP, and then let the runtime have the new one alone. The pair of
 svc keys assertion changes the same way: the runtime knows two public keys for a while. Both read svc.toml and the files of
 *_FILE variables again; what is wrong in them is logged, and the old tokens stay in use.`,
-		`  svc runtime --database postgres://svc@db.internal/svc --runtime-listen 10.0.0.2:8081
-  svc runtime --config /etc/svc/svc.toml --data /var/lib/svc/runtime --runtime-listen unix:/run/svc/runtime.sock`,
+		`  svc runtime --database postgres://svc@db.internal/svc \
+    --runtime-listen 10.0.0.2:8081
+  svc runtime --config /etc/svc/svc.toml --data /var/lib/svc/runtime \
+    --runtime-listen unix:/run/svc/runtime.sock`,
 		"data", "database", "ops-listen", "runtime-listen", "workers", "log-level", "log-format")
 }
 
 // newPart is the command that runs the service, or a part of it. It has the flags of the settings named, or of all.
 func newPart(p config.Part, short, long, example string, settings ...string) *cobra.Command {
-	cmd := newCommand(p.Name, short, long, example)
+	cmd := command.New(p.Name, short, long, example)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, p) }
 	addSettings(cmd, settings...)
 	return cmd
@@ -81,7 +85,7 @@ func serve(cmd *cobra.Command, p config.Part) error {
 		return err
 	}
 	if err := p.Check(c); err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	ctx, reload, release := untilHangup(cmd.Context(), cmd.OutOrStdout())
 	defer release()

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service"
 	"svc.dev/svc/service/config"
@@ -75,13 +76,16 @@ func (h *halves) startGateway(t *testing.T) {
 // person is a client with an API key.
 type person struct{ base, key string }
 
-// signUp makes an account on a service and a key for its workspace.
-func signUp(t *testing.T, at service.Serving, username string) person {
+// signUp makes an account on a service and a key for its workspace: to talk to agents, or for what is named.
+func signUp(t *testing.T, at service.Serving, username string, scopes ...string) person {
 	t.Helper()
+	if len(scopes) == 0 {
+		scopes = []string{"agents:read", "agents:write"}
+	}
 	res := send(t, "POST", at.Platform+"/api/auth/password/register", http.Header{"Origin": {at.Platform}},
 		fmt.Sprintf(`{"email":"%s@example.com","password":"a calm and long password","username":"%s"}`, username, username))
 	cookie := res.cookie
-	res = send(t, "POST", at.Agents+"/api/workspaces/"+username+"/personal/keys", http.Header{"Origin": {at.Agents}, "Cookie": {cookie}}, `{"name":"k","scopes":["agents:read","agents:write"]}`)
+	res = send(t, "POST", at.Agents+"/api/workspaces/"+username+"/personal/keys", http.Header{"Origin": {at.Agents}, "Cookie": {cookie}}, `{"name":"k","scopes":["`+strings.Join(scopes, `","`)+`"]}`)
 	var made struct{ Key string }
 	if err := json.Unmarshal([]byte(res.body), &made); err != nil || made.Key == "" {
 		t.Fatalf("key: %d %s", res.status, res.body)
@@ -310,7 +314,7 @@ func TestHalvesAreRefusedWithoutWhatTheyShare(t *testing.T) {
 		cmd.Env = append(cmd.Environ(), test.env...)
 		var said bytes.Buffer
 		cmd.Stderr = &said
-		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(said.String(), test.want) || strings.Contains(said.String(), "hunter2") {
+		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != command.Misuse || !strings.Contains(said.String(), test.want) || strings.Contains(said.String(), "hunter2") {
 			t.Errorf("svc %s %v: %v %s", test.part, test.env, err, said.String())
 		}
 	}

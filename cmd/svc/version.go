@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service"
 )
 
 func newVersion() *cobra.Command {
-	cmd := newCommand("version", "Say which build this is", "", "  svc version --json")
-	answer := addJSON(cmd)
+	cmd := command.New("version", "Say which build this is", "", "  svc version --json")
+	answer := command.AddJSON(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		b := service.ThisBuild()
 		return answer(b, func(w io.Writer) { fmt.Fprintln(w, shownBuild(b)) })

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"svc.dev/svc"
+	"svc.dev/svc/httpapi"
+	"svc.dev/svc/internal/command/commandtest"
+	"svc.dev/svc/internal/contract"
+	"svc.dev/svc/sqlstore"
+)
+
+// newContract runs the contract program, and returns its address.
+func newContract(t *testing.T) string {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), sqlstore.Config{Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := svc.New(svc.Config{Store: store, Model: contract.Models.Find, StopTimeout: 300 * time.Millisecond, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract.Declare(rt)
+	ctx, cancel := context.WithCancel(context.Background())
+	ran := make(chan error, 1)
+	go func() { ran <- rt.Run(ctx) }()
+	server := httptest.NewServer(httpapi.App(rt, httpapi.Config{LongPoll: 2 * time.Second, Log: quiet}))
+	t.Cleanup(func() {
+		cancel()
+		<-ran
+		server.CloseClientConnections()
+		server.Close()
+		if err := store.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return server.URL
+}
+
+// withoutSettings is the environment without what people have set for svc.
+func withoutSettings() (env []string) {
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "SVC_") && !strings.HasPrefix(variable, "NO_COLOR") {
+			env = append(env, variable)
+		}
+	}
+	return env
+}
+
+// every calls look for a command and all below it.
+func every(cmd *cobra.Command, look func(*cobra.Command)) {
+	look(cmd)
+	for _, below := range cmd.Commands() {
+		every(below, look)
+	}
+}
+
+func TestHelpFitsATerminalAndShowsAnExample(t *testing.T) {
+	every(newRoot(), func(cmd *cobra.Command) {
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > 80 {
+				t.Errorf("%s --help is wider than 80 columns: %s", cmd.CommandPath(), line)
+			}
+		}
+		if cmd.Example == "" || !strings.Contains(out.String(), "Examples:") || !strings.Contains(cmd.Example, "svc ") {
+			t.Errorf("%s --help has no example", cmd.CommandPath())
+		}
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s says of itself %q", cmd.CommandPath(), cmd.Short)
+		}
+	})
+}
+
+// silent are the commands that have nothing to say to machines but what they print anyway: a script, a description, a log.
+var silent = []string{"svc completion", "svc openapi", "svc serve", "svc gateway", "svc runtime"}
+
+func TestEveryCommandAnswersMachines(t *testing.T) {
+	answering := commandtest.Answering(newRoot())
+	every(newRoot(), func(cmd *cobra.Command) {
+		if !cmd.HasSubCommands() && answering[commandtest.Name(cmd)] == nil && !slices.Contains(silent, cmd.CommandPath()) {
+			t.Errorf("%s has no --json", cmd.CommandPath())
+		}
+	})
+	names := commandtest.Schemas(t, schemas)
+	for name := range answering {
+		if !slices.Contains(names, name) {
+			t.Errorf("api/cli has no schema %s.json", name)
+		}
+	}
+	for _, name := range names {
+		if answering[name] == nil {
+			t.Errorf("api/cli/%s.json is of no command", name)
+		}
+	}
+}
+
+var schemas = filepath.Join("..", "..", "api", "cli")
+
+// TestAnswersOfOperatorsFitTheirSchemas asks every verb of operators for JSON. internal/cli asks those of people.
+func TestAnswersOfOperatorsFitTheirSchemas(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	for _, test := range []struct {
+		name, in string
+		args     []string
+	}{
+		{"version", "", []string{"version"}},
+		{"migrate", "", []string{"migrate", "--data", data}},
+		{"keys-assertion", "", []string{"keys", "assertion"}},
+		{"admin-create", "a long and quiet sentence", []string{"admin", "create", "--data", data, "--email", "root@example.com", "--username", "grace", "--password-stdin"}},
+		{"admin-grant", "", []string{"admin", "grant", "--data", data, "--username", "grace", "--role", "support"}},
+		{"audit-verify", "", []string{"audit", "verify", "--data", data}},
+		{"secrets-rotate", "", []string{"secrets", "rotate", "--data", data}},
+		{"doctor", "", []string{"doctor", "--data", data, "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}},
+	} {
+		cmd := exec.Command("svc", append(test.args, "--json")...)
+		cmd.Stdin = strings.NewReader(test.in)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Errorf("%v: %v: %s", test.args, err, out)
+			continue
+		}
+		commandtest.Fits(t, schemas, test.name, string(out))
+	}
+}
+
+// TestReaderThatHasGoneEndsTheCommand closes the pipe after the first line, as head -1 does.
+func TestReaderThatHasGoneEndsTheCommand(t *testing.T) {
+	base := newContract(t)
+	out, err := exec.Command("svc", "workflows", "run", "chatty", "--input", `{"n":100000,"delay":5}`, "--no-wait", "--base-url", base).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimSpace(string(out))
+	endsQuietly(t, "runs", "tail", id, "--base-url", base)
+	endsQuietly(t, "runs", "tail", id, "--json", "--base-url", base)
+	endsQuietly(t, "agents", "send", "assistant", "talk", "n=100000 delay=5", "--base-url", base)
+}
+
+// endsQuietly reads a little of what svc says and goes away.
+func endsQuietly(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := exec.Command("svc", args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadByte(); err != nil {
+		t.Errorf("%v says nothing: %v", args, err)
+	}
+	out.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		_ = cmd.Process.Kill() // it is what is wrong
+		t.Fatalf("%v goes on for nobody", args)
+	}
+	if state := cmd.ProcessState.Sys().(syscall.WaitStatus); !state.Signaled() || state.Signal() != syscall.SIGPIPE || errs.Len() > 0 {
+		t.Errorf("%v ends with %v: %s", args, cmd.ProcessState, &errs)
+	}
+}
+
+// TestAnswerSurvivesTheServer kills the server in the middle of an answer: whoever waits sees all of it, each word once.
+func TestAnswerSurvivesTheServer(t *testing.T) {
+	data, port := filepath.Join(t.TempDir(), "data"), freePort(t)
+	begin := func() *process {
+		return launch(t, []string{"SVC_LISTEN=127.0.0.1:" + port, "SVC_OPS_LISTEN=127.0.0.1:0"}, "serve", "--data", data)
+	}
+	p := begin()
+	ada := signUp(t, p.Serving, "ada")
+	cmd := exec.Command("svc", "agents", "send", "central", "talk", "n=60 delay=20", "--base-url", ada.base)
+	cmd.Env = append(withoutSettings(), "SVC_API_KEY="+ada.key)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	first := make([]byte, len("word0 word1 "))
+	if _, err := io.ReadFull(out, first); err != nil {
+		t.Fatalf("%v: %s", err, &errs)
+	}
+	p.kill()
+	begin()
+	rest, err := io.ReadAll(out)
+	if err := errors.Join(err, cmd.Wait()); err != nil {
+		t.Fatalf("%v: %s", err, &errs)
+	}
+	if words := strings.Fields(string(first) + string(rest)); !slices.Equal(words, strings.Fields(count(60))) {
+		t.Errorf("%d words: %s%s", len(words), first, rest)
+	}
+}
+
+// TestInterruptedCommandExitsWithOne presses Ctrl-C where no terminal is.
+func TestInterruptedCommandExitsWithOne(t *testing.T) {
+	base := newContract(t)
+	cmd := exec.Command("svc", "agents", "send", "assistant", "talk", "n=100000 delay=5", "--base-url", base)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, out) //nolint:errcheck // it ends with the process
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its code is looked at
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(errs.String(), "svc: interrupted") || !strings.Contains(errs.String(), "The agent goes on") {
+		t.Errorf("exits with %d: %s", code, &errs)
+	}
+}

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc.dev/svc/client"
+	"svc.dev/svc/internal/cli/screen"
+	"svc.dev/svc/internal/command"
+)
+
+// keptFile is a file of a project, for machines.
+type keptFile struct {
+	Project string `json:"project"`
+	Path    string `json:"path"`
+	Bytes   int64  `json:"bytes"`
+	ETag    string `json:"etag"`
+	File    string `json:"file,omitempty"` // on this machine
+}
+
+func (h house) projectsGet() *cobra.Command {
+	v := h.verb("get PROJECT/PATH [FILE]", "Fetch a file",
+		`Fetch a file of a project and write it to FILE, which is the old one or the new one whatever happens; without FILE, or with "-", to standard output. With --json FILE is needed, and what is answered says which content it is.`,
+		`  svc projects get docs/guides/start.md
+  svc projects get docs/logo.png logo.png --json`, command.Args(1, 2, "PROJECT/PATH"))
+	v.ValidArgsFunction = v.completeProjects
+	asJSON := command.JSONFlag(v.Command)
+	return v.does(func(c *contact, args []string) error {
+		a, err := parseAddress(args[0])
+		if err != nil {
+			return err
+		}
+		to := append(args, "-")[1]
+		if err := a.isFile(); err != nil {
+			return err
+		}
+		if to == "-" && *asJSON {
+			return command.Usagef("--json needs FILE: standard output is the answer's")
+		}
+		f, err := v.fetch(c, a, to)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return command.Print(v.OutOrStdout(), f)
+		}
+		if to != "-" {
+			fmt.Fprintf(v.ErrOrStderr(), "%s: %s\n", to, screen.Bytes(f.Bytes))
+		}
+		return nil
+	})
+}
+
+// fetch writes a file of a project to one of this machine. Its content is compared with what the service says it is.
+func (v *verb) fetch(c *contact, a address, to string) (f keptFile, err error) {
+	space, err := c.product()
+	if err != nil {
+		return f, err
+	}
+	res, err := space.Do(v.Context(), client.Request{Path: a.files()})
+	if err != nil {
+		return f, err
+	}
+	defer res.Body.Close()
+	hash := sha256.New()
+	read := io.TeeReader(res.Body, hash)
+	f = keptFile{Project: a.slug, Path: a.path, ETag: res.Header.Get("ETag")}
+	if to == "-" {
+		f.Bytes, err = io.Copy(v.OutOrStdout(), read)
+	} else {
+		f.File = to
+		f.Bytes, err = v.keep(to, read, res.ContentLength, func() error { return intact(f.ETag, hash.Sum(nil)) })
+	}
+	if err != nil {
+		return f, fmt.Errorf("%s: %w", a, err)
+	}
+	return f, intact(f.ETag, hash.Sum(nil))
+}
+
+// intact compares what was read with what the service says it sent.
+func intact(etag string, sum []byte) error {
+	if want, err := strconv.Unquote(etag); err == nil && len(want) == 2*sha256.Size && want != hex.EncodeToString(sum) {
+		return errors.New("what arrived is not what was sent")
+	}
+	return nil
+}
+
+// keep writes a file in one step, if it is good.
+func (v *verb) keep(name string, from io.Reader, size int64, good func() error) (n int64, err error) {
+	part, err := os.OpenFile(name+".part-"+rand.Text(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(part.Name())
+		}
+	}()
+	progress := screen.NewProgress(v.ErrOrStderr())
+	n, err = io.Copy(part, counted(from, func(n int64) { progress.Show("%s: %s of %s", name, screen.Bytes(n), screen.Bytes(size)) }))
+	progress.Done()
+	if err == nil {
+		err = good()
+	}
+	if err := errors.Join(err, part.Close()); err != nil {
+		return n, err
+	}
+	return n, os.Rename(part.Name(), name)
+}
+
+// counted tells how much was read.
+func counted(from io.Reader, tell func(int64)) io.Reader { return &counter{from: from, tell: tell} }
+
+type counter struct {
+	from io.Reader
+	n    int64
+	tell func(int64)
+}
+
+func (c *counter) Read(into []byte) (int, error) {
+	n, err := c.from.Read(into)
+	c.n += int64(n)
+	c.tell(c.n)
+	return n, err
+}
+
+func (h house) projectsPut() *cobra.Command {
+	v := h.verb("put FILE PROJECT/PATH", "Store a file",
+		`Store a file in a project, over the one that is there. "-" is standard input. A path that ends with a slash is a folder's, and the file keeps its name.
+
+With --if-match the file is replaced only if it still is what it was (the etag that svc projects ls --json shows), with --new only stored if there is none.`,
+		`  svc projects put start.md docs/guides/
+  make report | svc projects put - docs/report.txt
+  svc projects put start.md docs/start.md --if-match '"9f86d0…"'`, command.Args(2, 2, "FILE", "PROJECT/PATH"))
+	match := v.Flags().String("if-match", "", "the etag that the file must have")
+	fresh := v.Flags().Bool("new", false, "store it only if there is none")
+	answer := command.AddJSON(v.Command)
+	return v.does(func(c *contact, args []string) error {
+		a, err := parseAddress(args[1])
+		if err != nil {
+			return err
+		}
+		if a.path == "" || strings.HasSuffix(a.path, "/") {
+			a.path = path.Join(a.path, filepath.Base(args[0]))
+		}
+		if args[0] == "-" && path.Base(a.path) == "-" {
+			return command.Usagef("what comes from standard input has no name: give the whole path")
+		}
+		header := http.Header{}
+		if *match != "" {
+			header.Set("If-Match", *match)
+		}
+		if *fresh {
+			header.Set("If-None-Match", "*")
+		}
+		f, err := v.store(c, a, args[0], header)
+		if err != nil {
+			return err
+		}
+		return answer(f, func(w io.Writer) { fmt.Fprintf(w, "%s: %s\n", a, screen.Bytes(f.Bytes)) })
+	})
+}
+
+// store sends a file of this machine, or what comes in.
+func (v *verb) store(c *contact, a address, from string, header http.Header) (f keptFile, err error) {
+	space, err := c.product()
+	if err != nil {
+		return f, err
+	}
+	progress := screen.NewProgress(v.ErrOrStderr())
+	defer progress.Done()
+	r := client.Request{Method: http.MethodPut, Path: a.files(), Header: header, Length: -1, Body: once(v.InOrStdin())}
+	header.Set("Content-Type", "application/octet-stream")
+	if from != "-" {
+		info, err := os.Stat(from)
+		if err != nil {
+			return f, err
+		}
+		if !info.Mode().IsRegular() {
+			return f, command.Usagef("%s is not a file", from)
+		}
+		r.Length = info.Size()
+		r.Body = func() (io.ReadCloser, error) {
+			file, err := os.Open(from)
+			if err != nil {
+				return nil, err
+			}
+			return closing(counted(file, func(n int64) { progress.Show("%s: %s of %s", from, screen.Bytes(n), screen.Bytes(info.Size())) }), file), nil
+		}
+		f.File = from
+	}
+	if err := space.Call(v.Context(), r, &f); err != nil {
+		return f, err
+	}
+	f.Project, f.Path = a.slug, a.path
+	return f, nil
+}
+
+// closing reads from one and closes the other.
+func closing(r io.Reader, c io.Closer) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{r, c}
+}
+
+// once opens what can be read only once: a second attempt has nothing to send.
+func once(in io.Reader) func() (io.ReadCloser, error) {
+	opened := false
+	return func() (io.ReadCloser, error) {
+		if opened {
+			return nil, errors.New("standard input cannot be sent twice")
+		}
+		opened = true
+		return io.NopCloser(in), nil
+	}
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strconv"
+
+	"svc.dev/svc/client"
+)
+
+// largest is how many items of a list come at once at most.
+const largest = 200
+
+// found is some items of a list, as the service told them.
+type found struct {
+	Items []json.RawMessage `json:"items"`
+	// More says that there are others.
+	More bool `json:"more"`
+}
+
+// list reads a list page by page, up to so many items; 0 is all of them.
+func list(ctx context.Context, c *client.Client, path string, query url.Values, most int) (all found, err error) {
+	all.Items = []json.RawMessage{}
+	if query == nil {
+		query = url.Values{}
+	}
+	for {
+		size := largest
+		if most > 0 {
+			size = min(size, most-len(all.Items))
+		}
+		query.Set("limit", strconv.Itoa(size))
+		var page struct {
+			Items []json.RawMessage `json:"items"`
+			Next  string            `json:"nextCursor"`
+		}
+		if err := c.Call(ctx, client.Request{Path: path, Query: query}, &page); err != nil {
+			return all, err
+		}
+		all.Items = append(all.Items, page.Items...)
+		all.More = page.Next != ""
+		if !all.More || most > 0 && len(all.Items) >= most {
+			return all, nil
+		}
+		query.Set("cursor", page.Next)
+	}
+}
+
+// decoded are items as a type that people are shown.
+func decoded[T any](items []json.RawMessage) ([]T, error) {
+	all := make([]T, len(items))
+	for i, item := range items {
+		if err := json.Unmarshal(item, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
