@@ -8,8 +8,8 @@ export interface SendOptions {
   /** What is sent. A string is a turn of a user. */
   message: DeliveredMessage | string;
   /** Names this sending: the same key and message again are the same submission. Default: a new key. */
-  idempotencyKey?: string;
-  signal?: AbortSignal;
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** Admission is what came of a sending: the submission is durable, and its updates lie behind the offset. */
@@ -37,7 +37,7 @@ export async function send(connection: Connection, name: string, id: string, opt
 
 export interface WaitOptions extends StreamOptions {
   /** Given each update of the conversation from the admission on. The next one waits for it. */
-  onUpdate?: (chunk: Chunk) => void | Promise<void>;
+  onUpdate?: ((chunk: Chunk) => void | Promise<void>) | undefined;
 }
 
 /** Reply is what a submission brought. */
@@ -109,8 +109,8 @@ function instanceOf({ streamUrl }: Admission): [name: string, id: string] {
 
 export interface AbortOptions {
   /** The one submission to stop. Default: all that the instance has not settled. */
-  submissionId?: string;
-  signal?: AbortSignal;
+  submissionId?: string | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** abort stops the work of an instance, and reports whether there was any. It answers before the work is settled. */
@@ -123,7 +123,7 @@ export async function abort(connection: Connection, name: string, id: string, op
 }
 
 export interface AskOptions {
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** history is a conversation as it stands. */

@@ -30,7 +30,7 @@ type Told<R> = R extends { content: infer C } ? (C extends { "application/json":
 /** CallOptions are what a call needs beside its path, and how it is made. */
 export type CallOptions<P extends keyof paths, V extends Verb> = Given<"path", Parameters<Operation<P, V>, "path">> &
   Given<"query", Parameters<Operation<P, V>, "query">> &
-  BodyOf<Operation<P, V>> & { headers?: HeadersOf; idempotencyKey?: string; signal?: AbortSignal };
+  BodyOf<Operation<P, V>> & { headers?: HeadersOf | undefined; idempotencyKey?: string | undefined; signal?: AbortSignal | undefined };
 
 /** AnswerOf is what a call answers: JSON, a Blob where it is a file, or nothing. */
 export type AnswerOf<P extends keyof paths, V extends Verb> = Answered<Operation<P, V>>;

@@ -10,12 +10,12 @@ export interface ClientOptions {
    * A bearer token, or a function that gives one. A function is asked once, and again after a 401, by one request for all.
    * What it throws counts as a failure that passes; to give up, throw a SvcError with the status of a refusal.
    */
-  token?: string | (() => string | Promise<string>);
+  token?: string | (() => string | Promise<string>) | undefined;
   /** Headers of every request, or a function that is asked for them each time. They win over the token. */
-  headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>);
+  headers?: HeadersOf | (() => HeadersOf | Promise<HeadersOf>) | undefined;
   /** What fetches. Default: the global fetch. */
-  fetch?: typeof globalThis.fetch;
-  timing?: Partial<Timing>;
+  fetch?: typeof globalThis.fetch | undefined;
+  timing?: Partial<Timing> | undefined;
 }
 
 export type HeadersOf = Record<string, string>;
@@ -107,8 +107,8 @@ export class Connection {
       if (this.#token === token) this.#token = undefined;
       response = await this.#fetch(ask, this.#bearer());
     }
-    if (!response.ok) throw await errorOf(response, ask.idempotencyKey);
-    return response;
+    if (response.ok) return response;
+    throw await errorOf(response, ask.idempotencyKey).finally(ask.watch?.());
   }
 
   #bearer(): Promise<string> | undefined {

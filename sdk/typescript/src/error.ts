@@ -20,7 +20,7 @@ export interface ErrorFacts {
  */
 export class SvcError extends Error {
   /** A name for machines, such as `agent_not_found`. Ours are `network_error`, `credentials_error`, `bad_response`,
-   *  `stalled`, `run_failed` and, for an answer that has no type, `http_error`. */
+   *  `stalled`, `frame_too_large`, `settlement_missing`, `run_failed` and, for an answer that has no type, `http_error`. */
   readonly type: string;
   /** The status of the answer; 0 where there was none. */
   readonly status: number;
@@ -82,7 +82,7 @@ export function badResponse(response: Response, message: string): SvcError {
 
 /** isTransient reports whether the same request may do better later. */
 export function isTransient(error: unknown): boolean {
-  if (!(error instanceof SvcError)) return false;
+  if (!(error instanceof SvcError) || error.type === "frame_too_large") return false;
   if (error.status === 0 || error.type === "bad_response") return true;
   return [408, 425, 429].includes(error.status) || error.status >= 500;
 }

@@ -1,7 +1,7 @@
 import { dresser, history, instance, updatesUrl } from "./agents.js";
 import type { Connection } from "./connection.js";
 import { SvcError, isTransient } from "./error.js";
-import { Projection, type View } from "./projection.js";
+import { Projection } from "./projection.js";
 import { read, type StreamOptions } from "./stream.js";
 import { Pace, pause } from "./timing.js";
 import type { Chunk, Conversation, Message, Settlement } from "./types.js";
@@ -26,12 +26,12 @@ export interface ConversationState {
 
 export interface ObserveOptions extends StreamOptions {
   /** A state that was kept, to go on from without asking for the history. */
-  from?: Conversation;
+  from?: Conversation | undefined;
   /**
    * Given each update, before the state that has it. The next one waits for it, and what it throws ends the observation: its
    * batch counts as not delivered. An observation that has one reads from the start, others while somebody listens.
    */
-  onUpdate?: (chunk: Chunk) => void | Promise<void>;
+  onUpdate?: ((chunk: Chunk) => void | Promise<void>) | undefined;
 }
 
 /**
@@ -69,19 +69,19 @@ class Watch implements Observation {
     this.#id = id;
     this.#options = options;
     this.#dress = dresser(connection, name, id);
-    this.#state = { phase: "loading", conversationId: undefined, messages: [], settlements: [], offset: undefined, error: undefined };
+    this.#state = { ...empty, phase: "loading", error: undefined };
     if (options.from) this.#adopt(options.from);
-    if (options.signal?.aborted) return void this.close();
     options.signal?.addEventListener("abort", this.close);
-    if (options.onUpdate) this.subscribe(() => {});
+    if (options.signal?.aborted) this.close();
+    else if (options.onUpdate) this.subscribe(() => {});
   }
 
   getSnapshot = (): ConversationState => this.#state;
 
   subscribe = (listener: () => void): (() => void) => {
     const own = (): void => listener(); // the same function may listen twice
-    this.#listeners.add(own);
     if (!this.#reading && this.#state.phase !== "closed") this.#begin();
+    this.#listeners.add(own);
     return () => {
       this.#listeners.delete(own);
       // Whoever listens again at once, as components do, finds the connection as it was.
@@ -126,9 +126,11 @@ class Watch implements Observation {
     const reading = (this.#reading = new AbortController());
     const path = instance(this.#name, this.#id);
     const tell = (prompted: string): void => {
-      if (prompted === path && this.#state.phase === "absent") this.refresh();
+      // An answer that is on its way may be older.
+      if (prompted === path && !this.#projection) this.refresh();
     };
     this.#connection.prompted.add(tell);
+    if (this.#state.phase === "error") this.#show({ phase: this.#waiting(), error: undefined });
     void this.#run(reading.signal).finally(() => this.#connection.prompted.delete(tell));
   }
 
@@ -162,7 +164,7 @@ class Watch implements Observation {
     if (gone) this.#projection = undefined; // what is known is of another time
     else if (refused?.type === "stream_not_found") return this.#rest({ ...empty, phase: "absent", error: undefined }, signal);
     else if (!isTransient(error)) return this.#rest({ phase: "error", error }, signal);
-    this.#show({ phase: this.#state.offset === undefined ? "loading" : "connecting", error });
+    this.#show({ phase: this.#waiting(), error });
     await pause(pace.next(refused?.retryAfter), signal);
   }
 
@@ -173,7 +175,7 @@ class Watch implements Observation {
   }
 
   async #hydrate(signal: AbortSignal): Promise<Projection> {
-    if (this.#state.phase === "absent" || this.#state.phase === "error") this.#show({ phase: "loading", error: undefined });
+    if (this.#state.phase === "absent" || this.#state.phase === "error") this.#show({ phase: this.#waiting(), error: undefined });
     const snapshot = await history(this.#connection, this.#name, this.#id, { signal });
     signal.throwIfAborted();
     return this.#adopt(snapshot);
@@ -185,14 +187,16 @@ class Watch implements Observation {
     return projection;
   }
 
+  #waiting(): Phase {
+    return this.#state.offset === undefined ? "loading" : "connecting";
+  }
+
   /** follow applies updates, batch by batch: the offset moves with the state that has all of its updates. */
   async #follow(projection: Projection, pace: Pace, signal: AbortSignal): Promise<void> {
     const { onUpdate } = this.#options;
-    const onHealth = (error: SvcError | undefined): void => {
-      if (error) this.#show({ phase: "connecting", error });
-    };
+    const onTrouble = (error: SvcError): void => this.#show({ phase: "connecting", error });
     const url = updatesUrl(this.#connection, this.#name, this.#id);
-    const reading = { ...this.#options, live: this.#options.live || "auto", url, offset: this.#state.offset!, signal, onHealth };
+    const reading = { ...this.#options, live: this.#options.live || "auto", url, offset: this.#state.offset!, signal, onTrouble };
     for await (const batch of read(this.#connection, reading)) {
       const chunks = batch.items as Chunk[];
       if (onUpdate) for (const chunk of chunks) await onUpdate(chunk);
@@ -214,7 +218,8 @@ class Watch implements Observation {
   }
 }
 
-const empty: View & { offset: undefined } = { conversationId: "", messages: [], settlements: [], offset: undefined };
+/** empty is what is known of a conversation that is not there. */
+const empty = { conversationId: undefined, messages: [], settlements: [], offset: undefined } as const;
 
 /** tell calls a listener. What it throws is its own affair, and ends no stream. */
 function tell(listener: () => void): void {

@@ -14,10 +14,10 @@ export async function getRun<Result = unknown>(connection: Connection, runId: st
 
 export interface EventsOptions {
   /** Where to begin: behind this offset, at `-1`, the start, or at `now`. Default `-1`. */
-  offset?: string;
+  offset?: string | undefined;
   /** Begin so many events before the end, in the place of the start. */
-  tail?: number;
-  signal?: AbortSignal;
+  tail?: number | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** runEvents are the events of a run so far. */
@@ -113,13 +113,13 @@ function unsupported(event: { v: unknown }): SvcError {
 }
 
 export interface ListRunsOptions {
-  status?: "active" | "completed" | "errored";
-  workflow?: string;
+  status?: "active" | "completed" | "errored" | undefined;
+  workflow?: string | undefined;
   /** A part of a workflow's name. */
-  q?: string;
-  limit?: number;
-  cursor?: string;
-  signal?: AbortSignal;
+  q?: string | undefined;
+  limit?: number | undefined;
+  cursor?: string | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 export interface RunPage {

@@ -28,7 +28,7 @@ export class Frames {
     const pieces = text.split(/\r\n|\r|\n/);
     for (let i = 0; i < pieces.length; i++) {
       const piece = pieces[i]!;
-      if ((this.#length += piece.length) > longest) throw new SvcError({ type: "bad_response", message: "A frame is too long." });
+      if ((this.#length += piece.length) > longest) throw new SvcError({ type: "frame_too_large", message: "A frame is too long." });
       if (piece !== "") this.#lines.push(piece);
       if (i === pieces.length - 1) return;
       const line = this.#lines.length === 1 ? this.#lines[0]! : this.#lines.join("");

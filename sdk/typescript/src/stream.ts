@@ -12,18 +12,18 @@ export interface StreamOptions {
    * How to read: `auto` takes server-sent events, long-polls where something on the way holds those back, and tries again
    * later; `false` reads what there is, and ends. Default `auto`.
    */
-  live?: Live;
-  signal?: AbortSignal;
+  live?: Live | undefined;
+  signal?: AbortSignal | undefined;
   /** Whether to let go of the connection while the page is hidden, and to go on when it is seen again. Default true. */
-  pauseWhenHidden?: boolean;
+  pauseWhenHidden?: boolean | undefined;
 }
 
 /** Reading is a stream to read, and those who want to know how it goes. */
 export interface Reading extends StreamOptions {
   url: URL;
   offset: string;
-  /** Told of every batch before it is handed over, and of every failure that passes. */
-  onHealth?: (failure: SvcError | undefined) => void;
+  /** Told of every failure that passes. */
+  onTrouble?: (failure: SvcError) => void;
 }
 
 /** Batch is what lies between two offsets. The one who has all of its items may go on behind it. */
@@ -40,7 +40,7 @@ export interface Batch {
  * a new connection begins before it.
  */
 export async function* read(connection: Connection, reading: Reading): AsyncGenerator<Batch, void, void> {
-  const { signal, onHealth } = reading;
+  const { signal, onTrouble } = reading;
   const route = new Route(reading.live ?? "auto", connection.timing);
   const pace = new Pace(connection.timing);
   const at: Place = { url: reading.url, offset: reading.offset, cursor: undefined };
@@ -52,7 +52,6 @@ export async function* read(connection: Connection, reading: Reading): AsyncGene
     let failure: SvcError | undefined;
     try {
       for await (const batch of way === "sse" ? follow(connection, attempt, at) : ask(connection, attempt, at, way)) {
-        onHealth?.(undefined);
         yield batch;
         attempt.moved ||= batch.offset !== at.offset;
         at.offset = batch.offset;
@@ -63,7 +62,7 @@ export async function* read(connection: Connection, reading: Reading): AsyncGene
       if (attempt.hid) continue;
       failure = attempt.failure(thrown);
       if (!isTransient(failure)) throw failure;
-      onHealth?.(failure);
+      onTrouble?.(failure);
     } finally {
       attempt.end();
     }

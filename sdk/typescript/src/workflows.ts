@@ -8,8 +8,8 @@ export interface InvokeOptions {
   /** The input, any JSON. Without it the request has no body. */
   input?: unknown;
   /** Names this invocation: the same key and input again are the same run. Default: a new key. */
-  idempotencyKey?: string;
-  signal?: AbortSignal;
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** invoke starts a run. It is asked for again until it is admitted, and is admitted once. */
@@ -30,7 +30,7 @@ export async function invoke(connection: Connection, name: string, options: Invo
 
 export interface RunOptions extends InvokeOptions, StreamOptions {
   /** Given each event of the run. The next one waits for it. */
-  onEvent?: (event: RunEvent) => void | Promise<void>;
+  onEvent?: ((event: RunEvent) => void | Promise<void>) | undefined;
 }
 
 /** run starts a run, follows it to its end, and gives its result. A run that failed is thrown, with its id. */

@@ -41,7 +41,7 @@ async function wantAnswer(exchange: Exchange): Promise<void> {
   if (status < 400) return;
   seen.refusals++;
   const { connection } = createClient({ baseUrl, fetch: new Fake(() => respond(exchange)).fetch });
-  const error: SvcError = await connection.open({ method: exchange.method, url: new URL(baseUrl) }).then(assert.fail, (error) => error);
+  const error: SvcError = await connection.open({ method: exchange.method, url: new URL(baseUrl) }).then(() => assert.fail("it is refused"), (error) => error);
   assert.ok(error instanceof SvcError);
   assert.equal(error.status, status);
   const told = body.startsWith('{"error":') && exchange.method !== "HEAD" ? JSON.parse(body).error : { type: "http_error" };
