@@ -52,6 +52,7 @@ export class AgentStore extends Source<Agent> {
   #fault: unknown; // why it cannot be observed at all
   #healthy = false;
   #asked: string | undefined; // the submission that the queue was asked for last
+  #writing = false;
 
   constructor(client: Client, name: string, id: string, options: StreamOptions, touch: () => void) {
     super();
@@ -78,7 +79,7 @@ export class AgentStore extends Source<Agent> {
     // What is on its way cannot be named yet.
     const sending = this.#outbox.entries.filter((entry) => entry.state === "sending" && submissionId === undefined);
     for (const entry of sending) entry.stopped = true;
-    const { aborted } = await this.#client.agents.abort(this.#name, this.#id, submissionId === undefined ? {} : { submissionId });
+    const { aborted } = await this.#client.agents.abort(this.#name, this.#id, { submissionId });
     return aborted || sending.length > 0;
   };
 
@@ -159,7 +160,7 @@ export class AgentStore extends Source<Agent> {
     });
     this.now();
     if (!this.working) this.#touch();
-    if (sent && entry.stopped) await this.#client.agents.abort(this.#name, this.#id, { submissionId: entry.submissionId! }).catch(() => {});
+    if (sent && entry.stopped) await this.#client.agents.abort(this.#name, this.#id, { submissionId: entry.submissionId }).catch(() => {});
     return sent;
   }
 
@@ -187,7 +188,7 @@ export class AgentStore extends Source<Agent> {
       discard: this.discard,
       refresh: this.refresh,
     });
-    if (works && this.working) this.#inquire(current!.id);
+    if (works && this.working) this.#inquire(current!.id, isWriting(seen.messages.at(-1)));
   }
 
   /** works reports whether a submission is in progress, and nothing where that is not known yet. */
@@ -198,9 +199,12 @@ export class AgentStore extends Source<Agent> {
     return this.#queue.known || undefined;
   }
 
-  /** inquire asks once for a submission of somebody else: only the queue says whether its end will be told. */
-  #inquire(id: string): void {
-    if (this.#outbox.owns(id) || this.#queue.has(id) || this.#queue.over === id || this.#asked === id) return;
+  /** inquire asks for a submission of somebody else: only the queue says whether its end will be told, and of some that it has come. */
+  #inquire(id: string, writing: boolean): void {
+    const wrote = this.#writing && !writing;
+    this.#writing = writing;
+    if (this.#outbox.owns(id) || this.#queue.over === id) return;
+    if (this.#queue.has(id) ? !wrote : this.#asked === id) return;
     this.#asked = id;
     this.#queue.ask();
   }

@@ -1,5 +1,5 @@
 import { createContext, createElement, useContext, useMemo, useState, useSyncExternalStore, type ReactElement, type ReactNode } from "react";
-import type { Client, Live, StreamOptions } from "@svc/sdk";
+import type { Client, Live } from "@svc/sdk";
 import { Nobody, type Agent } from "./agent.js";
 import { Launch } from "./launch.js";
 import { NoRun, type RunState, type RunStatus } from "./run.js";
@@ -11,19 +11,15 @@ const Context = createContext<Stores | undefined>(undefined);
 export interface SvcProviderProps {
   client: Client;
   /** How streams are read. Default `auto`. */
-  live?: Exclude<Live, false>;
+  live?: Exclude<Live, false> | undefined;
   /** Whether to let go of connections while the page is hidden. Default true. */
-  pauseWhenHidden?: boolean;
+  pauseWhenHidden?: boolean | undefined;
   children?: ReactNode;
 }
 
 /** SvcProvider gives a client to all hooks below it. What they read is shared by all of them, and forgotten with the provider. */
 export function SvcProvider({ client, live, pauseWhenHidden, children }: SvcProviderProps): ReactElement {
-  const make = (): Stores => {
-    const options: StreamOptions = { ...(live && { live }), ...(pauseWhenHidden !== undefined && { pauseWhenHidden }) };
-    return new Stores(client, options);
-  };
-  const stores = useHeld(make, client, live, pauseWhenHidden);
+  const stores = useHeld(() => new Stores(client, { live, pauseWhenHidden }), client, live, pauseWhenHidden);
   return createElement(Context.Provider, { value: stores }, children);
 }
 
@@ -40,7 +36,7 @@ export function useAgent(name: string, id: string | undefined): Agent {
 
 export interface UseRunOptions {
   /** Begin so many events before the end of what is there, in the place of the start. */
-  tail?: number;
+  tail?: number | undefined;
 }
 
 /** useRun follows a run to its end. Without an id there is none, and nothing is read. */

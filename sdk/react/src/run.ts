@@ -26,7 +26,7 @@ export interface RunState<Result = unknown> {
 export class RunStore extends Source<RunState> {
   readonly #client: Client;
   readonly #runId: string;
-  readonly #options: StreamOptions & { tail?: number };
+  readonly #options: StreamOptions & { tail?: number | undefined };
   readonly #touch: () => void;
   readonly #events: RunEvent[] = [];
   #offset: string | undefined;
@@ -35,7 +35,7 @@ export class RunStore extends Source<RunState> {
   #phase: RunPhase = "loading";
   #trouble: unknown;
 
-  constructor(client: Client, runId: string, options: StreamOptions & { tail?: number }, touch: () => void) {
+  constructor(client: Client, runId: string, options: StreamOptions & { tail?: number | undefined }, touch: () => void) {
     super();
     this.#client = client;
     this.#runId = runId;
@@ -77,9 +77,8 @@ export class RunStore extends Source<RunState> {
 
   /** follow reads to the end of the run. To read again is to go on behind the last whole batch; what it had of the next is known. */
   async #follow(signal: AbortSignal): Promise<void> {
-    const { tail, ...options } = this.#options;
-    const from = this.#offset !== undefined ? { offset: this.#offset } : tail !== undefined ? { tail } : {};
-    const stream = (this.#stream = this.#client.runs.stream(this.#runId, { ...options, ...from, signal, onHealth: this.#health }));
+    const from = { ...this.#options, offset: this.#offset, signal, onHealth: this.#health };
+    const stream = (this.#stream = this.#client.runs.stream(this.#runId, from));
     for await (const event of stream) {
       if (event.eventIndex <= (this.#events.at(-1)?.eventIndex ?? -1)) continue;
       this.#events.push(event);

@@ -25,8 +25,7 @@ export class Stores {
   }
 
   run(runId: string, tail: number | undefined): RunStore {
-    const options = tail === undefined ? this.#options : { ...this.#options, tail };
-    return this.#keep(JSON.stringify(["run", runId, tail]), (touch) => new RunStore(this.client, runId, options, touch));
+    return this.#keep(JSON.stringify(["run", runId, tail]), (touch) => new RunStore(this.client, runId, { ...this.#options, tail }, touch));
   }
 
   // What was made for a component that never came to be shown is idle, and goes like all others.
