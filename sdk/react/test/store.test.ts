@@ -67,7 +67,7 @@ async function rest(): Promise<void> {
   await settle();
 }
 
-async function scene(t: TestContext, change: (service: Service) => void = () => {}): Promise<{ service: Service; store: AgentStore; leave: () => void }> {
+async function scene(t: TestContext, change: (service: Service) => void = () => {}, wait = rest): Promise<{ service: Service; store: AgentStore; leave: () => void }> {
   const service = new Service();
   change(service);
   const store = service.stores.agent("a", "i");
@@ -77,7 +77,7 @@ async function scene(t: TestContext, change: (service: Service) => void = () => 
     service.closed = true;
     for (const { answer } of service.posts) answer(refusal(400, "invalid_request"));
   });
-  await rest();
+  await wait();
   return { service, store, leave };
 }
 
@@ -239,24 +239,22 @@ test("the queue of others is shown in its order, and its messages keep their key
 });
 
 test("dispatched work, whose end the stream does not tell, is not taken to go on for ever", async (t) => {
-  const { service, store } = await scene(t, (service) => {
-    service.history = [input("d0", "dispatched"), reply("d0")];
-  });
-  assert.equal(store.getSnapshot().status, "idle");
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const later = async (ms: number): Promise<void> => {
-    await settle();
-    t.mock.timers.tick(ms);
+  const later = async (ms = 1): Promise<void> => {
+    for (const step of [1, ms, 1]) {
+      await settle();
+      t.mock.timers.tick(step);
+    }
     await settle();
   };
+  const { service, store } = await scene(t, (service) => void (service.history = [input("d0", "dispatched"), reply("d0")]), later);
+  assert.equal(store.getSnapshot().status, "idle");
   service.queue = [{ submissionId: "d1", state: "running", kind: "dispatch", preview: "", admittedAt: "" }];
   void service.tell(appended(input("d1", "dispatched")));
-  await later(1);
-  await later(1);
+  await later();
   assert.equal(store.getSnapshot().status, "submitted");
   service.queue = [];
   await later(3_000);
-  await later(1);
   assert.equal(store.getSnapshot().status, "idle");
   const { asks } = service;
   await later(60_000);
