@@ -1,5 +1,5 @@
 export { createClient, type Client } from "./client.js";
-export { connect, type ClientOptions, type Connection, type HeadersOf } from "./connection.js";
+export { connect, newKey, type ClientOptions, type Connection, type HeadersOf } from "./connection.js";
 export { SvcError } from "./error.js";
 export type { Timing } from "./timing.js";
 export type { Live } from "./route.js";
@@ -8,7 +8,7 @@ export { Projection, type View } from "./projection.js";
 export { observe, type ConversationState, type Observation, type ObserveOptions, type Phase } from "./observe.js";
 export { abort, attachmentUrl, history, send, submissions, wait } from "./agents.js";
 export type { AbortOptions, Admission, AskOptions, Reply, SendOptions, WaitOptions } from "./agents.js";
-export { invoke, run, type InvokeOptions, type RunOptions } from "./workflows.js";
+export { invoke, outcome, run, type InvokeOptions, type RunOptions } from "./workflows.js";
 export { getRun, listRuns, runEvents, streamRun } from "./runs.js";
 export type { EventsOptions, ListRunsOptions, RunPage, RunStream, RunStreamOptions } from "./runs.js";
 export { api, type AnswerOf, type Api, type CallOptions, type PathOf } from "./api.js";

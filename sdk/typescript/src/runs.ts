@@ -27,7 +27,10 @@ export async function runEvents(connection: Connection, runId: string, options: 
   return events;
 }
 
-export interface RunStreamOptions extends StreamOptions, EventsOptions {}
+export interface RunStreamOptions extends StreamOptions, EventsOptions {
+  /** Told how the stream stands: of every failure that passes, and of nothing when it is read. */
+  onHealth?: ((failure: SvcError | undefined) => void) | undefined;
+}
 
 /**
  * RunStream is the events of a run, each once and in order. To read it again is to go on: behind the last event that was
@@ -91,7 +94,10 @@ class Events implements RunStream {
   }
 
   async *#events(signal: AbortSignal): AsyncGenerator<RunEvent, void, void> {
-    for await (const batch of read(this.#connection, { ...this.#options, url: this.#url, offset: this.offset, signal })) {
+    const { onHealth } = this.#options;
+    const onTrouble = (failure: SvcError): void => onHealth?.(failure);
+    for await (const batch of read(this.#connection, { ...this.#options, url: this.#url, offset: this.offset, signal, onTrouble })) {
+      onHealth?.(undefined);
       for (const event of batch.items as RunEvent[]) {
         if (event.v !== 3) throw unsupported(event);
         if (event.eventIndex <= this.#last) continue;

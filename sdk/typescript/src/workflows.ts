@@ -49,7 +49,8 @@ const types: Record<string, string> = {
   RunDefinitionChanged: "run_definition_changed",
 };
 
-function outcome<Result>(runId: string, end: Pick<Run, "isError" | "result" | "error">): { runId: string; result: Result } {
+/** outcome is what a run that has ended gave. One that failed is thrown, with its id. */
+export function outcome<Result = unknown>(runId: string, end: Pick<Run, "isError" | "result" | "error">): { runId: string; result: Result } {
   if (end.isError === false) return { runId, result: end.result as Result };
   const { name = "Error", message = "The run failed." } = end.error ?? {};
   throw new SvcError({ type: types[name] ?? "run_failed", message, meta: { name }, runId });

@@ -1,0 +1,90 @@
+import type { DeliveredMessage, Message, Part, Submission, SvcError } from "@svc/sdk";
+
+/** AgentMessage is a message and the React key that it keeps from the moment of its sending. One that is finished never changes. */
+export interface AgentMessage extends Message {
+  readonly key: string;
+  /** What is known of a message that the conversation does not have yet. */
+  readonly pending?: Pending;
+}
+
+/**
+ * How a sending stands: `sending` until the service has it; `waiting` in the queue; `refused`, and nothing was admitted;
+ * `unknown` where no answer came, and it may have been; `stopped` before it was begun. The last three stay until they are
+ * retried or discarded.
+ */
+export type PendingState = "sending" | "waiting" | "refused" | "unknown" | "stopped";
+
+/** Pending is a message that was sent, and is not in the conversation. */
+export interface Pending {
+  readonly key: string;
+  readonly state: PendingState;
+  /** What was sent. Of a sending that this page does not know, the first 280 characters. */
+  readonly message: DeliveredMessage;
+  readonly submissionId: string | undefined;
+  /** Why it was refused, or what became of its answer. */
+  readonly error: SvcError | undefined;
+  /** Where it stands in the queue, as far as the service was asked. */
+  readonly submission: Submission | undefined;
+  /** Whether it was sent here, and not in another tab, before a reload or by somebody else. */
+  readonly own: boolean;
+}
+
+/** isInput reports whether a message is what a submission sent, and no answer to it. */
+export function isInput(message: Message): message is Message & { submissionId: string } {
+  return message.submissionId !== undefined && (message.purpose === "user" || message.purpose === "dispatch");
+}
+
+/** Current is the submission that was begun last, the only one that can be in progress, and whether it is being answered. */
+export interface Current {
+  id: string;
+  replied: boolean;
+}
+
+export function currentOf(messages: readonly Message[]): Current | undefined {
+  let id: string | undefined;
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i]!;
+    if (message.submissionId === undefined) continue;
+    id ??= message.submissionId;
+    if (message.submissionId === id && message.role === "assistant") return { id, replied: true };
+    if (message.submissionId !== id || isInput(message)) break;
+  }
+  return id === undefined ? undefined : { id, replied: false };
+}
+
+/** isWriting reports whether a reply is seen to grow. */
+export function isWriting(message: Message | undefined): boolean {
+  return message?.parts.some((part) => (part.type === "text" || part.type === "reasoning") && part.state === "streaming") ?? false;
+}
+
+/** rowOf is a pending message as the conversation will show it. */
+export function rowOf(pending: Pending): AgentMessage {
+  const { key, message, submissionId } = pending;
+  const said = message.kind === "user" ? ({ role: "user", purpose: "user", display: "visible" } as const) : ({ role: "system", purpose: "dispatch", display: "diagnostic" } as const);
+  return { id: key, key, ...said, ...(submissionId && { submissionId }), parts: partsOf(message, key), metadata: {}, pending };
+}
+
+function partsOf(message: DeliveredMessage, key: string): Part[] {
+  const files = message.kind === "user" ? (message.attachments ?? []) : [];
+  return [
+    { type: "text", text: message.body, state: "done" },
+    ...files.map(({ data, mimeType, filename }, i): Part => {
+      const size = Math.floor((data.replace(/[\s=]/g, "").length * 3) / 4);
+      return { type: "file", id: `${key}-${i}`, mediaType: mimeType, size, ...(filename && { filename }), url: `data:${mimeType};base64,${data}` };
+    }),
+  ];
+}
+
+/** saysTheSame reports whether a message of the conversation can be what was sent. */
+export function saysTheSame(message: Message, sent: DeliveredMessage): boolean {
+  const files = sent.kind === "user" ? (sent.attachments ?? []) : [];
+  return (
+    (message.role === "user") === (sent.kind === "user") &&
+    textOf(message) === sent.body &&
+    message.parts.filter((part) => part.type === "file").length === files.length
+  );
+}
+
+export function textOf(message: Message): string {
+  return message.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}

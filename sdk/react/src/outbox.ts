@@ -1,0 +1,164 @@
+import { newKey, SvcError, type DeliveredMessage, type Message, type Settlement, type Submission } from "@svc/sdk";
+import { isInput, rowOf, saysTheSame, type AgentMessage, type PendingState } from "./message.js";
+import type { Rows } from "./rows.js";
+
+/** Entry is one sending of this page, until the conversation has it. */
+export class Entry {
+  state: PendingState = "sending";
+  submissionId: string | undefined;
+  error: SvcError | undefined;
+  /** Asked for again with the same key, it is the same sending. */
+  idempotencyKey = newKey();
+  /** The submission that it seems to be, seen in the conversation before its own answer came. */
+  guess: string | undefined;
+  /** Whether it is to be stopped as soon as it has a name. */
+  stopped = false;
+  /** Messages before this place were there before it was sent. */
+  since: number;
+  readonly key: string;
+  readonly message: DeliveredMessage;
+  #row: AgentMessage | undefined;
+
+  constructor(key: string, message: DeliveredMessage, since: number) {
+    this.key = key;
+    this.message = message;
+    this.since = since;
+  }
+
+  /** Whether it is over, and stays for a person to decide. */
+  get rests(): boolean {
+    return this.state !== "sending" && this.state !== "waiting";
+  }
+
+  become(change: Partial<Pick<Entry, "state" | "submissionId" | "error" | "idempotencyKey" | "guess" | "stopped" | "since">>): void {
+    Object.assign(this, change);
+  }
+
+  /** row is the entry as a message, the same object until something of it changes. */
+  row(submission: Submission | undefined): AgentMessage {
+    const { key, state, message, submissionId, error } = this;
+    const was = this.#row?.pending;
+    if (was?.state === state && was.submissionId === submissionId && was.error === error && was.submission === submission) return this.#row!;
+    return (this.#row = rowOf({ key, state, message, submissionId, error, submission, own: true }));
+  }
+}
+
+/** Outbox is what this page sends, one after the other, so that the queue has it in the order of its writing. */
+export class Outbox {
+  readonly #rows: Rows;
+  readonly #own = new Set<string>(); // submissions of this page
+  #entries: Entry[] = [];
+  #count = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(rows: Rows) {
+    this.#rows = rows;
+  }
+
+  get entries(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  /** owns reports whether a submission was sent here. */
+  owns(submissionId: string): boolean {
+    return this.#own.has(submissionId);
+  }
+
+  find(key: string): Entry | undefined {
+    return this.#entries.find((entry) => entry.key === key);
+  }
+
+  add(message: DeliveredMessage, since: number): Entry {
+    const entry = new Entry(`new-${++this.#count}`, message, since);
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  remove(entry: Entry): void {
+    this.#entries = this.#entries.filter((other) => other !== entry);
+  }
+
+  /** again makes a new sending of one that rests. Where it may have been admitted, it is the same sending still. */
+  again(entry: Entry, since: number): void {
+    const same = entry.state === "unknown";
+    entry.become({ state: "sending", submissionId: undefined, error: undefined, stopped: false });
+    if (same) return;
+    entry.become({ idempotencyKey: newKey(), since, guess: undefined });
+    this.remove(entry);
+    this.#entries.push(entry);
+  }
+
+  /** deliver sends an entry when those before it were, and reports whether it was admitted. */
+  deliver(entry: Entry, send: (entry: Entry) => Promise<string>): Promise<boolean> {
+    const sent = this.#last.then(() => this.#send(entry, send));
+    this.#last = sent;
+    return sent;
+  }
+
+  async #send(entry: Entry, send: (entry: Entry) => Promise<string>): Promise<boolean> {
+    if (entry.stopped) entry.become({ state: "stopped" }); // before it had left
+    if (entry.stopped) return false;
+    try {
+      this.#admit(entry, await send(entry));
+      return true;
+    } catch (error) {
+      this.#refuse(entry, error);
+      return false;
+    }
+  }
+
+  #admit(entry: Entry, submissionId: string): void {
+    if (entry.guess !== undefined && entry.guess !== submissionId) this.#rows.unname(entry.guess);
+    this.#rows.name(submissionId, entry.key);
+    this.#own.add(submissionId);
+    entry.become({ state: "waiting", submissionId, guess: undefined });
+  }
+
+  #refuse(entry: Entry, thrown: unknown): void {
+    const error = thrown instanceof SvcError ? thrown : new SvcError({ type: "network_error", message: String(thrown), cause: thrown });
+    if (!didNothing(error)) return entry.become({ state: "unknown", error });
+    if (entry.guess !== undefined) this.#rows.unname(entry.guess);
+    entry.become({ state: "refused", error, guess: undefined });
+  }
+
+  /** guess finds sendings in the conversation whose answer has not come: their place is there, not at its end. */
+  guess(messages: readonly Message[]): void {
+    for (const entry of this.#entries) {
+      if (entry.guess !== undefined || (entry.state !== "sending" && entry.state !== "unknown")) continue;
+      const found = messages.slice(entry.since).find((m) => isInput(m) && !this.#rows.isNamed(m.submissionId) && saysTheSame(m, entry.message));
+      if (!found) continue;
+      entry.guess = found.submissionId!;
+      this.#rows.name(entry.guess, entry.key);
+    }
+  }
+
+  /** settle lets go of what the conversation has, and of what was settled without being begun. */
+  settle(settlementOf: (submissionId: string) => Settlement | undefined): void {
+    this.#entries = this.#entries.filter((entry) => {
+      const { submissionId } = entry;
+      if (submissionId === undefined || entry.rests) return !(entry.state === "unknown" && this.shows(entry));
+      if (this.#rows.has(submissionId)) return false;
+      const settlement = settlementOf(submissionId);
+      if (settlement?.outcome === "completed") return false;
+      if (settlement?.outcome === "aborted") entry.become({ state: "stopped" });
+      if (settlement?.outcome === "failed") entry.become({ state: "refused", error: failure(settlement) });
+      return true;
+    });
+  }
+
+  /** shows reports whether an entry is seen in the conversation. */
+  shows(entry: Entry): boolean {
+    const id = entry.submissionId ?? entry.guess;
+    return id !== undefined && this.#rows.has(id);
+  }
+}
+
+/** didNothing reports whether an error is a refusal: others leave open whether the sending was admitted. */
+function didNothing({ type, status }: SvcError): boolean {
+  return (status >= 400 && status < 500) || status === 503 || type === "credentials_error" || type === "invalid_request";
+}
+
+function failure({ submissionId, error }: Settlement): SvcError {
+  const { type = "submission_failed", message = "The submission has failed.", details = "", meta } = error ?? {};
+  return new SvcError({ type, message, details, meta, submissionId });
+}
