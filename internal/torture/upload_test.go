@@ -10,13 +10,17 @@ import (
 	"svc.dev/svc/internal/torture"
 )
 
+// few prompts go to one conversation: each turn is given all images before it.
+const few = 10
+
 // TestAPromptIsAdmittedOnceWhateverIsCut cuts prompts on their way and their answers on theirs: each is one message.
 func TestAPromptIsAdmittedOnceWhateverIsCut(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, database string) {
 		s := newScene(t, database)
 		image := client.Image{MediaType: "image/png", Data: bytes.Repeat([]byte("svc"), 20_000)}
 		send := func(n int) error {
-			_, err := s.through.Agents.Send(t.Context(), "assistant", "up", client.Prompt{Body: fmt.Sprintf("n=1 prompt %d", n), Attachments: []client.Image{image}})
+			prompt := client.Prompt{Body: fmt.Sprintf("n=1 prompt %d", n%few), Attachments: []client.Image{image}}
+			_, err := s.through.Agents.Send(t.Context(), "assistant", fmt.Sprintf("up %d", n/few), prompt)
 			return err
 		}
 		if err := send(0); err != nil {
@@ -38,7 +42,9 @@ func TestAPromptIsAdmittedOnceWhateverIsCut(t *testing.T) {
 				t.Fatalf("%+v: %v", plan, err)
 			}
 		}
-		s.wantPrompts(t, "up", len(plans)+1)
+		for sent := 0; sent <= len(plans); sent += few {
+			s.wantPrompts(t, fmt.Sprintf("up %d", sent/few), min(few, len(plans)+1-sent))
+		}
 	})
 }
 
