@@ -20,7 +20,7 @@ const module = "svc.dev/svc"
 var rooms = map[string][]string{
 	"fault":               {},
 	"stream":              {},
-	"client":              {"stream"},
+	"client":              {"stream", "fault"},
 	"memory":              {},
 	"iso":                 {},
 	"workflow":            {"stream", "iso", "fault"},

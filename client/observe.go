@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"svc.dev/svc/fault"
 )
 
 // Observation is a conversation at a moment, and what has changed since the one before.
@@ -123,5 +125,5 @@ const otherConversation = "other_conversation"
 
 // stale reports whether what a reader has is of another conversation than the server's.
 func (e *Error) stale() bool {
-	return e.Type == "stream_offset_gone" || e.Type == "stream_not_found" || e.Type == otherConversation
+	return e.Type == fault.StreamOffsetGone || e.Type == fault.StreamNotFound || e.Type == otherConversation
 }

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"svc.dev/svc/fault"
 )
 
 // Request is any request to the API, for routes that have no method of their own.
@@ -196,7 +198,7 @@ func (c *Client) ask(ctx context.Context, p *sendable, patience time.Duration, t
 			return failed(ctx, ctx.Err())
 		}
 		// What was sent is JSON: a server that read something else did not read all of it.
-		if p.own && err.Type == "invalid_json" && damaged < 2 {
+		if p.own && err.Type == fault.InvalidJSON && damaged < 2 {
 			damaged++
 		} else if !err.passes() || !p.again && err.Status == 0 {
 			return err

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+
+	"svc.dev/svc/fault"
 )
 
 // Workflows are started.
@@ -51,7 +53,7 @@ func (w *Workflows) Run(ctx context.Context, workflow string, in Invocation) (Re
 		return Result{}, err
 	}
 	for event, err := range w.c.Runs.Stream(ctx, id, StreamOptions{}) {
-		if Is(err, "run_not_found") {
+		if Is(err, fault.RunNotFound) {
 			return w.await(ctx, workflow, in, id)
 		}
 		if err != nil {

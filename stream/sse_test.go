@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -29,6 +30,26 @@ func TestALongLineIsReadInOnePass(t *testing.T) {
 		}
 		if took := time.Since(began); took > 10*time.Second || events != 1 {
 			t.Errorf("%s: %d events after %v", name, events, took)
+		}
+	}
+}
+
+// TestAnEventBeyondTheLimitIsRefused bounds a line, and lines that are one event together.
+func TestAnEventBeyondTheLimitIsRefused(t *testing.T) {
+	const most = 5000
+	for name, text := range map[string]string{
+		"one line":   "data:" + strings.Repeat("x", most) + "\n\n",
+		"many lines": strings.Repeat("data:"+strings.Repeat("x", 99)+"\n", most/100+1) + "\n",
+		"a comment":  ":" + strings.Repeat("x", most) + "\n\n",
+	} {
+		var last error
+		for e, err := range EventsWithin(strings.NewReader("data:first\n\n"+text), most) {
+			if last = err; err == nil && string(e.Data) != "first" {
+				t.Errorf("%s: an event of %d bytes", name, len(e.Data))
+			}
+		}
+		if !errors.Is(last, ErrEventTooLarge) {
+			t.Errorf("%s: ended with %v", name, last)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestEveryCutOfARunIsResumed(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := s.answered(live)
-		cuts := points(size, pick(120, 2100))
+		cuts := points(size, pick(120, 100_000))
 		for i, at := range cuts {
 			way := ways[i%len(ways)]
 			s.plan(t, torture.Plan{Match: "live=" + string(live), After: at, Do: way})
@@ -85,7 +85,7 @@ func TestEveryCutOfAConversationIsResumed(t *testing.T) {
 			t.Fatal(err)
 		}
 		size := s.answered(live)
-		cuts := points(size, pick(80, 2100))
+		cuts := points(size, pick(80, 100_000))
 		for i, at := range cuts {
 			way := ways[i%len(ways)]
 			s.plan(t, torture.Plan{Match: "live=" + string(live), After: at, Do: way})
@@ -111,7 +111,7 @@ func TestEveryCutOfAHistoryIsAskedForAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := s.proxy.Passed()[0].Answer
-	for i, at := range points(size-1, pick(60, 3000)) {
+	for i, at := range points(size-1, pick(60, 100_000)) {
 		way := ways[i%len(ways)]
 		s.plan(t, torture.Plan{Match: "view=history", After: at, Do: way})
 		got, err := s.through.Agents.History(t.Context(), "tooluser", "h")
