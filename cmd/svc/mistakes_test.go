@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unicode/utf8"
 
+	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service/config"
 )
 
@@ -276,21 +276,10 @@ func TestDoctorKnowsAnothersAnswerOnOurPorts(t *testing.T) {
 	}
 }
 
-// TestTheHelpFitsATerminal finds lines that grew with what they list.
-func TestTheHelpFitsATerminal(t *testing.T) {
-	for _, cmd := range newRoot().Commands() {
-		for line := range strings.Lines(cmd.Long) {
-			if n := utf8.RuneCountInString(line); n > 160 {
-				t.Errorf("%s: a line of %d: %s", cmd.CommandPath(), n, line)
-			}
-		}
-	}
-}
-
 func TestEverySettingIsExplainedInTheHelp(t *testing.T) {
 	out, _ := mistaken(t, t.TempDir(), nil, []string{"serve", "--help"})
 	for _, s := range new(config.Config).Settings() {
-		if s.About == "" || !strings.Contains(out, "\n      "+s.About+"\n") {
+		if s.About == "" || !strings.Contains(out, "\n"+command.Hang(6, s.About)+"\n") {
 			t.Errorf("%s is not explained", s.Key)
 		}
 	}
