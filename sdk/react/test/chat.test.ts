@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { createClient, type Client } from "@svc/sdk";
 import type { Agent, AgentMessage } from "@svc/react";
@@ -63,10 +63,9 @@ describe("a chat in a browser", { skip }, () => {
     direct = createClient({ baseUrl: stage.contract.url });
   });
   after(() => stage?.close());
+  afterEach(() => stage.clear());
 
   const open = async (id: string, query: Record<string, string> = {}, variant?: Variant): Promise<Chat> => {
-    stage.play = () => false;
-    stage.complaints = [];
     return new Chat(await stage.page("chat", { id, ...query }, variant));
   };
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { createClient, type Client } from "@svc/sdk";
 import { eventually } from "../../typescript/test/support/contract.js";
@@ -14,9 +14,10 @@ describe("runs in a browser", { skip }, () => {
     direct = createClient({ baseUrl: stage.contract.url });
   });
   after(() => stage?.close());
+  afterEach(() => stage.clear());
 
   const open = async (query: Record<string, string>): Promise<Page> => {
-    Object.assign(stage, { asked: [], complaints: [], play: () => false });
+    stage.asked = [];
     return stage.page("run", query, "development");
   };
   const until = (page: Page, holds: () => boolean): Promise<unknown> => page.waitForFunction(holds, undefined, { polling: 10, timeout: 20_000 });
