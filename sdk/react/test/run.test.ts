@@ -79,7 +79,7 @@ describe("runs in a browser", { skip }, () => {
   });
 
   test("a run is followed over a reload and over a death of the service, each event once", async () => {
-    const { runId } = await direct.workflows.invoke("chatty", { input: { n: 60, delay: 25 } });
+    const { runId } = await direct.workflows.invoke("chatty", { input: { n: 80, delay: 60 } });
     const page = await open({ run: runId });
     await until(page, () => run.events.length > 5 && run.phase === "live");
     await page.reload();
