@@ -55,8 +55,8 @@ describe("streams that are cut at any byte", { skip: missing }, () => {
     for await (const state of observation) {
       if (state.offset === history.offset) break;
     }
-    wantSame(observation.getSnapshot(), history);
     observation.close();
+    wantSame(observation.getSnapshot(), history);
   };
 
   for (const live of ways) {
@@ -72,6 +72,26 @@ describe("streams that are cut at any byte", { skip: missing }, () => {
         t.diagnostic(`${points} cuts in ${whole} bytes`);
       });
     }
+
+    test(`a run of several pages by ${live}, cut once at each place`, async (t) => {
+      const { runId } = await direct.workflows.invoke("chatty", { input: { n: 1_200 }, wait: "result" });
+      const want = (await direct.runs.events(runId)).map((event) => event.eventIndex);
+      const offsets = new Set<string>();
+      const reading = async (client: Client): Promise<void> => {
+        const stream = client.runs.stream(runId, { live });
+        const got: number[] = [];
+        for await (const event of stream) {
+          got.push(event.eventIndex);
+          offsets.add(stream.offset);
+        }
+        assert.deepEqual(got, want);
+      };
+      const whole = (await through(() => undefined, reading)).answered;
+      const points = soak ? 500 : 20;
+      for (let i = 0; i < points; i++) await through((n) => (n === 0 ? { answered: Math.floor(((i + 0.5) * whole) / points) } : undefined), reading);
+      assert.equal(offsets.size, 2, "there are two pages");
+      t.diagnostic(`${points} cuts in ${whole} bytes`);
+    });
 
     test(`a run and a conversation by ${live}, cut again and again`, async (t) => {
       const rounds = soak ? 300 : 8;
@@ -96,13 +116,14 @@ describe("streams that are cut at any byte", { skip: missing }, () => {
         const proxy = await Proxy.start(contract.port, (n) => (n < 30 ? { answered: 300 + Math.floor(next() * 1_500) } : undefined));
         const client = createClient({ baseUrl: proxy.url, timing });
         const observation = client.agents.observe("assistant", id, { live });
+        t.after(observation.close);
         observation.subscribe(() => {});
         const reply = await client.agents.wait(await client.agents.send("assistant", id, { message: "n=15 delay=10" }), { live });
         assert.equal(reply.text, Array.from({ length: 15 }, (_, i) => `word${i} `).join(""));
         const told = await direct.agents.history("assistant", id);
         await eventually("it is where the history is", () => observation.getSnapshot().offset === told.offset);
-        wantSame(observation.getSnapshot(), told, id, true);
         observation.close();
+        wantSame(observation.getSnapshot(), told, id, true);
         proxy.stop();
         t.diagnostic(`${live}: ${proxy.connections} connections`);
       }
