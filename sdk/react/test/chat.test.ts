@@ -85,13 +85,19 @@ describe("a chat in a browser", { skip }, () => {
     assert.deepEqual(stage.complaints, []);
   };
 
+  /** hold keeps what is sent from the service until it is called. */
+  const hold = (): (() => void) => {
+    let pass: () => void = () => {};
+    const held = new Promise<void>((resolve) => (pass = resolve));
+    stage.play = async (asked) => (asked.method === "POST" && (await held), false);
+    return pass;
+  };
+
   for (const variant of ["production", "development", "old", "old-development"] as const) {
     test(`a message is there at once, is replaced in its place, and is answered word by word (${variant})`, async () => {
       const id = `streams-${variant}`;
       const chat = await open(id, {}, variant);
-      let pass: () => void = () => {};
-      const held = new Promise<void>((resolve) => (pass = resolve));
-      stage.play = async (asked) => (asked.method === "POST" && (await held), false);
+      const pass = hold();
       await chat.send("n=40 delay=25");
       assert.deepEqual(await chat.rows(), ["user sending: n=40 delay=25"]);
       await chat.page.evaluate(() => void (globalThis.kept = document.querySelector("li")));
@@ -223,8 +229,10 @@ describe("a chat in a browser", { skip }, () => {
   test("what failed can be asked again, with its images", async () => {
     const chat = await open("again", { agent: "tooluser" });
     const image = { type: "image", data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", mimeType: "image/png", filename: "dot.png" } as const;
+    const pass = hold();
     await chat.page.evaluate((image) => void globalThis.chat.send({ kind: "user", body: "look", attachments: [image] }), image);
     assert.match((await chat.page.locator("img").getAttribute("src"))!, /^data:/);
+    pass();
     await chat.settled(1);
     await chat.press("Retry", "[data-role=user]");
     await chat.settled(2);
