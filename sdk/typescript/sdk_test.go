@@ -4,6 +4,7 @@ package typescript
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/servicetest"
@@ -52,10 +54,21 @@ func node() error {
 	return nil
 }
 
+// patience is how long a program may take, so that one that hangs says where.
+func patience() time.Duration {
+	if os.Getenv("SVC_SOAK") == "1" {
+		return 25 * time.Minute
+	}
+	return 3 * time.Minute
+}
+
 // run runs a program, and fails the test with what it said if it fails.
 func run(t *testing.T, settings []string, program string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	ctx, cancel := context.WithTimeout(t.Context(), patience())
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.WaitDelay = time.Second // a program that it started may hold on to what we read
 	cmd.Env = append(os.Environ(), settings...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { createClient, type Client } from "@svc/sdk";
 import { eventually, soak } from "../../typescript/test/support/contract.js";
@@ -17,9 +17,10 @@ describe("components that come and go", { skip }, () => {
     for (const id of ["a", "b", "c"]) await direct.agents.wait(await direct.agents.send("assistant", id, { message: `n=1 in ${id}` }));
   });
   after(() => stage?.close());
+  afterEach(() => stage.clear());
 
   const open = async (variant: Variant, query: Record<string, string> = {}): Promise<Page> => {
-    Object.assign(stage, { asked: [], complaints: [] });
+    stage.asked = [];
     return stage.page("life", query, variant);
   };
   const show = (page: Page, scene: Parameters<typeof life.show>[0]): Promise<void> => page.evaluate((scene) => life.show(scene), scene);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { createClient, type Client } from "@svc/sdk";
 import { eventually } from "../../typescript/test/support/contract.js";
@@ -14,9 +14,10 @@ describe("runs in a browser", { skip }, () => {
     direct = createClient({ baseUrl: stage.contract.url });
   });
   after(() => stage?.close());
+  afterEach(() => stage.clear());
 
   const open = async (query: Record<string, string>): Promise<Page> => {
-    Object.assign(stage, { asked: [], complaints: [], play: () => false });
+    stage.asked = [];
     return stage.page("run", query, "development");
   };
   const until = (page: Page, holds: () => boolean): Promise<unknown> => page.waitForFunction(holds, undefined, { polling: 10, timeout: 20_000 });
@@ -78,7 +79,7 @@ describe("runs in a browser", { skip }, () => {
   });
 
   test("a run is followed over a reload and over a death of the service, each event once", async () => {
-    const { runId } = await direct.workflows.invoke("chatty", { input: { n: 60, delay: 25 } });
+    const { runId } = await direct.workflows.invoke("chatty", { input: { n: 80, delay: 60 } });
     const page = await open({ run: runId });
     await until(page, () => run.events.length > 5 && run.phase === "live");
     await page.reload();

@@ -8,10 +8,11 @@ import { wantSame } from "./support/same.js";
 const { SVC_PRODUCT: baseUrl = "", SVC_PRODUCT_KEY: token = "" } = process.env;
 const skip = baseUrl === "" && "SVC_PRODUCT names no gateway; go test runs this with one";
 
-test("through the gateway, with a key: prompts, streams, runs and the product's own routes", { skip }, async () => {
+test("through the gateway, with a key: prompts, streams, runs and the product's own routes", { skip }, async (t) => {
   let asked = 0;
   const client = createClient({ baseUrl, token: async () => (asked++, token) });
   const observation = client.agents.observe("central", "sdk");
+  t.after(observation.close);
   observation.subscribe(() => {});
   const admission = await client.agents.send("central", "sdk", { message: "n=5 delay=20" });
   const reply = await client.agents.wait(admission);
@@ -19,7 +20,6 @@ test("through the gateway, with a key: prompts, streams, runs and the product's 
   const history = await client.agents.history("central", "sdk");
   await eventually("it is where the history is", () => observation.getSnapshot().offset === history.offset);
   wantSame(observation.getSnapshot(), history, "central", true);
-  observation.close();
   assert.deepEqual(await client.agents.submissions("central", "sdk"), []);
   assert.deepEqual(await client.agents.abort("central", "sdk"), { aborted: false });
 

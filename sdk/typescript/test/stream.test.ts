@@ -52,6 +52,15 @@ test("data counts when its control frame has come, and a cut between them loses 
   assert.equal(fake.asked.length, 2);
 });
 
+test("a reader who asks is told how the stream stands: of what passes, and that it is read again", async () => {
+  let answers = 0;
+  const fake = new Fake(() => (++answers === 2 ? refusal(503, "runtime_unavailable") : new Wire().send(control(0, answers > 2 ? { streamClosed: true } : {})).end().sse()));
+  const health: (string | undefined)[] = [];
+  const client = createClient({ baseUrl, fetch: fake.fetch, timing: { backoff: 0 } });
+  for await (const _ of client.runs.stream("run_1", { onHealth: (failure) => void health.push(failure?.type) }));
+  assert.deepEqual(health, [undefined, "runtime_unavailable", undefined]);
+});
+
 test("the offset moves when the last event of a batch has been dealt with", async () => {
   const fake = new Fake(() => new Wire().send(data(event(0), event(1)), control(1, {}), data(event(2)), control(2, { streamClosed: true })).sse());
   const stream = createClient({ baseUrl, fetch: fake.fetch }).runs.stream("run_1");

@@ -55,8 +55,8 @@ describe("streams that are cut at any byte", { skip: missing }, () => {
     for await (const state of observation) {
       if (state.offset === history.offset) break;
     }
-    wantSame(observation.getSnapshot(), history);
     observation.close();
+    wantSame(observation.getSnapshot(), history);
   };
 
   for (const live of ways) {
@@ -116,13 +116,14 @@ describe("streams that are cut at any byte", { skip: missing }, () => {
         const proxy = await Proxy.start(contract.port, (n) => (n < 30 ? { answered: 300 + Math.floor(next() * 1_500) } : undefined));
         const client = createClient({ baseUrl: proxy.url, timing });
         const observation = client.agents.observe("assistant", id, { live });
+        t.after(observation.close);
         observation.subscribe(() => {});
         const reply = await client.agents.wait(await client.agents.send("assistant", id, { message: "n=15 delay=10" }), { live });
         assert.equal(reply.text, Array.from({ length: 15 }, (_, i) => `word${i} `).join(""));
         const told = await direct.agents.history("assistant", id);
         await eventually("it is where the history is", () => observation.getSnapshot().offset === told.offset);
-        wantSame(observation.getSnapshot(), told, id, true);
         observation.close();
+        wantSame(observation.getSnapshot(), told, id, true);
         proxy.stop();
         t.diagnostic(`${live}: ${proxy.connections} connections`);
       }

@@ -7,7 +7,7 @@ import { SvcProvider, useAgent, type Agent, type AgentMessage } from "@svc/react
 declare global {
   /** The conversation as the page has it. */
   var chat: Agent;
-  /** How often each row was rendered, by its key. */
+  /** How often each message of the conversation was rendered, by its key. */
   var renders: Record<string, number>;
   /** A row that a test keeps an eye on. */
   var kept: Element | null | undefined;
@@ -19,7 +19,7 @@ type Verbs = Pick<Agent, "retry" | "discard">;
 
 const Row = memo(function Row({ message, retry, discard }: { message: AgentMessage } & Verbs): ReactElement {
   const { key, role, pending, parts } = message;
-  renders[key] = (renders[key] ?? 0) + 1;
+  if (!pending) renders[key] = (renders[key] ?? 0) + 1;
   const rests = pending && pending.state !== "sending" && pending.state !== "waiting";
   return (
     <li data-key={key} data-role={role} data-state={pending?.state ?? "there"} hidden={message.display !== "visible"}>

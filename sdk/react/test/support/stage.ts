@@ -43,6 +43,12 @@ export class Stage {
     return stage;
   }
 
+  /** clear closes all pages, whatever became of their test, and forgets what they did. */
+  async clear(): Promise<void> {
+    for (const context of this.browser.contexts()) await context.close();
+    Object.assign(this, { asked: [], complaints: [], play: () => false });
+  }
+
   async close(): Promise<void> {
     await this.browser.close();
     this.#server.closeAllConnections();
