@@ -22,6 +22,9 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		a.logOf(w, r).WarnContext(r.Context(), "store not available", "error", err)
 		err = fault.NotAvailable(string(svc.Failed)).Because(err)
 	}
+	if r.Context().Err() != nil && fault.From(err).Type == fault.Internal {
+		err = fault.NotAvailable("cancelled").Because(err) // whoever has only ended their side of the connection may ask again
+	}
 	f := fault.From(err)
 	status, known := fault.Status(f.Type)
 	if !known {
