@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,7 +23,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		a.logOf(w, r).WarnContext(r.Context(), "store not available", "error", err)
 		err = fault.NotAvailable(string(svc.Failed)).Because(err)
 	}
-	if r.Context().Err() != nil && fault.From(err).Type == fault.Internal {
+	if errors.Is(r.Context().Err(), context.Canceled) && fault.From(err).Type == fault.Internal {
 		err = fault.NotAvailable("cancelled").Because(err) // whoever has only ended their side of the connection may ask again
 	}
 	f := fault.From(err)
