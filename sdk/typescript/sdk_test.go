@@ -82,6 +82,7 @@ var workshop struct {
 	once     sync.Once
 	ok       bool
 	contract string
+	torture  string // the proxy of internal/torture; empty where there is none
 }
 
 // enter compiles what the tests need, once.
@@ -92,6 +93,10 @@ func enter(t *testing.T) {
 		run(t, nil, "npm", "run", "--silent", "compile")
 		workshop.contract = filepath.Join(folder, "contract")
 		run(t, nil, "go", "build", "-o", workshop.contract, "svc.dev/svc/examples/contract")
+		if _, err := os.Stat("../../internal/torture/cmd"); err == nil {
+			workshop.torture = filepath.Join(folder, "torture")
+			run(t, nil, "go", "build", "-o", workshop.torture, "svc.dev/svc/internal/torture/cmd")
+		}
 		workshop.ok = true
 	})
 	if !workshop.ok {
@@ -115,7 +120,7 @@ func TestMain(m *testing.M) {
 // suite runs one file of tests.
 func suite(t *testing.T, file string, settings ...string) {
 	t.Helper()
-	settings = append(settings, "SVC_CONTRACT="+workshop.contract, "CHROMIUM="+chromium())
+	settings = append(settings, "SVC_CONTRACT="+workshop.contract, "SVC_TORTURE="+workshop.torture, "CHROMIUM="+chromium())
 	out := run(t, settings, "node", "--expose-gc", "--test-reporter=spec", file)
 	for line := range strings.Lines(out) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "ℹ") || strings.Contains(line, "# SKIP") {

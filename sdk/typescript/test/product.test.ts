@@ -24,18 +24,6 @@ test("through the gateway, with a key: prompts, streams, runs and the product's 
   assert.deepEqual(await client.agents.abort("central", "sdk"), { aborted: false });
 
   const path = { username: "ada", business: "personal" };
-  const workflows = await client.api.get("/api/workspaces/{username}/{business}/workflows", { path });
-  assert.ok(workflows.items.some((workflow) => workflow.name === "workspace-verification"), JSON.stringify(workflows));
-  const ran = await client.workflows.run("workspace-verification");
-  assert.equal((await client.runs.get(ran.runId)).status, "completed");
-  const events = await client.runs.events(ran.runId);
-  assert.deepEqual([events[0]?.type, events.at(-1)?.type], ["run_start", "run_end"]);
-  await client.workflows.run("workspace-verification");
-  const first = await client.runs.list({ limit: 1, status: "completed" });
-  const second = await client.runs.list({ limit: 1, cursor: first.nextCursor! });
-  assert.deepEqual([...first.items, ...second.items].map((run) => run.workflowName), ["workspace-verification", "workspace-verification"]);
-  assert.equal(second.items[0]!.runId, ran.runId);
-
   const agents = await client.api.get("/api/workspaces/{username}/{business}/agents", { path });
   assert.ok(agents.items.some((agent) => agent.name === "central"));
   const project = await client.api.post("/api/workspaces/{username}/{business}/projects", { path, body: { name: "Shop", slug: "shop" } });
@@ -44,6 +32,18 @@ test("through the gateway, with a key: prompts, streams, runs and the product's 
   await client.api.put("/api/workspaces/{username}/{business}/projects/{slug}/files/{path}", { ...file, body: new Blob(["hello"]) });
   const read = (await client.api.get("/api/workspaces/{username}/{business}/projects/{slug}/files/{path}", file)) as Blob;
   assert.equal(await read.text(), "hello");
+  const workflows = await client.api.get("/api/workspaces/{username}/{business}/workflows", { path });
+  assert.ok(workflows.items.some((workflow) => workflow.name === "digest"), JSON.stringify(workflows));
+  const ran = await client.workflows.run<{ files: number }>("digest", { input: { project: "shop" } });
+  assert.equal(ran.result.files, 1);
+  assert.equal((await client.runs.get(ran.runId)).status, "completed");
+  const events = await client.runs.events(ran.runId);
+  assert.deepEqual([events[0]?.type, events.at(-1)?.type], ["run_start", "run_end"]);
+  const later = await client.workflows.run("digest", { input: { project: "shop" } });
+  const first = await client.runs.list({ limit: 1, status: "completed" });
+  const second = await client.runs.list({ limit: 1, cursor: first.nextCursor! });
+  assert.deepEqual([...first.items, ...second.items].map((run) => run.runId), [later.runId, ran.runId]);
+
   await assert.rejects(client.api.get("/api/workspaces/{username}/{business}/keys", { path }), { name: "SvcError" });
   assert.ok(asked >= 1);
 });
