@@ -91,7 +91,7 @@ export class AgentStore extends Source<Agent> {
       return this.#deliver(entry);
     }
     const message = this.getSnapshot().messages.find((row) => row.key === key);
-    if (!message || !isInput(message)) return false;
+    if (!message || message.pending || !isInput(message)) return false;
     return this.send(await deliveredOf(this.#client, message));
   };
 

@@ -105,7 +105,7 @@ describe("a long conversation", { skip }, () => {
     const streaming = await trace(page, async () => {
       await begin();
       await page.locator("input").pressSequentially("typed while it speaks", { delay: 50 });
-      await eventually("all is said", () => page.evaluate((n) => speed.agent.status === "idle" && speed.agent.settlements.length > n, history / 2), (seconds + 30) * 1000);
+      await eventually("all is said", () => page.evaluate((n) => speed.agent.status === "idle" && speed.agent.settlements.length > n, history / 2), (2 * seconds + 30) * 1000);
     });
     const took = (Date.now() - began) / 1000;
     const most = await longestOf(t, page, "streaming", streaming);

@@ -232,6 +232,7 @@ test("the queue of others is shown in its order, and its messages keep their key
   assert.deepEqual(rows(store), ["entry_direct_s1 there text of s1", "s2 waiting text of s2"]);
   assert.equal(store.getSnapshot().status, "submitted");
   assert.equal(store.getSnapshot().pending[0]!.own, false);
+  assert.equal(await store.retry("s2"), false, "it is on its way already");
   await service.tell(settled("s1", "completed"), appended(input("s2", "text of s2")));
   assert.deepEqual(rows(store)[1], "s2 there text of s2");
   assert.deepEqual(store.getSnapshot().pending, []);

@@ -18,9 +18,21 @@ new PerformanceObserver((list) => {
   for (const { startTime, duration } of list.getEntries()) speed.longTasks.push([startTime, duration]);
 }).observe({ type: "longtask", buffered: true });
 
+// The browser lays out and paints what is seen; a reply grows by blocks, as Markdown does.
+const unseen = { contentVisibility: "auto", containIntrinsicSize: "auto 80px" } as const;
+const Block = memo(({ text }: { text: string }): ReactElement => <p style={unseen}>{text}</p>);
+
 const Row = memo(function Row({ message: { key, role, parts } }: { message: AgentMessage }): ReactElement {
   speed.renders.set(key, (speed.renders.get(key) ?? 0) + 1);
-  return <li className={role}>{parts.map((part, i) => part.type === "text" && <p key={i}>{part.text}</p>)}</li>;
+  const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const blocks = text.match(/(\S+\s+){1,60}|\S+$/g) ?? [];
+  return (
+    <li className={role} style={unseen}>
+      {blocks.map((block, i) => (
+        <Block key={i} text={block} />
+      ))}
+    </li>
+  );
 });
 
 function Chat(): ReactElement {
