@@ -1,0 +1,47 @@
+import { useState, type ReactNode } from "react";
+import { Button } from "./Button";
+import { Tabs } from "./Tabs";
+import { useToast } from "./Toast";
+
+/** CopyButton copies a text and says so. */
+export function CopyButton({ text, label = "Copy", children }: { text: string; label?: string; children?: ReactNode }): ReactNode {
+  const toast = useToast();
+  const [copied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+      setTimeout(() => setCopied(false), 1_600);
+    } catch {
+      toast({ tone: "bad", text: "The browser did not allow copying. Select the text instead." });
+    }
+  };
+  return (
+    <Button look={children ? "plain" : "ghost"} small icon={copied ? "check" : "copy"} label={copied ? "Copied" : label} onClick={() => void copy()}>
+      {children && (copied ? "Copied" : children)}
+    </Button>
+  );
+}
+
+export interface Sample {
+  /** The language, as its tab names it. */
+  name: string;
+  text: string;
+}
+
+/** CodeSample is a program to copy, in one language or several. */
+export function CodeSample({ label, samples, acts }: { label: string; samples: readonly Sample[]; acts?: ReactNode }): ReactNode {
+  const [name, setName] = useState(samples[0]?.name ?? "");
+  const sample = samples.find((each) => each.name === name) ?? samples[0];
+  if (!sample) return null;
+  return (
+    <section className="sample" aria-label={label}>
+      <header>
+        {samples.length > 1 ? <Tabs label={label} tabs={samples.map((each) => ({ id: each.name, label: each.name }))} value={sample.name} onChange={setName} /> : <b>{sample.name}</b>}
+        <CopyButton text={sample.text} />
+        {acts}
+      </header>
+      <pre tabIndex={0}>{sample.text}</pre>
+    </section>
+  );
+}

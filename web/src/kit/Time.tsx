@@ -1,0 +1,48 @@
+import { useEffect, useState, type ReactNode } from "react";
+
+const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["week", 604_800],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+];
+const words = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+const exactly = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });
+
+/** relative says how long ago a moment was, or how long until it comes. */
+export function relative(at: Date, now: Date): string {
+  const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
+  for (const [unit, length] of units) {
+    if (Math.abs(seconds) >= length) return words.format(Math.trunc(seconds / length), unit).replace(/\.(?=\s|$)/g, "");
+  }
+  return Math.abs(seconds) < 10 ? "just now" : words.format(seconds, "second").replace(/\.(?=\s|$)/g, "");
+}
+
+/** exact is a moment with its zone. */
+export function exact(at: Date): string {
+  return exactly.format(at);
+}
+
+/** Time is a moment, relative and kept true; exact with its zone under the pointer and on focus. */
+export function Time({ at, quiet = false }: { at: string; /** It takes no focus of its own: its row does. */ quiet?: boolean }): ReactNode {
+  const now = useNow();
+  const moment = new Date(at);
+  if (Number.isNaN(moment.getTime())) return null;
+  return (
+    <time dateTime={at} title={exact(moment)} data-exact={quiet ? undefined : exact(moment)} tabIndex={quiet ? undefined : 0}>
+      {relative(moment, now)}
+    </time>
+  );
+}
+
+/** useNow is the present, looked at every half minute. */
+export function useNow(every = 30_000): Date {
+  const [now, setNow] = useState(() => new Date());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(new Date()), every);
+    return () => clearInterval(timer);
+  }, [every]);
+  return now;
+}

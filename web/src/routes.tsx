@@ -1,0 +1,81 @@
+import { lazy, type ComponentType } from "react";
+import { createRootRoute, createRoute, createRouter, Navigate, Outlet, type AnyRoute } from "@tanstack/react-router";
+import type { IconName } from "./kit/Icon";
+import { missBuild } from "./server/hearing";
+import type { Surface } from "./server/place";
+import type { Right } from "./server/role";
+import { ServiceFrame, WorkspaceFrame } from "./shell/Frame";
+import { Broken, NotHere } from "./shell/NotHere";
+import { Start } from "./shell/Start";
+
+/** PageRow is a page: where it is, who may see it, how the navigation names it, and where its code is. */
+export interface PageRow {
+  /** Below the workspace, or below the root of Admin. `$name` is a parameter, a last `$` all that follows. */
+  readonly path: string;
+  readonly title: string;
+  readonly load: () => Promise<ComponentType>;
+  /** Absent: the page is reached from another, and stands in no navigation. */
+  readonly nav?: { readonly icon: IconName; readonly group: Group; /** The key behind `g`. */ readonly key?: string };
+  /** The surfaces of a workspace's page. Default: Agents and Admin. */
+  readonly on?: readonly Surface[];
+  /** What one must be allowed to see it. Default: read. */
+  readonly right?: Right;
+}
+
+export type Group = "" | "Connect" | "Workspace" | "Service" | "Operate";
+
+/** Configuration is on Platform too. */
+export const everywhere: readonly Surface[] = ["platform", "agents", "admin"];
+
+/** The pages of a workspace, in the order of the navigation. A new page is a line here. */
+export const workspacePages: readonly PageRow[] = [
+  { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
+  { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
+];
+
+/** The pages of the service as a whole, on Admin. */
+export const servicePages: readonly PageRow[] = [
+  { path: "storage", title: "Storage", nav: { icon: "disk", group: "Operate" }, load: () => import("./storage/AllStoragePage").then((of) => of.AllStoragePage) },
+  { path: "audit", title: "Audit", nav: { icon: "audit", group: "Operate" }, load: () => import("./audit/AuditPage").then((of) => of.AllAuditPage) },
+  { path: "impersonations/$id/end", title: "End the read-only session", load: () => import("./shell/EndViewPage").then((of) => of.EndViewPage) },
+];
+
+/** pagesOn are the pages of a workspace that a surface has. */
+export function pagesOn(surface: Surface): readonly PageRow[] {
+  return workspacePages.filter((page) => (page.on ?? ["agents", "admin"]).includes(surface));
+}
+
+/** lazily loads a page when it is first shown. A part that is gone is of a build that is no longer kept. */
+function lazily(page: PageRow): ComponentType {
+  return lazy(() =>
+    page.load().then(
+      (component) => ({ default: component }),
+      (error: unknown) => {
+        missBuild();
+        throw error;
+      },
+    ),
+  );
+}
+
+function below(parent: AnyRoute, pages: readonly PageRow[]): AnyRoute[] {
+  const routes = pages.map((page) => createRoute({ getParentRoute: () => parent, path: page.path, component: lazily(page) }) as AnyRoute);
+  const first = pages.find((page) => page.nav)?.path;
+  if (!first) return routes;
+  const index = createRoute({ getParentRoute: () => parent, path: "/", component: () => <Navigate to={`./${first}`} replace /> });
+  return [index as AnyRoute, ...routes];
+}
+
+/** routerOf are all addresses of a surface. */
+export function routerOf(surface: Surface) {
+  const root = createRootRoute({ component: Outlet, notFoundComponent: NotHere, errorComponent: Broken });
+  const workspace = createRoute({ getParentRoute: () => root, path: "/w/$username/$business", component: WorkspaceFrame, notFoundComponent: NotHere });
+  const children: AnyRoute[] = [workspace.addChildren(below(workspace, pagesOn(surface)))];
+  if (surface === "admin") {
+    const service = createRoute({ getParentRoute: () => root, id: "service", component: ServiceFrame, notFoundComponent: NotHere });
+    children.push(service.addChildren(below(service, servicePages)));
+  } else {
+    children.push(createRoute({ getParentRoute: () => root, path: "/", component: Start }));
+  }
+  return createRouter({ routeTree: root.addChildren(children), scrollRestoration: true, defaultErrorComponent: Broken, defaultNotFoundComponent: NotHere });
+}

@@ -1,0 +1,92 @@
+import { useCallback, useRef, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { newKey, SvcError, type AnswerOf, type PathOf } from "@svc/sdk";
+import { call } from "./call";
+import { nounOf, type Asked, type Given, type Verb } from "./path";
+import { useReauth } from "./reauth";
+import { useServer, useWorkspace } from "./workspace";
+
+/** Meant is the version of what is changed: a change that somebody made meanwhile is a conflict, and nothing is lost. */
+export interface Meant {
+  version?: number | undefined;
+}
+
+/** Act is something that a page does. */
+export interface Act<Path extends PathOf<V>, V extends Verb> {
+  /** Do it. The promise gives the answer; undefined: it was refused, and `error` says why. It does not throw. */
+  readonly run: (...asking: Given<Asked<Path, V> & Meant>) => Promise<Done<AnswerOf<Path, V>> | undefined>;
+  readonly busy: boolean;
+  readonly error: SvcError | undefined;
+  /** The refusal of a change of a version that is no longer the newest. */
+  readonly conflict: SvcError | undefined;
+  /** Forget the refusal. */
+  readonly reset: () => void;
+}
+
+/** Done is the answer of an act; that of a deletion is nothing. */
+export interface Done<Answer> {
+  readonly answer: Answer;
+}
+
+/** Beside are what else is read again, by paths: the noun of the act itself always is. */
+export interface Beside {
+  refreshes?: readonly PathOf<"get">[];
+}
+
+/**
+ * useAct does one thing to the workspace that is shown: once, however often its answer is lost. Who must prove again who they are
+ * is asked, and the act is repeated after.
+ */
+export function useAct<V extends Exclude<Verb, "get">, Path extends PathOf<V>>(verb: V, path: Path, { refreshes = [] }: Beside = {}): Act<Path, V> {
+  const client = useServer();
+  const workspace = useWorkspace();
+  const queries = useQueryClient();
+  const prove = useReauth();
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<SvcError>();
+  const also = useRef(refreshes);
+  also.current = refreshes;
+
+  const run = useCallback(
+    async (...[asking]: Given<Asked<Path, V> & Meant>) => {
+      const headers = asking?.version === undefined ? undefined : { "if-match": `"${asking.version}"` };
+      const sending = { path: asking?.path, query: asking?.query, body: asking?.body, headers, idempotencyKey: newKey() };
+      setBusy(true);
+      setError(undefined);
+      try {
+        const answer = await proven(() => call(client, workspace, verb, path, sending), prove);
+        const nouns = [path, ...also.current].map(nounOf);
+        void queries.invalidateQueries({ predicate: ({ queryKey }) => nouns.includes(String(queryKey[1])) });
+        return { answer };
+      } catch (thrown) {
+        setError(errorOf(thrown));
+        return undefined;
+      } finally {
+        setBusy(false);
+      }
+    },
+    [client, workspace, verb, path, queries, prove],
+  );
+  const reset = useCallback(() => setError(undefined), []);
+  return { run, busy, error, conflict: error?.status === 412 ? error : undefined, reset };
+}
+
+/** proven repeats what was refused for want of a proof, once the person has given it. */
+async function proven<T>(attempt: () => Promise<T>, prove: (refusal: SvcError) => Promise<boolean>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (thrown) {
+    if (!(thrown instanceof SvcError) || !wantsProof(thrown) || !(await prove(thrown))) throw thrown;
+    return attempt();
+  }
+}
+
+/** wantsProof reports whether a refusal goes away when the person proves who they are. */
+export function wantsProof(error: SvcError): boolean {
+  return error.status === 401 || error.type === "reauth_required";
+}
+
+function errorOf(thrown: unknown): SvcError {
+  if (thrown instanceof SvcError) return thrown;
+  return new SvcError({ type: "internal_error", message: "Something went wrong on this page.", cause: thrown });
+}

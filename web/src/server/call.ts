@@ -1,0 +1,27 @@
+import type { AnswerOf, Client, PathOf } from "@svc/sdk";
+import type { Verb } from "./path";
+import type { Workspace } from "./workspace";
+
+/** Sending is a call as it is sent, in the workspace that is shown. */
+export interface Sending {
+  path?: Record<string, string> | undefined;
+  query?: unknown;
+  body?: unknown;
+  headers?: Record<string, string> | undefined;
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+type Loose = (path: string, options: object) => Promise<unknown>;
+
+/** call asks the API with the workspace filled in. The types stand on the hooks, which are all that calls it. */
+export function call<V extends Verb, Path extends PathOf<V>>(
+  client: Client,
+  workspace: Workspace | undefined,
+  verb: V,
+  path: Path,
+  sending: Sending,
+): Promise<AnswerOf<Path, V>> {
+  const ask = client.api[verb] as unknown as Loose;
+  return ask(path, { ...sending, path: { ...workspace, ...sending.path } }) as Promise<AnswerOf<Path, V>>;
+}

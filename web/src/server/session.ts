@@ -1,0 +1,37 @@
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
+import type { AnswerOf, Client, SvcError } from "@svc/sdk";
+import { place } from "./place";
+import { useServer } from "./workspace";
+
+/** Session is who is signed in, and where they work. */
+export type Session = AnswerOf<"/api/auth/session", "get">;
+
+export type Account = NonNullable<Session["account"]>;
+
+export const sessionKey = ["session"] as const;
+
+export function readSession(client: Client, signal?: AbortSignal): Promise<Session> {
+  return client.api.get("/api/auth/session", { signal });
+}
+
+/** useSession asks again whenever the page is looked at again: a session may have ended meanwhile. */
+export function useSession(): UseQueryResult<Session, SvcError> {
+  const client = useServer();
+  return useQuery<Session, SvcError>({ queryKey: sessionKey, queryFn: ({ signal }) => readSession(client, signal), staleTime: 30_000, refetchOnWindowFocus: "always" });
+}
+
+/** nameOf is what a person is called. */
+export function nameOf(account: Pick<Account, "displayName" | "username">): string {
+  return account.displayName || account.username;
+}
+
+/** addressOf are the two names of a workspace, of its scope. */
+export function addressOf(scope: string): { username: string; business: string } | undefined {
+  const [, username, business] = scope.split("/");
+  return username && business ? { username, business } : undefined;
+}
+
+/** signInAddress leads to the sign-in, and back here. */
+export function signInAddress(back = location.href): string {
+  return `${place.platform}/login?returnTo=${encodeURIComponent(back)}`;
+}

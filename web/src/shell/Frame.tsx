@@ -1,0 +1,80 @@
+import { Suspense, type ReactNode } from "react";
+import { Outlet, useParams } from "@tanstack/react-router";
+import { Page } from "./Page";
+import { Refusal } from "../kit/Refusal";
+import { Spoken } from "../kit/say";
+import { ReauthProvider } from "../server/reauth";
+import { useHere } from "../server/role";
+import { SessionWatch } from "../server/SessionWatch";
+import { WorkspaceProvider } from "../server/workspace";
+import { Bars } from "./Bars";
+import { DrawerProvider } from "./drawer";
+import { KeyMap } from "./KeyMap";
+import { Sidebar } from "./Sidebar";
+
+/** WorkspaceFrame is around every page of a workspace. */
+export function WorkspaceFrame(): ReactNode {
+  const { username, business } = useParams({ strict: false }) as { username: string; business: string };
+  return (
+    <WorkspaceProvider username={username} business={business}>
+      <Shell>
+        <Inside />
+      </Shell>
+    </WorkspaceProvider>
+  );
+}
+
+/** ServiceFrame is around the pages of the service as a whole. */
+export function ServiceFrame(): ReactNode {
+  return (
+    <WorkspaceProvider>
+      <Shell>
+        <Shown />
+      </Shell>
+    </WorkspaceProvider>
+  );
+}
+
+/** Inside shows the page, unless the workspace is not there for whoever asks. */
+function Inside(): ReactNode {
+  const { facts, error } = useHere();
+  if (error && !facts) {
+    return (
+      <Page title="Workspace">
+        <Refusal error={error} />
+      </Page>
+    );
+  }
+  return <Shown />;
+}
+
+function Shown(): ReactNode {
+  return (
+    <Suspense fallback={<main className="wait" aria-busy="true" />}>
+      <Outlet />
+    </Suspense>
+  );
+}
+
+/** Shell is what stays while pages change: bars, navigation, keys, and what is spoken. */
+export function Shell({ children }: { children: ReactNode }): ReactNode {
+  return (
+    <ReauthProvider>
+      <DrawerProvider>
+        <a className="sr" href="#main">
+          Skip to content
+        </a>
+        <div className="frame">
+          <Bars />
+          <div className="app">
+            <Sidebar />
+            {children}
+          </div>
+        </div>
+        <KeyMap />
+        <SessionWatch />
+        <Spoken />
+      </DrawerProvider>
+    </ReauthProvider>
+  );
+}

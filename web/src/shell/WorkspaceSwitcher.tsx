@@ -1,0 +1,74 @@
+import type { ReactNode } from "react";
+import { useNavigate } from "@tanstack/react-router";
+import { Icon } from "../kit/Icon";
+import { Menu, type MenuItem } from "../kit/Menu";
+import { keep } from "../kit/kept";
+import { place } from "../server/place";
+import { useHere } from "../server/role";
+import { addressOf, useSession } from "../server/session";
+import { useWorkspace } from "../server/workspace";
+import { pagesOn } from "../routes";
+import { baseOf, usePage } from "./where";
+
+/** WorkspaceSwitcher says whose things these are, and leads to those of another. */
+export function WorkspaceSwitcher(): ReactNode {
+  const workspace = useWorkspace();
+  const { facts } = useHere();
+  const session = useSession().data;
+  const navigate = useNavigate();
+  const here = usePage();
+  if (place.surface === "admin") return <AdminMark />;
+  if (!workspace) return null;
+
+  const name = facts?.name || workspace.business;
+  const own = (session?.workspaces ?? []).flatMap(({ scope, business, role }): MenuItem[] => {
+    const at = addressOf(scope);
+    if (!at) return [];
+    const current = at.username === workspace.username && at.business === workspace.business;
+    const go = (): void => {
+      keep("workspace", `${at.username}/${at.business}`);
+      void navigate({ to: `${baseOf(at)}/${samePage(here)}` });
+    };
+    return [{ label: business, note: `${at.username} / ${at.business} · ${role}`, ticked: current, onSelect: go }];
+  });
+  const others: MenuItem[] = [
+    { label: "All workspaces", icon: "globe", href: `${place.platform}/workspaces` },
+    { label: "New workspace", icon: "plus", href: `${place.platform}/workspaces/new` },
+  ];
+  if (place.surface === "platform") others.unshift({ label: "Open in Agents", icon: "chat", href: `${place.agents}${baseOf(workspace)}/chat` });
+  return (
+    <Menu
+      label="Workspace"
+      className="switch"
+      groups={[{ heading: "Workspaces", items: own }, { items: others }]}
+      button={
+        <>
+          <span className="mark">{name.slice(0, 1).toUpperCase()}</span>
+          <span className="grow">
+            <b className="trunc">{name}</b>
+            <small className="trunc">{place.surface === "platform" ? "Configuration" : `${workspace.username} / ${workspace.business}`}</small>
+          </span>
+          <Icon name="updown" small />
+        </>
+      }
+    />
+  );
+}
+
+/** samePage is the page to show in another workspace: the list, not the thing, for that is in this one alone. */
+function samePage(here: string): string {
+  const row = pagesOn(place.surface).find((page) => page.nav && (here === page.path || here.startsWith(`${page.path}/`)));
+  return row?.path ?? "";
+}
+
+function AdminMark(): ReactNode {
+  return (
+    <div className="switch">
+      <span className="mark">A</span>
+      <span className="grow">
+        <b>Admin</b>
+        <small>Service-wide authority</small>
+      </span>
+    </div>
+  );
+}
