@@ -31,8 +31,13 @@ LEANLY := -toolexec='env $(LEAN)'
 
 .PHONY: run
 run: ## Run the service on its embedded database.
+	@scripts/web
 	@scripts/build
 	@exec bin/svc serve
+
+.PHONY: web
+web: ## Build the web application, where there is Node.
+	@scripts/web
 
 .PHONY: check
 check: compile lint ## Build, and look at the code without running it.
@@ -68,7 +73,7 @@ racing:
 
 .PHONY: test
 # What costs a processor is done beside the tests that wait.
-test: setup compile ## Run every check and every fast test.
+test: setup web compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
 	bench=$$(scripts/changed bench && echo '-- -C bench -vet=off ./...') || echo "bench is not run: it is as it was"; \
@@ -79,7 +84,7 @@ test: setup compile ## Run every check and every fast test.
 
 # What judges times comes first: it wants a quiet machine, and is the soonest to say that it is not. All of it is run, whatever failed.
 .PHONY: soak
-soak: setup ## Run the tests with their full counts, for an hour or so.
+soak: setup web ## Run the tests with their full counts, for an hour or so.
 	@go build -o bin/tally ./internal/tally
 	@failed=; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 30m ./internal/flood || failed=1; \

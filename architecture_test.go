@@ -58,6 +58,7 @@ var rooms = map[string][]string{
 	"service/scope":       {"fault"},
 	"service/strictjson":  {"fault"},
 	"service/page":        {"internal/amount"},
+	"service/application": {},
 	"service/redact":      {"fault"},
 	"service/secret":      {"internal/sqldb", "service/strictjson", "service/redact", "iso", "fault"},
 	"service/audit":       {"internal/sqldb", "internal/listing", "iso", "fault"},
@@ -94,7 +95,7 @@ var rooms = map[string][]string{
 		"service/engine", "service/page", "service/scope", "service/strictjson", "service/toolbox", "api", "iso", "fault"},
 	"service/site":    {"internal/listing", "service/access", "service/account", "service/apikey", "service/device", "service/operation", "service/page", "service/scope", "service/strictjson", "service/workspace", "fault"},
 	"service/surface": {"internal/sqldb", "internal/listing", "service/access", "service/audit", "service/page", "service/scope", "service/strictjson", "service/throttle", "memory", "fault"},
-	"service/gateway": {"internal/sqldb", "internal/listing", "service/access", "service/engine", "service/operation", "service/site", "service/account", "service/apikey", "service/device", "service/installation", "service/audit", "service/page", "service/scope", "service/strictjson",
+	"service/gateway": {"internal/sqldb", "internal/listing", "service/access", "service/application", "service/engine", "service/operation", "service/site", "service/account", "service/apikey", "service/device", "service/installation", "service/audit", "service/page", "service/scope", "service/strictjson",
 		"service/surface", "service/workspace", "service/project", "service/receipt", "service/redact", "memory", "fault"},
 	"service/database": {"internal/sqldb", "sqlstore", "service/secret", "service/audit", "service/throttle", "service/mail", "service/workspace",
 		"service/account", "service/project", "service/receipt", "service/models", "service/agent", "service/mcp", "service/offer", "service/device"},
@@ -105,6 +106,7 @@ var rooms = map[string][]string{
 	"cmd/svc":         {"service", "service/config", "service/doctor", "service/operate", "service/operation", "internal/amount", "internal/cli", "internal/command", "fault"},
 	"examples":        {"*"},
 	"sdk/typescript":  {},
+	"web":             {},
 }
 
 // onlyFor are rooms that nobody else may import.
@@ -121,6 +123,7 @@ var onlyFor = map[string][]string{
 	"internal/outage":  {},
 	"internal/flood":   {},
 	"internal/browser": {},
+	"web":              {"service"},
 	"internal/cli":     {"cmd/svc"},
 	"cmd/svc":          {},
 	"examples":         {},

@@ -8,6 +8,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/model"
+	"svc.dev/svc/service/application"
 	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/engine"
 	"svc.dev/svc/service/gateway"
@@ -29,6 +30,8 @@ type node struct {
 	setup   string // where the first administrator begins
 	tools   *toolbox.Box
 	offer   *offer.Offer
+	// application is what people see in their browsers; nil: this process faces nobody.
+	application *application.Application
 }
 
 // open makes the database ready, and the rooms and the runtime on it.

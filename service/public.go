@@ -30,7 +30,7 @@ func (s *server) public(n *node) http.Handler {
 			Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories, Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit}, Models: n.models,
 			Agents: n.agents, MCPs: n.mcps, Audit: n.audit, Health: s.health, Rotate: n.rotate,
 		},
-		Receipts: n.receipts,
+		Receipts: n.receipts, Application: n.application,
 		Pages: page.New(page.Config{
 			Platform: at.Platform.String(), Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops(),
 		}),

@@ -201,6 +201,9 @@ func (s *server) run(ctx context.Context) error {
 		defer private.Close()
 		return s.work(ctx, n, private, nil)
 	}
+	if n.application, err = s.openApplication(facing(n.surfaces)); err != nil {
+		return err
+	}
 	if doubt := n.surfaces.DoubtCookies(s.config.CookieDomain); doubt != "" {
 		s.log.Warn("nobody can stay signed in", "reason", doubt)
 	}

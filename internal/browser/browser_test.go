@@ -102,6 +102,10 @@ func (w *workshop) open(chromium string) (err error) {
 		return err
 	}
 	w.binary = filepath.Join(w.folder, "svc")
+	// The service carries the web application as its sources are now.
+	if out, err := exec.Command("../../scripts/web").CombinedOutput(); err != nil {
+		return fmt.Errorf("build the web application: %w\n%s", err, out)
+	}
 	if out, err := exec.Command("go", "build", "-o", w.binary, "svc.dev/svc/cmd/svc").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the service: %w\n%s", err, out)
 	}

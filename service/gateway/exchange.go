@@ -60,6 +60,10 @@ func (x *exchange) answer() error {
 	if !x.Arrive() {
 		return x.Misdirect()
 	}
+	if x.g.Application.Built() {
+		// A page of the release before learns by it that there is another.
+		x.Out.Header().Set("Svc-Build", x.g.Application.Build())
+	}
 	x.page = surface.IsPage(x.Request.URL.Path) || x.Navigation() && !strings.HasPrefix(x.Request.URL.Path, "/v1/")
 	path := func() error { return x.CheckPath(freeFrom) }
 	for _, check := range []func() error{path, func() error { return checkURL(x) }, x.CheckHeaders, x.look} {

@@ -11,6 +11,7 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/application"
 	"svc.dev/svc/service/operation"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/receipt"
@@ -38,6 +39,8 @@ type Config struct {
 	DB       *sqldb.DB
 	Receipts *receipt.Receipts
 	Pages    *page.Pages
+	// Application is the web application. Defaults to none: its addresses lead nowhere.
+	Application *application.Application
 	// MailOff says that no mail can be sent, so that pages say so. Defaults to false.
 	MailOff bool
 	// Runtime answers below {base_url}, in process or in another. Defaults to none: there is no {base_url}.

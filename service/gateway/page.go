@@ -102,11 +102,3 @@ func refusedFields(f *fault.Error) []page.FieldError {
 	return all
 }
 
-// asset serves a file of the pages; its address changes with its content.
-func (x *exchange) asset() error {
-	body, contentType, ok := x.g.Pages.Asset(x.Request.URL.Path)
-	if !ok {
-		return noRoute(x.Request)
-	}
-	return x.Send(http.StatusOK, contentType, "public, max-age=31536000, immutable", body)
-}

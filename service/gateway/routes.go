@@ -26,7 +26,7 @@ func pages() []route {
 // visits serves a row of the site.
 func visits(r site.Row) func(*exchange) error {
 	return func(x *exchange) (err error) {
-		v := &site.Visit{Call: x.call(), Query: x.Request.URL.Query(), Params: x.params, MailOff: x.g.MailOff}
+		v := &site.Visit{Call: x.call(), Query: x.Request.URL.Query(), Params: x.params, MailOff: x.g.MailOff, Application: x.g.Application.Built()}
 		if r.Method == http.MethodPost {
 			if v.Body, err = x.body(surface.TypeForm); err != nil {
 				return err
@@ -36,6 +36,8 @@ func visits(r site.Row) func(*exchange) error {
 		switch {
 		case err != nil:
 			return x.again(err, r, v)
+		case next.Application:
+			return x.application()
 		case next.Page != nil:
 			return x.show(cmp.Or(next.Status, http.StatusOK), next.Page)
 		}

@@ -123,6 +123,8 @@ type Workspaces struct {
 type Workspace struct {
 	Username, Business, Name, Role string
 	Archived, Suspended            bool
+	// Open is the address where one works in it; empty: there is no web application.
+	Open string
 }
 
 // Title is what the workspace is called.

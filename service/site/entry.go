@@ -13,7 +13,8 @@ import (
 
 // entries are the pages by which somebody comes in, and those that a link in a mail opens.
 var entries = []Row{
-	{On: []access.Surface{access.Platform, access.Agents, access.Admin}, Method: http.MethodGet, Path: "/", Need: access.Public, Do: home},
+	{On: []access.Surface{access.Platform, access.Agents}, Method: http.MethodGet, Path: "/", Need: access.Public, Do: home},
+	{On: []access.Surface{access.Admin}, Method: http.MethodGet, Path: "/", Need: access.Staff, Do: staffHome},
 	enters(page.SignInPath, access.Public, signIn).first(passBy),
 	takes(page.SignInPath, "login", signIn, goesOn(""), "returnTo"),
 	enters(page.SignUpPath, access.Public, signUp),
@@ -32,9 +33,7 @@ var entries = []Row{
 	shows(page.UndeletePath, access.Public, undelete),
 	takes(page.UndeletePath, "undeleteAccount", undelete, leads(page.SignInPath, page.NoticeAccountRestored)).first(pasted),
 	shows(page.SetupPath, access.Public, setup),
-	takes(page.SetupPath, "setUp", setup, func(_ context.Context, v *Visit, _ any) (Next, error) {
-		return Next{To: v.Address(access.Admin) + page.ProvidersPath}, nil
-	}).first(pasted),
+	takes(page.SetupPath, "setUp", setup, isSetUp).first(pasted),
 }
 
 // home leads from a surface's root to where a person begins.
@@ -45,10 +44,26 @@ func home(_ context.Context, v *Visit) (Next, error) {
 		return Next{}, err
 	case who == nil:
 		return Next{To: v.Address(access.Platform) + page.SignInPath}, nil
-	case v.Surface == access.Admin:
-		return Next{To: page.ProvidersPath}, nil
+	case v.Application && v.Surface == access.Agents:
+		return Next{Application: true}, nil
 	}
 	return Next{To: v.Address(access.Platform) + page.WorkspacesPath, Notice: v.notice()}, nil
+}
+
+// staffHome is where staff begin.
+func staffHome(_ context.Context, v *Visit) (Next, error) {
+	if v.Application {
+		return Next{Application: true}, nil
+	}
+	return Next{To: page.ProvidersPath}, nil
+}
+
+// isSetUp leads the first administrator on: to their workspace, or else to what is to be set up next.
+func isSetUp(_ context.Context, v *Visit, _ any) (Next, error) {
+	if v.Application {
+		return Next{To: v.Address(access.Agents) + "/"}, nil
+	}
+	return Next{To: v.Address(access.Admin) + page.ProvidersPath}, nil
 }
 
 // passBy leads somebody on who is signed in already.

@@ -38,6 +38,8 @@ type Next struct {
 	Notice page.Notice // what happened on the way
 	Page   page.View
 	Status int // of the page; zero: it is well
+	// Application is the document of the web application, in the place of a page.
+	Application bool
 }
 
 // Visit is one request for a page, or one that sends its form.
@@ -48,6 +50,8 @@ type Visit struct {
 	Params map[string]string
 	// Body is the form as it was sent.
 	Body []byte
+	// Application: the web application is there to begin in.
+	Application bool
 	// MailOff: mails are only printed.
 	MailOff bool
 
@@ -56,7 +60,7 @@ type Visit struct {
 
 // Rows are all pages and forms.
 func Rows() []Row {
-	return slices.Concat(entries, people, keys, devices, workspaces, providers)
+	return slices.Concat(entries, people, keys, devices, workspaces, providers, applications)
 }
 
 var platform = []access.Surface{access.Platform}

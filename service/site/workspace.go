@@ -16,7 +16,7 @@ var workspaces = []Row{
 	shows(page.NewPath, access.SignedIn, newWorkspace),
 	does(page.NewPath, access.SignedIn, newWorkspace, makeWorkspace),
 	shows(page.InvitationPath, access.Public, invitation),
-	takes(page.InvitationPath, "acceptInvitation", invitation, leads(page.WorkspacesPath, page.NoticeJoined), "join").first(lookAtInvitation).first(pasted),
+	takes(page.InvitationPath, "acceptInvitation", invitation, joined, "join").first(lookAtInvitation).first(pasted),
 }
 
 // shown is a workspace as pages show it.
@@ -32,7 +32,11 @@ func listWorkspaces(ctx context.Context, v *Visit, form page.Form) (page.View, e
 	all, err := v.Accounts.Workspaces(ctx, v.Account.ID)
 	view := page.Workspaces{Desk: v.desk(form)}
 	for _, m := range all {
-		view.Items = append(view.Items, shown(m))
+		item := shown(m)
+		if at, err := scope.Parse(m.Scope); err == nil && v.Application {
+			item.Open = v.opened(at)
+		}
+		view.Items = append(view.Items, item)
 	}
 	return view, err
 }
@@ -55,8 +59,8 @@ func makeWorkspace(ctx context.Context, v *Visit) (Next, error) {
 	if err := v.fill(&f); err != nil {
 		return Next{}, err
 	}
-	_, err := v.Workspaces.Create(ctx, v.Caller(), f.Business, f.Title)
-	return Next{To: page.WorkspacesPath, Notice: page.NoticeWorkspaceMade}, err
+	made, err := v.Workspaces.Create(ctx, v.Caller(), f.Business, f.Title)
+	return v.enterWorkspace(made.Scope, page.NoticeWorkspaceMade), err
 }
 
 // invitation is where the link of one leads. Somebody who is not signed in does that first.
@@ -83,4 +87,9 @@ func lookAtInvitation(ctx context.Context, v *Visit) (Next, error) {
 		SignedInAs: p.Username, Email: p.Email, Token: token, Role: i.Role, Inviter: cmp.Or(i.InvitedBy.DisplayName, i.InvitedBy.Username, "Somebody"),
 		Workspace: shown(workspace.Membership{Workspace: w}),
 	}}, nil
+}
+
+// joined leads into the workspace that an invitation was to.
+func joined(_ context.Context, v *Visit, out any) (Next, error) {
+	return v.enterWorkspace(out.(workspace.Membership).Scope, page.NoticeJoined), nil
 }

@@ -1,0 +1,53 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+)
+
+// foreverCache is for what never changes at its address.
+const foreverCache = "public, max-age=31536000, immutable"
+
+// asset serves a file of the pages or of the web application; its address changes with its content.
+func (x *exchange) asset() error {
+	if body, contentType, ok := x.g.Pages.Asset(x.Request.URL.Path); ok {
+		return x.Send(http.StatusOK, contentType, foreverCache, body)
+	}
+	file, ok := x.g.Application.Asset(x.params["file"])
+	if !ok {
+		return noRoute(x.Request)
+	}
+	body := file.Body
+	if file.Gzip != nil {
+		x.Out.Header().Add("Vary", "Accept-Encoding")
+		if takesGzip(x.Request) {
+			x.Out.Header().Set("Content-Encoding", "gzip")
+			body = file.Gzip
+		}
+	}
+	return x.Send(http.StatusOK, file.ContentType, foreverCache, body)
+}
+
+// takesGzip reports whether a client takes what is compressed. One that weighs encodings against each other gets what is not.
+func takesGzip(r *http.Request) bool {
+	for each := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		if strings.TrimSpace(each) == "gzip" {
+			return true
+		}
+	}
+	return false
+}
+
+// application serves the document of the web application, under its own policy.
+func (x *exchange) application() error {
+	if x.g.Application == nil {
+		return noRoute(x.Request)
+	}
+	status := http.StatusOK
+	if !x.g.Application.Built() {
+		status = http.StatusServiceUnavailable
+	}
+	body, policy := x.g.Application.Document(string(x.Surface))
+	x.Out.Header().Set("Content-Security-Policy", policy)
+	return x.Send(status, "text/html; charset=utf-8", "no-store", body)
+}

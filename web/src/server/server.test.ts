@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { SvcError } from "@svc/sdk";
+import { wantsProof } from "./act";
+import { nounOf } from "./path";
+import { keyOf } from "./read";
+import { fieldErrors } from "./refusal";
+import { allows, type Right } from "./role";
+import { addressOf } from "./session";
+
+test("what changed is read again by its noun", () => {
+  expect(nounOf("/api/workspaces/{username}/{business}/keys/{key}/rotate")).toBe("/api/workspaces/{username}/{business}/keys");
+  expect(nounOf("/api/admin/people/{id}/suspend")).toBe("/api/admin/people");
+  expect(keyOf({ username: "ada", business: "labs" }, "/api/workspaces/{username}/{business}/keys/{key}", { path: { key: "key_1" } }).slice(0, 2)).toEqual(["ada/labs", "/api/workspaces/{username}/{business}/keys"]);
+});
+
+test("roles may what the service lets them", () => {
+  const source = readFileSync(new URL("../../../service/workspace/right.go", import.meta.url), "utf8");
+  const names = new Map([...source.matchAll(/^\t(\w+)\s+Right = "([a-z.]+)"/gm)].map(([, name, right]) => [name, right as Right]));
+  const table = [...source.matchAll(/^\t(\w+):\s+\{([\w, ]+)\},$/gm)];
+  expect(table).toHaveLength(6);
+  for (const [, role = "", list = ""] of table) {
+    const may = list.split(", ").map((name) => names.get(name));
+    for (const right of names.values()) expect([role, right, allows(role.toLowerCase(), right, "agents")]).toEqual([role, right, may.includes(right)]);
+  }
+});
+
+test("nobody is allowed anything before their role is known", () => {
+  expect(allows(undefined, "enter")).toBe(false);
+  expect(allows("nonsense", "read")).toBe(false);
+});
+
+test("a proof mends a session that ended and one that is stale, and nothing else", () => {
+  const refusal = (status: number, type: string): SvcError => new SvcError({ status, type, message: "" });
+  expect(wantsProof(refusal(401, "unauthenticated"))).toBe(true);
+  expect(wantsProof(refusal(403, "reauth_required"))).toBe(true);
+  expect(wantsProof(refusal(403, "forbidden"))).toBe(false);
+});
+
+test("a refusal names the fields that are wrong", () => {
+  const error = new SvcError({ status: 400, type: "invalid_request", message: "", meta: { fields: [{ field: "name", type: "too_long" }, { field: "role", type: "odd" }] } });
+  expect(fieldErrors(error)).toEqual({ name: "This is too long.", role: "This is not acceptable." });
+  expect(fieldErrors(undefined)).toEqual({});
+});
+
+test("a scope has two names", () => {
+  expect(addressOf("users/ada/labs")).toEqual({ username: "ada", business: "labs" });
+  expect(addressOf("admin")).toBeUndefined();
+});

@@ -1,0 +1,29 @@
+// Somebody follows a link into their workspace, signs up on the way, and sees what it stores and what was done in it.
+import { ada, arrive, goTo, of, perform, signIn, signUp } from "./stage.mjs";
+
+await perform(async (enter) => {
+  const visitor = await enter();
+  await signUp(visitor, ada);
+  await goTo(visitor, "Storage");
+  await visitor.look("storage", { at: of("ada", "personal", "storage"), title: "Storage · Personal", see: ["of 10 GB used", "Project files", "Room left"] });
+
+  await goTo(visitor, "Audit");
+  await visitor.look("audit", { at: of("ada", "personal", "audit"), title: "Audit · Personal", see: ["workspace.created", "ada"] });
+  await visitor.page.locator("tbody tr").first().press("Enter");
+  await visitor.page.getByRole("dialog").getByText("As it is exported").waitFor();
+  await visitor.picture("audit-event");
+  await visitor.page.keyboard.press("Escape");
+  await visitor.page.getByRole("dialog").waitFor({ state: "detached" });
+
+  // Signed out, a deep link leads to the sign-in and back.
+  const other = await enter();
+  await other.open(of("ada", "personal", "storage"));
+  await signIn(other, ada);
+  await arrive(other, "Storage");
+  await other.see("back", { at: of("ada", "personal", "storage") });
+
+  // A workspace of nobody and one of somebody else look the same.
+  await other.open(of("nobody", "nothing", "storage"));
+  await arrive(other, "Workspace");
+  await other.see("not-here", { at: of("nobody", "nothing", "storage"), status: 404, see: ["Not here, or not yours."] });
+});
