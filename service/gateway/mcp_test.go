@@ -38,7 +38,8 @@ func (s *scene) openMCPs(t testing.TB) {
 		t.Fatal(err)
 	}
 	s.mcps, err = mcp.New(mcp.Config{
-		DB: s.DB, Secrets: s.Store, Audit: s.Log, Outward: guard, Callback: platformURL + operation.MCPCallbackPath, Now: s.Clock.Now, Log: s.Accounts.Log,
+		Programs: scope.Admin,
+		DB:       s.DB, Secrets: s.Store, Audit: s.Log, Outward: guard, Callback: platformURL + operation.MCPCallbackPath, Now: s.Clock.Now, Log: s.Accounts.Log,
 	})
 	if err != nil {
 		t.Fatalf("open MCP servers: %v", err)
