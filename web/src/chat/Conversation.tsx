@@ -115,7 +115,7 @@ export function Conversation({ agent: name, instance, fresh = false, empty, read
     >
       {finding && transcript.current && <Find turns={rows} transcript={transcript.current} onClose={() => setFinding(false)} />}
       {blank && empty && agent.phase !== "loading" ? (
-        <div className="scroll start" tabIndex={0} role="group" aria-label="Before the first message">{empty(edit, text)}</div>
+        <div className="scroll begin" tabIndex={0} role="group" aria-label="To begin with">{empty(edit, text)}</div>
       ) : (
         <Transcript ref={transcript} label={`Conversation with ${name}`} keys={keys} row={row} reserved={sent > 0 ? lastSent(rows) : undefined}>
           {loading && <Skeleton />}

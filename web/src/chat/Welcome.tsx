@@ -1,7 +1,8 @@
-import type { ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 import { nameOf, useSession } from "../server/session";
 import { useHere, useMay } from "../server/role";
 import { Checklist } from "./Checklist";
+import { useTalks } from "./Conversations";
 import { useModel } from "./ScriptedBanner";
 import "../look/welcome.css";
 
@@ -34,6 +35,7 @@ export function Welcome({ agent, text, fill }: { agent: string; text: string; fi
   const name = session?.account ? nameOf(session.account).split(" ")[0] : undefined;
   const asks = model?.startsWith("scripted/") ? scripted : real;
   const own = agent === "central";
+  useFirstPrompt(useTalks(agent).items?.length === 0 && asks === scripted && may, text, fill);
   return (
     <div className="welcome">
       <div>
@@ -56,4 +58,14 @@ export function Welcome({ agent, text, fill }: { agent: string; text: string; fi
       )}
     </div>
   );
+}
+
+/** useFirstPrompt fills in a prompt for whoever has never sent one, once: they need only press Enter. */
+function useFirstPrompt(first: boolean, text: string, fill: (text: string) => void): void {
+  const filled = useRef(false);
+  useEffect(() => {
+    if (!first || filled.current) return;
+    filled.current = true;
+    if (text === "" && scripted[0]) fill(scripted[0].text);
+  }, [first, text, fill]);
 }
