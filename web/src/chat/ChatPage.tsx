@@ -21,7 +21,7 @@ import { usePath } from "../shell/where";
 import { Conversation } from "./Conversation";
 import { Conversations, conversationsPath, useTalks } from "./Conversations";
 import { newInstance } from "./instance";
-import { ModelNote, ScriptedBanner } from "./ScriptedBanner";
+import { ModelNote, ScriptedBanner, useModel } from "./ScriptedBanner";
 import { Turns, proseOf, askedOf } from "./turns";
 import { Welcome } from "./Welcome";
 import "../look/chat.css";
@@ -72,6 +72,8 @@ function Chat({ agent: name, title, instance, address }: ChatProps): ReactNode {
   const fresh = state.fresh === true && !talk;
   const agent = useAgent(name, instance, { fresh });
   const [listing, setListing] = useState(false);
+  // The banner above the conversation is known with the model: until then nothing stands that it would move.
+  const known = useModel(name).known;
   const heading = talk?.title || firstWords(agent.messages) || "New conversation";
   useTitle(title, heading === title ? undefined : heading, agent.status === "streaming" || agent.status === "submitted" ? "running" : talk?.state === "failed" ? "failed" : undefined);
   useFreshList(agent.status);
@@ -108,7 +110,7 @@ function Chat({ agent: name, title, instance, address }: ChatProps): ReactNode {
             <More agent={name} instance={instance} title={heading} messages={agent} onGone={begin} />
           </header>
           <ScriptedBanner agent={name} />
-          <Conversation
+          {known && <Conversation
             key={`${name}/${instance}`}
             agent={name}
             instance={instance}
@@ -117,7 +119,7 @@ function Chat({ agent: name, title, instance, address }: ChatProps): ReactNode {
             empty={(fill, text) => <Welcome agent={name} text={text} fill={fill} />}
             beside={<Whom agent={name} />}
             note={<ModelNote agent={name} messages={agent.messages} />}
-          />
+          />}
         </section>
         {listing && <Button look="ghost" icon="left" className="mobile back-to-thread" onClick={() => setListing(false)}>Back to the conversation</Button>}
       </div>
@@ -177,7 +179,7 @@ function More({ agent, instance, title, messages, onGone }: MoreProps): ReactNod
   };
   return (
     <>
-      <Menu label="More" className="btn ghost icon" button={<Icon name="more" />} groups={[{ items }, { items: danger }]} />
+      <Menu label="More" bare title="More" className="btn ghost icon" button={<Icon name="more" />} groups={[{ items }, { items: danger }]} />
       {erasing && (
         <ConfirmByName act="Erase this conversation" name={title.length <= 40 ? title : instance} busy={erase.busy} error={erase.error} onClose={() => setErasing(false)} onConfirm={() => void confirmed()}>
           “{title}” and its images are erased at once, for everybody. This cannot be undone.

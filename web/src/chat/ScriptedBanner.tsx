@@ -7,17 +7,17 @@ import { useRead } from "../server/read";
 import { usePath } from "../shell/where";
 import { spentOf } from "./turns";
 
-/** useModel is the model that will answer: the agent's own, else that of the workspace; undefined: nobody has said yet. */
-export function useModel(agent: string): string | undefined {
+/** useModel is the model that will answer: the agent's own, else that of the workspace; and whether the service has said so yet. */
+export function useModel(agent: string): { model: string | undefined; known: boolean } {
   const own = useRead("/api/workspaces/{username}/{business}/agents/{name}", { path: { name: agent } });
   const models = useRead("/api/workspaces/{username}/{business}/models");
-  if (!own.data && !own.error) return undefined;
-  return own.data?.model || models.data?.default;
+  const known = !own.isPending && !models.isPending;
+  return { model: known ? own.data?.model || models.data?.default : undefined, known };
 }
 
 /** ScriptedBanner says that no real model answers, until one does. */
 export function ScriptedBanner({ agent }: { agent: string }): ReactNode {
-  const model = useModel(agent);
+  const { model } = useModel(agent);
   const path = usePath();
   if (!model?.startsWith("scripted/")) return null;
   return (
@@ -33,7 +33,7 @@ export function ScriptedBanner({ agent }: { agent: string }): ReactNode {
 
 /** ModelNote is which model answers, and what the conversation has cost. */
 export function ModelNote({ agent, messages }: { agent: string; messages: readonly AgentMessage[] }): ReactNode {
-  const next = useModel(agent);
+  const next = useModel(agent).model;
   const { tokens, cost, model } = spentOf(messages.filter((message) => message.role === "assistant"));
   const name = next ?? model;
   if (!name) return null;

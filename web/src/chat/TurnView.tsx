@@ -3,11 +3,12 @@ import type { Agent } from "@svc/react";
 import { Icon } from "../kit/Icon";
 import { Markdown } from "../markdown/Markdown";
 import { ImageTile } from "./ImageTile";
-import { usePaced } from "./pace";
+import { longest, usePaced } from "./pace";
 import { PendingNote } from "./PendingNote";
 import { Reasoning } from "./Reasoning";
 import { Settled } from "./Settled";
 import { SignalNote } from "./SignalNote";
+import { useSettled } from "./ticking";
 import { Tools } from "./Tools";
 import { askedOf, piecesOf, type Piece, type Turn } from "./turns";
 import { Working } from "./Working";
@@ -36,6 +37,8 @@ export interface TurnActs {
 export const TurnView = memo(function TurnView({ turn, agent, running, place, acts, why }: TurnViewProps): ReactNode {
   const { input, replies } = turn;
   const pieces = piecesOf(replies);
+  // The last words are still being shown when a reply is complete: what stands below waits for them.
+  const ending = useSettled(running, longest + 50) && !running;
   const at = timeOf(replies[0]?.metadata.timestamp ?? input?.metadata.timestamp);
   return (
     <>
@@ -47,7 +50,7 @@ export const TurnView = memo(function TurnView({ turn, agent, running, place, ac
           {pieces.map((piece, i) => (
             <PieceView key={piece.key} piece={piece} running={running} caret={running && i === pieces.length - 1} />
           ))}
-          {running ? <Working turn={turn} empty={pieces.length === 0} /> : <Settled turn={turn} agent={agent} acts={acts} why={why} />}
+          {running || ending ? <Working turn={turn} empty={pieces.length === 0} over={ending} /> : <Settled turn={turn} agent={agent} acts={acts} why={why} />}
         </article>
       )}
     </>

@@ -1,14 +1,14 @@
-import { type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { useLasting } from "./ticking";
 import { sawBegin } from "./measured";
 import type { Turn } from "./turns";
 
 /** Working says that nothing is seen, and yet something is done. Its place is there before, so that nothing jumps. */
-export function Working({ turn, empty }: { turn: Turn; empty: boolean }): ReactNode {
-  if (turn.submissionId) sawBegin(turn.submissionId, turn.input?.metadata.timestamp);
+export function Working({ turn, empty, over }: { turn: Turn; empty: boolean; /** Nothing more comes. */ over: boolean }): ReactNode {
+  if (turn.submissionId && !over) sawBegin(turn.submissionId, turn.input?.metadata.timestamp);
   return (
     <div className="working">
-      <Quiet key={changeOf(turn)} empty={empty} />
+      {!over && <Quiet key={changeOf(turn)} empty={empty} />}
     </div>
   );
 }
