@@ -30,6 +30,9 @@ export const everywhere: readonly Surface[] = ["platform", "agents", "admin"];
 
 /** The pages of a workspace, in the order of the navigation. A new page is a line here. */
 export const workspacePages: readonly PageRow[] = [
+  { path: "chat", title: "Chat", nav: { icon: "chat", group: "", key: "c" }, load: () => import("./chat/ChatPage").then((of) => of.NewChatPage) },
+  { path: "chat/$instance", title: "Chat", load: () => import("./chat/ChatPage").then((of) => of.ChatPage) },
+  { path: "agents/$name/conversations/$instance", title: "Conversation", load: () => import("./chat/ChatPage").then((of) => of.AgentChatPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
 ];

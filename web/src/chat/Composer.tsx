@@ -1,0 +1,140 @@
+import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent, type ReactNode, type Ref } from "react";
+import { Button } from "../kit/Button";
+import { Icon } from "../kit/Icon";
+import { chosenOf, filesIn, type Chosen } from "./images";
+import { ImageTile } from "./ImageTile";
+import { useSettled } from "./ticking";
+
+export interface ComposerHandle {
+  readonly focus: () => void;
+  /** Takes images that were dropped elsewhere. */
+  readonly take: (files: readonly File[]) => void;
+}
+
+export interface ComposerProps {
+  text: string;
+  onText: (text: string) => void;
+  onSend: (text: string, images: readonly Chosen[]) => void;
+  onStop: () => void;
+  /** Something runs or waits. */
+  busy: boolean;
+  placeholder: string;
+  /** What stands at the left of the bar: whom one writes to. */
+  beside?: ReactNode;
+  /** What stands before the button: the model, what it costs. */
+  note?: ReactNode;
+  ref?: Ref<ComposerHandle>;
+}
+
+/** Composer is where one writes. What is typed is nobody's but the writer's until it is sent. */
+export function Composer({ text, onText, onSend, onStop, busy, placeholder, beside, note, ref }: ComposerProps): ReactNode {
+  const area = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const [images, setImages] = useState<readonly Chosen[]>([]);
+  const [refused, setRefused] = useState<string>();
+  const empty = text.trim() === "" && images.length === 0;
+
+  const take = async (files: readonly File[]): Promise<void> => {
+    setRefused(undefined);
+    for (const file of files) {
+      try {
+        const chosen = await chosenOf(file);
+        setImages((before) => [...before, chosen]);
+      } catch (thrown) {
+        setRefused(thrown instanceof Error ? thrown.message : "The image could not be read.");
+      }
+    }
+  };
+  useImperativeHandle(ref, () => ({ focus: () => area.current?.focus(), take: (files) => void take(files) }), []);
+  useGrowing(area, text);
+
+  const send = (): void => {
+    if (empty) return;
+    onSend(text, images);
+    setImages([]);
+    setRefused(undefined);
+    area.current?.focus();
+  };
+  const press = (event: KeyboardEvent): void => {
+    // While a word is being composed, Enter chooses it.
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    send();
+  };
+  const paste = (event: ClipboardEvent): void => {
+    const files = filesIn(event.clipboardData);
+    if (files.length === 0) return;
+    event.preventDefault();
+    void take(files);
+  };
+  const remove = (image: Chosen): void => {
+    URL.revokeObjectURL(image.url);
+    setImages(images.filter((each) => each !== image));
+  };
+  return (
+    <div className="composer">
+      {images.length > 0 && (
+        <div className="images">
+          {images.map((image) => (
+            <ImageTile key={image.id} url={image.url} name={image.name} onRemove={() => remove(image)} />
+          ))}
+        </div>
+      )}
+      {refused && <p className="standing bad" role="alert">{refused}</p>}
+      <textarea
+        ref={area}
+        rows={1}
+        aria-label="Message"
+        placeholder={placeholder}
+        value={text}
+        onChange={(event) => onText(event.target.value)}
+        onKeyDown={press}
+        onPaste={paste}
+        enterKeyHint="send"
+      />
+      <div className="bar">
+        <input ref={picker} type="file" accept="image/*" multiple hidden onChange={(event) => {
+          void take([...(event.target.files ?? [])]);
+          event.target.value = "";
+        }} />
+        <Button look="ghost" icon="image" label="Attach an image" onClick={() => picker.current?.click()} />
+        {beside}
+        <span className="grow" />
+        {note}
+        <SendOrStop busy={busy} empty={empty} onSend={send} onStop={onStop} />
+      </div>
+    </div>
+  );
+}
+
+/** SendOrStop is one button that keeps the focus while it changes; with a text, a busy conversation has both. */
+function SendOrStop({ busy, empty, onSend, onStop }: { busy: boolean; empty: boolean; onSend: () => void; onStop: () => void }): ReactNode {
+  // Whoever presses twice must not stop what they have just sent.
+  const stops = useSettled(busy && empty, 300) && busy && empty;
+  return (
+    <>
+      {busy && !empty && <Button look="ghost" icon="stop" label="Stop" onClick={onStop} />}
+      <button type="button" className="send" aria-label={stops ? "Stop" : busy ? "Add to the queue" : "Send"} title={stops ? "Stop" : "Send"} aria-disabled={(!stops && empty) || undefined} onClick={stops ? onStop : onSend}>
+        <Icon name={stops ? "stop" : "up"} small className={stops ? "solid" : ""} />
+      </button>
+    </>
+  );
+}
+
+/** useGrowing makes the field as tall as its text, up to a third of the window. */
+function useGrowing(area: React.RefObject<HTMLTextAreaElement | null>, text: string): void {
+  useLayoutEffect(() => {
+    const element = area.current;
+    if (!element) return;
+    element.style.height = "auto";
+    element.style.height = `${Math.min(element.scrollHeight, Math.max(96, innerHeight / 3))}px`;
+  }, [area, text]);
+  useEffect(() => {
+    const grown = (): void => {
+      if (area.current) area.current.style.height = "auto";
+      if (area.current) area.current.style.height = `${Math.min(area.current.scrollHeight, Math.max(96, innerHeight / 3))}px`;
+    };
+    addEventListener("resize", grown);
+    return () => removeEventListener("resize", grown);
+  }, [area]);
+}

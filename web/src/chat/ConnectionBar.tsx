@@ -1,0 +1,38 @@
+import type { ReactNode } from "react";
+import type { Agent } from "@svc/react";
+import { SvcError } from "@svc/sdk";
+import { Button } from "../kit/Button";
+import { Icon } from "../kit/Icon";
+import { useOnline } from "../kit/online";
+import { sentenceOf } from "../kit/Refusal";
+import { useLasting } from "./ticking";
+
+/** How long a stream may be lost before it is said, in milliseconds. */
+const patience = 2_000;
+
+/** ConnectionBar says that news do not come, above where one writes: reading and typing go on. */
+export function ConnectionBar({ agent: { phase, error, refresh } }: { agent: Pick<Agent, "phase" | "error" | "refresh"> }): ReactNode {
+  const online = useOnline();
+  const lost = useLasting(phase === "connecting" && (error !== undefined || !online), patience);
+  if (phase === "error") {
+    return (
+      <Bar tone="bad" act={<Button small onClick={refresh}>Try again</Button>}>
+        {error instanceof SvcError ? sentenceOf(error) : "This conversation cannot be read."}
+      </Bar>
+    );
+  }
+  if (!lost) return null;
+  if (!online) return <Bar tone="warn">You are offline. The reply goes on without you, and is here when you are back.</Bar>;
+  if (error instanceof SvcError && error.status === 503) return <Bar tone="warn">The server is restarting. Your prompt is kept.</Bar>;
+  return <Bar tone="warn">Reconnecting. The work goes on; nothing is lost.</Bar>;
+}
+
+function Bar({ tone, act, children }: { tone: "warn" | "bad"; act?: ReactNode; children: ReactNode }): ReactNode {
+  return (
+    <div className={`connection ${tone}`} role="status">
+      {tone === "warn" ? <span className="spin" /> : <Icon name="warn" />}
+      <p className="grow">{children}</p>
+      {act}
+    </div>
+  );
+}

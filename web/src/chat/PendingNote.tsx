@@ -1,0 +1,55 @@
+import type { ReactNode } from "react";
+import type { Pending } from "@svc/react";
+import { Button } from "../kit/Button";
+import { useOnline } from "../kit/online";
+import { sentenceOf } from "../kit/Refusal";
+import type { TurnActs } from "./TurnView";
+
+/** PendingNote says how a message stands that the conversation does not have yet, and what can be done about it. */
+export function PendingNote({ pending, acts }: { pending: Pending; acts: TurnActs }): ReactNode {
+  const { key, state, error } = pending;
+  const online = useOnline();
+  const text = pending.message.body;
+  const edit = (): void => {
+    acts.discard(key);
+    acts.edit(text);
+  };
+  const drop = <Button small look="ghost" onClick={() => acts.discard(key)}>Discard</Button>;
+  switch (state) {
+    case "sending":
+      return <p className="standing">Sending</p>;
+    case "waiting":
+      return <p className="standing">Waiting{pending.submission?.reason ? `: ${pending.submission.reason}` : ""}</p>;
+    case "stopped":
+      return (
+        <p className="standing">
+          <span>Not sent</span> <Button small onClick={() => void acts.retry(key)}>Send</Button> <Button small onClick={edit}>Edit</Button> {drop}
+        </p>
+      );
+    case "unknown":
+      if (!online) {
+        return (
+          <p className="standing bad" role="alert">
+            <span>You are offline, and this was not answered.</span> <Button small onClick={() => void acts.retry(key)}>Retry</Button> {drop}
+          </p>
+        );
+      }
+      return (
+        <p className="standing warn" role="alert">
+          <span>We could not tell whether this arrived.</span> <Button small onClick={acts.refresh}>Check</Button> <Button small onClick={() => void acts.retry(key)}>Send</Button> {drop}
+        </p>
+      );
+    case "refused":
+      return (
+        <p className="standing bad" role="alert">
+          <span>{refusalOf(error?.status, error && sentenceOf(error))}</span> <Button small onClick={() => void acts.retry(key)}>Retry</Button> <Button small onClick={edit}>Edit</Button> {drop}
+        </p>
+      );
+  }
+}
+
+function refusalOf(status: number | undefined, sentence: string | undefined): string {
+  if (status === 503) return "The server is restarting, your prompt is kept.";
+  if (status === 401) return "Your session has ended. Sign in, then it is sent.";
+  return sentence ?? "This was refused.";
+}

@@ -1,0 +1,51 @@
+import type { Attachment } from "@svc/sdk";
+import { bytes } from "../kit/amount";
+
+/** The service takes so many characters of base64 for an image. */
+export const mostCharacters = 14 * 1024 * 1024;
+const mostBytes = Math.floor((mostCharacters * 3) / 4);
+
+/** Chosen is an image that will be sent. */
+export interface Chosen {
+  readonly id: string;
+  readonly name: string;
+  /** Where the browser has it. */
+  readonly url: string;
+  readonly attachment: Attachment;
+}
+
+let made = 0;
+
+/** chosenOf reads an image. One that is too large is made smaller; where that is not possible, it throws a sentence that says its size. */
+export async function chosenOf(file: File): Promise<Chosen> {
+  if (!file.type.startsWith("image/")) throw new Error(`${file.name || "This"} is not an image.`);
+  const blob = file.size > mostBytes ? await shrunk(file) : file;
+  if (!blob || blob.size > mostBytes) throw new Error(`${file.name || "The image"} has ${bytes(file.size)}. Images may have ${bytes(mostBytes)}.`);
+  const data = await base64(blob);
+  const name = file.name || "image";
+  return { id: `image-${++made}`, name, url: URL.createObjectURL(blob), attachment: { type: "image", data, mimeType: blob.type, filename: name } };
+}
+
+/** shrunk is the image made smaller, beside the page so that it does not stand still; undefined: the browser cannot read it. */
+function shrunk(file: File): Promise<Blob | undefined> {
+  const worker = new Worker(new URL("./shrink.worker.ts", import.meta.url), { type: "module" });
+  return new Promise<Blob | undefined>((resolve) => {
+    worker.onmessage = (event: MessageEvent<Blob | undefined>) => resolve(event.data);
+    worker.onerror = () => resolve(undefined);
+    worker.postMessage({ file, most: mostBytes });
+  }).finally(() => worker.terminate());
+}
+
+function base64(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ""));
+    reader.onerror = () => reject(new Error("The image could not be read."));
+    reader.readAsDataURL(blob);
+  });
+}
+
+/** filesIn are the images of what was pasted or dropped. */
+export function filesIn(data: DataTransfer | null): File[] {
+  return [...(data?.files ?? [])].filter((file) => file.type.startsWith("image/"));
+}

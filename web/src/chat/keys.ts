@@ -1,0 +1,59 @@
+import { useEffect, useRef, type RefObject } from "react";
+import { recall } from "../kit/kept";
+import { isTyping } from "../shell/KeyMap";
+import type { TranscriptHandle } from "./Transcript";
+import type { Turn } from "./turns";
+
+interface ChatKeys {
+  thread: RefObject<HTMLElement | null>;
+  transcript: RefObject<TranscriptHandle | null>;
+  rows: readonly Turn[];
+  busy: boolean;
+  onStop: () => void;
+  onFind: () => void;
+}
+
+/** useChatKeys are the keys of a conversation: Esc stops, `[` and `]` go from question to question, Alt ↓ to the last message, Ctrl F finds. */
+export function useChatKeys(keys: ChatKeys): void {
+  const held = useRef(keys);
+  held.current = keys;
+  useEffect(() => {
+    let foundAt = 0;
+    const press = (event: KeyboardEvent): void => {
+      const { thread, transcript, busy, onStop, onFind } = held.current;
+      if (event.defaultPrevented || !thread.current || document.querySelector("dialog[open]")) return;
+      if (event.key === "Escape" && busy && !(event.target instanceof Element && event.target.closest("[popover], [role=search]"))) return onStop();
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f") {
+        // Twice in a second is for the browser's own.
+        if (event.timeStamp - foundAt < 1_000) return;
+        foundAt = event.timeStamp;
+        event.preventDefault();
+        return onFind();
+      }
+      if (event.altKey && event.key === "ArrowDown") {
+        event.preventDefault();
+        return toLast(transcript.current);
+      }
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || recall("keys") === "off") return;
+      if (event.key === "[" || event.key === "]") step(held.current, event.key === "]" ? 1 : -1);
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}
+
+function toLast(transcript: TranscriptHandle | null): void {
+  transcript?.latest();
+  const articles = transcript?.view()?.querySelectorAll<HTMLElement>("article");
+  const last = articles?.[articles.length - 1];
+  if (!last) return;
+  last.tabIndex = -1;
+  last.focus({ preventScroll: true });
+}
+
+function step({ transcript, rows }: ChatKeys, by: number): void {
+  const top = transcript.current?.top();
+  const at = rows.findIndex((turn) => turn.key === top);
+  const to = rows[Math.max(0, Math.min(rows.length - 1, at + by))];
+  if (to) transcript.current?.show(to.key);
+}

@@ -1,0 +1,48 @@
+// One conversation in two tabs: both see the same, what is typed in one is not in the other, and either can stop it. Then eight tabs.
+import { perform } from "./stage.mjs";
+import { begin, check, composer, equal, instanceOf, open, say, send, settled, shown } from "./chat.mjs";
+
+await perform(async (enter) => {
+  const a = await enter();
+  await begin(a);
+  await say(a, "n=5");
+  await settled(a, 1);
+  const instance = instanceOf(a);
+  const b = await a.tab();
+  await open(b, instance);
+  await settled(b, 1);
+  await composer(a).fill("typed in one");
+  await composer(b).fill("typed in the other");
+  await b.page.reload();
+  await settled(b, 1);
+  check(b, "drafts", (await composer(b).inputValue()) === "typed in the other", "the draft is gone");
+  check(a, "drafts", (await composer(a).inputValue()) === "typed in one", "the draft was written over");
+  await composer(a).fill("");
+  await composer(b).fill("");
+
+  await a.page.bringToFront();
+  await say(a, "n=3000 delay=20");
+  await b.page.bringToFront();
+  await b.page.locator(".it").nth(1).getByText("word10").waitFor();
+  await b.page.waitForTimeout(400);
+  await send(b).click();
+  await b.page.getByText(/^Stopped/).waitFor();
+  await a.page.bringToFront();
+  await a.page.getByText(/^Stopped/).waitFor();
+  check(a, "two tabs", JSON.stringify(await shown(a)) === JSON.stringify(await shown(b)), "the tabs differ");
+  await equal(a, "two tabs");
+
+  // A browser opens six connections to a host: hidden tabs must not hold them.
+  const more = [];
+  for (let i = 0; i < 6; i++) {
+    const tab = await a.tab();
+    more.push(tab);
+    await open(tab, instance);
+    await settled(tab, 2);
+  }
+  const last = more.at(-1);
+  await last.page.bringToFront();
+  await say(last, "n=4 in the eighth tab");
+  await settled(last, 3);
+  await equal(last, "eight tabs");
+});
