@@ -29,12 +29,15 @@ export const everywhere: readonly Surface[] = ["platform", "agents", "admin"];
 
 /** The pages of a workspace, in the order of the navigation. A new page is a line here. */
 export const workspacePages: readonly PageRow[] = [
+  { path: "runs", title: "Runs", nav: { icon: "runs", group: "", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
+  { path: "runs/$runId", title: "Run", load: () => import("./runs/RunPage").then((of) => of.RunPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
 ];
 
 /** The pages of the service as a whole, on Admin. */
 export const servicePages: readonly PageRow[] = [
+  { path: "runs", title: "Runs", nav: { icon: "runs", group: "Service", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Operate" }, load: () => import("./storage/AllStoragePage").then((of) => of.AllStoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Operate" }, load: () => import("./audit/AuditPage").then((of) => of.AllAuditPage) },
   { path: "impersonations/$id/end", title: "End the read-only session", load: () => import("./shell/EndViewPage").then((of) => of.EndViewPage) },
