@@ -45,6 +45,7 @@ export class Fold {
   count = 0;
   #open = new Set<Span>();
   #lastFailed: Span | undefined;
+  #cutTools = new Map<string, Span>();
   #calls = new Map<string, { input: unknown; turn: Span | undefined }>();
 
   /** A tail of a run does not hold its start: the record knows it. */
@@ -71,6 +72,7 @@ export class Fold {
       case "operation": return this.#close(this.#operation(event), at, event.durationMs, event.isError, event.error, event.result);
       case "turn_start": return void this.#begin(this.#turn(event), at);
       case "turn": return this.#turned(event, at);
+      case "turn_messages": return this.#settled(event, at);
       case "message_start": case "message_end": return this.#message(event);
       case "text_delta": return this.#text(event, at);
       case "tool_start": return void this.#begin(this.#tool(event, true), at);
@@ -102,6 +104,7 @@ export class Fold {
       const bar = span.bars.at(-1);
       if (bar && bar.to === undefined) Object.assign(bar, { to: Math.max(bar.from, at), state: "interrupted" });
       span.state = "interrupted";
+      if (span.facts.toolCallId) this.#cutTools.set(span.facts.toolCallId, span);
     }
     this.#open.clear();
   }
@@ -222,8 +225,29 @@ export class Fold {
 
   #tooled(event: Of<"tool">, at: number): void {
     const told = resultText(event.result);
+    const cut = this.#cutTools.get(event.toolCallId);
+    if (cut) return this.#resumed(cut, event, told);
     const cause = event.isError ? { name: codeOf(event.result) ?? "Failed", message: told || "The tool failed." } : undefined;
     this.#close(this.#tool(event, false), at, event.durationMs, event.isError, cause, told || event.result);
+  }
+
+  // After a restart an operation settles the tools that were cut: one had finished, of another nobody knows, and none runs again.
+  #resumed(span: Span, event: Of<"tool">, told: string): void {
+    this.#cutTools.delete(event.toolCallId);
+    span.output = told || event.result;
+    const bar = span.bars.at(-1);
+    if (event.isError || !bar) return;
+    Object.assign(bar, { to: bar.from + event.durationMs, state: "done" });
+    span.state = "done";
+  }
+
+  // A turn that asked no model, but settled the tools of one that was cut, is told by its messages alone.
+  #settled(event: Of<"turn_messages">, at: number): void {
+    const turn = this.spans.get(event.turnId);
+    const bar = turn?.bars.at(-1);
+    if (!turn || !bar || bar.to !== undefined) return;
+    turn.note ||= "settled its tools";
+    this.#close(turn, at, at - bar.from, false, undefined, undefined);
   }
 
   #task(event: Of<"task_start"> | Of<"task">): Span {
