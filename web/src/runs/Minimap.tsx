@@ -19,7 +19,7 @@ export function Minimap({ rows, looking, seen, onRow, version }: { rows: readonl
     element.width = width * scale;
     element.height = height * scale;
     pen.scale(scale, scale);
-    draw(pen, rows, (time) => axis.placeOf(time), width, axis.placeOf(now()), getComputedStyle(element));
+    draw(pen, rows, (time) => axis.placeOf(time), width, axis.placeOf(now()), (name) => inkOn(element, name));
   }, [rows, axis, now, version]);
   const press = (event: MouseEvent): void => {
     const box = event.currentTarget.getBoundingClientRect();
@@ -33,8 +33,7 @@ export function Minimap({ rows, looking, seen, onRow, version }: { rows: readonl
   );
 }
 
-function draw(pen: CanvasRenderingContext2D, rows: readonly Row[], placeOf: (time: number) => number, width: number, end: number, looks: CSSStyleDeclaration): void {
-  const ink = (name: string): string => looks.getPropertyValue(name) || "gray";
+function draw(pen: CanvasRenderingContext2D, rows: readonly Row[], placeOf: (time: number) => number, width: number, end: number, ink: (name: string) => string): void {
   const inks = { step: ink("--k-step"), operation: ink("--k-op"), turn: ink("--k-turn"), tool: ink("--k-tool"), task: ink("--k-task"), compaction: ink("--k-op") };
   const bad = ink("--bad");
   const thick = Math.max(1, height / rows.length);
@@ -45,4 +44,10 @@ function draw(pen: CanvasRenderingContext2D, rows: readonly Row[], placeOf: (tim
     pen.fillStyle = span.state === "failed" ? bad : inks[span.kind];
     pen.fillRect(from * width, (i / rows.length) * height, Math.max(1, (to - from) * width), thick);
   });
+}
+
+/** inkOn is a colour of the scheme as a canvas understands it: only a property of the element resolves it. */
+function inkOn(element: HTMLElement, name: string): string {
+  element.style.color = `var(${name})`;
+  return getComputedStyle(element).color;
 }

@@ -143,7 +143,7 @@ test("a real run that was killed while tools ran: one had finished, of the other
   const fold = foldRun(failing as unknown as RunEvent[]);
   const cut = [...fold.spans.values()].filter((span) => span.kind === "tool" && span.state === "interrupted");
   expect(cut.map((span) => span.name)).toEqual(["list_issues"]);
-  expect(failuresOf(fold).map((span) => span.name)).toEqual(["send_mail", "write-report"]);
+  expect(failuresOf(fold).map((span) => span.name)).toEqual(["send_mail", "send_mail", "write-report"]);
   expect(of(fold, "write-report").cause?.message).toContain("refused the stored credential");
   expect([...fold.spans.values()].filter((span) => span.state === "open")).toEqual([]);
 });
@@ -168,9 +168,10 @@ test("twenty thousand events are folded within a frame or two", () => {
   const many: [number, string, object][] = [];
   for (let i = 0; i < 10_000; i++) many.push([i * 2, "log", step(`step ${i}`, i, 1, "started")], [i * 2 + 1, "log", step(`step ${i}`, i, 1, "finished", 1)]);
   const events = told(begins, ...many);
-  const at = performance.now();
+  // What it costs, not how long the machine let it wait.
+  const before = process.cpuUsage();
   const fold = foldRun(events);
   const rows = rowsOf(fold, { show: "all", find: "", folded: new Set() });
   expect(rows).toHaveLength(10_000);
-  expect(performance.now() - at).toBeLessThan(1_000);
+  expect(process.cpuUsage(before).user / 1_000).toBeLessThan(500);
 });

@@ -26,7 +26,7 @@ export function useRunEvents(runId: string, startedAt: string | undefined): Foll
   const first = run.events[0]?.eventIndex;
   const earlier = useEarlier(runId, first);
   const events = useMemo(() => (earlier ? [...earlier, ...run.events] : run.events), [earlier, run.events]);
-  const told = useFold(events, startedAt, `${runId} ${earlier?.length ?? 0}`);
+  const told = useFold(events, startedAt, `${runId} ${earlier?.length ?? 0} ${startedAt ?? ""}`);
   return { run, events, told, partial: first !== undefined && first > 0 && earlier === undefined };
 }
 
