@@ -60,6 +60,12 @@ func (s *scene) withPrograms(t *testing.T) {
 	on(s, "send", func(c call) (any, error) { return c.send(t.Context()) })
 }
 
+// withDeath lets the script kill the service, and start it again where it was.
+func (s *scene) withDeath(service *service) {
+	on(s, "kill", func(struct{}) (any, error) { return nil, service.kill() })
+	on(s, "start", func(struct{}) (any, error) { return nil, service.start(strings.TrimPrefix(service.Address, "http://")) })
+}
+
 // letter is a mail as the script reads it.
 type letter struct {
 	Subject string `json:"subject"`

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,8 +19,11 @@ func TestJourneys(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".journey.mjs"), func(t *testing.T) {
 			enter(t)
-			s := newScene(serve(t))
+			service := serve(t)
+			s := newScene(service)
+			s.given["soak"] = os.Getenv("SVC_SOAK") != ""
 			s.withPrograms(t)
+			s.withDeath(service)
 			s.play(t, file)
 		})
 	}

@@ -22,42 +22,66 @@ type service struct {
 	Admin     string `json:"admin"`
 	SetupLink string `json:"setup_link"`
 
-	cmd *exec.Cmd
-	mu  sync.Mutex
-	log strings.Builder
+	folder string   // where its data is
+	env    []string // its settings
+	cmd    *exec.Cmd
+	ended  chan struct{} // closed when it has said its last word
+	mu     sync.Mutex
+	log    strings.Builder
 }
 
 // serve runs the service until the test ends. Each setting is a variable of its environment.
 func serve(t *testing.T, settings ...string) *service {
 	t.Helper()
-	s := &service{cmd: exec.Command(studio.binary, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--log-format", "json")}
+	s := &service{folder: t.TempDir()}
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "SVC_") {
-			s.cmd.Env = append(s.cmd.Env, variable)
+			s.env = append(s.env, variable)
 		}
 	}
-	s.cmd.Env = append(s.cmd.Env, settings...)
+	s.env = append(s.env, settings...)
+	if err := s.start("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.stop(t) })
+	return s
+}
+
+// start runs the service at an address, and returns when it serves.
+func (s *service) start(address string) error {
+	s.cmd = exec.Command(studio.binary, "serve", "--data", s.folder, "--listen", address, "--ops-listen", "127.0.0.1:0", "--log-format", "json")
+	s.cmd.Env = s.env
 	out, err := s.cmd.StderrPipe()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	begun, ended := make(chan struct{}), make(chan struct{})
+	s.ended = ended
 	go func() {
 		defer close(ended)
 		s.listen(out, begun)
 	}()
-	t.Cleanup(func() { s.stop(t, ended) })
 	select {
 	case <-begun:
+		return nil
 	case <-ended:
-		t.Fatalf("the service did not start:\n%s", s.said())
+		return fmt.Errorf("the service did not start:\n%s", s.said())
 	case <-time.After(30 * time.Second):
-		t.Fatalf("the service does not start:\n%s", s.said())
+		return fmt.Errorf("the service does not start:\n%s", s.said())
 	}
-	return s
+}
+
+// kill ends the service without a word of warning.
+func (s *service) kill() error {
+	if err := s.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	<-s.ended
+	_ = s.cmd.Wait() // killed, as was wanted
+	return nil
 }
 
 // listen keeps what the service says, and tells when it has begun.
@@ -84,9 +108,9 @@ func (s *service) said() string {
 }
 
 // stop ends the service. Whatever a browser does, a service has no reason to complain of itself.
-func (s *service) stop(t *testing.T, ended <-chan struct{}) {
+func (s *service) stop(t *testing.T) {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
-	<-ended
+	<-s.ended
 	if err := s.cmd.Wait(); err != nil {
 		t.Errorf("stop: %v", err)
 	}
