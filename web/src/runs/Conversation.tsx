@@ -61,8 +61,9 @@ function Call({ name, input, result, cut }: { name: string; input: unknown; resu
         <span className="grow" />
         <span className={result?.isError ? "bad" : "faint"}>{result ? (result.isError ? "failed" : "done") : cut ? "interrupted" : "running"}</span>
       </summary>
+      {result?.isError && <pre className="code bad" tabIndex={0} aria-label="Error">{result.text || "No reason was given."}</pre>}
       <pre className="code" tabIndex={0} aria-label="Input">{JSON.stringify(input, undefined, 2) ?? ""}</pre>
-      {result && <pre className="code" tabIndex={0} aria-label="Output">{result.text || "(nothing)"}</pre>}
+      {result && !result.isError && <pre className="code" tabIndex={0} aria-label="Output">{result.text || "(nothing)"}</pre>}
     </details>
   );
 }

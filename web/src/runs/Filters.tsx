@@ -63,7 +63,7 @@ function FindRun(): ReactNode {
   if (!workspace) return null;
   return (
     <form
-      className="find-in"
+      className="find-in desk"
       onSubmit={(event) => {
         event.preventDefault();
         if (isRunId(typed)) void navigate({ to: path(`runs/${typed.trim()}`) });

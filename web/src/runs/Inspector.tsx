@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { Link } from "@tanstack/react-router";
 import { Button } from "../kit/Button";
 import { count, lasting } from "../kit/amount";
 import { CopyButton } from "../kit/CodeSample";
@@ -6,6 +7,7 @@ import { Sheet } from "../kit/Dialog";
 import { JsonView } from "../kit/JsonView";
 import { StatusTag, type Status } from "../kit/StatusTag";
 import { useNow } from "../kit/Time";
+import { usePath } from "../shell/where";
 import { useNarrow } from "./narrow";
 import { begunAt, workOf, type Cause, type Span, type State } from "./span";
 import { inkOf } from "./SpanRow";
@@ -48,7 +50,7 @@ export function Inspector(props: InspectorProps): ReactNode {
 function About({ span, now, onChoose }: InspectorProps): ReactNode {
   return (
     <>
-      {span.cause && span.state === "failed" && <Why cause={span.cause} />}
+      {span.cause && span.state === "failed" && <Why cause={span.cause} next={span.kind === "turn" ? <ModelSettings /> : undefined} />}
       {span.state === "failed" && !span.cause && <section className="insp-bad"><h3 className="bad">It failed</h3><p>Its events do not say why. The log around it may.</p></section>}
       {span.state === "interrupted" && <section className="insp-warn"><h3 className="warn">Interrupted</h3><p>{span.kind === "tool" ? "The server stopped while it ran. Its result is unknown, and it was not repeated." : "The server stopped, or the run ended, before it was over."}</p></section>}
       <section><Figures span={span} now={now} onChoose={onChoose} /></section>
@@ -59,17 +61,24 @@ function About({ span, now, onChoose }: InspectorProps): ReactNode {
 }
 
 /** Why is a failure, first of all, and what to do about it. */
-function Why({ cause }: { cause: Cause }): ReactNode {
+function Why({ cause, next }: { cause: Cause; next?: ReactNode }): ReactNode {
   const named = cause.name !== "Error" && cause.name !== "Failed";
   return (
     <section className="insp-bad">
       <h3 className="bad">{named ? cause.name : "It failed"}</h3>
       <p>{cause.message}</p>
       <div className="row">
+        {next}
         <CopyButton text={named ? `${cause.name}: ${cause.message}` : cause.message} label="Copy error">Copy error</CopyButton>
       </div>
     </section>
   );
+}
+
+/** ModelSettings leads to where a model and its key are set: most turns that fail, fail for want of them. */
+function ModelSettings(): ReactNode {
+  const path = usePath();
+  return <Link className="btn" to={path("settings/models") as string}>Open model settings</Link>;
 }
 
 /** RunCause stands in the place of the inspector where the run failed, and none of its spans did. */

@@ -48,6 +48,7 @@ export function RunActs({ run }: { run: Run }): ReactNode {
       {active && <Button look="danger" icon="stop" why={work.why} onClick={() => setAsking("cancel")}>Cancel<span className="desk-only"> run</span></Button>}
       <Menu
         label="More"
+        bare
         className="btn ghost icon"
         button={<Icon name="more" />}
         groups={[

@@ -69,8 +69,11 @@ export const SpanRow = memo(function SpanRow({ row, index, top, looking, width, 
         </span>
         {(failed || (!open && hidesFailure(span))) && <span className="bad failed-sign"><Icon name="warn" small /><span className="sr">failed</span></span>}
       </div>
-      <div className="x" role="gridcell" aria-label={said(span, looking.now())}>
-        <Bars span={span} parent={parent} looking={looking} width={width} />
+      <div className="x" role="gridcell">
+        <span className="sr">{said(span, looking.now())}</span>
+        <div className="bars" aria-hidden="true">
+          <Bars span={span} parent={parent} looking={looking} width={width} />
+        </div>
       </div>
     </div>
   );
