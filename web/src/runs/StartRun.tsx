@@ -29,9 +29,11 @@ export function StartRun({ name, onName, onClose }: StartRunProps): ReactNode {
   // Those that are not exposed are the service's own.
   const choices = useMemo(() => (workflows.data?.items ?? []).filter((each) => each.exposed), [workflows.data]);
   const only = choices.length === 1 ? choices[0]?.name : undefined;
+  const choose = useRef(onName);
+  choose.current = onName;
   useEffect(() => {
-    if (name === "" && only) onName(only);
-  }, [name, only]); // eslint-disable-line -- onName is another function each time
+    if (name === "" && only) choose.current(only);
+  }, [name, only]);
   const chosen = choices.find((each) => each.name === name);
   return (
     <Sheet title="Start a run" onClose={onClose}>

@@ -1,9 +1,9 @@
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useNow } from "../kit/Time";
 import { useList, useRead, type Listing } from "../server/read";
 import { useWorkspace } from "../server/workspace";
 import { hasEnded, merge, since } from "./news";
-import { ranges, type Range, type RunRow } from "./run";
+import { ranges, statusOf, type Range, type RunRow } from "./run";
 
 /** Filter is what a list of runs is narrowed to, as the address says it. */
 export interface Filter {
@@ -49,13 +49,14 @@ export function useRuns({ status, workflow, range }: Filter, atTop: boolean): Ru
 
   // What ended further down than the newest are read is read again where it stands.
   const outdated = running !== undefined && !running.nextCursor && newest !== undefined && hasEnded(rows, running.items);
-  const { retry } = list;
+  const retry = useRef(list.retry);
+  retry.current = list.retry;
   useEffect(() => {
-    if (outdated) retry();
-  }, [outdated]); // eslint-disable-line -- retry is another function each time
+    if (outdated) retry.current();
+  }, [outdated]);
 
   const now = useNow().getTime();
-  const kept = since(status === "active" ? rows.filter((run) => run.status === "active") : rows, range && now - ranges[range]);
+  const kept = since(rows.filter((run) => shows(run, status)), range && now - ranges[range]);
   return {
     ...list,
     items: list.items && kept.rows,
@@ -64,6 +65,12 @@ export function useRuns({ status, workflow, range }: Filter, atTop: boolean): Ru
     admit,
     active: running && { count: running.items.length, more: Boolean(running.nextCursor) },
   };
+}
+
+/** shows reports whether a row belongs under a status as it stands now. One that was cancelled did not fail. */
+function shows(run: RunRow, status: Filter["status"]): boolean {
+  if (status === "active") return run.status === "active";
+  return status !== "errored" || statusOf(run) === "failed";
 }
 
 function fits(run: RunRow, query: { status?: string; workflow?: string }): boolean {

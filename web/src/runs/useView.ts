@@ -21,7 +21,8 @@ export interface Looking {
 }
 
 /** useView is which part of a run's time is seen. */
-export function useView({ fold }: Told, told: Told, live: boolean): Looking {
+export function useView(told: Told, live: boolean): Looking {
+  const { fold } = told;
   const now = useCallback(() => (live && fold.startedAt !== undefined ? Math.max(serverNow() - fold.startedAt, fold.last) : fold.duration ?? fold.last), [fold, live, told]);
   const axis = useMemo(() => new Axis(waitsOf(fold, now()), now()), [fold, told, now]);
   const end = axis.placeOf(now());
