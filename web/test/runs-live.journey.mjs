@@ -37,6 +37,9 @@ await perform(async (enter) => {
   const told = (await events(visitor, runId)).flatMap((event) => (event.type === "turn" || event.type === "operation" ? [event.durationMs] : event.attributes?.step?.state === "finished" ? [event.attributes.step.durationMs] : []));
   for (const each of told) check(visitor, "restarted", took.includes(each), `has no bar of ${each} ms, but ${took.join()}`);
 
+  const strayed = await page.locator(".lbl").evaluateAll((labels) => labels.filter((label) => label.style.transform).length);
+  check(visitor, "restarted", strayed === 0, `has ${strayed} labels that are not at their bars`);
+
   // To look closer at a bar is to double-click it; 0 shows all of the run again.
   const whole = await page.locator(".ruler .x").innerText();
   await row(visitor, "read c.md").dblclick();

@@ -112,7 +112,8 @@ function Bars({ span, parent, looking, width }: { span: Span; parent: boolean; l
       {span.kept.filter((at) => inside(share(at))).map((at) => (
         <span key={at} className="kept-mark" style={{ left: `${share(at) * 100}%` }}><i className="tick-mark" />kept</span>
       ))}
-      {last && <Label span={span} bar={last} share={share} width={width} />}
+      {/* A label that has moved with now keeps no trace of it: another element takes its place. */}
+      {last && <Label key={last.to === undefined ? "live" : "over"} span={span} bar={last} share={share} width={width} />}
     </>
   );
 }

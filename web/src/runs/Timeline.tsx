@@ -13,7 +13,7 @@ import { SpanRow } from "./SpanRow";
 import type { Span } from "./span";
 import { TimelineBar } from "./TimelineBar";
 import { useGrowth } from "./useGrowth";
-import { moved, opened, useFailureFocus, useKeys, useLaneWidth, useOpening, useReveal } from "./useRows";
+import { moved, opened, useFailureFocus, useHeld, useKeys, useLaneWidth, useOpening, useReveal } from "./useRows";
 import { useView } from "./useView";
 import type { Told } from "./useRunEvents";
 import { useWheel } from "./useWheel";
@@ -60,6 +60,7 @@ export function Timeline({ told, live, failed, loading, looked, onLook }: Timeli
     },
     [onLook, reveal],
   );
+  useHeld(scroller, rows, rowHeight);
   useFailureFocus(failed, failures, looked.span, (span) => choose(span, true));
   useOpening(selected, reveal);
 

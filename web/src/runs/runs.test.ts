@@ -5,8 +5,11 @@ import { argumentOf, resultText, saidOf } from "./message";
 import { hasEnded, merge, since } from "./news";
 import { isRunId, statusOf, whyOf, workspaceOf, type RunRow } from "./run";
 import { linesOf } from "./said";
+import { foldRun } from "./fold";
+import { rowsOf } from "./rows";
 import { check, humane, inputsOf, typedOf } from "./schema";
 import restart from "./transcripts/restart.json";
+import { moved } from "./useRows";
 import { seenOf } from "./window";
 
 function row(runId: string, more: Partial<RunRow> = {}): RunRow {
@@ -109,4 +112,11 @@ test("a window draws what can be seen and a little more", () => {
   expect(seenOf(0, 320, 10_000, 32)).toEqual({ from: 0, to: 22 });
   expect(seenOf(32_000, 320, 10_000, 32)).toEqual({ from: 988, to: 1_022 });
   expect(seenOf(0, 320, 3, 32)).toEqual({ from: 0, to: 3 });
+});
+
+test("arrows move through the tree as its rows stand", () => {
+  const rows = rowsOf(foldRun(restart as unknown as RunEvent[]), { show: "all", find: "", folded: new Set() });
+  const prompt = rows.findIndex((row) => row.span.name === "prompt");
+  expect([moved("ArrowDown", rows, 0), moved("ArrowUp", rows, 0), moved("End", rows, 0), moved("x", rows, 0)]).toEqual([1, 0, rows.length - 1, undefined]);
+  expect([moved("ArrowRight", rows, prompt), moved("ArrowLeft", rows, prompt), moved("ArrowLeft", rows, prompt + 1)]).toEqual([prompt + 1, undefined, prompt]);
 });

@@ -48,6 +48,23 @@ export function useReveal(scroller: RefObject<HTMLDivElement | null>, rows: read
   );
 }
 
+/** useHeld keeps the row at the top where it is when others come above it. At the very top the first row is what is read. */
+export function useHeld(scroller: RefObject<HTMLDivElement | null>, rows: readonly Row[], rowHeight: number): void {
+  const before = useRef<readonly Row[]>(rows);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    const was = before.current;
+    before.current = rows;
+    if (!element || element.scrollTop === 0 || was === rows) return;
+    const index = Math.floor(element.scrollTop / rowHeight);
+    const id = was[index]?.span.id;
+    // Rows are added at the end as a run goes on: only a row that is no longer in its place has been moved.
+    if (id === undefined || rows[index]?.span.id === id) return;
+    const now = rows.findIndex((row) => row.span.id === id);
+    if (now > index) element.scrollTop += (now - index) * rowHeight;
+  }, [scroller, rows, rowHeight]);
+}
+
 /** useFailureFocus opens an errored run on its first failure, once: a reader who closes it is not led back. */
 export function useFailureFocus(failed: boolean, failures: readonly Span[], span: string | undefined, onFocus: (span: Span) => void): void {
   const done = useRef(span !== undefined);
