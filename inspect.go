@@ -44,7 +44,7 @@ func (s Scoped) ListRuns(ctx context.Context, f RunFilter) (RunList, error) {
 
 // AllRuns is a page of runs, newest first; each says whose it is and who started it.
 type AllRuns struct {
-	Runs       []workflow.Run // without input and outcome
+	Runs       []workflow.Run // without input and result
 	NextCursor string
 }
 

@@ -17,11 +17,7 @@ func (s *Store) GetRun(ctx context.Context, scope, id string) (workflow.Run, err
 	if !sqldb.Storable(scope, id) {
 		return workflow.Run{}, svc.ErrNotFound
 	}
-	type row struct {
-		workflow.Run
-		failure []byte
-	}
-	r, err := readRow(ctx, s, "get run", svc.ErrNotFound, func(r *row) []any {
+	r, err := readRow(ctx, s, "get run", svc.ErrNotFound, func(r *failedRow) []any {
 		return append(runFields(&r.Run), (*[]byte)(&r.Result), &r.failure, (*[]byte)(&r.Input))
 	}, `
 SELECT `+runColumns+`, r.result, r.error, COALESCE(i.data, b.input)
@@ -29,10 +25,21 @@ FROM runs r JOIN submissions b ON b.stream = r.stream AND b.seq = 0 `+joinInput+
 	if err != nil {
 		return workflow.Run{}, err
 	}
-	if r.failure != nil {
-		if err := json.Unmarshal(r.failure, &r.Error); err != nil {
-			return workflow.Run{}, fmt.Errorf("get run: %w", err)
-		}
+	return r.run("get run")
+}
+
+// failedRow is a run and its error as they are stored.
+type failedRow struct {
+	workflow.Run
+	failure []byte
+}
+
+func (r failedRow) run(doing string) (workflow.Run, error) {
+	if r.failure == nil {
+		return r.Run, nil
+	}
+	if err := json.Unmarshal(r.failure, &r.Error); err != nil {
+		return workflow.Run{}, fmt.Errorf("%s: %w", doing, err)
 	}
 	return r.Run, nil
 }
@@ -62,9 +69,21 @@ func (s *Store) ListRuns(ctx context.Context, q svc.RunQuery) (svc.RunPage, erro
 		q.Before = "~" // behind every run id
 	}
 	query, args := runsQuery(q)
-	runs, err := readAll(ctx, s, "list runs", runFields, query, args...)
-	return svc.RunPage{Runs: runs[:min(len(runs), q.Limit)], More: len(runs) > q.Limit}, err
+	rows, err := readAll(ctx, s, "list runs", func(r *failedRow) []any { return append(runFields(&r.Run), &r.failure) }, query, args...)
+	if err != nil {
+		return svc.RunPage{}, err
+	}
+	page := svc.RunPage{Runs: make([]workflow.Run, min(len(rows), q.Limit)), More: len(rows) > q.Limit}
+	for i := range page.Runs {
+		if page.Runs[i], err = rows[i].run("list runs"); err != nil {
+			return svc.RunPage{}, err
+		}
+	}
+	return page, nil
 }
+
+// listedError bounds what a list shows of a failure: a page of runs is small, whatever they failed with.
+const listedError = `CASE WHEN length(r.error) <= 2048 THEN r.error END`
 
 const runColumns = `r.id, r.workflow, r.status, r.started_at, r.started_by, r.ended_at, r.scope`
 
@@ -103,7 +122,7 @@ func runsQuery(q svc.RunQuery) (string, []any) {
 	if q.All {
 		order += `, ` + scope + ` DESC`
 	}
-	return `SELECT ` + runColumns + ` FROM ` + from + ` WHERE ` + id + ` < $1` + where + order + ` LIMIT $2`, args
+	return `SELECT ` + runColumns + `, ` + listedError + ` FROM ` + from + ` WHERE ` + id + ` < $1` + where + order + ` LIMIT $2`, args
 }
 
 const maxSubmissions = 1000

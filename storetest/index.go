@@ -159,6 +159,18 @@ func (indexLaw) ListLeavesOutWhatALookUpShows(s *scene) {
 	equalRun(s, p.Runs[0], want)
 }
 
+func (indexLaw) ListShowsWhyARunFailedUnlessThatIsLong(s *scene) {
+	for n, message := range []string{"no such order", strings.Repeat("x", 3<<10)} {
+		l := s.hold(invocation(run(n)))
+		c := s.lastCommit(l)
+		c.Settle, c.Run.Status, c.Run.Error = svc.OutcomeFailed, workflow.Errored, &workflow.Error{Name: "TypeError", Message: message}
+		s.append(l, c)
+	}
+	p := s.runs(svc.RunQuery{Scope: scope, Limit: 10})
+	equal(s, "long", p.Runs[0].Error, (*workflow.Error)(nil))
+	equal(s, "short", p.Runs[1].Error, &workflow.Error{Name: "TypeError", Message: "no such order"})
+}
+
 func (indexLaw) PagesOfRunsMeetWithoutLossOrDoubles(s *scene) {
 	var want []string
 	for n := range 25 {

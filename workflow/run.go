@@ -31,7 +31,7 @@ type Run struct {
 	EndedAt   time.Time       // zero while active
 	Input     json.RawMessage // nil when the invocation had none; a list leaves it out
 	Result    json.RawMessage // set when completed; a list leaves it out
-	Error     *Error          // set when errored; a list leaves it out
+	Error     *Error          // set when errored; a list leaves out what is longer than 2 KiB
 }
 
 // Error is why a run failed. Name and Message are public; the rest renders the failure to a caller who waits for it.

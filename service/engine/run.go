@@ -14,10 +14,25 @@ import (
 	"svc.dev/svc/workflow"
 )
 
-// RunItem is a run as listed: as the contract has it, and whose it is.
+// RunItem is a run as listed: as the contract has it, whose it is, and why it failed.
 type RunItem struct {
 	workflow.Pointer
 	Owned
+	Error *RunError `json:"error,omitempty"` // absent where it is too long for a list: the record has it
+}
+
+// RunError is the part of a run's error that is shown.
+type RunError struct {
+	Name    string `json:"name,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+func itemOf(run workflow.Run) RunItem {
+	item := RunItem{Pointer: run.Pointer(), Owned: ownedOf(run)}
+	if run.Error != nil {
+		item.Error = &RunError{run.Error.Name, run.Error.Message}
+	}
+	return item
 }
 
 // Owned is what the product adds to a run.
@@ -57,7 +72,7 @@ func listRuns(w http.ResponseWriter, r *http.Request, find func(context.Context,
 	}
 	items := make([]RunItem, 0, len(found.Runs))
 	for _, run := range found.Runs {
-		items = append(items, RunItem{run.Pointer(), ownedOf(run)})
+		items = append(items, itemOf(run))
 	}
 	return list(w, r, page{Items: items, Next: found.NextCursor})
 }

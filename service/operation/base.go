@@ -205,16 +205,16 @@ type readRun struct {
 
 // runRecord is a run as the contract shows it.
 type runRecord struct {
-	RunID      string          `json:"runId"`
-	Workflow   string          `json:"workflowName"`
-	Status     string          `json:"status" enum:"active completed errored"`
-	StartedAt  iso.Time        `json:"startedAt"`
-	Input      json.RawMessage `json:"input,omitempty"`
-	EndedAt    *iso.Time       `json:"endedAt,omitempty"`
-	IsError    *bool           `json:"isError,omitempty"`
-	DurationMs *int64          `json:"durationMs,omitempty"`
-	Result     json.RawMessage `json:"result,omitempty"`
-	Error      *runError       `json:"error,omitempty"`
+	RunID      string           `json:"runId"`
+	Workflow   string           `json:"workflowName"`
+	Status     string           `json:"status" enum:"active completed errored"`
+	StartedAt  iso.Time         `json:"startedAt"`
+	Input      json.RawMessage  `json:"input,omitempty"`
+	EndedAt    *iso.Time        `json:"endedAt,omitempty"`
+	IsError    *bool            `json:"isError,omitempty"`
+	DurationMs *int64           `json:"durationMs,omitempty"`
+	Result     json.RawMessage  `json:"result,omitempty"`
+	Error      *engine.RunError `json:"error,omitempty"`
 }
 
 // rpcMessage is a message of JSON-RPC, as MCP has them.

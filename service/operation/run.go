@@ -42,12 +42,6 @@ type run struct {
 	engine.RunItem
 	Input  json.RawMessage `json:"input,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
-	Error  *runError       `json:"error,omitempty"`
-}
-
-type runError struct {
-	Name    string `json:"name,omitempty"`
-	Message string `json:"message,omitempty"`
 }
 
 // runBegun is where a new run can be followed.

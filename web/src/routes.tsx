@@ -33,12 +33,15 @@ export const workspacePages: readonly PageRow[] = [
   { path: "chat", title: "Chat", nav: { icon: "chat", group: "", key: "c" }, load: () => import("./chat/ChatPage").then((of) => of.NewChatPage) },
   { path: "chat/$instance", title: "Chat", load: () => import("./chat/ChatPage").then((of) => of.ChatPage) },
   { path: "agents/$name/conversations/$instance", title: "Conversation", load: () => import("./chat/ChatPage").then((of) => of.AgentChatPage) },
+  { path: "runs", title: "Runs", nav: { icon: "runs", group: "", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
+  { path: "runs/$runId", title: "Run", load: () => import("./runs/RunPage").then((of) => of.RunPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
 ];
 
 /** The pages of the service as a whole, on Admin. */
 export const servicePages: readonly PageRow[] = [
+  { path: "runs", title: "Runs", nav: { icon: "runs", group: "Service", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Operate" }, load: () => import("./storage/AllStoragePage").then((of) => of.AllStoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Operate" }, load: () => import("./audit/AuditPage").then((of) => of.AllAuditPage) },
   { path: "impersonations/$id/end", title: "End the read-only session", load: () => import("./shell/EndViewPage").then((of) => of.EndViewPage) },

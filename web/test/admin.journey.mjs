@@ -4,7 +4,6 @@ import { ada, arrive, becomeAdministrator, given, goTo, openAdmin, perform } fro
 await perform(async (enter) => {
   const visitor = await enter();
   await becomeAdministrator(visitor, ada, openAdmin);
-  await arrive(visitor, "Storage");
   await goTo(visitor, "Audit");
   await visitor.look("audit", { at: `${given.admin}/audit`, title: "Audit · Admin", see: ["Service-wide authority", "All customers", "ada"] });
 

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { heardDate } from "./clock";
 import { place } from "./place";
 
 /** Heard is what answers tell beside what was asked. */
@@ -20,6 +21,7 @@ export const hearing: typeof fetch = async (input, init) => {
 };
 
 function listen(headers: Headers): void {
+  heardDate(headers.get("date"));
   const build = headers.get("svc-build");
   const next: Heard = {
     impersonation: headers.get("svc-impersonation") ?? undefined,

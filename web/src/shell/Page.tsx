@@ -9,6 +9,10 @@ import { MenuButton } from "./drawer";
 export interface PageProps {
   /** The heading, and the title of the tab. */
   title: string;
+  /** What stands before the heading: the way back to the list. */
+  lead?: ReactNode;
+  /** The page's name in the tab, where the heading is that of a thing. */
+  tab?: string | undefined;
   /** The thing that the page shows, before its name in the tab: a run, an agent. */
   thing?: string | undefined;
   /** Running and failed things say so in the tab. */
@@ -21,13 +25,14 @@ export interface PageProps {
 }
 
 /** Page is what every page is: a heading that takes the focus when one arrives, its acts, and its content. */
-export function Page({ title, thing, state, beside, acts, children }: PageProps): ReactNode {
-  useTitle(title, thing, state);
+export function Page({ title, lead, tab, thing, state, beside, acts, children }: PageProps): ReactNode {
+  useTitle(tab ?? title, thing, state);
   const heading = useArrival();
   return (
     <main id="main" tabIndex={-1}>
       <header className="top">
         <MenuButton />
+        {lead}
         <h1 ref={heading} tabIndex={-1} className="trunc">
           {title}
         </h1>

@@ -1,0 +1,30 @@
+import { useMemo, type ReactNode } from "react";
+import { lasting } from "../kit/amount";
+import { ticksOf } from "./axis";
+import type { Band } from "./fold";
+import type { Looking } from "./useView";
+
+const markWidth = 96;
+
+/** Grid is what stands behind the bars: lines of time, restarts, folded waits, and now. */
+export function Grid({ looking, bands, live, width }: { looking: Looking; bands: readonly Band[]; live: boolean; width: number }): ReactNode {
+  const { axis, view } = looking;
+  const ticks = useMemo(() => ticksOf(axis, view, width / markWidth), [axis, view, width]);
+  const share = (time: number): number => (axis.placeOf(time) - view.from) / (view.to - view.from);
+  const strip = (from: number, to: number): { left: string; width: string } => ({ left: `${share(from) * 100}%`, width: `${Math.max(0.2, (share(to) - share(from)) * 100)}%` });
+  const seen = (from: number, to: number): boolean => share(to) > 0 && share(from) < 1;
+  return (
+    <div className="grid-v" aria-hidden="true">
+      {ticks.map((tick) => share(tick.at)).filter((left) => left >= 0 && left <= 1).map((left) => (
+        <i key={left} style={{ left: `${left * 100}%` }} />
+      ))}
+      {axis.waits.filter((wait) => seen(wait.from, wait.to) && !bands.some((band) => band.from <= wait.from + 1 && band.to >= wait.to - 1)).map((wait) => (
+        <div key={wait.from} className="break" style={strip(wait.from, wait.to)}><span>waited {lasting(wait.to - wait.from)}</span></div>
+      ))}
+      {bands.filter((band) => seen(band.from, band.to)).map((band) => (
+        <div key={band.from} className="gap" style={strip(band.from, band.to)}><span>Server restarted · resumed after {lasting(band.to - band.from)}</span></div>
+      ))}
+      {live && <div className="now" />}
+    </div>
+  );
+}

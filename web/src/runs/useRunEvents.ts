@@ -1,0 +1,64 @@
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useRun, type RunState } from "@svc/react";
+import type { RunEvent } from "@svc/sdk";
+import { useServer } from "../server/workspace";
+import { Fold } from "./fold";
+
+/** A run is shown by its last so many events first. One that is longer is read from its start beside them. */
+const tail = 1_000;
+
+export interface Followed {
+  readonly run: RunState;
+  readonly events: readonly RunEvent[];
+  /** Another object whenever something was added to the fold. */
+  readonly told: Told;
+  /** Whether the beginning is still being read: what is shown is the end of the run. */
+  readonly partial: boolean;
+}
+
+export interface Told {
+  readonly fold: Fold;
+}
+
+/** useRunEvents follows a run, and folds its events into spans as they come. */
+export function useRunEvents(runId: string, startedAt: string | undefined): Followed {
+  const run = useRun(runId, { tail });
+  const first = run.events[0]?.eventIndex;
+  const earlier = useEarlier(runId, first);
+  const events = useMemo(() => (earlier ? [...earlier, ...run.events] : run.events), [earlier, run.events]);
+  const told = useFold(events, startedAt, `${runId} ${earlier?.length ?? 0} ${startedAt ?? ""}`);
+  return { run, events, told, partial: first !== undefined && first > 0 && earlier === undefined };
+}
+
+/** useEarlier reads what comes before an event, once. */
+function useEarlier(runId: string, first: number | undefined): readonly RunEvent[] | undefined {
+  const client = useServer();
+  const [read, setRead] = useState<{ runId: string; events: readonly RunEvent[] }>();
+  useEffect(() => {
+    if (first === undefined || first === 0) return;
+    const leaving = new AbortController();
+    const events: RunEvent[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const event of client.runs.stream(runId, { live: false, signal: leaving.signal })) {
+        if (event.eventIndex >= first) break;
+        events.push(event);
+      }
+      if (!leaving.signal.aborted) setRead({ runId, events });
+    };
+    // What cannot be read now leaves the end of the run, which says that it is no more than that.
+    reading().catch(() => {});
+    return () => leaving.abort();
+  }, [client, runId, first]);
+  return read?.runId === runId ? read.events : undefined;
+}
+
+/** useFold folds what is new. Another beginning is another fold. */
+function useFold(events: readonly RunEvent[], startedAt: string | undefined, key: string): Told {
+  const kept = useRef<{ key: string; fold: Fold; taken: number }>(undefined);
+  return useMemo(() => {
+    let now = kept.current;
+    if (!now || now.key !== key || now.taken > events.length) now = kept.current = { key, fold: new Fold(startedAt), taken: 0 };
+    for (; now.taken < events.length; now.taken++) now.fold.add(events[now.taken]!);
+    return { fold: now.fold };
+  }, [events, startedAt, key]);
+}
