@@ -29,12 +29,18 @@ export const everywhere: readonly Surface[] = ["platform", "agents", "admin"];
 
 /** The pages of a workspace, in the order of the navigation. A new page is a line here. */
 export const workspacePages: readonly PageRow[] = [
+  { path: "agents", title: "Agents", nav: { icon: "agents", group: "", key: "a" }, load: () => import("./agents/AgentsPage").then((of) => of.AgentsPage) },
+  { path: "agents/$", title: "Agents", load: () => import("./agents/AgentsPage").then((of) => of.AgentsPage) },
+  { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, on: everywhere, load: () => import("./mcps/McpsPage").then((of) => of.McpsPage) },
+  { path: "mcps/$id", title: "MCPs", on: everywhere, load: () => import("./mcps/McpsPage").then((of) => of.McpsPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
 ];
 
 /** The pages of the service as a whole, on Admin. */
 export const servicePages: readonly PageRow[] = [
+  { path: "agents", title: "Agents", nav: { icon: "agents", group: "Service", key: "a" }, load: () => import("./agents/AllAgentsPage").then((of) => of.AllAgentsPage) },
+  { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, load: () => import("./mcps/AllMcpsPage").then((of) => of.AllMcpsPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Operate" }, load: () => import("./storage/AllStoragePage").then((of) => of.AllStoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Operate" }, load: () => import("./audit/AuditPage").then((of) => of.AllAuditPage) },
   { path: "impersonations/$id/end", title: "End the read-only session", load: () => import("./shell/EndViewPage").then((of) => of.EndViewPage) },
