@@ -26,7 +26,7 @@ export function AddServer({ taken, onAdded, onClose }: AddServerProps): ReactNod
   const connect = useAct("post", "/api/workspaces/{username}/{business}/mcps/{mcp}/connect");
   const remove = useAct("delete", "/api/workspaces/{username}/{business}/mcps/{mcp}");
   const name = named ?? nameFor(address.url, taken);
-  const errors = { ...fieldErrors(create.error), ...(create.error?.type === "name_taken" ? { name: "This name is taken." } : {}) };
+  const errors: Record<string, string> = { ...fieldErrors(create.error), ...(create.error?.type === "name_taken" ? { name: "This name is taken." } : {}) };
   const busy = create.busy || connect.busy || remove.busy;
 
   const attempt = async (): Promise<void> => {
