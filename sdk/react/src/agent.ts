@@ -1,4 +1,4 @@
-import { SvcError, type Client, type ConversationState, type DeliveredMessage, type Observation, type Phase, type Settlement, type StreamOptions, type Submission } from "@svc/sdk";
+import { SvcError, type Client, type ConversationState, type DeliveredMessage, type Observation, type ObserveOptions, type Phase, type Settlement, type StreamOptions, type Submission } from "@svc/sdk";
 import { deliveredOf } from "./again.js";
 import { currentOf, isInput, isWriting, rowOf, type AgentMessage, type Current, type Pending } from "./message.js";
 import { Outbox, type Entry } from "./outbox.js";
@@ -49,17 +49,19 @@ export class AgentStore extends Source<Agent> {
   readonly #queue: Queue;
   readonly #others = new WeakMap<Submission, AgentMessage>(); // pending rows of what was not sent here
   #release: () => void = () => {};
+  readonly #fresh: boolean;
   #fault: unknown; // why it cannot be observed at all
   #healthy = false;
   #asked: string | undefined; // the submission that the queue was asked for last
   #writing = false;
 
-  constructor(client: Client, name: string, id: string, options: StreamOptions, touch: () => void) {
+  constructor(client: Client, name: string, id: string, options: StreamOptions & Pick<ObserveOptions, "fresh">, touch: () => void) {
     super();
     this.#client = client;
     this.#name = name;
     this.#id = id;
     this.#touch = touch;
+    this.#fresh = options.fresh ?? false;
     this.#observation = client.agents.observe(name, id, options);
     this.#queue = new Queue((signal) => client.agents.submissions(name, id, { signal }), () => this.#current?.id, () => this.soon());
     this.update();
@@ -138,7 +140,8 @@ export class AgentStore extends Source<Agent> {
 
   /** seen: a conversation that another page has begun is found when somebody looks at this one. */
   #seen = (): void => {
-    if (this.#observation.getSnapshot().phase === "absent") this.#observation.refresh();
+    // One that was made here is begun here.
+    if (!this.#fresh && this.#observation.getSnapshot().phase === "absent") this.#observation.refresh();
   };
 
   get #current(): Current | undefined {

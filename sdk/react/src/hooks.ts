@@ -28,10 +28,15 @@ export function useClient(): Client {
   return useStores().client;
 }
 
+export interface UseAgentOptions {
+  /** The id was made here, and nobody has written under it: it is not asked for until something is sent. */
+  fresh?: boolean | undefined;
+}
+
 /** useAgent is a conversation with an agent, and what can be done in it. Without an id there is none, and nothing is read. */
-export function useAgent(name: string, id: string | undefined): Agent {
+export function useAgent(name: string, id: string | undefined, { fresh }: UseAgentOptions = {}): Agent {
   const stores = useStores();
-  return useSource(useHeld<Source<Agent>>(() => (id === undefined ? nobody : stores.agent(name, id)), stores, name, id));
+  return useSource(useHeld<Source<Agent>>(() => (id === undefined ? nobody : stores.agent(name, id, fresh)), stores, name, id));
 }
 
 export interface UseRunOptions {

@@ -20,8 +20,8 @@ export class Stores {
     this.#options = options;
   }
 
-  agent(name: string, id: string): AgentStore {
-    return this.#keep(JSON.stringify(["agent", name, id]), (touch) => new AgentStore(this.client, name, id, this.#options, touch));
+  agent(name: string, id: string, fresh?: boolean): AgentStore {
+    return this.#keep(JSON.stringify(["agent", name, id]), (touch) => new AgentStore(this.client, name, id, { ...this.#options, fresh }, touch));
   }
 
   run(runId: string, tail: number | undefined): RunStore {

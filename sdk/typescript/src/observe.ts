@@ -27,6 +27,8 @@ export interface ConversationState {
 export interface ObserveOptions extends StreamOptions {
   /** A state that was kept, to go on from without asking for the history. */
   from?: Conversation | undefined;
+  /** Nobody has written in it yet: it is not asked for until something is sent there, or it is refreshed. */
+  fresh?: boolean | undefined;
   /**
    * Given each update, before the state that has it. The next one waits for it, and what it throws ends the observation: its
    * batch counts as not delivered. An observation that has one reads from the start, others while somebody listens.
@@ -59,6 +61,7 @@ class Watch implements Observation {
   readonly #listeners = new Set<() => void>();
   readonly #dress: (message: Message) => Message;
   #state: ConversationState;
+  #fresh: boolean; // nobody has written yet
   #projection: Projection | undefined;
   #reading: AbortController | undefined; // while somebody listens
   #round: AbortController | undefined; // until it is refreshed
@@ -69,7 +72,8 @@ class Watch implements Observation {
     this.#id = id;
     this.#options = options;
     this.#dress = dresser(connection, name, id);
-    this.#state = { ...empty, phase: "loading", error: undefined };
+    this.#fresh = options.fresh ?? false;
+    this.#state = { ...empty, phase: this.#fresh ? "absent" : "loading", error: undefined };
     if (options.from) this.#adopt(options.from);
     options.signal?.addEventListener("abort", this.close);
     if (options.signal?.aborted) this.close();
@@ -92,6 +96,7 @@ class Watch implements Observation {
   };
 
   refresh = (): void => {
+    this.#fresh = false;
     this.#projection = undefined;
     this.#round?.abort();
   };
@@ -146,6 +151,8 @@ class Watch implements Observation {
     const pace = new Pace(this.#connection.timing);
     while (!signal.aborted) {
       const round = (this.#round = new AbortController());
+      if (this.#fresh) await this.#rest({}, round.signal);
+      if (round.signal.aborted) continue;
       try {
         const projection = (this.#projection ??= await this.#hydrate(round.signal));
         await this.#follow(projection, pace, round.signal);

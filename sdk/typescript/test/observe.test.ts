@@ -122,6 +122,18 @@ test("without a conversation it is absent, until this client prompts it or it is
   assert.equal(service.client.connection.prompted.size, 0, "nothing is left behind");
 });
 
+test("a fresh one is not asked for until this client prompts it", async () => {
+  const service = new Service();
+  const observation = service.client.agents.observe("assistant", "new", { fresh: true });
+  observation.subscribe(() => {});
+  await settle();
+  assert.deepEqual([phase(observation), service.histories], ["absent", 0]);
+  await service.client.agents.send("assistant", "new", { message: "hello" });
+  await settle();
+  assert.deepEqual([phase(observation), service.histories], ["live", 1]);
+  observation.close();
+});
+
 test("a refusal is an error until it is refreshed", async () => {
   const service = new Service();
   service.history = () => refusal(403, "insufficient_scope");
