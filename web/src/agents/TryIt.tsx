@@ -18,7 +18,7 @@ import { TryComposer } from "./TryComposer";
 export function TryIt({ agent, conversation }: { agent: AgentFacts; conversation: string | undefined }): ReactNode {
   const [fresh, setFresh] = useState(newTry);
   const id = conversation ?? fresh;
-  const talk = useAgent(agent.name, id);
+  const talk = useAgent(agent.name, id, { fresh: conversation === undefined });
   const [erasing, setErasing] = useState(false);
   const go = useGo();
   const { why: role } = useMay("work");
