@@ -36,7 +36,7 @@ export function AgentMenu({ agent, why, onDiscard, onDeleted }: { agent: AgentFa
   ];
   return (
     <>
-      <Menu label="More: versions, export, switch off, delete" className="btn ghost icon last" title="More" button={<Icon name="more" />} groups={[{ items: look }, { items: change }]} />
+      <Menu bare label="More: versions, export, switch off, delete" className="btn ghost icon last" title="More" button={<Icon name="more" />} groups={[{ items: look }, { items: change }]} />
       {deleting && <DeleteAgent agent={agent} onDeleted={onDeleted} onClose={() => setDeleting(false)} />}
     </>
   );

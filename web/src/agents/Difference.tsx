@@ -60,15 +60,19 @@ const around = 3;
 export function folded(lines: readonly Line[]): Line[] {
   const near = (i: number): boolean => lines.slice(Math.max(0, i - around), i + around + 1).some((line) => line.kind !== "same");
   const told: Line[] = [];
-  let left = 0;
+  let far: Line[] = [];
+  // A single line takes no more room than the sentence in its place.
+  const fold = (): void => {
+    if (far.length > 1) told.push({ kind: "same", text: `… ${far.length} lines` });
+    else told.push(...far);
+    far = [];
+  };
   lines.forEach((line, i) => {
-    if (near(i)) {
-      if (left > 0) told.push({ kind: "same", text: `… ${left} ${left === 1 ? "line" : "lines"}` });
-      left = 0;
-      told.push(line);
-    } else left++;
+    if (!near(i)) return void far.push(line);
+    fold();
+    told.push(line);
   });
-  if (left > 0 && told.length > 0) told.push({ kind: "same", text: `… ${left} ${left === 1 ? "line" : "lines"}` });
+  fold();
   return told;
 }
 

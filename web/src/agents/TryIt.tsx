@@ -45,6 +45,7 @@ export function TryIt({ agent, conversation }: { agent: AgentFacts; conversation
         {conversation !== undefined && <Button look="ghost" icon="edit" label="New try" onClick={renew} />}
         {conversation !== undefined && (
           <Menu
+            bare
             label="More of this conversation"
             className="btn ghost icon last"
             title="More"

@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
+import { folded } from "./Difference";
 import { blank, changesOf, editOf, isName, toolCount } from "./agent";
 import { changedLines, compare, mergeLines } from "./lines";
+import { staysAt } from "./LeaveDialog";
 import { merge, mergeLists } from "./merge";
+import { placeIn } from "./place";
+import { hostsIn } from "./HostsField";
+import { readSchema } from "./SchemaField";
 import { groupsOf, withTool } from "./tools";
 
 test("only what differs is sent, and space around a text is no difference", () => {
@@ -78,4 +83,33 @@ test("switching a tool off takes all its forms away", () => {
   expect(withTool(["ask_agent:a", "read_file", "ask_agent:b"], "ask_agent", false)).toEqual(["read_file"]);
   expect(withTool(["read_file"], "http_fetch", true)).toEqual(["read_file", "http_fetch"]);
   expect(withTool(["ask_agent:a"], "ask_agent", true)).toEqual(["ask_agent:a"]);
+});
+
+test("what is far from a change is folded, and a single line is not", () => {
+  const text = (count: number): string => Array.from({ length: count }, (_, i) => `line ${i}`).join("\n");
+  const told = folded(compare(text(12), `${text(12)}\nmore`)).map((line) => line.text);
+  expect(told).toEqual(["… 9 lines", "line 9", "line 10", "line 11", "more"]);
+  expect(folded(compare(text(4), `${text(4)}\nmore`))).toHaveLength(5);
+});
+
+test("an address says what is shown", () => {
+  expect(placeIn("", {})).toMatchObject({ name: undefined, part: "edit", making: undefined });
+  expect(placeIn("", { new: "blank" })).toMatchObject({ making: "blank" });
+  expect(placeIn("new", {})).toMatchObject({ name: "new", making: undefined });
+  expect(placeIn("triage", { part: "versions" })).toMatchObject({ name: "triage", part: "versions", version: undefined });
+  expect(placeIn("triage/versions/3", {})).toMatchObject({ part: "versions", version: "3" });
+  expect(placeIn("triage/conversations/a/b", {})).toMatchObject({ part: "try", conversation: "a/b" });
+  expect(placeIn("triage", { part: "nonsense" })).toMatchObject({ part: "edit" });
+});
+
+test("between the parts of an agent nobody is asked whether they leave", () => {
+  expect(staysAt("agents/on-call", "/w/ada/labs/agents/on-call/versions/3")).toBe(true);
+  expect(staysAt("agents/on-call", "/w/ada/labs/agents/on-call-2")).toBe(false);
+  expect(staysAt("agents/on-call", "/w/ada/labs/agents")).toBe(false);
+});
+
+test("what is typed becomes hosts and a schema, or neither", () => {
+  expect(hostsIn(" API.example.com,  *.example.org api.example.com")).toEqual(["api.example.com", "*.example.org"]);
+  expect(readSchema('{"type":"object"}').schema).toEqual({ type: "object" });
+  expect([readSchema("[]").wrong, readSchema("{").wrong].every(Boolean)).toBe(true);
 });

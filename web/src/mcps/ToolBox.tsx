@@ -138,6 +138,7 @@ function Acts({ detail }: { detail: ServerDetail }): ReactNode {
       {connected ? <Button look="ghost" small icon="redo" busy={refresh.busy} why={why} onClick={() => void look()}>Refresh</Button> : <Connect server={detail} look="plain" />}
       <Button look="ghost" small busy={test.busy} why={why} onClick={() => void check()}>Test</Button>
       <Menu
+        bare
         label={`More of ${detail.name}`}
         className="btn ghost sm icon"
         title="More"
