@@ -18,8 +18,9 @@ func TestJourneys(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".journey.mjs"), func(t *testing.T) {
 			enter(t)
-			s := newScene(serve(t))
+			s := newScene(serve(t, loopbackMCPs))
 			s.withPrograms(t)
+			s.withMCPs(t)
 			s.play(t, file)
 		})
 	}

@@ -5,6 +5,7 @@ import { Dialog } from "../kit/Dialog";
 import { Field } from "../kit/Field";
 import { Icon } from "../kit/Icon";
 import { Trouble } from "../kit/Refusal";
+import { Tag } from "../kit/StatusTag";
 import { useAct } from "../server/act";
 import { fieldErrors } from "../server/refusal";
 import { hostOf, nameFor, type ServerDetail } from "./server";
@@ -124,7 +125,7 @@ function ChooseTools({ server, onAdded, onCancel }: { server: ServerDetail; onAd
           <li key={tool.name}>
             <label>
               <input type="checkbox" className="tick" checked={chosen.includes(tool.name)} onChange={(event) => tick(tool.name, event.target.checked)} />
-              <span><span className="mono">{tool.name}</span><small>{tool.description}</small></span>
+              <span><span className="row tight"><span className="mono">{tool.name}</span>{tool.destructive && <Tag tone="bad">Destructive</Tag>}</span><small>{tool.description}</small></span>
             </label>
           </li>
         ))}

@@ -22,7 +22,7 @@ export function McpRow({ server, open, denied }: { server: Server; open: boolean
       <div className={open ? "mcp opened" : "mcp"} data-server={server.name}>
         <Link className="row stretched" to={path(open ? "mcps" : `mcps/${server.id}`)} aria-expanded={open}>
           <span className="glyph"><Icon name="server" /></span>
-          <span className="grow"><b className="trunc">{server.name}</b><small className="trunc">{server.url}</small></span>
+          <span className="grow"><b className="trunc">{server.name}</b><small className="trunc">{server.url || "a program, set up by staff"}</small></span>
         </Link>
         <div>{server.status === "needs_sign_in" ? <span className="tag warn"><Icon name="lock" />{state.word}</span> : <Tag tone={state.tone}>{state.word}</Tag>}</div>
         <div>{authNames[server.auth]}<small>{server.auth === "bearer" ? (server.tokenPresent ? "token stored" : "no token") : ""}</small></div>

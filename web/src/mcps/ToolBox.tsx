@@ -19,7 +19,7 @@ import { Connect } from "./McpRow";
 import type { Server, ServerDetail, Tool } from "./server";
 import { ToolTile } from "./ToolTile";
 
-type Which = "all" | "on" | "changed";
+type Which = "all" | "on" | "changed" | "new";
 
 /** ToolBox is what a server has to offer, and which of it is on. */
 export function ToolBox({ server, denied }: { server: Server; denied: boolean }): ReactNode {
@@ -48,21 +48,30 @@ function Tools({ detail }: { detail: ServerDetail }): ReactNode {
   const [which, setWhich] = useState<Which>("all");
   const [all, setAll] = useState(false);
   const changed = detail.tools.filter((tool) => tool.changed);
+  const come = detail.tools.filter((tool) => tool.new);
   const on = detail.tools.filter((tool) => tool.enabled);
-  const shown = which === "on" ? on : which === "changed" ? changed : [...changed, ...detail.tools.filter((tool) => !tool.changed)];
+  const shown = { all: [...detail.tools].sort((a, b) => wants(b) - wants(a)), on, changed, new: come }[which];
   const cut = all ? shown : shown.slice(0, first);
   const tabs = [
     { id: "all", label: "All", count: detail.tools.length },
     { id: "on", label: "On", count: on.length },
     ...(changed.length > 0 ? [{ id: "changed", label: "Changed", count: changed.length }] : []),
+    ...(come.length > 0 ? [{ id: "new", label: "New", count: come.length }] : []),
   ];
   return (
     <>
       {changed.length > 0 && (
         <div className="bar warned">
           <Icon name="warn" small className="warn" />
-          <span className="grow"><b className="w55">{changed.length === 1 ? "1 tool has changed, and is off." : `${changed.length} tools have changed, and are off.`}</b> The server describes it otherwise than when it was switched on. No agent sees it until you have looked.</span>
+          <span className="grow"><b className="w55">{changed.length === 1 ? "1 tool has changed, and is off." : `${changed.length} tools have changed, and are off.`}</b> What the server says of {changed.length === 1 ? "it" : "them"} is no longer what was switched on. Look, and switch on what is still right.</span>
           {which !== "changed" && <Button small onClick={() => setWhich("changed")}>Show only changed</Button>}
+        </div>
+      )}
+      {come.length > 0 && (
+        <div className="bar warned">
+          <Icon name="plus" small className="warn" />
+          <span className="grow"><b className="w55">{come.length === 1 ? "1 new tool, off." : `${come.length} new tools, off.`}</b> No agent sees {come.length === 1 ? "it until you switch it" : "them until you switch them"} on.</span>
+          {which !== "new" && <Button small onClick={() => setWhich("new")}>Show only new</Button>}
         </div>
       )}
       {detail.status === "ok" && detail.tools.length > 0 && on.length === 0 && changed.length === 0 && (
@@ -75,15 +84,21 @@ function Tools({ detail }: { detail: ServerDetail }): ReactNode {
         <Acts detail={detail} />
       </div>
       <div className="toolgrid">{cut.map((tool) => <ToolTile key={tool.name} server={detail} tool={tool} />)}</div>
-      {(shown.length > cut.length || detail.omitted.length > 0) && (
+      {(shown.length > cut.length || detail.omitted.length > 0 || detail.tools.some((tool) => tool.destructive)) && (
         <div className="bar lined low">
           {shown.length > cut.length && <button type="button" className="link bare" onClick={() => setAll(true)}>{shown.length - cut.length} more tools</button>}
           <span className="grow" />
           {detail.omitted.length > 0 && <Omitted all={detail.omitted} />}
+          {detail.tools.some((tool) => tool.destructive) && <span className="faint t12">Destructive is what the server says of its tool</span>}
         </div>
       )}
     </>
   );
+}
+
+/** wants is how much a tool wants to be looked at. */
+function wants(tool: Tool): number {
+  return (tool.changed ? 2 : 0) + (tool.new ? 1 : 0);
 }
 
 /** UsedBy are the agents that have the server or one of its tools. */

@@ -29,6 +29,8 @@ export function ToolTile({ server, tool }: { server: Pick<ServerDetail, "id" | "
         <span className="row tight">
           <button type="button" className="mono link-name trunc" onClick={() => setOpen(true)}>{tool.name}</button>
           {tool.changed && <Tag tone="warn" plain>Changed</Tag>}
+          {tool.new && <Tag tone="warn" plain>New</Tag>}
+          {tool.destructive && <Tag tone="bad">Destructive</Tag>}
         </span>
         <small className="trunc">{tool.description || "It says nothing of itself."}</small>
         {change.error && <small className="bad" role="alert">{sentenceOf(change.error)}</small>}
