@@ -19,10 +19,11 @@ func TestJourneys(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".journey.mjs"), func(t *testing.T) {
 			enter(t)
-			service := serve(t)
+			service := serve(t, loopbackMCPs)
 			s := newScene(service)
 			s.given["soak"] = os.Getenv("SVC_SOAK") != ""
 			s.withPrograms(t)
+			s.withMCPs(t)
 			s.withDeath(service)
 			s.play(t, file)
 		})

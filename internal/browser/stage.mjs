@@ -13,6 +13,9 @@ const phone = { width: 390, height: 844 };
 const patience = 60_000;
 const shown = { runOnly: ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"] }; // what width and scheme change
 
+// strangers are the origins that a script leads the browser to, beside those of the service.
+export const strangers = new Set();
+
 const problems = [];
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
@@ -84,7 +87,7 @@ class Visitor {
   }
 
   meet(address) {
-    const known = [given.platform, given.agents, given.admin, given.github];
+    const known = [given.platform, given.agents, given.admin, given.github, ...strangers];
     if (/^https?:/.test(address) && !known.includes(new URL(address).origin)) this.complaints.push(`a stranger is asked: ${address}`);
   }
 

@@ -62,8 +62,8 @@ func TestAToolThatBecameAnotherIsSwitchedOff(t *testing.T) {
 		if echo := toolOf(t, d, "echo"); echo.Enabled || !echo.Changed || !strings.Contains(echo.Description, "passwords") {
 			t.Errorf("changed: %+v", echo)
 		}
-		if fresh := toolOf(t, d, "new"); fresh.Enabled || fresh.Changed {
-			t.Errorf("new: %+v", fresh)
+		if fresh := toolOf(t, d, "new"); fresh.Enabled || fresh.Changed || !fresh.New || toolOf(t, d, "echo").New || toolOf(t, d, "shout").New {
+			t.Errorf("new: %+v", d.Tools)
 		}
 		if !toolOf(t, d, "shout").Enabled || d.ChangedCount != 1 {
 			t.Errorf("after: %+v", d)
@@ -73,6 +73,29 @@ func TestAToolThatBecameAnotherIsSwitchedOff(t *testing.T) {
 		}
 		if on := s.enable(t, d, "echo"); toolOf(t, on, "echo").Changed || on.ChangedCount != 0 {
 			t.Errorf("looked at: %+v", on)
+		}
+		if off, err := s.Servers.Enable(t.Context(), ada, space, d.ID, "new", 0, false); err != nil || toolOf(t, off, "new").New {
+			t.Errorf("left off: %+v, %v", off, err)
+		}
+	})
+}
+
+// A server's word that a tool destroys something is for people: it switches nothing off.
+func TestADestructiveToolSaysSo(t *testing.T) {
+	each(t, func(t *testing.T, s scene) {
+		p := newPeer(t, "")
+		d := s.enable(t, s.connected(t, "peer", p), "echo")
+		if toolOf(t, d, "echo").Destructive {
+			t.Errorf("a tool of which nothing is said: %+v", d.Tools)
+		}
+		echo := toolOf(t, d, "echo")
+		p.offerMarked("echo", echo.Description, string(echo.InputSchema), true)
+		d, err := s.Refresh(t.Context(), ada, space, d.ID, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if echo := toolOf(t, d, "echo"); !echo.Destructive || !echo.Enabled || echo.Changed {
+			t.Errorf("it destroys now: %+v", echo)
 		}
 	})
 }

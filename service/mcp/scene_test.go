@@ -112,7 +112,16 @@ func (p *peer) credentials() []string {
 
 // offer adds a tool, or makes another of it.
 func (p *peer) offer(name, description, schema string) {
-	p.mcp.AddTool(&sdk.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	p.offerMarked(name, description, schema, false)
+}
+
+// offerMarked says of the tool whether it may destroy something; false says nothing.
+func (p *peer) offerMarked(name, description, schema string, destructive bool) {
+	marked := &sdk.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema)}
+	if destructive {
+		marked.Annotations = &sdk.ToolAnnotations{DestructiveHint: &destructive}
+	}
+	p.mcp.AddTool(marked, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.calls = append(p.calls, name)

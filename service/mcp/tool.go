@@ -33,6 +33,9 @@ type Tool struct {
 	InputSchema json.RawMessage `json:"inputSchema" type:"object"`
 	Enabled     bool            `json:"enabled"`
 	Changed     bool            `json:"changed"` // it was switched off because it became another
+	New         bool            `json:"new"`     // it came after the server was first connected, and nobody has switched it yet
+	// Destructive is what the server says of it: that it may destroy something.
+	Destructive bool `json:"destructive"`
 }
 
 // Omitted is what a server lists and cannot be used, and why.
@@ -57,7 +60,7 @@ func sift(server string, all []client.Listed, left []client.Omitted) (kept []Too
 	}
 	size := 0
 	for _, t := range all {
-		tool := Tool{Name: t.Name, Description: plain(t.Description), InputSchema: t.Schema}
+		tool := Tool{Name: t.Name, Description: plain(t.Description), InputSchema: t.Schema, Destructive: t.Destructive}
 		length := len(tool.Description) + len(tool.InputSchema)
 		switch {
 		case !called.MatchString(t.Name):
@@ -105,11 +108,11 @@ func printable(name string, most int) string {
 	return b.String()
 }
 
-const toolColumns = "name, description, input_schema, enabled, changed"
+const toolColumns = "name, description, input_schema, enabled, changed, fresh, destructive"
 
 func scanTool(row sqldb.Row) (t Tool, err error) {
 	var schema string
-	err = row.Scan(&t.Name, &t.Description, &schema, &t.Enabled, &t.Changed)
+	err = row.Scan(&t.Name, &t.Description, &schema, &t.Enabled, &t.Changed, &t.New, &t.Destructive)
 	t.InputSchema = json.RawMessage(schema)
 	return t, err
 }
@@ -139,15 +142,20 @@ func reconcile(tx *sqldb.Tx, server string, has []Tool) (off []string, news bool
 		delete(before, t.Name)
 		switch {
 		case !known:
-			err = tx.Do("add tool", "INSERT INTO mcp_tools (server, name, description, input_schema) VALUES ($1, $2, $3, $4)", server, t.Name, t.Description, string(t.InputSchema))
-		case old.same(t):
+			// Of the first list everything is new, so that nothing of it need be said to be.
+			err = tx.Do("add tool", "INSERT INTO mcp_tools (server, name, description, input_schema, fresh, destructive) VALUES ($1, $2, $3, $4, $5, $6)",
+				server, t.Name, t.Description, string(t.InputSchema), sqldb.Bit(len(kept) > 0), sqldb.Bit(t.Destructive))
+		case old.same(t) && old.Destructive == t.Destructive:
 			continue
+		case old.same(t):
+			// No model is told of it, so that what is on stays on.
+			err = tx.Do("mark tool", "UPDATE mcp_tools SET destructive = $3 WHERE server = $1 AND name = $2", server, t.Name, sqldb.Bit(t.Destructive))
 		default:
 			if old.Enabled {
 				off = append(off, t.Name)
 			}
-			err = tx.Do("change tool", "UPDATE mcp_tools SET description = $3, input_schema = $4, enabled = 0, changed = $5 WHERE server = $1 AND name = $2",
-				server, t.Name, t.Description, string(t.InputSchema), sqldb.Bit(old.Enabled || old.Changed))
+			err = tx.Do("change tool", "UPDATE mcp_tools SET description = $3, input_schema = $4, enabled = 0, changed = $5, destructive = $6 WHERE server = $1 AND name = $2",
+				server, t.Name, t.Description, string(t.InputSchema), sqldb.Bit(old.Enabled || old.Changed), sqldb.Bit(t.Destructive))
 		}
 		if news = true; err != nil {
 			return off, news, err
@@ -178,8 +186,8 @@ func (s *Servers) Enable(ctx context.Context, by audit.Actor, scope, id, tool st
 		if err != nil {
 			return Detail{}, err
 		}
-		if before.Enabled != on || before.Changed {
-			err = cmp.Or(tx.Do("switch tool", "UPDATE mcp_tools SET enabled = $3, changed = 0 WHERE server = $1 AND name = $2", id, tool, sqldb.Bit(on)),
+		if before.Enabled != on || before.Changed || before.New {
+			err = cmp.Or(tx.Do("switch tool", "UPDATE mcp_tools SET enabled = $3, changed = 0, fresh = 0 WHERE server = $1 AND name = $2", id, tool, sqldb.Bit(on)),
 				s.touch(tx, id), s.Audit.Append(ctx, tx, event(by, scope, action(on), id, tool)))
 		}
 		d, failed := s.detail(tx, scope, id)

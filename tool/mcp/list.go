@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"regexp"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // The bounds of what a server may list. A tool beyond them is left out.
@@ -22,12 +24,15 @@ const (
 type listed struct {
 	source, name, description string
 	schema                    string // in JSON
+	destructive               bool
 }
 
 // Listed is a tool by its server's own name for it.
 type Listed struct {
 	Name, Description string
 	Schema            json.RawMessage
+	// Destructive is what the server says of it: that it may destroy something. One that says nothing is not called so.
+	Destructive bool
 }
 
 // Omitted is a tool that is left out, and why. Its name is as the server gave it.
@@ -46,7 +51,7 @@ func (s *Server) Listing() ([]Listed, []Omitted) {
 	s.mu.Unlock()
 	all := make([]Listed, 0, len(has.tools))
 	for _, t := range has.tools {
-		all = append(all, Listed{t.source, t.description, json.RawMessage(t.schema)})
+		all = append(all, Listed{t.source, t.description, json.RawMessage(t.schema), t.destructive})
 	}
 	return all, has.omitted
 }
@@ -87,10 +92,16 @@ func (s *Server) pages(ctx context.Context, l *link) (has catalog, _ error) {
 			omit(t.Name, "its schema is not one of an object, or too large")
 			continue
 		}
-		has.tools = append(has.tools, listed{source: t.Name, description: cut(cmp.Or(t.Description, t.Title), maxDescription), schema: string(schema)})
+		has.tools = append(has.tools, listed{source: t.Name, description: cut(cmp.Or(t.Description, t.Title), maxDescription), schema: string(schema), destructive: isDestructive(t.Annotations)})
 	}
 	has.tools = named(s.config.Name, has.tools)
 	return has, nil
+}
+
+// isDestructive reports whether a server says of a tool that it may destroy something. The protocol's own default is yes, which would
+// mark every tool of a server that says nothing.
+func isDestructive(hints *sdk.ToolAnnotations) bool {
+	return hints != nil && !hints.ReadOnlyHint && hints.DestructiveHint != nil && *hints.DestructiveHint
 }
 
 // schemaOf is the schema as the server gave it; where it leaves that open, it says that an input is an object, as the

@@ -35,6 +35,10 @@ export const workspacePages: readonly PageRow[] = [
   { path: "agents/$name/conversations/$instance", title: "Conversation", load: () => import("./chat/ChatPage").then((of) => of.AgentChatPage) },
   { path: "runs", title: "Runs", nav: { icon: "runs", group: "", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
   { path: "runs/$runId", title: "Run", load: () => import("./runs/RunPage").then((of) => of.RunPage) },
+  { path: "agents", title: "Agents", nav: { icon: "agents", group: "", key: "a" }, load: () => import("./agents/AgentsPage").then((of) => of.AgentsPage) },
+  { path: "agents/$", title: "Agents", load: () => import("./agents/AgentsPage").then((of) => of.AgentsPage) },
+  { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, on: everywhere, load: () => import("./mcps/McpsPage").then((of) => of.McpsPage) },
+  { path: "mcps/$id", title: "MCPs", on: everywhere, load: () => import("./mcps/McpsPage").then((of) => of.McpsPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
 ];
@@ -42,6 +46,8 @@ export const workspacePages: readonly PageRow[] = [
 /** The pages of the service as a whole, on Admin. */
 export const servicePages: readonly PageRow[] = [
   { path: "runs", title: "Runs", nav: { icon: "runs", group: "Service", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
+  { path: "agents", title: "Agents", nav: { icon: "agents", group: "Service", key: "a" }, load: () => import("./agents/AllAgentsPage").then((of) => of.AllAgentsPage) },
+  { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, load: () => import("./mcps/AllMcpsPage").then((of) => of.AllMcpsPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Operate" }, load: () => import("./storage/AllStoragePage").then((of) => of.AllStoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Operate" }, load: () => import("./audit/AuditPage").then((of) => of.AllAuditPage) },
   { path: "impersonations/$id/end", title: "End the read-only session", load: () => import("./shell/EndViewPage").then((of) => of.EndViewPage) },

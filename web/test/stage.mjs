@@ -1,7 +1,7 @@
 // What journeys stand on: the stage of internal/browser, and the ways that several of them take.
 import { given } from "../../internal/browser/stage.mjs";
 
-export { ask, given, perform } from "../../internal/browser/stage.mjs";
+export { ask, given, perform, strangers } from "../../internal/browser/stage.mjs";
 export { ada, bob, openAdmin } from "../../internal/browser/people.mjs";
 
 // signUp makes an account, and ends in the application, in the person's own workspace.

@@ -27,8 +27,10 @@ export function exact(at: Date): string {
 
 /** Time is a moment, relative and kept true; exact with its zone under the pointer and on focus. */
 export function Time({ at, quiet = false }: { at: string; /** It takes no focus of its own: its row does. */ quiet?: boolean }): ReactNode {
-  const now = useNow();
+  const looked = useNow();
   const moment = new Date(at);
+  // What happened after the last look at the clock is not to come.
+  const now = moment > looked ? new Date() : looked;
   if (Number.isNaN(moment.getTime())) return null;
   return (
     <time dateTime={at} title={exact(moment)} data-exact={quiet ? undefined : exact(moment)} tabIndex={quiet ? undefined : 0}>

@@ -65,7 +65,7 @@ export function titleOf(of: { title: string; thing?: string | undefined; state?:
 let shownBefore: string | undefined;
 
 /** useArrival focuses the heading when the address leads to another page, so that a screen reader begins there. */
-function useArrival(): React.RefObject<HTMLHeadingElement | null> {
+export function useArrival(): React.RefObject<HTMLHeadingElement | null> {
   const heading = useRef<HTMLHeadingElement>(null);
   const { pathname } = useLocation();
   useEffect(() => {
