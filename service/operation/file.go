@@ -33,21 +33,22 @@ type file struct {
 	Bytes     *int64     `json:"bytes,omitempty"`
 	ETag      string     `json:"etag,omitempty"` // as the header has it
 	UpdatedAt iso.Moment `json:"updatedAt,omitzero"`
-	UpdatedBy *actor     `json:"updatedBy,omitempty"`
+	UpdatedBy *author    `json:"updatedBy,omitempty"`
 }
 
-// actor is who did something.
-type actor struct {
+// author is who wrote a file.
+type author struct {
 	Kind     string `json:"kind" enum:"account key system operator anonymous channel"`
 	ID       string `json:"id"`
 	Username string `json:"username"`
+	Agent    string `json:"agent,omitempty"` // that wrote in their name; absent: they did themselves
 }
 
 func fileOf(f project.File) file {
 	if f.Kind != project.KindFile {
 		return file{Path: f.Path, Kind: f.Kind}
 	}
-	return file{f.Path, f.Kind, &f.Bytes, f.ETag, iso.At(f.UpdatedAt), (*actor)(&f.UpdatedBy)}
+	return file{f.Path, f.Kind, &f.Bytes, f.ETag, iso.At(f.UpdatedAt), &author{f.UpdatedBy.Kind, f.UpdatedBy.ID, f.UpdatedBy.Username, f.Agent}}
 }
 
 type fileQuery struct {

@@ -29,12 +29,16 @@ export const everywhere: readonly Surface[] = ["platform", "agents", "admin"];
 
 /** The pages of a workspace, in the order of the navigation. A new page is a line here. */
 export const workspacePages: readonly PageRow[] = [
+  { path: "projects", title: "Projects", nav: { icon: "folder", group: "", key: "p" }, load: () => import("./projects/ProjectsPage").then((of) => of.ProjectsPage) },
+  { path: "projects/$slug", title: "Project", load: () => import("./projects/ProjectPage").then((of) => of.ProjectPage) },
+  { path: "projects/$slug/$", title: "Project", load: () => import("./projects/ProjectPage").then((of) => of.ProjectPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
 ];
 
 /** The pages of the service as a whole, on Admin. */
 export const servicePages: readonly PageRow[] = [
+  { path: "projects", title: "Projects", nav: { icon: "folder", group: "Service", key: "p" }, load: () => import("./projects/AllProjectsPage").then((of) => of.AllProjectsPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Operate" }, load: () => import("./storage/AllStoragePage").then((of) => of.AllStoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Operate" }, load: () => import("./audit/AuditPage").then((of) => of.AllAuditPage) },
   { path: "impersonations/$id/end", title: "End the read-only session", load: () => import("./shell/EndViewPage").then((of) => of.EndViewPage) },

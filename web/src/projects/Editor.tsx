@@ -1,0 +1,129 @@
+import { useEffect, useRef, type ReactNode } from "react";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { bracketMatching, indentOnInput } from "@codemirror/language";
+import { goToNextChunk, goToPreviousChunk, unifiedMergeView } from "@codemirror/merge";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { Compartment, EditorState, Text, type Extension } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
+import { editorLook } from "./editorLook";
+import { languageFor } from "./language";
+import { mark, marks, unsavedLines } from "./marks";
+import { breakOf } from "./text";
+
+/** Place is where the cursor stands, and how much is not saved. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+  readonly unsaved: number;
+}
+
+export interface EditorProps {
+  /** The file, which names the text and its language. */
+  path: string;
+  /** What the editor begins with. Another text needs another key. */
+  text: string;
+  /** What is saved: lines that differ are marked as one's own. */
+  saved: string;
+  /** What the reader had seen before somebody else wrote; lines that differ are marked as theirs. */
+  seen?: string | undefined;
+  /** The text of others to compare with: each place that differs can be taken from them. */
+  theirs?: string | undefined;
+  readOnly?: boolean;
+  onChange: (text: string) => void;
+  onPlace: (place: Place) => void;
+  onSave: () => void;
+}
+
+/** Editor is CodeMirror in the design's clothes. It is a part of its own: pages without a file do not carry it. */
+export function Editor(props: EditorProps): ReactNode {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(undefined);
+  const told = useRef(props);
+  told.current = props;
+  const { path, saved, seen, readOnly = false } = props;
+
+  useEffect(() => {
+    if (!host.current) return;
+    const made = open(host.current, told);
+    view.current = made;
+    return () => made.destroy();
+  }, []);
+
+  useEffect(() => {
+    const current = view.current;
+    if (!current) return;
+    const text = (of: string): Text => current.state.toText(of);
+    current.dispatch({ effects: mark.of({ saved: text(saved), seen: seen === undefined ? undefined : text(seen) }) });
+    told.current.onPlace(placeIn(current.state));
+  }, [saved, seen]);
+
+  useEffect(() => view.current?.dispatch({ effects: access.reconfigure(accessOf(readOnly)) }), [readOnly]);
+
+  useEffect(() => {
+    let gone = false;
+    void languageFor(path).then((language) => {
+      if (!gone) view.current?.dispatch({ effects: grammar.reconfigure(language) });
+    });
+    return () => {
+      gone = true;
+    };
+  }, [path]);
+
+  return <div ref={host} className="editor" />;
+}
+
+const grammar = new Compartment();
+const access = new Compartment();
+
+function accessOf(readOnly: boolean): Extension {
+  return [EditorState.readOnly.of(readOnly), EditorView.editable.of(!readOnly), readOnly ? EditorView.contentAttributes.of({ tabindex: "0" }) : []];
+}
+
+function open(host: HTMLElement, told: React.RefObject<EditorProps>): EditorView {
+  // A shadow root survives the element's second mount, which React makes on purpose in development.
+  const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
+  root.replaceChildren();
+  const { text, path, theirs, readOnly = false } = told.current;
+  const heard = EditorView.updateListener.of((update) => {
+    if (update.docChanged) told.current.onChange(update.state.sliceDoc());
+    if (update.docChanged || update.selectionSet) told.current.onPlace(placeIn(update.state));
+  });
+  const save = keymap.of([{ key: "Mod-s", preventDefault: true, run: () => (told.current.onSave(), true) }]);
+  const state = EditorState.create({
+    doc: text,
+    extensions: [
+      EditorState.lineSeparator.of(breakOf(text)),
+      lineNumbers(), highlightSpecialChars(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),
+      search({ top: true }), EditorView.lineWrapping, save, keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
+      EditorView.contentAttributes.of({ "aria-label": `Text of ${path}` }),
+      access.of(accessOf(readOnly)), grammar.of([]), marks, editorLook, heard,
+      theirs === undefined ? [] : comparison(theirs),
+    ],
+  });
+  const parent = document.createElement("div");
+  parent.style.height = "100%";
+  root.append(parent);
+  return new EditorView({ state, parent, root });
+}
+
+/** comparison shows what differs from the text of others, where both can be chosen place by place. */
+function comparison(theirs: string): Extension {
+  const button = (type: "accept" | "reject", act: (event: MouseEvent) => void): HTMLElement => {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.className = "svc-chunk";
+    made.textContent = type === "accept" ? "Keep mine" : "Take theirs";
+    made.onclick = act;
+    return made;
+  };
+  return [
+    unifiedMergeView({ original: theirs, mergeControls: button, collapseUnchanged: { margin: 3, minSize: 6 }, allowInlineDiffs: false }),
+    keymap.of([{ key: "F7", run: goToNextChunk }, { key: "Shift-F7", run: goToPreviousChunk }]),
+  ];
+}
+
+function placeIn(state: EditorState): Place {
+  const at = state.selection.main.head;
+  const line = state.doc.lineAt(at);
+  return { line: line.number, column: at - line.from + 1, unsaved: unsavedLines(state) };
+}
