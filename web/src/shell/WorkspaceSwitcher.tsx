@@ -2,7 +2,6 @@ import type { ReactNode } from "react";
 import { useNavigate } from "@tanstack/react-router";
 import { Icon } from "../kit/Icon";
 import { Menu, type MenuItem } from "../kit/Menu";
-import { keep } from "../kit/kept";
 import { place } from "../server/place";
 import { useHere } from "../server/role";
 import { addressOf, useSession } from "../server/session";
@@ -25,10 +24,7 @@ export function WorkspaceSwitcher(): ReactNode {
     const at = addressOf(scope);
     if (!at) return [];
     const current = at.username === workspace.username && at.business === workspace.business;
-    const go = (): void => {
-      keep("workspace", `${at.username}/${at.business}`);
-      void navigate({ to: `${baseOf(at)}/${samePage(here)}` });
-    };
+    const go = (): void => void navigate({ to: `${baseOf(at)}/${samePage(here)}` });
     return [{ label: business, note: `${at.username} / ${at.business} · ${role}`, ticked: current, onSelect: go }];
   });
   const others: MenuItem[] = [
@@ -43,7 +39,7 @@ export function WorkspaceSwitcher(): ReactNode {
       groups={[{ heading: "Workspaces", items: own }, { items: others }]}
       button={
         <>
-          <span className="mark">{name.slice(0, 1).toUpperCase()}</span>
+          <span className="mark" aria-hidden="true">{name.slice(0, 1).toUpperCase()}</span>
           <span className="grow">
             <b className="trunc">{name}</b>
             <small className="trunc">{place.surface === "platform" ? "Configuration" : `${workspace.username} / ${workspace.business}`}</small>
@@ -64,7 +60,7 @@ function samePage(here: string): string {
 function AdminMark(): ReactNode {
   return (
     <div className="switch">
-      <span className="mark">A</span>
+      <span className="mark" aria-hidden="true">A</span>
       <span className="grow">
         <b>Admin</b>
         <small>Service-wide authority</small>
