@@ -17,14 +17,7 @@ import { liveness } from "./files";
 import { addressOf, sizeOf, type Project } from "./project";
 import { ProjectActs, type Asking } from "./ProjectActs";
 import { RepositoryTab } from "./RepositoryTab";
-
-/** tabIn is the tab that an address names, and what follows it. */
-export function tabIn(splat: string): { tab: "files" | "repository" | "access" | undefined; rest: string } {
-  const [tab = "", ...rest] = splat.split("/");
-  if (tab === "" || tab === "files") return { tab: "files", rest: rest.join("/") };
-  if ((tab === "repository" || tab === "access") && rest.join("") === "") return { tab, rest: "" };
-  return { tab: undefined, rest: "" };
-}
+import { tabIn } from "./tab";
 
 /** ProjectPage is one project: its files, the repository that it follows, and who may work on it. */
 export function ProjectPage(): ReactNode {

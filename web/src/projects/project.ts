@@ -16,11 +16,11 @@ export function addressOf(slug: string, path = ""): string {
   return path === "" ? `projects/${slug}/files` : `projects/${slug}/files/${encoded}`;
 }
 
-/** authorOf is who wrote a file last: an agent by its name, in whose name it worked aside. */
+/** authorOf is who wrote a file last: a person, or an agent in their name. */
 export function authorOf(entry: Pick<Entry, "updatedBy">): string | undefined {
   const by = entry.updatedBy;
   if (!by) return undefined;
-  if (by.username) return by.username;
+  if (by.username) return by.agent ? `${by.agent} for ${by.username}` : by.username;
   return { key: "an API key", system: "the service", operator: "the operator", channel: "a channel", account: "a deleted account", anonymous: undefined }[by.kind];
 }
 

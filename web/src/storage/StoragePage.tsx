@@ -7,6 +7,7 @@ import { Tag } from "../kit/StatusTag";
 import { Time } from "../kit/Time";
 import { useRead } from "../server/read";
 import { Page } from "../shell/Page";
+import { ByProject } from "./ByProject";
 import { kindsOf, stateOf, type Storage } from "./storage";
 
 /** StoragePage says how full the workspace is, and of what. */
