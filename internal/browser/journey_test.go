@@ -1,7 +1,9 @@
 package browser
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -18,9 +20,25 @@ func TestJourneys(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".journey.mjs"), func(t *testing.T) {
 			enter(t)
-			s := newScene(serve(t))
+			s := newScene(serve(t, settingsOf(t, file)...))
 			s.withPrograms(t)
 			s.play(t, file)
 		})
 	}
+}
+
+// setting is a line of a journey that sets a variable of its service: // with SVC_LIMIT_STORAGE=1MiB
+var setting = regexp.MustCompile(`(?m)^// with (SVC_[A-Z_]+=\S+)$`)
+
+// settingsOf are those that a journey begins with.
+func settingsOf(t *testing.T, file string) (all []string) {
+	t.Helper()
+	script, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range setting.FindAllStringSubmatch(string(script), -1) {
+		all = append(all, found[1])
+	}
+	return all
 }
