@@ -44,15 +44,15 @@ const look = EditorView.theme({
   ".cm-collapsedLines": { background: "none", backgroundColor: "var(--sunken)", color: "var(--text-2)", fontFamily: "var(--sans)", fontSize: "var(--t-12)", padding: "3px 14px" },
   "@media (max-width: 700px)": {
     ".cm-lineNumbers .cm-gutterElement": { minWidth: "36px", padding: "0 10px 0 0" },
-    ".cm-content": { fontSize: "16px", lineHeight: "24px" },
+    "&": { fontSize: "var(--t-13)" },
   },
 });
 
 const colours = HighlightStyle.define([
   { tag: tags.heading, color: "var(--k-turn)", fontWeight: "600" },
-  { tag: [tags.strong, tags.emphasis, tags.monospace, tags.string, tags.special(tags.string), tags.regexp], color: "var(--k-tool)" },
-  { tag: tags.strong, fontWeight: "600" },
-  { tag: tags.emphasis, fontStyle: "italic" },
+  { tag: [tags.monospace, tags.string, tags.special(tags.string), tags.regexp], color: "var(--k-tool)" },
+  { tag: tags.strong, color: "var(--k-tool)", fontWeight: "600" },
+  { tag: tags.emphasis, color: "var(--k-tool)", fontStyle: "italic" },
   { tag: [tags.processingInstruction, tags.contentSeparator, tags.punctuation, tags.bracket, tags.comment, tags.meta, tags.quote], color: "var(--text-3)" },
   { tag: [tags.keyword, tags.propertyName, tags.tagName, tags.definitionKeyword, tags.moduleKeyword], color: "var(--k-turn)" },
   { tag: [tags.number, tags.bool, tags.null, tags.atom, tags.link, tags.url], color: "var(--k-step)" },

@@ -1,6 +1,6 @@
-import { Chunk } from "@codemirror/merge";
 import { RangeSetBuilder, StateEffect, StateField, Text, type EditorState, type Extension, type RangeSet } from "@codemirror/state";
 import { Decoration, EditorView, gutterLineClass, GutterMarker, type DecorationSet } from "@codemirror/view";
+import { piecesOf } from "./merge";
 
 /** Marked are the texts that a document is compared with. */
 export interface Marked {
@@ -30,12 +30,10 @@ const theirs = { line: Decoration.line({ class: "svc-theirs" }), gutter: new Sid
 /** changedLines are the numbers of the lines of a text that another does not have. */
 export function changedLines(before: Text, after: Text): Set<number> {
   const lines = new Set<number>();
-  for (const chunk of Chunk.build(before, after, { scanLimit: 500, timeout: 50 })) {
-    for (let at = chunk.fromB; at < chunk.toB && at <= after.length; ) {
-      const line = after.lineAt(at);
-      lines.add(line.number);
-      at = line.to + 1;
-    }
+  let shift = 0;
+  for (const piece of piecesOf(before.toJSON(), after.toJSON())) {
+    for (let i = 0; i < piece.lines.length; i++) lines.add(piece.from + shift + i + 1);
+    shift += piece.lines.length - (piece.to - piece.from);
   }
   return lines;
 }

@@ -63,6 +63,7 @@ function Figures({ storage }: { storage: Storage }): ReactNode {
           ))}
         </ul>
       </section>
+      <ByProject storage={storage} />
       <p className="help">
         <span>
           Measured <Time at={storage.measuredAt} />. Owners are told by mail at {storage.softLimitPercent} %.
