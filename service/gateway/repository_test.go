@@ -31,6 +31,9 @@ func TestARepositoryNeedsAnInstallationOfTheWorkspace(t *testing.T) {
 	if got := ask("GET", "/installations", nil).wants(t, 200, ""); !strings.Contains(got.body, `"items":[]`) {
 		t.Error(got.body)
 	}
+	if got := w.do(t, call{on: gateway.Agents, path: oauthPath + "status"}).wants(t, 200, ""); !strings.Contains(got.body, `"configured":false`) {
+		t.Error(got.body)
+	}
 	w.makesApp(t)
 	for _, got := range []reply{follow("octocat", "hello-world", 1), ask("POST", "/projects/site/pull", nil)} {
 		var envelope struct {

@@ -1,9 +1,9 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, indentOnInput } from "@codemirror/language";
-import { goToNextChunk, goToPreviousChunk, unifiedMergeView } from "@codemirror/merge";
+import { diff, goToNextChunk, goToPreviousChunk, unifiedMergeView } from "@codemirror/merge";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, Text, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, Text, Transaction, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { editorLook } from "./editorLook";
 import { languageFor } from "./language";
@@ -20,7 +20,7 @@ export interface Place {
 export interface EditorProps {
   /** The file, which names the text and its language. */
   path: string;
-  /** What the editor begins with. Another text needs another key. */
+  /** The text. When it is another than what was typed, only what differs is replaced: cursor and scroll stay. */
   text: string;
   /** What is saved: lines that differ are marked as one's own. */
   saved: string;
@@ -40,20 +40,28 @@ export function Editor(props: EditorProps): ReactNode {
   const view = useRef<EditorView>(undefined);
   const told = useRef(props);
   told.current = props;
-  const { path, saved, seen, readOnly = false } = props;
+  const heard = useRef(props.text);
+  const { path, text, saved, seen, readOnly = false } = props;
 
   useEffect(() => {
     if (!host.current) return;
-    const made = open(host.current, told);
+    heard.current = told.current.text;
+    const made = open(host.current, told, (typed) => (heard.current = typed));
     view.current = made;
     return () => made.destroy();
   }, []);
 
   useEffect(() => {
+    if (text === heard.current || !view.current) return;
+    heard.current = text;
+    replace(view.current, text);
+  }, [text]);
+
+  useEffect(() => {
     const current = view.current;
     if (!current) return;
-    const text = (of: string): Text => current.state.toText(of);
-    current.dispatch({ effects: mark.of({ saved: text(saved), seen: seen === undefined ? undefined : text(seen) }) });
+    const { state } = current;
+    current.dispatch({ effects: mark.of({ saved: state.toText(saved), seen: seen === undefined ? undefined : state.toText(seen) }) });
     told.current.onPlace(placeIn(current.state));
   }, [saved, seen]);
 
@@ -72,6 +80,14 @@ export function Editor(props: EditorProps): ReactNode {
   return <div ref={host} className="editor" />;
 }
 
+/** replace brings a text that somebody else wrote. It is none of the reader's own steps, so that undo does not take it back. */
+function replace(view: EditorView, text: string): void {
+  const before = view.state.doc.toString();
+  const after = view.state.toText(text).toString();
+  const changes = diff(before, after, { scanLimit: 500, timeout: 100 }).map((change) => ({ from: change.fromA, to: change.toA, insert: Text.of(after.slice(change.fromB, change.toB).split("\n")) }));
+  view.dispatch({ changes, annotations: Transaction.addToHistory.of(false) });
+}
+
 const grammar = new Compartment();
 const access = new Compartment();
 
@@ -79,13 +95,17 @@ function accessOf(readOnly: boolean): Extension {
   return [EditorState.readOnly.of(readOnly), EditorView.editable.of(!readOnly), readOnly ? EditorView.contentAttributes.of({ tabindex: "0" }) : []];
 }
 
-function open(host: HTMLElement, told: React.RefObject<EditorProps>): EditorView {
+function open(host: HTMLElement, told: React.RefObject<EditorProps>, hear: (text: string) => void): EditorView {
   // A shadow root survives the element's second mount, which React makes on purpose in development.
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   root.replaceChildren();
   const { text, path, theirs, readOnly = false } = told.current;
   const heard = EditorView.updateListener.of((update) => {
-    if (update.docChanged) told.current.onChange(update.state.sliceDoc());
+    if (update.docChanged) {
+      const typed = update.state.sliceDoc();
+      hear(typed);
+      told.current.onChange(typed);
+    }
     if (update.docChanged || update.selectionSet) told.current.onPlace(placeIn(update.state));
   });
   const save = keymap.of([{ key: "Mod-s", preventDefault: true, run: () => (told.current.onSave(), true) }]);
@@ -95,7 +115,7 @@ function open(host: HTMLElement, told: React.RefObject<EditorProps>): EditorView
       EditorState.lineSeparator.of(breakOf(text)),
       lineNumbers(), highlightSpecialChars(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),
       search({ top: true }), EditorView.lineWrapping, save, keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
-      EditorView.contentAttributes.of({ "aria-label": `Text of ${path}` }),
+      EditorView.contentAttributes.of({ "aria-label": `Text of ${path}`, "aria-description": "Tab indents. Press Escape, then Tab, to leave." }),
       access.of(accessOf(readOnly)), grammar.of([]), marks, editorLook, heard,
       theirs === undefined ? [] : comparison(theirs),
     ],

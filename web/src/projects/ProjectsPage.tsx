@@ -38,9 +38,9 @@ const columns: readonly Column<Project>[] = [
         <span className="faint">None</span>
       ),
   },
-  { head: "Files", className: "num", phone: "end", cell: (of) => count(of.fileCount) },
-  { head: "Size", className: "num", cell: (of) => bytes(of.bytes) },
-  { head: "Changed", className: "dim num", phone: "end", cell: (of) => <Time at={of.updatedAt} quiet /> },
+  { head: "Files", className: "num", phone: "hide", cell: (of) => count(of.fileCount) },
+  { head: "Size", className: "num", phone: "end", cell: (of) => bytes(of.bytes) },
+  { head: "Changed", className: "dim num", cell: (of) => <Time at={of.updatedAt} quiet /> },
 ];
 
 /** ProjectsPage is what people and agents of the workspace work on together. */
