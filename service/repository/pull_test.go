@@ -677,6 +677,37 @@ func TestWhoeverLeavesAPullLeavesWholeFiles(t *testing.T) {
 	s.Agree()
 }
 
+func TestAPullTellsHowFarItIs(t *testing.T) {
+	h := startHub(t)
+	files := map[string]string{}
+	for i := range 150 {
+		files[fmt.Sprintf("d%d/f%d", i%7, i)] = fmt.Sprint("text ", i)
+	}
+	h.repository("site").push(files)
+	s := following(t, sqldbtest.SQLite(t), h, config{})
+	look := func() *project.Pulling {
+		p, err := s.Get(t.Context(), projecttest.Shop, "site")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Pulling
+	}
+	var told []string
+	s.Step = func(stage string) {
+		if is := look(); stage == "brought" && is != nil && is.Until.After(s.Clock.Now()) {
+			told = append(told, fmt.Sprintf("%d of %d", is.Done, is.Total))
+		}
+	}
+	s.pull()
+	s.Step = func(string) {}
+	if want := []string{"0 of 150", "64 of 150", "128 of 150"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	if is := look(); is != nil {
+		t.Errorf("a pull that has ended is at %+v", is)
+	}
+}
+
 // TestAKilledPullGoesOn kills a process in the midst of its pull; the next one brings the rest.
 func TestAKilledPullGoesOn(t *testing.T) {
 	h := startHub(t)

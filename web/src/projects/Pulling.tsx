@@ -1,21 +1,25 @@
-import { useRef, type ReactNode } from "react";
+import { type ReactNode } from "react";
 import { count } from "../kit/amount";
-import { useNow } from "../kit/Time";
+import { Meter } from "../kit/Meter";
 import type { Project } from "./project";
 
-/** Pulling is a pull on its way. The service tells its end; until then the files that have come so far are counted. */
+/** isPulling reports whether a pull of a project runs, whoever began it. One that was not heard of for too long has died. */
+export function isPulling(project: Pick<Project, "pulling">, now = Date.now()): boolean {
+  return project.pulling !== undefined && new Date(project.pulling.until).getTime() > now;
+}
+
+/** Pulling is how far a pull is. Until it knows how much there is to do, it only says that it is at it. */
 export function Pulling({ project }: { project: Project }): ReactNode {
-  const begun = useRef({ at: Date.now(), files: project.fileCount });
-  const now = useNow(1_000);
-  const come = project.fileCount - begun.current.files;
-  const seconds = Math.max(0, Math.round((now.getTime() - begun.current.at) / 1000));
+  const { done, total } = project.pulling ?? { done: 0, total: 0 };
+  const known = total > 0;
+  const percent = known ? Math.floor((done / total) * 100) : 0;
   return (
     <div className="repo-now" role="status">
       <div className="row">
-        <span className="grow">Pulling{come > 0 && `, ${count(come)} new ${come === 1 ? "file" : "files"} so far`}</span>
-        <span className="num live">{seconds} s</span>
+        <span className="grow">{known ? `Pulling, ${count(done)} of ${count(total)} ${total === 1 ? "file" : "files"}` : "Pulling, looking what is new"}</span>
+        {known && <span className="num w55 live">{percent} %</span>}
       </div>
-      <span className="meterline endless" role="progressbar" aria-label="Pull"><i className="live" /></span>
+      {known ? <Meter label="Pull" value={done} most={total} tone="live" /> : <span className="meterline endless" role="progressbar" aria-label="Pull"><i className="live" /></span>}
       <p className="help">Files stay readable. A file that you or an agent changed here is kept.</p>
     </div>
   );

@@ -12,7 +12,7 @@ import { useAct } from "../server/act";
 import { usePath } from "../shell/where";
 import { ConnectRepository } from "./ConnectRepository";
 import { addressOf, type Project } from "./project";
-import { Pulling } from "./Pulling";
+import { isPulling, Pulling } from "./Pulling";
 import { RepositoryTrouble } from "./RepositoryTrouble";
 import { useMayWork } from "./role";
 
@@ -37,7 +37,7 @@ function Followed({ project, repository }: { project: Project; repository: NonNu
     const pulled = await pull.run({ path: { slug: project.slug } });
     if (pulled) setDone(pulled.answer);
   };
-  const running = pull.busy || pull.error?.type === "already_running";
+  const running = pull.busy || isPulling(project);
   return (
     <>
       <section className="card" aria-labelledby="followed">
@@ -48,10 +48,10 @@ function Followed({ project, repository }: { project: Project; repository: NonNu
             <small>{repository.branch ? `branch ${repository.branch}` : "its default branch"} · {repository.provider === "github" ? "GitHub" : repository.provider}</small>
           </h2>
           <Button why={why ?? (running ? "Wait for the pull to end" : undefined)} onClick={() => setAsking("change")}>Change branch</Button>
-          <Button look="primary" icon="pull" busy={pull.busy} why={why} onClick={() => void run()}>{pull.busy ? "Pulling" : "Pull"}</Button>
+          <Button look="primary" icon="pull" busy={running} why={why} onClick={() => void run()}>{running ? "Pulling" : "Pull"}</Button>
         </header>
-        {pull.busy && <Pulling project={project} />}
-        {pull.error && <RepositoryTrouble error={pull.error} onRetry={() => void run()} />}
+        {running && <Pulling project={project} />}
+        {pull.error && !running && <RepositoryTrouble error={pull.error} onRetry={() => void run()} />}
         {done && <Outcome done={done} slug={project.slug} />}
         <dl className="figs num">
           <div><dt>Last pull</dt><dd>{project.pulled ? <Time at={project.pulled.at} /> : "Never"}</dd></div>

@@ -8,6 +8,7 @@ import { merge, piecesOf } from "./merge";
 import { foldersOf, imageTypeOf, lookOf, problemOf } from "./path";
 import { addressOf, authorOf, slugOf } from "./project";
 import { tabIn } from "./tab";
+import { isPulling } from "./Pulling";
 import { refusedFor } from "./room";
 import { breakOf, textIn } from "./text";
 import { rowsOf, stepIn, type Entry, type Folder } from "./tree";
@@ -124,6 +125,12 @@ test("an author is named as people know them", () => {
   expect(authorOf({ updatedBy: { ...by, agent: "triage" } })).toBe("triage for ada");
   expect(authorOf({ updatedBy: { kind: "system", id: "", username: "" } })).toBe("the service");
   expect(authorOf({})).toBeUndefined();
+});
+
+test("a pull that was not heard of for too long has died", () => {
+  const pulling = { done: 1, total: 2, until: "2026-11-17T11:00:00Z" };
+  const at = (time: string): boolean => isPulling({ pulling }, new Date(time).getTime());
+  expect([at("2026-11-17T10:59:59Z"), at("2026-11-17T11:00:01Z"), isPulling({})]).toEqual([true, false, false]);
 });
 
 test("a slug is made as the service makes it", () => {
