@@ -10,6 +10,7 @@ import { Time } from "../kit/Time";
 import { useToast } from "../kit/Toast";
 import { useAct } from "../server/act";
 import { usePath } from "../shell/where";
+import { ChangedHere } from "./ChangedHere";
 import { ConnectRepository } from "./ConnectRepository";
 import { addressOf, type Project } from "./project";
 import { isPulling, Pulling } from "./Pulling";
@@ -56,10 +57,11 @@ function Followed({ project, repository }: { project: Project; repository: NonNu
         <dl className="figs num">
           <div><dt>Last pull</dt><dd>{project.pulled ? <Time at={project.pulled.at} /> : "Never"}</dd></div>
           <div><dt>Commit</dt><dd className="mono">{project.pulled ? project.pulled.commit.slice(0, 7) : "–"}</dd></div>
-          <div><dt>Changed here, not in the branch</dt><dd>{project.pulled?.conflicts ? `${count(project.pulled.conflicts)} ${project.pulled.conflicts === 1 ? "file" : "files"} in conflict` : "No conflicts"}</dd></div>
+          <div><dt>Conflicts</dt><dd>{project.pulled?.conflicts ? `${count(project.pulled.conflicts)} ${project.pulled.conflicts === 1 ? "file" : "files"} changed here and there` : "None"}</dd></div>
           <div><dt>Files</dt><dd>{count(project.fileCount)}</dd></div>
         </dl>
       </section>
+      {project.pulled && <ChangedHere slug={project.slug} />}
       <div className="row">
         <span className="faint t12 grow">Disconnecting keeps every file here.</span>
         <Button look="danger" why={why ?? (running ? "Wait for the pull to end" : undefined)} onClick={() => setAsking("disconnect")}>Disconnect…</Button>
