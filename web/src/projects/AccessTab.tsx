@@ -21,7 +21,7 @@ type Team = ItemOf<"/api/workspaces/{username}/{business}/teams">;
 const roles = [
   { role: "viewer", may: "Reads files" },
   { role: "builder", may: "Reads and writes files" },
-  { role: "admin", may: "Reads and writes files, in every way" },
+  { role: "admin", may: "Reads and writes files, and counts as an admin here" },
 ] as const;
 
 /** AccessTab is who may work on a project beyond what their role in the workspace gives: teams, and what each may. */
@@ -33,8 +33,8 @@ export function AccessTab({ project }: { project: Project }): ReactNode {
   if (!teams.items) {
     return teams.error ? <Refusal error={teams.error} onRetry={teams.retry} /> : <div className="body repo wait" role="status" aria-label="Loading who has access" />;
   }
-  const with_ = teams.items.filter((team) => roleIn(team, project.slug));
-  const without = teams.items.filter((team) => !roleIn(team, project.slug));
+  const inside = teams.items.filter((team) => roleIn(team, project.slug));
+  const others = teams.items.filter((team) => !roleIn(team, project.slug));
   return (
     <div className="body repo">
       <div>
@@ -42,15 +42,15 @@ export function AccessTab({ project }: { project: Project }): ReactNode {
         <section className="card" aria-labelledby="teams">
           <header className="spaced">
             <h2 id="teams">Teams</h2>
-            <Button small icon="plus" why={why ?? (without.length === 0 ? (teams.items.length === 0 ? "There is no team yet" : "Every team is here") : undefined)} onClick={() => setAdding(true)}>Add a team</Button>
+            <Button small icon="plus" why={why ?? (others.length === 0 ? (teams.items.length === 0 ? "There is no team yet" : "Every team is here") : undefined)} onClick={() => setAdding(true)}>Add a team</Button>
           </header>
-          {with_.length === 0 ? (
+          {inside.length === 0 ? (
             <Empty icon="team" title="No team has a role here" act={<Link className="btn" to={to("team")}>Go to Team</Link>}>
               Everybody has the role here that they have in the workspace. A team can be given more in this project.
             </Empty>
           ) : (
             <ul className="access">
-              {with_.map((team) => (
+              {inside.map((team) => (
                 <TeamLine key={team.id} team={team} slug={project.slug} why={why} />
               ))}
             </ul>
@@ -58,7 +58,7 @@ export function AccessTab({ project }: { project: Project }): ReactNode {
         </section>
         <p className="help">Owners, admins and builders of the workspace write in every project; viewers read. The greater role counts.</p>
       </div>
-      {adding && <AddTeam slug={project.slug} teams={without} onClose={() => setAdding(false)} />}
+      {adding && <AddTeam slug={project.slug} teams={others} onClose={() => setAdding(false)} />}
     </div>
   );
 }

@@ -13,7 +13,7 @@ export function FileConflict({ text, entry }: { text: Editing; entry: Entry | nu
     return (
       <div className="conflict" role="alert">
         <Icon name="warn" />
-        <p>Somebody deleted this file while you were writing. Yours is not saved yet.</p>
+        <p>{text.dirty ? "Somebody deleted this file while you were writing. Yours is not saved yet." : "Somebody deleted this file. This is what it held last."}</p>
         <Button small look="primary" busy={text.saving} onClick={() => void text.save("new")}>Save it again</Button>
       </div>
     );

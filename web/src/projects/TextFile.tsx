@@ -2,7 +2,6 @@ import { lazy, Suspense, useState, type ReactNode } from "react";
 import { bytes } from "../kit/amount";
 import { Button } from "../kit/Button";
 import { Icon } from "../kit/Icon";
-import { Trouble } from "../kit/Refusal";
 import { Time } from "../kit/Time";
 import { missBuild } from "../server/hearing";
 import { Compared } from "./Compared";
@@ -13,7 +12,7 @@ import type { Place } from "./Editor";
 import { Preview } from "./Preview";
 import { authorOf, type Project } from "./project";
 import { FileConflict } from "./FileConflict";
-import { refusedFor } from "./room";
+import { SaveTrouble } from "./SaveTrouble";
 import type { Entry } from "./tree";
 import { useText, type Stored } from "./useText";
 
@@ -67,7 +66,7 @@ export function TextFile({ project, path, address, entry, first, why, view, onVi
           </Button>
         }
       />
-      {text.conflict ? <FileConflict text={text} entry={entry} /> : text.error ? <SaveTrouble text={text} /> : <News text={text} entry={entry} />}
+      {text.conflict ? <FileConflict text={text} entry={entry} /> : text.error ? <SaveTrouble error={text.error} onRetry={save} /> : <News text={text} entry={entry} />}
       {previewing ? (
         <Preview path={path} text={text.text} />
       ) : (
@@ -110,18 +109,6 @@ function News({ text, entry }: { text: ReturnType<typeof useText>; entry: Entry 
         {text.newLines && `, ${text.newLines}`}. {text.dirty && "Your draft is kept."}
       </p>
       {text.dirty ? <Button small onClick={text.compare}>Show changes</Button> : <Button small look="ghost" icon="x" label="Dismiss" onClick={text.dismiss} />}
-    </div>
-  );
-}
-
-function SaveTrouble({ text }: { text: ReturnType<typeof useText> }): ReactNode {
-  if (!text.error) return null;
-  if (text.error.status !== 507 && text.error.status !== 413) return <Trouble error={text.error} onRetry={() => void text.save()} />;
-  return (
-    <div className="trouble" role="alert">
-      <Icon name="warn" />
-      <p>{refusedFor(text.error)} Your draft is kept.</p>
-      <Button small onClick={() => void text.save()}>Try again</Button>
     </div>
   );
 }

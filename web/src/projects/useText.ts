@@ -88,6 +88,14 @@ export function useText({ slug, address, entry, first }: Opened): Editing {
     return () => clearTimeout(timer);
   }, [address, text, base]);
 
+  // What no browser keeps is not left without a question.
+  useEffect(() => {
+    if (!dirty || kept) return;
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
+    addEventListener("beforeunload", ask);
+    return () => removeEventListener("beforeunload", ask);
+  }, [dirty, kept]);
+
   const read = useCallback(async (): Promise<Stored | null> => {
     try {
       const { blob, etag } = await readContent(client, address);
@@ -182,7 +190,7 @@ export function useText({ slug, address, entry, first }: Opened): Editing {
   };
   return {
     text, base, dirty, kept, saving, error, theirs, clashes, seen,
-    conflict: conflict || (deleted && dirty),
+    conflict: conflict || deleted,
     comparing: mine !== undefined && theirs !== null && theirs !== undefined,
     news: lines !== undefined,
     newLines: lines || undefined,
