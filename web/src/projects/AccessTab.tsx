@@ -90,7 +90,7 @@ function TeamLine({ team, slug, why }: { team: Team; slug: string; why: string |
         label={`Role of ${team.name}`}
         className="select"
         title={why ?? ""}
-        button={<>{role} <Icon name="updown" small /></>}
+        button={<><span className="sr">Role of {team.name}: </span>{role} <Icon name="updown" small /></>}
         groups={[{ items: roles.map((each) => ({ label: each.role, note: each.may, ticked: each.role === role, why, onSelect: () => change(each.role) })) }]}
       />
       <Button look="ghost" icon="x" label={`Take ${team.name} out`} busy={take.busy} why={why} onClick={() => void remove()} />

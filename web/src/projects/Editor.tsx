@@ -92,7 +92,7 @@ const grammar = new Compartment();
 const access = new Compartment();
 
 function accessOf(readOnly: boolean): Extension {
-  return [EditorState.readOnly.of(readOnly), EditorView.editable.of(!readOnly), readOnly ? EditorView.contentAttributes.of({ tabindex: "0" }) : []];
+  return [EditorState.readOnly.of(readOnly), EditorView.editable.of(!readOnly)];
 }
 
 function open(host: HTMLElement, told: React.RefObject<EditorProps>, hear: (text: string) => void): EditorView {
@@ -115,7 +115,7 @@ function open(host: HTMLElement, told: React.RefObject<EditorProps>, hear: (text
       EditorState.lineSeparator.of(breakOf(text)),
       lineNumbers(), highlightSpecialChars(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),
       search({ top: true }), EditorView.lineWrapping, save, keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
-      EditorView.contentAttributes.of({ "aria-label": `Text of ${path}`, "aria-description": "Tab indents. Press Escape, then Tab, to leave." }),
+      EditorView.contentAttributes.of({ tabindex: "0", "aria-label": `Text of ${path}`, "aria-description": "Tab indents. Press Escape, then Tab, to leave." }),
       access.of(accessOf(readOnly)), grammar.of([]), marks, editorLook, heard,
       theirs === undefined ? [] : comparison(theirs),
     ],

@@ -42,6 +42,7 @@ export function FileBar({ path, address, why, acts, beside, view, main }: FileBa
       <Button look="ghost" icon="trash" label="Delete" className="desk" why={why} onClick={acts.onDelete} />
       <Menu
         label="More of this file"
+        bare
         className="btn ghost icon mobile"
         button={<Icon name="more" />}
         groups={[{ items: [{ label: "Move…", icon: "move", why, onSelect: acts.onMove }, { label: "Delete…", icon: "trash", danger: true, why, onSelect: acts.onDelete }] }]}

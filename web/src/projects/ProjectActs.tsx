@@ -29,9 +29,10 @@ export function ProjectActs({ project, path, onAsk }: { project: Project; path: 
         New file
       </Button>
       <Menu label="Upload" className="btn primary desk" button={<><Icon name="upload" small /> Upload</>} groups={[{ heading: into, items: uploads }]} />
-      <Menu label="More of this project" className="btn ghost icon desk" button={<Icon name="more" />} groups={[{ items: rest }]} />
+      <Menu label="More of this project" bare className="btn ghost icon desk" button={<Icon name="more" />} groups={[{ items: rest }]} />
       <Menu
         label="Acts of this project"
+        bare
         className="btn ghost icon mobile"
         button={<Icon name="more" />}
         groups={[{ items: [{ label: "New file…", icon: "plus", onSelect: ask("new"), why }] }, { heading: `Upload, ${into.toLowerCase()}`, items: uploads }, { items: rest }]}

@@ -59,7 +59,7 @@ function Beside({ project, path }: { project: Project; path: string }): ReactNod
   const items = (others.items ?? []).map((other) => ({ label: other.name, note: sizeOf(other), ticked: other.slug === project.slug, onSelect: () => void navigate({ to: to(addressOf(other.slug)) }) }));
   return (
     <>
-      <Menu label="Choose a project" className="btn ghost sm icon desk" button={<Icon name="updown" small />} groups={[{ items }]} />
+      <Menu label="Choose a project" bare className="btn ghost sm icon desk" button={<Icon name="updown" small />} groups={[{ items }]} />
       <span className="faint num t13 desk nowrap">{sizeOf(project)}</span>
       {path && <span className="mobile crumb trunc">/ {path.split("/").join(" / ")}</span>}
       {storage && (
