@@ -39,7 +39,7 @@ await perform(async (enter) => {
   await editor.click();
   await page.keyboard.insertText("more\n");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await page.getByText("Your draft is kept.").waitFor();
+  await page.getByText("What you typed stays here.").waitFor();
   await visitor.look("unsaved", { at: of("ada", "personal", "projects/archive/files/first.txt"), status: 507, see: ["Delete something, then try again."] });
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByLabel("Type first.txt to confirm").fill("first.txt");

@@ -2,7 +2,6 @@ import type { ReactNode } from "react";
 import { Button } from "../kit/Button";
 import { ConflictBar } from "../kit/ConflictBar";
 import { Icon } from "../kit/Icon";
-import { authorOf } from "./project";
 import type { Entry } from "./tree";
 import type { Editing } from "./useText";
 
@@ -18,10 +17,9 @@ export function FileConflict({ text, entry }: { text: Editing; entry: Entry | nu
       </div>
     );
   }
-  const by = authorOf(entry);
   return (
     <ConflictBar
-      what={by ? `this file (${by} was it)` : "this file"}
+      what="this file"
       busy={text.saving}
       onTheirs={text.takeTheirs}
       {...(theirs && { onMerge: text.compare })}

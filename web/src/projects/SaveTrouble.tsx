@@ -11,7 +11,7 @@ export function SaveTrouble({ error, onRetry }: { error: SvcError; onRetry: () =
   return (
     <div className="trouble" role="alert">
       <Icon name="warn" />
-      <p>{refusedFor(error)} Your draft is kept.</p>
+      <p>{refusedFor(error)} What you typed stays here.</p>
       <Button small onClick={onRetry}>Try again</Button>
     </div>
   );

@@ -38,9 +38,9 @@ const look = EditorView.theme({
   ".cm-changedLineGutter": { backgroundColor: "var(--ok)" },
   ".cm-deletedLineGutter": { backgroundColor: "var(--bad)" },
   ".cm-chunkButtons": { insetInlineEnd: "12px", display: "flex", gap: "6px" },
-  ".svc-chunk": { font: "500 12px/22px var(--sans)", height: "24px", padding: "0 8px", border: "1px solid var(--line-strong)", borderRadius: "var(--r-2)", backgroundColor: "var(--surface)", color: "var(--text)", cursor: "pointer" },
-  ".svc-chunk:hover": { backgroundColor: "var(--hover)" },
-  ".svc-chunk:focus-visible": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
+  "& .cm-chunkButtons button.svc-chunk": { font: "500 12px/22px var(--sans)", height: "24px", padding: "0 8px", border: "1px solid var(--line-strong)", borderRadius: "var(--r-2)", backgroundColor: "var(--surface)", color: "var(--text)", cursor: "pointer" },
+  "& .cm-chunkButtons button.svc-chunk:hover": { backgroundColor: "var(--hover)" },
+  "& .cm-chunkButtons button.svc-chunk:focus-visible": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
   ".cm-collapsedLines": { background: "none", backgroundColor: "var(--sunken)", color: "var(--text-2)", fontFamily: "var(--sans)", fontSize: "var(--t-12)", padding: "3px 14px" },
   "@media (max-width: 700px)": {
     ".cm-lineNumbers .cm-gutterElement": { minWidth: "36px", padding: "0 10px 0 0" },
