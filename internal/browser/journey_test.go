@@ -3,6 +3,7 @@ package browser
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -19,7 +20,7 @@ func TestJourneys(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".journey.mjs"), func(t *testing.T) {
 			enter(t)
-			service := serve(t, loopbackMCPs)
+			service := serve(t, append(settingsOf(t, file), loopbackMCPs)...)
 			s := newScene(service)
 			s.given["soak"] = os.Getenv("SVC_SOAK") != ""
 			s.withPrograms(t)
@@ -28,4 +29,20 @@ func TestJourneys(t *testing.T) {
 			s.play(t, file)
 		})
 	}
+}
+
+// setting is a line of a journey that sets a variable of its service: // with SVC_LIMIT_STORAGE=1MiB
+var setting = regexp.MustCompile(`(?m)^// with (SVC_[A-Z_]+=\S+)$`)
+
+// settingsOf are those that a journey begins with.
+func settingsOf(t *testing.T, file string) (all []string) {
+	t.Helper()
+	script, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range setting.FindAllStringSubmatch(string(script), -1) {
+		all = append(all, found[1])
+	}
+	return all
 }

@@ -60,8 +60,11 @@ func (w *way) throughProjectsOf(t *testing.T, surface gateway.Surface, path stri
 	w.goes(t, 200, on("POST", "/projects/site/move", map[string]string{"from": "docs/a b.md", "to": "c"}, "If-Match", tag))
 	w.goes(t, 204, on("DELETE", "/projects/site/files/c", nil))
 	w.goes(t, 200, on("GET", "/storage", nil))
+	w.goes(t, 200, on("GET", "/installations", nil))
 	w.goes(t, 200, on("PUT", "/projects/site/repository", map[string]any{"provider": "github", "owner": "octocat", "name": "hello-world", "installationId": installation}))
 	w.goes(t, 200, on("POST", "/projects/site/pull", nil))
+	w.goes(t, 201, on("PUT", "/projects/site/files/mine", "mine"))
+	w.goes(t, 200, on("GET", "/projects/site/changes", nil))
 	w.goes(t, 204, on("DELETE", "/projects/site/repository", nil))
 	w.goes(t, 204, on("DELETE", "/projects/site", nil))
 }

@@ -28,6 +28,12 @@ func TestARepositoryNeedsAnInstallationOfTheWorkspace(t *testing.T) {
 	w.posts(t, 201, registerPath, "email", "ada@example.com", "password", password, "username", "ada")
 	ask("POST", "/projects", map[string]string{"slug": "site"}).wants(t, 201, "")
 	follow("octocat", "hello-world", 1).wants(t, 409, "provider_connection_required")
+	if got := ask("GET", "/installations", nil).wants(t, 200, ""); !strings.Contains(got.body, `"items":[]`) {
+		t.Error(got.body)
+	}
+	if got := w.do(t, call{on: gateway.Agents, path: oauthPath + "status"}).wants(t, 200, ""); !strings.Contains(got.body, `"configured":false`) {
+		t.Error(got.body)
+	}
 	w.makesApp(t)
 	for _, got := range []reply{follow("octocat", "hello-world", 1), ask("POST", "/projects/site/pull", nil)} {
 		var envelope struct {
@@ -41,6 +47,9 @@ func TestARepositoryNeedsAnInstallationOfTheWorkspace(t *testing.T) {
 	w.visits(t, "octocat", "link")
 	w.installs(t)
 	id := w.installation(t)
+	if got := ask("GET", "/installations", nil).wants(t, 200, ""); !strings.Contains(got.body, `"account":"octocat","state":"ready"`) {
+		t.Error(got.body)
+	}
 	ask("POST", "/projects/site/pull", nil).wants(t, 404, "item_not_found")
 	follow("octocat", "hello-world", id+1).wants(t, 403, "installation_not_yours")
 	follow("acme", "widgets", id).wants(t, 403, "installation_not_yours")

@@ -100,6 +100,9 @@ func TestAnInstallationThatOnlyAnOwnerCanMakeIsWaitedFor(t *testing.T) {
 		if all := i.bound(t); len(all) != 1 || all[0].ID != 0 {
 			t.Errorf("bound: %+v", all)
 		}
+		if all, err := i.Hub.Installations.Of(t.Context(), i.in.Scope); err != nil || len(all) != 1 || all[0].State != installation.Pending || all[0].ID != 0 {
+			t.Errorf("told: %+v, %v", all, err)
+		}
 		h.GitHub.RequestInstall(false)
 		if done, err = i.comeBack(t, i.leave(t)); err != nil || done.Pending {
 			t.Fatalf("%+v, %v", done, err)

@@ -23,6 +23,7 @@ var files = everywhere("project",
 	row("PUT", filePath, keeps, worksOnThem, putFile).told().apart().
 		says("Make or replace a file by the body as it is. It is the old file or the new one, whatever happens.", fault.ItemNotFound, fault.InvalidPath, fault.NameTaken, fault.StorageQuotaExceeded, fault.Busy),
 	drop(filePath, worksOnThem, deleteFile).told().apart().says("Delete a file.", fault.ItemNotFound, fault.InvalidPath, fault.Busy),
+	list(projectPath+"/changes", readsProjects, listChanges).told().says("List by their paths the files of a project that are not as its last pull left them.", fault.ItemNotFound),
 	verb(projectPath+"/move", worksOnThem, moveFile).told().says("Give a file another path, which nothing may have.", fault.ItemNotFound, fault.InvalidPath, fault.NameTaken, fault.Busy),
 )
 
@@ -33,21 +34,22 @@ type file struct {
 	Bytes     *int64     `json:"bytes,omitempty"`
 	ETag      string     `json:"etag,omitempty"` // as the header has it
 	UpdatedAt iso.Moment `json:"updatedAt,omitzero"`
-	UpdatedBy *actor     `json:"updatedBy,omitempty"`
+	UpdatedBy *author    `json:"updatedBy,omitempty"`
 }
 
-// actor is who did something.
-type actor struct {
+// author is who wrote a file.
+type author struct {
 	Kind     string `json:"kind" enum:"account key system operator anonymous channel"`
 	ID       string `json:"id"`
 	Username string `json:"username"`
+	Agent    string `json:"agent,omitempty"` // that wrote in their name; absent: they did themselves
 }
 
 func fileOf(f project.File) file {
 	if f.Kind != project.KindFile {
 		return file{Path: f.Path, Kind: f.Kind}
 	}
-	return file{f.Path, f.Kind, &f.Bytes, f.ETag, iso.At(f.UpdatedAt), (*actor)(&f.UpdatedBy)}
+	return file{f.Path, f.Kind, &f.Bytes, f.ETag, iso.At(f.UpdatedAt), &author{f.UpdatedBy.Kind, f.UpdatedBy.ID, f.UpdatedBy.Username, f.Agent}}
 }
 
 type fileQuery struct {
@@ -64,6 +66,33 @@ func listFiles(ctx context.Context, c Call, in fileQuery) (listing.Page[file], e
 	}
 	found, err := c.Projects.Files(ctx, c.owner(), in.Slug, project.FileQuery{Prefix: in.Prefix, Folded: in.Folded == "true", Query: listing.Query(in.Stretch)})
 	return listing.Map(found, fileOf), err
+}
+
+// difference is a file that is not as the last pull left it. One that was deleted has a path alone.
+type difference struct {
+	Path      string     `json:"path"`
+	How       string     `json:"how" enum:"added changed deleted"`
+	Bytes     *int64     `json:"bytes,omitempty"`
+	UpdatedAt iso.Moment `json:"updatedAt,omitzero"`
+	UpdatedBy *author    `json:"updatedBy,omitempty"`
+}
+
+func differenceOf(d project.Difference) difference {
+	if d.How == project.Deleted {
+		return difference{Path: d.Path, How: d.How}
+	}
+	f := fileOf(d.File)
+	return difference{f.Path, d.How, f.Bytes, f.UpdatedAt, f.UpdatedBy}
+}
+
+type changesQuery struct {
+	Slug    string `path:"slug"`
+	Stretch stretch
+}
+
+func listChanges(ctx context.Context, c Call, in changesQuery) (listing.Page[difference], error) {
+	found, err := c.Projects.Differences(ctx, c.owner(), in.Slug, listing.Query(in.Stretch))
+	return listing.Map(found, differenceOf), err
 }
 
 // fileName is a file, and which content of it is meant.

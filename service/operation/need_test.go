@@ -14,7 +14,7 @@ import (
 )
 
 // people are the nouns that no key looks after.
-var people = []string{"people", "invitations", "teams", "secrets", "models", "mcps", "keys", "audit", "archive", "unarchive", "restore", ""}
+var people = []string{"people", "invitations", "teams", "installations", "secrets", "models", "mcps", "keys", "audit", "archive", "unarchive", "restore", ""}
 
 // scopes are what keys are made for, by the noun of a path.
 var scopes = map[string][2]string{ // to read, and to change

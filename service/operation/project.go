@@ -7,6 +7,7 @@ import (
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account/github"
+	"svc.dev/svc/service/installation"
 	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/repository"
 	"svc.dev/svc/service/storage"
@@ -40,6 +41,7 @@ var projects = everywhere("project",
 	row("PUT", projectPath+"/repository", shows, worksOnThem, connectRepository).told().says("Have a project follow a repository.", repositoryFaults...),
 	drop(projectPath+"/repository", worksOnThem, disconnectRepository).told().says("Stop following a repository.", fault.ItemNotFound),
 	verb(projectPath+"/pull", worksOnThem, pullRepository).told().says("Bring a project to where its repository is.", repositoryFaults...),
+	list(W+"/installations", access.May(workspace.Read), listInstallations).told().says("List where the app of a provider is installed for a workspace, and where that waits for approval."),
 	get(W+"/storage", access.May(workspace.Enter).Key(projectsRead), getStorage).told().says("Say how much a workspace stores, and how much it may."),
 )
 
@@ -109,6 +111,11 @@ func pullRepository(ctx context.Context, c Call, in projectSlug) (done repositor
 	}
 	defer release()
 	return c.Repositories.Pull(ctx, c.Actor(), c.owner(), in.Slug)
+}
+
+func listInstallations(ctx context.Context, c Call, _ page) (listing.Page[installation.Installation], error) {
+	all, err := c.Installations.Of(ctx, c.Scope)
+	return listing.Page[installation.Installation]{Items: all}, err
 }
 
 // getStorage tells everybody in a workspace how full it is, also those who only pay for it.

@@ -50,7 +50,7 @@ func (p *Projects) announceIn(tx *sqldb.Tx, q *storage.Quota, o *operation, want
 		if c.outcome != nil {
 			continue
 		}
-		c.project, c.op, c.actor, c.quiet, c.at = o.ID, o.id, actorText(o.by), o.quiet, p.Now().UnixMilli()
+		c.project, c.op, c.actor, c.quiet, c.at = o.ID, o.id, authorText(o.by, o.agent), o.quiet, p.Now().UnixMilli()
 		if err := c.announce(tx); err != nil {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ type File struct {
 	ETag      string // strong, as a header holds it
 	UpdatedAt time.Time
 	UpdatedBy audit.Actor
+	Agent     string // that wrote it in the name of UpdatedBy; empty: they did themselves
 }
 
 // Condition is what a change of a file depends on, as the headers If-Match and If-None-Match say it. The zero value is none.
@@ -72,7 +73,7 @@ func (e entry) there() bool { return e.etag != "" }
 func (e entry) file() File {
 	return File{
 		Path: e.path, Kind: KindFile, Bytes: e.bytes, ETag: quote(e.etag),
-		UpdatedAt: time.UnixMilli(e.at).UTC(), UpdatedBy: parseActor(e.by),
+		UpdatedAt: time.UnixMilli(e.at).UTC(), UpdatedBy: parseActor(e.by), Agent: agentIn(e.by),
 	}
 }
 
@@ -106,10 +107,20 @@ func dropEntry(tx *sqldb.Tx, project, path string) error {
 	return tx.Do("drop file", "DELETE FROM project_files WHERE project = $1 AND path = $2", project, path)
 }
 
-// actorText is an actor as a row keeps it.
-func actorText(by audit.Actor) string {
-	text, _ := json.Marshal([]string{by.Kind, by.ID, by.Username}) // texts always marshal
+// authorText is an actor as a row keeps it, and the agent that acts in their name. What is read by the version before has no agent.
+func authorText(by audit.Actor, agent string) string {
+	parts := []string{by.Kind, by.ID, by.Username}
+	if agent != "" {
+		parts = append(parts, agent)
+	}
+	text, _ := json.Marshal(parts) // texts always marshal
 	return string(text)
+}
+
+func agentIn(text string) string {
+	var parts [4]string
+	_ = json.Unmarshal([]byte(text), &parts) // what cannot be read is nobody
+	return parts[3]
 }
 
 func parseActor(text string) audit.Actor {

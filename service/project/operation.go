@@ -18,7 +18,8 @@ type operation struct {
 	Project
 	id    string
 	by    audit.Actor
-	quiet bool // it is audited, and lets go of what is reserved, as a whole
+	agent string // that acts in their name
+	quiet bool   // it is audited, and lets go of what is reserved, as a whole
 
 	folder folder
 	held   *storage.Reservation // nil: nothing is written

@@ -28,6 +28,7 @@ type Project struct {
 	Description string      `json:"description"`
 	Repository  *Repository `json:"repository,omitempty"` // nil: it follows none
 	Pulled      *Checkout   `json:"pulled,omitempty"`     // nil: it never followed one so far as to have its files
+	Pulling     *Pulling    `json:"pulling,omitempty"`    // nil: no pull runs
 	Bytes       int64       `json:"bytes"`
 	FileCount   int64       `json:"fileCount"`
 	CreatedAt   iso.Moment  `json:"createdAt"`
@@ -51,6 +52,13 @@ type Checkout struct {
 	At        iso.Moment `json:"at"`
 }
 
+// Pulling is a pull that runs.
+type Pulling struct {
+	Done  int64      `json:"done"`  // files that are as in the repository by now
+	Total int64      `json:"total"` // of so many that were not; 0: that is not known yet
+	Until iso.Moment `json:"until"` // it is taken for dead then, unless it is heard of again
+}
+
 // CheckVersion refuses another version than the present one; 0 is any.
 func (r Project) CheckVersion(given int64) error {
 	if given == 0 || given == r.Version {
@@ -62,19 +70,26 @@ func (r Project) CheckVersion(given int64) error {
 // selectProjects begins a statement that scanProject reads. There is no row of r where a project follows no repository.
 const selectProjects = `SELECT p.id, p.workspace, p.scope, p.slug, p.name, p.description, p.bytes, p.files, p.version, p.created_at, p.updated_at,
 	COALESCE(r.provider, ''), COALESCE(r.owner, ''), COALESCE(r.name, ''), COALESCE(r.branch, ''), COALESCE(r.installation, 0),
-	COALESCE(r.commit_id, ''), COALESCE(r.conflicts, 0), r.pulled_at
+	COALESCE(r.commit_id, ''), COALESCE(r.conflicts, 0), r.pulled_at,
+	COALESCE(r.pull, ''), COALESCE(r.pull_done, 0), COALESCE(r.pull_total, 0), r.pull_until
 	FROM projects p LEFT JOIN project_repositories r ON r.project = p.id`
 
 func scanProject(row sqldb.Row) (r Project, err error) {
 	var at Repository
 	var last Checkout
+	var lease string
+	var runs Pulling
 	err = row.Scan(&r.ID, &r.Workspace, &r.Scope, &r.Slug, &r.Name, &r.Description, &r.Bytes, &r.FileCount, &r.Version, sqldb.Time(&r.CreatedAt.Time), sqldb.Time(&r.UpdatedAt.Time),
-		&at.Provider, &at.Owner, &at.Name, &at.Branch, &at.InstallationID, &last.Commit, &last.Conflicts, sqldb.Time(&last.At.Time))
+		&at.Provider, &at.Owner, &at.Name, &at.Branch, &at.InstallationID, &last.Commit, &last.Conflicts, sqldb.Time(&last.At.Time),
+		&lease, &runs.Done, &runs.Total, sqldb.Time(&runs.Until.Time))
 	if at.Provider != "" {
 		r.Repository = &at
 	}
 	if last.Commit != "" {
 		r.Pulled = &last
+	}
+	if lease != "" {
+		r.Pulling = &runs
 	}
 	return r, err
 }

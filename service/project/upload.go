@@ -18,6 +18,8 @@ type Upload struct {
 	Body io.Reader
 	// Size is how many bytes Body has, which it must then have, or Unknown.
 	Size int64
+	// Agent writes in the name of the actor. Empty: the actor does.
+	Agent string
 	Condition
 }
 
@@ -47,7 +49,7 @@ func (p *Projects) Write(ctx context.Context, by audit.Actor, o Owner, slug, pat
 	if u.Size > p.MaxFile {
 		return f, false, tooLarge(p.MaxFile)
 	}
-	return p.upload(ctx, &operation{Project: r, id: newID(), by: by}, path, was, u)
+	return p.upload(ctx, &operation{Project: r, id: newID(), by: by, agent: u.Agent}, path, was, u)
 }
 
 // look is a project and the entry of a path, as they are.

@@ -30,12 +30,17 @@ func (p *pull) bring(ctx context.Context, objects *contents, todo plan, done *Pu
 	if err := p.remember(ctx, todo.alike); err != nil {
 		return err
 	}
+	been, total := 0, len(todo.remove)+len(todo.write)
 	for _, tasks := range append(divide(todo.remove), divide(todo.write)...) {
+		if err := p.note(ctx, been, total); err != nil {
+			return err
+		}
 		if err := p.change(ctx, series, objects, tasks, done); err != nil {
 			return err
 		}
+		been += len(tasks)
 	}
-	return nil
+	return p.note(ctx, been, total)
 }
 
 func (d *Pulled) conflict(path string) {

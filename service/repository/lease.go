@@ -43,7 +43,7 @@ func (s *Repositories) begin(ctx context.Context, by audit.Actor, o project.Owne
 			return fault.New(fault.ItemNotFound, "This project follows no repository.", "")
 		}
 		now := s.Now()
-		n, err := tx.Exec("UPDATE project_repositories SET pull = $2, pull_until = $3 WHERE project = $1 AND pull_until <= $4",
+		n, err := tx.Exec("UPDATE project_repositories SET pull = $2, pull_until = $3, pull_done = 0, pull_total = 0 WHERE project = $1 AND pull_until <= $4",
 			p.ID, p.lease, now.Add(pullLife).UnixMilli(), now.UnixMilli())
 		if err != nil {
 			return fmt.Errorf("begin pull: %w", err)
@@ -107,6 +107,11 @@ func (p *pull) renew(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// note tells those who look at the project how far the pull is.
+func (p *pull) note(ctx context.Context, done, total int) error {
+	return p.DB.Do(ctx, "note pull", "UPDATE project_repositories SET pull_done = $3, pull_total = $4 WHERE project = $1 AND pull = $2", p.ID, p.lease, done, total)
 }
 
 // end gives the lease back and, where the pull succeeded, takes down how far the project has come.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/audit"
@@ -675,6 +676,74 @@ func TestWhoeverLeavesAPullLeavesWholeFiles(t *testing.T) {
 	}
 	s.has(files)
 	s.Agree()
+}
+
+func TestWhatDiffersFromThePullIsListed(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		h := startHub(t)
+		h.repository("site").push(map[string]string{"a": "one", "b": "two", "c/d": "three"})
+		s := following(t, address, h, config{})
+		list := func(q listing.Query) (found []string, next string) {
+			page, err := s.Differences(t.Context(), projecttest.Shop, "site", q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range page.Items {
+				found = append(found, d.Path+" "+d.How)
+			}
+			return found, page.Next
+		}
+		s.Save("site", "early", "never pulled")
+		if found, _ := list(listing.Query{}); len(found) != 0 {
+			t.Errorf("before a pull: %q", found)
+		}
+		s.pull()
+		s.Save("site", "b", "changed")
+		s.Save("site", "new", "added")
+		if err := s.Remove(t.Context(), projecttest.Ada, projecttest.Shop, "site", "c/d", project.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+		all, _ := list(listing.Query{})
+		if want := []string{"b changed", "c/d deleted", "early added", "new added"}; !slices.Equal(all, want) {
+			t.Errorf("found %q, want %q", all, want)
+		}
+		first, next := list(listing.Query{Limit: 3})
+		rest, _ := list(listing.Query{Limit: 3, Cursor: next})
+		if !slices.Equal(append(first, rest...), all) {
+			t.Errorf("page by page: %q, %q", first, rest)
+		}
+	})
+}
+
+func TestAPullTellsHowFarItIs(t *testing.T) {
+	h := startHub(t)
+	files := map[string]string{}
+	for i := range 150 {
+		files[fmt.Sprintf("d%d/f%d", i%7, i)] = fmt.Sprint("text ", i)
+	}
+	h.repository("site").push(files)
+	s := following(t, sqldbtest.SQLite(t), h, config{})
+	look := func() *project.Pulling {
+		p, err := s.Get(t.Context(), projecttest.Shop, "site")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Pulling
+	}
+	var told []string
+	s.Step = func(stage string) {
+		if is := look(); stage == "brought" && is != nil && is.Until.After(s.Clock.Now()) {
+			told = append(told, fmt.Sprintf("%d of %d", is.Done, is.Total))
+		}
+	}
+	s.pull()
+	s.Step = func(string) {}
+	if want := []string{"0 of 150", "64 of 150", "128 of 150"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	if is := look(); is != nil {
+		t.Errorf("a pull that has ended is at %+v", is)
+	}
 }
 
 // TestAKilledPullGoesOn kills a process in the midst of its pull; the next one brings the rest.

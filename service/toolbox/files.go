@@ -20,7 +20,8 @@ const fileTime = 30 * time.Second
 type place struct {
 	access.Acting
 	project.Owner
-	slug string
+	slug  string
+	agent string // that the call is of
 }
 
 // enter is the project of a call, if the agent was given it and the one who prompted may.
@@ -32,7 +33,7 @@ func (h hand) enter(ctx context.Context, need access.Need, slug string) (place, 
 		return place{}, fault.New(fault.Forbidden, "This agent was not given the project.", "Those that it was given: "+h.projects()+".")
 	}
 	call, by, err := h.acting(ctx, need, slug)
-	return place{by, project.Owner{Workspace: by.Workspace, Scope: call.Scope}, slug}, err
+	return place{by, project.Owner{Workspace: by.Workspace, Scope: call.Scope}, slug, call.Agent}, err
 }
 
 func noFiles() error {

@@ -8,6 +8,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/outward"
+	"svc.dev/svc/service/project"
 	"svc.dev/svc/service/project/projecttest"
 	"svc.dev/svc/service/toolbox"
 )
@@ -22,6 +23,10 @@ func TestFilesAreListedReadWrittenEditedAndFound(t *testing.T) {
 		b.gives("write_file", object{"project": "site", "path": "README.md", "content": "Hello"}, "Made README.md, 5 bytes.")
 		b.gives("write_file", object{"project": "site", "path": "README.md", "content": "Hello, two"}, "Replaced README.md, now 10 bytes.")
 		b.gives("list_files", object{}, "site\tsite\t2 files\n")
+		found, err := s.Files(t.Context(), projecttest.Shop, "site", project.FileQuery{Prefix: "README.md"})
+		if err != nil || len(found.Items) != 1 || found.Items[0].Agent != "a" {
+			t.Errorf("the file does not name the agent that wrote it: %+v, %v", found.Items, err)
+		}
 		listed, err := b.use(grant, "list_files", object{"project": "site"})
 		if err != nil || !strings.HasPrefix(listed, "README.md\t10 bytes\t") || !strings.HasSuffix(listed, "\nsrc/\n") {
 			t.Errorf("listed: %q, %v", listed, err)

@@ -40,7 +40,7 @@ func (h hand) store(ctx context.Context, at place, path, text string, when proje
 		return project.File{}, false, fault.Invalid("At most %d bytes can be written at once.", maxText)
 	}
 	return h.config.Projects.Write(at.Guard(ctx), at.Actor, at.Owner, at.slug, path, project.Upload{
-		Body: strings.NewReader(text), Size: int64(len(text)), Condition: when,
+		Body: strings.NewReader(text), Size: int64(len(text)), Agent: at.agent, Condition: when,
 	})
 }
 

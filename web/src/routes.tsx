@@ -39,6 +39,9 @@ export const workspacePages: readonly PageRow[] = [
   { path: "agents/$", title: "Agents", load: () => import("./agents/AgentsPage").then((of) => of.AgentsPage) },
   { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, on: everywhere, load: () => import("./mcps/McpsPage").then((of) => of.McpsPage) },
   { path: "mcps/$id", title: "MCPs", on: everywhere, load: () => import("./mcps/McpsPage").then((of) => of.McpsPage) },
+  { path: "projects", title: "Projects", nav: { icon: "folder", group: "", key: "p" }, load: () => import("./projects/ProjectsPage").then((of) => of.ProjectsPage) },
+  { path: "projects/$slug", title: "Project", load: () => import("./projects/ProjectPage").then((of) => of.ProjectPage) },
+  { path: "projects/$slug/$", title: "Project", load: () => import("./projects/ProjectPage").then((of) => of.ProjectPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
 ];
@@ -48,6 +51,7 @@ export const servicePages: readonly PageRow[] = [
   { path: "runs", title: "Runs", nav: { icon: "runs", group: "Service", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
   { path: "agents", title: "Agents", nav: { icon: "agents", group: "Service", key: "a" }, load: () => import("./agents/AllAgentsPage").then((of) => of.AllAgentsPage) },
   { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, load: () => import("./mcps/AllMcpsPage").then((of) => of.AllMcpsPage) },
+  { path: "projects", title: "Projects", nav: { icon: "folder", group: "Service", key: "p" }, load: () => import("./projects/AllProjectsPage").then((of) => of.AllProjectsPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Operate" }, load: () => import("./storage/AllStoragePage").then((of) => of.AllStoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Operate" }, load: () => import("./audit/AuditPage").then((of) => of.AllAuditPage) },
   { path: "impersonations/$id/end", title: "End the read-only session", load: () => import("./shell/EndViewPage").then((of) => of.EndViewPage) },

@@ -64,7 +64,7 @@ function OneRun({ runId }: { runId: string }): ReactNode {
   const title = record.data?.workflowName ?? "Run";
   if (record.error && !record.data) {
     return (
-      <Page title="Run" thing={runId}>
+      <Page title="Runs" heading="Run" above={{ title: "Runs", to: path("runs") as string }} thing={runId}>
         <Refusal error={record.error} onRetry={() => void refetch()} />
       </Page>
     );
@@ -78,14 +78,8 @@ function OneRun({ runId }: { runId: string }): ReactNode {
       {status === "running" && run.phase !== "live" && !finishing && <LiveState phase={run.phase === "idle" ? "loading" : run.phase} />}
     </>
   );
-  const lead = (
-    <span className="lead desk">
-      <Link className="crumb" to={path("runs") as string}>Runs</Link>
-      <span className="crumb" aria-hidden="true">/</span>
-    </span>
-  );
   return (
-    <Page title={title} lead={lead} tab="Runs" thing={`${middle(runId)} · ${title}`} state={status === "running" ? "running" : status === "failed" ? "failed" : undefined} beside={beside} acts={record.data && <RunActs run={record.data} />}>
+    <Page title="Runs" heading={title} above={{ title: "Runs", to: path("runs") as string }} thing={`${middle(runId)} · ${title}`} state={status === "running" ? "running" : status === "failed" ? "failed" : undefined} beside={beside} acts={record.data && <RunActs run={record.data} />}>
       {record.error && <Trouble error={record.error} stale onRetry={() => void refetch()} />}
       {run.phase === "error" && run.error instanceof SvcError && <Trouble error={run.error} stale={events.length > 0} onRetry={run.refresh} />}
       {record.data ? <RunFacts run={record.data} told={told} /> : <FactsSkeleton />}

@@ -39,7 +39,7 @@ export function KeyMap(): ReactNode {
         event.preventDefault();
         return openPalette();
       }
-      if (single !== "on" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
+      if (single !== "on" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.composedPath()[0] ?? null)) return;
       if (event.timeStamp - wentAt < waitsFor) {
         wentAt = 0;
         const page = pages.find((each) => each.nav?.key === event.key);
@@ -78,7 +78,7 @@ export function KeyMap(): ReactNode {
   );
 }
 
-/** isTyping reports whether a key belongs to what is typed. A dialog has its own keys. */
+/** isTyping reports whether a key belongs to what is typed. A dialog has its own keys. Ask of the innermost target: an editor is in a shadow. */
 export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || target.closest("input, textarea, select, dialog, [role=menu]") !== null);
 }

@@ -7,6 +7,7 @@ import { Tag } from "../kit/StatusTag";
 import { Time } from "../kit/Time";
 import { useRead } from "../server/read";
 import { Page } from "../shell/Page";
+import { ByProject } from "./ByProject";
 import { kindsOf, stateOf, type Storage } from "./storage";
 
 /** StoragePage says how full the workspace is, and of what. */
@@ -62,6 +63,7 @@ function Figures({ storage }: { storage: Storage }): ReactNode {
           ))}
         </ul>
       </section>
+      <ByProject storage={storage} />
       <p className="help">
         <span>
           Measured <Time at={storage.measuredAt} />. Owners are told by mail at {storage.softLimitPercent} %.

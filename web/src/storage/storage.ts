@@ -36,3 +36,8 @@ export function stateOf(storage: Pick<Storage, "state">): { tone: Tone; word: st
   }
   return { tone: "ok", word: "Room left" };
 }
+
+/** largestFirst are projects by what they take; those alike by name. */
+export function largestFirst<P extends { readonly bytes: number; readonly name: string }>(projects: readonly P[]): P[] {
+  return [...projects].sort((a, b) => b.bytes - a.bytes || a.name.localeCompare(b.name, "en"));
+}

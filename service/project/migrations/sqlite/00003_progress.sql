@@ -1,0 +1,5 @@
+-- +goose Up
+
+-- How far a pull is that runs: so many files of so many. A total of 0 is not known yet.
+ALTER TABLE project_repositories ADD COLUMN pull_done INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE project_repositories ADD COLUMN pull_total INTEGER NOT NULL DEFAULT 0;
