@@ -31,6 +31,10 @@ export const everywhere: readonly Surface[] = ["platform", "agents", "admin"];
 export const workspacePages: readonly PageRow[] = [
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
+  { path: "settings", title: "Settings", nav: { icon: "gear", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./settings/Settings").then((of) => of.SettingsPage) },
+  { path: "settings/models", title: "Models", on: everywhere, load: () => import("./settings/ModelsPage").then((of) => of.ModelsPage) },
+  { path: "settings/secrets", title: "Secrets", on: everywhere, right: "review", load: () => import("./settings/SecretsPage").then((of) => of.SecretsPage) },
+  { path: "settings/general", title: "General", right: "enter", load: () => import("./settings/GeneralPage").then((of) => of.GeneralPage) },
 ];
 
 /** The pages of the service as a whole, on Admin. */
