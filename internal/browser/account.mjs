@@ -1,5 +1,5 @@
 // Somebody looks after their account: name, password, sessions, keys, and its end.
-import { bob, signIn } from "./people.mjs";
+import { begins, bob, signIn } from "./people.mjs";
 import { ask, given, perform } from "./stage.mjs";
 
 const firefox = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0";
@@ -34,7 +34,7 @@ async function rename(visitor) {
 async function endASession(visitor, other) {
   await other.open("/login");
   await signIn(other, bob);
-  await other.at("/workspaces");
+  await begins(other, bob.username);
   await visitor.follow("Sessions");
   await visitor.look("sessions", { at: "/account/sessions", see: ["Chrome on Linux This session", "Firefox on Windows", "End all others"] });
   await visitor.go(visitor.page.getByRole("button", { name: /^End the session of Firefox on Windows/ }));
@@ -127,5 +127,5 @@ async function leave(visitor) {
   await visitor.press("Restore my account");
   await visitor.see("undeleted", { at: "/login?notice=account_restored", see: ["Your account is restored. Sign in to go on."] });
   await signIn(visitor, { email: bob.email, password: next });
-  await visitor.at("/workspaces");
+  await begins(visitor, bob.username);
 }

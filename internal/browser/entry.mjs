@@ -1,5 +1,5 @@
 // Somebody signs up, out and in, is told the same whatever is wrong, and comes back in with a forgotten password.
-import { bob, signIn } from "./people.mjs";
+import { begins, bob, signIn } from "./people.mjs";
 import { ask, perform } from "./stage.mjs";
 
 const wrong = "Email or password is incorrect.";
@@ -50,7 +50,7 @@ async function keepTheDeepLink(visitor) {
   await signIn(visitor, bob);
   await visitor.look("deep-link", { at: "/account/sessions", title: "Sessions · svc", see: ["Bob Stone", "This session"] });
   await visitor.open("/login");
-  await visitor.at("/workspaces");
+  await begins(visitor, bob.username);
 }
 
 // beRefusedAlike compares what an unknown address and a wrong password are told.
@@ -89,5 +89,5 @@ async function forget(visitor) {
   await visitor.at("/login");
   visitor.settle("old password", 401);
   await signIn(visitor, { email: bob.email, password: "three stones in the river" });
-  await visitor.see("workspaces", { at: "/workspaces", see: ["bob/personal"] });
+  await begins(visitor, bob.username);
 }

@@ -1,5 +1,5 @@
 // The first administrator comes in by the link that the service printed.
-import { ada, openAdmin } from "./people.mjs";
+import { ada, begins, openAdmin } from "./people.mjs";
 import { given, perform } from "./stage.mjs";
 
 await perform(async (enter) => {
@@ -16,6 +16,8 @@ await perform(async (enter) => {
 
   await visitor.fill({ "E-mail": ada.email, Password: ada.password, "Username optional": ada.username });
   await visitor.press("Create administrator");
+  await begins(visitor, ada.username);
+  await visitor.open(given.admin + "/settings/providers");
   await visitor.look("elevate", {
     at: `${given.admin}/elevate?returnTo=${encodeURIComponent(given.admin + "/settings/providers")}`, see: ["Admin acts on the whole service, so it opens apart from the rest, for you alone."],
   });

@@ -1,5 +1,5 @@
 // A GitHub identity whose address an account has is linked by that account's password, and in no other browser.
-import { approveAs, becomeAdministrator, setUpGitHub } from "./people.mjs";
+import { approveAs, becomeAdministrator, begins, setUpGitHub } from "./people.mjs";
 import { ask, perform } from "./stage.mjs";
 
 const mona = { email: "octocat@example.com", username: "mona", password: "a lamp beside the window" };
@@ -35,5 +35,5 @@ await perform(async (enter) => {
   await visitor.press("Sign out");
   await visitor.follow("Continue with GitHub");
   await approveAs(visitor, "octocat");
-  await visitor.see("workspaces", { at: "/workspaces", see: ["mona/personal"] });
+  await begins(visitor, "mona");
 });

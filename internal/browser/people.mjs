@@ -9,6 +9,8 @@ export async function becomeAdministrator(visitor, person = ada) {
   await visitor.open(given.setupLink);
   await visitor.fill({ "E-mail": person.email, Password: person.password, "Username optional": person.username });
   await visitor.press("Create administrator");
+  await begins(visitor, person.username);
+  await visitor.open(given.admin + "/settings/providers");
   await openAdmin(visitor, person);
   await visitor.at(given.admin + "/settings/providers");
 }
@@ -46,4 +48,16 @@ export async function approveAs(visitor, login) {
   await visitor.at(new RegExp("^" + given.github + "/login/oauth/authorize"));
   await visitor.page.getByLabel("Signed in as").selectOption(login);
   await visitor.press("Approve");
+}
+
+// begins waits until the browser is in the web application, in the person's own workspace.
+export async function begins(visitor, username) {
+  await visitor.at(new RegExp(`^${given.agents}/w/${username}/personal/`));
+}
+
+// looksBack leaves the application for the list of workspaces.
+export async function looksBack(visitor, username) {
+  await begins(visitor, username);
+  await visitor.open("/workspaces");
+  await visitor.see("workspaces", { at: "/workspaces", see: [`${username}/personal`] });
 }

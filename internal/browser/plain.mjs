@@ -1,6 +1,6 @@
 // Without scripts everything works too; what a script would take from the address is pasted by hand.
 import { bob, signIn } from "./people.mjs";
-import { ask, perform } from "./stage.mjs";
+import { ask, given, perform } from "./stage.mjs";
 
 await perform(async (enter) => {
   const visitor = await enter({ scripts: false });
@@ -19,6 +19,8 @@ await perform(async (enter) => {
   await signIn(visitor, { email: bob.email, password: "not the password at all" });
   await visitor.look("refused", { at: "/login", status: 401, see: ["Email or password is incorrect."] });
   await signIn(visitor, bob);
+  await visitor.see("no application", { at: `${given.agents}/`, see: ["The workspace needs scripts."] });
+  await visitor.follow("Your workspaces and account");
   await visitor.see("workspaces", { at: "/workspaces", see: ["bob/personal"] });
   await visitor.press("Sign out");
   await visitor.at("/login?notice=signed_out");
@@ -32,5 +34,5 @@ await perform(async (enter) => {
   await visitor.press("Change password");
   await visitor.at("/login?notice=password_reset");
   await signIn(visitor, { email: bob.email, password: "three stones in the river" });
-  await visitor.at("/workspaces");
+  await visitor.at(`${given.agents}/`);
 });

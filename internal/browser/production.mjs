@@ -1,5 +1,5 @@
 // In production GitHub also tells when somebody takes back what they allowed.
-import { approveAs, becomeAdministrator, setUpGitHub } from "./people.mjs";
+import { approveAs, becomeAdministrator, begins, setUpGitHub } from "./people.mjs";
 import { ask, given, perform } from "./stage.mjs";
 
 const install = "/api/auth/oauth/github/install?workspace=octocat%2Fpersonal";
@@ -13,7 +13,7 @@ await perform(async (enter) => {
   await octocat.open("/login");
   await octocat.follow("Continue with GitHub");
   await approveAs(octocat, "octocat");
-  await octocat.see("workspaces", { at: "/workspaces", see: ["octocat/personal"] });
+  await begins(octocat, "octocat");
   await keepCookies(octocat);
   if ((await status(octocat)) !== "connected") octocat.blame("connection", "is not connected");
 

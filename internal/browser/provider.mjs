@@ -1,5 +1,5 @@
 // An administrator sets GitHub up, people come in by it without a restart, and what GitHub refuses or takes back is told.
-import { ada, approveAs, becomeAdministrator, openAdmin } from "./people.mjs";
+import { ada, approveAs, becomeAdministrator, begins, openAdmin } from "./people.mjs";
 import { ask, given, perform } from "./stage.mjs";
 
 const providers = given.admin + "/settings/providers";
@@ -60,6 +60,8 @@ async function comeInByGitHub(visitor) {
   await visitor.look("cancelled", { at: "/login?error=access_denied", see: ["GitHub sign-in was cancelled. Nothing has changed."] });
   await visitor.follow("Continue with GitHub");
   await approveAs(visitor, "octocat");
+  await begins(visitor, "octocat");
+  await visitor.open("/workspaces");
   await visitor.look("workspaces", { at: "/workspaces", title: "Workspaces · svc", see: ["Mona Lisa Octocat", "octocat/personal", "owner"] });
   await visitor.follow("Profile");
   await visitor.look("profile", { at: "/account", see: ["octocat@example.com", "Verified"], miss: ["lacks"] });
@@ -113,7 +115,10 @@ async function lackThePermission(visitor) {
   await visitor.open("/login");
   await visitor.follow("Continue with GitHub");
   await approveAs(visitor, "hubot");
-  await visitor.look("permission-missing", { at: /\/workspaces\?notice=provider_email_permission_missing$/, see: [lacking, "hubot/personal"] });
+  await begins(visitor, "hubot");
+  await visitor.page.getByText(lacking).waitFor();
+  await visitor.open("/workspaces");
+  await visitor.look("permission-missing", { at: "/workspaces", see: [lacking, "hubot/personal"] });
   await visitor.follow("Profile");
   await visitor.see("permission-missing-profile", { at: "/account", see: [lacking, "Address None"] });
   await visitor.press("Sign out");

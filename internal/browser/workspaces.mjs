@@ -1,5 +1,5 @@
 // Somebody makes a workspace and invites somebody else, who comes in by the link.
-import { ada, bob } from "./people.mjs";
+import { ada, bob, looksBack } from "./people.mjs";
 import { ask, given, perform } from "./stage.mjs";
 
 await perform(async (enter) => {
@@ -17,7 +17,9 @@ await perform(async (enter) => {
   await guest.press("Open the invitation");
   await guest.look("join", { at: "/invitations", see: ["ada invites you to Acme Labs (ada/acme-labs) as viewer."], miss: ["Token"] });
   await guest.press("Join");
-  await guest.look("joined", { at: "/workspaces?notice=joined", see: ["You are in.", "Acme Labs", "ada/acme-labs · viewer"] });
+  await guest.at(new RegExp(`^${given.agents}/w/ada/acme-labs/`));
+  await guest.open("/workspaces");
+  await guest.look("joined", { at: "/workspaces", see: ["Acme Labs", "ada/acme-labs · viewer"] });
   await owner.open(link);
   await owner.press("Open the invitation");
   await owner.look("spent", { at: "/invitations", status: 410, see: ["Token"] });
@@ -27,7 +29,7 @@ async function signUp(visitor, { email, username, password }) {
   await visitor.open("/signup");
   await visitor.fill({ "E-mail": email, Password: password, "Username optional": username });
   await visitor.press("Create account");
-  await visitor.see("empty", { at: "/workspaces", see: [`${username}/personal`] });
+  await looksBack(visitor, username);
 }
 
 async function make(visitor) {
@@ -38,7 +40,9 @@ async function make(visitor) {
   await visitor.look("new-refused", { at: "/workspaces/new", status: 400, focus: "business", see: ["Use lower-case letters, digits and single hyphens"] });
   await visitor.fill({ "Short name": "acme-labs", "Name optional": "Acme Labs" });
   await visitor.press("Create workspace");
-  await visitor.look("made", { at: "/workspaces?notice=workspace_made", see: ["The workspace is made. You are its owner.", "Acme Labs", "ada/acme-labs · owner"] });
+  await visitor.at(new RegExp(`^${given.agents}/w/ada/acme-labs/`));
+  await visitor.open("/workspaces");
+  await visitor.look("made", { at: "/workspaces", see: ["Acme Labs", "ada/acme-labs · owner"] });
 }
 
 // invite is what a program does with the owner's session: the page for it comes with the web application.

@@ -72,8 +72,11 @@ func (a *Application) Built() bool { return a != nil && a.index != "" }
 // Build names the release. A page of another one is told by it that there is news.
 func (a *Application) Build() string { return a.build }
 
-// place is the mark in the document that becomes where it is served.
-const place = `name="svc-place" content=""`
+// place is the mark in the document that becomes where it is served, and platform that which becomes where accounts are.
+const (
+	place    = `name="svc-place" content=""`
+	platform = "__platform__"
+)
 
 // Document is the page that a surface serves at every address of the application, and the policy under which it works.
 func (a *Application) Document(surface string) (body []byte, policy string) {
@@ -88,7 +91,8 @@ func (a *Application) Document(surface string) (body []byte, policy string) {
 	if err != nil {
 		panic("application: a map of texts is always JSON")
 	}
-	return []byte(strings.Replace(a.index, place, `name="svc-place" content="`+html.EscapeString(string(text))+`"`, 1)), a.policy
+	filled := strings.NewReplacer(place, `name="svc-place" content="`+html.EscapeString(string(text))+`"`, platform, html.EscapeString(a.config.Addresses["platform"]))
+	return []byte(filled.Replace(a.index)), a.policy
 }
 
 // inline finds the scripts that stand in the document itself.

@@ -101,4 +101,3 @@ func refusedFields(f *fault.Error) []page.FieldError {
 	}
 	return all
 }
-

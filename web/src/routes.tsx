@@ -1,9 +1,10 @@
-import { lazy, type ComponentType } from "react";
-import { createRootRoute, createRoute, createRouter, Navigate, Outlet, type AnyRoute } from "@tanstack/react-router";
+import { lazy, type LazyExoticComponent, type ReactNode } from "react";
+import { createRootRoute, createRoute, createRouter, Outlet, type AnyRoute } from "@tanstack/react-router";
 import type { IconName } from "./kit/Icon";
 import { missBuild } from "./server/hearing";
 import type { Surface } from "./server/place";
 import type { Right } from "./server/role";
+import { First } from "./shell/First";
 import { ServiceFrame, WorkspaceFrame } from "./shell/Frame";
 import { Broken, NotHere } from "./shell/NotHere";
 import { Start } from "./shell/Start";
@@ -13,7 +14,7 @@ export interface PageRow {
   /** Below the workspace, or below the root of Admin. `$name` is a parameter, a last `$` all that follows. */
   readonly path: string;
   readonly title: string;
-  readonly load: () => Promise<ComponentType>;
+  readonly load: () => Promise<() => ReactNode>;
   /** Absent: the page is reached from another, and stands in no navigation. */
   readonly nav?: { readonly icon: IconName; readonly group: Group; /** The key behind `g`. */ readonly key?: string };
   /** The surfaces of a workspace's page. Default: Agents and Admin. */
@@ -50,7 +51,7 @@ export function pagesOn(surface: Surface): readonly PageRow[] {
 }
 
 /** lazily loads a page when it is first shown. A part that is gone is of a build that is no longer kept. */
-function lazily(page: PageRow): ComponentType {
+function lazily(page: PageRow): LazyExoticComponent<() => ReactNode> {
   return lazy(() =>
     page.load().then(
       (component) => ({ default: component }),
@@ -64,10 +65,7 @@ function lazily(page: PageRow): ComponentType {
 
 function below(parent: AnyRoute, pages: readonly PageRow[]): AnyRoute[] {
   const routes = pages.map((page) => createRoute({ getParentRoute: () => parent, path: page.path, component: lazily(page) }) as AnyRoute);
-  const first = pages.find((page) => page.nav)?.path;
-  if (!first) return routes;
-  const index = createRoute({ getParentRoute: () => parent, path: "/", component: () => <Navigate to={`./${first}`} replace /> });
-  return [index as AnyRoute, ...routes];
+  return [createRoute({ getParentRoute: () => parent, path: "/", component: First }) as AnyRoute, ...routes];
 }
 
 /** routerOf are all addresses of a surface. */

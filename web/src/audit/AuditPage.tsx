@@ -17,7 +17,7 @@ import { actorName, outcomeOf, targetName, type AuditEvent } from "./event";
 /** AuditPage is what was done in a workspace, by staff too. */
 export function AuditPage(): ReactNode {
   const [filter] = useFilter();
-  const list = useList("/api/workspaces/{username}/{business}/audit", { query: filter });
+  const list = eventsOf(useList("/api/workspaces/{username}/{business}/audit", { query: filter }));
   const workspace = useWorkspace();
   const exported = workspace && `/api/workspaces/${workspace.username}/${workspace.business}/audit/export`;
   return <Events list={list} exported={exported} />;
@@ -26,7 +26,12 @@ export function AuditPage(): ReactNode {
 /** AllAuditPage is what was done anywhere, for staff. */
 export function AllAuditPage(): ReactNode {
   const [filter] = useFilter();
-  return <Events list={useList("/api/admin/audit", { query: filter })} />;
+  return <Events list={eventsOf(useList("/api/admin/audit", { query: filter }))} />;
+}
+
+/** eventsOf are the items of a list as the contract has them. */
+function eventsOf(list: Listing<unknown>): Listing<AuditEvent> {
+  return list as Listing<AuditEvent>;
 }
 
 interface Filter {

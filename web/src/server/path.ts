@@ -10,7 +10,10 @@ type Beyond<Path extends string> = Exclude<Named<Path>, "username" | "business">
 
 type Parameters<Path extends string> = [Beyond<Path>] extends [never] ? { path?: undefined } : { path: Record<Beyond<Path>, string> };
 
-type QueryOf<Path extends PathOf<V>, V extends Verb> = CallOptions<Path, V> extends { query?: infer Query } ? { query?: Query | undefined } : { query?: undefined };
+// What the description leaves open is a text; what is undefined is not sent.
+type Open<Query> = { [Name in keyof Query]?: ([NonNullable<Query[Name]>] extends [never] ? string : Query[Name]) | undefined };
+
+type QueryOf<Path extends PathOf<V>, V extends Verb> = CallOptions<Path, V> extends { query?: infer Query } ? { query?: Open<Query> | undefined } : { query?: undefined };
 
 type BodyOf<Path extends PathOf<V>, V extends Verb> = CallOptions<Path, V> extends { body: infer Body }
   ? { body: Body }

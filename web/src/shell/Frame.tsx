@@ -1,5 +1,6 @@
-import { Suspense, type ReactNode } from "react";
+import { Suspense, useEffect, type ReactNode } from "react";
 import { Outlet, useParams } from "@tanstack/react-router";
+import { keep } from "../kit/kept";
 import { Page } from "./Page";
 import { Refusal } from "../kit/Refusal";
 import { Spoken } from "../kit/say";
@@ -15,6 +16,8 @@ import { Sidebar } from "./Sidebar";
 /** WorkspaceFrame is around every page of a workspace. */
 export function WorkspaceFrame(): ReactNode {
   const { username, business } = useParams({ strict: false }) as { username: string; business: string };
+  // Whoever comes back begins where they were.
+  useEffect(() => keep("workspace", `${username}/${business}`), [username, business]);
   return (
     <WorkspaceProvider username={username} business={business}>
       <Shell>

@@ -28,7 +28,7 @@ export function Broken({ error, reset }: ErrorComponentProps): ReactNode {
           </>
         }
       >
-        It may be of an older version than the server. {error.message}
+        It may be of an older version than the server. {error instanceof Error && error.message}
       </Empty>
     </main>
   );

@@ -2,7 +2,6 @@ import type { ReactNode } from "react";
 import { useNavigate } from "@tanstack/react-router";
 import { Icon } from "../kit/Icon";
 import { Menu, type MenuItem } from "../kit/Menu";
-import { keep } from "../kit/kept";
 import { place } from "../server/place";
 import { useHere } from "../server/role";
 import { addressOf, useSession } from "../server/session";
@@ -25,10 +24,7 @@ export function WorkspaceSwitcher(): ReactNode {
     const at = addressOf(scope);
     if (!at) return [];
     const current = at.username === workspace.username && at.business === workspace.business;
-    const go = (): void => {
-      keep("workspace", `${at.username}/${at.business}`);
-      void navigate({ to: `${baseOf(at)}/${samePage(here)}` });
-    };
+    const go = (): void => void navigate({ to: `${baseOf(at)}/${samePage(here)}` });
     return [{ label: business, note: `${at.username} / ${at.business} · ${role}`, ticked: current, onSelect: go }];
   });
   const others: MenuItem[] = [
