@@ -30,6 +30,8 @@ export const everywhere: readonly Surface[] = ["platform", "agents", "admin"];
 
 /** The pages of a workspace, in the order of the navigation. A new page is a line here. */
 export const workspacePages: readonly PageRow[] = [
+  { path: "api", title: "API", nav: { icon: "key", group: "Connect" }, on: everywhere, right: "review", load: () => import("./api/ApiPage").then((of) => of.ApiPage) },
+  { path: "team", title: "Team", nav: { icon: "team", group: "Workspace" }, load: () => import("./team/TeamPage").then((of) => of.TeamPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
   { path: "settings", title: "Settings", nav: { icon: "gear", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./settings/Settings").then((of) => of.SettingsPage) },
