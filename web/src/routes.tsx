@@ -5,6 +5,7 @@ import { missBuild } from "./server/hearing";
 import type { Surface } from "./server/place";
 import type { Right } from "./server/role";
 import { First } from "./shell/First";
+import { Allowed } from "./shell/Allowed";
 import { ServiceFrame, WorkspaceFrame } from "./shell/Frame";
 import { Broken, NotHere } from "./shell/NotHere";
 import { Start } from "./shell/Start";
@@ -65,8 +66,18 @@ function lazily(page: PageRow): LazyExoticComponent<() => ReactNode> {
   );
 }
 
-function below(parent: AnyRoute, pages: readonly PageRow[]): AnyRoute[] {
-  const routes = pages.map((page) => createRoute({ getParentRoute: () => parent, path: page.path, component: lazily(page) }) as AnyRoute);
+/** guarded shows a page of a workspace to whoever may see it. */
+function guarded(page: PageRow): () => ReactNode {
+  const Shown = lazily(page);
+  return () => (
+    <Allowed title={page.title} right={page.right ?? "read"}>
+      <Shown />
+    </Allowed>
+  );
+}
+
+function below(parent: AnyRoute, pages: readonly PageRow[], component: (page: PageRow) => () => ReactNode): AnyRoute[] {
+  const routes = pages.map((page) => createRoute({ getParentRoute: () => parent, path: page.path, component: component(page) }) as AnyRoute);
   return [createRoute({ getParentRoute: () => parent, path: "/", component: First }) as AnyRoute, ...routes];
 }
 
@@ -74,10 +85,10 @@ function below(parent: AnyRoute, pages: readonly PageRow[]): AnyRoute[] {
 export function routerOf(surface: Surface) {
   const root = createRootRoute({ component: Outlet, notFoundComponent: NotHere, errorComponent: Broken });
   const workspace = createRoute({ getParentRoute: () => root, path: "/w/$username/$business", component: WorkspaceFrame, notFoundComponent: NotHere });
-  const children: AnyRoute[] = [workspace.addChildren(below(workspace, pagesOn(surface)))];
+  const children: AnyRoute[] = [workspace.addChildren(below(workspace, pagesOn(surface), guarded))];
   if (surface === "admin") {
     const service = createRoute({ getParentRoute: () => root, id: "service", component: ServiceFrame, notFoundComponent: NotHere });
-    children.push(service.addChildren(below(service, servicePages)));
+    children.push(service.addChildren(below(service, servicePages, lazily as (page: PageRow) => () => ReactNode)));
   } else {
     children.push(createRoute({ getParentRoute: () => root, path: "/", component: Start }));
   }

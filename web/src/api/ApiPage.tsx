@@ -2,7 +2,7 @@ import { useState, type ReactNode } from "react";
 import "../look/api.css";
 import { Button } from "../kit/Button";
 import { CopyButton } from "../kit/CodeSample";
-import { Search } from "../kit/Search";
+import { isMany, Search } from "../kit/Search";
 import { place } from "../server/place";
 import { useList, useRead } from "../server/read";
 import { allows, useHere, useMay } from "../server/role";
@@ -48,7 +48,7 @@ export function ApiPage(): ReactNode {
             <CopyButton text={base} label="Copy the base address">Copy</CopyButton>
           </div>
         </div>
-        <Search label="Name of a key" placeholder="Name" query={query} onQuery={setQuery} />
+        {isMany(keys, query) && <Search label="Name of a key" placeholder="Name" query={query} onQuery={setQuery} />}
         <KeyList
           keys={keys}
           selected={made?.id}

@@ -37,7 +37,7 @@ export function Snippet({ base, agent, made }: { base: string; agent: string; ma
           <span>Put a key with <span className="mono">agents:read</span> and <span className="mono">agents:write</span> into <span className="mono">SVC_KEY</span> first. {notes[sample.name]}</span>
         )}
       </p>
-      <pre tabIndex={0} aria-label={`${sample.name} snippet`}>{made ? withKey(sample.text, made.key) : sample.text}</pre>
+      <pre tabIndex={0} aria-label={`${sample.name} snippet`}><Painted text={sample.text} once={made?.key} /></pre>
       {ask.trial && <Answer trial={ask.trial} by={ask.by} onStop={ask.stop} />}
     </section>
   );
@@ -46,7 +46,15 @@ export function Snippet({ base, agent, made }: { base: string; agent: string; ma
 /** What a program needs beside a key. */
 const notes: Record<string, string> = { TypeScript: "It needs @svc/sdk.", Go: "It needs the module svc.dev/svc." };
 
-/** withKey marks the key wherever it stands, for it is there once. */
+/** Painted is a program with its texts and remarks told apart, and the key marked wherever it stands, for it is there once. */
+function Painted({ text, once }: { text: string; once: string | undefined }): ReactNode {
+  return text.split(/(^#.*$|"[^"\n]*"|'[^'\n]*')/m).map((part, i) => (
+    <span key={i} className={part.startsWith("#") ? "k" : i % 2 === 1 ? "s" : undefined}>
+      {once === undefined ? part : withKey(part, once)}
+    </span>
+  ));
+}
+
 function withKey(text: string, key: string): ReactNode {
   return text.split(key).map((part, i) => (
     <span key={i}>

@@ -34,6 +34,11 @@ export function Search({ label, placeholder, query, onQuery, bare = false }: Sea
   return bare ? field : <div className="tlbar filters" role="search">{field}</div>;
 }
 
+/** isMany reports whether a list is worth a search: a handful is seen at once. */
+export function isMany(list: { items: readonly unknown[] | undefined; hasMore: boolean }, query: string): boolean {
+  return query !== "" || list.hasMore || (list.items?.length ?? 0) > 8;
+}
+
 /** useQuery is the query as the address has it, under `q`. */
 Search.useQuery = function useQuery(): [query: string, set: (query: string) => void] {
   const { q = "" } = useSearch({ strict: false }) as { q?: unknown };

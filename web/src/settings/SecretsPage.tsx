@@ -4,7 +4,7 @@ import { bytes } from "../kit/amount";
 import { Button } from "../kit/Button";
 import { DataList, type Column } from "../kit/DataList";
 import { Empty } from "../kit/Empty";
-import { Search } from "../kit/Search";
+import { isMany, Search } from "../kit/Search";
 import { Time } from "../kit/Time";
 import { useList } from "../server/read";
 import { useMay } from "../server/role";
@@ -50,7 +50,7 @@ export function SecretsPage(): ReactNode {
   const create = <Button look="primary" icon="plus" why={why} onClick={() => setPutting("new")}>New secret</Button>;
   return (
     <Settings thing="Secrets" acts={create}>
-      <Search label="Name of a secret" placeholder="Name" query={query} onQuery={setQuery} />
+      {isMany(list, query) && <Search label="Name of a secret" placeholder="Name" query={query} onQuery={setQuery} />}
       <DataList
         label="Secrets"
         list={list}

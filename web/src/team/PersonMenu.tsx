@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from "react";
 import { ConfirmByName } from "../kit/ConfirmByName";
 import { Icon } from "../kit/Icon";
-import { Menu } from "../kit/Menu";
+import { Menu, type MenuItem } from "../kit/Menu";
 import { sentenceOf } from "../kit/Refusal";
 import { useToast } from "../kit/Toast";
 import { useAct } from "../server/act";
@@ -13,13 +13,14 @@ import { purposes, roleName, roles, whyNotGive, type Member } from "./role";
 const path = "/api/workspaces/{username}/{business}/people/{account}";
 const teams = "/api/workspaces/{username}/{business}/teams";
 
-/** always is why somebody stays an owner: the workspace has their name in its address. */
+/** stays is why somebody stays an owner: the workspace has their name in its address. */
 const stays = "The workspace carries this person's name in its address, so they always stay an owner.";
 
 /** RoleMenu is what somebody is here, and who may changes it. */
 export function RoleMenu({ member, always }: { member: Member; always: boolean }): ReactNode {
   const { facts } = useHere();
   const change = useAct("patch", path, { refreshes: ["/api/workspaces/{username}/{business}"] });
+  const removal = useRemoval(member);
   const toast = useToast();
   const staff = place.surface === "admin";
   const own = facts?.role;
@@ -41,38 +42,49 @@ export function RoleMenu({ member, always }: { member: Member; always: boolean }
       <Menu
         label={`Role of ${nameOf(member)}: ${member.role}`}
         className="btn ghost sm role"
-        groups={[{ items }]}
+        groups={[{ items }, { items: [removal.item] }]}
         button={<>{roleName(member.role)} {change.busy ? <span className="spin" /> : <Icon name="down" small />}</>}
       />
       {change.error && <small className="bad" role="alert">{sentenceOf(change.error)}</small>}
+      {removal.dialog}
     </>
   );
 }
 
 /** PersonMenu is what can be done to somebody beside their role. */
 export function PersonMenu({ member, always }: { member: Member; always: boolean }): ReactNode {
+  const removal = useRemoval(member);
+  if (always) return null;
+  return (
+    <>
+      <Menu label={`More of ${nameOf(member)}`} className="btn ghost sm icon" button={<Icon name="more" />} groups={[{ items: [removal.item] }]} />
+      {removal.dialog}
+    </>
+  );
+}
+
+/** useRemoval takes somebody out, or oneself: an item of a menu, and the dialog that it opens. */
+function useRemoval(member: Member): { item: MenuItem; dialog: ReactNode } {
   const [asking, setAsking] = useState(false);
   const { facts } = useHere();
   const self = useSession().data?.account?.id === member.account && place.surface !== "admin";
   const drop = useAct("delete", path, { refreshes: [teams] });
   const toast = useToast();
-  const why = always ? stays : self ? undefined : whyNotGive(facts?.role, member.role, place.surface === "admin");
   const run = async (): Promise<void> => {
     if (!(await drop.run({ path: { account: member.account }, version: self ? undefined : member.version }))) return;
     if (self) return location.assign(`${place.platform}/workspaces`);
     setAsking(false);
     toast({ tone: "ok", text: `${nameOf(member)} is no longer here.` });
   };
-  if (always) return null;
-  const act = self ? "Leave workspace" : "Remove";
-  return (
-    <>
-      <Menu label={`More of ${nameOf(member)}`} className="btn ghost sm icon" button={<Icon name="more" />} groups={[{ items: [{ label: act, icon: self ? "move" : "trash", danger: true, why, onSelect: () => setAsking(true) }] }]} />
-      {asking && (
-        <ConfirmByName act={self ? act : `Remove ${nameOf(member)}`} name={member.username} busy={drop.busy} error={drop.error} onClose={() => setAsking(false)} onConfirm={() => void run()}>
-          {self ? "You lose sight of this workspace at once" : "They lose sight of this workspace at once"}, and the keys that {self ? "you" : "they"} made stop working. What {self ? "you" : "they"} wrote stays.
-        </ConfirmByName>
-      )}
-    </>
-  );
+  const act = self ? "Leave workspace" : `Remove ${nameOf(member)}`;
+  const who = self ? "you" : "they";
+  const why = self ? undefined : whyNotGive(facts?.role, member.role, place.surface === "admin");
+  return {
+    item: { label: act, icon: self ? "move" : "trash", danger: true, why, onSelect: () => setAsking(true) },
+    dialog: asking && (
+      <ConfirmByName act={act} name={member.username} busy={drop.busy} error={drop.error} onClose={() => setAsking(false)} onConfirm={() => void run()}>
+        {self ? "You" : "They"} lose sight of this workspace at once, and the keys that {who} made stop working. What {who} wrote stays.
+      </ConfirmByName>
+    ),
+  };
 }
