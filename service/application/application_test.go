@@ -55,7 +55,7 @@ func TestDocumentSaysWhereItIsServed(t *testing.T) {
 
 func TestPolicyLetsOnlyItsOwnScriptsRun(t *testing.T) {
 	_, policy := open(t, release("one"), "").Document("agents")
-	for _, want := range []string{"default-src 'none'", "script-src 'self' 'sha256-dcmMFXF08aYB+89MZjrj0qVB4RQR2IBUlMoPRIkgCxY='", "style-src 'self'", "frame-ancestors 'none'"} {
+	for _, want := range []string{"default-src 'none'", "script-src 'self' 'sha256-5KYv+PUboo5h+0+YAtGRPbwv5d/QxzHslP4YGnUaxRw='", "style-src 'self'", "frame-ancestors 'none'"} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("%q is not in %s", want, policy)
 		}

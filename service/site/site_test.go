@@ -49,24 +49,30 @@ func TestRowsAreWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range site.Rows() {
 		name := r.Method + " " + r.Path
-		if seen[name] || r.Do == nil || len(r.On) == 0 {
-			t.Errorf("%s stands there twice, does nothing, or is nowhere", name)
+		if r.Do == nil || len(r.On) == 0 {
+			t.Errorf("%s does nothing, or is nowhere", name)
 		}
 		if r.Need.String() == "" {
 			t.Errorf("%s lets nobody in: say what it needs, and access.Public if nothing", name)
 		}
-		seen[name] = true
+		for _, on := range r.On {
+			if seen[string(on)+" "+name] {
+				t.Errorf("%s stands twice on %s", name, on)
+			}
+			seen[string(on)+" "+name] = true
+		}
 		if r.Method == "GET" && r.Again != nil {
 			t.Errorf("%s takes no form, and has a page for a refused one", name)
 		}
 	}
 }
 
-// TestNobodyNeedsToBeSignedInOnlyToComeIn holds who may open what: a page of the account cannot be made public by a slip.
+// TestNobodyNeedsToBeSignedInOnlyToComeIn holds who may open what: a page of the account, of a workspace or of staff cannot be made public by
+// a slip.
 func TestNobodyNeedsToBeSignedInOnlyToComeIn(t *testing.T) {
 	for _, r := range site.Rows() {
-		account := strings.HasPrefix(r.Path, "/account") || strings.HasPrefix(r.Path, "/workspaces") || r.Path == "/device" || slices.Contains(r.On, access.Admin) && r.Path != "/"
-		if account == r.Need.IsPublic() && !(r.Path == "/invitations" && r.Method == "POST") {
+		own := strings.HasPrefix(r.Path, "/account") || strings.HasPrefix(r.Path, "/w/") || strings.HasPrefix(r.Path, "/workspaces") || r.Path == "/device" || slices.Contains(r.On, access.Admin)
+		if own == r.Need.IsPublic() && !(r.Path == "/invitations" && r.Method == "POST") {
 			t.Errorf("%s %s: %s", r.Method, r.Path, r.Need)
 		}
 	}

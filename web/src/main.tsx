@@ -13,8 +13,8 @@ import { ToastProvider } from "./kit/Toast";
 import { place } from "./server/place";
 import { routerOf } from "./routes";
 
-// The client repeats what may be repeated by itself. What was read stays for a while: going back shows it at once.
-const queries = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 5_000, gcTime: 600_000 } } });
+// The client repeats what may be repeated by itself, and what was refused is not asked again by whoever shows it next. What was read stays for a while: going back shows it at once.
+const queries = new QueryClient({ defaultOptions: { queries: { retry: false, retryOnMount: false, staleTime: 5_000, gcTime: 600_000 } } });
 
 document.documentElement.classList.toggle("adm", place.surface === "admin");
 

@@ -66,17 +66,19 @@ function lazily(page: PageRow): LazyExoticComponent<() => ReactNode> {
   );
 }
 
+type Shown = (() => ReactNode) | LazyExoticComponent<() => ReactNode>;
+
 /** guarded shows a page of a workspace to whoever may see it. */
-function guarded(page: PageRow): () => ReactNode {
-  const Shown = lazily(page);
+function guarded(page: PageRow): Shown {
+  const Inside = lazily(page);
   return () => (
     <Allowed title={page.title} right={page.right ?? "read"}>
-      <Shown />
+      <Inside />
     </Allowed>
   );
 }
 
-function below(parent: AnyRoute, pages: readonly PageRow[], component: (page: PageRow) => () => ReactNode): AnyRoute[] {
+function below(parent: AnyRoute, pages: readonly PageRow[], component: (page: PageRow) => Shown): AnyRoute[] {
   const routes = pages.map((page) => createRoute({ getParentRoute: () => parent, path: page.path, component: component(page) }) as AnyRoute);
   return [createRoute({ getParentRoute: () => parent, path: "/", component: First }) as AnyRoute, ...routes];
 }
@@ -88,7 +90,7 @@ export function routerOf(surface: Surface) {
   const children: AnyRoute[] = [workspace.addChildren(below(workspace, pagesOn(surface), guarded))];
   if (surface === "admin") {
     const service = createRoute({ getParentRoute: () => root, id: "service", component: ServiceFrame, notFoundComponent: NotHere });
-    children.push(service.addChildren(below(service, servicePages, lazily as (page: PageRow) => () => ReactNode)));
+    children.push(service.addChildren(below(service, servicePages, lazily)));
   } else {
     children.push(createRoute({ getParentRoute: () => root, path: "/", component: Start }));
   }

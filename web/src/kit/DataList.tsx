@@ -63,7 +63,11 @@ function Rows<Item>({ label, list, columns, keyOf, onOpen, selected, className =
   const move = (event: KeyboardEvent): void => {
     if (!onOpen || event.target !== event.currentTarget.querySelector("tr:focus")) return;
     const item = items[at];
-    if (event.key === "Enter" && item !== undefined) return onOpen(item);
+    if (event.key === "Enter" && item !== undefined) {
+      // Else the key would also press what takes the focus in what opens.
+      event.preventDefault();
+      return onOpen(item);
+    }
     const to = nextRow(event.key, at, items.length);
     if (to === undefined) return;
     event.preventDefault();

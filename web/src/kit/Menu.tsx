@@ -16,10 +16,11 @@ export interface MenuItem {
 }
 
 export interface MenuProps {
-  /** The name of the menu for those who do not see it. */
+  /** The name of the menu for those who do not see it; also that of its button, where that shows an icon alone (`bare`). */
   label: string;
   /** What is inside the button that opens it. */
   button: ReactNode;
+  bare?: boolean;
   className?: string;
   title?: string;
   /** Items in groups, with a line between. A group may have a heading. */
@@ -27,7 +28,7 @@ export interface MenuProps {
 }
 
 /** Menu opens below its button, in the top layer of the browser: nothing clips it, and a click elsewhere or Escape closes it. */
-export function Menu({ label, button, className = "btn", title, groups }: MenuProps): ReactNode {
+export function Menu({ label, button, bare = false, className = "btn", title, groups }: MenuProps): ReactNode {
   const id = useId();
   const opener = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -56,7 +57,7 @@ export function Menu({ label, button, className = "btn", title, groups }: MenuPr
   };
   return (
     <>
-      <button ref={opener} type="button" className={className} title={title} aria-haspopup="menu" aria-expanded={open} aria-label={label} popoverTarget={id}>
+      <button ref={opener} type="button" className={className} title={title} aria-haspopup="menu" aria-expanded={open} aria-label={bare ? label : undefined} popoverTarget={id}>
         {button}
       </button>
       <div ref={list} id={id} popover="auto" role="menu" aria-label={label} className="menu" onKeyDown={move} onToggle={(event) => toggled(event.newState === "open")}>

@@ -60,9 +60,9 @@ function Unverified({ session }: { session: Session | undefined }): ReactNode {
   if (hidden || !account?.email || account.emailVerified) return null;
   const act = (
     <>
-      <a className="btn sm" href={`${place.platform}/account`}>Send the mail again</a>
+      <a className="btn sm" href={`${place.platform}/account`}>Verify it</a>
       <Button small look="ghost" icon="x" label="Hide until the next visit" onClick={() => setHidden(true)} />
     </>
   );
-  return <Bar icon="mail" act={act}>Verify {account.email}: the mail has a link.</Bar>;
+  return <Bar icon="mail" act={act}>{account.email} is not verified yet.</Bar>;
 }

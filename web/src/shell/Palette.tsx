@@ -66,7 +66,7 @@ export function Palette({ onClose }: { onClose: () => void }): ReactNode {
       <div id={list} role="listbox" aria-label="What was found">
         {hits.map((hit, i) => (
           <div key={hit.to + hit.kind} role="presentation" className="bare-group">
-            {hit.kind !== hits[i - 1]?.kind && <div role="presentation">{hit.kind}</div>}
+            {hit.kind !== hits[i - 1]?.kind && <div role="presentation" className="kind">{hit.kind}</div>}
             <div id={`${list}-${i}`} role="option" aria-selected={i === at} onClick={() => go(hit)} onPointerMove={() => setAt(i)}>
               <Icon name={hit.icon} />
               <span className="trunc">{hit.label}</span>

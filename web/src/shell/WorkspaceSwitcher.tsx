@@ -39,7 +39,7 @@ export function WorkspaceSwitcher(): ReactNode {
       groups={[{ heading: "Workspaces", items: own }, { items: others }]}
       button={
         <>
-          <span className="mark">{name.slice(0, 1).toUpperCase()}</span>
+          <span className="mark" aria-hidden="true">{name.slice(0, 1).toUpperCase()}</span>
           <span className="grow">
             <b className="trunc">{name}</b>
             <small className="trunc">{place.surface === "platform" ? "Configuration" : `${workspace.username} / ${workspace.business}`}</small>
@@ -60,7 +60,7 @@ function samePage(here: string): string {
 function AdminMark(): ReactNode {
   return (
     <div className="switch">
-      <span className="mark">A</span>
+      <span className="mark" aria-hidden="true">A</span>
       <span className="grow">
         <b>Admin</b>
         <small>Service-wide authority</small>

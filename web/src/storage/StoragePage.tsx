@@ -63,7 +63,9 @@ function Figures({ storage }: { storage: Storage }): ReactNode {
         </ul>
       </section>
       <p className="help">
-        Measured <Time at={storage.measuredAt} />. Owners are told at {storage.softLimitPercent} % by mail.
+        <span>
+          Measured <Time at={storage.measuredAt} />. Owners are told by mail at {storage.softLimitPercent} %.
+        </span>
       </p>
     </div>
   );
