@@ -42,12 +42,12 @@ answer=$(curl -sS ${address} \\
   -H 'Content-Type: application/json' \\
   -d '{"kind":"user","body":"${question}"}')
 echo "$answer"
+offset=$(echo "$answer" | sed 's/.*"offset":"\\([^"]*\\)".*/\\1/')
 
 # 2. Follow. Stop it with Ctrl C and go on from any offset: nothing is lost.
 curl -sSNG ${address} \\
   -H ${bearer(of)} \\
-  -d view=updates -d live=sse \\
-  -d offset="$(echo "$answer" | sed 's/.*"offset":"\\([^"]*\\)".*/\\1/')"
+  -d view=updates -d live=sse -d offset="$offset"
 `,
     },
     {

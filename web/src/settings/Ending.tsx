@@ -39,6 +39,7 @@ function Archive({ facts }: { facts: WorkspaceFacts }): ReactNode {
   const unarchive = useAct("post", `${path}/unarchive`, { refreshes: [path] });
   const toast = useToast();
   const act = facts.archived ? unarchive : archive;
+  const not = why ?? (facts.business === "personal" ? personal : undefined);
   const run = async (): Promise<void> => {
     if (await act.run()) toast({ tone: "ok", text: facts.archived ? "The workspace is back in use." : "The workspace is archived." });
   };
@@ -48,9 +49,9 @@ function Archive({ facts }: { facts: WorkspaceFacts }): ReactNode {
       <div className="act">
         <p>
           <b>{facts.archived ? "Take it out of the archive" : "Archive"}</b>
-          {facts.archived ? "It comes back to the lists of its people." : "It leaves the lists of its people. Everything stays, and who has it open goes on."}
+          {not ?? (facts.archived ? "It comes back to the lists of its people." : "It leaves the lists of its people. Everything stays, and who has it open goes on.")}
         </p>
-        <Button busy={act.busy} why={why ?? (facts.business === "personal" ? personal : undefined)} onClick={() => void run()}>{facts.archived ? "Unarchive" : "Archive"}</Button>
+        <Button busy={act.busy} why={not} onClick={() => void run()}>{facts.archived ? "Unarchive" : "Archive"}</Button>
       </div>
     </>
   );
@@ -69,7 +70,7 @@ function Leave({ facts }: { facts: WorkspaceFacts }): ReactNode {
     <div className="act">
       <p>
         <b>Leave</b>
-        You lose sight of it at once, and the keys that you made stop working.
+        {why ?? "You lose sight of it at once, and the keys that you made stop working."}
       </p>
       <Button look="danger" why={why} onClick={() => setAsking(true)}>Leave</Button>
       {asking && (
@@ -85,6 +86,7 @@ function Delete({ facts, onDeleted }: { facts: WorkspaceFacts; onDeleted: (erase
   const [asking, setAsking] = useState(false);
   const { why } = useMay("own");
   const drop = useAct("delete", path);
+  const not = why ?? (facts.business === "personal" ? personal : undefined);
   const run = async (): Promise<void> => {
     const done = await drop.run({ query: { confirm: facts.business } });
     if (done) onDeleted(done.answer.eraseAt);
@@ -93,9 +95,9 @@ function Delete({ facts, onDeleted }: { facts: WorkspaceFacts; onDeleted: (erase
     <div className="act">
       <p>
         <b>Delete</b>
-        Nobody reaches it from then on. For 14 days an owner can bring it back; then everything in it is erased for good.
+        {not ?? "Nobody reaches it from then on. For 14 days an owner can bring it back; then everything in it is erased for good."}
       </p>
-      <Button look="danger" why={why ?? (facts.business === "personal" ? personal : undefined)} onClick={() => setAsking(true)}>Delete</Button>
+      <Button look="danger" why={not} onClick={() => setAsking(true)}>Delete</Button>
       {asking && (
         <ConfirmByName act="Delete workspace" name={facts.business} busy={drop.busy} error={drop.error} onClose={() => setAsking(false)} onConfirm={() => void run()}>
           Agents, conversations, runs, files, secrets and keys of {facts.name} are out of reach at once, for all of its people.

@@ -47,8 +47,8 @@ function Name({ facts }: { facts: WorkspaceFacts }): ReactNode {
   const unchanged = name.trim() === facts.name ? "The name is as it was" : name.trim() ? undefined : "Write a name first";
   const field = fieldErrors(rename.error)["name"];
   return (
-    <section className="card" aria-labelledby="name">
-      <header><h2 id="name">Name</h2></header>
+    <section className="card" aria-labelledby="workspace">
+      <header><h2 id="workspace">Workspace</h2></header>
       {rename.error && !rename.conflict && !field && <Trouble error={rename.error} />}
       {rename.conflict && <ConflictBar what="the name" busy={rename.busy} onTheirs={() => { rename.reset(); setName(facts.name); }} onMine={() => void save()} />}
       <form

@@ -11,7 +11,7 @@ import { useAct } from "../server/act";
 import { place } from "../server/place";
 import { useMay } from "../server/role";
 import { useNames } from "../team/names";
-import { askedOf, counted, hostOf, isOwnServer, isSet, providerName, stateOf, type Provider, type Use } from "./models";
+import { askedOf, counted, hostOf, isOwnServer, isSet, providerName, sentence, stateOf, type Provider, type Use } from "./models";
 import { AddressDialog, KeyDialog, RemoveDialog } from "./ProviderDialogs";
 
 type Asking = "key" | "address" | "remove";
@@ -108,7 +108,7 @@ function StoredBy({ provider, nameOf }: { provider: Provider; nameOf: (account: 
 function More({ provider, why, onAsk }: { provider: Provider; why: string | undefined; onAsk: (what: Asking) => void }): ReactNode {
   const items: MenuItem[] = [{ label: "Change the address", icon: "globe", note: provider.provider === "openai" ? "any server that speaks as OpenAI does" : hostOf(provider.url), why, onSelect: () => onAsk("address") }];
   if (provider.key.owner === "workspace" || isOwnServer(provider)) items.push({ label: "Remove", icon: "trash", danger: true, why, onSelect: () => onAsk("remove") });
-  return <Menu label={`More of ${providerName(provider.provider)}`} className="btn ghost icon" button={<Icon name="more" />} groups={[{ items }]} />;
+  return <Menu bare label={`More of ${providerName(provider.provider)}`} className="btn ghost icon" button={<Icon name="more" />} groups={[{ items }]} />;
 }
 
 /** Result is what the last check found, or that one is under way. */
@@ -119,13 +119,13 @@ function Result({ provider, testing }: { provider: Provider; testing: boolean })
   if (check.result === "ok") {
     return (
       <p className="result ok">
-        <Icon name="check" small /> <span>{check.message} In {lasting(check.latencyMs)}, tested <Time at={check.checkedAt} />.</span>
+        <Icon name="check" small /> <span>{sentence(check.message)} In {lasting(check.latencyMs)}, tested <Time at={check.checkedAt} />.</span>
       </p>
     );
   }
   return (
     <p className="result bad">
-      <Icon name="warn" small /> <span><span className="mono bad w5">{check.result}</span> {check.message} Tested <Time at={check.checkedAt} />.</span>
+      <Icon name="warn" small /> <span><span className="mono bad w5">{check.result}</span> {sentence(check.message)} Tested <Time at={check.checkedAt} />.</span>
     </p>
   );
 }

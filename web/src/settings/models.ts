@@ -95,6 +95,12 @@ export function choicesOf(overview: Pick<Overview, "items" | "default">): { valu
   return [{ value: overview.default, label: overview.default }, ...known];
 }
 
+/** sentence is what a provider or our own client said, as a sentence. */
+export function sentence(text: string): string {
+  const whole = text.slice(0, 1).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+}
+
 /** counted is a number with its noun. */
 export function counted(count: number, noun: string, nouns = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : nouns}`;

@@ -40,6 +40,7 @@ export function RoleMenu({ member, always }: { member: Member; always: boolean }
   return (
     <>
       <Menu
+        bare
         label={`Role of ${nameOf(member)}: ${member.role}`}
         className="btn ghost sm role"
         groups={[{ items }, { items: [removal.item] }]}
@@ -57,7 +58,7 @@ export function PersonMenu({ member, always }: { member: Member; always: boolean
   if (always) return null;
   return (
     <>
-      <Menu label={`More of ${nameOf(member)}`} className="btn ghost sm icon" button={<Icon name="more" />} groups={[{ items: [removal.item] }]} />
+      <Menu bare label={`More of ${nameOf(member)}`} className="btn ghost sm icon" button={<Icon name="more" />} groups={[{ items: [removal.item] }]} />
       {removal.dialog}
     </>
   );
