@@ -1,4 +1,4 @@
-import { useState, type FormEvent, type ReactNode } from "react";
+import { useEffect, useRef, useState, type FormEvent, type ReactNode } from "react";
 import { Button } from "../kit/Button";
 import { Sheet } from "../kit/Dialog";
 import { Field } from "../kit/Field";
@@ -32,6 +32,8 @@ export function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made
   const [life, setLife] = useState<Life>(staff ? "date" : "90");
   const [date, setDate] = useState(() => (staff ? new Date(Date.now() + 6 * 86_400_000).toISOString().slice(0, 10) : ""));
   const [sure, setSure] = useState(false);
+  const first = useRef<HTMLInputElement>(null);
+  useEffect(() => first.current?.focus(), []);
   const owner = useMay("own");
   const make = useAct("post", "/api/workspaces/{username}/{business}/keys");
 
@@ -52,7 +54,7 @@ export function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made
       <form className="new-key" noValidate onSubmit={(event) => void send(event)}>
         {make.error && Object.keys(errors).length === 0 && <Trouble error={make.error} />}
         <section>
-          <Field label="Name" value={name} onChange={(event) => setName(event.target.value)} error={errors["name"]} maxLength={64} autoFocus autoComplete="off" placeholder="ci" help="Where it is used, so that you know it again." />
+          <Field ref={first} label="Name" value={name} onChange={(event) => setName(event.target.value)} error={errors["name"]} maxLength={64} autoComplete="off" placeholder="ci" help="Where it is used, so that you know it again." />
         </section>
         <section>
           <h3>Scopes <span className="faint w4 t12 num">{chosen.length} of {scopes.length}</span></h3>
