@@ -1,6 +1,6 @@
 // An owner invites somebody, changes what they are, puts them into a team, and takes them out. The last owner stays.
 import { ada, arrive, goTo, of, perform, signUp } from "./stage.mjs";
-import { call, join, makeWorkspace, person } from "./team.mjs";
+import { accept, call, join, makeWorkspace, person } from "./team.mjs";
 
 await perform(async (enter) => {
   const visitor = await enter();
@@ -24,8 +24,7 @@ await perform(async (enter) => {
 
   const nora = await enter();
   await signUp(nora, person("nora"));
-  await nora.open("/workspaces");
-  await call(nora, "POST", "/api/invitations/accept", { token: new URL(address).hash.replace(/^#(t=)?/, "") });
+  await accept(nora, "nora", address);
 
   await page.reload();
   await arrive(visitor, "Team");

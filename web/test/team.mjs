@@ -1,8 +1,7 @@
 // People of a workspace, made without the pages that are looked at.
-import { given } from "./stage.mjs";
-import { signUp } from "./stage.mjs";
+import { ada, given, signUp } from "./stage.mjs";
 
-// call asks the API as the page that is open does.
+// call asks the API as the page of the application does that is open: the script-free pages let nobody ask.
 export async function call(visitor, method, path, body) {
   return visitor.page.evaluate(
     async ([method, path, body]) => {
@@ -26,8 +25,19 @@ export function person(username) {
 
 // makeWorkspace has somebody who is signed up make a business workspace.
 export async function makeWorkspace(visitor, business, name) {
-  await visitor.open("/workspaces");
+  await openPlatform(visitor, ada.username);
   await call(visitor, "POST", "/api/workspaces", { business, name });
+}
+
+// openPlatform opens a page of the application on Platform, where one makes workspaces and accepts invitations.
+async function openPlatform(visitor, username) {
+  await visitor.open(`/w/${username}/personal/storage`);
+}
+
+// accept lets somebody in by the address that was handed to them.
+export async function accept(visitor, username, address) {
+  await openPlatform(visitor, username);
+  await call(visitor, "POST", "/api/invitations/accept", { token: new URL(address).hash.replace(/^#(t=)?/, "") });
 }
 
 // join signs somebody up and brings them into a workspace by an invitation, as what the owner wants them to be.
@@ -37,7 +47,6 @@ export async function join(enter, owner, workspace, username, role) {
   await signUp(visitor, somebody);
   await owner.open(`${given.agents}/w/${workspace}/storage`);
   const { acceptUrl } = await call(owner, "POST", `/api/workspaces/${workspace}/invitations`, { email: somebody.email, role });
-  await visitor.open("/workspaces");
-  await call(visitor, "POST", "/api/invitations/accept", { token: new URL(acceptUrl).hash.replace(/^#(t=)?/, "") });
+  await accept(visitor, username, acceptUrl);
   return visitor;
 }
