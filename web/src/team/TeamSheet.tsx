@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Button } from "../kit/Button";
 import { ConfirmByName } from "../kit/ConfirmByName";
 import { Sheet } from "../kit/Dialog";
@@ -55,20 +55,32 @@ function Name({ team, why }: PartOf): ReactNode {
   );
 }
 
+/** useMeant is what was chosen and is not known to be so yet: a choice shows at once, and goes back where it is refused. */
+function useMeant<Choice>(team: Team): { of: (id: string, known: Choice) => Choice; mean: (id: string, choice: Choice, act: Promise<unknown>) => void } {
+  const [meant, setMeant] = useState<ReadonlyMap<string, Choice>>(new Map());
+  useEffect(() => setMeant(new Map()), [team.version]);
+  const mean = (id: string, choice: Choice, act: Promise<unknown>): void => {
+    setMeant((before) => new Map(before).set(id, choice));
+    void act.then((done) => done || setMeant(new Map()));
+  };
+  return { of: (id, known) => meant.get(id) ?? known, mean };
+}
+
 function Members({ team, why }: PartOf): ReactNode {
   const all = useRead(people, { query: { limit: 200 } }).data?.items;
   const join = useAct("put", `${path}/members/{account}`, { refreshes: [people] });
   const leave = useAct("delete", `${path}/members/{account}`, { refreshes: [people] });
   const within = new Set(team.members.map((member) => member.account));
+  const meant = useMeant<boolean>(team);
   const error = join.error ?? leave.error;
-  const busy = join.busy || leave.busy;
+  const choose = (account: string, on: boolean): void => meant.mean(account, on, (on ? join : leave).run({ path: { team: team.id, account } }));
   return (
     <section>
       <h3>People <span className="faint w4 t12 num">{team.members.length}</span></h3>
       {error && <Trouble error={error} />}
-      <div className="opts" role="group" aria-label="People of the team" aria-busy={busy || undefined}>
+      <div className="opts" role="group" aria-label="People of the team">
         {all?.map((person) => (
-          <Checkbox key={person.account} label={nameOf(person)} on={within.has(person.account)} why={why} onChange={(on) => void (on ? join : leave).run({ path: { team: team.id, account: person.account } })}>
+          <Checkbox key={person.account} label={nameOf(person)} on={meant.of(person.account, within.has(person.account))} why={why} onChange={(on) => choose(person.account, on)}>
             <span className="faint t12">{person.role}</span>
           </Checkbox>
         ))}
@@ -82,10 +94,11 @@ function Projects({ team, why }: PartOf): ReactNode {
   const give = useAct("put", `${path}/projects/{slug}`);
   const take = useAct("delete", `${path}/projects/{slug}`);
   const given = new Map(team.projects.map((project) => [project.slug, project.role]));
+  const meant = useMeant<string>(team);
   const error = give.error ?? take.error;
   const choose = (slug: string, role: string): void => {
     const at = { team: team.id, slug };
-    void (role ? give.run({ path: at, body: { role } }) : take.run({ path: at }));
+    meant.mean(slug, role, role ? give.run({ path: at, body: { role } }) : take.run({ path: at }));
   };
   return (
     <section>
@@ -96,7 +109,7 @@ function Projects({ team, why }: PartOf): ReactNode {
         {all?.map((project) => (
           <label key={project.slug} title={why}>
             <span className="grow trunc">{project.slug}</span>
-            <select className="select" value={given.get(project.slug) ?? ""} disabled={why !== undefined || give.busy || take.busy} onChange={(event) => choose(project.slug, event.target.value)}>
+            <select className="select" value={meant.of(project.slug, given.get(project.slug) ?? "")} disabled={why !== undefined} onChange={(event) => choose(project.slug, event.target.value)}>
               <option value="">no role</option>
               {teamRoles.map((role) => (
                 <option key={role} value={role}>{roleName(role)}</option>
