@@ -21,7 +21,7 @@ await perform(async (enter) => {
   await visitor.see("address", { at: at("models"), status: 400 });
   await page.keyboard.press("Escape");
 
-  await page.getByLabel("Default model", { exact: true }).fill("scripted");
+  await page.getByRole("combobox", { name: "Default model" }).fill("scripted");
   await page.getByRole("option", { name: /scripted\/words/ }).click();
   await page.getByText("Chosen for this workspace.").waitFor();
 
