@@ -46,7 +46,7 @@ export function expiryOf(of: Pick<KeyItem, "expiresAt" | "revokedAt">, now: Date
   const left = at.getTime() - now.getTime();
   const on = (at.getFullYear() === now.getFullYear() ? days : daysOfYears).format(at);
   if (left <= 0) return { on, left: "over", tone: "bad" };
-  const told = left < day ? `${Math.ceil(left / 3_600_000)} h left` : `${Math.floor(left / day)} d left`;
+  const told = left < day ? `${Math.ceil(left / 3_600_000)} h left` : `${Math.round(left / day)} d left`;
   return { on, left: of.revokedAt ? `rotated, ${told}` : told, tone: left < 14.5 * day ? "warn" : "" };
 }
 

@@ -33,7 +33,7 @@ test("a team's role is told only where it is more than one's own", () => {
 
 test("an invitation says how long it is good for, or since when it is not", () => {
   const now = new Date("2026-11-17T12:00:00Z");
-  expect(leftOf("2026-11-24T11:00:00Z", now)).toEqual({ expired: false, told: "6 d left" });
+  expect(leftOf("2026-11-24T11:00:00Z", now)).toEqual({ expired: false, told: "7 d left" });
   expect(leftOf("2026-11-17T14:30:00Z", now)).toEqual({ expired: false, told: "2 h left" });
   expect(leftOf("2026-11-13T12:00:00Z", now)).toEqual({ expired: true, told: "4 d ago" });
 });

@@ -80,7 +80,7 @@ export function listed(names: readonly string[]): string {
 /** leftOf is how long an invitation is good for. */
 export function leftOf(expiresAt: string, now: Date): { expired: boolean; told: string } {
   const left = new Date(expiresAt).getTime() - now.getTime();
-  const days = Math.floor(Math.abs(left) / 86_400_000);
+  const days = Math.abs(left) < 86_400_000 ? 0 : Math.round(Math.abs(left) / 86_400_000);
   const told = days > 0 ? `${days} d` : `${Math.max(1, Math.floor(Math.abs(left) / 3_600_000))} h`;
   return left <= 0 ? { expired: true, told: `${told} ago` } : { expired: false, told: `${told} left` };
 }
