@@ -23,6 +23,12 @@ export function DefaultModel({ overview, uses }: { overview: Overview; uses: rea
     const done = await choose.run({ body: { default: model } });
     if (done) toast({ tone: "ok", text: `${done.answer.default} is the default. Work in flight keeps its model.` });
   };
+  const choosing = (model: string): void => {
+    // What follows from a key or the service can be chosen too, and then stays.
+    if (model === overview.default && overview.source === "workspace") return;
+    if (model === "" || model.includes("/")) return void put(model);
+    toast({ tone: "bad", text: "Write a model as provider/model." });
+  };
   const choices = [...choicesOf(overview), { value: "", label: "Choose none", note: "the key that was stored first decides, else the service" }];
   return (
     <>
@@ -42,7 +48,7 @@ export function DefaultModel({ overview, uses }: { overview: Overview; uses: rea
             value={overview.default}
             free
             disabled={!may || choose.busy}
-            onChange={(model) => model !== overview.default && void put(model)}
+            onChange={choosing}
           />
         </div>
       </div>

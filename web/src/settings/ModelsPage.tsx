@@ -104,7 +104,7 @@ function Elsewhere(): ReactNode {
   if (place.surface !== "platform") return null;
   return (
     <p className="help spaced-out">
-      Which agent asks which model is shown on <a href={`${place.agents}${baseOf(workspace)}/settings/models`}>Agents</a>.
+      <span>Which agent asks which model is shown on <a className="link" href={`${place.agents}${baseOf(workspace)}/settings/models`}>Agents</a>.</span>
     </p>
   );
 }
