@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
@@ -21,6 +22,8 @@ type Query struct {
 	// Action and Actor, where set, are those of every event; Actor is an id.
 	Action string
 	Actor  string
+	// From and To, where set, are around every event: From is within, To is not.
+	From, To time.Time
 }
 
 // Page reads one page. A cursor that no page gave is a fault of type invalid_request.
@@ -75,6 +78,12 @@ func (q Query) statement() (string, []any, error) {
 	}
 	if q.Actor != "" {
 		and("actor_id = ?", printable(q.Actor))
+	}
+	if !q.From.IsZero() {
+		and("at >= ?", q.From.UnixMilli())
+	}
+	if !q.To.IsZero() {
+		and("at < ?", q.To.UnixMilli())
 	}
 	if q.Cursor != "" {
 		condition, place, err := q.after()

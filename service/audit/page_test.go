@@ -68,6 +68,27 @@ func TestPagesGoFromTheNewestToTheOldest(t *testing.T) {
 	})
 }
 
+func TestARangeHoldsItsBeginningAndNotItsEnd(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		n := open(t, address)
+		n.fill(ada, 10)
+		n.clock.Advance(time.Hour)
+		n.fill(ada, 7)
+		middle := n.page(audit.Query{Scope: ada, Query: listing.Query{Limit: 7}}).Items[6].At
+		for _, c := range []struct {
+			query audit.Query
+			want  int
+		}{
+			{audit.Query{Scope: ada, From: middle}, 7}, {audit.Query{Scope: ada, To: middle}, 10}, {audit.Query{All: true, From: middle, Query: listing.Query{Limit: 2}}, 7},
+			{audit.Query{Scope: ada, From: middle, To: middle}, 0}, {audit.Query{Scope: ada, From: middle.Add(-2 * time.Hour), To: middle.Add(time.Hour)}, 17},
+		} {
+			if list := n.pages(c.query); len(list) != c.want {
+				t.Errorf("%+v: %d events, want %d", c.query, len(list), c.want)
+			}
+		}
+	})
+}
+
 func TestPageIsNeverLargerThanTwoHundred(t *testing.T) {
 	n := open(t, sqldbtest.SQLite(t))
 	n.fill(ada, 250)

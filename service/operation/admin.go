@@ -197,7 +197,12 @@ func reinstateWorkspace(ctx context.Context, c Call, in itemID) (caseShown, erro
 }
 
 func listAllAudit(ctx context.Context, c Call, in eventQuery) (listing.Page[audit.Event], error) {
-	return c.Audit.Page(ctx, audit.Query{All: true, Action: in.Action, Actor: in.Actor, Query: in.Query})
+	q, err := in.query()
+	if err != nil {
+		return listing.Page[audit.Event]{}, err
+	}
+	q.All = true
+	return c.Audit.Page(ctx, q)
 }
 
 // projectOfAll is a project among those of all workspaces.

@@ -186,7 +186,7 @@ func headParameters(r Row) (all []any) {
 		}
 		if f.Tag.Get("query") != "" {
 			schema := object{"type": "string"}
-			if values := strings.Fields(f.Tag.Get("enum")); values != nil {
+			if values := strings.Fields(f.Tag.Get("enum")); len(values) > 0 {
 				schema["enum"] = values
 			}
 			all = append(all, object{"name": f.Tag.Get("query"), "in": "query", "schema": schema})

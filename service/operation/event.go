@@ -2,10 +2,12 @@ package operation
 
 import (
 	"context"
+	"time"
 
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/strictjson"
 	"svc.dev/svc/service/workspace"
 )
 
@@ -19,10 +21,38 @@ type eventQuery struct {
 	listing.Query
 	Action string `query:"action"`
 	Actor  string `query:"actor"`
+	From   string `query:"from"` // RFC 3339, of the oldest; empty: the first
+	To     string `query:"to"`   // RFC 3339, that no event has reached; empty: the last
+}
+
+// query is without whose events they are.
+func (in eventQuery) query() (q audit.Query, err error) {
+	q = audit.Query{Action: in.Action, Actor: in.Actor, Query: in.Query}
+	if q.From, err = momentOf("from", in.From); err != nil {
+		return q, err
+	}
+	q.To, err = momentOf("to", in.To)
+	return q, err
+}
+
+// momentOf reads a moment of a query; an empty one is zero.
+func momentOf(field, text string) (at time.Time, err error) {
+	if text == "" {
+		return at, nil
+	}
+	if at, err = time.Parse(time.RFC3339, text); err != nil {
+		return at, strictjson.Wrong(field, strictjson.Invalid)
+	}
+	return at, nil
 }
 
 func listAudit(ctx context.Context, c Call, in eventQuery) (listing.Page[audit.Event], error) {
-	return c.Audit.Page(ctx, audit.Query{Scope: c.Scope, Action: in.Action, Actor: in.Actor, Query: in.Query})
+	q, err := in.query()
+	if err != nil {
+		return listing.Page[audit.Event]{}, err
+	}
+	q.Scope = c.Scope
+	return c.Audit.Page(ctx, q)
 }
 
 // Export is all that was done in a workspace, event by event.

@@ -5,6 +5,7 @@ import { missBuild } from "./server/hearing";
 import type { Surface } from "./server/place";
 import type { Right } from "./server/role";
 import { First } from "./shell/First";
+import { Allowed } from "./shell/Allowed";
 import { ServiceFrame, WorkspaceFrame } from "./shell/Frame";
 import { Broken, NotHere } from "./shell/NotHere";
 import { Start } from "./shell/Start";
@@ -33,25 +34,31 @@ export const workspacePages: readonly PageRow[] = [
   { path: "chat", title: "Chat", nav: { icon: "chat", group: "", key: "c" }, load: () => import("./chat/ChatPage").then((of) => of.NewChatPage) },
   { path: "chat/$instance", title: "Chat", load: () => import("./chat/ChatPage").then((of) => of.ChatPage) },
   { path: "agents/$name/conversations/$instance", title: "Conversation", load: () => import("./chat/ChatPage").then((of) => of.AgentChatPage) },
-  { path: "runs", title: "Runs", nav: { icon: "runs", group: "", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
-  { path: "runs/$runId", title: "Run", load: () => import("./runs/RunPage").then((of) => of.RunPage) },
   { path: "agents", title: "Agents", nav: { icon: "agents", group: "", key: "a" }, load: () => import("./agents/AgentsPage").then((of) => of.AgentsPage) },
   { path: "agents/$", title: "Agents", load: () => import("./agents/AgentsPage").then((of) => of.AgentsPage) },
-  { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, on: everywhere, load: () => import("./mcps/McpsPage").then((of) => of.McpsPage) },
-  { path: "mcps/$id", title: "MCPs", on: everywhere, load: () => import("./mcps/McpsPage").then((of) => of.McpsPage) },
   { path: "projects", title: "Projects", nav: { icon: "folder", group: "", key: "p" }, load: () => import("./projects/ProjectsPage").then((of) => of.ProjectsPage) },
   { path: "projects/$slug", title: "Project", load: () => import("./projects/ProjectPage").then((of) => of.ProjectPage) },
   { path: "projects/$slug/$", title: "Project", load: () => import("./projects/ProjectPage").then((of) => of.ProjectPage) },
+  { path: "runs", title: "Runs", nav: { icon: "runs", group: "", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
+  { path: "runs/$runId", title: "Run", load: () => import("./runs/RunPage").then((of) => of.RunPage) },
+  { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, on: everywhere, load: () => import("./mcps/McpsPage").then((of) => of.McpsPage) },
+  { path: "mcps/$id", title: "MCPs", on: everywhere, load: () => import("./mcps/McpsPage").then((of) => of.McpsPage) },
+  { path: "api", title: "API", nav: { icon: "key", group: "Connect" }, on: everywhere, right: "review", load: () => import("./api/ApiPage").then((of) => of.ApiPage) },
+  { path: "team", title: "Team", nav: { icon: "team", group: "Workspace" }, load: () => import("./team/TeamPage").then((of) => of.TeamPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./storage/StoragePage").then((of) => of.StoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Workspace" }, right: "review", load: () => import("./audit/AuditPage").then((of) => of.AuditPage) },
+  { path: "settings", title: "Settings", nav: { icon: "gear", group: "Workspace" }, on: everywhere, right: "enter", load: () => import("./settings/Settings").then((of) => of.SettingsPage) },
+  { path: "settings/models", title: "Models", on: everywhere, load: () => import("./settings/ModelsPage").then((of) => of.ModelsPage) },
+  { path: "settings/secrets", title: "Secrets", on: everywhere, right: "review", load: () => import("./settings/SecretsPage").then((of) => of.SecretsPage) },
+  { path: "settings/general", title: "General", right: "enter", load: () => import("./settings/GeneralPage").then((of) => of.GeneralPage) },
 ];
 
 /** The pages of the service as a whole, on Admin. */
 export const servicePages: readonly PageRow[] = [
   { path: "runs", title: "Runs", nav: { icon: "runs", group: "Service", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
   { path: "agents", title: "Agents", nav: { icon: "agents", group: "Service", key: "a" }, load: () => import("./agents/AllAgentsPage").then((of) => of.AllAgentsPage) },
-  { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, load: () => import("./mcps/AllMcpsPage").then((of) => of.AllMcpsPage) },
   { path: "projects", title: "Projects", nav: { icon: "folder", group: "Service", key: "p" }, load: () => import("./projects/AllProjectsPage").then((of) => of.AllProjectsPage) },
+  { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, load: () => import("./mcps/AllMcpsPage").then((of) => of.AllMcpsPage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Operate" }, load: () => import("./storage/AllStoragePage").then((of) => of.AllStoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Operate" }, load: () => import("./audit/AuditPage").then((of) => of.AllAuditPage) },
   { path: "impersonations/$id/end", title: "End the read-only session", load: () => import("./shell/EndViewPage").then((of) => of.EndViewPage) },
@@ -75,8 +82,20 @@ function lazily(page: PageRow): LazyExoticComponent<() => ReactNode> {
   );
 }
 
-function below(parent: AnyRoute, pages: readonly PageRow[]): AnyRoute[] {
-  const routes = pages.map((page) => createRoute({ getParentRoute: () => parent, path: page.path, component: lazily(page) }) as AnyRoute);
+type Shown = (() => ReactNode) | LazyExoticComponent<() => ReactNode>;
+
+/** guarded shows a page of a workspace to whoever may see it. */
+function guarded(page: PageRow): Shown {
+  const Inside = lazily(page);
+  return () => (
+    <Allowed title={page.title} right={page.right ?? "read"}>
+      <Inside />
+    </Allowed>
+  );
+}
+
+function below(parent: AnyRoute, pages: readonly PageRow[], component: (page: PageRow) => Shown): AnyRoute[] {
+  const routes = pages.map((page) => createRoute({ getParentRoute: () => parent, path: page.path, component: component(page) }) as AnyRoute);
   return [createRoute({ getParentRoute: () => parent, path: "/", component: First }) as AnyRoute, ...routes];
 }
 
@@ -84,10 +103,10 @@ function below(parent: AnyRoute, pages: readonly PageRow[]): AnyRoute[] {
 export function routerOf(surface: Surface) {
   const root = createRootRoute({ component: Outlet, notFoundComponent: NotHere, errorComponent: Broken });
   const workspace = createRoute({ getParentRoute: () => root, path: "/w/$username/$business", component: WorkspaceFrame, notFoundComponent: NotHere });
-  const children: AnyRoute[] = [workspace.addChildren(below(workspace, pagesOn(surface)))];
+  const children: AnyRoute[] = [workspace.addChildren(below(workspace, pagesOn(surface), guarded))];
   if (surface === "admin") {
     const service = createRoute({ getParentRoute: () => root, id: "service", component: ServiceFrame, notFoundComponent: NotHere });
-    children.push(service.addChildren(below(service, servicePages)));
+    children.push(service.addChildren(below(service, servicePages, lazily)));
   } else {
     children.push(createRoute({ getParentRoute: () => root, path: "/", component: Start }));
   }

@@ -2,22 +2,26 @@ import { useState, type ReactNode } from "react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import "../look/audit.css";
 import { Button } from "../kit/Button";
+import { Combobox, type Choice } from "../kit/Combobox";
 import { DataList, type Column } from "../kit/DataList";
 import { Empty } from "../kit/Empty";
 import { Sheet } from "../kit/Dialog";
 import { Icon } from "../kit/Icon";
 import { Tag } from "../kit/StatusTag";
-import { Time } from "../kit/Time";
-import { useList, type Listing } from "../server/read";
+import { Segments } from "../kit/Tabs";
+import { Time, useNow } from "../kit/Time";
+import { useList, useRead, type Listing } from "../server/read";
+import { nameOf } from "../server/session";
 import { useWorkspace } from "../server/workspace";
 import { Page } from "../shell/Page";
 import { EventFacts } from "./EventFacts";
+import { Verification } from "./Verification";
 import { actorName, outcomeOf, targetName, type AuditEvent } from "./event";
 
 /** AuditPage is what was done in a workspace, by staff too. */
 export function AuditPage(): ReactNode {
   const [filter] = useFilter();
-  const list = eventsOf(useList("/api/workspaces/{username}/{business}/audit", { query: filter }));
+  const list = eventsOf(useList("/api/workspaces/{username}/{business}/audit", { query: useAsked(filter) }));
   const workspace = useWorkspace();
   const exported = workspace && `/api/workspaces/${workspace.username}/${workspace.business}/audit/export`;
   return <Events list={list} exported={exported} />;
@@ -26,7 +30,7 @@ export function AuditPage(): ReactNode {
 /** AllAuditPage is what was done anywhere, for staff. */
 export function AllAuditPage(): ReactNode {
   const [filter] = useFilter();
-  return <Events list={eventsOf(useList("/api/admin/audit", { query: filter }))} />;
+  return <Events list={eventsOf(useList("/api/admin/audit", { query: useAsked(filter) }))} />;
 }
 
 /** eventsOf are the items of a list as the contract has them. */
@@ -34,17 +38,36 @@ function eventsOf(list: Listing<unknown>): Listing<AuditEvent> {
   return list as Listing<AuditEvent>;
 }
 
+type Range = "hour" | "day" | "week";
+
 interface Filter {
   action?: string;
   actor?: string;
+  range?: Range;
 }
+
+const ranges: readonly { id: Range | ""; label: string; ms: number }[] = [
+  { id: "", label: "All", ms: 0 },
+  { id: "hour", label: "Hour", ms: 3_600_000 },
+  { id: "day", label: "Day", ms: 86_400_000 },
+  { id: "week", label: "Week", ms: 604_800_000 },
+];
 
 /** useFilter keeps the filter in the address, so that it can be shared and gone back from. */
 function useFilter(): [filter: Filter, set: (filter: Filter) => void] {
-  const { action, actor } = useSearch({ strict: false }) as Filter;
+  const { action, actor, range } = useSearch({ strict: false }) as Record<string, unknown>;
   const navigate = useNavigate();
   const set = (next: Filter): void => void navigate({ to: ".", search: next as never, replace: true });
-  return [{ ...(action && { action: String(action) }), ...(actor && { actor: String(actor) }) }, set];
+  const known = ranges.find((each) => each.id !== "" && each.id === range)?.id as Range | undefined;
+  return [{ ...(action ? { action: String(action) } : {}), ...(actor ? { actor: String(actor) } : {}), ...(known && { range: known }) }, set];
+}
+
+/** useAsked is the filter as the service takes it. A range is from the whole minute on, so that the question stays the same while it is looked at. */
+function useAsked({ action, actor, range }: Filter): { action: string | undefined; actor: string | undefined; from: string | undefined } {
+  const now = useNow(60_000);
+  const ms = ranges.find((each) => each.id === range)?.ms;
+  const from = ms ? new Date(Math.floor(now.getTime() / 60_000) * 60_000 - ms).toISOString() : undefined;
+  return { action, actor, from };
 }
 
 const columns: readonly Column<AuditEvent>[] = [
@@ -69,7 +92,9 @@ const columns: readonly Column<AuditEvent>[] = [
 function Events({ list, exported }: { list: Listing<AuditEvent>; exported?: string | undefined }): ReactNode {
   const [open, setOpen] = useState<AuditEvent>();
   const [filter, setFilter] = useFilter();
-  const filtered = filter.action !== undefined || filter.actor !== undefined;
+  const filtered = Object.keys(filter).length > 0;
+  const seen = useSeen(list.items);
+  const newest = filtered ? undefined : list.items?.[0]?.seq;
   const acts = exported && (
     <a className="btn" href={exported} download="audit.ndjson">
       <Icon name="dl" small /> Export
@@ -77,7 +102,9 @@ function Events({ list, exported }: { list: Listing<AuditEvent>; exported?: stri
   );
   return (
     <Page title="Audit" acts={acts}>
-      <Filters key={`${filter.action} ${filter.actor}`} filter={filter} onFilter={setFilter} />
+      <Filters filter={filter} seen={seen} onFilter={setFilter}>
+        {exported && newest !== undefined && <Verification exported={exported} newest={newest} />}
+      </Filters>
       <DataList
         label="Events"
         className="audit"
@@ -98,29 +125,38 @@ function Events({ list, exported }: { list: Listing<AuditEvent>; exported?: stri
   );
 }
 
-function Filters({ filter, onFilter }: { filter: Filter; onFilter: (filter: Filter) => void }): ReactNode {
-  const [action, setAction] = useState(filter.action ?? "");
-  const [actor, setActor] = useState(filter.actor ?? "");
-  const send = (): void => onFilter({ ...(action.trim() && { action: action.trim() }), ...(actor.trim() && { actor: actor.trim() }) });
+/** useSeen are the actions that this page has shown. */
+function useSeen(events: readonly AuditEvent[] | undefined): readonly string[] {
+  const [seen] = useState(() => new Set<string>());
+  for (const event of events ?? []) seen.add(event.action);
+  return [...seen].sort();
+}
+
+/** Filters are who, what and when. Actions that were seen are offered; others can be typed. */
+function Filters({ filter, seen, onFilter, children }: { filter: Filter; seen: readonly string[]; onFilter: (filter: Filter) => void; children: ReactNode }): ReactNode {
+  const people = usePeople();
+  const put = (name: "action" | "actor", value: string): void => {
+    const { [name]: _, ...rest } = filter;
+    onFilter(value.trim() ? { ...rest, [name]: value.trim() } : rest);
+  };
+  const range = (id: string): void => {
+    const { range: _, ...rest } = filter;
+    onFilter(id ? { ...rest, range: id as Range } : rest);
+  };
   return (
-    <form
-      className="tlbar filters"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-    >
-      <span className="find-in">
-        <Icon name="search" small />
-        <input className="input sm" data-filter aria-label="Action" placeholder="Action, such as key.created" value={action} onChange={(event) => setAction(event.target.value)} spellCheck={false} />
-      </span>
-      <span className="find-in">
-        <Icon name="team" small />
-        <input className="input sm" aria-label="Who" placeholder="Account id" value={actor} onChange={(event) => setActor(event.target.value)} spellCheck={false} />
-      </span>
-      <Button type="submit" look="ghost">Filter</Button>
-      {(filter.action || filter.actor) && <Button look="ghost" icon="x" onClick={() => onFilter({})}>Clear</Button>}
-    </form>
+    <div className="tlbar filters" role="search">
+      <div className="unlabelled"><Combobox label="Action" placeholder="Any action" free choices={seen.map((action) => ({ value: action, label: action }))} value={filter.action ?? ""} onChange={(value) => put("action", value)} /></div>
+      <div className="unlabelled"><Combobox label="Who" placeholder="Anybody" free choices={people} value={filter.actor ?? ""} onChange={(value) => put("actor", value)} /></div>
+      <Segments label="When" tabs={ranges} value={filter.range ?? ""} onChange={range} />
+      {Object.keys(filter).length > 0 && <Button look="ghost" icon="x" onClick={() => onFilter({})}>Clear</Button>}
+      {children}
+    </div>
   );
+}
+
+/** usePeople are those of this workspace. All customers are too many to choose from: there an account's id is typed. */
+function usePeople(): readonly Choice[] {
+  const workspace = useWorkspace();
+  const people = useRead("/api/workspaces/{username}/{business}/people", { query: { limit: 200 }, when: workspace !== undefined }).data?.items ?? [];
+  return people.map((person) => ({ value: person.account, label: nameOf(person), note: person.username }));
 }

@@ -64,6 +64,8 @@ export function useModal(onClose: () => void): React.RefObject<HTMLDialogElement
     // The element is gone from the page before React could close it, so the focus is given back here.
     const before = document.activeElement;
     if (!dialog.open) dialog.showModal();
+    // A field that React focused was not shown yet: a dialog that asks begins at its first one.
+    if (dialog.classList.contains("dialog")) dialog.querySelector<HTMLElement>(":is(input, textarea):not(:disabled, [type=radio], [type=checkbox])")?.focus();
     const cancel = (event: Event): void => {
       event.preventDefault();
       close.current();

@@ -5,9 +5,12 @@ import { Button } from "./Button";
 import { Empty } from "./Empty";
 import { Icon } from "./Icon";
 
+/** unreached are the errors of a question that no server has answered. A run or a submission that failed has no status either. */
+const unreached = ["network_error", "stalled"];
+
 /** sentenceOf is what a person is told of an error: the service's own sentence, or ours where no answer came. */
 export function sentenceOf(error: SvcError): string {
-  if (error.status === 0) return "The server cannot be reached. Check the connection and try again.";
+  if (unreached.includes(error.type)) return "The server cannot be reached. Check the connection and try again.";
   if (error.status === 503) return "The server is restarting. Try again in a moment.";
   return [error.message, error.details].filter(Boolean).join(" ");
 }

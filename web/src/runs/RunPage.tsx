@@ -1,5 +1,5 @@
 import { useEffect, type ReactNode } from "react";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { SvcError } from "@svc/sdk";
 import "../look/run.css";
 import { CopyButton } from "../kit/CodeSample";
