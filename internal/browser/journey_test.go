@@ -18,6 +18,7 @@ func TestJourneys(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".journey.mjs"), func(t *testing.T) {
+			skipLong(t, file)
 			enter(t)
 			service := serve(t)
 			s := newScene(service)

@@ -1,5 +1,6 @@
 // A conversation of ten thousand messages, and a reply of fifty updates a second: the budgets of the interface, measured and printed.
 // The history is made up; it takes long to say so much.
+// only in the soak
 import { given, perform } from "./stage.mjs";
 import { begin, check, composer, instanceOf, open, say, seen, settled, told } from "./chat.mjs";
 

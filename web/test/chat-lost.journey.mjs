@@ -1,4 +1,5 @@
 // The network goes, an answer is cut off, the session ends: each is said, nothing is lost and nothing is sent twice.
+// only in the soak
 import { ada, given, perform, signIn } from "./stage.mjs";
 import { begin, check, composer, equal, forget, history, say, settled } from "./chat.mjs";
 

@@ -1,4 +1,5 @@
 // One conversation in two tabs: both see the same, what is typed in one is not in the other, and either can stop it.
+// only in the soak
 import { perform } from "./stage.mjs";
 import { begin, check, composer, equal, instanceOf, open, say, send, settled, shown } from "./chat.mjs";
 
