@@ -19,6 +19,7 @@ func TestJourneys(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".journey.mjs"), func(t *testing.T) {
+			skipLong(t, file)
 			enter(t)
 			service := serve(t, append(settingsOf(t, file), loopbackMCPs)...)
 			s := newScene(service)

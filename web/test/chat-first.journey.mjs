@@ -6,7 +6,7 @@ await perform(async (enter) => {
   const visitor = await enter();
   const began = Date.now();
   await visitor.open(given.setupLink);
-  await visitor.fill({ "E-mail": "ada@example.com", Password: "a wheel that turns slowly", "Username optional": "ada" });
+  await visitor.fill({ "E-mail": "ada@example.com", Password: "seven quiet boats at noon", "Username optional": "ada" });
   await visitor.press("Create administrator");
   await visitor.at(new RegExp(`^${given.agents}/w/ada/personal/chat/`));
   await visitor.page.getByText("built-in scripted model").waitFor();

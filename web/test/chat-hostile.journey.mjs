@@ -1,7 +1,7 @@
 // What a model writes may be meant to harm: nothing of it runs, nothing is fetched, and it looks like what it is. The service's answer
 // is replaced by one that no built-in model gives.
 import { perform } from "./stage.mjs";
-import { begin, chat, check, instanceOf, open, say, settled } from "./chat.mjs";
+import { begin, chat, check, instanceOf, open, say, settled, told } from "./chat.mjs";
 
 const hostile = [
   "# A heading with <script>window.ran = 1</script>",
@@ -28,12 +28,10 @@ await perform(async (enter) => {
   await say(visitor, "n=3");
   await settled(visitor, 1);
   const instance = instanceOf(visitor);
-  await visitor.page.route(`**/agents/central/${instance}`, async (route) => {
-    const answer = await route.fetch();
-    const snapshot = await answer.json();
+  await told(visitor, instance, (snapshot) => {
     const reply = snapshot.messages.find((message) => message.role === "assistant");
     reply.parts = [{ type: "text", text: hostile, state: "done" }, ...tools, { type: "text", text: "And a last word.", state: "done" }];
-    await route.fulfill({ response: answer, json: snapshot });
+    return snapshot;
   });
   const asked = [];
   visitor.page.on("request", (request) => asked.push(request.url()));

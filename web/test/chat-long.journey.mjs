@@ -1,7 +1,8 @@
 // A conversation of ten thousand messages, and a reply of fifty updates a second: the budgets of the interface, measured and printed.
 // The history is made up; it takes long to say so much.
+// only in the soak
 import { given, perform } from "./stage.mjs";
-import { begin, check, composer, instanceOf, open, say, seen, settled } from "./chat.mjs";
+import { begin, check, composer, instanceOf, open, say, seen, settled, told } from "./chat.mjs";
 
 const many = 10_000;
 const seconds = given.soak ? 60 : 8;
@@ -35,17 +36,15 @@ await perform(async (enter) => {
 
   // Ten thousand messages.
   const instance = instanceOf(visitor);
-  await page.route(`**/agents/central/${instance}`, async (route) => {
-    const answer = await route.fetch();
-    const snapshot = await answer.json();
+  await told(visitor, instance, (snapshot) => {
     const at = (i) => new Date(Date.now() - (many - i) * 1_000).toISOString();
-    const told = Array.from({ length: many / 2 }, (_, i) => [
+    const talk = Array.from({ length: many / 2 }, (_, i) => [
       { id: `entry_q${i}`, role: "user", purpose: "user", display: "visible", submissionId: `s${i}`, parts: [{ type: "text", text: i === 0 ? "the very first needle" : `Question ${i}: what about this?`, state: "done" }], metadata: { timestamp: at(2 * i) } },
       { id: `entry_a${i}`, role: "assistant", purpose: "assistant", display: "visible", submissionId: `s${i}`, parts: [{ type: "text", text: `Answer **${i}**.\n\n${"Some words that fill a line or two. ".repeat(1 + (i % 7))}\n\n- one\n- two`, state: "done" }], metadata: { timestamp: at(2 * i + 1) } },
     ]).flat();
-    snapshot.messages = [...told, ...snapshot.messages];
+    snapshot.messages = [...talk, ...snapshot.messages];
     snapshot.settlements = [...Array.from({ length: many / 2 }, (_, i) => ({ submissionId: `s${i}`, outcome: "completed" })), ...snapshot.settlements];
-    await route.fulfill({ response: answer, json: snapshot });
+    return snapshot;
   });
   await open(visitor, instance);
   await page.locator(".row-of").first().waitFor();

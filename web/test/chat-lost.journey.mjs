@@ -1,6 +1,7 @@
 // The network goes, an answer is cut off, the session ends: each is said, nothing is lost and nothing is sent twice.
+// only in the soak
 import { ada, given, perform, signIn } from "./stage.mjs";
-import { begin, check, composer, equal, forget, history, instanceOf, say, settled } from "./chat.mjs";
+import { begin, check, composer, equal, forget, history, say, settled } from "./chat.mjs";
 
 await perform(async (enter) => {
   const visitor = await enter();
@@ -26,15 +27,21 @@ await perform(async (enter) => {
   forget(visitor);
 
   // The answer to a sending is cut off: nobody knows, and a look finds out.
-  const path = `**/agents/central/${instanceOf(visitor)}`;
-  await visitor.page.route(path, async (route) => {
-    if (route.request().method() !== "POST") return route.continue();
-    await route.fetch();
-    await route.abort("connectionreset");
+  await visitor.page.evaluate(() => {
+    const real = window.fetch;
+    window.fetch = async (input, init) => {
+      const response = await real(input, init);
+      const method = init?.method ?? (input instanceof Request ? input.method : "GET");
+      if (method !== "POST" || !response.url.includes("/agents/central/")) return response;
+      window.cut = (window.cut ?? 0) + 1;
+      throw new TypeError("the connection was cut");
+    };
+    window.mend = () => (window.fetch = real);
   });
   await say(visitor, "n=6 whose answer was lost");
   await settled(visitor, 3);
-  await visitor.page.unroute(path);
+  check(visitor, "cut off", (await visitor.page.evaluate(() => window.cut)) > 0, "no answer was cut off");
+  await visitor.page.evaluate(() => window.mend());
   const { messages } = await history(visitor);
   check(visitor, "cut off", messages.filter((message) => message.role === "user" && message.parts[0].text.includes("answer was lost")).length === 1, "was admitted more than once");
   await equal(visitor, "cut off");
@@ -44,16 +51,15 @@ await perform(async (enter) => {
   await say(visitor, "n=400 delay=20");
   await visitor.page.locator(".it").nth(3).getByText("word30").waitFor();
   await composer(visitor).fill("a draft that stays");
-  const cookies = await visitor.context.cookies();
+  await visitor.page.evaluate(() => fetch("/api/auth/logout", { method: "POST" }).then((answer) => answer.status));
+  const dialog = visitor.page.getByRole("dialog", { name: "Your session has ended" });
+  await dialog.waitFor({ timeout: 45_000 });
+  await visitor.picture("session-ended");
   const other = await visitor.tab();
-  await other.open(`${given.platform}/account/sessions`);
-  await visitor.context.clearCookies();
-  await visitor.page.evaluate(() => fetch("/api/auth/session")); // the browser has none any more
-  await visitor.page.reload().catch(() => {});
-  check(visitor, "signed out", cookies.length > 0, "there was no session");
-  await visitor.at(/\/login/);
-  await signIn(visitor, ada);
-  await visitor.page.locator(".it").nth(3).waitFor();
+  await other.open("/login");
+  await signIn(other, ada);
+  await visitor.page.bringToFront();
+  await dialog.waitFor({ state: "detached", timeout: 20_000 });
   await settled(visitor, 4);
   await equal(visitor, "signed in again");
   check(visitor, "signed in again", (await composer(visitor).inputValue()) === "a draft that stays", "the draft is gone");

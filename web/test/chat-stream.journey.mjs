@@ -6,8 +6,12 @@ await perform(async (enter) => {
   const visitor = await enter();
   await begin(visitor);
   await visitor.page.getByText("Three prompts that work now").waitFor();
+  const loading = await seen(visitor);
+  console.log(`CLS of loading the chat: ${loading.shifts.toFixed(4)} (0.02 at most)`);
+  check(visitor, "load", loading.shifts <= 0.02, `moved by ${loading.shifts}`);
   await visitor.look("welcome", { at: chat(instanceOf(visitor)), title: "New conversation · Chat · Personal", see: ["built-in scripted model", "Set up Personal", "1 of 5 done"] });
 
+  await visitor.page.evaluate(() => (window.seen.shifts = 0)); // pictures are taken in several widths
   await say(visitor, "n=400 delay=20");
   await visitor.page.getByText("word30").waitFor();
   const early = await visitor.page.locator(".it").innerText();

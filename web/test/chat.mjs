@@ -88,4 +88,12 @@ export function forget(visitor) {
   visitor.refusals = [];
 }
 
+// told has the browser see another history of a conversation than the service's.
+export async function told(visitor, instance, change) {
+  const snapshot = change(await history(visitor, instance));
+  const asks = (url) => url.pathname.endsWith(`/agents/central/${instance}`) && url.searchParams.get("view") !== "updates";
+  const headers = { "stream-next-offset": snapshot.offset, "stream-up-to-date": "true", "cache-control": "no-store" };
+  await visitor.page.route(asks, (route) => (route.request().method() === "GET" ? route.fulfill({ json: snapshot, headers }) : route.continue()));
+}
+
 export { given };

@@ -157,10 +157,12 @@ function useProof({ error, phase, refresh, pending, retry }: ReturnType<typeof u
   }, [refusal, prove, refresh, retry, unsent]);
 }
 
-/** lastSent is the row that has the rest of the view for itself: the last, where it was asked here. */
+/** lastSent is the row that has the rest of the view for itself: the last, where it was asked here and an answer is to come. */
 function lastSent(rows: readonly Turn[]): string | undefined {
   const last = rows.at(-1);
-  return last?.key.startsWith("new-") ? last.key : undefined;
+  const state = last?.input?.pending?.state;
+  const rests = state !== undefined && state !== "sending" && state !== "waiting";
+  return last?.key.startsWith("new-") && !rests ? last.key : undefined;
 }
 
 /** useSteady is the list that was there before where nothing in it has changed. */

@@ -6,6 +6,7 @@ import { Refusal } from "../kit/Refusal";
 import { Spoken } from "../kit/say";
 import { ReauthProvider } from "../server/reauth";
 import { useHere } from "../server/role";
+import { useSession } from "../server/session";
 import { SessionWatch } from "../server/SessionWatch";
 import { WorkspaceProvider } from "../server/workspace";
 import { Bars } from "./Bars";
@@ -61,13 +62,15 @@ function Shown(): ReactNode {
 
 /** Shell is what stays while pages change: bars, navigation, keys, and what is spoken. */
 export function Shell({ children }: { children: ReactNode }): ReactNode {
+  // What stands above the page is known with the session: until then nothing is seen that it would move.
+  const { isPending } = useSession();
   return (
     <ReauthProvider>
       <DrawerProvider>
         <a className="sr" href="#main">
           Skip to content
         </a>
-        <div className="frame">
+        <div className={isPending ? "frame unknown" : "frame"}>
           <Bars />
           <div className="app">
             <Sidebar />
