@@ -1,5 +1,5 @@
 import { useEffect, type ReactNode } from "react";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { SvcError } from "@svc/sdk";
 import "../look/run.css";
 import { CopyButton } from "../kit/CodeSample";
@@ -62,9 +62,10 @@ function OneRun({ runId }: { runId: string }): ReactNode {
   }, [closed, status]);
 
   const title = record.data?.workflowName ?? "Run";
+  const above = { title: "Runs", to: path("runs") };
   if (record.error && !record.data) {
     return (
-      <Page title="Run" thing={runId}>
+      <Page title="Runs" heading="Run" above={above} thing={middle(runId)}>
         <Refusal error={record.error} onRetry={() => void refetch()} />
       </Page>
     );
@@ -78,14 +79,8 @@ function OneRun({ runId }: { runId: string }): ReactNode {
       {status === "running" && run.phase !== "live" && !finishing && <LiveState phase={run.phase === "idle" ? "loading" : run.phase} />}
     </>
   );
-  const lead = (
-    <span className="lead desk">
-      <Link className="crumb" to={path("runs") as string}>Runs</Link>
-      <span className="crumb" aria-hidden="true">/</span>
-    </span>
-  );
   return (
-    <Page title={title} lead={lead} tab="Runs" thing={`${middle(runId)} · ${title}`} state={status === "running" ? "running" : status === "failed" ? "failed" : undefined} beside={beside} acts={record.data && <RunActs run={record.data} />}>
+    <Page title="Runs" heading={title} above={above} thing={`${middle(runId)} · ${title}`} state={status === "running" ? "running" : status === "failed" ? "failed" : undefined} beside={beside} acts={record.data && <RunActs run={record.data} />}>
       {record.error && <Trouble error={record.error} stale onRetry={() => void refetch()} />}
       {run.phase === "error" && run.error instanceof SvcError && <Trouble error={run.error} stale={events.length > 0} onRetry={run.refresh} />}
       {record.data ? <RunFacts run={record.data} told={told} /> : <FactsSkeleton />}

@@ -1,5 +1,6 @@
 import { useEffect, useRef, type ReactNode } from "react";
-import { useLocation } from "@tanstack/react-router";
+import { Link, useLocation } from "@tanstack/react-router";
+import { Icon } from "../kit/Icon";
 import { place } from "../server/place";
 import { useHere } from "../server/role";
 import { useWorkspace } from "../server/workspace";
@@ -9,10 +10,10 @@ import { MenuButton } from "./drawer";
 export interface PageProps {
   /** The heading, and the title of the tab. */
   title: string;
-  /** What stands before the heading: the way back to the list. */
-  lead?: ReactNode;
-  /** The page's name in the tab, where the heading is that of a thing. */
-  tab?: string | undefined;
+  /** The heading, where it is the name of a thing below the page. */
+  heading?: string | undefined;
+  /** The page that this one is below: a way back stands before the heading. */
+  above?: Above | undefined;
   /** The thing that the page shows, before its name in the tab: a run, an agent. */
   thing?: string | undefined;
   /** Running and failed things say so in the tab. */
@@ -24,17 +25,23 @@ export interface PageProps {
   children: ReactNode;
 }
 
+/** Above is a page that another is below. On a phone, where less is seen at once, it may be a nearer one. */
+export interface Above {
+  readonly title: string;
+  readonly to: string;
+  readonly near?: { readonly title: string; readonly to: string } | undefined;
+}
+
 /** Page is what every page is: a heading that takes the focus when one arrives, its acts, and its content. */
-export function Page({ title, lead, tab, thing, state, beside, acts, children }: PageProps): ReactNode {
-  useTitle(tab ?? title, thing, state);
+export function Page({ title, heading: name = title, above, thing, state, beside, acts, children }: PageProps): ReactNode {
+  useTitle(title, thing, state);
   const heading = useArrival();
   return (
     <main id="main" tabIndex={-1}>
       <header className="top">
-        <MenuButton />
-        {lead}
+        {above ? <WayBack {...above} /> : <MenuButton />}
         <h1 ref={heading} tabIndex={-1} className="trunc">
-          {title}
+          {name}
         </h1>
         {beside}
         <span className="grow" />
@@ -43,6 +50,21 @@ export function Page({ title, lead, tab, thing, state, beside, acts, children }:
       </header>
       {children}
     </main>
+  );
+}
+
+/** WayBack leads one level up: a crumb, and on a phone a button in the place of the menu's. */
+function WayBack({ title, to, near = { title, to } }: Above): ReactNode {
+  return (
+    <>
+      <Link className="btn ghost icon mobile" to={near.to} aria-label={`Back to ${near.title}`}>
+        <Icon name="left" />
+      </Link>
+      <Link className="crumb desk" to={to}>
+        {title}
+      </Link>
+      <span className="crumb desk" aria-hidden="true">/</span>
+    </>
   );
 }
 
