@@ -73,6 +73,8 @@ await perform(async (enter) => {
   await page.getByRole("button", { name: "Clear the filter" }).click();
   await page.getByRole("list", { name: "Runs" }).getByRole("link").first().focus();
   await page.keyboard.press("x");
+  await page.getByText("1 selected").waitFor();
+  await visitor.picture("selected");
   await page.getByRole("region", { name: "Selected runs" }).getByRole("button", { name: "Run again" }).click();
   await page.getByRole("button", { name: "Start this run" }).click();
   await page.getByText("One run is started.").waitFor();

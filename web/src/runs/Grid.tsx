@@ -19,12 +19,23 @@ export function Grid({ looking, bands, live, width }: { looking: Looking; bands:
         <i key={left} style={{ left: `${left * 100}%` }} />
       ))}
       {axis.waits.filter((wait) => seen(wait.from, wait.to) && !bands.some((band) => band.from <= wait.from + 1 && band.to >= wait.to - 1)).map((wait) => (
-        <div key={wait.from} className="break" style={strip(wait.from, wait.to)}><span>waited {lasting(wait.to - wait.from)}</span></div>
+        <div key={wait.from} className="break" style={strip(wait.from, wait.to)}><Note text={`waited ${lasting(wait.to - wait.from)}`} centre={(share(wait.from) + share(wait.to)) / 2} width={width} /></div>
       ))}
       {bands.filter((band) => seen(band.from, band.to)).map((band) => (
-        <div key={band.from} className="gap" style={strip(band.from, band.to)}><span>Server restarted · resumed after {lasting(band.to - band.from)}</span></div>
+        <div key={band.from} className="gap" style={strip(band.from, band.to)}><Note text={`Server restarted · resumed after ${lasting(band.to - band.from)}`} centre={(share(band.from) + share(band.to)) / 2} width={width} /></div>
       ))}
       {live && <div className="now" />}
     </div>
   );
+}
+
+/** Pixels of a character of a note, about, and of its edges. */
+const letter = 6.5;
+const edges = 20;
+
+/** Note is written below the middle of a strip, and stays within the view. */
+function Note({ text, centre, width }: { text: string; centre: number; width: number }): ReactNode {
+  const half = (text.length * letter + edges) / 2;
+  const wanted = Math.min(Math.max(centre * width, half), Math.max(half, width - half));
+  return <span style={{ transform: `translateX(${wanted - centre * width}px)` }}>{text}</span>;
 }

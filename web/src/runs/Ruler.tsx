@@ -46,8 +46,8 @@ export function Ruler({ looking, logs, width }: { looking: Looking; logs: readon
           onPointerUp={finish}
           onPointerCancel={() => setDragged(undefined)}
         >
-          {ticks.map((tick) => ({ ...tick, left: share(tick.at) })).filter(({ left }) => left >= 0 && left < 0.97).map(({ label, left }) => (
-            <span key={label} aria-hidden="true" data-first={left < 0.02 || undefined} style={{ left: `${left * 100}%` }}>{label}</span>
+          {ticks.map((tick) => ({ ...tick, left: share(tick.at) })).filter(({ left }) => left >= 0 && left < 0.97).map(({ at, label, left }) => (
+            <span key={at} aria-hidden="true" data-first={left < 0.02 || undefined} style={{ left: `${left * 100}%` }}>{label}</span>
           ))}
           <LogTicks logs={logs} share={share} width={width} />
           {dragged && <i className="dragged" style={{ left: `${Math.min(dragged.from, dragged.to) * 100}%`, width: `${Math.abs(dragged.to - dragged.from) * 100}%` }} />}

@@ -62,9 +62,10 @@ function OneRun({ runId }: { runId: string }): ReactNode {
   }, [closed, status]);
 
   const title = record.data?.workflowName ?? "Run";
+  const above = { title: "Runs", to: path("runs") };
   if (record.error && !record.data) {
     return (
-      <Page title="Runs" heading="Run" above={{ title: "Runs", to: path("runs") as string }} thing={runId}>
+      <Page title="Runs" heading="Run" above={above} thing={middle(runId)}>
         <Refusal error={record.error} onRetry={() => void refetch()} />
       </Page>
     );
@@ -79,7 +80,7 @@ function OneRun({ runId }: { runId: string }): ReactNode {
     </>
   );
   return (
-    <Page title="Runs" heading={title} above={{ title: "Runs", to: path("runs") as string }} thing={`${middle(runId)} · ${title}`} state={status === "running" ? "running" : status === "failed" ? "failed" : undefined} beside={beside} acts={record.data && <RunActs run={record.data} />}>
+    <Page title="Runs" heading={title} above={above} thing={`${middle(runId)} · ${title}`} state={status === "running" ? "running" : status === "failed" ? "failed" : undefined} beside={beside} acts={record.data && <RunActs run={record.data} />}>
       {record.error && <Trouble error={record.error} stale onRetry={() => void refetch()} />}
       {run.phase === "error" && run.error instanceof SvcError && <Trouble error={run.error} stale={events.length > 0} onRetry={run.refresh} />}
       {record.data ? <RunFacts run={record.data} told={told} /> : <FactsSkeleton />}

@@ -48,13 +48,15 @@ export function RunsPage(): ReactNode {
   return (
     <Page title="Runs" beside={<Freshness stale={runs.stale || runs.error !== undefined} known={runs.items !== undefined} />} acts={start}>
       <Filters filter={filter} active={runs.active} onChange={set} />
-      {runs.news > 0 && (
-        <button type="button" className="news" onClick={toTop}>
-          <Icon name="up" small /> {runs.news} new
-        </button>
-      )}
-      <div ref={body} className="run-list" onScroll={(event) => setAtTop(event.currentTarget.scrollTop < 8)}>
-        <RunList runs={runs} onClear={filtered ? clear : undefined} onStart={workspace && !why ? () => set({ start: "" }) : undefined} />
+      <div className="run-area">
+        {runs.news > 0 && (
+          <button type="button" className="news" onClick={toTop}>
+            <Icon name="up" small /> {runs.news} new
+          </button>
+        )}
+        <div ref={body} className="run-list" onScroll={(event) => setAtTop(event.currentTarget.scrollTop < 8)}>
+          <RunList runs={runs} onClear={filtered ? clear : undefined} onStart={workspace && !why ? () => set({ start: "" }) : undefined} />
+        </div>
       </div>
       {workspace && asked.start !== undefined && <StartRun name={asked.start} onName={(start) => set({ start })} onClose={() => set({ start: undefined })} />}
     </Page>

@@ -10,7 +10,7 @@ export interface Wait {
 const longWait = 30_000;
 const largeShare = 0.2;
 /** What is left of a folded wait, as a part of the rest. */
-const foldedShare = 0.05;
+const foldedShare = 0.1;
 
 /** waitsOf are the waits of a run that are folded: nothing was worked on, and nothing was said. */
 export function waitsOf(fold: Fold, now: number): Wait[] {
@@ -42,7 +42,7 @@ export class Axis {
   constructor(waits: readonly Wait[], total: number) {
     this.waits = waits;
     const rest = total - waits.reduce((sum, wait) => sum + wait.to - wait.from, 0);
-    this.#room = Math.max(1_000, rest * foldedShare);
+    this.#room = Math.max(50, rest * foldedShare);
   }
 
   /** placeOf is where a time is drawn. */
@@ -137,11 +137,12 @@ export function ticksOf(axis: Axis, view: View, about: number): Tick[] {
 /** clock is a time since the start, as exact as the step between marks. */
 export function clock(ms: number, step: number): string {
   if (step < 1_000 && ms < 60_000) return ms === 0 ? "0 s" : ms < 1_000 ? `${Math.round(ms)} ms` : `${trimmed(ms / 1_000, step)} s`;
-  const seconds = Math.round(ms / 1_000);
+  const seconds = Math.floor(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;
   const two = (value: number): string => String(value).padStart(2, "0");
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
+  const parts = step < 1_000 ? `.${trimmed((ms % 1_000) / 1_000, step).slice(2)}` : "";
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}${parts}`;
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}${seconds % 60 ? `:${two(seconds % 60)}` : " h"}`;
 }
 
