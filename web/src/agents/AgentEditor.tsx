@@ -85,7 +85,7 @@ export function AgentEditor({ agent, at, trouble, onRead }: AgentEditorProps): R
         {draft && <Button look="ghost" className="desk" onClick={drop}>Discard</Button>}
         <AgentMenu agent={agent} why={why} onDeleted={drop} {...(draft ? { onDiscard: drop } : {})} />
       </header>
-      <div className="parts">
+      <div className={at.part === "versions" || at.part === "conversations" ? "parts stay" : "parts"}>
         <Tabs label="Parts" tabs={parts.map((part) => (part.id === "versions" ? { ...part, count: agent.version } : part))} value={at.part} onChange={(id) => go(agent.name, { part: id as Part, ...(id === "try" && at.conversation ? { conversation: at.conversation } : {}) })} />
       </div>
       {trouble && <Trouble error={trouble} stale onRetry={onRead} />}
