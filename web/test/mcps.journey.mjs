@@ -11,7 +11,7 @@ await perform(async (enter) => {
   const address = await ask("mcp server", { token: "s3cret", tools: [{ name: "find", description: "Finds an issue." }, { name: "wipe", description: "Deletes an issue for good.", destructive: true }] });
   await refusedFirst(visitor, address);
   const box = visitor.page.locator(".toolbox");
-  await visitor.page.getByText("1 of 2 tools on").waitFor();
+  await visitor.page.getByText("1 of 2 tools on", { exact: true }).waitFor();
   await box.getByText("Destructive").waitFor();
   await visitor.look("mcps", { at: /\/mcps\/mcp_/, title: "tracker · MCPs · Personal", see: ["Connected", "token stored", "find", "wipe"] });
 
@@ -94,7 +94,7 @@ async function signsIn(visitor) {
   await page.waitForURL(/\/mcps\/mcp_\w+$/);
   await page.locator("[data-server=shop]").getByText("Connected").waitFor();
   await page.getByRole("switch", { name: "echo" }).click();
-  await page.getByText("1 of 1 tools on").waitFor();
+  await page.locator("[data-server=shop]").getByText("1 of 1 tools on").waitFor();
 
   // Nobody uses it: it goes by its name.
   await page.getByRole("button", { name: "More of shop" }).click();

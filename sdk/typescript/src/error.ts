@@ -83,6 +83,8 @@ export function badResponse(response: Response, message: string): SvcError {
 /** isTransient reports whether the same request may do better later. */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof SvcError) || error.type === "frame_too_large") return false;
+  // It is not the service that cannot be reached, but what it was to look at: the answer is the result of the look.
+  if (error.type === "mcp_unreachable") return false;
   if (error.status === 0 || error.type === "bad_response") return true;
   return [408, 425, 429].includes(error.status) || error.status >= 500;
 }

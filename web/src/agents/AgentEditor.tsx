@@ -22,6 +22,7 @@ import { useDraft } from "./draft";
 import { LeaveDialog } from "./LeaveDialog";
 import { MergeDialog } from "./MergeDialog";
 import { useGo, type AgentPlace, type Part } from "./place";
+import { useSaved } from "./saved";
 import { VersionBar } from "./VersionBar";
 
 export interface AgentEditorProps {
@@ -45,6 +46,7 @@ export function AgentEditor({ agent, at, trouble, onRead }: AgentEditorProps): R
   const [looking, setLooking] = useState<"diff" | "merge">();
   const save = useAct("patch", "/api/workspaces/{username}/{business}/agents/{name}");
   const toast = useToast();
+  const saved = useSaved();
   const go = useGo();
   const heading = useArrival();
   const column = useRef<HTMLElement>(null);
@@ -55,6 +57,7 @@ export function AgentEditor({ agent, at, trouble, onRead }: AgentEditorProps): R
   const store = async (from: Definition, version: number, mine: Definition): Promise<void> => {
     const done = await save.run({ path: { name: agent.name }, version, body: editOf(from, mine) });
     if (done) {
+      saved(done.answer);
       discard();
       setLooking(undefined);
       toast({ tone: "ok", text: `v${done.answer.version}. Work in flight stays on v${version}.` });
@@ -85,7 +88,7 @@ export function AgentEditor({ agent, at, trouble, onRead }: AgentEditorProps): R
         {draft && <Button look="ghost" className="desk" onClick={drop}>Discard</Button>}
         <AgentMenu agent={agent} why={why} onDeleted={drop} {...(draft ? { onDiscard: drop } : {})} />
       </header>
-      <div className="parts">
+      <div className={at.part === "versions" || at.part === "conversations" ? "parts stay" : "parts"}>
         <Tabs label="Parts" tabs={parts.map((part) => (part.id === "versions" ? { ...part, count: agent.version } : part))} value={at.part} onChange={(id) => go(agent.name, { part: id as Part, ...(id === "try" && at.conversation ? { conversation: at.conversation } : {}) })} />
       </div>
       {trouble && <Trouble error={trouble} stale onRetry={onRead} />}

@@ -8,6 +8,7 @@ import { useAct } from "../server/act";
 import { useWorkspace } from "../server/workspace";
 import { builtInReason, type AgentFacts } from "./agent";
 import { useGo } from "./place";
+import { useSaved } from "./saved";
 
 /** AgentMenu is what else can be done with an agent. */
 export function AgentMenu({ agent, why, onDiscard, onDeleted }: { agent: AgentFacts; why: string | undefined; onDiscard?: () => void; onDeleted: () => void }): ReactNode {
@@ -17,9 +18,11 @@ export function AgentMenu({ agent, why, onDiscard, onDeleted }: { agent: AgentFa
   const workspace = useWorkspace();
   const toast = useToast();
   const go = useGo();
+  const saved = useSaved();
   const whyMost = why ?? (agent.source === "built-in" ? builtInReason : undefined);
   const toggle = async (): Promise<void> => {
     const done = await (agent.enabled ? disable : enable).run({ path: { name: agent.name } });
+    if (done) saved(done.answer);
     if (done) toast({ tone: "ok", text: done.answer.enabled ? `${agent.name} is on.` : `${agent.name} is off. What it was given before is finished.` });
     else toast({ tone: "bad", text: `${agent.name} was not switched.` });
   };
@@ -27,7 +30,7 @@ export function AgentMenu({ agent, why, onDiscard, onDeleted }: { agent: AgentFa
     { label: "Edit", icon: "edit", onSelect: () => go(agent.name) },
     { label: "Versions", icon: "branch", note: `${agent.version} so far`, onSelect: () => go(agent.name, { part: "versions" }) },
     { label: "Conversations", icon: "chat", onSelect: () => go(agent.name, { part: "conversations" }) },
-    { label: "Export as .md", icon: "dl", href: `/api/workspaces/${workspace?.username}/${workspace?.business}/agents/${agent.name}/export` },
+    { label: "Export as .md", icon: "dl", href: `/api/workspaces/${workspace?.username}/${workspace?.business}/agents/${agent.name}/export`, download: `${agent.name}.md` },
   ];
   const change: MenuItem[] = [
     ...(onDiscard ? [{ label: "Discard changes", icon: "x", onSelect: onDiscard } satisfies MenuItem] : []),

@@ -12,6 +12,7 @@ import type { AgentFacts } from "./agent";
 import { Difference } from "./Difference";
 import { usePeopleNames } from "./people";
 import { useGo } from "./place";
+import { useSaved } from "./saved";
 
 /** AgentVersions is what an agent was: every save, and what has changed since. */
 export function AgentVersions({ agent, version, why }: { agent: AgentFacts; version: string | undefined; why: string | undefined }): ReactNode {
@@ -47,6 +48,7 @@ function Version({ agent, version, why }: { agent: AgentFacts; version: string; 
   const restore = useAct("post", "/api/workspaces/{username}/{business}/agents/{name}/versions/{version}/restore");
   const nameOf = usePeopleNames();
   const toast = useToast();
+  const saved = useSaved();
   const go = useGo();
   const now = String(agent.version) === version;
   const error = past.error ?? diff.error;
@@ -54,6 +56,7 @@ function Version({ agent, version, why }: { agent: AgentFacts; version: string; 
   const act = async (): Promise<void> => {
     const done = await restore.run({ path: where, version: agent.version });
     if (!done) return;
+    saved(done.answer);
     toast({ tone: "ok", text: `v${done.answer.version} says what v${version} said. Work in flight stays on v${agent.version}.` });
     go(agent.name);
   };

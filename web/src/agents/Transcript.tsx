@@ -1,10 +1,13 @@
 import { memo, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { Link } from "@tanstack/react-router";
 import type { Agent, AgentMessage } from "@svc/react";
 import type { Part, Settlement, ToolPart } from "@svc/sdk";
 import { lasting } from "../kit/amount";
 import { Icon } from "../kit/Icon";
 import { JsonView } from "../kit/JsonView";
 import { say } from "../kit/say";
+import { useRead } from "../server/read";
+import { usePath } from "../shell/where";
 import type { AgentFacts } from "./agent";
 
 /** Whoever is so near to the end follows what comes. */
@@ -14,6 +17,9 @@ const near = 24;
 export function Transcript({ agent, talk }: { agent: AgentFacts; talk: Agent }): ReactNode {
   const box = useRef<HTMLDivElement>(null);
   const following = useRef(true);
+  const models = useRead("/api/workspaces/{username}/{business}/models");
+  const path = usePath();
+  const scripted = (agent.model || (models.data?.default ?? "")).startsWith("scripted/");
   const busy = talk.status === "submitted" || talk.status === "streaming";
   const rows = talk.messages.filter((message) => message.display === "visible" && (message.role === "user" || message.parts.length > 0));
   useLayoutEffect(() => {
@@ -28,6 +34,7 @@ export function Transcript({ agent, talk }: { agent: AgentFacts; talk: Agent }):
     <div ref={box} className="scroll" onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label={`Conversation with ${agent.name}`}>
       <div className="turns">
         <div className="note">v{agent.version} answers until you save</div>
+        {scripted && <p className="scripted">Answers come from the built-in scripted model. <Link className="link" to={path("settings/models")}>Add a model key</Link></p>}
         {rows.map((message) => <Row key={message.key} message={message} agent={agent.name} onRetry={talk.retry} onDiscard={talk.discard} />)}
         {talk.settlements.map((each) => <Ended key={each.submissionId} settlement={each} last={each.submissionId === rows.at(-1)?.submissionId} />)}
         {busy && talk.status === "submitted" && <div className="fold" role="status"><span className="spin" /> Working</div>}
@@ -60,7 +67,7 @@ const Row = memo(function Row({ message, agent, onRetry, onDiscard }: RowProps):
     <article className="it" aria-label={agent}>
       {message.parts.map((part, i) => <Piece key={i} part={part} />)}
       <p className="foot num">
-        {[agentVersion && `v${agentVersion}`, model && (model.provider === "scripted" ? "scripted, no real model" : model.id)].filter(Boolean).join(" · ")}
+        {[agentVersion && `v${agentVersion}`, model && (model.provider === "scripted" ? "scripted" : model.id)].filter(Boolean).join(" · ")}
       </p>
     </article>
   );

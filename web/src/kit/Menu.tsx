@@ -8,6 +8,8 @@ export interface MenuItem {
   note?: string;
   /** Where it leads, on another surface for instance; else what it does. */
   href?: string;
+  /** The link is to a file, which is kept under this name. */
+  download?: string;
   onSelect?: () => void;
   danger?: boolean;
   /** One of several, and this is it. */
@@ -87,7 +89,7 @@ function Entry({ item, onChoose }: { item: MenuItem; onChoose: () => void }): Re
     </>
   );
   const looks = item.danger ? "danger" : "";
-  if (item.href) return <a role="menuitem" tabIndex={-1} href={item.href} className={looks}>{inside}</a>;
+  if (item.href) return <a role="menuitem" tabIndex={-1} href={item.href} download={item.download} className={looks}>{inside}</a>;
   const role = item.ticked === undefined ? "menuitem" : "menuitemradio";
   return (
     <button type="button" role={role} aria-checked={item.ticked} aria-disabled={item.why !== undefined || undefined} tabIndex={-1} className={looks} onClick={onChoose}>

@@ -119,7 +119,7 @@ function ChooseTools({ server, onAdded, onCancel }: { server: ServerDetail; onAd
     >
       {change.error && <Trouble error={change.error} />}
       <p className="row"><Icon name="check" small className="ok" /> <span className="grow">Connected. Choose what agents may use; you can change it later.</span></p>
-      {server.tools.length > 1 && <Button small look="ghost" onClick={() => setChosen(every ? [] : server.tools.map((tool) => tool.name))}>{every ? "Choose none" : "Choose all"}</Button>}
+      {server.tools.length > 1 && <Button small className="begin-at" onClick={() => setChosen(every ? [] : server.tools.map((tool) => tool.name))}>{every ? "Choose none" : "Choose all"}</Button>}
       <ul className="choices" aria-label="Tools">
         {server.tools.map((tool) => (
           <li key={tool.name}>
