@@ -1,5 +1,5 @@
 // Somebody signs up, out and in, is told the same whatever is wrong, and comes back in with a forgotten password.
-import { begins, bob, signIn } from "./people.mjs";
+import { begins, bob, looksBack, signIn } from "./people.mjs";
 import { ask, perform } from "./stage.mjs";
 
 const wrong = "Email or password is incorrect.";
@@ -50,7 +50,7 @@ async function keepTheDeepLink(visitor) {
   await signIn(visitor, bob);
   await visitor.look("deep-link", { at: "/account/sessions", title: "Sessions · svc", see: ["Bob Stone", "This session"] });
   await visitor.open("/login");
-  await begins(visitor, bob.username);
+  await looksBack(visitor, bob.username);
 }
 
 // beRefusedAlike compares what an unknown address and a wrong password are told.

@@ -73,6 +73,9 @@ func (r *line) match(segments []string) (params map[string]string, ok bool) {
 	}
 	for i, want := range r.segments {
 		if hasTail && i == len(r.segments)-1 {
+			if params == nil {
+				params = map[string]string{}
+			}
 			params[tail], ok = joined(segments[i:])
 			return params, ok
 		}

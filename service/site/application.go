@@ -16,7 +16,9 @@ var applications = append([]Row{
 	opens(workspacePage+below, access.SignedIn, access.Agents, access.Platform),
 	opens(workspacePage, access.Staff, access.Admin),
 	opens(workspacePage+below, access.Staff, access.Admin),
-}, staffPages("people", "customers", "runs", "agents", "projects", "mcps", "api", "settings/secret-store", "health", "storage", "audit", "impersonations")...)
+	// Nothing is below this one: there the API is.
+	opens("/api", access.Staff, access.Admin),
+}, staffPages("people", "customers", "runs", "agents", "projects", "mcps", "settings/secret-store", "health", "storage", "audit", "impersonations")...)
 
 const (
 	workspacePage = "/w/{username}/{business}"

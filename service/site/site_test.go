@@ -77,3 +77,12 @@ func TestNobodyNeedsToBeSignedInOnlyToComeIn(t *testing.T) {
 		}
 	}
 }
+
+// TestNoPageTakesTheAPIsPlace keeps the addresses of pages out of those of programs.
+func TestNoPageTakesTheAPIsPlace(t *testing.T) {
+	for _, r := range site.Rows() {
+		if strings.HasPrefix(r.Path, "/api/") || strings.HasPrefix(r.Path, "/v1/") || strings.HasPrefix(r.Path, "/{") {
+			t.Errorf("%s %s is no address of a page", r.Method, r.Path)
+		}
+	}
+}
