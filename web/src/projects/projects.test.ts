@@ -94,10 +94,6 @@ test("merging gives back either side when the other did nothing, whatever they w
   }
   expect(wrong).toEqual([]);
 });
-    expect(merge(base, base, other)).toEqual({ text: other, clashes: 0 });
-    expect(merge(base, other, other)).toEqual({ text: other, clashes: 0 });
-  }
-});
 
 test("pieces say where lines are new, and words say it too", () => {
   expect(piecesOf(["a", "b", "c"], ["a", "x", "y", "c"])).toEqual([{ from: 1, to: 2, lines: ["x", "y"] }]);
