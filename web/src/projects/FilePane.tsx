@@ -110,7 +110,7 @@ function Gone({ path }: { path: string }): ReactNode {
 function Unseen({ path, address, entry, large }: { path: string; address: string; entry: Entry | null; large: boolean }): ReactNode {
   return (
     <Empty icon="file" title={nameOf(path)} act={<a className="btn primary" href={address} download={nameOf(path)}><Icon name="dl" small /> Download {bytes(entry?.bytes ?? 0)}</a>}>
-      {large ? `Texts of more than ${bytes(largestText)} are not edited here.` : "This is not a text, and no picture that a page can show."}
+      {large ? `Files of more than ${bytes(largestText)} are not opened here.` : "This is not a text, and no picture that a page can show."}
     </Empty>
   );
 }

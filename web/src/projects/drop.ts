@@ -8,9 +8,14 @@ export function pickedFiles(list: FileList | null, folder: string): Chosen[] {
 
 /** droppedFiles are what was dropped, folders with all that is in them. Take hold of the entries at once: the event forgets them. */
 export async function droppedFiles(transfer: DataTransfer, folder: string): Promise<Chosen[]> {
-  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-  const found = await Promise.all(entries.map((entry) => filesIn(entry, folder)));
-  return found.flat();
+  const found = [...transfer.items].filter((item) => item.kind === "file").map((item) => {
+    const entry = item.webkitGetAsEntry();
+    if (entry) return filesIn(entry, folder);
+    // A picture that was dragged out of another page is no entry of a file system.
+    const file = item.getAsFile();
+    return file ? [{ file, path: below(folder, file.name) }] : [];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 async function filesIn(entry: FileSystemEntry, folder: string): Promise<Chosen[]> {
