@@ -26,12 +26,14 @@ await perform(async (enter) => {
   await page.getByText("Chosen for this workspace.").waitFor();
 
   await page.getByRole("navigation", { name: "Settings" }).getByRole("link", { name: "Secrets" }).click();
+  await page.getByText("Nothing is kept here yet").waitFor();
   await visitor.look("no-secrets", { at: at("secrets"), title: "Secrets · Settings · Labs", see: ["Nothing is kept here yet"] });
   await page.getByRole("button", { name: "New secret" }).first().click();
   await page.getByLabel("Name", { exact: true }).fill("mail password");
   await page.getByLabel("Value", { exact: true }).fill("correct horse battery");
   await visitor.picture("new-secret");
   await page.getByRole("button", { name: "Store", exact: true }).click();
+  await page.getByRole("cell", { name: "MAIL_PASSWORD", exact: true }).waitFor();
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await visitor.look("secrets", { at: at("secrets"), see: ["MAIL_PASSWORD", "version 1", "never", "nothing yet"], miss: ["correct horse"] });
   await page.getByRole("button", { name: "Replace MAIL_PASSWORD" }).click();
@@ -47,7 +49,8 @@ await perform(async (enter) => {
   await page.getByLabel("Name", { exact: true }).fill("Research");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("This workspace is now called Research.").waitFor();
-  await visitor.look("general", { at: at("general"), title: "General · Settings · Research", see: ["ada/labs", "In use", "you always stay an owner"].slice(0, 2) });
+  await page.waitForFunction(() => document.title.endsWith("Research"));
+  await visitor.look("general", { at: at("general"), title: "General · Settings · Research", see: ["ada/labs", "In use", "you always stay an owner"] });
   await page.getByRole("button", { name: "Archive", exact: true }).click();
   await page.getByRole("button", { name: "Unarchive" }).click();
   await page.getByRole("button", { name: "Archive", exact: true }).waitFor();

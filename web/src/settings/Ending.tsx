@@ -15,16 +15,14 @@ import { useWorkspace } from "../server/workspace";
 const path = "/api/workspaces/{username}/{business}";
 
 /** Ending is the ways to put a workspace away, leave it or end it, each with what follows from it. */
-export function Ending({ facts }: { facts: WorkspaceFacts }): ReactNode {
-  const [erasedAt, setErasedAt] = useState<string>();
-  if (erasedAt) return <Deleted name={facts.name} erasedAt={erasedAt} onRestored={() => setErasedAt(undefined)} />;
+export function Ending({ facts, onDeleted }: { facts: WorkspaceFacts; onDeleted: (erasedAt: string) => void }): ReactNode {
   return (
     <section className="card danger" aria-labelledby="ending">
       <header><h2 id="ending">Put away, leave, end</h2></header>
       <div className="inside">
         <Archive facts={facts} />
         <Leave facts={facts} />
-        <Delete facts={facts} onDeleted={setErasedAt} />
+        <Delete facts={facts} onDeleted={onDeleted} />
       </div>
     </section>
   );
@@ -108,7 +106,7 @@ function Delete({ facts, onDeleted }: { facts: WorkspaceFacts; onDeleted: (erase
 }
 
 /** Deleted is what is left of a workspace on this page: until when it can be brought back, and the way to do so. */
-function Deleted({ name, erasedAt, onRestored }: { name: string; erasedAt: string; onRestored: () => void }): ReactNode {
+export function Deleted({ name, erasedAt, onRestored }: { name: string; erasedAt: string; onRestored: () => void }): ReactNode {
   const restore = useAct("post", `${path}/restore`, { refreshes: [path] });
   const toast = useToast();
   const navigate = useNavigate();

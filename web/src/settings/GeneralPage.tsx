@@ -10,7 +10,7 @@ import { useToast } from "../kit/Toast";
 import { useAct } from "../server/act";
 import { fieldErrors } from "../server/refusal";
 import { useHere, useMay, type WorkspaceFacts } from "../server/role";
-import { Ending } from "./Ending";
+import { Deleted, Ending } from "./Ending";
 import { Settings } from "./Settings";
 
 const path = "/api/workspaces/{username}/{business}";
@@ -18,18 +18,19 @@ const path = "/api/workspaces/{username}/{business}";
 /** GeneralPage is the workspace itself: its name, and the ways to put it away, leave it or end it. */
 export function GeneralPage(): ReactNode {
   const { facts, error } = useHere();
+  const [erasedAt, setErasedAt] = useState<string>();
   return (
     <Settings thing="General">
       <div className="body pad">
-        {facts ? (
+        {facts && erasedAt && <Deleted name={facts.name} erasedAt={erasedAt} onRestored={() => setErasedAt(undefined)} />}
+        {facts && !erasedAt && (
           <div className="sections">
             <Name key={facts.version} facts={facts} />
             <About facts={facts} />
-            <Ending facts={facts} />
+            <Ending facts={facts} onDeleted={setErasedAt} />
           </div>
-        ) : (
-          error && <Refusal error={error} />
         )}
+        {!facts && error && <Refusal error={error} />}
       </div>
     </Settings>
   );

@@ -1,11 +1,14 @@
 import type { ReactNode } from "react";
 import { Icon } from "../kit/Icon";
+import { place } from "../server/place";
 import { useHere } from "../server/role";
 import { mayOf, roleName, roles, rows } from "./role";
 
 /** RoleTable is what each role may do, with one's own column marked. */
 export function RoleTable(): ReactNode {
-  const own = useHere().facts?.role;
+  const { facts } = useHere();
+  // The authority of staff is that of the service, whatever it is called.
+  const own = place.surface === "admin" ? undefined : facts?.role;
   return (
     <section className="role-table">
       <h3 id="roles">What each role may do</h3>
@@ -29,7 +32,7 @@ export function RoleTable(): ReactNode {
           ))}
         </tbody>
       </table>
-      <p className="help">Your column is marked. Teams add a role on their projects; the higher one counts. Nothing takes a role away.</p>
+      <p className="help">{own && "Your column is marked. "}Teams add a role on their projects; the higher one counts. Nothing takes a role away.</p>
     </section>
   );
 }
