@@ -254,7 +254,7 @@ func printed(w io.Writer, updates func(func(client.Update, error) bool)) func(fu
 	return func(yield func(client.Update, error) bool) {
 		for u, err := range updates {
 			if err == nil {
-				err = printLine(w, step{Checkpoint: u.Checkpoint, Update: &u})
+				err = command.PrintLine(w, step{Checkpoint: u.Checkpoint, Update: &u})
 			}
 			if !yield(u, err) {
 				return

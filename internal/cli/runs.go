@@ -126,7 +126,7 @@ func printedEvents(w io.Writer, events func(func(client.Event, error) bool)) fun
 	return func(yield func(client.Event, error) bool) {
 		for e, err := range events {
 			if err == nil {
-				err = printLine(w, step{Checkpoint: e.Checkpoint, Event: e.Raw})
+				err = command.PrintLine(w, step{Checkpoint: e.Checkpoint, Event: e.Raw})
 			}
 			if !yield(e, err) {
 				return

@@ -4,7 +4,6 @@ package command
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,12 +98,4 @@ func AddJSON(cmd *cobra.Command) func(v any, say func(io.Writer)) error {
 // JSONFlag adds the flag alone, for a command whose answer is not one value.
 func JSONFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "answer in JSON")
-}
-
-// Print writes a value for machines. Texts stay as they are: nobody puts them into HTML.
-func Print(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
