@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/client"
 	"svc.dev/svc/internal/cli/screen"
 	"svc.dev/svc/internal/command"
 )
@@ -88,6 +90,39 @@ func (h house) projectsLs() *cobra.Command {
 			return err
 		}
 		return showFiles(answer, all)
+	})
+}
+
+func (h house) projectsCreate() *cobra.Command {
+	v := h.verb("create PROJECT", "Make a project",
+		`Make a project, in which files are kept from then on. PROJECT is what it is called in addresses: small letters, digits and hyphens, at most 64. It is taken by one alone: the exit code is 1 if there is one.`,
+		`  svc projects create docs
+  svc projects create docs --name "Our documents" --description "What we wrote"`, command.Args(1, 1, "PROJECT"))
+	v.ValidArgsFunction = cobra.NoFileCompletions
+	name := v.Flags().String("name", "", "what people call it (default PROJECT)")
+	description := v.Flags().String("description", "", "what it is for")
+	answer := command.AddJSON(v.Command)
+	return v.does(func(c *contact, args []string) error {
+		if a, err := parseAddress(args[0]); err != nil || a.path != "" || len(a.slug) > 64 {
+			return command.Usagef("%q cannot be the name of a project: it has small letters, digits and hyphens, at most 64", args[0])
+		}
+		space, err := c.product()
+		if err != nil {
+			return err
+		}
+		draft := map[string]string{"slug": args[0]}
+		for field, value := range map[string]string{"name": *name, "description": *description} {
+			if value != "" {
+				draft[field] = value
+			}
+		}
+		var made json.RawMessage
+		if err := space.Call(v.Context(), client.Request{Path: "/projects", JSON: draft}, &made); err != nil {
+			return err
+		}
+		return answer(made, func(w io.Writer) {
+			fmt.Fprintf(w, "Made. Put files into it with: svc projects put FILE %s/\n", args[0])
+		})
 	})
 }
 
