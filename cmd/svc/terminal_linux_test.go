@@ -54,8 +54,14 @@ func openTerminal(t *testing.T) (hands, other *os.File) {
 // sitDown starts svc at a terminal.
 func sitDown(t *testing.T, env []string, args ...string) *terminal {
 	t.Helper()
+	return sitAt(t, env, "svc", args...)
+}
+
+// sitAt starts a program at a terminal.
+func sitAt(t *testing.T, env []string, program string, args ...string) *terminal {
+	t.Helper()
 	hands, other := openTerminal(t)
-	s := &terminal{hands: hands, other: other, cmd: exec.Command("svc", args...), ended: make(chan struct{})}
+	s := &terminal{hands: hands, other: other, cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	s.cmd.Env = append(withoutSettings(), append([]string{"TERM=xterm", "XDG_CONFIG_HOME=" + t.TempDir()}, env...)...)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = other, other, other
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
