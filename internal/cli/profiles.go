@@ -89,7 +89,7 @@ func (h house) revoke(ctx context.Context, p profile.Profile) error {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", h.client())
-	res, err := (&http.Client{Transport: transport}).Do(r)
+	res, err := direct.Do(r)
 	if err != nil {
 		return errors.Unwrap(err) // the address stands in the sentence around it
 	}

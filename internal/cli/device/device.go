@@ -23,7 +23,8 @@ type Flow struct {
 	Platform string
 	// Client is what the page calls the program that asks, in 64 letters at most.
 	Client string
-	HTTP   *http.Client
+	// HTTP follows no redirects: the code is for the platform alone.
+	HTTP *http.Client
 }
 
 // Code is what is shown, and what is waited with.
@@ -145,7 +146,7 @@ func answered(status int, body []byte, unheard bool) (time.Duration, error) {
 
 // ParseGrant reads the answer that holds the key.
 func ParseGrant(body []byte) (g Grant, err error) {
-	if err := json.Unmarshal(body, &g); err != nil || g.Key == "" || g.BaseURL == "" {
+	if err := json.Unmarshal(body, &g); err != nil || g.Key == "" || g.BaseURL == "" || strings.ContainsFunc(g.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return Grant{}, errors.New("ask for the key: this is not the answer of a svc")
 	}
 	return g, nil
@@ -158,6 +159,9 @@ func refusal(status int, body []byte) error {
 	}
 	if json.Unmarshal(body, &said) == nil && said.Error.Message != "" {
 		return errors.New(strings.TrimSpace(said.Error.Message + " " + said.Error.Details))
+	}
+	if status/100 == 3 {
+		return errors.New("the service is elsewhere: name the address that a browser ends up at")
 	}
 	return fmt.Errorf("the service answers with %d %s", status, http.StatusText(status))
 }
