@@ -261,7 +261,7 @@ func (s *signIn) await(flow device.Flow, code device.Code) (device.Grant, error)
 	go func() {
 		defer close(shown)
 		for tick := time.NewTicker(time.Second); ; {
-			waiting.Show("Waiting for somebody to approve it there; %s left", time.Until(end).Round(time.Second))
+			waiting.Show("Waiting for approval; %s left", time.Until(end).Round(time.Second))
 			select {
 			case <-ctx.Done():
 				tick.Stop()

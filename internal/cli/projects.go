@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -121,7 +122,7 @@ func (h house) projectsCreate() *cobra.Command {
 			return err
 		}
 		return answer(made, func(w io.Writer) {
-			fmt.Fprintf(w, "Made. Put files into it with: svc projects put FILE %s/\n", args[0])
+			fmt.Fprintf(w, "Made %s. Put files into it with\n  svc projects put FILE %s/\n", args[0], args[0])
 		})
 	})
 }
@@ -160,7 +161,7 @@ func showFiles(answer func(any, func(io.Writer)) error, all found) error {
 	files, err := decoded[struct {
 		Path, Kind string
 		Bytes      int64
-		UpdatedAt  string
+		UpdatedAt  time.Time
 	}](all.Items)
 	if err != nil {
 		return err
@@ -168,7 +169,7 @@ func showFiles(answer func(any, func(io.Writer)) error, all found) error {
 	return answer(all, func(w io.Writer) {
 		rows := make([][]string, len(files))
 		for i, f := range files {
-			rows[i] = []string{screen.Bytes(f.Bytes), f.UpdatedAt, f.Path}
+			rows[i] = []string{screen.Bytes(f.Bytes), shownTime(f.UpdatedAt), f.Path}
 			if f.Kind == "folder" {
 				rows[i] = []string{"", "", f.Path + "/"}
 			}

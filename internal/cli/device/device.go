@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc.dev/svc/internal/cli/screen"
 )
 
 const grantType = "urn:ietf:params:oauth:grant-type:device_code"
@@ -158,7 +160,7 @@ func refusal(status int, body []byte) error {
 		Error struct{ Message, Details string }
 	}
 	if json.Unmarshal(body, &said) == nil && said.Error.Message != "" {
-		return errors.New(strings.TrimSpace(said.Error.Message + " " + said.Error.Details))
+		return errors.New(screen.Line(said.Error.Message + " " + said.Error.Details))
 	}
 	if status/100 == 3 {
 		return errors.New("the service is elsewhere: name the address that a browser ends up at")

@@ -24,7 +24,7 @@ type Keyboard struct {
 }
 
 // Hint is what the first Ctrl-C at an empty line says.
-const Hint = "(Ctrl-C again leaves, and so does Ctrl-D)\n"
+const Hint = "(Ctrl-C again leaves, so does Ctrl-D)\n"
 
 // New reads keys from one end and shows the line at the other. The terminal between them is in its raw mode.
 func New(in io.Reader, out io.Writer) *Keyboard {
