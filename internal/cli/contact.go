@@ -132,6 +132,10 @@ func (c *contact) product() (*client.Client, error) {
 // checkAddress refuses what is no address, and a key in plain sight of a network.
 func checkAddress(address string, secret bool) error {
 	u, err := url.Parse(address)
+	if whole, wrong := url.Parse("https://" + address); !strings.Contains(address, "://") && wrong == nil && whole.Host != "" && !strings.ContainsFunc(address, unusual) {
+		scheme := map[bool]string{true: "http://", false: "https://"}[isLoopback(whole.Hostname())]
+		return command.Usagef("%q is not an address: is %s%s meant?", address, scheme, address)
+	}
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsFunc(address, unusual):
 		return command.Usagef("%q is not an address such as https://agents.example.com/v1/ada/personal", address)

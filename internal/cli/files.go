@@ -139,7 +139,7 @@ With --if-match the file is replaced only if it still is what it was (the etag t
 		}
 		f, err := v.store(c, a, args[0], header)
 		if err != nil {
-			return err
+			return address{slug: a.slug}.missing(c, err)
 		}
 		return answer(f, func(w io.Writer) { fmt.Fprintf(w, "%s: %s\n", a, screen.Bytes(f.Bytes)) })
 	})

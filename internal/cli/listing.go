@@ -21,7 +21,8 @@ type found struct {
 }
 
 // list reads a list page by page, up to so many items; 0 is all of them.
-func list(ctx context.Context, c *client.Client, path string, query url.Values, most int) (all found, err error) {
+func list(ctx context.Context, c *client.Client, path string, query url.Values, limit uint32) (all found, err error) {
+	most := int(limit)
 	all.Items = []json.RawMessage{}
 	if query == nil {
 		query = url.Values{}

@@ -235,7 +235,11 @@ func TestMirrorStaysBelowItsPath(t *testing.T) {
 	if paths := listed(t, "docs"); !slices.Equal(paths, []string{"outside", "site/page", "sitemap"}) {
 		t.Errorf("%v", paths)
 	}
-	run(t, "", "projects", "sync", folder, "nothing").wants(t, 1)
+	for _, args := range [][]string{{"sync", folder, "nothing"}, {"put", filepath.Join(folder, "page"), "nothing/"}, {"ls", "nothing"}} {
+		run(t, "", append([]string{"projects"}, args...)...).wants(t, 1, "nothing: There is no such item", "svc projects create nothing")
+	}
+	run(t, "", "runs", "list", "--status", "error").wants(t, 2, "is errored meant?")
+	run(t, "", "runs", "list", "--limit", "-1").wants(t, 2)
 	run(t, "", "projects", "sync", filepath.Join(folder, "none"), "docs").wants(t, 2)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/client"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/cli/screen"
 	"svc.dev/svc/internal/command"
 )
@@ -58,6 +59,14 @@ func (a address) isFile() error {
 	return nil
 }
 
+// missing says what is not there, and how a project comes to be.
+func (a address) missing(c *contact, err error) error {
+	if !client.Is(err, fault.ItemNotFound) {
+		return err
+	}
+	return fmt.Errorf("%s: %w (svc projects ls shows what there is, svc projects create %s makes the project)", a, c.explain(err), a.slug)
+}
+
 func (a address) String() string { return strings.TrimSuffix(a.slug+"/"+a.path, "/") }
 
 func (h house) projectsLs() *cobra.Command {
@@ -88,7 +97,7 @@ func (h house) projectsLs() *cobra.Command {
 		}
 		all, err := list(v.Context(), space, address{slug: a.slug}.files(), a.query(*recursive), *most)
 		if err != nil {
-			return err
+			return address{slug: a.slug}.missing(c, err)
 		}
 		return showFiles(answer, all)
 	})

@@ -153,7 +153,7 @@ func (s syncing) run(c *contact, args []string) error {
 	// Whoever asks a service that is not there learns it soon.
 	acts, unchanged, err := s.plan(folder, projectFiles{space, a, folder.Excluded})
 	if err != nil {
-		return err
+		return address{slug: a.slug}.missing(c, err)
 	}
 	return s.perform(c, folder, projectFiles{patient, a, folder.Excluded}, acts, synced{DryRun: *s.dryRun, Actions: []deed{}, Unchanged: unchanged})
 }

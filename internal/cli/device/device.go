@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -65,7 +66,11 @@ func (f Flow) Begin(ctx context.Context) (Code, error) {
 	if err != nil {
 		return Code{}, fmt.Errorf("ask for a code: %w", err)
 	}
-	if status != http.StatusOK {
+	switch status {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
+		return Code{}, fmt.Errorf("this is not the address of a platform: %w", refusal(status, body))
+	default:
 		return Code{}, fmt.Errorf("ask for a code: %w", refusal(status, body))
 	}
 	c, err := ParseCode(body)
@@ -188,6 +193,9 @@ func (f Flow) post(ctx context.Context, path string, body any) (status int, afte
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", f.Client)
 	res, err := f.HTTP.Do(r)
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // the address stands in the sentence around it
+	}
 	if err != nil {
 		return 0, 0, nil, err
 	}
