@@ -38,27 +38,29 @@ func addSettings(cmd *cobra.Command, named ...string) {
 
 func shownDefault(s config.Setting) string { return cmp.Or(s.Default, s.Else) }
 
-// settingsTable is the configuration table for --help. It stands in no columns: a terminal has too few for them.
+// settingsTable is the configuration table for --help, in two columns: the key in svc.toml, and what else is to be said.
 func settingsTable() string {
-	rows := []string{"  KEY  ENVIRONMENT  FLAG  DEFAULT"}
-	rows = append(rows, settingRow("–", configEnv, "--"+configFlag, "<data>/"+configFile+" if there", "configuration file, TOML"))
-	for _, s := range new(config.Config).Settings() {
-		flag := "–"
-		if s.Flag != "" {
-			flag = "--" + s.Flag
-		}
-		rows = append(rows, settingRow(s.Key, s.Env, flag, shownDefault(s), s.About))
+	all := new(config.Config).Settings()
+	longest := 0
+	for _, s := range all {
+		longest = max(longest, len(s.Key))
 	}
-	return strings.Join(rows, "\n") + "\n"
+	table := settingRow(longest, "KEY", "ENVIRONMENT, FLAG", "what it is (default)")
+	table += settingRow(longest, "–", configEnv+", --"+configFlag, "configuration file, TOML (default <data>/"+configFile+" if there)")
+	for _, s := range all {
+		names := s.Env
+		if s.Flag != "" {
+			names += ", --" + s.Flag
+		}
+		table += settingRow(longest, s.Key, names, fmt.Sprintf("%s (default %s)", s.About, shownDefault(s)))
+	}
+	return table
 }
 
-// settingRow is a setting, and below it what it means.
-func settingRow(key, env, flag, otherwise, about string) string {
-	row := fmt.Sprintf("  %s  %s  %s  %s", key, env, flag, otherwise)
-	if len(row) > 80 {
-		row = fmt.Sprintf("  %s  %s  %s\n%s", key, env, flag, command.Hang(6, otherwise))
-	}
-	return row + "\n" + command.Hang(6, about)
+// settingRow is a setting in lines of its own. The widest key decides where the second column begins.
+func settingRow(longest int, key, names, about string) string {
+	const beside = 2
+	return fmt.Sprintf("%*s%-*s%*s%s\n%s\n", beside, "", longest, key, beside, "", names, command.Hang(beside+longest+beside, about))
 }
 
 // secretFiles are the variables that name a file, a line each.

@@ -37,7 +37,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if errors.Is(err, errLogged) {
 		return command.Failed
 	}
-	fmt.Fprintf(stderr, "svc: %v\n", err)
+	fmt.Fprintf(stderr, "svc: %s\n", cli.Said(err))
 	if command.IsUsage(err) {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 		return command.Misuse

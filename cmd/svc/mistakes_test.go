@@ -276,11 +276,23 @@ func TestDoctorKnowsAnothersAnswerOnOurPorts(t *testing.T) {
 	}
 }
 
+// TestEverySettingIsExplainedInTheHelp looks for each in the table, whose second column begins where it always does.
 func TestEverySettingIsExplainedInTheHelp(t *testing.T) {
 	out, _ := mistaken(t, t.TempDir(), nil, []string{"serve", "--help"})
+	column := 0
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "  KEY ") {
+			column = strings.Index(line, "ENVIRONMENT")
+		}
+	}
 	for _, s := range new(config.Config).Settings() {
-		if s.About == "" || !strings.Contains(out, "\n"+command.Hang(6, s.About)+"\n") {
-			t.Errorf("%s is not explained", s.Key)
+		names := s.Env
+		if s.Flag != "" {
+			names += ", --" + s.Flag
+		}
+		about := command.Hang(column, s.About+" (default "+shownDefault(s)+")")
+		if want := fmt.Sprintf("\n  %-*s%s\n%s\n", column-2, s.Key, names, about); s.About == "" || !strings.Contains(out, want) {
+			t.Errorf("%s is not explained as %s", s.Key, want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -91,6 +92,33 @@ func TestHelpFitsATerminalAndShowsAnExample(t *testing.T) {
 		}
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
 			t.Errorf("%s says of itself %q", cmd.CommandPath(), cmd.Short)
+		}
+	})
+}
+
+// typed are the commands of svc in an example, with the words behind them.
+var typed = regexp.MustCompile(`\bsvc ([^|>)]*)`)
+
+// TestExamplesAreCommands looks up what the examples of help tell people to type: the command itself, and every flag.
+func TestExamplesAreCommands(t *testing.T) {
+	every(newRoot(), func(cmd *cobra.Command) {
+		shown := false
+		for _, words := range typed.FindAllStringSubmatch(strings.ReplaceAll(cmd.Example, "\\\n", " "), -1) {
+			args := strings.Fields(words[1])
+			found, rest, err := newRoot().Find(args)
+			if err != nil || !found.HasParent() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+				t.Errorf("%s --help shows %q, which is no command: %v", cmd.CommandPath(), words[0], err)
+				continue
+			}
+			shown = shown || strings.HasPrefix(found.CommandPath(), cmd.CommandPath())
+			for _, word := range rest {
+				if name, isFlag := strings.CutPrefix(word, "--"); isFlag && found.Flags().Lookup(name) == nil {
+					t.Errorf("%s --help shows %q, which has no flag %s", cmd.CommandPath(), words[0], word)
+				}
+			}
+		}
+		if !shown && cmd.Name() != "help" {
+			t.Errorf("%s --help does not show how it is typed: %q", cmd.CommandPath(), cmd.Example)
 		}
 	})
 }

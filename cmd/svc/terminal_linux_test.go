@@ -54,8 +54,14 @@ func openTerminal(t *testing.T) (hands, other *os.File) {
 // sitDown starts svc at a terminal.
 func sitDown(t *testing.T, env []string, args ...string) *terminal {
 	t.Helper()
+	return sitAt(t, env, "svc", args...)
+}
+
+// sitAt starts a program at a terminal.
+func sitAt(t *testing.T, env []string, program string, args ...string) *terminal {
+	t.Helper()
 	hands, other := openTerminal(t)
-	s := &terminal{hands: hands, other: other, cmd: exec.Command("svc", args...), ended: make(chan struct{})}
+	s := &terminal{hands: hands, other: other, cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	s.cmd.Env = append(withoutSettings(), append([]string{"TERM=xterm", "XDG_CONFIG_HOME=" + t.TempDir()}, env...)...)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = other, other, other
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -221,17 +227,20 @@ func TestTerminalObeysNoAgent(t *testing.T) {
 	if out, err := exec.Command("svc", "agents", "send", "assistant", "talk", "n=1 \x1b]0;title\x07\x1b[2Jred", "--base-url", base).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, verb := range []string{"history", "tail"} {
-		s := sitDown(t, nil, "agents", verb, "assistant", "talk", "--base-url", base)
+	for verb, args := range map[string][]string{"history": {"agents", "history"}, "tail": {"agents", "tail"}, "chat": {"chat"}} {
+		s := sitDown(t, nil, append(args, "assistant", "talk", "--base-url", base)...)
 		s.awaits(t, 0, "[2Jred")
 		s.awaits(t, 0, "word0")
+		switch verb {
+		case "tail":
+			s.types(t, ctrlC)
+		case "chat":
+			s.types(t, upKey+"\x15"+ctrlD) // what was asked comes back on the arrow keys, as clean
+		}
+		s.exits(t, 0)
 		if strings.Contains(s.seen(), "\x1b]0") || strings.Contains(s.seen(), "\x1b[2J") {
 			t.Errorf("%s: %q", verb, s.seen())
 		}
-		if verb == "tail" {
-			s.types(t, ctrlC)
-		}
-		s.exits(t, 0)
 	}
 }
 

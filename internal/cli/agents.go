@@ -61,8 +61,8 @@ func (h house) agentsList() *cobra.Command {
 }
 
 // addLimit adds the flag that says how much of a list is wanted.
-func addLimit(cmd *cobra.Command) *int {
-	return cmd.Flags().Int("limit", 50, "how many at most; 0 is all")
+func addLimit(cmd *cobra.Command) *uint32 {
+	return cmd.Flags().Uint32("limit", 50, "how many at most; 0 is all")
 }
 
 // sayMore says that a list goes on.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -37,7 +38,7 @@ func (h house) chat() *cobra.Command {
 	v := h.verb("chat [AGENT [CONVERSATION]]", "Talk to an agent in the terminal",
 		`Talk to an agent, line by line. AGENT defaults to `+mainAgent+`; without CONVERSATION a new one begins, and its name is shown for the next time.
 
-On a terminal, the arrow keys bring back what was typed before, and a pasted text of many lines is sent as one. Ctrl-C stops an answer, and once more it leaves; so does Ctrl-D.
+On a terminal, the arrow keys bring back what was typed before, Alt-Enter begins another line, and a pasted text of many lines is sent as one. Ctrl-C stops an answer, and once more it leaves; so does Ctrl-D.
 
 In a pipe each line is a message, and the next is sent when the one before is answered: what the agent says goes to standard output, what it does with tools to standard error. With --json, each update is a line.`,
 		`  svc chat
@@ -81,7 +82,7 @@ func (t *talk) atTerminal(in, out *os.File) (err error) {
 	t.speaker = &speaker{out: k, aside: k, style: style, one: true, clean: true, ours: map[string]bool{}}
 	t.say = func(text string) { t.speaker.note("(%s)", text) }
 	t.interrupts = k.Interrupts()
-	fmt.Fprintf(k, "%s %s\n", style.Bold(screen.Line(t.agent)), style.Dim("· "+screen.Line(t.id)+" · "+screen.Line(where(t.contact.profile))))
+	fmt.Fprintf(k, "%s %s\n", style.Bold(screen.Line(t.agent)), style.Dim("· "+screen.Line(t.id)+" · "+screen.Line(cmp.Or(t.contact.profile.Workspace, t.contact.profile.BaseURL))))
 	fmt.Fprintln(k, style.Dim("Ctrl-C stops an answer, Ctrl-D leaves."))
 	t.recall(k, told)
 	stay := true
@@ -254,7 +255,7 @@ func printed(w io.Writer, updates func(func(client.Update, error) bool)) func(fu
 	return func(yield func(client.Update, error) bool) {
 		for u, err := range updates {
 			if err == nil {
-				err = printLine(w, step{Checkpoint: u.Checkpoint, Update: &u})
+				err = command.PrintLine(w, step{Checkpoint: u.Checkpoint, Update: &u})
 			}
 			if !yield(u, err) {
 				return

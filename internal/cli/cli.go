@@ -3,8 +3,6 @@
 package cli
 
 import (
-	"encoding/json"
-	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -35,10 +33,13 @@ func Commands(version string) []*cobra.Command {
 		command.Group("agents", "Talk to agents", h.agentsList(), h.agentsSend(), h.agentsTail(), h.agentsHistory(), h.agentsAbort()),
 		command.Group("workflows", "Run workflows", h.workflowsList(), h.workflowsRun()),
 		command.Group("runs", "Look at runs", h.runsList(), h.runsGet(), h.runsTail(), h.runsCancel()),
-		command.Group("projects", "Keep files", h.projectsLs(), h.projectsGet(), h.projectsPut(), h.projectsSync()),
+		command.Group("projects", "Keep files", h.projectsLs(), h.projectsCreate(), h.projectsGet(), h.projectsPut(), h.projectsSync()),
 		newCompletion(),
 	}
 }
+
+// Said is an error as a terminal shows it: others may have written some of it.
+func Said(err error) string { return screen.Clean(err.Error()) }
 
 // house is what all verbs share.
 type house struct{ version string }
@@ -96,13 +97,6 @@ func shownDuration(ms int64) string {
 		return d.Round(100 * time.Millisecond).String()
 	}
 	return d.Round(time.Second).String()
-}
-
-// printLine writes a value for machines on one line of its own.
-func printLine(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }
 
 // plain are arguments that a shell takes as they are.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"strings"
 	"time"
 
@@ -24,7 +25,11 @@ func newCompletion() *cobra.Command {
 		root, w := cmd.Root(), cmd.OutOrStdout()
 		switch args[0] {
 		case "bash":
-			return root.GenBashCompletionV2(w, true)
+			if err := root.GenBashCompletionV2(w, true); err != nil {
+				return err
+			}
+			_, err := io.WriteString(w, bashAlone)
+			return err
 		case "zsh":
 			return root.GenZshCompletion(w)
 		case "fish":
@@ -34,6 +39,21 @@ func newCompletion() *cobra.Command {
 	}
 	return cmd
 }
+
+// bashAlone lets bash complete without the package bash-completion, which not every machine has: the words are then those that bash
+// itself finds.
+const bashAlone = `
+if ! declare -F _init_completion >/dev/null 2>&1 && ! declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+    __svc_init_completion()
+    {
+        COMPREPLY=()
+        words=("${COMP_WORDS[@]}")
+        cword=${COMP_CWORD}
+        cur=${COMP_WORDS[COMP_CWORD]}
+        prev=${COMP_WORDS[COMP_CWORD-1]}
+    }
+fi
+`
 
 func completeProfiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
@@ -62,7 +82,8 @@ func (v *verb) offer(read func(context.Context, *contact) ([]string, error), typ
 	}
 	var fit []string
 	for _, name := range names {
-		if strings.HasPrefix(name, typed) {
+		// What a shell would have to quote is typed by hand: it comes from a service, and ends up in a command.
+		if strings.HasPrefix(name, typed) && plain.MatchString(name) {
 			fit = append(fit, name)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"svc.dev/svc/client"
 	"svc.dev/svc/internal/cli/profile"
+	"svc.dev/svc/internal/cli/screen"
 	"svc.dev/svc/internal/command"
 )
 
@@ -34,7 +35,7 @@ type contact struct {
 }
 
 func newContact(w io.Writer) *contact {
-	return &contact{say: func(text string) { fmt.Fprintln(w, text) }}
+	return &contact{say: func(text string) { fmt.Fprintln(w, screen.Line(text)) }}
 }
 
 // reach finds out which service is meant. The key of a profile goes to that profile's address and nowhere else.
@@ -131,8 +132,12 @@ func (c *contact) product() (*client.Client, error) {
 // checkAddress refuses what is no address, and a key in plain sight of a network.
 func checkAddress(address string, secret bool) error {
 	u, err := url.Parse(address)
+	if whole, wrong := url.Parse("https://" + address); !strings.Contains(address, "://") && wrong == nil && whole.Host != "" && !strings.ContainsFunc(address, unusual) {
+		scheme := map[bool]string{true: "http://", false: "https://"}[isLoopback(whole.Hostname())]
+		return command.Usagef("%q is not an address: is %s%s meant?", address, scheme, address)
+	}
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsFunc(address, unusual):
 		return command.Usagef("%q is not an address such as https://agents.example.com/v1/ada/personal", address)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return command.Usagef("%q has more than a host and a path", u.Redacted())
@@ -142,6 +147,9 @@ func checkAddress(address string, secret bool) error {
 	return nil
 }
 
+// unusual reports whether a character is none of an address, or a key: those are written in ASCII, without spaces.
+func unusual(r rune) bool { return r <= ' ' || r > '~' }
+
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
@@ -149,6 +157,9 @@ func isLoopback(host string) bool {
 
 // transport finds *.localhost on this machine, as browsers do and resolvers often do not.
 var transport = newTransport()
+
+// direct follows nobody elsewhere: what is sent with it is a secret of the service that was named.
+var direct = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 func newTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()

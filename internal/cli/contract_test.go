@@ -265,7 +265,9 @@ func TestSomebodyWithoutAProfileIsToldWhatToDo(t *testing.T) {
 	for _, args := range [][]string{{"agents", "list"}, {"chat"}, {"whoami"}, {"projects", "ls", "x"}} {
 		run(t, "", args...).wants(t, 1, "sign in with svc login")
 	}
-	run(t, "", "agents", "list", "--base-url", "nothing").wants(t, 2, "is not an address")
+	run(t, "", "agents", "list", "--base-url", "nothing").wants(t, 2, `"nothing" is not an address: is https://nothing meant?`)
+	run(t, "", "login", "svc.localhost:8080").wants(t, 2, "is http://svc.localhost:8080 meant?")
+	run(t, "", "login", "ftp://x").wants(t, 2, "is not an address such as")
 	run(t, "", "agents", "list", "--base-url", "https://x", "--profile", "y").wants(t, 2)
 }
 

@@ -27,7 +27,7 @@ func (f explained) Unwrap() error { return f.cause }
 // explain says what came of a request, and where that helps, what to do about it. What others wrote of it is cleaned.
 func (c *contact) explain(err error) error {
 	e, ok := errors.AsType[*client.Error](err)
-	if !ok {
+	if _, already := errors.AsType[explained](err); !ok || already {
 		return err
 	}
 	said := screen.Line(e.Message + " " + e.Details)

@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +28,9 @@ type keptFile struct {
 
 func (h house) projectsGet() *cobra.Command {
 	v := h.verb("get PROJECT/PATH [FILE]", "Fetch a file",
-		`Fetch a file of a project and write it to FILE, which is the old one or the new one whatever happens; without FILE, or with "-", to standard output. With --json FILE is needed, and what is answered says which content it is.`,
+		`Fetch a file of a project and write it to FILE, which is the old one or the new one whatever happens; without FILE, or with "-", to standard output. With --json FILE is needed, and what is answered says which content it is.
+
+A connection that breaks is made again, and only what is left is fetched. If that does not help, what has arrived stays beside FILE, and the same command goes on with it.`,
 		`  svc projects get docs/guides/start.md
   svc projects get docs/logo.png logo.png --json`, command.Args(1, 2, "PROJECT/PATH"))
 	v.ValidArgsFunction = v.completeProjects
@@ -65,59 +63,33 @@ func (h house) projectsGet() *cobra.Command {
 
 // fetch writes a file of a project to one of this machine. Its content is compared with what the service says it is.
 func (v *verb) fetch(c *contact, a address, to string) (f keptFile, err error) {
-	space, err := c.product()
+	if _, err := c.product(); err != nil {
+		return f, err
+	}
+	patient, err := c.client(v.house, spaceOf(c.profile.BaseURL), patience)
 	if err != nil {
 		return f, err
 	}
-	res, err := space.Do(v.Context(), client.Request{Path: a.files()})
-	if err != nil {
-		return f, err
-	}
-	defer res.Body.Close()
-	hash := sha256.New()
-	read := io.TeeReader(res.Body, hash)
-	f = keptFile{Project: a.slug, Path: a.path, ETag: res.Header.Get("ETag")}
-	if to == "-" {
-		f.Bytes, err = io.Copy(v.OutOrStdout(), read)
-	} else {
-		f.File = to
-		f.Bytes, err = v.keep(to, read, res.ContentLength, func() error { return intact(f.ETag, hash.Sum(nil)) })
-	}
-	if err != nil {
-		return f, fmt.Errorf("%s: %w", a, err)
-	}
-	return f, intact(f.ETag, hash.Sum(nil))
-}
-
-// intact compares what was read with what the service says it sent.
-func intact(etag string, sum []byte) error {
-	if want, err := strconv.Unquote(etag); err == nil && len(want) == 2*sha256.Size && want != hex.EncodeToString(sum) {
-		return errors.New("what arrived is not what was sent")
-	}
-	return nil
-}
-
-// keep writes a file in one step, if it is good.
-func (v *verb) keep(name string, from io.Reader, size int64, good func() error) (n int64, err error) {
-	part, err := os.OpenFile(name+".part-"+rand.Text(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(part.Name())
-		}
-	}()
 	progress := screen.NewProgress(v.ErrOrStderr())
-	n, err = io.Copy(part, counted(from, func(n int64) { progress.Show("%s: %s of %s", name, screen.Bytes(n), screen.Bytes(size)) }))
+	d := &download{ctx: v.Context(), client: patient, at: a, into: &passing{to: v.OutOrStdout()}, shown: func(int64, int64) {}}
+	f = keptFile{Project: a.slug, Path: a.path}
+	if to == "-" {
+		err = d.run()
+	} else {
+		f.File, d.shown = to, func(n, size int64) { progress.Show("%s: %s", to, far(n, size)) }
+		kept := &part{name: to}
+		d.into = kept
+		var left bool
+		if left, err = kept.finish(d.run()); left {
+			err = fmt.Errorf("%w (%s arrived: the same command goes on there)", c.explain(err), far(d.n, d.size))
+		}
+	}
 	progress.Done()
-	if err == nil {
-		err = good()
+	f.Bytes, f.ETag = d.n, d.etag
+	if err != nil {
+		return f, fmt.Errorf("%s: %w", a, c.explain(err))
 	}
-	if err := errors.Join(err, part.Close()); err != nil {
-		return n, err
-	}
-	return n, os.Rename(part.Name(), name)
+	return f, nil
 }
 
 // counted tells how much was read.
@@ -167,7 +139,7 @@ With --if-match the file is replaced only if it still is what it was (the etag t
 		}
 		f, err := v.store(c, a, args[0], header)
 		if err != nil {
-			return err
+			return address{slug: a.slug}.missing(c, err)
 		}
 		return answer(f, func(w io.Writer) { fmt.Fprintf(w, "%s: %s\n", a, screen.Bytes(f.Bytes)) })
 	})

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strconv"
 
@@ -20,12 +21,13 @@ type found struct {
 }
 
 // list reads a list page by page, up to so many items; 0 is all of them.
-func list(ctx context.Context, c *client.Client, path string, query url.Values, most int) (all found, err error) {
+func list(ctx context.Context, c *client.Client, path string, query url.Values, limit uint32) (all found, err error) {
+	most := int(limit)
 	all.Items = []json.RawMessage{}
 	if query == nil {
 		query = url.Values{}
 	}
-	for {
+	for empty := 0; ; {
 		size := largest
 		if most > 0 {
 			size = min(size, most-len(all.Items))
@@ -40,12 +42,28 @@ func list(ctx context.Context, c *client.Client, path string, query url.Values, 
 		}
 		all.Items = append(all.Items, page.Items...)
 		all.More = page.Next != ""
-		if !all.More || most > 0 && len(all.Items) >= most {
+		if most > 0 && len(all.Items) >= most {
+			all.More = all.More || len(all.Items) > most
+			all.Items = all.Items[:most]
 			return all, nil
+		}
+		if empty++; len(page.Items) > 0 {
+			empty = 0
+		}
+		switch {
+		case !all.More:
+			return all, nil
+		case page.Next == query.Get("cursor") || empty == mostEmpty:
+			return all, errEndless
 		}
 		query.Set("cursor", page.Next)
 	}
 }
+
+// mostEmpty is how many pages without items may come in a row.
+const mostEmpty = 10
+
+var errEndless = errors.New("the service tells of further items, and has none")
 
 // decoded are items as a type that people are shown.
 func decoded[T any](items []json.RawMessage) ([]T, error) {

@@ -128,7 +128,7 @@ func (s *signIn) withKey() (p profile.Profile, err error) {
 	if p.Key == "" {
 		return p, command.Usagef("the key is empty")
 	}
-	if strings.ContainsFunc(p.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if strings.ContainsFunc(p.Key, unusual) {
 		return p, command.Usagef("a key has no spaces, and no letters beyond ASCII")
 	}
 	if space := spaceOf(p.BaseURL); space != "" {
@@ -211,7 +211,7 @@ func (s *signIn) inBrowser(store profile.Store) (p profile.Profile, err error) {
 	if spaceOf(platform) != "" {
 		return p, command.Usagef("%s is the address of an API: sign in at that of the platform, or give a key with --key", platform)
 	}
-	flow := device.Flow{Platform: strings.TrimSuffix(platform, "/"), Client: s.asks(), HTTP: &http.Client{Transport: transport}}
+	flow := device.Flow{Platform: strings.TrimSuffix(platform, "/"), Client: s.asks(), HTTP: direct}
 	code, err := flow.Begin(s.cmd.Context())
 	if err != nil {
 		return p, s.interruptedOr(fmt.Errorf("%s: %w", platform, err))
@@ -261,7 +261,7 @@ func (s *signIn) await(flow device.Flow, code device.Code) (device.Grant, error)
 	go func() {
 		defer close(shown)
 		for tick := time.NewTicker(time.Second); ; {
-			waiting.Show("Waiting for somebody to approve it there; %s left", time.Until(end).Round(time.Second))
+			waiting.Show("Waiting for approval; %s left", time.Until(end).Round(time.Second))
 			select {
 			case <-ctx.Done():
 				tick.Stop()

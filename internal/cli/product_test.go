@@ -63,6 +63,7 @@ func asksForJSON(t *testing.T, m member) {
 		{"runs-get", []string{"runs", "get", begun.RunID}},
 		{"runs-tail", []string{"runs", "tail", begun.RunID}},
 		{"runs-cancel", []string{"runs", "cancel", begun.RunID}},
+		{"projects-create", []string{"projects", "create", "made", "--name", "日本語 & <b>", "--description", "what it is for"}},
 		{"projects-ls", []string{"projects", "ls"}},
 		{"projects-ls", []string{"projects", "ls", "docs"}},
 		{"projects-get", []string{"projects", "get", "docs/a.txt", filepath.Join(t.TempDir(), "b")}},
@@ -107,6 +108,18 @@ func TestRunIsCancelled(t *testing.T) {
 	run(t, "", "runs", "tail", id).wants(t, 1)
 	run(t, "", "runs", "cancel", id).wants(t, 0, "It had ended.")
 	run(t, "", "runs", "cancel", "run_00000000000000000000000000").wants(t, 1)
+}
+
+func TestProjectIsMadeOnce(t *testing.T) {
+	atService(t)
+	run(t, "", "projects", "create", "docs", "--name", "Our documents").wants(t, 0, "svc projects put FILE docs/")
+	run(t, "", "projects", "ls").wants(t, 0, "docs", "Our documents")
+	run(t, "x", "projects", "put", "-", "docs/a").wants(t, 0)
+	run(t, "", "projects", "create", "docs").wants(t, 1, "taken")
+	for _, name := range []string{"Docs", "a b", "docs/a", "-", "", strings.Repeat("a", 65), "../x"} {
+		run(t, "", "projects", "create", "--", name).wants(t, 2, "cannot be the name of a project")
+	}
+	run(t, "", "projects", "create").wants(t, 2, "PROJECT is missing")
 }
 
 func TestFilesGoThereAndBack(t *testing.T) {
@@ -222,7 +235,11 @@ func TestMirrorStaysBelowItsPath(t *testing.T) {
 	if paths := listed(t, "docs"); !slices.Equal(paths, []string{"outside", "site/page", "sitemap"}) {
 		t.Errorf("%v", paths)
 	}
-	run(t, "", "projects", "sync", folder, "nothing").wants(t, 1)
+	for _, args := range [][]string{{"sync", folder, "nothing"}, {"put", filepath.Join(folder, "page"), "nothing/"}, {"ls", "nothing"}} {
+		run(t, "", append([]string{"projects"}, args...)...).wants(t, 1, "nothing: There is no such item", "svc projects create nothing")
+	}
+	run(t, "", "runs", "list", "--status", "error").wants(t, 2, "is errored meant?")
+	run(t, "", "runs", "list", "--limit", "-1").wants(t, 2)
 	run(t, "", "projects", "sync", filepath.Join(folder, "none"), "docs").wants(t, 2)
 }
 

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +91,7 @@ func (h house) revoke(ctx context.Context, p profile.Profile) error {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", h.client())
-	res, err := (&http.Client{Transport: transport}).Do(r)
+	res, err := direct.Do(r)
 	if err != nil {
 		return errors.Unwrap(err) // the address stands in the sentence around it
 	}
@@ -112,11 +114,12 @@ func (h house) whoami() *cobra.Command {
 		}
 		shown := shownProfile(c.name, c.profile, c.name != "")
 		return answer(shown, func(w io.Writer) {
-			for _, row := range [][2]string{
-				{"profile", c.name}, {"workspace", c.profile.Workspace}, {"address", c.profile.BaseURL}, {"key", ending(c.profile)},
-				{"may", fmt.Sprint(c.profile.Scopes)}, {"until", until(c.profile)},
-			} {
-				if row[1] != "" && row[1] != "[]" {
+			rows := [][2]string{{"profile", c.name}, {"workspace", c.profile.Workspace}, {"address", c.profile.BaseURL}, {"key", ending(c.profile)}}
+			for i, scopes := range slices.Collect(slices.Chunk(c.profile.Scopes, 2)) {
+				rows = append(rows, [2]string{map[bool]string{true: "may"}[i == 0], strings.Join(scopes, ", ")})
+			}
+			for _, row := range append(rows, [2]string{"until", until(c.profile)}) {
+				if row[1] != "" {
 					fmt.Fprintf(w, "%-10s %s\n", row[0], screen.Line(row[1]))
 				}
 			}

@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/client"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/cli/screen"
 	"svc.dev/svc/internal/command"
 )
@@ -55,6 +59,14 @@ func (a address) isFile() error {
 	return nil
 }
 
+// missing says what is not there, and how a project comes to be.
+func (a address) missing(c *contact, err error) error {
+	if !client.Is(err, fault.ItemNotFound) {
+		return err
+	}
+	return fmt.Errorf("%s: %w (svc projects ls shows what there is, svc projects create %s makes the project)", a, c.explain(err), a.slug)
+}
+
 func (a address) String() string { return strings.TrimSuffix(a.slug+"/"+a.path, "/") }
 
 func (h house) projectsLs() *cobra.Command {
@@ -85,9 +97,42 @@ func (h house) projectsLs() *cobra.Command {
 		}
 		all, err := list(v.Context(), space, address{slug: a.slug}.files(), a.query(*recursive), *most)
 		if err != nil {
-			return err
+			return address{slug: a.slug}.missing(c, err)
 		}
 		return showFiles(answer, all)
+	})
+}
+
+func (h house) projectsCreate() *cobra.Command {
+	v := h.verb("create PROJECT", "Make a project",
+		`Make a project, in which files are kept from then on. PROJECT is what it is called in addresses: small letters, digits and hyphens, at most 64. It is taken by one alone: the exit code is 1 if there is one.`,
+		`  svc projects create docs
+  svc projects create docs --name "Our documents" --description "What we wrote"`, command.Args(1, 1, "PROJECT"))
+	v.ValidArgsFunction = cobra.NoFileCompletions
+	name := v.Flags().String("name", "", "what people call it (default PROJECT)")
+	description := v.Flags().String("description", "", "what it is for")
+	answer := command.AddJSON(v.Command)
+	return v.does(func(c *contact, args []string) error {
+		if a, err := parseAddress(args[0]); err != nil || a.path != "" || len(a.slug) > 64 {
+			return command.Usagef("%q cannot be the name of a project: it has small letters, digits and hyphens, at most 64", args[0])
+		}
+		space, err := c.product()
+		if err != nil {
+			return err
+		}
+		draft := map[string]string{"slug": args[0]}
+		for field, value := range map[string]string{"name": *name, "description": *description} {
+			if value != "" {
+				draft[field] = value
+			}
+		}
+		var made json.RawMessage
+		if err := space.Call(v.Context(), client.Request{Path: "/projects", JSON: draft}, &made); err != nil {
+			return err
+		}
+		return answer(made, func(w io.Writer) {
+			fmt.Fprintf(w, "Made %s. Put files into it with\n  svc projects put FILE %s/\n", args[0], args[0])
+		})
 	})
 }
 
@@ -125,7 +170,7 @@ func showFiles(answer func(any, func(io.Writer)) error, all found) error {
 	files, err := decoded[struct {
 		Path, Kind string
 		Bytes      int64
-		UpdatedAt  string
+		UpdatedAt  time.Time
 	}](all.Items)
 	if err != nil {
 		return err
@@ -133,7 +178,7 @@ func showFiles(answer func(any, func(io.Writer)) error, all found) error {
 	return answer(all, func(w io.Writer) {
 		rows := make([][]string, len(files))
 		for i, f := range files {
-			rows[i] = []string{screen.Bytes(f.Bytes), f.UpdatedAt, f.Path}
+			rows[i] = []string{screen.Bytes(f.Bytes), shownTime(f.UpdatedAt), f.Path}
 			if f.Kind == "folder" {
 				rows[i] = []string{"", "", f.Path + "/"}
 			}

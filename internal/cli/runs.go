@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,16 +14,22 @@ import (
 	"svc.dev/svc/internal/command"
 )
 
+// states are those of runs.
+var states = []string{client.RunActive, client.RunCompleted, client.RunErrored}
+
 func (h house) runsList() *cobra.Command {
 	v := h.verb("list", "List runs, the newest first", "",
 		`  svc runs list
   svc runs list --status errored --workflow digest --limit 5`, nil)
 	status := v.Flags().String("status", "", "only active, completed or errored ones")
 	workflow := v.Flags().String("workflow", "", "only those of one workflow")
-	_ = v.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{client.RunActive, client.RunCompleted, client.RunErrored}, cobra.ShellCompDirectiveNoFileComp))
+	_ = v.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(states, cobra.ShellCompDirectiveNoFileComp))
 	most := addLimit(v.Command)
 	answer := command.AddJSON(v.Command)
 	return v.does(func(c *contact, _ []string) error {
+		if *status != "" && !slices.Contains(states, *status) {
+			return command.Usagef("there is no status %q%s", *status, command.Meant(*status, states))
+		}
 		query := url.Values{}
 		for name, value := range map[string]string{"status": *status, "workflow": *workflow} {
 			if value != "" {
@@ -126,7 +133,7 @@ func printedEvents(w io.Writer, events func(func(client.Event, error) bool)) fun
 	return func(yield func(client.Event, error) bool) {
 		for e, err := range events {
 			if err == nil {
-				err = printLine(w, step{Checkpoint: e.Checkpoint, Event: e.Raw})
+				err = command.PrintLine(w, step{Checkpoint: e.Checkpoint, Event: e.Raw})
 			}
 			if !yield(e, err) {
 				return

@@ -60,7 +60,7 @@ func (s sending) send(c *contact, args []string) error {
 	case *s.noWait && *s.json:
 		return command.Print(s.OutOrStdout(), replied{Admission: sent})
 	case *s.noWait:
-		_, err := fmt.Fprintln(s.OutOrStdout(), sent.SubmissionID)
+		_, err := fmt.Fprintln(s.OutOrStdout(), screen.Line(sent.SubmissionID))
 		return err
 	case *s.json:
 		return s.wait(c, sent)

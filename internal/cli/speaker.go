@@ -157,7 +157,7 @@ func (s *speaker) message(m *client.Message, name string) {
 	s.endLine()
 	who := map[string]string{"user": "you", "assistant": name}[m.Role]
 	if who == "" {
-		who = m.Role
+		who = screen.Line(m.Role)
 	}
 	fmt.Fprintf(s.out, "%s  %s\n", s.style.Bold(who), s.style.Dim(shownTime(m.Metadata.Timestamp.Time)))
 	s.ours[m.ID] = true

@@ -134,7 +134,8 @@ func (s syncing) run(c *contact, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.product(); err != nil {
+	space, err := c.product()
+	if err != nil {
 		return err
 	}
 	if a.path != "" {
@@ -149,12 +150,12 @@ func (s syncing) run(c *contact, args []string) error {
 	if err != nil {
 		return err
 	}
-	remote := projectFiles{patient, a, folder.Excluded}
-	acts, unchanged, err := s.plan(folder, remote)
+	// Whoever asks a service that is not there learns it soon.
+	acts, unchanged, err := s.plan(folder, projectFiles{space, a, folder.Excluded})
 	if err != nil {
-		return err
+		return address{slug: a.slug}.missing(c, err)
 	}
-	return s.perform(c, folder, remote, acts, synced{DryRun: *s.dryRun, Actions: []deed{}, Unchanged: unchanged})
+	return s.perform(c, folder, projectFiles{patient, a, folder.Excluded}, acts, synced{DryRun: *s.dryRun, Actions: []deed{}, Unchanged: unchanged})
 }
 
 func (s syncing) plan(folder *mirror.Folder, remote mirror.Remote) (acts []mirror.Act, unchanged int, err error) {

@@ -94,7 +94,7 @@ func tailJSON(v *verb, c *contact, args []string, after string, noFollow bool) e
 		if err != nil {
 			return err
 		}
-		if err := printLine(v.OutOrStdout(), step{Checkpoint: u.Checkpoint, Update: &u}); err != nil {
+		if err := command.PrintLine(v.OutOrStdout(), step{Checkpoint: u.Checkpoint, Update: &u}); err != nil {
 			return err
 		}
 	}

@@ -126,12 +126,12 @@ func (i invoking) run(c *contact, args []string) error {
 	case *i.noWait && *i.json:
 		return command.Print(i.OutOrStdout(), ended{RunID: id})
 	case *i.noWait:
-		_, err := fmt.Fprintln(i.OutOrStdout(), id)
+		_, err := fmt.Fprintln(i.OutOrStdout(), screen.Line(id))
 		return err
 	}
 	result, err := i.wait(c, args[0], id, in)
 	if isInterrupted(err) {
-		fmt.Fprintf(i.ErrOrStderr(), "The run goes on: svc runs tail %s\n", id)
+		fmt.Fprintf(i.ErrOrStderr(), "The run goes on: svc runs tail%s\n", quoted(id))
 		return err
 	}
 	return i.tell(id, result, err)
@@ -185,7 +185,7 @@ func (i invoking) tell(id string, result json.RawMessage, err error) error {
 		return errors.Join(command.Print(i.OutOrStdout(), out), err)
 	}
 	if failed {
-		return fmt.Errorf("%s failed: %s", id, screen.Line(e.Message))
+		return fmt.Errorf("%s failed: %s", screen.Line(id), screen.Line(e.Message))
 	}
 	return command.Print(i.OutOrStdout(), out.Result)
 }

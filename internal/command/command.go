@@ -4,7 +4,6 @@ package command
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,7 +58,26 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 		return Usagef("%q is not expected after %q", args[0], cmd.CommandPath())
 	}
 	name := strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" ")
+	if elsewhere := turned(cmd, args); elsewhere != "" {
+		return Usagef("there is no command %q: is %s meant?", name, elsewhere)
+	}
 	return Usagef("there is no command %q%s", name, Meant(args[0], names(cmd)))
+}
+
+// turned are the commands that somebody means who began with the verb: "list agents", or "send" alone.
+func turned(cmd *cobra.Command, args []string) string {
+	var paths []string
+	for _, group := range cmd.Commands() {
+		for _, below := range group.Commands() {
+			if below.Name() == args[0] && len(args) > 1 && args[1] == group.Name() {
+				return below.CommandPath()
+			}
+			if below.Name() == args[0] {
+				paths = append(paths, below.CommandPath())
+			}
+		}
+	}
+	return strings.Join(paths, " or ")
 }
 
 func names(cmd *cobra.Command) (all []string) {
@@ -99,12 +117,4 @@ func AddJSON(cmd *cobra.Command) func(v any, say func(io.Writer)) error {
 // JSONFlag adds the flag alone, for a command whose answer is not one value.
 func JSONFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "answer in JSON")
-}
-
-// Print writes a value for machines. Texts stay as they are: nobody puts them into HTML.
-func Print(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

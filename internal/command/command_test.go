@@ -40,6 +40,8 @@ func TestMistakesOfWhoeverTypedAreKnown(t *testing.T) {
 		says  string
 	}{
 		"thing":             {true, "is things meant?"},
+		"list things":       {true, "is svc things list meant?"},
+		"get x":             {true, "is svc things get meant?"},
 		"things lst":        {true, "is list meant?"},
 		"things list --jon": {true, "is --json meant?"},
 		"things list x":     {true, `"x" is not expected`},

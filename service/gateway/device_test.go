@@ -219,7 +219,7 @@ func TestNoCodeIsApprovedByALink(t *testing.T) {
 				return post(a, changed("Content-Type", "application/json"), victim.cookie).shows(t, 415)
 			},
 			"nobody": func(a askedDevice) reply {
-				return post(a, s.formHeader(), "").leads(t, 303, platformURL+"/login?returnTo=%2Fdevice")
+				return post(a, s.formHeader(), "").leads(t, 303, platformURL+"/login?returnTo="+url.QueryEscape("/device?user_code="+a.UserCode))
 			},
 			"a key": func(a askedDevice) reply {
 				return post(a, changed("Authorization", "Bearer "+s.issue(t, victim, s.World.Personal(t, victim.Who), nil, "runs:read").Key), victim.cookie).shows(t, 403)
@@ -254,7 +254,7 @@ func TestNoCodeIsApprovedByALink(t *testing.T) {
 	})
 }
 
-// TestTheDevicePageAsksAgainWhoItIs long after the sign-in, with the code kept on the way.
+// TestTheDevicePageAsksAgainWhoItIs long after the sign-in, with the code kept on the way, and nothing that is none.
 func TestTheDevicePageAsksAgainWhoItIs(t *testing.T) {
 	s := quick(t, trusting)
 	ada := s.enrol(t, "ada")
@@ -263,7 +263,12 @@ func TestTheDevicePageAsksAgainWhoItIs(t *testing.T) {
 	at := "/device?user_code=" + a.UserCode
 	s.browse(t, at, ada.cookie).leads(t, 302, platformURL+"/account/reauth?returnTo="+url.QueryEscape(at))
 	for _, decision := range []string{"", "approve", "deny"} {
-		s.answersDevice(t, ada, a, "scopes", "runs:read", "days", "1", "decision", decision).leads(t, 303, platformURL+"/account/reauth?returnTo=%2Fdevice")
+		s.answersDevice(t, ada, a, "scopes", "runs:read", "days", "1", "decision", decision).leads(t, 303, platformURL+"/account/reauth?returnTo="+url.QueryEscape(at))
+	}
+	typed := askedDevice{UserCode: strings.ToLower(strings.ReplaceAll(a.UserCode, "-", " "))}
+	s.answersDevice(t, ada, typed).leads(t, 303, platformURL+"/account/reauth?returnTo="+url.QueryEscape(at))
+	for _, none := range []string{"", "hello", a.UserCode + "&notice=device_approved", "//evil.example", strings.Repeat("B", 20<<10)} {
+		s.answersDevice(t, ada, askedDevice{UserCode: none}).leads(t, 303, platformURL+"/account/reauth?returnTo=%2Fdevice")
 	}
 	again := s.fields(t, "/account/reauth", ada.cookie, "password", password, "returnTo", at).leads(t, 303, at)
 	ada.cookie = again.cookies()

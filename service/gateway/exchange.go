@@ -21,6 +21,7 @@ type exchange struct {
 	g     *Gateway
 	route string // the pattern that matched
 	most  int    // longest body, where it is more than usual
+	form  []byte // of a page, once it was read
 	page  bool   // a person reads the answer: refusals are pages
 
 	told scope.Claims // what the runtime was told, if it was asked

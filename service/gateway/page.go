@@ -11,6 +11,7 @@ import (
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/site"
 	"svc.dev/svc/service/strictjson"
+	"svc.dev/svc/service/surface"
 )
 
 // show answers with a page, under its own policy.
@@ -53,6 +54,7 @@ func (x *exchange) back() string {
 	path := x.Target()
 	if !x.Safe() {
 		path = formPage(x.Request.URL.Path)
+		path += site.Kept(path, x.sent())
 	}
 	if x.Surface != Platform {
 		path = x.g.Surfaces.Origin(x.Surface) + path
@@ -61,6 +63,14 @@ func (x *exchange) back() string {
 		return page.ProfilePath
 	}
 	return path
+}
+
+// sent is the form of the request, as far as it can be read: the refusal may have come before anybody read it.
+func (x *exchange) sent() []byte {
+	if x.form == nil {
+		x.form, _ = x.Body(surface.TypeForm, 0) // what is no form holds nothing to keep
+	}
+	return x.form
 }
 
 // formPage is the page that a form of the account stands on.

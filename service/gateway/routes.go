@@ -31,6 +31,7 @@ func visits(r site.Row) func(*exchange) error {
 			if v.Body, err = x.body(surface.TypeForm); err != nil {
 				return err
 			}
+			x.form = v.Body
 		}
 		next, err := r.Do(x.Ctx(), v)
 		switch {

@@ -2,6 +2,7 @@ package site
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"time"
 
@@ -60,6 +61,17 @@ func within(role string) []string {
 
 // usual are the scopes that a command line needs to talk to agents and to follow runs.
 var usual = []string{"agents:read", "agents:write", "workflows:run", "runs:read"}
+
+// Kept is what the address of a page can hold of its form, as a query: a person who is led away to prove who they are comes back to it.
+// It is the code of a program, if it can be one; nothing else that was typed enters an address.
+func Kept(path string, form []byte) string {
+	values, err := url.ParseQuery(string(form))
+	code, ok := device.Normal(values.Get("user_code"))
+	if path != page.DevicePath || err != nil || !ok {
+		return ""
+	}
+	return "?" + url.Values{"user_code": {code}}.Encode()
+}
 
 // answerDevice shows who asks, and does what was decided.
 func answerDevice(ctx context.Context, v *Visit) (Next, error) {

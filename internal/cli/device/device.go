@@ -10,9 +10,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"svc.dev/svc/internal/cli/screen"
 )
 
 const grantType = "urn:ietf:params:oauth:grant-type:device_code"
@@ -23,7 +26,8 @@ type Flow struct {
 	Platform string
 	// Client is what the page calls the program that asks, in 64 letters at most.
 	Client string
-	HTTP   *http.Client
+	// HTTP follows no redirects: the code is for the platform alone.
+	HTTP *http.Client
 }
 
 // Code is what is shown, and what is waited with.
@@ -62,7 +66,11 @@ func (f Flow) Begin(ctx context.Context) (Code, error) {
 	if err != nil {
 		return Code{}, fmt.Errorf("ask for a code: %w", err)
 	}
-	if status != http.StatusOK {
+	switch status {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
+		return Code{}, fmt.Errorf("this is not the address of a platform: %w", refusal(status, body))
+	default:
 		return Code{}, fmt.Errorf("ask for a code: %w", refusal(status, body))
 	}
 	c, err := ParseCode(body)
@@ -145,7 +153,7 @@ func answered(status int, body []byte, unheard bool) (time.Duration, error) {
 
 // ParseGrant reads the answer that holds the key.
 func ParseGrant(body []byte) (g Grant, err error) {
-	if err := json.Unmarshal(body, &g); err != nil || g.Key == "" || g.BaseURL == "" {
+	if err := json.Unmarshal(body, &g); err != nil || g.Key == "" || g.BaseURL == "" || strings.ContainsFunc(g.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return Grant{}, errors.New("ask for the key: this is not the answer of a svc")
 	}
 	return g, nil
@@ -157,7 +165,10 @@ func refusal(status int, body []byte) error {
 		Error struct{ Message, Details string }
 	}
 	if json.Unmarshal(body, &said) == nil && said.Error.Message != "" {
-		return errors.New(strings.TrimSpace(said.Error.Message + " " + said.Error.Details))
+		return errors.New(screen.Line(said.Error.Message + " " + said.Error.Details))
+	}
+	if status/100 == 3 {
+		return errors.New("the service is elsewhere: name the address that a browser ends up at")
 	}
 	return fmt.Errorf("the service answers with %d %s", status, http.StatusText(status))
 }
@@ -182,6 +193,9 @@ func (f Flow) post(ctx context.Context, path string, body any) (status int, afte
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", f.Client)
 	res, err := f.HTTP.Do(r)
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // the address stands in the sentence around it
+	}
 	if err != nil {
 		return 0, 0, nil, err
 	}

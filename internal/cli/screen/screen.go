@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
-	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"svc.dev/svc/internal/command"
 )
 
 // IsTerminal reports whether somebody looks at what is written, or types what is read.
@@ -60,12 +60,7 @@ func (s Style) Good(text string) string { return s.paint("32", text) }
 // order of letters. Line breaks and tabs stay.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ' || r >= 0x7f && r < 0xa0:
-			return -1
-		case r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c:
+		if command.Obeyed(r) {
 			return -1
 		}
 		return r
@@ -75,28 +70,45 @@ func Clean(text string) string {
 // Line is a clean text on one line.
 func Line(text string) string { return strings.Join(strings.Fields(Clean(text)), " ") }
 
-// Cut is a line of at most so many letters.
+// Cut is a line of at most so many columns.
 func Cut(text string, most int) string {
-	if text = Line(text); utf8.RuneCountInString(text) <= most {
+	if text = Line(text); Columns(text) <= most {
 		return text
 	}
-	return string([]rune(text)[:max(0, most-1)]) + "…"
+	end, columns := 0, 1 // for the mark of what is left out
+	for letter, width := range Letters(text) {
+		if columns += width; columns > most {
+			break
+		}
+		end += len(letter)
+	}
+	if most < 1 {
+		return ""
+	}
+	return text[:end] + "…"
 }
+
+// between is how far columns of a table are apart.
+const between = "  "
 
 // Table writes rows in columns, below their names.
 func Table(w io.Writer, columns []string, rows [][]string) {
-	var text strings.Builder
-	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	widths := make([]int, len(columns))
+	all := make([][]string, 0, len(rows)+1)
 	for _, row := range append([][]string{columns}, rows...) {
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			cells[i] = Line(cell)
+			widths[i] = max(widths[i], Columns(cells[i]))
 		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
+		all = append(all, cells)
 	}
-	t.Flush()
-	for line := range strings.Lines(text.String()) {
-		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	for _, cells := range all {
+		line := ""
+		for i, cell := range cells {
+			line += cell + strings.Repeat(" ", widths[i]-Columns(cell)) + between
+		}
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 }
 
