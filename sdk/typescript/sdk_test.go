@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,10 +14,12 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,25 +57,40 @@ func node() error {
 	return nil
 }
 
-// patience is how long a program may take, so that one that hangs says where.
-func patience() time.Duration {
-	if os.Getenv("SVC_SOAK") == "1" {
-		return 25 * time.Minute
+// patience is how long a program may take, so that one that hangs says where, and ends before this one is ended.
+func patience(t *testing.T) time.Duration {
+	most := 3 * time.Minute
+	if soak {
+		most = 25 * time.Minute
 	}
-	return 3 * time.Minute
+	if end, bounded := t.Deadline(); bounded {
+		most = min(most, time.Until(end)-10*time.Second)
+	}
+	return most
 }
 
-// run runs a program, and fails the test with what it said if it fails.
+// soak asks for the full counts.
+var soak = os.Getenv("SVC_SOAK") == "1"
+
+// run runs a program, and fails the test with what it said if it fails. What it started ends with it, however it ends.
 func run(t *testing.T, settings []string, program string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience())
+	// Not even an interrupt reaches a group that is not the terminal's.
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, patience(t))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.WaitDelay = time.Second // a program that it started may hold on to what we read
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // one that left the group may hold on to what we read
 	cmd.Env = append(os.Environ(), settings...)
 	out, err := cmd.CombinedOutput()
+	if cmd.Process != nil {
+		_ = cmd.Cancel()
+	}
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), errors.Join(err, context.Cause(ctx)), out)
 	}
 	return string(out)
 }
@@ -165,7 +183,7 @@ func TestSDK(t *testing.T) {
 func TestSDKOnPostgres(t *testing.T) {
 	enter(t)
 	names := []string{"contract", "nodes"}
-	if os.Getenv("SVC_SOAK") == "1" {
+	if soak {
 		names = append(names, "torture")
 	}
 	for _, name := range names {
