@@ -141,9 +141,22 @@ func suite(t *testing.T, file string, settings ...string) {
 	settings = append(settings, "SVC_CONTRACT="+workshop.contract, "SVC_TORTURE="+workshop.torture, "CHROMIUM="+chromium())
 	out := run(t, settings, "node", "--expose-gc", "--test-reporter=spec", file)
 	for line := range strings.Lines(out) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "ℹ") || strings.Contains(line, "# SKIP") {
+		line = strings.TrimSpace(line)
+		if told, isDiagnostic := strings.CutPrefix(line, "ℹ "); isDiagnostic {
+			tell(t, told)
+		} else if strings.Contains(line, "# SKIP") {
 			t.Log(line)
 		}
+	}
+}
+
+// tell logs what a test says besides. A figure, such as "figure observe 11000 bytes", is told to those who read no logs too.
+func tell(t *testing.T, told string) {
+	t.Helper()
+	t.Log(told)
+	if figure, isFigure := strings.CutPrefix(told, "figure "); isFigure {
+		name, value, _ := strings.Cut(figure, " ")
+		t.Attr(name, value)
 	}
 }
 
