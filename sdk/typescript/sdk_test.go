@@ -3,25 +3,14 @@
 package typescript
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/servicetest"
@@ -57,43 +46,8 @@ func node() error {
 	return nil
 }
 
-// patience is how long a program may take, so that one that hangs says where, and ends before this one is ended.
-func patience(t *testing.T) time.Duration {
-	most := 3 * time.Minute
-	if soak {
-		most = 25 * time.Minute
-	}
-	if end, bounded := t.Deadline(); bounded {
-		most = min(most, time.Until(end)-10*time.Second)
-	}
-	return most
-}
-
 // soak asks for the full counts.
 var soak = os.Getenv("SVC_SOAK") == "1"
-
-// run runs a program, and fails the test with what it said if it fails. What it started ends with it, however it ends.
-func run(t *testing.T, settings []string, program string, args ...string) string {
-	t.Helper()
-	// Not even an interrupt reaches a group that is not the terminal's.
-	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, patience(t))
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second // one that left the group may hold on to what we read
-	cmd.Env = append(os.Environ(), settings...)
-	out, err := cmd.CombinedOutput()
-	if cmd.Process != nil {
-		_ = cmd.Cancel()
-	}
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), errors.Join(err, context.Cause(ctx)), out)
-	}
-	return string(out)
-}
 
 // workshop is what the tests share: the package and its tests, compiled, and the contract program.
 var workshop struct {
@@ -212,41 +166,7 @@ func TestSDKThroughTheGateway(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, address string) {
 		c := servicetest.Config(t)
 		c.Database = address
-		s := servicetest.Start(t, c)
-		key := signUp(t, s)
-		// Node finds no *.localhost by itself.
-		at, err := url.Parse(s.Agents)
-		if err != nil {
-			t.Fatal(err)
-		}
-		front := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Transport: servicetest.Client.Transport, Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(at)
-		}})
-		t.Cleanup(front.Close)
-		suite(t, "build/product.test.js", "SVC_PRODUCT="+front.URL+"/v1/ada/personal", "SVC_PRODUCT_KEY="+key)
+		ada := servicetest.Start(t, c).SignUp(t, "agents:read", "agents:write", "workflows:run", "runs:read", "projects:read", "projects:write")
+		suite(t, "build/product.test.js", "SVC_PRODUCT="+ada.API, "SVC_PRODUCT_KEY="+ada.Key)
 	})
-}
-
-// signUp makes an account and a key for its workspace.
-func signUp(t *testing.T, s *servicetest.Served) string {
-	t.Helper()
-	made := post(t, s.Platform, "/api/auth/password/register", "", `{"email":"ada@example.com","password":"a calm and long password","username":"ada"}`)
-	cookie, _, _ := strings.Cut(made.Header.Get("Set-Cookie"), ";")
-	scopes := `["agents:read","agents:write","workflows:run","runs:read","projects:read","projects:write"]`
-	made = post(t, s.Agents, "/api/workspaces/ada/personal/keys", cookie, `{"name":"sdk","scopes":`+scopes+`}`)
-	var key struct{ Key string }
-	if err := json.Unmarshal([]byte(made.Body), &key); err != nil || key.Key == "" {
-		t.Fatalf("key: %s, %v", made.Body, err)
-	}
-	return key.Key
-}
-
-func post(t *testing.T, origin, path, cookie, body string) servicetest.Answer {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, origin+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header = http.Header{"Origin": {origin}, "Content-Type": {"application/json"}, "Cookie": {cmp.Or(cookie, "none=1")}}
-	return servicetest.Send(t, servicetest.Client, r)
 }

@@ -8,6 +8,8 @@ import { wantSame } from "./support/same.js";
 const timing = { backoff: 1, backoffMax: 5, patience: 5_000 };
 const start: Conversation = { conversationId: "", messages: [], settlements: [], offset: "-1" };
 const ways = ["sse", "long-poll"] as const;
+/** How much of an answer its reader may not wait for: behind the last event of a stream, the end of its chunk and an empty one. */
+const unheard = { sse: "\r\n0\r\n\r\n".length, "long-poll": 0 } as const;
 
 describe("streams that are cut at any byte", { skip: missing }, () => {
   let contract: Contract;
@@ -63,13 +65,15 @@ describe("streams that are cut at any byte", { skip: missing }, () => {
     for (const [name, reading] of [["a run", readRun(live)], ["a conversation", readAgent(live)]] as const) {
       test(`${name} by ${live}, cut once at each place`, async (t) => {
         const whole = (await through(() => undefined, reading)).answered;
-        const points = soak ? Math.max(whole, 1_000) : 70;
+        const points = soak ? whole : 70;
+        let cuts = 0;
         for (let i = 0; i < points; i++) {
           const at = Math.floor((i * whole) / points);
           const proxy = await through((n) => (n === 0 ? { answered: at } : undefined), reading);
-          assert.ok(proxy.connections >= 2, `cut at ${at} of ${whole}`);
+          if (proxy.connections >= 2) cuts++;
+          else assert.ok(at >= whole - unheard[live], `cut at ${at} of ${whole}`);
         }
-        t.diagnostic(`figure cuts-of-${name.replace(" ", "-")}-by-${live} ${points} in ${whole} bytes, none lost, none doubled`);
+        t.diagnostic(`figure cuts-of-${name.replace(" ", "-")}-by-${live} ${cuts} in ${whole} bytes, none lost, none doubled`);
       });
     }
 
