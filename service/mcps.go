@@ -5,6 +5,7 @@ import (
 
 	"svc.dev/svc/service/mcp"
 	"svc.dev/svc/service/operation"
+	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/toolbox"
 )
 
@@ -16,7 +17,8 @@ func (h *house) openMCPs(context.Context) error {
 		return err
 	}
 	h.mcps, err = mcp.New(mcp.Config{
-		DB: h.db, Secrets: h.secrets, Audit: h.audit, Outward: guard, Callback: h.surfaces[0].URL.String() + operation.MCPCallbackPath, Log: h.log,
+		DB: h.db, Secrets: h.secrets, Audit: h.audit, Outward: guard, Callback: h.surfaces[0].URL.String() + operation.MCPCallbackPath,
+		Programs: scope.Admin, Log: h.log,
 	})
 	return err
 }

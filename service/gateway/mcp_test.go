@@ -38,7 +38,8 @@ func (s *scene) openMCPs(t testing.TB) {
 		t.Fatal(err)
 	}
 	s.mcps, err = mcp.New(mcp.Config{
-		DB: s.DB, Secrets: s.Store, Audit: s.Log, Outward: guard, Callback: platformURL + operation.MCPCallbackPath, Now: s.Clock.Now, Log: s.Accounts.Log,
+		Programs: scope.Admin,
+		DB:       s.DB, Secrets: s.Store, Audit: s.Log, Outward: guard, Callback: platformURL + operation.MCPCallbackPath, Now: s.Clock.Now, Log: s.Accounts.Log,
 	})
 	if err != nil {
 		t.Fatalf("open MCP servers: %v", err)
@@ -362,7 +363,7 @@ func TestWhatCannotBeAnMCPServerIsRefusedWithItsReason(t *testing.T) {
 		body any
 		says string
 	}{
-		"a program":         {map[string]string{"name": "a", "transport": "stdio", "url": "https://x.example"}, "planned"},
+		"a program":         {map[string]string{"name": "a", "transport": "stdio", "command": "true"}, "staff"},
 		"metadata":          {map[string]string{"name": "a", "url": "http://169.254.169.254/"}, "mcp.allow_private"},
 		"a field of others": {map[string]string{"name": "a", "url": "https://x.example", "command": "rm"}, "command"},
 	} {
@@ -377,7 +378,13 @@ func TestWhatCannotBeAnMCPServerIsRefusedWithItsReason(t *testing.T) {
 	key := s.key(t, cookie, "ada", keyScopes...)
 	s.do(t, call{on: gateway.Agents, path: "/api/workspaces/ada/personal/mcps", header: by(key)}).wants(t, 403, "forbidden")
 	hired, _ := s.hire(t, "root1", account.RoleAdmin)
-	if got := s.on(t, s.elevate(t, hired), "GET", "/api/admin/mcps", nil).wants(t, 200, ""); !strings.Contains(got.body, `"scope":"users/ada/personal"`) {
+	elevated := s.elevate(t, hired)
+	program := map[string]any{"name": "here", "transport": "stdio", "command": "true", "env": map[string]string{"PIN": "planted"}}
+	if got := s.on(t, elevated, "POST", "/api/workspaces/admin/mcps", program).wants(t, 201, ""); strings.Contains(got.body, "planted") || !strings.Contains(got.body, `"envNames":["PIN"]`) {
+		t.Errorf("a program of the staff's: %s", got.body)
+	}
+	s.on(t, elevated, "POST", "/api/workspaces/ada/personal/mcps", program).wants(t, 400, "invalid_request")
+	if got := s.on(t, elevated, "GET", "/api/admin/mcps", nil).wants(t, 200, ""); !strings.Contains(got.body, `"scope":"users/ada/personal"`) {
 		t.Errorf("all servers: %s", got.body)
 	}
 }

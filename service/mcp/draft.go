@@ -35,10 +35,15 @@ var (
 // Draft is what a server is made of. Its name is given once: agents call its tools by it.
 type Draft struct {
 	Name      string `json:"name" min:"1" max:"32"`
-	Transport string `json:"transport,omitzero" enum:"streamable-http"` // empty: streamable-http
-	URL       string `json:"url" max:"2048"`
+	Transport string `json:"transport,omitzero" enum:"streamable-http stdio"` // empty: streamable-http
+	URL       string `json:"url,omitzero" max:"2048"`
 	Auth      string `json:"auth,omitzero" enum:"none bearer oauth"` // empty: bearer with a token, else none
 	Token     string `json:"token,omitzero" max:"8192"`
+
+	// Of a program, in the staff's own workspace.
+	Command string            `json:"command,omitzero" max:"1024"`
+	Args    []string          `json:"args,omitzero"`
+	Env     map[string]string `json:"env,omitzero"`
 }
 
 // Edit is what changes of a server; nil stays. Another address takes the tools away and, unless it is of the same origin, the token:
@@ -47,28 +52,36 @@ type Edit struct {
 	URL   *string `json:"url,omitzero" max:"2048"`
 	Auth  *string `json:"auth,omitzero" enum:"none bearer oauth"`
 	Token *string `json:"token,omitzero" max:"8192"`
+
+	Command *string            `json:"command,omitzero" max:"1024"`
+	Args    *[]string          `json:"args,omitzero"`
+	Env     *map[string]string `json:"env,omitzero"`
 }
 
 // Create makes a server, which is not connected yet.
 func (s *Servers) Create(ctx context.Context, by audit.Actor, scope string, d Draft) (Detail, error) {
-	if err := s.checkDraft(&d); err != nil {
+	made, token, err := s.drafted(scope, d)
+	if err != nil {
 		return Detail{}, err
 	}
-	made := Server{ID: "mcp_" + ulid.Make().String(), Scope: scope, Name: d.Name, URL: d.URL, Auth: d.Auth}
+	program, err := made.stored()
+	if err != nil {
+		return Detail{}, err
+	}
 	detail, err := sqldb.Write(ctx, s.DB, func(tx *sqldb.Tx) (Detail, error) {
 		if err := refuseTooMany(tx, scope); err != nil {
 			return Detail{}, err
 		}
-		n, err := tx.Exec(`INSERT INTO mcp_servers (id, scope, name, transport, url, auth, token, status, status_at, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $9) ON CONFLICT (scope, name) DO NOTHING`,
-			made.ID, scope, d.Name, StreamableHTTP, d.URL, d.Auth, sqldb.Bit(d.Token != ""), Connecting, s.Now().UnixMilli())
+		n, err := tx.Exec(`INSERT INTO mcp_servers (id, scope, name, transport, url, program, auth, token, status, status_at, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10) ON CONFLICT (scope, name) DO NOTHING`,
+			made.ID, scope, made.Name, made.Transport, made.URL, program, made.Auth, sqldb.Bit(token != ""), Connecting, s.Now().UnixMilli())
 		if err != nil {
 			return Detail{}, fmt.Errorf("create MCP server: %w", err)
 		}
 		if n == 0 {
 			return Detail{}, fault.New(fault.NameTaken, "This name is taken.", "Choose another.")
 		}
-		if err := s.keepToken(tx, made, d.Token, by); err != nil {
+		if err := s.keepToken(tx, made, token, by); err != nil {
 			return Detail{}, err
 		}
 		detail, err := s.detail(tx, scope, made.ID)
@@ -77,24 +90,28 @@ func (s *Servers) Create(ctx context.Context, by audit.Actor, scope string, d Dr
 	return s.told(ctx, detail, err)
 }
 
-func (s *Servers) checkDraft(d *Draft) error {
+// drafted is the server that a draft describes, and its credential.
+func (s *Servers) drafted(scope string, d Draft) (of Server, token string, err error) {
+	of = Server{ID: "mcp_" + ulid.Make().String(), Scope: scope, Name: d.Name, Transport: cmp.Or(d.Transport, StreamableHTTP), URL: d.URL, Auth: d.Auth}
 	switch {
 	case len(d.Name) > maxName:
-		return wrong("name", strictjson.TooLong, "A name has at most 32 characters.")
+		return of, "", wrong("name", strictjson.TooLong, "A name has at most 32 characters.")
 	case !serverName.MatchString(d.Name):
-		return wrong("name", strictjson.Invalid, "A name is lower-case letters and digits, with single dashes between them.")
-	case d.Transport == "stdio":
-		return wrong("transport", strictjson.Invalid, "Servers that are programs on this machine are planned; until then only streamable-http is served.")
-	case d.Transport != "" && d.Transport != StreamableHTTP:
-		return wrong("transport", strictjson.Invalid, "The transport is streamable-http.")
+		return of, "", wrong("name", strictjson.Invalid, "A name is lower-case letters and digits, with single dashes between them.")
+	case of.Transport == Stdio:
+		return programs{s}.drafted(of, d)
+	case of.Transport != StreamableHTTP:
+		return of, "", wrong("transport", strictjson.Invalid, "The transport is streamable-http or stdio.")
+	case d.Command != "" || d.Args != nil || d.Env != nil:
+		return of, "", wrong("command", strictjson.Invalid, "Only a server that is a program has a command, arguments and an environment.")
 	}
-	if d.Auth == "" {
-		d.Auth = AuthNone
+	if of.Auth == "" {
+		of.Auth = AuthNone
 		if d.Token != "" {
-			d.Auth = AuthBearer
+			of.Auth = AuthBearer
 		}
 	}
-	return s.checkAccess(d.URL, d.Auth, d.Token)
+	return of, d.Token, s.checkAccess(d.URL, of.Auth, d.Token)
 }
 
 // checkAccess judges where a server is and by what it is reached.
@@ -177,6 +194,12 @@ func (s *Servers) Patch(ctx context.Context, by audit.Actor, scope, id string, v
 
 // apply takes over what is given and differs. It says which, and which token the server has then.
 func (s *Servers) apply(tx *sqldb.Tx, to *Server, e Edit) (names []string, token string, err error) {
+	if to.Transport == Stdio {
+		return programs{s}.apply(tx, to, e)
+	}
+	if e.Command != nil || e.Args != nil || e.Env != nil {
+		return nil, "", wrong("command", strictjson.Invalid, "Only a server that is a program has a command, arguments and an environment.")
+	}
 	moved := e.URL != nil && *e.URL != to.URL
 	keeps := to.TokenPresent && to.Auth == AuthBearer && (!moved || sameOrigin(to.URL, *e.URL)) && (e.Auth == nil || *e.Auth == AuthBearer)
 	if keeps && e.Token == nil {
@@ -201,7 +224,7 @@ func (s *Servers) apply(tx *sqldb.Tx, to *Server, e Edit) (names []string, token
 
 // set writes how a server is set up now. Of another address nothing is known yet.
 func (s *Servers) set(tx *sqldb.Tx, before, after Server, token string) error {
-	if before.URL != after.URL {
+	if !before.isWhere(after) {
 		if _, err := tx.Exec("DELETE FROM mcp_tools WHERE server = $1", after.ID); err != nil {
 			return err
 		}
@@ -209,9 +232,13 @@ func (s *Servers) set(tx *sqldb.Tx, before, after Server, token string) error {
 			return err
 		}
 	}
+	program, err := after.stored()
+	if err != nil {
+		return err
+	}
 	now := iso.At(s.Now()).UnixMilli()
-	return tx.Do("change MCP server", `UPDATE mcp_servers SET url = $2, auth = $3, token = $4, setting = setting + 1, status = $5, status_at = $6, reason = '',
-		version = version + 1, updated_at = $6 WHERE id = $1`, after.ID, after.URL, after.Auth, sqldb.Bit(token != ""), Connecting, now)
+	return tx.Do("change MCP server", `UPDATE mcp_servers SET url = $2, program = $3, auth = $4, token = $5, setting = setting + 1, status = $6, status_at = $7, reason = '',
+		version = version + 1, updated_at = $7 WHERE id = $1`, after.ID, after.URL, program, after.Auth, sqldb.Bit(token != ""), Connecting, now)
 }
 
 // sameOrigin reports whether both addresses are those of one host and port.

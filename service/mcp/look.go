@@ -86,14 +86,22 @@ func (s *Servers) seen(at Server, server *client.Server, w *way, err error) find
 
 // dial connects to a server. The way is there even where it led nowhere, unless its credential could not be read.
 func (s *Servers) dial(ctx context.Context, at Server) (*client.Server, *way, error) {
+	if at.Transport == Stdio {
+		return programs{s}.start(ctx, at)
+	}
 	w, http, err := s.way(ctx, at)
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := client.Connect(ctx, client.Config{
-		URL: at.URL, HTTP: http, ConnectTimeout: s.ConnectTimeout, CallTimeout: s.CallTimeout, Log: s.Log.With("scope", at.Scope, "server", at.ID),
-	})
+	c := s.client(at)
+	c.URL, c.HTTP = at.URL, http
+	server, err := client.Connect(ctx, c)
 	return server, w, err
+}
+
+// client is what connections to a server have in common, wherever it is.
+func (s *Servers) client(at Server) client.Config {
+	return client.Config{ConnectTimeout: s.ConnectTimeout, CallTimeout: s.CallTimeout, Log: s.Log.With("scope", at.Scope, "server", at.ID)}
 }
 
 // judged says what an attempt came to, in words that hold nothing of what the other side said.

@@ -34,6 +34,8 @@ type Config struct {
 	Outward *outward.Guard
 	// Callback is where authorization servers send browsers back to. Defaults to none: nobody can sign in.
 	Callback string
+	// Programs is the scope whose servers may be programs on this machine. Defaults to none.
+	Programs string
 	// UsedBy is which agents of a scope use which servers, by the names of the servers. Defaults to none.
 	UsedBy func(ctx context.Context, scope string) (map[string][]string, error)
 

@@ -13,6 +13,7 @@ import (
 // How a server is reached, and by which credential.
 const (
 	StreamableHTTP = "streamable-http"
+	Stdio          = "stdio" // a program
 
 	AuthNone   = "none"
 	AuthBearer = "bearer"
@@ -32,8 +33,11 @@ type Server struct {
 	ID           string     `json:"id" id:"mcp"`
 	Scope        string     `json:"-"`
 	Name         string     `json:"name"`
-	Transport    string     `json:"transport" enum:"streamable-http"`
-	URL          string     `json:"url"`
+	Transport    string     `json:"transport" enum:"streamable-http stdio"`
+	URL          string     `json:"url"`               // empty for a program
+	Command      string     `json:"command,omitzero"`  // of a program
+	Args         []string   `json:"args,omitzero"`     // of a program
+	Env          []string   `json:"envNames,omitzero"` // of a program: which variables it is given
 	Auth         string     `json:"auth" enum:"none bearer oauth"`
 	TokenPresent bool       `json:"tokenPresent"`
 	Status       string     `json:"status" enum:"connecting ok needs_sign_in down"`
@@ -76,15 +80,21 @@ func (s Server) owner() secret.Owner { return secret.Owner{Kind: secret.Business
 func (s Server) key() linkKey { return linkKey{s.Scope, fmt.Sprintf("%s/%d", s.ID, s.setting)} }
 
 // selectServers begins a statement that scanServer reads.
-const selectServers = `SELECT s.id, s.scope, s.name, s.transport, s.url, s.auth, s.token, s.setting, s.status, s.status_at, s.reason, s.omitted, s.version, s.created_at, s.updated_at,
+const selectServers = `SELECT s.id, s.scope, s.name, s.transport, s.url, s.program, s.auth, s.token, s.setting, s.status, s.status_at, s.reason, s.omitted, s.version, s.created_at, s.updated_at,
 	(SELECT count(*) FROM mcp_tools t WHERE t.server = s.id),
 	(SELECT count(*) FROM mcp_tools t WHERE t.server = s.id AND t.enabled = 1),
 	(SELECT count(*) FROM mcp_tools t WHERE t.server = s.id AND t.changed = 1) FROM mcp_servers s`
 
 func scanServer(row sqldb.Row) (s Server, err error) {
-	err = row.Scan(&s.ID, &s.Scope, &s.Name, &s.Transport, &s.URL, &s.Auth, &s.TokenPresent, &s.setting, &s.Status, sqldb.Time(&s.StatusAt.Time), &s.Reason, &s.omitted,
+	var started string
+	err = row.Scan(&s.ID, &s.Scope, &s.Name, &s.Transport, &s.URL, &started, &s.Auth, &s.TokenPresent, &s.setting, &s.Status, sqldb.Time(&s.StatusAt.Time), &s.Reason, &s.omitted,
 		&s.Version, sqldb.Time(&s.CreatedAt.Time), sqldb.Time(&s.UpdatedAt.Time), &s.ToolCount, &s.EnabledCount, &s.ChangedCount)
 	s.UsedBy = []string{}
+	if err == nil && started != "" {
+		var p program
+		err = json.Unmarshal([]byte(started), &p)
+		s.setProgram(p)
+	}
 	return s, err
 }
 
