@@ -17,7 +17,7 @@ import (
 
 // patience is how long a program may take, so that one that hangs says where, and ends before this one is ended.
 func patience(t *testing.T) time.Duration {
-	most := 3 * time.Minute
+	most := 5 * time.Minute
 	if soak {
 		most = 25 * time.Minute
 	}
