@@ -22,6 +22,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/httpapi"
 	"svc.dev/svc/internal/contract"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/sqlstore"
 	"svc.dev/svc/stream"
 )
@@ -37,10 +38,16 @@ func needNode(t *testing.T) {
 			t.Skipf("%s is missing: the published client was not tested", tool)
 		}
 	}
-	if _, err := os.Stat("node_modules/@durable-streams/client"); err == nil {
+	install(t, ".", "@durable-streams/client")
+}
+
+// install sees that a package that a folder needs is there.
+func install(t *testing.T, folder, needed string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(folder, "node_modules", needed)); err == nil {
 		return
 	}
-	if out, err := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "npm", "--prefix", folder, "ci", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
 		t.Fatalf("npm ci: %v\n%s", err, out)
 	}
 }
@@ -55,7 +62,12 @@ type program struct {
 
 func newProgram(t *testing.T) *program {
 	t.Helper()
-	p := &program{db: filepath.Join(t.TempDir(), "svc.db"), address: "127.0.0.1:0"}
+	return newProgramOn(t, sqldbtest.SQLite(t))
+}
+
+func newProgramOn(t *testing.T, db string) *program {
+	t.Helper()
+	p := &program{db: db, address: "127.0.0.1:0"}
 	p.start(t)
 	t.Cleanup(func() { p.stop() })
 	return p
@@ -64,7 +76,7 @@ func newProgram(t *testing.T) *program {
 func (p *program) start(t *testing.T) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	store, err := sqlstore.Open(t.Context(), "sqlite:"+p.db, sqlstore.Config{Log: quiet})
+	store, err := sqlstore.Open(t.Context(), p.db, sqlstore.Config{Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +131,7 @@ func (p *program) post(t *testing.T, path, body string) string {
 type target struct {
 	URL    string            `json:"url"`
 	Params map[string]string `json:"params,omitempty"`
+	Key    string            `json:"key,omitempty"` // where one is asked for
 	Offset string            `json:"offset"`
 	Until  string            `json:"until,omitempty"`
 }
@@ -159,28 +172,37 @@ type plan struct {
 // read has the client read, and hands over what it got; each tells of every batch as it comes, if it is not nil.
 func (c plan) read(t *testing.T, each func(batch)) (items []string, offset string) {
 	t.Helper()
-	arg, err := json.Marshal(c)
+	items, offset, err := c.by(t.Context(), each, "read.mjs")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	return items, offset
+}
+
+// by has a program read, which gets the plan as its last argument.
+func (c plan) by(ctx context.Context, each func(batch), program ...string) (items []string, offset string, err error) {
+	arg, err := json.Marshal(c)
+	if err != nil {
+		return nil, "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	node := exec.CommandContext(ctx, "node", "read.mjs", string(arg))
+	node := exec.CommandContext(ctx, "node", append(program, string(arg))...)
 	var complaints strings.Builder
 	node.Stderr = &complaints
 	out, err := node.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, "", err
 	}
 	if err := node.Start(); err != nil {
-		t.Fatal(err)
+		return nil, "", err
 	}
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var b batch
 		if err := json.Unmarshal(lines.Bytes(), &b); err != nil {
-			t.Fatalf("%v: %s", err, lines.Text())
+			return nil, "", errors.Join(fmt.Errorf("%w: %s", err, lines.Text()), node.Wait())
 		}
 		for _, item := range b.Items {
 			items = append(items, string(item))
@@ -191,13 +213,13 @@ func (c plan) read(t *testing.T, each func(batch)) (items []string, offset strin
 		}
 	}
 	if err := node.Wait(); err != nil {
-		t.Fatalf("%s: %v\n%s", arg, err, complaints.String())
+		return nil, "", fmt.Errorf("%s %s: %w\n%s", program, arg, err, complaints.String())
 	}
-	return items, offset
+	return items, offset, nil
 }
 
 // whole is all of a target, read by ourselves.
-func (p *program) whole(t *testing.T, of target) []string {
+func (of target) whole(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	for after := of.Offset; ; {
@@ -205,7 +227,12 @@ func (p *program) whole(t *testing.T, of target) []string {
 		for key, value := range of.Params {
 			url += "&" + key + "=" + value
 		}
-		response, err := http.Get(url)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+of.Key)
+		response, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +294,7 @@ func TestClientReadsWhatIsOver(t *testing.T) {
 	p := newProgram(t)
 	for name, target := range map[string]target{"run": p.invoke(t, `{"n":1500}`), "agent": p.prompt(t, "over", "think n=200 size=10000")} {
 		plan{target, "long-poll", 0}.read(t, nil) // until it is over
-		want := p.whole(t, target)
+		want := target.whole(t)
 		for _, live := range modes {
 			t.Run(fmt.Sprintf("%s %v", name, live), func(t *testing.T) {
 				got, _ := plan{target, live, 0}.read(t, nil)
@@ -282,7 +309,7 @@ func TestClientFollowsWhatGoesOn(t *testing.T) {
 		p := newProgram(t)
 		target := p.begin(t, name)
 		got, _ := plan{target, live, 0}.read(t, nil)
-		wantSame(t, p.whole(t, target), got)
+		wantSame(t, target.whole(t), got)
 	})
 }
 
@@ -297,7 +324,7 @@ func TestClientResumesWhereItStood(t *testing.T) {
 		if len(first) == 0 || len(second) == 0 {
 			t.Errorf("%d items, then %d", len(first), len(second))
 		}
-		wantSame(t, p.whole(t, target), append(first, second...))
+		wantSame(t, target.whole(t), append(first, second...))
 	})
 }
 
@@ -314,6 +341,6 @@ func TestClientFollowsAcrossARestart(t *testing.T) {
 		if batches < 4 {
 			t.Errorf("%d batches: the restart came too late", batches)
 		}
-		wantSame(t, p.whole(t, target), got)
+		wantSame(t, target.whole(t), got)
 	})
 }

@@ -3,7 +3,7 @@
 import { writeSync } from "node:fs";
 import { stream } from "@durable-streams/client";
 
-const { url, params, live, offset, until, batches = Infinity } = JSON.parse(process.argv[2]);
+const { url, params, key, live, offset, until, batches = Infinity } = JSON.parse(process.argv[2]);
 
 let seen = 0;
 function take({ offset, items }) {
@@ -14,9 +14,11 @@ function take({ offset, items }) {
   if (live !== false && (seen >= batches || items.some((item) => item.type === until))) process.exit();
 }
 
+const headers = key ? { authorization: `Bearer ${key}` } : {};
+
 // Without live the client reads one page.
 for (let from = offset; ; ) {
-  const response = await stream({ url, params, live, offset: from, sseResilience: { logWarnings: false } });
+  const response = await stream({ url, params, headers, live, offset: from, sseResilience: { logWarnings: false } });
   response.subscribeJson(take);
   await response.closed;
   from = response.offset;

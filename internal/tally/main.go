@@ -1,5 +1,6 @@
-// Command tally runs go test, once or in stages, and ends with how many tests ran, which were skipped and why. A package is
-// one line; what a failed test printed is shown whole, and nothing of the others.
+// Command tally runs go test, once or in stages, and ends with how many tests ran, which were skipped and why, and the figures that
+// tests told as attributes (testing.T.Attr). A package is one line; what a failed test printed is shown whole, and nothing else of the
+// others.
 //
 //	tally ./a ./b -- -race ./c              is two stages: go test ./a ./b, then go test -race ./c
 //	tally -beside 'make x' ./a -- ./b       runs make x while ./a waits for disks and clocks, and before ./b
@@ -63,6 +64,8 @@ type event struct {
 	Test    string
 	Output  string
 	Elapsed float64
+	Key     string // of an attribute
+	Value   string
 }
 
 // tally counts what tests say.
@@ -74,12 +77,13 @@ type tally struct {
 	failures       failures
 	pardoned       []string            // failed among others on a machine that was taken from, and passed alone
 	skips          map[string][]string // tests by the reason
+	figures        map[string]string   // what tests told, by the test and its name
 	printed        map[string]*bytes.Buffer
 }
 
 func newTally(ctx context.Context, out io.Writer) *tally {
 	robbed := func(since processors.Share) bool { return processors.Now().Since(since).Robbed() }
-	return &tally{ctx: ctx, out: out, robbed: robbed, failures: failures{}, skips: map[string][]string{}, printed: map[string]*bytes.Buffer{}}
+	return &tally{ctx: ctx, out: out, robbed: robbed, failures: failures{}, skips: map[string][]string{}, figures: map[string]string{}, printed: map[string]*bytes.Buffer{}}
 }
 
 // runAll runs stage after stage until one fails.
@@ -185,6 +189,9 @@ func (t *tally) hear(e event) {
 		}
 		t.printed[key].WriteString(e.Output)
 		return
+	case "attr":
+		t.figures[nameOf(e)+" "+e.Key] = e.Value
+		return
 	case "pass", "fail", "skip":
 	default:
 		return
@@ -200,13 +207,16 @@ func (t *tally) hear(e event) {
 		t.passed++
 	case "skip":
 		why := reason(printed)
-		t.skips[why] = append(t.skips[why], strings.TrimPrefix(e.Package, "svc.dev/svc/")+"."+e.Test)
+		t.skips[why] = append(t.skips[why], nameOf(e))
 	case "fail":
 		t.failed++
 		t.failures.of(e.Package).add(e.Test)
 		fmt.Fprintf(t.out, "\n%s\n%s\n", e.Package, printed)
 	}
 }
+
+// nameOf is the test that an event is of, as people say it.
+func nameOf(e event) string { return strings.TrimPrefix(e.Package, "svc.dev/svc/") + "." + e.Test }
 
 // hearPackage shows the line of a package, and all that it said outside of its tests when it failed.
 func (t *tally) hearPackage(e event, printed *bytes.Buffer) {
@@ -268,6 +278,9 @@ func (t *tally) close(took time.Duration, quiet string) {
 		skipped += len(tests)
 	}
 	fmt.Fprintf(t.out, "\n%d tests passed, %d failed, %d skipped, in %s; %s\n", t.passed, t.failed, skipped, took.Round(time.Second), quiet)
+	for _, name := range slices.Sorted(maps.Keys(t.figures)) {
+		fmt.Fprintf(t.out, "  %s: %s\n", name, t.figures[name])
+	}
 	for _, name := range t.pardoned {
 		fmt.Fprintf(t.out, "  failed while other machines took the processors, and passed alone: %s\n", name)
 	}

@@ -37,7 +37,7 @@ func TestWhatTestsSayIsCountedAndSkipsAreSeen(t *testing.T) {
 		t.Skip("there is no go")
 	}
 	good := module(t, `
-func TestA(t *testing.T) { t.Log("unheard") }
+func TestA(t *testing.T) { t.Log("unheard"); t.Attr("size", "11 bytes of 12") }
 func TestB(t *testing.T) { t.Run("x", func(*testing.T) {}); t.Run("y", func(t *testing.T) { t.Skip("there is no y here") }) }
 func TestC(t *testing.T) { t.Skip("there is no y here") }
 func TestD(t *testing.T) { t.SkipNow() }
@@ -54,7 +54,7 @@ func TestD(t *testing.T) { t.SkipNow() }
 		t.Fatalf("%v: %s", err, &out)
 	}
 	tl.close(time.Second, "it was quiet")
-	for _, want := range []string{"ok    told  ", "4 tests passed, 0 failed, 3 skipped, in 1s; it was quiet\n", "  skipped 2: there is no y here\n          told.TestB/y told.TestC\n", "  skipped 1: no reason given\n          told.TestD\n"} {
+	for _, want := range []string{"ok    told  ", "4 tests passed, 0 failed, 3 skipped, in 1s; it was quiet\n", "\n  told.TestA size: 11 bytes of 12\n", "  skipped 2: there is no y here\n          told.TestB/y told.TestC\n", "  skipped 1: no reason given\n          told.TestD\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("does not say %q: %s", want, &out)
 		}

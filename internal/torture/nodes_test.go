@@ -71,7 +71,7 @@ func TestWorkThatMovesBetweenNodesIsFollowed(t *testing.T) {
 		t.Fatal(lost)
 	}
 	s.wantPrompts(t, "chat", prompts)
-	t.Logf("%d kills, %d cuts, %d prompts", 3*rounds, s.proxy.Hits(), prompts)
+	t.Attr("moves-between-nodes", fmt.Sprintf("%d kills, %d cuts, %d prompts, none lost, none doubled", 3*rounds, s.proxy.Hits(), prompts))
 }
 
 // round follows a run and a reply in both modes, through three kills.

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,9 +23,6 @@ var hooks struct {
 
 func enterReact(t *testing.T) {
 	t.Helper()
-	if os.Getenv("SVC_SOAK") != "1" {
-		t.Skip("beside other tests a browser is too slow for it yet: in the soak alone")
-	}
 	enter(t)
 	hooks.once.Do(func() {
 		notice(t, react)
@@ -60,15 +58,23 @@ func notice(t *testing.T, folder string) {
 	}
 }
 
+// fast are the files of tests that always run: what people do on a page. What is packed, what many components leave behind and how
+// long a browser works take longer, or want a machine of their own.
+var fast = []string{"chat", "readme", "run", "store"}
+
 // TestReact runs every file of tests of @svc/react by itself, those that need a service on SQLite.
 func TestReact(t *testing.T) {
 	enterReact(t)
 	files, err := filepath.Glob(react + "/build/*.test.js")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no tests: %v", err)
+	if err != nil || len(files) < len(fast) {
+		t.Fatalf("%d files of tests: %v", len(files), err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".test.js"), func(t *testing.T) {
+		name := strings.TrimSuffix(filepath.Base(file), ".test.js")
+		t.Run(name, func(t *testing.T) {
+			if !soak && !slices.Contains(fast, name) {
+				t.Skip("in the soak alone: it takes long, or wants a quiet machine")
+			}
 			t.Parallel()
 			suite(t, file)
 		})
@@ -76,6 +82,9 @@ func TestReact(t *testing.T) {
 }
 
 func TestReactOnPostgres(t *testing.T) {
+	if !soak {
+		t.Skip("in the soak alone: a page does not see which database there is")
+	}
 	enterReact(t)
 	for _, name := range []string{"chat", "run"} {
 		t.Run(name, func(t *testing.T) {

@@ -3,14 +3,7 @@
 package typescript
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/servicetest"
@@ -54,28 +46,8 @@ func node() error {
 	return nil
 }
 
-// patience is how long a program may take, so that one that hangs says where.
-func patience() time.Duration {
-	if os.Getenv("SVC_SOAK") == "1" {
-		return 25 * time.Minute
-	}
-	return 3 * time.Minute
-}
-
-// run runs a program, and fails the test with what it said if it fails.
-func run(t *testing.T, settings []string, program string, args ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience())
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.WaitDelay = time.Second // a program that it started may hold on to what we read
-	cmd.Env = append(os.Environ(), settings...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
+// soak asks for the full counts.
+var soak = os.Getenv("SVC_SOAK") == "1"
 
 // workshop is what the tests share: the package and its tests, compiled, and the contract program.
 var workshop struct {
@@ -123,9 +95,22 @@ func suite(t *testing.T, file string, settings ...string) {
 	settings = append(settings, "SVC_CONTRACT="+workshop.contract, "SVC_TORTURE="+workshop.torture, "CHROMIUM="+chromium())
 	out := run(t, settings, "node", "--expose-gc", "--test-reporter=spec", file)
 	for line := range strings.Lines(out) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "ℹ") || strings.Contains(line, "# SKIP") {
+		line = strings.TrimSpace(line)
+		if told, isDiagnostic := strings.CutPrefix(line, "ℹ "); isDiagnostic {
+			tell(t, told)
+		} else if strings.Contains(line, "# SKIP") {
 			t.Log(line)
 		}
+	}
+}
+
+// tell logs what a test says besides. A figure, such as "figure observe 11000 bytes", is told to those who read no logs too.
+func tell(t *testing.T, told string) {
+	t.Helper()
+	t.Log(told)
+	if figure, isFigure := strings.CutPrefix(told, "figure "); isFigure {
+		name, value, _ := strings.Cut(figure, " ")
+		t.Attr(name, value)
 	}
 }
 
@@ -151,7 +136,7 @@ func TestSDK(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".test.js")
-		if name == "product" {
+		if name == "product" || name == "nodes" { // those that need a gateway, or PostgreSQL
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -164,8 +149,8 @@ func TestSDK(t *testing.T) {
 // TestSDKOnPostgres runs those that talk to the contract program. Cuts are the client's affair, whatever the database: in the soak alone.
 func TestSDKOnPostgres(t *testing.T) {
 	enter(t)
-	names := []string{"contract"}
-	if os.Getenv("SVC_SOAK") == "1" {
+	names := []string{"contract", "nodes"}
+	if soak {
 		names = append(names, "torture")
 	}
 	for _, name := range names {
@@ -181,41 +166,7 @@ func TestSDKThroughTheGateway(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, address string) {
 		c := servicetest.Config(t)
 		c.Database = address
-		s := servicetest.Start(t, c)
-		key := signUp(t, s)
-		// Node finds no *.localhost by itself.
-		at, err := url.Parse(s.Agents)
-		if err != nil {
-			t.Fatal(err)
-		}
-		front := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Transport: servicetest.Client.Transport, Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(at)
-		}})
-		t.Cleanup(front.Close)
-		suite(t, "build/product.test.js", "SVC_PRODUCT="+front.URL+"/v1/ada/personal", "SVC_PRODUCT_KEY="+key)
+		ada := servicetest.Start(t, c).SignUp(t, "agents:read", "agents:write", "workflows:run", "runs:read", "projects:read", "projects:write")
+		suite(t, "build/product.test.js", "SVC_PRODUCT="+ada.API, "SVC_PRODUCT_KEY="+ada.Key)
 	})
-}
-
-// signUp makes an account and a key for its workspace.
-func signUp(t *testing.T, s *servicetest.Served) string {
-	t.Helper()
-	made := post(t, s.Platform, "/api/auth/password/register", "", `{"email":"ada@example.com","password":"a calm and long password","username":"ada"}`)
-	cookie, _, _ := strings.Cut(made.Header.Get("Set-Cookie"), ";")
-	scopes := `["agents:read","agents:write","workflows:run","runs:read","projects:read","projects:write"]`
-	made = post(t, s.Agents, "/api/workspaces/ada/personal/keys", cookie, `{"name":"sdk","scopes":`+scopes+`}`)
-	var key struct{ Key string }
-	if err := json.Unmarshal([]byte(made.Body), &key); err != nil || key.Key == "" {
-		t.Fatalf("key: %s, %v", made.Body, err)
-	}
-	return key.Key
-}
-
-func post(t *testing.T, origin, path, cookie, body string) servicetest.Answer {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, origin+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header = http.Header{"Origin": {origin}, "Content-Type": {"application/json"}, "Cookie": {cmp.Or(cookie, "none=1")}}
-	return servicetest.Send(t, servicetest.Client, r)
 }

@@ -3,6 +3,7 @@
 //
 //	go run ./internal/torture/cmd                            before a contract program of its own
 //	go run ./internal/torture/cmd -target 127.0.0.1:3583     before one that runs
+//	go run ./internal/torture/cmd -db postgres://… -node a   before one of several on a database
 package main
 
 import (
@@ -14,19 +15,22 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"svc.dev/svc/internal/contract/program"
 	"svc.dev/svc/internal/torture"
 )
 
 func main() {
+	var own program.Config
 	target := flag.String("target", "", "host:port of the server; empty: a contract program of its own")
-	db := flag.String("db", "", "the database of that program. Defaults to one that is gone afterwards")
+	flag.StringVar(&own.Database, "db", "", "the database of that program. Defaults to one that is gone afterwards")
+	flag.StringVar(&own.Node, "node", "", "its name in leases. Defaults to contract")
+	flag.DurationVar(&own.Lease, "lease", 0, "how long it holds work without a word. Defaults to that of the runtime")
 	flag.Parse()
-	if err := run(*target, *db, os.Stdin, os.Stdout); err != nil {
+	if err := run(*target, own, os.Stdin, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -38,9 +42,9 @@ type addresses struct {
 	Server  string `json:"server"`
 }
 
-func run(target, db string, in io.Reader, out io.Writer) (err error) {
+func run(target string, own program.Config, in io.Reader, out io.Writer) (err error) {
 	if target == "" {
-		server, clean, startErr := serve(db)
+		server, clean, startErr := serve(own)
 		if startErr != nil {
 			return startErr
 		}
@@ -67,21 +71,19 @@ func run(target, db string, in io.Reader, out io.Writer) (err error) {
 }
 
 // serve runs a contract program.
-func serve(db string) (address string, clean func() error, err error) {
-	folder, err := os.MkdirTemp("", "svc-torture-")
+func serve(own program.Config) (address string, clean func() error, err error) {
+	remove := func() error { return nil }
+	if own.Database == "" {
+		folder, err := os.MkdirTemp("", "svc-torture-")
+		if err != nil {
+			return "", nil, err
+		}
+		own.Database = "sqlite:" + filepath.Join(folder, "svc.db")
+		remove = func() error { return os.RemoveAll(folder) }
+	}
+	p, err := program.Start(context.Background(), own)
 	if err != nil {
-		return "", nil, err
+		return "", nil, errors.Join(err, remove())
 	}
-	if db == "" {
-		db = "sqlite:" + filepath.Join(folder, "svc.db")
-	}
-	p, err := program.Start(context.Background(), program.Config{Database: db})
-	if err != nil {
-		return "", nil, errors.Join(err, os.RemoveAll(folder))
-	}
-	u, err := url.Parse(p.URL)
-	if err != nil {
-		return "", nil, err
-	}
-	return u.Host, func() error { return errors.Join(p.Stop(), os.RemoveAll(folder)) }, nil
+	return strings.TrimPrefix(p.URL, "http://"), func() error { return errors.Join(p.Stop(), remove()) }, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"svc.dev/svc/client"
+	"svc.dev/svc/internal/contract/program"
 )
 
 // TestTheProgramServesUntilItsInputEnds starts it as a test in another language does.
@@ -14,7 +15,7 @@ func TestTheProgramServesUntilItsInputEnds(t *testing.T) {
 	in, parent := io.Pipe()
 	child, out := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- run("", "", in, out) }()
+	go func() { ended <- run("", program.Config{}, in, out) }()
 	var at addresses
 	if err := json.NewDecoder(child).Decode(&at); err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ describe("a long conversation", { skip }, () => {
     const seen = Math.max(0, ...long.map(([, duration]) => duration));
     const busiest = Math.max(...all.map((task) => task.busy));
     const wall = Math.max(...all.map((task) => task.wall));
-    t.diagnostic(`${when}: ${long.length} tasks above 50 ms, the longest ${seen.toFixed(0)} ms; of all ${all.length} the longest ${wall.toFixed(0)} ms, the most at work ${busiest.toFixed(0)} ms`);
+    t.diagnostic(`figure tasks-${when} ${long.length} above 50 ms, the longest ${seen.toFixed(0)} ms; of all ${all.length} the longest ${wall.toFixed(0)} ms, the most at work ${busiest.toFixed(0)} ms`);
     return Math.min(seen, busiest);
   }
 
@@ -99,7 +99,7 @@ describe("a long conversation", { skip }, () => {
       await eventually("the history is there", () => page.evaluate((n) => speed.renders.size >= n && speed.agent.phase === "live", history));
       await page.evaluate(() => new Promise((resolve) => requestIdleCallback(resolve)));
     });
-    await longestOf(t, page, "loading", loading); // all rows at once: it is as long as they are many
+    await longestOf(t, page, `${id}-loading`, loading); // all rows at once: it is as long as they are many
     const before = await page.evaluate(() => [...speed.renders.keys()]);
     const began = Date.now();
     const streaming = await trace(page, async () => {
@@ -108,7 +108,7 @@ describe("a long conversation", { skip }, () => {
       await eventually("all is said", () => page.evaluate((n) => speed.agent.status === "idle" && speed.agent.settlements.length > n, history / 2), (2 * seconds + 30) * 1000);
     });
     const took = (Date.now() - began) / 1000;
-    const most = await longestOf(t, page, "streaming", streaming);
+    const most = await longestOf(t, page, `${id}-streaming`, streaming);
     assert.ok(most <= longest, `a task of ${most.toFixed(0)} ms`);
     const { renders, said } = await page.evaluate(() => {
       const last = speed.agent.messages.at(-1)!.parts[0];
@@ -116,7 +116,7 @@ describe("a long conversation", { skip }, () => {
     });
     const counts = new Map(renders);
     const streamed = Math.max(...counts.values());
-    t.diagnostic(`${words} words in ${took.toFixed(1)} s: ${streamed} renders of the last row, one of each of ${before.length} others`);
+    t.diagnostic(`figure renders-${id} ${words} words in ${took.toFixed(1)} s: ${streamed} renders of the last row, one of each of ${before.length} others`);
     assert.equal(said, Array.from({ length: words }, (_, i) => `word${i} `).join(""));
     assert.equal(await page.locator("input").inputValue(), "typed while it speaks");
     assert.deepEqual(before.filter((key) => counts.get(key) !== 1), [], "finished messages are rendered once");
@@ -127,7 +127,7 @@ describe("a long conversation", { skip }, () => {
   test(`${rate} updates a second render no finished message again, and make no task above ${longest} ms`, async (t) => {
     let begin: () => void = () => {};
     stage.play = played(new Promise((resolve) => (begin = resolve)), seconds * rate);
-    await watch(t, "long", begin, seconds * rate);
+    await watch(t, "played", begin, seconds * rate);
   });
 
   test("neither does the service itself", { skip: !soak && "a thousand prompts are for the soak" }, async (t) => {

@@ -1,0 +1,61 @@
+package servicetest
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// Workspace is ada's own, as a program sees it that has a key.
+type Workspace struct {
+	Site string // an address of the surface of agents for programs that find no *.localhost by themselves, such as Node
+	API  string // of the API mount of the workspace, there
+	Key  string
+}
+
+// SignUp makes an account, ada's, and a key of her workspace with these scopes.
+func (s *Served) SignUp(t *testing.T, scopes ...string) Workspace {
+	t.Helper()
+	made := s.post(t, s.Platform, "/api/auth/password/register", "", map[string]any{"email": "ada@example.com", "password": "a calm and long password", "username": "ada"})
+	cookie, _, _ := strings.Cut(made.Header.Get("Set-Cookie"), ";")
+	made = s.post(t, s.Agents, "/api/workspaces/ada/personal/keys", cookie, map[string]any{"name": "test", "scopes": scopes})
+	var key struct{ Key string }
+	if err := json.Unmarshal([]byte(made.Body), &key); err != nil || key.Key == "" {
+		t.Fatalf("key: %s, %v", made.Body, err)
+	}
+	site := s.front(t)
+	return Workspace{Site: site, API: site + "/v1/ada/personal", Key: key.Key}
+}
+
+// front passes on what it is asked, in the name of the surface of agents.
+func (s *Served) front(t *testing.T) string {
+	t.Helper()
+	at, err := url.Parse(s.Agents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Transport: Client.Transport, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(at)
+	}})
+	t.Cleanup(front.Close)
+	return front.URL
+}
+
+func (s *Served) post(t *testing.T, origin, path, cookie string, body any) Answer {
+	t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, origin+path, strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Origin": {origin}, "Content-Type": {"application/json"}, "Cookie": {cmp.Or(cookie, "none=1")}}
+	return Send(t, Client, r)
+}
