@@ -72,9 +72,30 @@ func personOf(p account.Person) person {
 	}
 }
 
-func listEverybody(ctx context.Context, c Call, in page) (listing.Page[person], error) {
-	all, err := c.Accounts.Staff.People(ctx, account.PeopleQuery{Query: in.Query})
-	return listing.Map(all, personOf), err
+// peopleQuery asks for those who stand in some way.
+type peopleQuery struct {
+	listing.Query
+	Status string `query:"status"`
+	Role   string `query:"role"`
+}
+
+// personListed is somebody among all, with the workspaces they work in.
+type personListed struct {
+	person
+	Workspaces []RoleIn `json:"workspaces"`
+}
+
+func listEverybody(ctx context.Context, c Call, in peopleQuery) (shown listing.Page[personListed], err error) {
+	all, err := c.Accounts.Staff.People(ctx, account.PeopleQuery{Query: in.Query, Status: in.Status, Role: in.Role})
+	if err != nil {
+		return shown, err
+	}
+	ids := make([]string, 0, len(all.Items))
+	for _, p := range all.Items {
+		ids = append(ids, p.ID)
+	}
+	of, err := c.Accounts.WorkspacesOf(ctx, ids)
+	return listing.Map(all, func(p account.Person) personListed { return personListed{personOf(p), RolesIn(of[p.ID])} }), err
 }
 
 type itemID struct {
