@@ -60,7 +60,11 @@ func TestStaffSeeHowTheServiceDoes(t *testing.T) {
 			}
 		}
 	}
-	health := staffed(t, s)("GET", "/api/admin/health")
+	admin := staffed(t, s)
+	if session := admin("GET", "/api/auth/session").Body; !strings.Contains(session, `"staff":{"role":"admin","expiresAt":"`) {
+		t.Errorf("the session does not tell of the authority: %s", session)
+	}
+	health := admin("GET", "/api/admin/health")
 	if err := json.Unmarshal([]byte(health.Body), &got); err != nil || health.Status != 200 {
 		t.Fatalf("%d %s", health.Status, health.Body)
 	}

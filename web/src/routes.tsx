@@ -39,7 +39,7 @@ export const servicePages: readonly PageRow[] = [
   { path: "people", title: "People", nav: { icon: "team", group: "Service" }, load: () => import("./people/PeoplePage").then((of) => of.PeoplePage) },
   { path: "customers", title: "Customers", nav: { icon: "globe", group: "Service" }, load: () => import("./customers/CustomersPage").then((of) => of.CustomersPage) },
   { path: "api", title: "API keys", nav: { icon: "key", group: "Connect" }, load: () => import("./keys/AllKeysPage").then((of) => of.AllKeysPage) },
-  { path: "settings/providers", title: "Provider set-up", nav: { icon: "lock", group: "Connect" }, load: () => import("./providers/ProvidersPage").then((of) => of.ProvidersPage) },
+  { path: "settings/providers", title: "Provider set-up", nav: { icon: "lock", group: "Connect" }, right: "manage", load: () => import("./providers/ProvidersPage").then((of) => of.ProvidersPage) },
   { path: "health", title: "Service health", nav: { icon: "heart", group: "Operate" }, load: () => import("./health/HealthPage").then((of) => of.HealthPage) },
   { path: "settings/secret-store", title: "Secret-store keys", nav: { icon: "key", group: "Operate" }, load: () => import("./secretstore/SecretStorePage").then((of) => of.SecretStorePage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Operate" }, load: () => import("./storage/AllStoragePage").then((of) => of.AllStoragePage) },
