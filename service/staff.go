@@ -3,9 +3,11 @@ package service
 import (
 	"context"
 
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/operation"
+	"svc.dev/svc/sqlstore"
 )
 
 // rotate begins for staff what an operator's command does.
@@ -25,16 +27,40 @@ func (s *server) health(ctx context.Context) operation.Health {
 	r, build := s.readiness(ctx), ThisBuild()
 	h := operation.Health{
 		Ready: r.Ready, State: r.State, Checks: []operation.HealthCheck{}, StartedAt: iso.At(s.started),
+		Node: r.Node, Nodes: []operation.HealthNode{},
 		Build:    operation.HealthBuild{Version: build.Version, Revision: build.Revision, Go: build.Go},
 		Database: operation.HealthDatabase{Tables: []operation.HealthRoom{}},
 	}
 	for _, c := range r.Checks {
-		h.Checks = append(h.Checks, operation.HealthCheck{Name: c.Name, OK: c.OK, Error: c.Error})
+		h.Checks = append(h.Checks, operation.HealthCheck{Name: c.Name, OK: c.OK, Detail: c.Detail, Error: c.Error})
 	}
 	if n := s.node.Load(); n != nil {
-		h.Working, h.Database = n.working(), n.sizes(ctx)
+		h.Working, h.Streams, h.Database = n.working(), n.streams(), n.sizes(ctx)
+		h.Nodes, h.Queue = s.load(ctx, n)
+		if n.rt != nil {
+			h.ClockAheadMs = n.rt.Skew().Milliseconds()
+		}
 	}
 	return h
+}
+
+// load is who works, and what waits. What cannot be told is left out: a check says why.
+func (s *server) load(ctx context.Context, n *node) ([]operation.HealthNode, *operation.HealthQueue) {
+	load, err := sqlstore.Look(ctx, n.db)
+	if err != nil {
+		return []operation.HealthNode{}, nil
+	}
+	all := []database.Presence{{Part: s.part.Name, Node: database.NodeIn(s.config.DataDir)}}
+	if n.db.Shared() {
+		if found, err := sqldb.Read(ctx, n.db, database.Present); err == nil && len(found) > 0 {
+			all = found
+		}
+	}
+	nodes := make([]operation.HealthNode, 0, len(all))
+	for _, p := range all {
+		nodes = append(nodes, operation.HealthNode{Node: database.PublicNode(p.Node), Part: p.Part, Working: load.Held[p.Node]})
+	}
+	return nodes, &operation.HealthQueue{Waiting: load.Waiting, OldestMs: load.Oldest.Milliseconds()}
 }
 
 // sizes is how large the database is, and how far its tables were migrated. What cannot be told is left out: a check says

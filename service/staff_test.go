@@ -47,6 +47,9 @@ func TestStaffSeeHowTheServiceDoes(t *testing.T) {
 		Ready    bool
 		State    string
 		Checks   []struct{ Name string }
+		Node     string
+		Nodes    []struct{ Node, Part string }
+		Queue    *struct{ Waiting, OldestMs int64 }
 		Build    struct{ Go string }
 		Database struct {
 			Kind   string
@@ -57,12 +60,19 @@ func TestStaffSeeHowTheServiceDoes(t *testing.T) {
 			}
 		}
 	}
-	health := staffed(t, s)("GET", "/api/admin/health")
+	admin := staffed(t, s)
+	if session := admin("GET", "/api/auth/session").Body; !strings.Contains(session, `"staff":{"role":"admin","expiresAt":"`) {
+		t.Errorf("the session does not tell of the authority: %s", session)
+	}
+	health := admin("GET", "/api/admin/health")
 	if err := json.Unmarshal([]byte(health.Body), &got); err != nil || health.Status != 200 {
 		t.Fatalf("%d %s", health.Status, health.Body)
 	}
 	if !got.Ready || got.State != "serving" || len(got.Checks) < 4 || got.Build.Go == "" || got.Database.Kind != "sqlite" || got.Database.Bytes == 0 || len(got.Database.Tables) < 5 {
 		t.Errorf("%+v", got)
+	}
+	if len(got.Nodes) != 1 || got.Nodes[0].Node != got.Node || got.Nodes[0].Part != "serve" || got.Queue == nil || got.Queue.Waiting != 0 {
+		t.Errorf("%+v, %+v", got.Nodes, got.Queue)
 	}
 	for _, room := range got.Database.Tables {
 		if room.Database == 0 || room.Database != room.Binary {

@@ -3,6 +3,7 @@ package account
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -92,27 +93,48 @@ func (a *Staff) ElevationUsed(ctx context.Context, who Who, value string, last t
 
 // ElevationOf is when the elevation of a session was last used, for staff alone, and as long as it counts. To ask is not to use it.
 func (a *Staff) ElevationOf(tx *sqldb.Tx, who Who, value string) (last time.Time, err error) {
+	e, err := a.elevation(tx, who, value)
+	return e.last, err
+}
+
+// ElevatedUntil is when the elevation of a session ends unless it is used before; zero: there is none.
+func (a *Staff) ElevatedUntil(ctx context.Context, who Who, value string) (time.Time, error) {
+	e, err := sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (elevation, error) { return a.elevation(tx, who, value) })
+	if _, refused := errors.AsType[*fault.Error](err); refused {
+		return time.Time{}, nil
+	}
+	return e.until, err
+}
+
+// elevation is when one was last used, and when it ends.
+type elevation struct{ last, until time.Time }
+
+func (a *Staff) elevation(tx *sqldb.Tx, who Who, value string) (e elevation, err error) {
 	if !who.Account.IsStaff() {
-		return last, staffOnly()
+		return e, staffOnly()
 	}
 	if !plausible(elevationPrefix, value) {
-		return last, reauthRequired(who.Account.Methods)
+		return e, reauthRequired(who.Account.Methods)
 	}
-	var began time.Time
-	scan := func(row sqldb.Row) (last time.Time, err error) {
-		err = row.Scan(sqldb.Time(&began), sqldb.Time(&last))
-		return last, err
+	scan := func(row sqldb.Row) (e elevation, err error) {
+		var began time.Time
+		err = row.Scan(sqldb.Time(&began), sqldb.Time(&e.last))
+		e.until = earlier(e.last.Add(a.AdminIdle), began.Add(a.AdminAbsolute))
+		return e, err
 	}
-	last, found, err := sqldb.First(tx, "find elevation", scan, "SELECT created_at, last_seen_at FROM elevations WHERE session = $1 AND token = $2 AND account = $3",
+	e, found, err := sqldb.First(tx, "find elevation", scan, "SELECT created_at, last_seen_at FROM elevations WHERE session = $1 AND token = $2 AND account = $3",
 		who.Session.ID, secret.Fingerprint(value), who.Account.ID)
-	if err != nil {
-		return last, err
+	if err == nil && (!found || !a.Now().Before(e.until)) {
+		err = reauthRequired(who.Account.Methods)
 	}
-	now := a.Now()
-	if !found || !now.Before(last.Add(a.AdminIdle)) || !now.Before(began.Add(a.AdminAbsolute)) {
-		return last, reauthRequired(who.Account.Methods)
+	return e, err
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
 	}
-	return last, nil
+	return a
 }
 
 // Lower ends the elevation of a session. It does not matter whether there was one.

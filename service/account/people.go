@@ -35,6 +35,32 @@ type Person struct {
 type PeopleQuery struct {
 	listing.Query
 	Staff bool // only those with a role over the service, whose account is not deleted
+	// Status is how they stand: active, unverified, suspended or deleted. Role is theirs over the service. Both default to any.
+	Status, Role string
+}
+
+// statuses are how somebody can stand, as conditions on accounts a.
+var statuses = map[string]string{
+	"":           "TRUE",
+	"active":     "a.suspended_at IS NULL AND a.deleted_at IS NULL AND (a.email IS NULL OR a.email_verified = 1)",
+	"unverified": "a.suspended_at IS NULL AND a.deleted_at IS NULL AND a.email IS NOT NULL AND a.email_verified = 0",
+	"suspended":  "a.suspended_at IS NOT NULL AND a.deleted_at IS NULL",
+	"deleted":    "a.deleted_at IS NOT NULL",
+}
+
+// which is the condition on accounts a, whose argument is $7.
+func (q PeopleQuery) which() (string, error) {
+	status, known := statuses[q.Status]
+	if !known {
+		return "", strictjson.Wrong("status", strictjson.Invalid)
+	}
+	if q.Role != "" && q.Role != RoleNone && q.Role != RoleSupport && q.Role != RoleAdmin {
+		return "", strictjson.Wrong("role", strictjson.Invalid)
+	}
+	if q.Staff {
+		status += " AND a.service_role <> 'none' AND a.deleted_at IS NULL"
+	}
+	return status + " AND ($7 = '' OR a.service_role = $7)", nil
 }
 
 const personColumns = Columns + `, a.suspend_reason, a.updated_at,
@@ -64,13 +90,13 @@ func (a *Staff) People(ctx context.Context, q PeopleQuery) (page listing.Page[Pe
 	if err != nil {
 		return page, err
 	}
-	which := ""
-	if q.Staff {
-		which = " AND a.service_role <> 'none' AND a.deleted_at IS NULL"
+	which, err := q.which()
+	if err != nil {
+		return page, err
 	}
 	all, err := sqldb.ReadAll(ctx, a.DB, a.scanPerson, `SELECT `+personColumns+` FROM accounts a WHERE a.username <> a.id AND (a.created_at, a.id) < ($3, $4)
-		AND (a.username LIKE $5 ESCAPE '\' OR LOWER(a.display_name) LIKE $5 ESCAPE '\' OR a.email LIKE $5 ESCAPE '\')`+which+`
-		ORDER BY a.created_at DESC, a.id DESC LIMIT $6`, append(a.aliveSince(), at, id, sqldb.Contains(strings.ToLower(q.Q)), q.Size()+1)...)
+		AND (a.username LIKE $5 ESCAPE '\' OR LOWER(a.display_name) LIKE $5 ESCAPE '\' OR a.email LIKE $5 ESCAPE '\') AND `+which+`
+		ORDER BY a.created_at DESC, a.id DESC LIMIT $6`, append(a.aliveSince(), at, id, sqldb.Contains(strings.ToLower(q.Q)), q.Size()+1, q.Role)...)
 	if err != nil {
 		return page, fmt.Errorf("list people: %w", err)
 	}

@@ -160,6 +160,11 @@ func (a *Accounts) Workspaces(ctx context.Context, account string) ([]workspace.
 	return sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) ([]workspace.Membership, error) { return workspace.Of(tx, account) })
 }
 
+// WorkspacesOf lists those of some people, by their accounts.
+func (a *Accounts) WorkspacesOf(ctx context.Context, accounts []string) (map[string][]workspace.Membership, error) {
+	return sqldb.Read(ctx, a.DB, func(tx *sqldb.Tx) (map[string][]workspace.Membership, error) { return workspace.OfAll(tx, accounts) })
+}
+
 // Logout ends the session of a value. It does not matter whether there was one.
 func (a *Sessions) Logout(ctx context.Context, value string) error {
 	if !plausible(sessionPrefix, value) {

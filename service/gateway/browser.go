@@ -36,6 +36,7 @@ func (b browser) Forget()                                { b.x.ClearSession() }
 func (b browser) Traveller() string                      { return b.x.HostCookie("svc_oauth") }
 func (b browser) Travel(mark string, life time.Duration) { b.x.SetHostCookie("svc_oauth", mark, life) }
 func (b browser) Look(view string, life time.Duration)   { b.x.SetHostCookie(viewCookie, view, life) }
+func (b browser) Elevation() string                      { return b.x.HostCookie(elevationCookie) }
 func (b browser) Lower()                                 { b.x.SetHostCookie(elevationCookie, "", 0) }
 
 // Know lets an account recognise the browser from now on; an empty mark changes nothing.

@@ -100,9 +100,16 @@ type device struct {
 
 func listSessions(ctx context.Context, c Call, _ struct{}) (listing.Page[device], error) {
 	all, err := c.Accounts.Sessions.List(ctx, c.Who)
-	return listing.Map(listing.Page[account.Session]{Items: all}, func(s account.Session) device {
-		return device{s.ID, iso.At(s.CreatedAt), iso.At(s.LastSeenAt), s.IP, s.UserAgent, s.Surface, s.ID == c.Session.ID}
-	}), err
+	return listing.Page[device]{Items: c.devices(all)}, err
+}
+
+// devices are sessions as people know them.
+func (c Call) devices(all []account.Session) []device {
+	devices := make([]device, 0, len(all))
+	for _, s := range all {
+		devices = append(devices, device{s.ID, iso.At(s.CreatedAt), iso.At(s.LastSeenAt), s.IP, s.UserAgent, s.Surface, s.ID == c.Session.ID})
+	}
+	return devices
 }
 
 func endSession(ctx context.Context, c Call, in itemID) error {

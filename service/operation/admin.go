@@ -27,7 +27,7 @@ const (
 // admin is that authority: over people, and over what all workspaces hold.
 var admin = about("staff", access.Admin,
 	list(everybody, access.Staff, listEverybody).says("List everybody."),
-	get(everybody+"/{id}", access.Staff, getPerson).says("Read somebody, with the workspaces they work in.", fault.ItemNotFound),
+	get(everybody+"/{id}", access.Staff, getPerson).says("Read somebody, with the workspaces they work in and where they are signed in.", fault.ItemNotFound),
 	verb(everybody+"/{id}/suspend", access.StaffChange.Fresh(), suspendPerson).says("Keep somebody out.", fault.ItemNotFound),
 	verb(everybody+"/{id}/restore", access.StaffChange.Fresh(), restorePerson).says("Let somebody in again.", fault.ItemNotFound),
 	verb(everybody+"/{id}/revoke-sessions", access.StaffChange.Fresh(), signOutPerson).says("End somebody's sessions.", fault.ItemNotFound),
@@ -72,9 +72,30 @@ func personOf(p account.Person) person {
 	}
 }
 
-func listEverybody(ctx context.Context, c Call, in page) (listing.Page[person], error) {
-	all, err := c.Accounts.Staff.People(ctx, account.PeopleQuery{Query: in.Query})
-	return listing.Map(all, personOf), err
+// peopleQuery asks for those who stand in some way.
+type peopleQuery struct {
+	listing.Query
+	Status string `query:"status"`
+	Role   string `query:"role"`
+}
+
+// personListed is somebody among all, with the workspaces they work in.
+type personListed struct {
+	person
+	Workspaces []RoleIn `json:"workspaces"`
+}
+
+func listEverybody(ctx context.Context, c Call, in peopleQuery) (shown listing.Page[personListed], err error) {
+	all, err := c.Accounts.Staff.People(ctx, account.PeopleQuery{Query: in.Query, Status: in.Status, Role: in.Role})
+	if err != nil {
+		return shown, err
+	}
+	ids := make([]string, 0, len(all.Items))
+	for _, p := range all.Items {
+		ids = append(ids, p.ID)
+	}
+	of, err := c.Accounts.WorkspacesOf(ctx, ids)
+	return listing.Map(all, func(p account.Person) personListed { return personListed{personOf(p), RolesIn(of[p.ID])} }), err
 }
 
 type itemID struct {
@@ -101,6 +122,7 @@ func RolesIn(all []workspace.Membership) []RoleIn {
 type acquaintance struct {
 	person
 	Workspaces []RoleIn `json:"workspaces"`
+	Devices    []device `json:"devices"` // where they are signed in
 }
 
 func getPerson(ctx context.Context, c Call, in itemID) (shown acquaintance, err error) {
@@ -109,7 +131,11 @@ func getPerson(ctx context.Context, c Call, in itemID) (shown acquaintance, err 
 		return shown, err
 	}
 	all, err := c.Accounts.Workspaces(ctx, p.ID)
-	return acquaintance{personOf(p), RolesIn(all)}, err
+	if err != nil {
+		return shown, err
+	}
+	sessions, err := c.Accounts.Sessions.List(ctx, account.Who{Account: p.Account})
+	return acquaintance{personOf(p), RolesIn(all), c.devices(sessions)}, err
 }
 
 // shown is somebody as a verb left them.

@@ -25,6 +25,8 @@ type Browser interface {
 	// Raise gives it the authority of the staff, and Lower takes that away.
 	Raise(account.Elevated)
 	Lower()
+	// Elevation is the value by which it holds that authority, on Admin alone.
+	Elevation() string
 	// Traveller is the mark by which it is known when a provider sends it back, and Travel leaves one.
 	Traveller() string
 	Travel(mark string, life time.Duration)

@@ -39,13 +39,32 @@ type Health struct {
 	Database  HealthDatabase `json:"database"`
 	Streams   int            `json:"streams"` // open here
 	Working   int            `json:"working"` // conversations and runs that are worked on here
+	Node      string         `json:"node"`    // that answers
+	Nodes     []HealthNode   `json:"nodes"`
+	Queue     *HealthQueue   `json:"queue" null:"nobody could be asked"`
+	// ClockAheadMs is how far the database's clock is ahead of this node's; negative: behind.
+	ClockAheadMs int64 `json:"clockAheadMs"`
+}
+
+// HealthNode is a process of the service that is connected to the database.
+type HealthNode struct {
+	Node    string `json:"node"`
+	Part    string `json:"part" enum:"serve gateway runtime"`
+	Working int64  `json:"working"` // conversations and runs that it works on
+}
+
+// HealthQueue is the work that waits for a node.
+type HealthQueue struct {
+	Waiting  int64 `json:"waiting"`
+	OldestMs int64 `json:"oldestMs"` // how long the first has waited
 }
 
 // HealthCheck is something that must hold before requests should come.
 type HealthCheck struct {
-	Name  string `json:"name"`
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"` // what is known of it
+	Error  string `json:"error,omitempty"`
 }
 
 // HealthBuild is what binary this is.

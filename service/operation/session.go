@@ -42,6 +42,13 @@ type sessionState struct {
 	Session       *sessionShown     `json:"session,omitempty"`
 	Workspaces    []RoleIn          `json:"workspaces,omitzero"`
 	Warnings      []account.Warning `json:"warnings,omitzero"`
+	Staff         *authority        `json:"staff,omitempty"` // on Admin, as long as it was taken up
+}
+
+// authority is that of the staff over the service. It ends at its time unless it is used before.
+type authority struct {
+	Role      string     `json:"role" enum:"support admin"`
+	ExpiresAt iso.Moment `json:"expiresAt"`
 }
 
 func getSession(_ context.Context, c Call, _ struct{}) (state sessionState, err error) {
@@ -50,8 +57,24 @@ func getSession(_ context.Context, c Call, _ struct{}) (state sessionState, err 
 		return state, err
 	}
 	all, err := c.Accounts.Workspaces(ctx, who.Account.ID)
+	if err != nil {
+		return state, err
+	}
+	staff, err := c.authority(ctx, *who)
 	profile, session := who.Account.Profile(), sessionOf(who.Session)
-	return sessionState{true, &profile, &session, RolesIn(all), who.Account.Warnings()}, err
+	return sessionState{true, &profile, &session, RolesIn(all), who.Account.Warnings(), staff}, err
+}
+
+// authority is what somebody of the staff has taken up; nil: nothing.
+func (c Call) authority(ctx context.Context, who account.Who) (*authority, error) {
+	if c.Surface != access.Admin || !who.Account.IsStaff() {
+		return nil, nil
+	}
+	until, err := c.Accounts.Staff.ElevatedUntil(ctx, who, c.Browser.Elevation())
+	if err != nil || until.IsZero() {
+		return nil, err
+	}
+	return &authority{who.Account.Role, iso.At(until)}, nil
 }
 
 func logout(_ context.Context, c Call, _ struct{}) error { return c.Browser.Leave() }

@@ -9,6 +9,8 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -123,6 +125,30 @@ func Of(tx *sqldb.Tx, account string) ([]Membership, error) {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
 	return all, nil
+}
+
+// OfAll lists the workspaces of some people, by their accounts.
+func OfAll(tx *sqldb.Tx, accounts []string) (map[string][]Membership, error) {
+	of := map[string][]Membership{}
+	if len(accounts) == 0 {
+		return of, nil
+	}
+	marks, args := make([]string, len(accounts)), make([]any, len(accounts))
+	for i, account := range accounts {
+		marks[i], args[i] = "$"+strconv.Itoa(i+1), account
+	}
+	add := func(row sqldb.Row) (m Membership, err error) {
+		var account string
+		err = row.Scan(append(m.Fields(), &account)...)
+		of[account] = append(of[account], m)
+		return m, err
+	}
+	_, err := sqldb.Collect(tx, add, "SELECT "+MemberColumns+`, m.account FROM members m JOIN workspaces w ON w.id = m.workspace
+		WHERE m.account IN (`+strings.Join(marks, ", ")+") AND w.deleted_at IS NULL ORDER BY w.created_at, w.id", args...)
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces of people: %w", err)
+	}
+	return of, nil
 }
 
 // Find is the membership of a person in the workspace of that scope; found is false for everybody else, as for a

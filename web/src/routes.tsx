@@ -55,10 +55,16 @@ export const workspacePages: readonly PageRow[] = [
 
 /** The pages of the service as a whole, on Admin. */
 export const servicePages: readonly PageRow[] = [
+  { path: "people", title: "People", nav: { icon: "team", group: "Service" }, load: () => import("./people/PeoplePage").then((of) => of.PeoplePage) },
+  { path: "customers", title: "Customers", nav: { icon: "globe", group: "Service" }, load: () => import("./customers/CustomersPage").then((of) => of.CustomersPage) },
   { path: "runs", title: "Runs", nav: { icon: "runs", group: "Service", key: "r" }, load: () => import("./runs/RunsPage").then((of) => of.RunsPage) },
   { path: "agents", title: "Agents", nav: { icon: "agents", group: "Service", key: "a" }, load: () => import("./agents/AllAgentsPage").then((of) => of.AllAgentsPage) },
   { path: "projects", title: "Projects", nav: { icon: "folder", group: "Service", key: "p" }, load: () => import("./projects/AllProjectsPage").then((of) => of.AllProjectsPage) },
   { path: "mcps", title: "MCPs", nav: { icon: "mcp", group: "Connect" }, load: () => import("./mcps/AllMcpsPage").then((of) => of.AllMcpsPage) },
+  { path: "api", title: "API keys", nav: { icon: "key", group: "Connect" }, load: () => import("./keys/AllKeysPage").then((of) => of.AllKeysPage) },
+  { path: "settings/providers", title: "Provider set-up", nav: { icon: "lock", group: "Connect" }, right: "manage", load: () => import("./providers/ProvidersPage").then((of) => of.ProvidersPage) },
+  { path: "health", title: "Service health", nav: { icon: "heart", group: "Operate" }, load: () => import("./health/HealthPage").then((of) => of.HealthPage) },
+  { path: "settings/secret-store", title: "Secret-store keys", nav: { icon: "key", group: "Operate" }, load: () => import("./secretstore/SecretStorePage").then((of) => of.SecretStorePage) },
   { path: "storage", title: "Storage", nav: { icon: "disk", group: "Operate" }, load: () => import("./storage/AllStoragePage").then((of) => of.AllStoragePage) },
   { path: "audit", title: "Audit", nav: { icon: "audit", group: "Operate" }, load: () => import("./audit/AuditPage").then((of) => of.AllAuditPage) },
   { path: "impersonations/$id/end", title: "End the read-only session", load: () => import("./shell/EndViewPage").then((of) => of.EndViewPage) },

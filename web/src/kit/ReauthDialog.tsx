@@ -22,6 +22,7 @@ export function ReauthDialog({ refusal, onDone }: { refusal: SvcError; onDone: (
 
 function Password({ onDone }: { onDone: (proven: boolean) => void }): ReactNode {
   const client = useServer();
+  const queries = useQueryClient();
   const [password, setPassword] = useState("");
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState<string>();
@@ -31,6 +32,7 @@ function Password({ onDone }: { onDone: (proven: boolean) => void }): ReactNode 
     try {
       // On Admin the proof opens the authority of the staff as well.
       await client.api.post(place.surface === "admin" ? "/api/auth/elevate" : "/api/auth/reauth", { body: { password } });
+      void queries.invalidateQueries({ queryKey: sessionKey });
       onDone(true);
     } catch (thrown) {
       setWrong(thrown instanceof SvcError ? thrown.message : "Something went wrong on this page.");

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { AnswerOf, SvcError } from "@svc/sdk";
 import { place } from "./place";
 import { keyOf } from "./read";
+import { lookedAt, useLooking } from "./staff";
 import { call } from "./call";
 import { useServer, useWorkspace } from "./workspace";
 
@@ -24,6 +25,9 @@ const rights: Record<Role, readonly Right[]> = {
 const least: Record<Right, string> = {
   enter: "member", read: "viewer", work: "builder", review: "admin", manage: "admin", own: "owner", "billing.read": "billing", "billing.write": "billing",
 };
+
+/** The rights that nobody has who looks in a customer's name. */
+const changes: readonly Right[] = ["work", "manage", "own", "billing.write"];
 
 /** allows says what to show. The service refuses anyway, so a page that is wrong here opens no door. */
 export function allows(role: string | undefined, right: Right, surface = place.surface): boolean {
@@ -56,6 +60,7 @@ export function useHere(): { facts: WorkspaceFacts | undefined; error: SvcError 
 /** useMay says whether the person may, and why not. While nobody knows their role yet, they may not. */
 export function useMay(right: Right): { may: boolean; why: string | undefined } {
   const { facts } = useHere();
-  const may = allows(facts?.role, right);
-  return { may, why: may || !facts ? undefined : reasonFor(right) };
+  const looking = useLooking() && changes.includes(right);
+  const may = allows(facts?.role, right) && !looking;
+  return { may, why: may || !facts ? undefined : looking ? lookedAt : reasonFor(right) };
 }

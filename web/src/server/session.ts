@@ -17,7 +17,7 @@ export function readSession(client: Client, signal?: AbortSignal): Promise<Sessi
 /** useSession asks again whenever the page is looked at again: a session may have ended meanwhile. */
 export function useSession(): UseQueryResult<Session, SvcError> {
   const client = useServer();
-  return useQuery<Session, SvcError>({ queryKey: sessionKey, queryFn: ({ signal }) => readSession(client, signal), staleTime: 30_000, refetchOnWindowFocus: "always" });
+  return useQuery<Session, SvcError>({ queryKey: sessionKey, queryFn: ({ signal }) => readSession(client, signal), staleTime: 30_000, refetchOnWindowFocus: "always", refetchInterval: place.surface === "admin" ? 60_000 : false });
 }
 
 /** nameOf is what a person is called. */

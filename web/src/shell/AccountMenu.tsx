@@ -6,7 +6,9 @@ import { useToast } from "../kit/Toast";
 import { useHeard } from "../server/hearing";
 import { place } from "../server/place";
 import { nameOf, useSession } from "../server/session";
+import { useStaff } from "../server/staff";
 import { useServer } from "../server/workspace";
+import { Countdown } from "./Countdown";
 import { openKeys } from "./KeyMap";
 import { schemes, useScheme } from "./scheme";
 
@@ -16,6 +18,7 @@ export function AccountMenu(): ReactNode {
   const client = useServer();
   const toast = useToast();
   const { impersonation } = useHeard();
+  const staff = useStaff();
   const [scheme, setScheme] = useScheme();
   const account = session?.account;
   if (!account) return null;
@@ -28,11 +31,20 @@ export function AccountMenu(): ReactNode {
       toast({ tone: "bad", text: "Signing out did not work. Try again." });
     }
   };
+  const lower = async (): Promise<void> => {
+    try {
+      await client.api.delete("/api/auth/elevate");
+      location.assign(`${place.platform}/account`);
+    } catch {
+      toast({ tone: "bad", text: "Leaving Admin did not work. Try again." });
+    }
+  };
   const name = nameOf(account);
   const own: MenuItem[] = [
     { label: "Your account", icon: "team", note: account.email ?? account.username, href: `${place.platform}/account` },
     { label: "Keyboard", icon: "hash", onSelect: openKeys },
   ];
+  if (staff.until) own.push({ label: "Leave Admin", icon: "lock", note: "Lay the authority down; you stay signed in", onSelect: () => void lower() });
   const looks = schemes.map((each): MenuItem => ({ label: each.label, ticked: scheme === each.id, onSelect: () => setScheme(each.id) }));
   return (
     <Menu
@@ -42,7 +54,8 @@ export function AccountMenu(): ReactNode {
       button={
         <>
           <Avatar name={name} />
-          <span className="grow trunc">{place.surface === "admin" ? `${name} · staff` : name}</span>
+          <span className="grow trunc">{place.surface === "admin" ? `${name} · ${staff.role ?? "staff"}` : name}</span>
+          {place.surface === "admin" && <Countdown until={staff.until} />}
           {impersonation && <span className="tag rust">staff</span>}
           <Icon name="more" />
         </>

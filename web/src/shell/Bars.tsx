@@ -1,4 +1,5 @@
 import { useState, type ReactNode } from "react";
+import { Link } from "@tanstack/react-router";
 import { Button } from "../kit/Button";
 import { Icon, type IconName } from "../kit/Icon";
 import { useOnline } from "../kit/online";
@@ -6,6 +7,8 @@ import { useNow } from "../kit/Time";
 import { useHeard } from "../server/hearing";
 import { place } from "../server/place";
 import { nameOf, useSession, type Session } from "../server/session";
+import { useStaff } from "../server/staff";
+import { useWorkspace } from "../server/workspace";
 
 /** Bars are what is true of every page until it is solved. */
 export function Bars(): ReactNode {
@@ -15,6 +18,7 @@ export function Bars(): ReactNode {
   return (
     <div className="bars" role="region" aria-label="Notices">
       {impersonation && session && <Impersonation id={impersonation} session={session} />}
+      {place.surface === "admin" && <ActingOn />}
       {!online && <Bar icon="warn" tone="warn">You are offline. What you read stays; what you send waits for the connection.</Bar>}
       {newBuild && (
         <Bar icon="redo" act={<Button small onClick={() => location.reload()}>Reload</Button>}>
@@ -38,6 +42,18 @@ function Bar({ icon, tone = "", act, children }: { icon: IconName; tone?: "" | "
       <p>{children}</p>
       {act}
     </div>
+  );
+}
+
+/** ActingOn says on whose things staff act, as long as they do. */
+function ActingOn(): ReactNode {
+  const workspace = useWorkspace();
+  const { role } = useStaff();
+  if (!workspace) return null;
+  return (
+    <Bar icon="audit" tone="rust" act={<Link className="btn sm" to="/customers">All customers</Link>}>
+      Acting on <b>{`${workspace.username}/${workspace.business}`}</b> as {role ?? "staff"}, audited.
+    </Bar>
   );
 }
 

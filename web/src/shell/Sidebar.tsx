@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Icon } from "../kit/Icon";
 import { place } from "../server/place";
 import { allows, useHere } from "../server/role";
+import { useStaff } from "../server/staff";
 import { useWorkspace } from "../server/workspace";
 import { pagesOn, servicePages, type PageRow } from "../routes";
 import { AccountMenu } from "./AccountMenu";
@@ -15,7 +16,8 @@ import { WorkspaceSwitcher } from "./WorkspaceSwitcher";
 export function usePages(): readonly PageRow[] {
   const workspace = useWorkspace();
   const { facts } = useHere();
-  if (!workspace) return servicePages;
+  const staff = useStaff();
+  if (!workspace) return servicePages.filter((page) => !page.right || allows(staff.role, page.right));
   return pagesOn(place.surface).filter((page) => facts && allows(facts.role, page.right ?? "read"));
 }
 
