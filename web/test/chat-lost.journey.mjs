@@ -18,7 +18,6 @@ await perform(async (enter) => {
   await composer(visitor).fill("n=2 sent without a network");
   await composer(visitor).press("Enter");
   await visitor.page.locator(".standing.bad").waitFor({ timeout: 20_000 });
-  await visitor.picture("offline");
   await visitor.context.setOffline(false);
   await settled(visitor, 1);
   await visitor.page.locator(".standing").getByRole("button", { name: /^(Retry|Send)$/ }).click();

@@ -59,7 +59,7 @@ function Ring({ done }: { done: boolean }): ReactNode {
 }
 
 /** useSteps are the steps as the service knows them; undefined: it has not said yet. */
-function useSteps(when: boolean): readonly Step[] | undefined {
+export function useSteps(when: boolean): readonly Step[] | undefined {
   const models = useRead("/api/workspaces/{username}/{business}/models", { when });
   const agents = useList("/api/workspaces/{username}/{business}/agents", { when });
   const mcps = useList("/api/workspaces/{username}/{business}/mcps", { when });

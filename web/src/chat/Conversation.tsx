@@ -43,7 +43,7 @@ export function Conversation({ agent: name, instance, fresh = false, empty, read
   const agent = useAgent(name, instance, { fresh });
   const [turnsOf] = useState(() => new Turns());
   const turns = turnsOf.of(agent.messages, agent.settlements);
-  const { rows, queue, running, busy } = standingOf(agent, turns);
+  const { rows, queue, running, unsure, busy } = standingOf(agent, turns);
   const workspace = useWorkspace();
   const place = `${workspace?.username ?? ""}/${workspace?.business ?? ""}/${name}`;
   const [text, setText] = useDraft(`${place}/${fresh ? "new" : instance}`);
@@ -57,7 +57,7 @@ export function Conversation({ agent: name, instance, fresh = false, empty, read
   const [sent, setSent] = useState(0);
 
   useProof(agent);
-  useAnnounced(turns.at(-1), running !== undefined);
+  useAnnounced(turns.at(-1), (running ?? unsure) !== undefined);
 
   const edit = useCallback((again: string) => {
     setText(again);
@@ -88,7 +88,7 @@ export function Conversation({ agent: name, instance, fresh = false, empty, read
   const row = (_: string, index: number): ReactNode => {
     const turn = rows[index];
     if (!turn) return null;
-    return <TurnView turn={turn} agent={name} running={turn === running} place={`${index + 1} of ${rows.length}`} acts={acts} why={readOnly ? "You read here." : why} />;
+    return <TurnView turn={turn} agent={name} running={turn === running} unsure={turn === unsure} place={`${index + 1} of ${rows.length}`} acts={acts} why={readOnly ? "You read here." : why} />;
   };
   const loading = useLasting(agent.status === "loading" && rows.length === 0, 150);
   const refused = agent.phase === "error" && rows.length === 0 && agent.error instanceof SvcError && agent.error.status !== 401 ? agent.error : undefined;

@@ -2,7 +2,7 @@ import { useState, type ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import { Button } from "../kit/Button";
 import { Icon } from "../kit/Icon";
-import { Trouble } from "../kit/Refusal";
+import { sentenceOf } from "../kit/Refusal";
 import { useNow } from "../kit/Time";
 import type { ItemOf } from "../server/path";
 import { useList, type Listing } from "../server/read";
@@ -49,7 +49,7 @@ export function Conversations({ agent, title, shown, address, onNew }: Conversat
         }} />
       )}
       <nav className="list" aria-label="Conversations">
-        {talks.error && <Trouble error={talks.error} stale={talks.items !== undefined} onRetry={talks.retry} />}
+        {talks.error && <p className="faint t13 none" role="status">{talks.items ? "This list is from before." : sentenceOf(talks.error)} <button type="button" className="link bare" onClick={talks.retry}>Try again</button></p>}
         {!talks.items && !talks.error && <div className="wait" aria-busy="true"><i className="ghost-line" /><i className="ghost-line" /><i className="ghost-line short" /></div>}
         {talks.items?.length === 0 && (q
           ? <p className="faint t13 none">Nothing of that name. <button type="button" className="link bare" onClick={() => setQ("")}>Clear</button></p>

@@ -17,6 +17,8 @@ export interface TurnViewProps {
   turn: Turn;
   agent: string;
   running: boolean;
+  /** Whether it runs cannot be known now. */
+  unsure: boolean;
   /** "3 of 41". */
   place: string;
   acts: TurnActs;
@@ -34,7 +36,7 @@ export interface TurnActs {
 }
 
 /** TurnView is a question and what came of it. */
-export const TurnView = memo(function TurnView({ turn, agent, running, place, acts, why }: TurnViewProps): ReactNode {
+export const TurnView = memo(function TurnView({ turn, agent, running, unsure, place, acts, why }: TurnViewProps): ReactNode {
   const { input, replies } = turn;
   const pieces = piecesOf(replies);
   // The last words are still being shown when a reply is complete: what stands below waits for them.
@@ -45,12 +47,12 @@ export const TurnView = memo(function TurnView({ turn, agent, running, place, ac
       {input?.role === "user" && <Question turn={turn} onEdit={input.pending || why ? undefined : () => acts.edit(askedOf(turn))} />}
       {input && input.role !== "user" && <SignalNote message={input} />}
       {input?.pending && <PendingNote pending={input.pending} acts={acts} />}
-      {(pieces.length > 0 || running || turn.settlement) && (
+      {(pieces.length > 0 || running || unsure || turn.settlement) && (
         <article className="it" aria-label={[agent, at, place].filter(Boolean).join(", ")} data-submission={turn.submissionId}>
           {pieces.map((piece, i) => (
             <PieceView key={piece.key} piece={piece} running={running} caret={running && i === pieces.length - 1} />
           ))}
-          {running || ending ? <Working turn={turn} empty={pieces.length === 0} over={ending} /> : <Settled turn={turn} agent={agent} acts={acts} why={why} />}
+          {running || ending || unsure ? <Working turn={turn} empty={pieces.length === 0} over={ending || unsure} /> : <Settled turn={turn} agent={agent} acts={acts} why={why} />}
         </article>
       )}
     </>

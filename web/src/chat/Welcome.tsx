@@ -1,9 +1,10 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { nameOf, useSession } from "../server/session";
 import { useHere, useMay } from "../server/role";
-import { Checklist } from "./Checklist";
+import { Checklist, useSteps } from "./Checklist";
 import { useTalks } from "./Conversations";
 import { useModel } from "./ScriptedBanner";
+import { useLasting } from "./ticking";
 import "../look/welcome.css";
 
 interface Ask {
@@ -36,6 +37,11 @@ export function Welcome({ agent, text, fill }: { agent: string; text: string; fi
   const asks = model?.startsWith("scripted/") ? scripted : real;
   const own = agent === "central";
   useFirstPrompt(useTalks(agent).items?.length === 0 && asks === scripted && may, text, fill);
+  // All of it comes at once, so that nothing is moved; a card whose facts cannot be read is not waited for.
+  const manages = useMay("manage").may;
+  const steps = useSteps(own && manages);
+  const late = useLasting(true, 1_500);
+  if (!late && (!facts || !session || (own && manages && !steps))) return null;
   return (
     <div className="welcome">
       <div>

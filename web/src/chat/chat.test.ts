@@ -108,6 +108,8 @@ test("what was sent stands in the transcript, and behind a reply in the queue", 
   expect(busy.queue.map((each) => each.key)).toEqual(["x"]);
   expect(busy.rows.map((turn) => turn.key)).toEqual(["q-a", "y"]);
   expect(busy.running?.key).toBe("q-a");
+  const unread = standingOf({ status: "error", pending: [], messages: [asked("a", "one")] }, turns);
+  expect([unread.running, unread.unsure?.key]).toEqual([undefined, "q-a"]);
   const settled = new Turns().of([asked("a", "one")], [{ submissionId: "a", outcome: "completed" }]);
   const idle = standingOf({ status: "submitted", pending: all, messages }, settled);
   expect([idle.queue.length, idle.rows.length, idle.running]).toEqual([0, 3, undefined]);

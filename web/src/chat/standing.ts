@@ -7,6 +7,8 @@ export interface Standing {
   readonly queue: readonly Pending[];
   /** The turn that is being answered. */
   readonly running: Turn | undefined;
+  /** The turn of which nobody knows whether it is being answered: the conversation cannot be read now. */
+  readonly unsure: Turn | undefined;
   readonly busy: boolean;
 }
 
@@ -20,10 +22,11 @@ export function standingOf({ status, pending, messages }: Pick<Agent, "status" |
   // A conversation that was only sent something stands as submitted too: then its last turn is over.
   const runs = busy && last !== undefined && !last.settlement && (status === "streaming" || last.replies.length === 0);
   const running = runs ? last : undefined;
+  const unsure = (status === "error" || status === "loading") && last && !last.settlement ? last : undefined;
   const going = pending.filter(({ state }) => state === "sending" || state === "waiting");
   const queue = running ? going : going.slice(1);
   const queued = new Set(queue.map(({ key }) => key));
   const placed = messages.filter((message) => message.pending && !queued.has(message.key));
   const rows = placed.length === 0 ? turns : [...turns, ...placed.map((input): Turn => ({ key: input.key, submissionId: input.submissionId, input, replies: [], settlement: undefined }))];
-  return { rows, queue, running, busy };
+  return { rows, queue, running, unsure, busy };
 }
