@@ -52,8 +52,9 @@ await perform(async (enter) => {
   check(visitor, "stopped", strayed === 0, `has ${strayed} labels that are not at their bars`);
 
   // To look closer at a bar is to double-click it; 0 shows all of the run again.
-  const ruler = () => page.locator(".ruler .x").innerText();
-  const whole = await ruler();
+  await row(visitor, "read a.md").click();
+  await page.getByRole("complementary", { name: "Selected span" }).waitFor();
+  const whole = await page.locator(".ruler .x").innerText();
   await row(visitor, "read a.md").dblclick();
   await page.waitForFunction((before) => document.querySelector(".ruler .x").innerText !== before, whole);
   await page.keyboard.press("0");
