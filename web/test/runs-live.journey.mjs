@@ -27,6 +27,8 @@ await perform(async (enter) => {
   await page.getByText("once, after").waitFor();
   await row(visitor, "read a.md").locator(".kept-mark").waitFor();
   await page.locator("[data-grows]").last().waitFor();
+  const apart = await page.evaluate(() => Math.abs([...document.querySelectorAll("[data-grows]")].at(-1).getBoundingClientRect().right - document.querySelector(".now").getBoundingClientRect().left));
+  check(visitor, "restarted", apart < 6, `has an open bar that ends ${apart} px from now`);
   // What the browser tells of the time without a service was to be.
   visitor.complaints = [];
   visitor.refusals = [];
