@@ -149,7 +149,7 @@ function Label({ span, bar, share, width }: { span: Span; bar: Bar; share: (time
     if (from > 1) return null;
     // Now is at its right: the label stands at its left, or moves before now.
     const room = from * width > 70;
-    return <span className="lbl live" data-since={bar.from} data-moves={room ? undefined : ""} style={room ? { right: `calc(${(1 - from) * 100}% + 7px)` } : { left: 0 }} />;
+    return <span key={room ? "beside" : "before"} className="lbl live" data-since={bar.from} data-moves={room ? undefined : ""} style={room ? { right: `calc(${(1 - from) * 100}% + 7px)` } : { left: 0 }} />;
   }
   const to = share(bar.to);
   if (to < 0 || from > 1) return null;

@@ -23,8 +23,9 @@ export function useGrowth(scroller: RefObject<HTMLElement | null>, looking: Look
       const line = element.querySelector<HTMLElement>(".now");
       if (line) line.style.transform = `translateX(${share * width}px)`;
       for (const bar of element.querySelectorAll<HTMLElement>("[data-grows]")) {
-        const from = Number(bar.dataset["grows"]);
-        bar.style.transform = `scaleX(${Math.max(3 / width, (place - Math.max(from, view.from)) / length)})`;
+        // It fills the room from its start to the edge of the view, and is drawn as far as now.
+        const from = Math.max(Number(bar.dataset["grows"]), view.from);
+        bar.style.transform = `scaleX(${Math.max(3 / width, (place - from) / Math.max(1, view.to - from))})`;
       }
       for (const label of element.querySelectorAll<HTMLElement>("[data-moves]")) label.style.transform = `translateX(${share * width + 7}px)`;
       if (at - spoken < textEvery) return;
