@@ -32,7 +32,7 @@ await perform(async (enter) => {
   await visitor.open(`${given.platform}/w/ada/personal/mcps`);
   await arrive(visitor, "MCPs");
   await visitor.page.locator("[data-server=tracker]").getByRole("button", { name: "Connect" }).click();
-  await visitor.page.locator("[data-server=tracker]").getByText("Connected").waitFor();
+  await visitor.page.locator("[data-server=tracker]").getByText("Connected", { exact: true }).waitFor();
   await visitor.look("mcps-on-platform", { at: `${given.platform}/w/ada/personal/mcps`, title: "MCPs · Personal", see: ["0 of 1 tools on"] });
   await goTo(visitor, "Storage");
 });

@@ -12,7 +12,7 @@ await perform(async (enter) => {
   await refusedFirst(visitor, address);
   const box = visitor.page.locator(".toolbox");
   await visitor.page.getByText("1 of 2 tools on", { exact: true }).waitFor();
-  await box.getByText("Destructive").waitFor();
+  await box.getByText("Destructive", { exact: true }).waitFor();
   await visitor.look("mcps", { at: /\/mcps\/mcp_/, title: "tracker · MCPs · Personal", see: ["Connected", "token stored", "find", "wipe"] });
 
   // What is on is offered to agents, and nothing else.
@@ -92,7 +92,7 @@ async function signsIn(visitor) {
   await ask("mcp deny", { on: false });
   await page.locator("[data-server=shop]").getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL(/\/mcps\/mcp_\w+$/);
-  await page.locator("[data-server=shop]").getByText("Connected").waitFor();
+  await page.locator("[data-server=shop]").getByText("Connected", { exact: true }).waitFor();
   await page.getByRole("switch", { name: "echo" }).click();
   await page.locator("[data-server=shop]").getByText("1 of 1 tools on").waitFor();
 
