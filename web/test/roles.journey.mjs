@@ -1,8 +1,8 @@
-// Every role looks at every page: it is shown, or said to be whose. Somebody of another workspace finds nothing. The pages are those of
+// Every role looks at every page: it is shown, or said to be whose. Whoever is not in the workspace finds nothing. The pages are those of
 // the route list, so a new one is looked at without a word here. (interface.md, journey 30; all roles with SVC_SOAK=1)
 import { readFileSync } from "node:fs";
 import { ada, of, perform, signUp } from "./stage.mjs";
-import { join, makeWorkspace, person } from "./team.mjs";
+import { call, join, makeWorkspace } from "./team.mjs";
 
 // rights are the contract's table (accounts.md 8.1), written a second time: what pages think of it is what is tried.
 const rights = {
@@ -19,12 +19,16 @@ await perform(async (enter) => {
   const owner = await enter();
   await signUp(owner, ada);
   await makeWorkspace(owner, "labs", "Labs");
+  let visitor;
   for (const role of looking) {
-    const visitor = role === "owner" ? owner : await join(enter, owner, "ada/labs", `some-${role}`, role);
+    visitor = role === "owner" ? owner : await join(enter, owner, "ada/labs", `some-${role}`, role);
     for (const page of pages) await judge(visitor, role, page);
   }
-  const stranger = await enter();
-  await signUp(stranger, person("stranger"));
+  // Who was taken out is a stranger: an address may not sign up more often.
+  const stranger = visitor;
+  await owner.open(of("ada", "labs", "storage"));
+  const { items } = await call(owner, "GET", "/api/workspaces/ada/labs/people");
+  await call(owner, "DELETE", `/api/workspaces/ada/labs/people/${items.find((each) => each.username === `some-${looking.at(-1)}`).account}`);
   for (const page of process.env.SVC_SOAK ? pages : pages.slice(0, 2)) {
     await stranger.open(of("ada", "labs", page.path));
     await stranger.page.getByText("Not here, or not yours.").waitFor();
