@@ -22,8 +22,8 @@ await perform(async (enter) => {
 async function refused(customer) {
   await customer.open(`${given.admin}/people`);
   await customer.see("customer-refused", { at: new RegExp(`^${given.admin}/`), status: 403, see: ["Only staff"] });
-  const answer = await customer.page.evaluate(() => fetch("/api/admin/people").then((r) => r.status));
-  if (answer !== 403) customer.blame("customer-refused", `the API answers ${answer}`);
+  const answer = await customer.page.goto(`${given.admin}/api/admin/people`);
+  if (answer.status() !== 403) customer.blame("customer-refused", `the API answers ${answer.status()}`);
   customer.refusals = [];
 }
 

@@ -10,7 +10,7 @@ import { relative, useNow } from "../kit/Time";
 import { useRead } from "../server/read";
 import { RotationCard } from "../secretstore/RotationCard";
 import { Page } from "../shell/Page";
-import { checkName, migrationsOf, skewOf, stateOf, type Health } from "./health";
+import { checkName, migrationsOf, skewOf, stateOf, versionOf, type Health } from "./health";
 
 /** How often the service is asked while the page is seen, in milliseconds. */
 const every = 10_000;
@@ -23,7 +23,7 @@ export function HealthPage(): ReactNode {
   const acts = (
     <>
       <span className="faint t12 num desk">{checked}</span>
-      <Button icon="redo" busy={isFetching && !health} onClick={() => void refetch()}>Check now</Button>
+      <Button icon="redo" className="desk" busy={isFetching && !health} onClick={() => void refetch()}>Check now</Button>
     </>
   );
   return (
@@ -64,7 +64,7 @@ function Stats({ health }: { health: Health }): ReactNode {
     ["Oldest in queue", queue ? (queue.waiting > 0 ? lasting(queue.oldestMs) : "Empty") : "Unknown", queue ? `${count(queue.waiting)} waiting, ${count(held)} in work` : "the database did not say"],
     ["Open streams", count(health.streams), "on this node"],
     ["Clock", Math.abs(health.clockAheadMs) < 1_000 ? `${-health.clockAheadMs} ms` : lasting(Math.abs(health.clockAheadMs)), skewOf(health.clockAheadMs)],
-    ["Version", health.build.version || "Development", `up ${lasting(Math.max(0, up))}`],
+    ["Version", versionOf(health.build.version), `up ${lasting(Math.max(0, up))}`],
   ];
   return (
     <dl className="stats">
@@ -130,7 +130,7 @@ function Readiness({ health }: { health: Health }): ReactNode {
               <span className="sr">{check.ok ? ": well" : ": failing"}</span>
               {check.error && <small className="bad">{check.error}</small>}
             </span>
-            <span className="num">{check.detail}</span>
+            {check.detail && <span className="num">{check.detail}</span>}
           </li>
         ))}
       </ul>

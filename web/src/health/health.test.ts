@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { rotationOf } from "../secretstore/rotation";
-import { checkName, migrationsOf, skewOf, stateOf } from "./health";
+import { checkName, migrationsOf, skewOf, stateOf, versionOf } from "./health";
 
 test("a node that is not ready says so, and one that leaves is no failure", () => {
   expect(stateOf({ ready: true, state: "serving" })).toEqual({ tone: "ok", word: "Serving" });
@@ -12,6 +12,11 @@ test("a clock is behind or ahead", () => {
   expect(skewOf(0)).toBe("As the database's");
   expect(skewOf(840)).toBe("840 ms behind the database");
   expect(skewOf(-2_000)).toBe("2.0 s ahead of the database");
+});
+
+test("a build that was made by hand says so", () => {
+  expect(versionOf("(devel)")).toBe("Development");
+  expect(versionOf("1.14.2")).toBe("1.14.2");
 });
 
 test("a check that this page does not know keeps its name", () => {

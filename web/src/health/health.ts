@@ -12,6 +12,11 @@ export function stateOf(health: Pick<Health, "ready" | "state">): { tone: Tone; 
   return health.state === "loading" ? { tone: "warn", word: "Loading" } : { tone: "bad", word: "Not ready" };
 }
 
+/** versionOf names a build; one that was made by hand has no number. */
+export function versionOf(version: string): string {
+  return version === "" || version === "(devel)" ? "Development" : version;
+}
+
 const checks: Record<string, string> = {
   database: "Database reachable",
   migrations: "Migrations applied",

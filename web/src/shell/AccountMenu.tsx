@@ -57,7 +57,7 @@ export function AccountMenu(): ReactNode {
           <span className="grow trunc">{place.surface === "admin" ? `${name} · ${staff.role ?? "staff"}` : name}</span>
           {place.surface === "admin" && <Countdown until={staff.until} />}
           {impersonation && <span className="tag rust">staff</span>}
-          <Icon name="more" />
+          {!staff.until && <Icon name="more" />}
         </>
       }
     />

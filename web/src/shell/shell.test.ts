@@ -42,4 +42,4 @@ test("no page stands twice, and every page loads", { timeout: 60_000 }, async ()
     for (const page of pages) expect(typeof (await page.load())).toBe("function");
   }
   expect(pagesOn("platform").length).toBeLessThan(pagesOn("agents").length);
-});
+}, 60_000); // each page is compiled for it
