@@ -8,8 +8,8 @@ import (
 // foreverCache is for what never changes at its address.
 const foreverCache = "public, max-age=31536000, immutable"
 
-// asset serves a file of the pages or of the web application; its address changes with its content.
-func (x *exchange) asset() error {
+// serveAsset serves a file of the pages or of the web application; its address changes with its content.
+func serveAsset(x *exchange) error {
 	if body, contentType, ok := x.g.Pages.Asset(x.Request.URL.Path); ok {
 		return x.Send(http.StatusOK, contentType, foreverCache, body)
 	}
@@ -38,8 +38,8 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// application serves the document of the web application, under its own policy.
-func (x *exchange) application() error {
+// serveApplication serves the document of the web application, under its own policy.
+func serveApplication(x *exchange) error {
 	if x.g.Application == nil {
 		return noRoute(x.Request)
 	}

@@ -16,7 +16,7 @@ var routes = append(operations(), pages()...)
 // pages are the routes of those who use the product without scripts.
 func pages() []route {
 	asset := operation.Row{On: operation.EverySurface, Method: "GET", Path: "/assets/{file}", Need: access.Public}
-	all := []route{{asset, (*exchange).asset}}
+	all := []route{{asset, serveAsset}}
 	for _, r := range site.Rows() {
 		all = append(all, route{operation.Row{On: r.On, Method: r.Method, Path: r.Path, Need: r.Need}, visits(r)})
 	}
@@ -38,7 +38,7 @@ func visits(r site.Row) func(*exchange) error {
 		case err != nil:
 			return x.again(err, r, v)
 		case next.Application:
-			return x.application()
+			return serveApplication(x)
 		case next.Page != nil:
 			return x.show(cmp.Or(next.Status, http.StatusOK), next.Page)
 		}
