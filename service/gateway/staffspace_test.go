@@ -24,6 +24,7 @@ const verificationInput = `{"account":"a","accountId":"b","actor":"c","scope":"d
 func (s *scene) health(context.Context) operation.Health {
 	return operation.Health{
 		Ready: true, State: "serving", Checks: []operation.HealthCheck{{Name: "database", OK: true}}, StartedAt: iso.At(s.Clock.Now()),
+		Node: "n1", Nodes: []operation.HealthNode{{Node: "n1", Part: "serve"}}, Queue: &operation.HealthQueue{Waiting: 1, OldestMs: 20},
 		Database: operation.HealthDatabase{Kind: string(s.DB.Dialect()), Bytes: 1, Tables: []operation.HealthRoom{{Room: "audit", Database: 1, Binary: 1}}},
 	}
 }
