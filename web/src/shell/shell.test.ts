@@ -35,7 +35,7 @@ test("an address belongs to the page that it is below", () => {
   expect(pageIn("/people")).toBe("people");
 });
 
-test("no page stands twice, and every page loads", { timeout: 60_000 }, async () => {
+test("no page stands twice, and every page loads", async () => {
   for (const pages of [workspacePages, servicePages]) {
     const paths = pages.map((page) => page.path);
     expect(paths).toEqual([...new Set(paths)]);
