@@ -27,7 +27,7 @@ await perform(async (enter) => {
   await visitor.open("/workspaces");
   await visitor.look("workspaces", {
     at: "/workspaces", miss: ["bob"],
-    see: ["octocat/personal", "Another account uses the e-mail address of your GitHub account; this account has none."],
+    see: ["octocat/personal", "Another account uses the e-mail address that GitHub gave, so this account has none."],
   });
   await holder.open("/account");
   await holder.see("holder", { at: "/account", see: ["octocat@example.com"] });

@@ -9,6 +9,7 @@ await perform(async (enter) => {
   await visitor.look("audit", { at: `${given.admin}/audit`, title: "Audit · Admin", see: ["Service-wide authority", "All customers", "ada"] });
   await actOnOne(visitor);
   await operate(visitor);
+  await proveAgain(visitor);
   await setUp(visitor);
 });
 
@@ -45,6 +46,25 @@ async function operate(visitor) {
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.getByText("svc secrets rotate --remove-old").first().waitFor();
   await visitor.look("rotated", { at: `${given.admin}/settings/secret-store`, see: ["Unused", "Left to do on the machines"] });
+}
+
+// proveAgain lets the authority end under an open page: the password is asked for, a wrong one refused, and the page goes on.
+async function proveAgain(visitor) {
+  const { page } = visitor;
+  await goTo(visitor, "Service health");
+  await page.evaluate(() => fetch("/api/auth/elevate", { method: "DELETE" }));
+  await page.getByRole("button", { name: "Check now" }).click();
+  const dialog = page.getByRole("dialog", { name: "Confirm that it is you" });
+  await dialog.getByLabel("Password", { exact: true }).fill("not the one");
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.locator("[aria-invalid=true]").waitFor();
+  await visitor.picture("prove-again");
+  await dialog.getByLabel("Password", { exact: true }).fill(ada.password);
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.waitFor({ state: "detached" });
+  visitor.refusals = visitor.refusals.filter((refusal) => ![401, 403].includes(refusal.status));
+  await goTo(visitor, "Customers");
+  await visitor.see("proven", { at: `${given.admin}/customers`, see: ["ada/personal"] });
 }
 
 // setUp is the page of the service itself, which the navigation leads to and from.

@@ -16,6 +16,7 @@ await perform(async (enter) => {
   await lookAs(staff);
   await told(staff, customer);
   await suspend(staff, customer);
+  await employ(staff, customer);
 });
 
 // refused is a customer at the door of Admin.
@@ -92,4 +93,24 @@ async function suspend(staff, customer) {
   await customer.open("/login");
   await signIn(customer, ada);
   await customer.at(new RegExp(`^${given.agents}/w/ada/personal/`));
+}
+
+// employ makes the customer one who reads everything and changes nothing.
+async function employ(staff, customer) {
+  await staff.page.getByRole("button", { name: "Staff role…" }).click();
+  const dialog = staff.page.getByRole("dialog", { name: "Staff role of ada" });
+  await dialog.getByRole("radio", { name: /Support/ }).check();
+  await staff.picture("grant");
+  await dialog.getByRole("button", { name: "Set role" }).click();
+  await dialog.waitFor({ state: "detached" });
+
+  await customer.open(`${given.admin}/`);
+  await openAdmin(customer, ada);
+  await arrive(customer, "People");
+  if ((await customer.page.getByRole("link", { name: "Provider set-up" }).count()) > 0) customer.blame("support", "is led to the set-up of providers");
+  await customer.page.getByRole("row").filter({ hasText: "sam@example.com" }).click();
+  const suspends = customer.page.getByRole("button", { name: "Suspend account…" });
+  await suspends.waitFor();
+  if ((await suspends.getAttribute("title")) !== "Support reads everything and changes nothing.") customer.blame("support", "is not told why nothing can be changed");
+  await customer.look("support", { at: new RegExp(`^${given.admin}/people\\?person=`), see: ["Nobody looks at the service as other staff."] });
 }
