@@ -83,6 +83,8 @@ class Visitor {
   miss(request) {
     // Whoever leaves a page early does not wait for what belongs to it.
     if (!request.isNavigationRequest() && request.failure().errorText === "net::ERR_ABORTED") return;
+    // Scripts that a document asks for ahead are not for whoever has none.
+    if (!this.scripts && request.failure().errorText === "csp") return;
     this.complaints.push(`no answer: ${request.method()} ${request.url()}: ${request.failure().errorText}`);
   }
 

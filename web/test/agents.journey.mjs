@@ -38,7 +38,7 @@ await perform(async (enter) => {
   await one.page.getByLabel("Ask writer").fill(`n=${words} delay=100`);
   await one.page.keyboard.press("Enter");
   await one.page.getByText("word3 ").waitFor();
-  await one.page.waitForURL(/agents\/writer\/conversations\/try-/);
+  await one.page.waitForURL(/agents\/writer\?.*try=try-/);
   await two.page.getByRole("button", { name: "Save as v2" }).click();
   await two.page.getByText("v2. Work in flight stays on v1.").waitFor();
   if (!(await one.page.getByRole("button", { name: "Stop" }).isVisible())) one.blame("reply", "had ended before the agent was saved");
@@ -64,9 +64,9 @@ await perform(async (enter) => {
   await one.page.getByLabel("Ask writer").fill("n=2");
   await one.page.keyboard.press("Enter");
   await one.page.locator(".try .foot").getByText(/^v3\b/).waitFor();
-  await one.look("agent", { at: /\/agents\/writer\/conversations\/try-/, title: "writer · Agents · Personal", see: ["v3", "Saved"] });
+  await one.look("agent", { at: /\/agents\/writer\?.*try=try-/, title: "writer · Agents · Personal", see: ["v3", "Saved"] });
   const said = await one.page.evaluate(async () => {
-    const id = location.pathname.split("/").at(-1);
+    const id = new URLSearchParams(location.search).get("try");
     const history = await (await fetch(`/v1/ada/personal/agents/writer/${id}?view=history`)).json();
     return history.messages.filter((message) => message.role === "assistant").map((message) => message.metadata.agentVersion);
   });

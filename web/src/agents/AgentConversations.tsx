@@ -24,7 +24,7 @@ export function AgentConversations({ agent, current }: { agent: AgentFacts; curr
           const status = statuses[talk.state];
           return (
             <li key={talk.instance}>
-              <button type="button" className="pick bare-pick" aria-current={talk.instance === current ? "true" : undefined} onClick={() => go(agent.name, { conversation: talk.instance })}>
+              <button type="button" className="pick bare-pick" aria-current={talk.instance === current ? "true" : undefined} onClick={() => go(agent.name, { talk: talk.instance })}>
                 <b className="trunc">{talk.title || talk.instance}</b>
                 {status ? <StatusTag status={status} /> : <span />}
                 <small className="trunc mono">{talk.instance}</small>

@@ -25,12 +25,13 @@ export function placeIn(rest: string, search: Record<string, unknown>): AgentPla
   const id = more.join("/") || undefined;
   const said = String(search["part"] ?? "");
   const asked: Part = said === "try" || said === "versions" || said === "conversations" ? said : "edit";
-  const part: Part = room === "versions" ? "versions" : room === "conversations" && id ? (asked === "edit" ? "try" : asked) : asked;
+  const conversation = search["try"] === undefined ? undefined : String(search["try"]);
+  const part: Part = room === "versions" ? "versions" : conversation !== undefined && asked === "edit" ? "try" : asked;
   return {
     name,
     part,
     version: room === "versions" ? id : undefined,
-    conversation: room === "conversations" ? id : undefined,
+    conversation,
     making: name === undefined && search["new"] !== undefined ? String(search["new"]) : undefined,
     filter: String(search["q"] ?? ""),
   };
@@ -46,7 +47,10 @@ export function usePlaceOfAgent(): AgentPlace {
 export interface Going {
   part?: Part;
   version?: number | string;
+  /** The conversation in which the agent is tried, beside what is written of it. */
   conversation?: string;
+  /** A conversation with the agent, as a page of its own. */
+  talk?: string;
   replace?: boolean;
 }
 
@@ -55,9 +59,9 @@ export function useGo(): (name: string | undefined, going?: Going) => void {
   const navigate = useNavigate();
   const path = usePath();
   return useCallback(
-    (name, { part, version, conversation, replace = false } = {}) => {
-      const rest = version !== undefined ? `/versions/${version}` : conversation !== undefined ? `/conversations/${conversation.split("/").map(encodeURIComponent).join("/")}` : "";
-      const search = part && part !== "edit" && version === undefined ? { part } : {};
+    (name, { part, version, conversation, talk, replace = false } = {}) => {
+      const rest = version !== undefined ? `/versions/${version}` : talk !== undefined ? `/conversations/${encodeURIComponent(talk)}` : "";
+      const search = { ...(part && part !== "edit" && version === undefined && { part }), ...(conversation !== undefined && { try: conversation }) };
       void navigate({ to: path(name === undefined ? "agents" : `agents/${name}${rest}`), search: search as never, replace });
     },
     [navigate, path],

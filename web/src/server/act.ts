@@ -56,7 +56,9 @@ export function useAct<V extends Exclude<Verb, "get">, Path extends PathOf<V>>(v
       try {
         const answer = await proven(() => call(client, workspace, verb, path, sending), prove);
         const nouns = [path, ...also.current].map(nounOf);
-        void queries.invalidateQueries({ predicate: ({ queryKey }) => nouns.includes(String(queryKey[1])) });
+        const gone = verb === "delete" ? belowOf(path, asking?.path) : () => false;
+        void queries.cancelQueries({ predicate: ({ queryKey }) => gone(queryKey) });
+        void queries.invalidateQueries({ predicate: ({ queryKey }) => nouns.includes(String(queryKey[1])) && !gone(queryKey) });
         return { answer };
       } catch (thrown) {
         setError(errorOf(thrown));
@@ -69,6 +71,12 @@ export function useAct<V extends Exclude<Verb, "get">, Path extends PathOf<V>>(v
   );
   const reset = useCallback(() => setError(undefined), []);
   return { run, busy, error, conflict: error?.status === 412 ? error : undefined, reset };
+}
+
+/** belowOf tells what was read of a thing from all else that was, by its key: of one that was deleted there is nothing more to read. */
+export function belowOf(path: string, of: unknown): (key: readonly unknown[]) => boolean {
+  const named = Object.entries((of ?? {}) as Record<string, unknown>);
+  return ([, , read, params]) => String(read).startsWith(path) && named.every(([name, value]) => (params as Record<string, unknown>)[name] === value);
 }
 
 /** proven repeats what was refused for want of a proof, once the person has given it. */

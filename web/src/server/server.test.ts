@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { SvcError } from "@svc/sdk";
-import { wantsProof } from "./act";
+import { belowOf, wantsProof } from "./act";
 import { nounOf } from "./path";
 import { keyOf } from "./read";
 import { fieldErrors } from "./refusal";
@@ -12,6 +12,16 @@ test("what changed is read again by its noun", () => {
   expect(nounOf("/api/workspaces/{username}/{business}/keys/{key}/rotate")).toBe("/api/workspaces/{username}/{business}/keys");
   expect(nounOf("/api/admin/people/{id}/suspend")).toBe("/api/admin/people");
   expect(keyOf({ username: "ada", business: "labs" }, "/api/workspaces/{username}/{business}/keys/{key}", { path: { key: "key_1" } }).slice(0, 2)).toEqual(["ada/labs", "/api/workspaces/{username}/{business}/keys"]);
+});
+
+test("of what was deleted nothing is read again", () => {
+  const mcp = "/api/workspaces/{username}/{business}/mcps/{mcp}";
+  const gone = belowOf(mcp, { mcp: "mcp_1" });
+  const read = (path: string, params: Record<string, string>): boolean => gone(keyOf(undefined, path, { path: params }));
+  expect(read(mcp, { mcp: "mcp_1" })).toBe(true);
+  expect(read(`${mcp}/tools`, { mcp: "mcp_1" })).toBe(true);
+  expect(read(mcp, { mcp: "mcp_2" })).toBe(false);
+  expect(read("/api/workspaces/{username}/{business}/mcps", {})).toBe(false);
 });
 
 test("roles may what the service lets them", () => {

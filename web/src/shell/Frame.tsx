@@ -62,7 +62,7 @@ function Shown(): ReactNode {
 
 /** Shell is what stays while pages change: bars, navigation, keys, and what is spoken. */
 export function Shell({ children }: { children: ReactNode }): ReactNode {
-  // What stands above the page is known with the session: until then nothing is seen that it would move.
+  // What stands above the page is known with the session: until then, and for a second at most, nothing is seen that it would move.
   const { isPending } = useSession();
   return (
     <ReauthProvider>

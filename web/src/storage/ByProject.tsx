@@ -12,7 +12,8 @@ import { largestFirst, type Storage } from "./storage";
 
 /** ByProject is what each project takes, the largest first, and the way to where it can be deleted. */
 export function ByProject({ storage }: { storage: Storage }): ReactNode {
-  const { may } = useMay("read");
+  // Platform holds what a workspace is set up with, and not its projects.
+  const may = useMay("read").may && place.surface !== "platform";
   const list = useList("/api/workspaces/{username}/{business}/projects", { query: { limit: 200 }, when: may });
   const path = usePath();
   if (!may) return null;
@@ -28,7 +29,7 @@ export function ByProject({ storage }: { storage: Storage }): ReactNode {
         {projects.map((project) => (
           <li key={project.id}>
             <span className="grow">
-              <ProjectLink to={path(`projects/${project.slug}/files`)}>{project.name}</ProjectLink>
+              <Link className="link" to={path(`projects/${project.slug}/files`)}>{project.name}</Link>
               <small>{count(project.fileCount)} {project.fileCount === 1 ? "file" : "files"}</small>
             </span>
             <Meter label={`Share of ${project.name}`} value={project.bytes} most={storage.byKind.projects} />
@@ -44,10 +45,4 @@ export function ByProject({ storage }: { storage: Storage }): ReactNode {
       )}
     </section>
   );
-}
-
-/** ProjectLink leads to the files. Platform has no such page: there the name leads to Agents. */
-function ProjectLink({ to, children }: { to: string; children: ReactNode }): ReactNode {
-  if (place.surface === "platform") return <a className="link" href={place.agents + to}>{children}</a>;
-  return <Link className="link" to={to}>{children}</Link>;
 }
