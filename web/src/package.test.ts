@@ -14,3 +14,9 @@ test("versions are exact, or of this repository", () => {
   const { dependencies, devDependencies } = JSON.parse(read("package.json")) as Record<string, Record<string, string>>;
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) expect([name, version]).toEqual([name, expect.stringMatching(/^(\d+\.\d+\.\d+|file:\.\.\/sdk\/.+)$/)]);
 });
+
+test("the lock file holds what every platform needs", () => {
+  const { packages } = JSON.parse(read("package-lock.json")) as { packages: Record<string, { optionalDependencies?: Record<string, string> }> };
+  const wanted = Object.values(packages).flatMap((each) => Object.keys(each.optionalDependencies ?? {}));
+  expect(wanted.filter((name) => !(`node_modules/${name}` in packages))).toEqual([]);
+});
