@@ -135,7 +135,7 @@ exec "$go" "${@/#..\/svc/$root}"
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"Makefile", "scripts", "examples", "go.mod", "go.sum"} {
+	for _, name := range []string{"Makefile", "scripts", "examples", "go.mod", "go.sum", "web", "sdk", "api"} {
 		if err := os.Symlink(filepath.Join(root, name), filepath.Join(c.folder, name)); err != nil {
 			t.Fatal(err)
 		}

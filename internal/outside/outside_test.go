@@ -267,13 +267,13 @@ func wantSame(t *testing.T, want, got []string) {
 
 var modes = []any{false, "long-poll", "sse"}
 
-// begin starts what takes two seconds to be over, by its name: a run, or a reply.
+// begin starts what takes five seconds to be over, since a client may need two to begin, by its name: a run, or a reply.
 func (p *program) begin(t *testing.T, name string) target {
 	t.Helper()
 	if name == "run" {
-		return p.invoke(t, `{"n":50,"delay":40}`)
+		return p.invoke(t, `{"n":80,"delay":60}`)
 	}
-	return p.prompt(t, rand.Text(), "n=50 delay=40")
+	return p.prompt(t, rand.Text(), "n=80 delay=60")
 }
 
 // eachLive runs a test for a run and for a reply, in both live modes.

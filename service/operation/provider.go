@@ -25,7 +25,7 @@ var providerFaults = []string{fault.ProviderUnavailable, github.RateLimited}
 
 // providers are how somebody signs in through one. Most of these are visited by a browser rather than called.
 var providers = about("provider", access.Platform,
-	get(providerPath+"/status", access.Public, getProvider).on(EverySurface...).says("Say whether a provider can be used, without anything secret.", fault.UnknownProvider),
+	get(providerPath+"/status", access.Public, getProvider).on(access.Platform, access.Agents).says("Say whether a provider can be used, without anything secret.", fault.UnknownProvider),
 	get(providerPath+"/manifest", access.SignedIn, startManifest).leads(http.StatusOK).cookie(setBrowser).
 		says("Go to the provider to make the app of this service. The page posts the manifest to the provider, which sends the browser back within an hour.",
 			fault.InvalidRequest, fault.AdminRequired, account.ReauthRequired, fault.UnknownProvider, app.AlreadyConfigured),

@@ -30,7 +30,7 @@ export interface ConnectRepositoryProps {
 
 /** ConnectRepository has a project follow a repository. What is missing for that is said first, and who can bring it. */
 export function ConnectRepository({ project, change = false, onClose }: ConnectRepositoryProps): ReactNode {
-  const provider = useRead("/api/auth/oauth/{provider}/status", { path: { provider: "github" } });
+  const configured = useConfigured();
   const installations = useList("/api/workspaces/{username}/{business}/installations", { every: 10_000 });
   const ready = (installations.items ?? []).filter((each) => each.state === "ready");
   if (change) return <ChangeBranch project={project} onClose={() => onClose?.()} />;
@@ -41,9 +41,17 @@ export function ConnectRepository({ project, change = false, onClose }: ConnectR
       {installations.items.filter((each) => each.state !== "ready").map((each) => (
         <Waiting key={`${each.provider} ${each.id ?? 0}`} installation={each} />
       ))}
-      {ready.length > 0 ? <ConnectForm project={project} installations={ready} /> : <Unconnected configured={provider.data?.configured} waiting={installations.items.length > 0} />}
+      {ready.length > 0 ? <ConnectForm project={project} installations={ready} /> : <Unconnected configured={configured} waiting={installations.items.length > 0} />}
     </>
   );
+}
+
+/** useConfigured is whether GitHub is set up on this server; undefined: that is not known yet. Staff are told more of it, elsewhere. */
+function useConfigured(): boolean | undefined {
+  const staff = place.surface === "admin";
+  const all = useRead("/api/admin/providers", { when: staff });
+  const one = useRead("/api/auth/oauth/{provider}/status", { path: { provider: "github" }, when: !staff });
+  return staff ? all.data?.items.find((each) => each.provider === "github")?.configured : one.data?.configured;
 }
 
 /** installAddress is where an administrator has the app installed for this workspace, on Platform. */
