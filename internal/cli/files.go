@@ -77,7 +77,7 @@ func (v *verb) fetch(c *contact, a address, to string) (f keptFile, err error) {
 		err = d.run()
 	} else {
 		f.File, d.shown = to, func(n, size int64) { progress.Show("%s: %s", to, far(n, size)) }
-		kept := &part{name: to}
+		kept := &partial{name: to}
 		d.into = kept
 		var left bool
 		if left, err = kept.finish(d.run()); left {

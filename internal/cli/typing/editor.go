@@ -14,7 +14,7 @@ type editor struct {
 	out    io.Writer
 	size   size
 	prompt string
-	line   line
+	line   draft
 	past   past
 	typed  []byte // and not done yet
 
@@ -31,7 +31,7 @@ func newEditor(out io.Writer) *editor { return &editor{out: out, size: size{80, 
 func (e *editor) edit(prompt string, keys io.Reader) (text string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.prompt, e.line, e.asking, e.drawn = prompt, line{}, true, layout{}
+	e.prompt, e.line, e.asking, e.drawn = prompt, draft{}, true, layout{}
 	e.past.begin()
 	e.draw()
 	buffer := make([]byte, 64<<10)

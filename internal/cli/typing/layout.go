@@ -8,18 +8,18 @@ import (
 	"svc.dev/svc/internal/cli/screen"
 )
 
-// row is one of a terminal, as far as it is written.
-type row struct {
+// written is a row of a terminal, as far as it is written.
+type written struct {
 	text    string
 	columns int
 }
 
 // layout is a line as a terminal shows it: its rows, and in which of them the cursor stands. The zero value is nothing yet.
 type layout struct {
-	rows   []row
+	rows   []written
 	width  int
-	cursor row // what stands before the cursor in its row; the text is not kept
-	at     int // the row of the cursor
+	cursor written // what stands before the cursor in its row; the text is not kept
+	at     int     // the row of the cursor
 }
 
 // styles are what colours a prompt, which takes no room.
@@ -27,8 +27,8 @@ var styles = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // lay breaks a line into rows, as a terminal would: a letter of two columns does not stand in the last one. Of a line with more
 // rows than the terminal has, those around the cursor are laid.
-func lay(prompt string, l line, s size) layout {
-	p := layout{width: max(s.columns, 2), rows: []row{{prompt, screen.Columns(styles.ReplaceAllString(prompt, ""))}}}
+func lay(prompt string, l draft, s size) layout {
+	p := layout{width: max(s.columns, 2), rows: []written{{prompt, screen.Columns(styles.ReplaceAllString(prompt, ""))}}}
 	p.add(l.before)
 	p.wrap()
 	p.at, p.cursor = len(p.rows)-1, p.rows[len(p.rows)-1]
@@ -45,7 +45,7 @@ func (p *layout) add(text string) {
 	for letter, columns := range screen.Letters(text) {
 		last := &p.rows[len(p.rows)-1]
 		if last.columns+columns > p.width {
-			p.rows = append(p.rows, row{letter, columns})
+			p.rows = append(p.rows, written{letter, columns})
 			continue
 		}
 		last.text += letter
@@ -56,7 +56,7 @@ func (p *layout) add(text string) {
 // wrap begins a row behind one that is full: a cursor cannot stand behind the last column.
 func (p *layout) wrap() {
 	if p.rows[len(p.rows)-1].columns >= p.width {
-		p.rows = append(p.rows, row{})
+		p.rows = append(p.rows, written{})
 	}
 }
 

@@ -7,24 +7,24 @@ import (
 
 // strokes are what keys do to a line, by what a terminal sends for them.
 var strokes = map[string]func(*editor){
-	"\x01": move((*line).home), "\x1b[H": move((*line).home), "\x1bOH": move((*line).home), "\x1b[1~": move((*line).home), "\x1b[7~": move((*line).home),
-	"\x05": move((*line).end), "\x1b[F": move((*line).end), "\x1bOF": move((*line).end), "\x1b[4~": move((*line).end), "\x1b[8~": move((*line).end),
-	"\x02": move((*line).left), "\x1b[D": move((*line).left), "\x1bOD": move((*line).left),
-	"\x06": move((*line).right), "\x1b[C": move((*line).right), "\x1bOC": move((*line).right),
-	"\x1bb": move((*line).leftWord), "\x1b[1;3D": move((*line).leftWord), "\x1b[1;5D": move((*line).leftWord),
-	"\x1bf": move((*line).rightWord), "\x1b[1;3C": move((*line).rightWord), "\x1b[1;5C": move((*line).rightWord),
-	"\x7f": move((*line).deleteLeft), "\x08": move((*line).deleteLeft),
-	"\x04": move((*line).deleteRight), "\x1b[3~": move((*line).deleteRight),
-	"\x17": move((*line).deleteLeftWord), "\x1b\x7f": move((*line).deleteLeftWord), "\x1b\x08": move((*line).deleteLeftWord),
-	"\x1bd": move((*line).deleteRightWord),
-	"\x15":  move((*line).deleteToHome), "\x0b": move((*line).deleteToEnd),
+	"\x01": move((*draft).home), "\x1b[H": move((*draft).home), "\x1bOH": move((*draft).home), "\x1b[1~": move((*draft).home), "\x1b[7~": move((*draft).home),
+	"\x05": move((*draft).end), "\x1b[F": move((*draft).end), "\x1bOF": move((*draft).end), "\x1b[4~": move((*draft).end), "\x1b[8~": move((*draft).end),
+	"\x02": move((*draft).left), "\x1b[D": move((*draft).left), "\x1bOD": move((*draft).left),
+	"\x06": move((*draft).right), "\x1b[C": move((*draft).right), "\x1bOC": move((*draft).right),
+	"\x1bb": move((*draft).leftWord), "\x1b[1;3D": move((*draft).leftWord), "\x1b[1;5D": move((*draft).leftWord),
+	"\x1bf": move((*draft).rightWord), "\x1b[1;3C": move((*draft).rightWord), "\x1b[1;5C": move((*draft).rightWord),
+	"\x7f": move((*draft).deleteLeft), "\x08": move((*draft).deleteLeft),
+	"\x04": move((*draft).deleteRight), "\x1b[3~": move((*draft).deleteRight),
+	"\x17": move((*draft).deleteLeftWord), "\x1b\x7f": move((*draft).deleteLeftWord), "\x1b\x08": move((*draft).deleteLeftWord),
+	"\x1bd": move((*draft).deleteRightWord),
+	"\x15":  move((*draft).deleteToHome), "\x0b": move((*draft).deleteToEnd),
 	"\x10": (*editor).older, "\x1b[A": (*editor).older, "\x1bOA": (*editor).older,
 	"\x0e": (*editor).newer, "\x1b[B": (*editor).newer, "\x1bOB": (*editor).newer,
 	"\x0c":   (*editor).clearScreen,
-	"\x1b\r": move(func(l *line) { l.insert(shownBreak) }),
+	"\x1b\r": move(func(l *draft) { l.insert(shownBreak) }),
 }
 
-func move(do func(*line)) func(*editor) { return func(e *editor) { do(&e.line) } }
+func move(do func(*draft)) func(*editor) { return func(e *editor) { do(&e.line) } }
 
 // stroke is the first key of what was typed, whole: a run of letters, or what a terminal sends for another key. It is empty where
 // the rest of it has not come yet.

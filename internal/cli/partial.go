@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// part is a file that is not whole yet. It lies beside the one that it becomes, is named by its content, and outlives a download that
+// partial is a file that is not whole yet. It lies beside the one that it becomes, is named by its content, and outlives a download that
 // breaks off, so that the next one goes on with it.
-type part struct {
+type partial struct {
 	name string // of the file that it becomes
 	file *os.File
 	// kept says that the name tells the content: another download can go on.
@@ -22,10 +22,10 @@ type part struct {
 // digest are the etags that name a content.
 var digest = regexp.MustCompile(`^"([0-9a-f]{16})[0-9a-f]{48}"$`)
 
-func (p *part) Write(text []byte) (int, error) { return p.file.Write(text) }
+func (p *partial) Write(text []byte) (int, error) { return p.file.Write(text) }
 
 // begin opens the part of a content, or makes it.
-func (p *part) begin(etag string, size int64, sum io.Writer) (n int64, err error) {
+func (p *partial) begin(etag string, size int64, sum io.Writer) (n int64, err error) {
 	mark := rand.Text()
 	if named := digest.FindStringSubmatch(etag); named != nil && size >= 0 {
 		mark, p.kept = named[1], true
@@ -62,10 +62,10 @@ func isOwn(info os.FileInfo) bool {
 }
 
 // anew gives up a content that is no longer the file's.
-func (p *part) anew() error { return p.drop() }
+func (p *partial) anew() error { return p.drop() }
 
 // drop deletes the part.
-func (p *part) drop() error {
+func (p *partial) drop() error {
 	if p.file == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (p *part) drop() error {
 }
 
 // finish makes the part the file, in one step. After a failure it is left if another download can go on with it, and else deleted.
-func (p *part) finish(failed error) (left bool, err error) {
+func (p *partial) finish(failed error) (left bool, err error) {
 	switch {
 	case p.file == nil:
 		return false, failed
