@@ -1,4 +1,5 @@
 // An administrator finds a customer's agent and MCP server in the lists of the whole service, and goes to each in its workspace.
+// only in the soak
 import { ada, arrive, ask, becomeAdministrator, given, goTo, of, openAdmin, perform } from "./stage.mjs";
 
 await perform(async (enter) => {

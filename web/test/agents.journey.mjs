@@ -1,4 +1,5 @@
 // Ada writes an agent and tries it. Meanwhile she edits it in another browser too: what is written in both is put together, and the reply that
+// only in the soak
 // had begun ends by the version that it began with. (interface.md 10.27)
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

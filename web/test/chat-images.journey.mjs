@@ -1,4 +1,5 @@
 // Somebody sends an image, finds it after a reload, and is told how large one may be.
+// only in the soak
 import { perform } from "./stage.mjs";
 import { begin, chat, check, composer, instanceOf, send, settled } from "./chat.mjs";
 

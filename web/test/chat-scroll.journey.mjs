@@ -1,4 +1,5 @@
 // Somebody scrolls up by one pixel while a reply grows: the page stays where they put it, to the end of the reply and behind it.
+// only in the soak
 import { perform } from "./stage.mjs";
 import { begin, check, say, scroller, settled } from "./chat.mjs";
 

@@ -1,4 +1,5 @@
 // Ada adds MCP servers: one that is not there, one that wants a token, one that she signs in to. She switches tools on, is told what has changed,
+// only in the soak
 // and cannot delete what an agent uses.
 import { ada, arrive, ask, goTo, of, perform, signUp, strangers } from "./stage.mjs";
 

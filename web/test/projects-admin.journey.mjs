@@ -1,4 +1,5 @@
 // Staff see the projects and the storage of every workspace, and go into one with the authority of the service.
+// only in the soak
 import { ada, arrive, becomeAdministrator, bob, given, of, openAdmin, perform, signUp } from "./stage.mjs";
 
 await perform(async (enter) => {

@@ -1,4 +1,5 @@
 // A workspace is full: that is said in figures, reading and deleting still work, and then there is room again.
+// only in the soak
 // with SVC_LIMIT_STORAGE=1MiB
 import { ada, arrive, goTo, of, perform, signUp } from "./stage.mjs";
 

@@ -1,4 +1,5 @@
 // An administrator sees the runs of all workspaces in the same list, and opens one where it is.
+// only in the soak
 import { ada, arrive, becomeAdministrator, given, goTo, openAdmin, perform } from "./stage.mjs";
 import { base, call } from "./runs.mjs";
 

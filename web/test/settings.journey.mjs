@@ -1,4 +1,5 @@
 // Somebody sets their workspace up: which models it may ask, what it keeps secret, what it is called; and ends it, and brings it back.
+// only in the soak
 import { ada, arrive, given, goTo, of, perform, signUp } from "./stage.mjs";
 import { makeWorkspace } from "./team.mjs";
 

@@ -1,4 +1,5 @@
 // An owner invites somebody, changes what they are, puts them into a team, and takes them out. The last owner stays.
+// only in the soak
 import { ada, arrive, goTo, of, perform, signUp } from "./stage.mjs";
 import { accept, call, join, makeWorkspace, person } from "./team.mjs";
 
