@@ -165,6 +165,10 @@ func (s Scoped) awaitEnd(ctx context.Context, name, runID string) (workflow.Run,
 	stream := s.run(name, runID)
 	wake, stop := s.rt.store.Watch(Topic{Stream: stream, Of: Head})
 	defer stop()
+	stopping := s.rt.stopping
+	if s.rt.config.Succeeded {
+		stopping = nil
+	}
 	for {
 		tail, err := s.rt.store.Tail(ctx, stream)
 		if err != nil {
@@ -175,7 +179,7 @@ func (s Scoped) awaitEnd(ctx context.Context, name, runID string) (workflow.Run,
 		}
 		select {
 		case <-wake:
-		case <-s.rt.stopping:
+		case <-stopping:
 			return workflow.Run{}, fault.NotAvailable(string(Draining)).Because(ErrUnavailable)
 		case <-ctx.Done():
 			return workflow.Run{}, ctx.Err()

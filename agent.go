@@ -45,6 +45,11 @@ type Agent struct {
 	// Context is how many tokens the model is given before what was said is summed up. Defaults to 150,000.
 	Context int
 
+	// For makes the agent of one instance, or of a run that asks it, by the id of either. It is asked at each claim of a submission, and
+	// at each prompt of a run. An error is what the prompt fails with, but for ErrUnavailable: then it waits, and For is asked again. Of what
+	// For makes, Name, Version, Label and the guards do not count: they are those of this agent. Defaults to nil: all instances have this one.
+	For func(ctx context.Context, scope, id string) (*Agent, error)
+
 	// Route guards the agent over HTTP. Defaults to nil: not served.
 	Route func(http.Handler) http.Handler
 	// Attachments guards the download of attachments. Defaults to nil: not served.
@@ -110,6 +115,30 @@ func (a *Agent) giving(form *Output) *Agent {
 	giving := *a
 	giving.Tools = append(slices.Clone(a.Tools), form.tool())
 	return &giving
+}
+
+// madeFor is the agent of the instance or run whose stream it is.
+func (rt *Runtime) madeFor(ctx context.Context, of Stream, a *Agent) (made *Agent, err error) {
+	if a.For == nil {
+		return a, nil
+	}
+	defer rt.survive(of, "make agent", &err)
+	found, err := a.For(ctx, of.Scope, of.ID)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make agent: %w", err)
+	}
+	if found == nil {
+		return nil, fmt.Errorf("make agent %q: For made none", a.Name)
+	}
+	made = new(*found)
+	made.Name, made.Version, made.Label, made.For = a.Name, a.Version, a.Label, nil
+	if err := made.validate(); err != nil {
+		return nil, fmt.Errorf("make agent: %w", err)
+	}
+	return made, nil
 }
 
 const (

@@ -43,6 +43,20 @@ func AskFor[T any](ctx context.Context, w *Work, agent *Agent, prompt string) (T
 	return v, decodeInput(done.Result, &v)
 }
 
+// AskRaw is Ask for a result in the form of a JSON Schema, of an object; a nil form asks for what Ask does. The result is the JSON that
+// fits, nil for an answer that is text. A schema that is none is an error before anything is asked.
+func AskRaw(ctx context.Context, w *Work, agent *Agent, prompt string, form json.RawMessage) (Answer, json.RawMessage, error) {
+	output := agent.Output
+	if form != nil {
+		var err error
+		if output, err = ParseOutput(form); err != nil {
+			return Answer{}, nil, fmt.Errorf("ask: the form of the result: %w", err)
+		}
+	}
+	done, err := w.prompt(ctx, agent, prompt, output)
+	return done.Answer, done.Result, err
+}
+
 // asked is a finished prompt as replay reads it.
 type asked struct {
 	Answer Answer          `json:"answer"`
@@ -62,6 +76,7 @@ func (w *Work) prompt(ctx context.Context, agent *Agent, prompt string, form *Ou
 	if known {
 		return keptAnswer(kept)
 	}
+	w.frontier()
 	w.goOn()
 	o, err := w.operation(nth, agent, prompt, form)
 	if err == nil {
@@ -101,13 +116,19 @@ func keptAnswer(m workflow.Memory) (done asked, err error) {
 // operation is the nth prompt of the run. What an earlier holder of the run recorded of it is gone on with.
 func (w *Work) operation(nth int, agent *Agent, prompt string, form *Output) (*operation, error) {
 	o := &operation{w: w, id: w.rt.ids.next("op_", w.rt.now()), began: millis(w.rt.now())}
+	agent, err := w.rt.madeFor(w.ctx, w.job.lease.Stream, agent)
+	if err != nil {
+		return o, err
+	}
+	if form == nil {
+		form = agent.Output
+	}
 	o.model.Provider, o.model.ID, _ = model.Name(agent.Model) // a turn says what is wrong with it
 	if err := w.remember(); err != nil {
 		return o, err
 	}
 	var by string
 	if len(agent.Tools)+len(agent.Agents) > 0 {
-		var err error
 		if by, err = w.StartedBy(w.ctx); err != nil {
 			return o, err
 		}

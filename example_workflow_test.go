@@ -145,6 +145,45 @@ func ExampleAskFor() {
 	// Output: completed {"spam":true,"score":0.9}
 }
 
+// The form of a result that is not known when the program is written is a JSON Schema.
+func ExampleAskRaw() {
+	judge := &svc.Agent{Name: "judge", Model: "scripted/judge"}
+	form := json.RawMessage(`{"type":"object","properties":{"spam":{"type":"boolean"}},"required":["spam"]}`)
+	play(func(ctx context.Context, w *svc.Work, _ struct{}) (json.RawMessage, error) {
+		_, result, err := svc.AskRaw(ctx, w, judge, "Is this spam: you have won!", form)
+		return result, err
+	}, scripted.Turn{scripted.Call("give_result", map[string]bool{"spam": true})})
+	// Output: completed {"spam":true}
+}
+
+// A workflow that is not known when the program is written is declared by the JSON Schema of its input.
+func ExampleRawWorkflow() {
+	schema := json.RawMessage(`{"type":"object","properties":{"order":{"type":"string"}},"required":["order"]}`)
+	refund, err := svc.RawWorkflow("refund", schema, func(ctx context.Context, w *svc.Work, input json.RawMessage) (json.RawMessage, error) {
+		return svc.Step(ctx, w, "refund", func(context.Context) (json.RawMessage, error) { return input, nil })
+	})
+	check(err)
+	rt, stop := serve(func(rt *svc.Runtime) { rt.AddWorkflow(refund) })
+	defer stop()
+	invoked, err := rt.Invoke(context.Background(), "refund", svc.Invocation{Input: json.RawMessage(`{"order":"o_1"}`), Wait: true})
+	check(err)
+	fmt.Printf("%s\n", invoked.Run.Result)
+	// Output: {"order":"o_1"}
+}
+
+// A step may want to know how often it was tried before.
+func ExampleAttempt() {
+	play(func(ctx context.Context, w *svc.Work, _ struct{}) (string, error) {
+		return svc.Step(ctx, w, "call the bank", func(ctx context.Context) (string, error) {
+			if svc.Attempt(ctx) < 2 {
+				return "", errors.New("the line is busy")
+			}
+			return fmt.Sprintf("answered at attempt %d", svc.Attempt(ctx)), nil
+		}, svc.Retry{Delay: time.Microsecond})
+	})
+	// Output: completed "answered at attempt 2"
+}
+
 // A workflow that acts for somebody asks whose run it is.
 func ExampleWork_StartedBy() {
 	rt, stop := serve(func(rt *svc.Runtime) {

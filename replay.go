@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ type Work struct {
 	started workflow.Run
 	writer  *events
 	resumed bool // after an interruption: kept steps are told
+
+	rehearses bool // it goes as far as is recorded, and writes nothing: there is no writer
 
 	ctx    context.Context // ends when the run must not go on here
 	cancel context.CancelCauseFunc
@@ -89,6 +92,17 @@ func (w *Work) leave() {
 	w.left = true
 	w.mu.Unlock()
 	runtime.Goexit()
+}
+
+// errInterrupted says that what the function ran in was lost. That counts as an attempt.
+var errInterrupted = errors.New("what the work ran in was lost")
+
+// Interrupt gives the run up here because what its function runs in is lost, as an engine that was ended for a neighbour's fault. It
+// ends the calling goroutine, as a step does that must not go on: deferred calls run, and the run is taken up again from what it
+// recorded. That counts as an interruption: after Config.MaxAttempts of them without a newly recorded step the run ends errored.
+func (w *Work) Interrupt(cause error) {
+	w.cancel(fmt.Errorf("%w: %w", errInterrupted, cause))
+	w.leave()
 }
 
 // park ends the function until a time.
@@ -160,6 +174,9 @@ func (w *Work) log(level, message string, pairs []any) {
 		}
 	}
 	w.mu.Unlock()
+	if w.rehearses {
+		return
+	}
 	if err := w.writer.event(kind, line(level, message, pairs)); err != nil {
 		w.cancel(err)
 	}
@@ -217,6 +234,7 @@ func (w *Work) Sleep(ctx context.Context, d time.Duration) error {
 	w.mu.Unlock()
 	until := time.UnixMilli(recorded)
 	if !known {
+		w.frontier()
 		until = w.rt.now().Add(d)
 		w.durable(w.writer.memory(workflow.Slept(nth, millis(until))))
 	}
@@ -231,6 +249,7 @@ func (w *Work) wait(until time.Time) {
 	if left <= 0 {
 		return
 	}
+	w.frontier()
 	if left > w.rt.config.Park {
 		w.park(until)
 	}
@@ -300,6 +319,8 @@ func (w *Work) value(fresh, kept any) {
 	w.mu.Unlock()
 	if !known {
 		raw, _ = json.Marshal(fresh)
+	}
+	if !known && !w.rehearses {
 		w.recorded(w.writer.memory(workflow.Valued(nth, raw)), false)
 	}
 	if err := json.Unmarshal(raw, kept); err != nil {
@@ -328,3 +349,108 @@ func keptError(e *workflow.Error) error {
 
 // isOurs tells an error that came from the run's own context ending apart from one of the step.
 func (w *Work) isOurs(err error) bool { return err != nil && errors.Is(w.ctx.Err(), context.Canceled) }
+
+// rehearsalTime is how long a function may take to come to the end of what is recorded.
+const rehearsalTime = 10 * time.Second
+
+// Rehearse goes through the work at the head of a stream's queue as far as that is recorded, with the definitions of this
+// Runtime, and returns why it could not go on from there; nil: it could. Nothing is written, no step begins, no model and no tool
+// is called. What a workflow's function does outside of steps it does here too, as whenever a run is resumed. The lease need not
+// be held, and Run need not be called.
+func (rt *Runtime) Rehearse(ctx context.Context, l Lease) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	j := &job{lease: l, crew: rt.crew, ctx: ctx, end: cancel, mark: make(chan struct{}, 1)}
+	j.asked.Store(math.MaxInt64) // no lease is held, so none lapses
+	if l.Submission.Aborted {
+		return nil // its end needs no definition
+	}
+	given, err := j.withInput(l.Submission)
+	if err != nil {
+		return err
+	}
+	if l.Stream.Kind == KindRun {
+		return j.rehearseRun(given)
+	}
+	return j.rehearseReply(given)
+}
+
+// rehearseRun replays a run up to where it would record something new.
+func (j *job) rehearseRun(given Submission) error {
+	rt, l := j.crew.rt, j.lease
+	wf := rt.workflows[l.Stream.Name]
+	if wf == nil {
+		return fault.New(fault.WorkflowNotFound, fmt.Sprintf("No workflow named %q.", l.Stream.Name), "")
+	}
+	if err := wf.CheckInput(j.ctx, given.Input); err != nil {
+		return err
+	}
+	run := workflow.Run{ID: l.Stream.ID, Scope: l.Stream.Scope, Workflow: l.Stream.Name, Status: workflow.Active, StartedAt: given.AdmittedAt, Input: given.Input}
+	w := &Work{rt: rt, job: j, started: run, state: workflow.NewState(), uses: map[string]int{}, rehearses: true}
+	w.ctx, w.cancel = context.WithCancelCause(j.ctx)
+	defer w.cancel(nil)
+	err := rt.eachBatch(j.ctx, l.Stream, Position{Offset: stream.Start}, stream.Tail, func(b Batch) error { return w.state.Apply(b.Data) })
+	if err != nil {
+		return err
+	}
+	return w.rehearse()
+}
+
+// rehearse calls the function, and says why the run could not go on.
+func (w *Work) rehearse() error {
+	out := &outcome{gone: true}
+	late := time.NewTimer(rehearsalTime)
+	defer late.Stop()
+	select {
+	case <-w.call(out):
+	case <-late.C:
+		return fmt.Errorf("the function did not come to its next step within %s", rehearsalTime)
+	case <-w.ctx.Done():
+	}
+	if cause := context.Cause(w.ctx); cause != nil {
+		return cause
+	}
+	if w.parked() {
+		return nil
+	}
+	if mismatch := w.mismatch(out.gone); mismatch != nil {
+		return fault.New(fault.RunDefinitionChanged, mismatch.Error(), "")
+	}
+	if out.err != nil {
+		return fmt.Errorf("the run would end at once: %w", out.err)
+	}
+	return nil
+}
+
+// frontier leaves a rehearsal where it has come to the end of what is recorded.
+func (w *Work) frontier() {
+	if w.rehearses {
+		w.leave()
+	}
+}
+
+// rehearseReply folds a conversation, and finds the agent of its next submission by the version that this began with.
+func (j *job) rehearseReply(given Submission) error {
+	rt, l := j.crew.rt, j.lease.Stream
+	state, _, err := j.foldLog()
+	if err != nil {
+		return err
+	}
+	var in input
+	if err := json.Unmarshal(given.Input, &in); err != nil {
+		return fmt.Errorf("read input: %w", err)
+	}
+	version, _ := state.Root().Terms(given.ID)
+	agent, err := rt.agent(j.ctx, l.Scope, l.Name, version)
+	if err != nil {
+		return err
+	}
+	if agent == nil && version != "" {
+		return fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q in version %s, with which the work began.", l.Name, version), "")
+	}
+	if agent == nil {
+		return fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", l.Name), "")
+	}
+	_, err = rt.madeFor(j.ctx, l, agent)
+	return err
+}

@@ -250,7 +250,8 @@ func (j *job) leave(w *Work) {
 // would take it.
 func (j *job) interrupted(cause error) {
 	j.log().Error("work interrupted", "error", cause)
-	j.giveBack(Release{After: failurePause, Reason: ReasonInterrupted, Failed: errors.Is(cause, errPoisoned)})
+	failed := errors.Is(cause, errPoisoned) || errors.Is(cause, errInterrupted)
+	j.giveBack(Release{After: failurePause, Reason: ReasonInterrupted, Failed: failed})
 }
 
 // recordedError is an error as a run or a step keeps it.

@@ -49,6 +49,9 @@ type Config struct {
 	// StopTimeout is how long work in flight may take to come to a recorded point when Run is told to stop. Defaults to 30
 	// seconds.
 	StopTimeout time.Duration
+	// Succeeded says that another Runtime of this process goes on with the Store when this one stops: callers that wait for a run go on
+	// waiting. Defaults to false: they are told to ask elsewhere.
+	Succeeded bool
 	// Resolve finds agents that were not added in code; nil and no error is an agent that does not exist. An empty version
 	// asks for the newest; work that began with a version which does not exist waits for it. A fault that it returns is what a
 	// prompt fails with; any other error is no answer, and the prompt waits: until its time is over, or for a day if it has not begun.
@@ -227,6 +230,15 @@ func (rt *Runtime) agent(ctx context.Context, scope, name, version string) (*Age
 
 // Declares reports whether an agent is one that was declared in code, and lives as long as the Runtime.
 func (rt *Runtime) Declares(a *Agent) bool { return rt.agents[a.Name] == a }
+
+// Channels are those that were declared, by name.
+func (rt *Runtime) Channels() []*Channel {
+	var all []*Channel
+	for _, name := range slices.Sorted(maps.Keys(rt.channels)) {
+		all = append(all, rt.channels[name])
+	}
+	return all
+}
 
 // Channel finds a declared channel, nil if there is none.
 func (rt *Runtime) Channel(name string) *Channel { return rt.channels[name] }

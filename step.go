@@ -188,6 +188,7 @@ func (w *Work) step(ctx context.Context, c stepCall) (json.RawMessage, error) {
 		w.tellKept(step)
 		return step.Result, keptError(step.Error)
 	}
+	w.frontier()
 	for {
 		if !w.backOff(step, c.parallel) {
 			w.leave()
@@ -258,7 +259,7 @@ func (w *Work) attempt(ctx context.Context, s *workflow.Step, c stepCall) (ended
 		w.leave()
 	}
 	began := w.rt.now()
-	result, err := w.perform(ctx, c)
+	result, err := w.perform(context.WithValue(ctx, attemptKey{}, s.Attempt), c)
 	if passes(err) {
 		// What the step asked did not answer: it did not fail, and is attempted again.
 		w.cancel(err)
@@ -303,6 +304,15 @@ func (w *Work) begin(s *workflow.Step) error {
 	w.mu.Unlock()
 	s.Attempt++
 	return w.writer.step(workflow.StepBegan(*s))
+}
+
+type attemptKey struct{}
+
+// Attempt is which attempt of its step a function makes, from 1. Attempts that failed count, and those that an interruption cut off,
+// on any node. It is 0 outside of a step.
+func Attempt(ctx context.Context) int {
+	n, _ := ctx.Value(attemptKey{}).(int)
+	return n
 }
 
 // perform calls the step's function; a panic is its error.

@@ -237,6 +237,14 @@ func (w *agentWork) newThread(b Submission) (*thread, error) {
 	if agent == nil {
 		return th, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", l.Name), "Check the name.")
 	}
+	th.agent = agent
+	agent, err = w.rt.madeFor(w.job.ctx, l, agent)
+	if passes(err) && w.overdue(b, deadline) {
+		return th, errTimeout
+	}
+	if err != nil {
+		return th, err
+	}
 	if deadline == 0 {
 		deadline = millis(w.now().Add(agent.timeout()))
 	}

@@ -381,7 +381,7 @@ func (th *thread) partner(ctx context.Context, tool Tool, caller string, call co
 	case agent == nil, agent.Retired && child == "":
 		return nil, fault.New(fault.AgentNotFound, fmt.Sprintf("No agent named %q.", name), "Check the name.")
 	}
-	return agent, nil
+	return th.w.rt.madeFor(ctx, th.w.job.lease.Stream, agent)
 }
 
 // mayAsk refuses to ask an agent that waits for the answer, and those that the tool does not let be asked.

@@ -66,6 +66,30 @@ func NewWorkflow[In, Out any](name string, fn func(ctx context.Context, w *Work,
 	return wf
 }
 
+// RawWorkflow declares a workflow by the JSON Schema of its input, an object, for one that is not known when the program is written;
+// a nil schema takes no input. The function gets the input as it was validated, empty if there was none, and returns its result as
+// JSON, nil for none. What NewWorkflow says of a function holds for it.
+func RawWorkflow(name string, input json.RawMessage, fn func(ctx context.Context, w *Work, input json.RawMessage) (json.RawMessage, error)) (*Workflow, error) {
+	wf := &Workflow{Name: name}
+	if input != nil {
+		var err error
+		if wf.input, err = schema.Parse(input); err != nil {
+			return nil, fmt.Errorf("workflow %q: input: %w", name, err)
+		}
+	}
+	wf.call = func(ctx context.Context, w *Work, raw json.RawMessage) (json.RawMessage, error) {
+		if err := wf.CheckInput(context.WithoutCancel(ctx), raw); err != nil {
+			return nil, err
+		}
+		out, err := fn(ctx, w, raw)
+		if err != nil || out == nil {
+			return nil, err
+		}
+		return encodeOutput(out)
+	}
+	return wf, nil
+}
+
 // InputSchema is the JSON Schema of the input, nil for a workflow that takes none.
 func (wf *Workflow) InputSchema() json.RawMessage {
 	if wf.input == nil {

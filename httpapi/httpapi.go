@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/memory"
 )
 
@@ -113,6 +114,12 @@ func NotFound(c Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.fail(a.newResponse(w, r), r, noRoute(r))
 	})
+}
+
+// Refuse answers a request with a fault in the API's own envelope, for handlers around it.
+func Refuse(c Config, w http.ResponseWriter, r *http.Request, status int, f *fault.Error) {
+	a := &api{Config: c.withDefaults()}
+	a.refuse(a.newResponse(w, r), r, status, f)
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -51,8 +51,12 @@ type settings struct {
 	stop    time.Duration             // StopTimeout
 	wrap    func(svc.Store) svc.Store // what stands between runtime and store
 	tune    func(*svc.Config)         // what else the runtime is made of
+	around  surrounding               // what stands around the API
 	db      string                    // the database, for one server after another; empty: a new one
 }
+
+// surrounding makes a handler that serves the API of a runtime in its own way, and what ends it.
+type surrounding func(rt *svc.Runtime, c httpapi.Config) (handler http.Handler, end func())
 
 // server is a runtime on a real store behind a real listener.
 type server struct {
@@ -92,6 +96,10 @@ func newServer(t *testing.T, c settings) *server {
 	if c.declare != nil {
 		c.declare(rt)
 	}
+	handler, ended := http.StripPrefix(c.mount, httpapi.New(rt, testConfig(c.Config, quiet))), func() {}
+	if c.around != nil {
+		handler, ended = c.around(rt, testConfig(c.Config, quiet))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- rt.Run(ctx) }()
@@ -103,7 +111,6 @@ func newServer(t *testing.T, c settings) *server {
 		}
 		ran <- nil
 	}
-	handler := http.StripPrefix(c.mount, httpapi.New(rt, testConfig(c.Config, quiet)))
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.serving.Add(1)
 		defer s.serving.Add(-1)
@@ -113,6 +120,7 @@ func newServer(t *testing.T, c settings) *server {
 		s.stop()
 		s.CloseClientConnections()
 		s.Close()
+		ended()
 		if err := store.Close(); err != nil {
 			t.Errorf("close store: %v", err)
 		}

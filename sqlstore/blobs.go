@@ -67,9 +67,12 @@ func (s blobs) blobPath(scope, name string) string {
 	return filepath.Join(blobFolder(s.db, scope), name)
 }
 
-func blobFolder(db *sqldb.DB, scope string) string {
+func blobFolder(db *sqldb.DB, scope string) string { return db.Folder().Path(blobName(scope, "")) }
+
+// blobName is the path of a blob below the folder of its database.
+func blobName(scope, name string) string {
 	sum := sha256.Sum256([]byte(scope))
-	return db.Folder().Path("blobs", hex.EncodeToString(sum[:16]))
+	return filepath.Join("blobs", hex.EncodeToString(sum[:16]), name)
 }
 
 // putFile writes, syncs and renames, so that a name never stands for half the bytes.

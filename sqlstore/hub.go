@@ -190,3 +190,9 @@ func (w *watcher) look(head int64, marked bool) {
 	w.seen, w.head, w.marked = true, head, marked
 	w.notify()
 }
+
+// dropped wakes whoever follows a stream that was dropped, or works on it.
+func (h *hub) dropped(a svc.Stream) {
+	h.signal(svc.Topic{Stream: a, Of: svc.Head})
+	h.signal(svc.Topic{Stream: a, Of: svc.Mark})
+}

@@ -169,26 +169,27 @@ func (s *Store) Drop(ctx context.Context, a svc.Stream) error {
 	if !storableStream(a) {
 		return nil
 	}
-	err := s.write(sqldb.Patient(ctx, eraseTime), "drop", func(tx *sqldb.Tx) error {
-		var row int64
-		err := tx.QueryRow(`UPDATE streams SET dropped = TRUE, done_seq = next_seq, owner = NULL, epoch = epoch + 1, abort_seq = -1, attempts = 0,
-reason = '', part = 0, messages = 0, open_from = -1, context_from = -1, bytes = 0, closed = FALSE`+address+` RETURNING id`,
-			a.Scope, string(a.Kind), a.Name, a.ID).Scan(&row)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := eraseRows(tx, row); err != nil {
-			return err
-		}
-		_, err = tx.Exec(dropRun, a.Scope, a.ID, row)
-		return err
-	})
+	err := s.write(sqldb.Patient(ctx, eraseTime), "drop", func(tx *sqldb.Tx) error { return dropStream(tx, a) })
 	if err == nil {
-		s.hub.signal(svc.Topic{Stream: a, Of: svc.Head})
-		s.hub.signal(svc.Topic{Stream: a, Of: svc.Mark})
+		s.hub.dropped(a)
 	}
+	return err
+}
+
+func dropStream(tx *sqldb.Tx, a svc.Stream) error {
+	var row int64
+	err := tx.QueryRow(`UPDATE streams SET dropped = TRUE, done_seq = next_seq, owner = NULL, epoch = epoch + 1, abort_seq = -1, attempts = 0,
+reason = '', part = 0, messages = 0, open_from = -1, context_from = -1, bytes = 0, closed = FALSE`+address+` RETURNING id`,
+		a.Scope, string(a.Kind), a.Name, a.ID).Scan(&row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := eraseRows(tx, row); err != nil {
+		return err
+	}
+	_, err = tx.Exec(dropRun, a.Scope, a.ID, row)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"svc.dev/svc"
@@ -42,6 +43,11 @@ type Config struct {
 	// IdempotencyAge is how long a key is kept after its admission; never less than until the work has settled. Defaults to
 	// 7 days.
 	IdempotencyAge time.Duration
+	// RunAge is how long a run is kept after its end, and ConversationAge one of an agent after its last message. Neither should be
+	// less than IdempotencyAge, for their keys go with them. Default to for ever.
+	RunAge, ConversationAge time.Duration
+	// Swept is told what each sweep has forgotten. Defaults to nobody.
+	Swept func(Swept)
 	// Log hears what no caller can be told. Defaults to slog.Default().
 	Log *slog.Logger
 }
@@ -62,7 +68,8 @@ type Store struct {
 
 	shown witness
 
-	putting sync.Mutex // on SQLite, held while a blob gets or loses its name
+	putting sync.Mutex   // on SQLite, held while a blob gets or loses its name
+	backups atomic.Int64 // that need what blobs were there when they began
 
 	stop    context.CancelFunc
 	work    sync.WaitGroup
@@ -96,6 +103,9 @@ func New(ctx context.Context, db *sqldb.DB, c Config) (*Store, error) {
 	c.Log = cmp.Or(c.Log, slog.Default())
 	c.Poll = cmp.Or(max(c.Poll, 0), time.Second)
 	c.IdempotencyAge = cmp.Or(max(c.IdempotencyAge, 0), 7*24*time.Hour)
+	if c.Swept == nil {
+		c.Swept = func(Swept) {}
+	}
 	if c.Now == nil && db.Dialect() == sqldb.SQLite {
 		c.Now = time.Now
 	}

@@ -21,8 +21,10 @@ const (
 
 // Swept counts what a sweep has forgotten.
 type Swept struct {
-	Keys  int64 // idempotency keys past their age
-	Blobs int64 // bytes that no stream refers to
+	Keys          int64 // idempotency keys past their age
+	Runs          int64 // runs past RunAge
+	Conversations int64 // conversations past ConversationAge
+	Blobs         int64 // bytes that no stream refers to
 }
 
 // sweep takes away what a store keeps no longer.
@@ -43,19 +45,27 @@ func (s sweep) always(ctx context.Context) {
 			s.config.Log.Warn("sweep", "error", err)
 		}
 		if swept != (Swept{}) {
-			s.config.Log.Info("swept", "keys", swept.Keys, "blobs", swept.Blobs)
+			s.config.Log.Info("swept", "keys", swept.Keys, "runs", swept.Runs, "conversations", swept.Conversations, "blobs", swept.Blobs)
 		}
 	}
 }
 
-// Sweep forgets what is past its time, in small batches. The store does it by itself once an hour.
+// Sweep forgets what is past its time, in small batches. The store does it by itself once an hour, for the first time within a
+// minute after it was opened. What was forgotten before an error counts too.
 func (s *Store) Sweep(ctx context.Context) (swept Swept, err error) {
+	defer func() { s.config.Swept(swept) }()
 	of := sweep{s}
-	if swept.Keys, err = of.keys(ctx); err != nil {
-		return swept, err
+	for _, kind := range []struct {
+		count *int64
+		do    func(context.Context) (int64, error)
+	}{
+		{&swept.Keys, of.keys}, {&swept.Runs, of.runs}, {&swept.Conversations, of.conversations}, {&swept.Blobs, either(s, of.files, of.rows)},
+	} {
+		if *kind.count, err = kind.do(ctx); err != nil {
+			return swept, err
+		}
 	}
-	swept.Blobs, err = either(s, of.files, of.rows)(ctx)
-	return swept, err
+	return swept, nil
 }
 
 func (s sweep) keys(ctx context.Context) (int64, error) {
@@ -125,6 +135,9 @@ func (s sweep) files(ctx context.Context) (total int64, err error) {
 func (s sweep) removeOld(path string, old time.Time) error {
 	s.putting.Lock()
 	defer s.putting.Unlock()
+	if s.backups.Load() > 0 {
+		return nil // the next sweep has it
+	}
 	info, err := os.Stat(path)
 	if err != nil || info.ModTime().After(old) {
 		return ignoreMissing(err)

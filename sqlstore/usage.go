@@ -58,12 +58,12 @@ func Erase(ctx context.Context, db *sqldb.DB, scope string) error {
 // eraseStreams erases some streams. Their rows stay, without a name: another stream that got such a row would get the leases
 // of this one too.
 func eraseStreams(tx *sqldb.Tx, scope string) (int64, error) {
-	all, err := collect(tx, (*erased).fields, `SELECT id, instance FROM streams WHERE scope = $1 AND kind <> '' LIMIT $2`, scope, eraseBatch)
+	all, err := collect(tx, (*erased).fields, `SELECT id, scope, instance FROM streams WHERE scope = $1 AND kind <> '' LIMIT $2`, scope, eraseBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, e := range all {
-		if err := eraseStream(tx, scope, e); err != nil {
+		if err := eraseStream(tx, e); err != nil {
 			return 0, err
 		}
 	}
@@ -72,14 +72,14 @@ func eraseStreams(tx *sqldb.Tx, scope string) (int64, error) {
 
 // erased is a stream that is being erased.
 type erased struct {
-	row      int64
-	instance string
+	row             int64
+	scope, instance string
 }
 
-func (e *erased) fields() []any { return []any{&e.row, &e.instance} }
+func (e *erased) fields() []any { return []any{&e.row, &e.scope, &e.instance} }
 
 // eraseStream takes a stream from whoever works on it, and then deletes what it holds.
-func eraseStream(tx *sqldb.Tx, scope string, e erased) error {
+func eraseStream(tx *sqldb.Tx, e erased) error {
 	_, err := tx.Exec(`UPDATE streams SET dropped = TRUE, kind = '', name = '', instance = $2, done_seq = next_seq, owner = NULL, epoch = epoch + 1,
 abort_seq = -1, attempts = 0, reason = '', part = 0, messages = 0, open_from = -1, context_from = -1, bytes = 0, closed = FALSE WHERE id = $1`,
 		e.row, "erased-"+strconv.FormatInt(e.row, 10))
@@ -89,7 +89,7 @@ abort_seq = -1, attempts = 0, reason = '', part = 0, messages = 0, open_from = -
 	if err := eraseRows(tx, e.row); err != nil {
 		return err
 	}
-	_, err = tx.Exec(`DELETE FROM runs WHERE scope = $1 AND id = $2`, scope, e.instance)
+	_, err = tx.Exec(`DELETE FROM runs WHERE scope = $1 AND id = $2`, e.scope, e.instance)
 	return err
 }
 
@@ -104,29 +104,34 @@ func eraseBlobs(ctx context.Context, db *sqldb.DB, scope string) error {
 	return os.RemoveAll(blobFolder(db, scope))
 }
 
-// EraseRuns destroys some runs of a scope that began before a time and have ended, and says how many. Unlike a stream of which
-// somebody may still hold a lease, one that closed long ago leaves no row behind.
+// EraseRuns destroys some runs of a scope that began before a time and have ended, and says how many.
 func EraseRuns(ctx context.Context, db *sqldb.DB, scope string, before time.Time) (int64, error) {
 	n, err := sqldb.Write(sqldb.Patient(ctx, eraseTime), db, func(tx *sqldb.Tx) (int64, error) {
-		all, err := collect(tx, (*erased).fields, `SELECT r.stream, r.id FROM runs r JOIN streams s ON s.id = r.stream
-WHERE r.scope = $1 AND r.id < $2 AND r.ended_at IS NOT NULL AND s.next_seq <= s.done_seq ORDER BY r.id LIMIT $3`, scope, firstRun(before), eraseBatch)
-		if err != nil {
-			return 0, err
-		}
-		for _, e := range all {
-			if err := eraseStream(tx, scope, e); err != nil {
-				return 0, err
-			}
-			if _, err := tx.Exec(`DELETE FROM streams WHERE id = $1`, e.row); err != nil {
-				return 0, err
-			}
-		}
-		return int64(len(all)), nil
+		return eraseRuns(tx, `r.id < $2 AND r.scope = $3`, firstRun(before), scope)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("erase runs: %w", err)
 	}
 	return n, nil
+}
+
+// eraseRuns destroys the first eraseBatch runs of some that have ended, but for those that another node is destroying. Unlike a
+// stream of which somebody may still hold a lease, one that closed long ago leaves no row behind. which has its arguments from $2 on.
+func eraseRuns(tx *sqldb.Tx, which string, args ...any) (int64, error) {
+	all, err := collect(tx, (*erased).fields, `SELECT r.stream, r.scope, r.id FROM runs r JOIN streams s ON s.id = r.stream
+WHERE `+which+` AND r.ended_at IS NOT NULL AND s.next_seq <= s.done_seq ORDER BY r.id LIMIT $1`+tx.SkipLocked(), append([]any{eraseBatch}, args...)...)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range all {
+		if err := eraseStream(tx, e); err != nil {
+			return 0, err
+		}
+		if _, err := tx.Exec(`DELETE FROM streams WHERE id = $1`, e.row); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(all)), nil
 }
 
 // firstRun is the id of the first run that could begin at a time: ids begin with it.

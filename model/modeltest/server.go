@@ -77,10 +77,10 @@ type Server struct {
 	URL string // as the provider's own clients take it
 
 	dialect dialect
+	answer  func(Request) Reply
 	left    chan struct{}
 
 	mu       sync.Mutex
-	replies  []Reply
 	requests []Request
 }
 
@@ -114,10 +114,25 @@ var dialects = map[API]dialect{Anthropic: messagesAPI, Responses: responsesAPI, 
 
 // NewServer answers with the replies one after the other, and with the last again and again. It is closed with the test.
 func NewServer(t testing.TB, api API, replies ...Reply) *Server {
+	return Answering(t, api, inOrder(replies))
+}
+
+func inOrder(replies []Reply) func(Request) Reply {
 	if len(replies) == 0 {
 		replies = []Reply{{}}
 	}
-	s := &Server{dialect: dialects[api], replies: replies, left: make(chan struct{}, 16)}
+	return func(Request) Reply {
+		reply := replies[0]
+		if len(replies) > 1 {
+			replies = replies[1:]
+		}
+		return reply
+	}
+}
+
+// Answering answers each request with what a function says, one after the other. It is closed with the test.
+func Answering(t testing.TB, api API, answer func(Request) Reply) *Server {
+	s := &Server{dialect: dialects[api], answer: answer, left: make(chan struct{}, 16)}
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
 	s.URL = h.URL + s.dialect.base
@@ -127,6 +142,13 @@ func NewServer(t testing.TB, api API, replies ...Reply) *Server {
 // Stream is what a Server sends for a reply that has no fault.
 func Stream(api API, r Reply) string {
 	return strings.Join(dialects[api].frames(whole(r), "test"), "")
+}
+
+// Say has the server answer with these replies from now on, as NewServer does.
+func (s *Server) Say(replies ...Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = inOrder(replies)
 }
 
 // Requests are those that the server got so far.
@@ -143,11 +165,7 @@ func (s *Server) next(r Request) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, r)
-	reply := s.replies[0]
-	if len(s.replies) > 1 {
-		s.replies = s.replies[1:]
-	}
-	return reply
+	return s.answer(r)
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

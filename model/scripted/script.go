@@ -101,15 +101,19 @@ func (p *Provider) Turn(ctx context.Context, r model.Request) iter.Seq2[model.Ev
 		p.mu.Lock()
 		p.asked = append(p.asked, r)
 		p.mu.Unlock()
-		turn := p.choose(r)
-		s := &stage{yield: yield}
-		for _, step := range turn {
-			if !s.play(ctx, step) {
-				return
-			}
-		}
-		s.end(model.Finish{Reason: model.Stop})
+		p.choose(r).play(ctx, yield)
 	}
+}
+
+// play does what the turn does, in order, and ends it.
+func (t Turn) play(ctx context.Context, yield func(model.Event, error) bool) {
+	s := &stage{yield: yield}
+	for _, step := range t {
+		if !s.play(ctx, step) {
+			return
+		}
+	}
+	s.end(model.Finish{Reason: model.Stop})
 }
 
 // stage is where a turn is played. Its methods report whether it goes on.

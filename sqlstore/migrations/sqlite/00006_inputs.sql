@@ -1,4 +1,5 @@
 -- +goose Up
+-- svc: contract
 
 -- The row of a submission is written again when its work is aborted or settled, and read by every list. A large input
 -- therefore stands in a row of its own: submissions.input is then its head, and size is that of the whole.
