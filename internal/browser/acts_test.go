@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"svc.dev/svc/service/account/githubtest"
 	"svc.dev/svc/service/mail/mailtest"
@@ -36,6 +37,7 @@ type call struct {
 type reply struct {
 	Status int    `json:"status"`
 	Body   string `json:"body"`
+	Cookie string `json:"cookie,omitempty"` // what is set, as it is sent back
 }
 
 func (c call) send(ctx context.Context) (reply, error) {
@@ -52,7 +54,11 @@ func (c call) send(ctx context.Context) (reply, error) {
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	return reply{response.StatusCode, string(body)}, err
+	var cookies []string
+	for _, cookie := range response.Cookies() {
+		cookies = append(cookies, cookie.Name+"="+cookie.Value)
+	}
+	return reply{response.StatusCode, string(body), strings.Join(cookies, "; ")}, err
 }
 
 // withPrograms lets the script send requests without a browser.
@@ -60,10 +66,10 @@ func (s *scene) withPrograms(t *testing.T) {
 	on(s, "send", func(c call) (any, error) { return c.send(t.Context()) })
 }
 
-// withDeath lets the script kill the service, and start it again where it was.
+// withDeath lets the script kill what runs work, or the gateway before it, and start it again where it was.
 func (s *scene) withDeath(service *service) {
-	on(s, "kill", func(struct{}) (any, error) { return nil, service.kill() })
-	on(s, "start", func(struct{}) (any, error) { return nil, service.start(strings.TrimPrefix(service.Address, "http://")) })
+	on(s, "kill", func(of struct{ Part string }) (any, error) { return nil, service.named(of.Part).kill() })
+	on(s, "start", func(struct{}) (any, error) { return nil, service.start() })
 }
 
 // letter is a mail as the script reads it.
@@ -124,6 +130,17 @@ func (s *scene) withGitHub(t *testing.T, hub *githubtest.Server, webhook string)
 		hub.FailOnce(of.Route, githubtest.Status(of.Status))
 		return nil, nil
 	})
+	on(s, "push", func(of struct {
+		Repository string
+		Files      map[string]string
+	}) (any, error) {
+		hub.Push(t, of.Repository, of.Files)
+		return nil, nil
+	})
+	on(s, "slow git", func(of struct{ Milliseconds int }) (any, error) {
+		hub.FailOnce(githubtest.GitRoute, githubtest.Slow(time.Duration(of.Milliseconds)*time.Millisecond))
+		return nil, nil
+	})
 	on(s, "only requests", func(of struct{ On bool }) (any, error) {
 		hub.RequestInstall(of.On)
 		return nil, nil
@@ -138,6 +155,6 @@ func (s *scene) withGitHub(t *testing.T, hub *githubtest.Server, webhook string)
 		}
 		defer response.Body.Close()
 		body, err := io.ReadAll(response.Body)
-		return reply{response.StatusCode, string(body)}, err
+		return reply{Status: response.StatusCode, Body: string(body)}, err
 	})
 }

@@ -2,7 +2,7 @@
 // server of the test beside it. What a person sees and what a browser complains of is all that counts here.
 //
 // Each test starts a service of its own and hands its addresses to the script of the same name, which drives Chromium. The
-// script asks the test for what no browser can do, such as reading mail. One browser serves all tests.
+// script asks the test for what no browser can do, such as reading mail. One browser serves all tests but those that measure.
 package browser
 
 import (
@@ -19,9 +19,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"svc.dev/svc/service/mcp/mcptest"
 )
 
 func TestMain(m *testing.M) {
+	if mcptest.Speak() {
+		return
+	}
 	// A script waits about as long as it works. A flag that is given goes before this.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
@@ -43,13 +48,21 @@ type workshop struct {
 	err      error
 	folder   string
 	binary   string // of the service
+	chromium string // the program of the browser
 	endpoint string // of the browser
 	node     *exec.Cmd
 	hold     io.Closer // the browser lives until this is closed
 }
 
-// enter opens the studio, or skips the test where there is no browser and that does not go unseen.
+// enter opens the studio, and lets other tests run beside this one.
 func enter(t *testing.T) {
+	t.Helper()
+	enterAlone(t)
+	t.Parallel()
+}
+
+// enterAlone opens the studio, or skips the test where there is no browser and that does not go unseen.
+func enterAlone(t *testing.T) {
 	t.Helper()
 	chromium, missing := needs()
 	if missing != nil && os.Getenv("CI") == "true" {
@@ -62,7 +75,6 @@ func enter(t *testing.T) {
 	if studio.err != nil {
 		t.Fatal(studio.err)
 	}
-	t.Parallel()
 }
 
 // needs finds the browser and what drives it. One that is made to be driven does no more than that, and takes half the time.
@@ -101,7 +113,7 @@ func (w *workshop) open(chromium string) (err error) {
 	if w.folder, err = os.MkdirTemp("", "browser"); err != nil {
 		return err
 	}
-	w.binary = filepath.Join(w.folder, "svc")
+	w.chromium, w.binary = chromium, filepath.Join(w.folder, "svc")
 	// The service carries the web application as its sources are now.
 	if out, err := exec.Command("../../scripts/web").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the web application: %w\n%s", err, out)

@@ -6,13 +6,25 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"svc.dev/svc/service/account/githubtest"
 )
 
 // journeys are the scripts of the web application, in its own folder: a journey is a file there, and needs nothing here.
 const journeys = "../../web/test/*.journey.mjs"
 
 // TestJourneys plays each journey against a service of its own.
-func TestJourneys(t *testing.T) {
+func TestJourneys(t *testing.T) { playJourneys(t, serve) }
+
+// TestJourneysOfTwoProcesses plays each journey against a gateway and a runtime of its own, on PostgreSQL.
+func TestJourneysOfTwoProcesses(t *testing.T) {
+	if !soak {
+		t.Skip("only in the soak")
+	}
+	playJourneys(t, serveHalves)
+}
+
+func playJourneys(t *testing.T, serve func(*testing.T, ...string) *service) {
 	files, err := filepath.Glob(journeys)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no journeys: %v", err)
@@ -20,13 +32,25 @@ func TestJourneys(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".journey.mjs"), func(t *testing.T) {
 			skipLong(t, file)
-			enter(t)
-			service := serve(t, append(settingsOf(t, file), loopbackMCPs)...)
+			// What measures has nothing beside it: the others begin when all of these have ended.
+			if soak && strings.Contains(read(t, file), aloneLine) {
+				enterAlone(t)
+			} else {
+				enter(t)
+			}
+			provider, hub := newProvider(t), hubOf(t, file)
+			service := serve(t, append(settingsOf(t, file, provider), append(hubs(hub), loopbackMCPs)...)...)
 			s := newScene(service)
-			s.given["soak"] = os.Getenv("SVC_SOAK") != ""
+			if hub != nil {
+				s.withGitHub(t, hub, "")
+			}
+			s.given["soak"], s.given["halves"] = soak, service.halves()
 			s.withPrograms(t)
 			s.withMCPs(t)
+			s.withProvider(provider)
+			s.withModels(t)
 			s.withDeath(service)
+			s.withReleases(t, service)
 			s.play(t, file)
 		})
 	}
@@ -35,15 +59,35 @@ func TestJourneys(t *testing.T) {
 // setting is a line of a journey that sets a variable of its service: // with SVC_LIMIT_STORAGE=1MiB
 var setting = regexp.MustCompile(`(?m)^// with (SVC_[A-Z_]+=\S+)$`)
 
-// settingsOf are those that a journey begins with.
-func settingsOf(t *testing.T, file string) (all []string) {
+// aloneLine is a line of a journey that judges how long something takes.
+const aloneLine = "\n// nothing runs beside it\n"
+
+// hubLine is a line of a journey whose service knows a GitHub of its own.
+const hubLine = "\n// with GitHub\n"
+
+// hubOf is the GitHub of a journey; nil: it needs none.
+func hubOf(t *testing.T, file string) *githubtest.Server {
+	t.Helper()
+	if !strings.Contains(read(t, file), hubLine) {
+		return nil
+	}
+	return githubtest.New(t, githubtest.WithPages())
+}
+
+func read(t *testing.T, file string) string {
 	t.Helper()
 	script, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, found := range setting.FindAllStringSubmatch(string(script), -1) {
-		all = append(all, found[1])
+	return string(script)
+}
+
+// settingsOf are those that a journey begins with. {provider} in one is the address of the test's provider of models.
+func settingsOf(t *testing.T, file string, p *provider) (all []string) {
+	t.Helper()
+	for _, found := range setting.FindAllStringSubmatch(read(t, file), -1) {
+		all = append(all, strings.ReplaceAll(found[1], "{provider}", p.URL))
 	}
 	return all
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"sync/atomic"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,18 +21,21 @@ const loopbackMCPs = "SVC_MCP_ALLOW_PRIVATE=127.0.0.0/8"
 type offering struct {
 	Name, Description string
 	Destructive       bool
+	Holds             bool // a call of it ends with whoever called
 }
 
 // withMCPs lets the script have MCP servers to add, and change what they offer.
 func (s *scene) withMCPs(t *testing.T) {
 	servers := map[string]*sdk.Server{}
+	var calls atomic.Int64
+	on(s, "mcp calls", func(struct{}) (any, error) { return calls.Load(), nil })
 	on(s, "mcp server", func(of struct {
 		Token string
 		Tools []offering
 	}) (any, error) {
 		server := sdk.NewServer(&sdk.Implementation{Name: "peer", Version: "1"}, nil)
 		for _, tool := range of.Tools {
-			tool.join(server)
+			tool.join(server, &calls)
 		}
 		address := listenMCP(t, server, of.Token)
 		servers[address] = server
@@ -41,9 +46,13 @@ func (s *scene) withMCPs(t *testing.T) {
 		Tools   []offering
 	}) (any, error) {
 		for _, tool := range of.Tools {
-			tool.join(servers[of.Address])
+			tool.join(servers[of.Address], &calls)
 		}
 		return nil, nil
+	})
+	on(s, "mcp program", func(struct{}) (any, error) {
+		self, err := os.Executable()
+		return map[string]string{"command": self, "variable": mcptest.Speaks + "=yes"}, err
 	})
 	var authority *mcptest.Authority
 	on(s, "mcp sign-in", func(struct{}) (any, error) {
@@ -56,13 +65,17 @@ func (s *scene) withMCPs(t *testing.T) {
 	})
 }
 
-// join adds a tool to a server, or makes another of it.
-func (o offering) join(server *sdk.Server) {
+// join adds a tool to a server, or makes another of it. Its calls are counted.
+func (o offering) join(server *sdk.Server, calls *atomic.Int64) {
 	tool := &sdk.Tool{Name: o.Name, Description: o.Description, InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)}
 	if o.Destructive {
 		tool.Annotations = &sdk.ToolAnnotations{DestructiveHint: &o.Destructive}
 	}
-	server.AddTool(tool, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	server.AddTool(tool, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		calls.Add(1)
+		if o.Holds {
+			<-ctx.Done()
+		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "done"}}}, nil
 	})
 }

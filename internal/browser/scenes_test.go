@@ -12,8 +12,11 @@ func mails(server *mailtest.Server) []string {
 	return []string{"SVC_SMTP_URL=" + server.URL(), "SVC_SMTP_FROM=svc@example.com"}
 }
 
-// hubs are the settings of a service that knows this GitHub.
+// hubs are the settings of a service that knows this GitHub; nil: it knows none.
 func hubs(hub *githubtest.Server) []string {
+	if hub == nil {
+		return nil
+	}
 	return []string{"SVC_GITHUB_URL=" + hub.URL, "SVC_GITHUB_API_URL=" + hub.URL}
 }
 

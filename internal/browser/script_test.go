@@ -40,12 +40,12 @@ func on[T any](s *scene, name string, act func(T) (any, error)) {
 // play has a script drive the browser, and fails the test when it does.
 func (s *scene) play(t *testing.T, script string) {
 	t.Helper()
-	s.given["endpoint"], s.given["shots"], s.given["pictures"] = studio.endpoint, shots(t), os.Getenv("SVC_SHOTS")+os.Getenv("SVC_SOAK")
+	s.given["endpoint"], s.given["chromium"], s.given["shots"], s.given["pictures"] = studio.endpoint, studio.chromium, shots(t), os.Getenv("SVC_SHOTS")+os.Getenv("SVC_SOAK")
 	given, err := json.Marshal(s.given)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience())
 	defer cancel()
 	node := exec.CommandContext(ctx, "node", script, string(given))
 	var complaints strings.Builder
@@ -67,6 +67,14 @@ func (s *scene) play(t *testing.T, script string) {
 	}
 }
 
+// patience is how long a script may take. In the soak some look at everything that there is.
+func patience() time.Duration {
+	if soak {
+		return 15 * time.Minute
+	}
+	return 5 * time.Minute
+}
+
 // converse answers what the script asks until it says no more.
 func (s *scene) converse(t *testing.T, out io.Reader, in io.Writer) {
 	t.Helper()
@@ -79,7 +87,7 @@ func (s *scene) converse(t *testing.T, out io.Reader, in io.Writer) {
 			With json.RawMessage
 		}
 		if err := json.Unmarshal(lines.Bytes(), &asked); err != nil {
-			t.Log(lines.Text())
+			tell(t, lines.Text())
 			continue
 		}
 		answer := map[string]any{}
@@ -93,6 +101,16 @@ func (s *scene) converse(t *testing.T, out io.Reader, in io.Writer) {
 		if err := answers.Encode(answer); err != nil {
 			t.Errorf("answer %s: %v", asked.Act, err)
 		}
+	}
+}
+
+// tell logs what a script says besides. A figure, such as "figure typing 12 ms", is told to those who read no logs too.
+func tell(t *testing.T, told string) {
+	t.Helper()
+	t.Log(told)
+	if figure, isFigure := strings.CutPrefix(told, "figure "); isFigure {
+		name, value, _ := strings.Cut(figure, " ")
+		t.Attr(name, value)
 	}
 }
 

@@ -1,130 +1,137 @@
 package browser
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
-	"io"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
+
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/secret"
 )
 
-// service is svc serve, on a data folder of its own.
+// service is what browsers visit, on a data folder of its own: one process, or a gateway and the runtime behind it.
 type service struct {
-	Address   string `json:"address"`
-	Platform  string `json:"platform"`
-	Agents    string `json:"agents"`
-	Admin     string `json:"admin"`
-	SetupLink string `json:"setup_link"`
-
-	folder string   // where its data is
-	env    []string // its settings
-	cmd    *exec.Cmd
-	ended  chan struct{} // closed when it has said its last word
-	mu     sync.Mutex
-	log    strings.Builder
+	*part       // what browsers come to
+	work  *part // what runs work: the same, where there is one process
 }
 
-// serve runs the service until the test ends. Each setting is a variable of its environment.
+// serve runs the service as one process, on its embedded database, until the test ends.
 func serve(t *testing.T, settings ...string) *service {
 	t.Helper()
-	s := &service{folder: t.TempDir()}
-	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "SVC_") {
-			s.env = append(s.env, variable)
-		}
-	}
-	s.env = append(s.env, settings...)
-	if err := s.start("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.stop(t) })
+	all := newPart(settings, "serve", "--data", t.TempDir())
+	s := &service{part: all, work: all}
+	s.begin(t)
 	return s
 }
 
-// start runs the service at an address, and returns when it serves.
-func (s *service) start(address string) error {
-	s.cmd = exec.Command(studio.binary, "serve", "--data", s.folder, "--listen", address, "--ops-listen", "127.0.0.1:0", "--log-format", "json")
-	s.cmd.Env = s.env
-	out, err := s.cmd.StderrPipe()
+// serveHalves runs the service as a gateway and a runtime, on PostgreSQL, until the test ends.
+func serveHalves(t *testing.T, settings ...string) *service {
+	t.Helper()
+	data := shortFolder(t)
+	settings = append(halvesOf(t, data), settings...)
+	s := &service{
+		part: newPart(settings, "gateway", "--data", filepath.Join(data, "gateway")),
+		work: newPart(settings, "runtime", "--data", filepath.Join(data, "runtime")),
+	}
+	s.begin(t)
+	return s
+}
+
+// halvesOf are the settings that make one service of a gateway and a runtime: both have them.
+func halvesOf(t *testing.T, data string) []string {
+	t.Helper()
+	pair, err := config.NewAssertionPair()
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	if err := s.cmd.Start(); err != nil {
-		return err
+	ring, err := secret.NewRing()
+	if err != nil {
+		t.Fatal(err)
 	}
-	begun, ended := make(chan struct{}), make(chan struct{})
-	s.ended = ended
-	go func() {
-		defer close(ended)
-		s.listen(out, begun)
-	}()
-	select {
-	case <-begun:
-		return nil
-	case <-ended:
-		return fmt.Errorf("the service did not start:\n%s", s.said())
-	case <-time.After(30 * time.Second):
-		return fmt.Errorf("the service does not start:\n%s", s.said())
+	keys, socket := filepath.Join(data, "keys.json"), "unix:"+filepath.Join(data, "runtime.sock")
+	if err := ring.WriteNew(keys); err != nil {
+		t.Fatal(err)
+	}
+	return []string{
+		"SVC_DATABASE_URL=" + sqldbtest.Postgres(t), "SVC_FILES_DIR=" + filepath.Join(data, "files"), "SVC_KEYS_FILE=" + keys,
+		"SVC_RUNTIME_LISTEN=" + socket, "SVC_RUNTIME_URL=" + socket,
+		"SVC_RUNTIME_TOKEN=" + strings.Repeat("t", 32), "SVC_RUNTIME_ADMIN_TOKEN=" + strings.Repeat("a", 32),
+		"SVC_ASSERTION_KEY=" + pair.Key, "SVC_ASSERTION_PUBLIC=" + pair.Public,
 	}
 }
 
-// kill ends the service without a word of warning.
-func (s *service) kill() error {
-	if err := s.cmd.Process.Kill(); err != nil {
-		return err
+// shortFolder is a folder whose path has room for the name of a socket; that of t.TempDir may be too long.
+func shortFolder(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "svc")
+	if err != nil {
+		t.Fatal(err)
 	}
-	<-s.ended
-	_ = s.cmd.Wait() // killed, as was wanted
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
+}
+
+// begin starts the service, and ends it with the test.
+func (s *service) begin(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() {
+		for _, p := range s.parts() {
+			p.dismiss(t)
+		}
+	})
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// halves reports whether the service is two processes.
+func (s *service) halves() bool { return s.part != s.work }
+
+// parts are the processes, the one that browsers come to first.
+func (s *service) parts() []*part {
+	if s.halves() {
+		return []*part{s.part, s.work}
+	}
+	return []*part{s.part}
+}
+
+// named is the gateway, or else the runtime: where there is one process it is both.
+func (s *service) named(name string) *part {
+	if name == "gateway" {
+		return s.part
+	}
+	return s.work
+}
+
+// start runs each part that does not run, where it was.
+func (s *service) start() error {
+	for _, p := range s.parts() {
+		if p.ended != nil {
+			continue
+		}
+		if err := p.start(); err != nil {
+			return err
+		}
+		// The runtime is told where the service is found.
+		s.listen = strings.TrimPrefix(s.Address, "http://")
+		s.work.listen = s.listen
+	}
 	return nil
 }
 
-// listen keeps what the service says, and tells when it has begun.
-func (s *service) listen(out io.Reader, begun chan<- struct{}) {
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		s.mu.Lock()
-		fmt.Fprintln(&s.log, lines.Text())
-		s.mu.Unlock()
-		if begun != nil && strings.Contains(lines.Text(), `"msg":"serving"`) {
-			if err := json.Unmarshal(lines.Bytes(), s); err == nil {
-				close(begun)
-			}
-			begun = nil
+// release ends the service in good order, and starts it again by another binary.
+func (s *service) release(binary string) error {
+	for _, p := range s.parts() {
+		if err := p.stop(); err != nil {
+			return err
 		}
+		p.binary = binary
 	}
-}
-
-func (s *service) said() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.log.String()
-}
-
-// stop ends the service. Whatever a browser does, a service has no reason to complain of itself.
-func (s *service) stop(t *testing.T) {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
-	<-s.ended
-	if err := s.cmd.Wait(); err != nil {
-		t.Errorf("stop: %v", err)
-	}
-	if said := s.said(); t.Failed() || complains(said) {
-		t.Errorf("the service said:\n%s", said)
-	}
-}
-
-// complains reports whether the service found something wrong with itself. That a model failed, as a script had it do, is none of that.
-func complains(said string) bool {
-	for line := range strings.Lines(said) {
-		if strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, `"msg":"submission failed"`) {
-			return true
-		}
-	}
-	return false
+	return s.start()
 }

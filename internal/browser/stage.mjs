@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
+import { settings } from "./chromium.mjs";
 
 export const given = JSON.parse(process.argv[2]);
 
@@ -27,10 +28,11 @@ export async function ask(act, of = {}) {
   return value;
 }
 
-// perform plays a script. All that is wrong with what was looked at is told at its end.
-export async function perform(play) {
+// perform plays a script. All that is wrong with what was looked at is told at its end. A script that measures is alone in a browser of
+// its own: a browser traces for one at a time, and all of its pages share the threads that draw.
+export async function perform(play, { alone = false } = {}) {
   mkdirSync(given.shots, { recursive: true });
-  const browser = await chromium.connect(given.endpoint);
+  const browser = alone ? await chromium.launch(settings(given.chromium)) : await chromium.connect(given.endpoint);
   const visitors = [];
   const enter = async (options) => {
     visitors.push(await Visitor.enter(browser, options));
@@ -81,8 +83,8 @@ class Visitor {
   }
 
   miss(request) {
-    // Whoever leaves a page early does not wait for what belongs to it.
-    if (!request.isNavigationRequest() && request.failure().errorText === "net::ERR_ABORTED") return;
+    // Whoever leaves a page early does not wait for what belongs to it, nor does a page that goes on by itself. Where one arrives is looked at.
+    if (request.failure().errorText === "net::ERR_ABORTED") return;
     // Scripts that a document asks for ahead are not for whoever has none.
     if (!this.scripts && request.failure().errorText === "csp") return;
     this.complaints.push(`no answer: ${request.method()} ${request.url()}: ${request.failure().errorText}`);
@@ -179,18 +181,38 @@ class Visitor {
   async picture(name) {
     if (this.scripts) await this.page.evaluate(axe);
     const others = given.pictures ? [[desktop, "dark"], [phone, "light"]] : [];
-    for (const [size, scheme] of [[desktop, "light"], [phone, "dark"], ...others]) {
-      const mode = `${size.width}-${scheme}`;
-      await this.page.setViewportSize(size);
-      await this.page.emulateMedia({ colorScheme: scheme });
-      const wide = await this.page.locator("html").evaluate((html) => html.scrollWidth - html.clientWidth);
-      if (wide > 0) this.blame(name, `scrolls sideways by ${wide} px at ${mode}`);
+    await this.through([[desktop, "light"], [phone, "dark"], ...others], async (mode) => {
+      await this.fits(name, mode);
       if (given.pictures) await this.shoot(`${script}-${name}-${mode}`);
       if (mode === "1280-light") await this.audit(name, mode);
       if (mode === "390-dark" && given.pictures) await this.audit(name, mode, shown);
+    });
+  }
+
+  // judge has axe look at a part of the page, a dialog for instance, in both schemes and widths; in the first by all of its rules.
+  async judge(name, part = "body") {
+    await this.page.evaluate(axe);
+    await this.through([[desktop, "light"], [desktop, "dark"], [phone, "light"], [phone, "dark"]], async (mode) => {
+      await this.fits(name, mode);
+      await this.audit(name, mode, mode === "1280-light" ? {} : shown, part);
+    });
+  }
+
+  // through shows the page in one mode after the other, and then as it was.
+  async through(modes, look) {
+    for (const [size, scheme] of modes) {
+      await this.page.setViewportSize(size);
+      await this.page.emulateMedia({ colorScheme: scheme });
+      await look(`${size.width}-${scheme}`);
     }
     await this.page.setViewportSize(desktop);
     await this.page.emulateMedia({ colorScheme: "light" });
+  }
+
+  // fits blames a page that scrolls sideways.
+  async fits(name, mode) {
+    const wide = await this.page.locator("html").evaluate((html) => html.scrollWidth - html.clientWidth);
+    if (wide > 0) this.blame(name, `scrolls sideways by ${wide} px at ${mode}`);
   }
 
   // shoot takes the whole page, also what is out of view.
@@ -202,10 +224,24 @@ class Visitor {
     await browser.detach();
   }
 
-  // audit has axe judge the page. It needs scripts, and the page is the same with and without them.
-  async audit(name, mode, options) {
+  // postcard takes what is in view, small enough to be shown in a text.
+  async postcard(name) {
+    const browser = await this.context.newCDPSession(this.page);
+    const { data } = await browser.send("Page.captureScreenshot", { format: "webp", quality: 82 });
+    writeFileSync(join(given.shots, name + ".webp"), data, "base64");
+    await browser.detach();
+  }
+
+  // audit has axe judge the page, or a part of it, when what moves has arrived. It needs scripts, and the page is the same with and without them.
+  async audit(name, mode, options, part) {
     if (!this.scripts) return;
-    const found = await this.page.evaluate((options) => window.axe.run(document, { ...options, resultTypes: ["violations"], preload: false }), options);
+    const found = await this.page.evaluate(
+      ([options, part]) => {
+        for (const each of document.getAnimations()) if (each.effect.getComputedTiming().iterations !== Infinity) each.finish();
+        return window.axe.run(part ?? document, { ...options, resultTypes: ["violations"], preload: false });
+      },
+      [options, part],
+    );
     for (const { id, impact, help, nodes } of found.violations) {
       if (impact === "serious" || impact === "critical") this.blame(name, `${mode}: axe, ${impact} ${id}: ${help}: ${nodes.map((n) => n.target).join(" ")}`);
     }

@@ -7,7 +7,8 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"syscall"
+
+	"svc.dev/svc/internal/cli/hold"
 )
 
 // partial is a file that is not whole yet. It lies beside the one that it becomes, is named by its content, and outlives a download that
@@ -31,15 +32,15 @@ func (p *partial) begin(etag string, size int64, sum io.Writer) (n int64, err er
 		mark, p.kept = named[1], true
 	}
 	// No link is followed, and nobody else's file is written to, whatever lies there.
-	p.file, err = os.OpenFile(p.name+".part-"+mark, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o666)
+	p.file, err = os.OpenFile(p.name+".part-"+mark, os.O_RDWR|os.O_CREATE|hold.Careful, 0o666)
 	if err != nil {
 		return 0, err
 	}
 	info, err := p.file.Stat()
-	if err == nil && !isOwn(info) {
+	if err == nil && !hold.IsOwn(info) {
 		err = fmt.Errorf("%s is not a file of yours: delete it", p.file.Name())
 	}
-	if err == nil && syscall.Flock(int(p.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+	if err == nil && hold.Try(p.file) != nil {
 		err = fmt.Errorf("%s is being fetched by another svc", p.name)
 	}
 	if err == nil && info.Size() > max(size, 0) {
@@ -53,12 +54,6 @@ func (p *partial) begin(etag string, size int64, sum io.Writer) (n int64, err er
 		p.file = nil // it may be another's
 	}
 	return n, err
-}
-
-// isOwn reports whether a file is one, of this user alone.
-func isOwn(info os.FileInfo) bool {
-	stat, known := info.Sys().(*syscall.Stat_t)
-	return info.Mode().IsRegular() && known && stat.Uid == uint32(os.Geteuid()) && stat.Nlink == 1
 }
 
 // anew gives up a content that is no longer the file's.
@@ -80,7 +75,7 @@ func (p *partial) finish(failed error) (left bool, err error) {
 	case p.file == nil:
 		return false, failed
 	case failed == nil:
-		return false, errors.Join(os.Rename(p.file.Name(), p.name), p.file.Close())
+		return false, hold.Settle(p.file, p.name)
 	}
 	info, err := p.file.Stat()
 	if err != nil || info.Size() == 0 || !p.kept || errors.Is(failed, errDamaged) {

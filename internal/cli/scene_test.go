@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,14 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc"
-	"svc.dev/svc/httpapi"
 	"svc.dev/svc/internal/cli"
 	"svc.dev/svc/internal/command"
 	"svc.dev/svc/internal/command/commandtest"
-	"svc.dev/svc/internal/contract"
+	"svc.dev/svc/internal/contract/program"
 	"svc.dev/svc/service/servicetest"
-	"svc.dev/svc/sqlstore"
 )
 
 // schemas is where the repository keeps them.
@@ -133,34 +128,19 @@ func alone(t *testing.T) string {
 }
 
 // atContract runs the contract program, and has commands ask it.
-func atContract(t *testing.T) *httptest.Server {
+func atContract(t *testing.T) {
 	t.Helper()
 	alone(t)
-	quiet := slog.New(slog.DiscardHandler)
-	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), sqlstore.Config{Log: quiet})
+	p, err := program.Start(t.Context(), program.Config{Database: "sqlite:" + filepath.Join(t.TempDir(), "svc.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := svc.New(svc.Config{Store: store, Model: contract.Models.Find, StopTimeout: 300 * time.Millisecond, Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	contract.Declare(rt)
-	ctx, cancel := context.WithCancel(context.Background())
-	ran := make(chan error, 1)
-	go func() { ran <- rt.Run(ctx) }()
-	server := httptest.NewServer(httpapi.App(rt, httpapi.Config{LongPoll: 2 * time.Second, Log: quiet}))
 	t.Cleanup(func() {
-		cancel()
-		<-ran
-		server.CloseClientConnections()
-		server.Close()
-		if err := store.Close(); err != nil {
-			t.Errorf("close: %v", err)
+		if err := p.Stop(); err != nil {
+			t.Errorf("stop: %v", err)
 		}
 	})
-	t.Setenv(cli.BaseVariable, server.URL)
-	return server
+	t.Setenv(cli.BaseVariable, p.URL)
 }
 
 // member is somebody with a workspace at a service.

@@ -60,6 +60,7 @@ func (st *stage) rehearse(s script) {
 	if err != nil {
 		st.t.Fatalf("%s: %v\n%s", s.name, err, st.node.Complaints())
 	}
+	st.wait(s)
 	after := st.node.must(request{Op: "stats"}).Stats
 	ref := read(told)
 	ref.checkEffects(effectsOf(st.setup.Effects, ref.Record.RunID), 0)
@@ -99,6 +100,8 @@ func (st *stage) play(s script, traps ...trap) (deaths int, t *tale) {
 	st.plays++
 	key := fmt.Sprintf("play %d", st.plays)
 	found := []*process{}
+	// What the last play left to an agent would step into this play's trap, while the run is parked or not yet begun.
+	st.wait(s)
 	st.node.arm(traps[0])
 	for {
 		_, told, err := st.attempt(s, key)
@@ -136,6 +139,14 @@ func (st *stage) play(s script, traps ...trap) (deaths int, t *tale) {
 		st.deaths += deaths
 		st.report(fmt.Sprintf("%s, dying %v", s.name, traps), t)
 		return deaths, t
+	}
+}
+
+// wait waits for the agent that the script leaves work for.
+func (st *stage) wait(s script) {
+	st.t.Helper()
+	if agent, instance, ok := strings.Cut(s.tells, "/"); ok {
+		st.node.must(request{Op: "idle", chatRequest: chatRequest{Agent: agent, Instance: instance}})
 	}
 }
 

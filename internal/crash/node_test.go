@@ -40,6 +40,7 @@ type setup struct {
 	Trap        trap          // set before anything runs
 	Pace        time.Duration // before each event of the model. Defaults to longer than events are gathered
 	Late        time.Duration // how much later than it was true the store tells what is marked for abort
+	Project     string        // the bundle of a project that the node runs too; empty: none
 }
 
 // request is one line from the parent, reply the line that answers it. The first line of a node is a reply without a
@@ -104,6 +105,9 @@ func serveNode(text []byte) error {
 	}
 	n.declare()
 	n.declareAgents()
+	if err := n.loadProject(); err != nil {
+		return err
+	}
 	n.out = json.NewEncoder(os.Stdout)
 	n.out.SetEscapeHTML(false) // the bytes of events are compared
 	if err := n.hello(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"time"
 
 	"svc.dev/svc"
@@ -25,6 +26,7 @@ type script struct {
 	name     string
 	input    string
 	parallel bool   // its steps have no order among each other
+	tells    string // the agent that it leaves work for, and its instance: their appends are counted too
 	cancel   string // once this line is logged the run is cancelled from outside
 	ends     string // status, values, error
 }
@@ -49,7 +51,7 @@ var scripts = []script{
 const echoed = `{"list":[1,null,{"a":[]}],"n":12.5,"text":"<é\u0000\"𝄞>"}`
 
 func scriptOf(name string) script {
-	for _, s := range scripts {
+	for _, s := range slices.Concat(scripts, ofProject) {
 		if s.name == name {
 			return s
 		}

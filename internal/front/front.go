@@ -3,6 +3,7 @@
 package front
 
 import (
+	"crypto/tls"
 	"net"
 	"net/netip"
 	"slices"
@@ -29,13 +30,19 @@ type Limits struct {
 	Refused func()
 }
 
-// ConnectionBytes is what a connection takes: its buffers, and the stacks of those who serve it.
-const ConnectionBytes = 32 << 10
+// ConnectionBytes is what a connection takes: its buffers, and the stacks of those who serve it. SealedBytes is what one takes that
+// speaks TLS: records, and what HTTP/2 may receive before somebody reads it.
+const (
+	ConnectionBytes = 32 << 10
+	SealedBytes     = ConnectionBytes + 32<<10 + receiveBytes
+	receiveBytes    = 128 << 10
+)
 
 // Listener takes connections within its limits.
 type Listener struct {
 	net.Listener
 	limits Limits
+	sealed bool // they speak TLS
 
 	mu   sync.Mutex
 	all  int
@@ -45,6 +52,20 @@ type Listener struct {
 // Listen puts limits on a listener.
 func Listen(l net.Listener, limits Limits) *Listener {
 	return &Listener{Listener: l, limits: limits, from: map[netip.Addr]int{}}
+}
+
+// Seal has all connections speak TLS.
+func (l *Listener) Seal(c *tls.Config) net.Listener {
+	l.sealed = true
+	return tls.NewListener(l, c)
+}
+
+// bytes is what a connection takes.
+func (l *Listener) bytes() int64 {
+	if l.sealed {
+		return SealedBytes
+	}
+	return ConnectionBytes
 }
 
 // Accept closes what is beyond the limits, and goes on.
@@ -67,11 +88,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 			continue
 		}
 		c := &served{Conn: conn, write: l.limits.Write}
+		c.heads.sealed = l.sealed
 		c.heads.begin()
 		if m := l.limits.Memory; m != nil {
 			c.room, _ = m.Try("", memory.Connections, 0) // nothing is always there
-			c.room.Resize(ConnectionBytes)               // how many there are is bounded
+			c.room.Resize(l.bytes())                     // how many there are is bounded
 			c.heads.room, _ = m.Try(holder(at), memory.Strangers, 0)
+			c.another = func(n int64) (*memory.Grant, error) { return m.Try(holder(at), memory.Strangers, n) }
 		}
 		c.leave = sync.OnceFunc(func() {
 			l.leave(at)
@@ -157,6 +180,8 @@ type served struct {
 	room  *memory.Grant
 	heads heads
 	leave func()
+	// another takes memory for the head of a request that is not the connection's only one; nil: nothing is counted.
+	another func(n int64) (*memory.Grant, error)
 }
 
 // Read counts what is the head of a request, and ends a connection whose head there is no memory for.

@@ -3,6 +3,7 @@ package front
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
@@ -14,6 +15,8 @@ import (
 const (
 	fieldBytes = 200     // of a field, beside its text
 	freeHead   = 8 << 10 // what every connection may have: it is in ConnectionBytes
+	guess      = 8       // how many bytes a sealed one stands for: its fields cannot be counted yet
+	concurrent = 100     // requests of one HTTP/2 connection
 )
 
 // heads counts the head of a request from its first byte until its answer is out. Bodies are counted by who reads them.
@@ -21,6 +24,7 @@ type heads struct {
 	mu      sync.Mutex
 	room    *memory.Grant // nil: nothing is counted
 	reading bool          // what comes is a head
+	sealed  bool          // what comes cannot be read here
 	size    int64
 }
 
@@ -53,26 +57,71 @@ func (h *heads) take(part []byte) error {
 	if !h.reading || h.room == nil {
 		return nil
 	}
-	h.size += int64(len(part) + fieldBytes*bytes.Count(part, []byte{'\n'}))
+	h.size += h.weigh(part)
 	return h.room.Grow(h.size - freeHead - h.room.Size())
+}
+
+// weigh is what a part of a head takes when it is read.
+func (h *heads) weigh(part []byte) int64 {
+	if h.sealed {
+		return guess * int64(len(part))
+	}
+	return int64(len(part) + fieldBytes*bytes.Count(part, []byte{'\n'}))
+}
+
+// headBytes is what the head of a request takes.
+func headBytes(r *http.Request) (n int64) {
+	n = int64(len(r.RequestURI))
+	for name, values := range r.Header {
+		for _, value := range values {
+			n += int64(fieldBytes + len(name) + len(value))
+		}
+	}
+	return n
 }
 
 // connKey finds the connection in a context.
 type connKey struct{}
 
-// Guard lets a server say what of a connection is the head of a request.
+// Guard lets a server say what of a connection is the head of a request, and bounds what HTTP/2 holds of one.
 func Guard(srv *http.Server) {
 	next := srv.Handler
-	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
+	srv.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: concurrent, MaxReceiveBufferPerConnection: receiveBytes, MaxReceiveBufferPerStream: receiveBytes}
+	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, inner(c))
+	}
 	srv.ConnState = func(c net.Conn, state http.ConnState) {
-		if c, ours := c.(*served); ours && state == http.StateIdle {
+		if c := inner(c); c != nil && state == http.StateIdle {
 			c.heads.begin()
 		}
 	}
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ours := r.Context().Value(connKey{}).(*served); ours {
-			c.heads.enter()
+		if c, _ := r.Context().Value(connKey{}).(*served); c != nil {
+			defer c.admit(r).Release()
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// inner is the connection as it was taken, also below TLS; nil for one of another listener.
+func inner(c net.Conn) *served {
+	if sealed, ok := c.(*tls.Conn); ok {
+		c = sealed.NetConn()
+	}
+	ours, _ := c.(*served)
+	return ours
+}
+
+// admit says that the head of a request is there as a whole. Several of HTTP/2 may be at one time: each takes memory of its own, and one
+// that there is none for is ended.
+func (c *served) admit(r *http.Request) *memory.Grant {
+	c.heads.enter()
+	if r.ProtoMajor < 2 || c.another == nil {
+		return nil
+	}
+	room, err := c.another(headBytes(r))
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return room
 }

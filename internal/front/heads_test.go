@@ -2,8 +2,10 @@ package front_test
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -115,4 +117,60 @@ func TestAHeadTakesNoMoreThanIsCounted(t *testing.T) {
 	if took > said || said > 6*took {
 		t.Errorf("%d heads take %d bytes, %d are counted", n, took, said)
 	}
+}
+
+// TestHeadsOfOneConnectionAreCountedEach holds several requests of one HTTP/2 connection open: each head takes memory, and one that
+// there is none for is ended alone.
+func TestHeadsOfOneConnectionAreCountedEach(t *testing.T) {
+	budget := memory.New(64 << 20)
+	l := listen(t, front.Limits{Memory: budget})
+	cert := httptest.NewTLSServer(nil)
+	defer cert.Close()
+	entered, release := make(chan struct{}), make(chan struct{})
+	srv := &http.Server{MaxHeaderBytes: 1 << 20, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		entered <- struct{}{}
+		<-release
+	})}
+	front.Guard(srv)
+	sealed := l.Seal(&tls.Config{Certificates: cert.TLS.Certificates, NextProtos: []string{"h2"}})
+	go func() { _ = srv.Serve(sealed) }()
+	defer srv.Close()
+	var http2 http.Protocols
+	http2.SetHTTP2(true)
+	client := &http.Client{Transport: &http.Transport{Protocols: &http2, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer client.CloseIdleConnections()
+	ask := func(head int) chan error {
+		said := make(chan error, 1)
+		go func() {
+			r, _ := http.NewRequest("GET", "https://"+l.Addr().String(), nil)
+			r.Header.Set("X-Long", strings.Repeat("x", head))
+			res, err := client.Do(r)
+			if err == nil {
+				res.Body.Close()
+			}
+			said <- err
+		}()
+		return said
+	}
+	var held []chan error
+	refused := false
+	for len(held) < 50 && !refused {
+		said := ask(200 << 10)
+		select {
+		case <-entered:
+			held = append(held, said)
+		case err := <-said:
+			refused = err != nil
+		}
+	}
+	if got := budget.Used(memory.Strangers); len(held) < 2 || !refused || got < int64(len(held)-1)*200<<10 || got > budget.Share() {
+		t.Errorf("%d heads of 200 KiB are held, the next refused %t, and take %d of %d bytes", len(held), refused, got, budget.Share())
+	}
+	close(release)
+	for _, said := range held {
+		if err := <-said; err != nil {
+			t.Errorf("a request beside it: %v", err)
+		}
+	}
+	eventually(t, "heads are given back", func() bool { return budget.Used(memory.Strangers) == 0 })
 }

@@ -25,6 +25,7 @@ import (
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/sqlstore"
 	"svc.dev/svc/stream"
+	"svc.dev/svc/ts"
 )
 
 // needNode skips the test where there is no node, unless that would go unseen, and sees that the client is installed.
@@ -56,6 +57,8 @@ func install(t *testing.T, folder, needed string) {
 type program struct {
 	db      string
 	address string
+	project string // the folder of a project around the API; empty: none
+	prefix  string // where that has mounted it
 	url     string
 	stop    func()
 }
@@ -90,8 +93,9 @@ func (p *program) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.address = listener.Addr().String()
-	p.url = "http://" + p.address
-	server := &http.Server{Handler: httpapi.App(rt, httpapi.Config{LongPoll: 2 * time.Second, Log: quiet})}
+	p.url = "http://" + p.address + p.prefix
+	handler, end := p.handler(t, rt, httpapi.Config{LongPoll: 2 * time.Second, Log: quiet})
+	server := &http.Server{Handler: handler}
 	served, ran := make(chan error, 1), make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { served <- server.Serve(listener) }()
@@ -100,11 +104,26 @@ func (p *program) start(t *testing.T) {
 		cancel()
 		late, done := context.WithTimeout(context.Background(), 5*time.Second)
 		defer done()
-		err := errors.Join(<-ran, server.Shutdown(late), store.Close())
+		err := errors.Join(<-ran, server.Shutdown(late))
+		end()
+		err = errors.Join(err, store.Close())
 		if err != nil || !errors.Is(<-served, http.ErrServerClosed) {
 			t.Errorf("stop: %v", err)
 		}
 	}
+}
+
+// handler is the API, or the project that has mounted it.
+func (p *program) handler(t *testing.T, rt *svc.Runtime, c httpapi.Config) (http.Handler, func()) {
+	t.Helper()
+	if p.project == "" {
+		return httpapi.App(rt, c), func() {}
+	}
+	project, err := ts.Load(t.Context(), rt, p.project, ts.Config{API: c, Log: c.Log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return project, project.Close
 }
 
 func (p *program) restart(t *testing.T) {

@@ -42,8 +42,7 @@ func newConnector(path, synchronous string, readOnly bool) (*connector, error) {
 		expect["query_only"] = "1"
 	}
 	query := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}
-	file := url.URL{Path: path}
-	inner, err := sqlite.NewConnector("file:" + file.EscapedPath() + "?" + query.Encode())
+	inner, err := sqlite.NewConnector(fileURI(path) + "?" + query.Encode())
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,8 @@ var (
 	ErrBusy = errors.New("database is busy: the write queue is full")
 	// ErrClosed says that the handle was closed; nothing was done.
 	ErrClosed = errors.New("database is closed")
+	// ErrReadOnly says that the handle was opened to read; nothing was written.
+	ErrReadOnly = errors.New("database is opened to be read only")
 	// ErrFailed is in the chain of every error after the database failed; the cause stands behind it.
 	ErrFailed = errors.New("database failed")
 )
@@ -50,6 +52,8 @@ type Options struct {
 	Conns int
 	// Observe hears of every statement before it runs, for tests and benchmarks. Defaults to nobody.
 	Observe func(query string, args []any)
+	// ReadOnly refuses every Write and Migrate. A file of SQLite must be there.
+	ReadOnly bool
 	// Timeout is how long a call may take. It stays below the leases that the database keeps. Defaults to 5 seconds.
 	Timeout time.Duration
 }
@@ -61,6 +65,7 @@ type DB struct {
 	owned   bool // the folder was opened here
 	log     *slog.Logger
 	timeout time.Duration
+	reads   bool                           // and writes nothing
 	observe func(query string, args []any) // on SQLite; nil: nobody hears
 	engine  engine
 	gate    gate
@@ -92,7 +97,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
-	db := &DB{dialect: a.dialect, folder: o.Folder, log: o.Log, timeout: o.Timeout, failure: &failure{done: make(chan struct{})}}
+	db := &DB{dialect: a.dialect, folder: o.Folder, log: o.Log, timeout: o.Timeout, reads: o.ReadOnly, failure: &failure{done: make(chan struct{})}}
 	if a.dialect == SQLite {
 		err = db.openSQLite(ctx, a.path, o)
 	} else {
@@ -183,6 +188,9 @@ func (db *DB) Timeout() time.Duration { return db.timeout }
 //
 // Where ctx is guarded, the guard runs first in the transaction, and its error is that of Write.
 func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
+	if db.reads {
+		return ErrReadOnly
+	}
 	return db.enter(ctx, guarded(ctx, fn), db.engine.write)
 }
 

@@ -50,6 +50,28 @@ func (e *LooseError) Mend() string {
 	return "chmod 700 " + e.Path
 }
 
+// Restoring is the name of the file that marks a folder which a backup is being restored to. Without it the folder is whole.
+const Restoring = "restoring"
+
+// UnfinishedError says that a restore into a folder was not finished, so that what lies there is a part.
+type UnfinishedError struct{ Path string }
+
+func (e *UnfinishedError) Error() string {
+	return fmt.Sprintf("a restore into %s is not finished: let it end; if it was stopped, remove the folder and restore again", e.Path)
+}
+
+// refuseUnfinished refuses a folder that is marked.
+func refuseUnfinished(folder string) error {
+	_, err := os.Lstat(filepath.Join(folder, Restoring))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = &UnfinishedError{folder}
+	}
+	return err
+}
+
 // OpenFolder makes the folder for its owner alone if there is none, and holds it. When it is held already, the
 // error is a *HeldError with the pid of the holder; when others may change it, a *LooseError.
 func OpenFolder(path string) (*Folder, error) {
@@ -61,6 +83,9 @@ func OpenFolder(path string) (*Folder, error) {
 		return nil, fmt.Errorf("open folder: %w", err)
 	}
 	if err := refuseLoose(path); err != nil {
+		return nil, fmt.Errorf("open folder: %w", err)
+	}
+	if err := refuseUnfinished(path); err != nil {
 		return nil, fmt.Errorf("open folder: %w", err)
 	}
 	lock, err := takeLock(path)

@@ -20,7 +20,8 @@ import (
 //
 // Migrations go forward only, and versions N and N-1 of the binary run together: a migration expands (adds a
 // table, a column with a default, an index); what it replaces is removed one version later, when nobody reads or
-// writes it any more.
+// writes it any more. One that does more than add says which it is, in a line of its own: "-- svc: expand", or
+// "-- svc: contract" where N-1 cannot go on beside it.
 type Room struct {
 	Name string
 	FS   fs.FS
@@ -43,13 +44,17 @@ type NewerError struct {
 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("this database was written by a newer svc: room %s is at version %d, this binary knows %d; run the newer binary", e.Room, e.Database, e.Binary)
+	return fmt.Sprintf("this database was written by a newer svc: room %s is at version %d, this binary knows %d; run the newer binary, or go back with a backup from before it",
+		e.Room, e.Database, e.Binary)
 }
 
 // Migrate brings the rooms to their newest version, in the order given. When one of them is newer in the database
 // than here, no migration runs and the error is a *NewerError. Nodes that start together migrate one after the
 // other; a node that runs already is not disturbed. Writes wait until Migrate returns.
 func (db *DB) Migrate(ctx context.Context, rooms ...Room) error {
+	if db.reads {
+		return ErrReadOnly
+	}
 	if !db.gate.enter() {
 		return ErrClosed
 	}
@@ -132,13 +137,14 @@ func unlockMigrations(conn *pgxpool.Conn) {
 // migrateRooms looks at every room before it changes one, and tells of tables that are brought forward.
 func migrateRooms(ctx context.Context, source *sql.DB, d Dialect, rooms []Room, log *slog.Logger) error {
 	providers, from, to := make([]*goose.Provider, len(rooms)), make([]int64, len(rooms)), make([]int64, len(rooms))
+	fresh := true
 	for i, room := range rooms {
 		p, err := room.provider(source, d)
 		if err == nil {
 			from[i], err = p.GetDBVersion(ctx)
 		}
 		if err == nil {
-			to[i], err = room.newest(d)
+			to[i], err = room.Newest(d)
 		}
 		switch {
 		case err != nil:
@@ -146,15 +152,30 @@ func migrateRooms(ctx context.Context, source *sql.DB, d Dialect, rooms []Room, 
 		case from[i] > to[i]:
 			return &NewerError{Room: room.Name, Database: from[i], Binary: to[i]}
 		}
-		providers[i] = p
+		providers[i], fresh = p, fresh && from[i] == 0
+	}
+	if fresh {
+		log = slog.New(slog.DiscardHandler) // tables that are made are no news
 	}
 	for i, p := range providers {
-		if from[i] > 0 && to[i] > from[i] {
-			log.Info("bringing the database forward", "room", rooms[i].Name, "from", from[i], "to", to[i])
-		}
-		if _, err := p.Up(ctx); err != nil {
+		if err := bringForward(ctx, p, log.With("room", rooms[i].Name, "from", from[i], "to", to[i]), to[i] > from[i]); err != nil {
 			return fmt.Errorf("room %s: %w", rooms[i].Name, err)
 		}
+	}
+	return nil
+}
+
+// bringForward tells before it begins, for it may take long, and how long it took.
+func bringForward(ctx context.Context, p *goose.Provider, log *slog.Logger, behind bool) error {
+	if behind {
+		log.Info("bringing the database forward")
+	}
+	began := time.Now()
+	if _, err := p.Up(ctx); err != nil {
+		return err
+	}
+	if behind {
+		log.Info("brought the database forward", "duration_ms", time.Since(began).Milliseconds())
 	}
 	return nil
 }
@@ -165,11 +186,9 @@ func (r Room) provider(source *sql.DB, d Dialect) (*goose.Provider, error) {
 	if !roomName.MatchString(r.Name) {
 		return nil, fmt.Errorf("name %q is not a table's name", r.Name)
 	}
-	files := r.FS
-	if _, err := fs.Stat(files, string(d)); err == nil {
-		if files, err = fs.Sub(files, string(d)); err != nil {
-			return nil, err
-		}
+	files, err := r.files(d)
+	if err != nil {
+		return nil, err
 	}
 	dialect := goose.DialectSQLite3
 	if d == Postgres {
@@ -177,4 +196,12 @@ func (r Room) provider(source *sql.DB, d Dialect) (*goose.Provider, error) {
 	}
 	return goose.NewProvider(dialect, source, files,
 		goose.WithTableName(r.Name+"_schema"), goose.WithDisableGlobalRegistry(true))
+}
+
+// files are the migrations for a dialect.
+func (r Room) files(d Dialect) (fs.FS, error) {
+	if _, err := fs.Stat(r.FS, string(d)); err != nil {
+		return r.FS, nil
+	}
+	return fs.Sub(r.FS, string(d))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -60,7 +61,7 @@ func TestTablesThatAreBroughtForwardAreTold(t *testing.T) {
 		}
 		defer db.Close()
 		spaces := room("workspace", "CREATE TABLE spaces (i INTEGER)")
-		for i, want := range []string{"", "", `msg="bringing the database forward" room=account from=1 to=3`, ""} {
+		for i, want := range []string{"", "", `msg="brought the database forward" room=account from=1 to=3 duration_ms=`, ""} {
 			accounts := room("account", "CREATE TABLE people (i INTEGER)")
 			if i >= 2 {
 				accounts = room("account", "", "INSERT INTO people VALUES (1)", "INSERT INTO people VALUES (2)")
@@ -69,7 +70,7 @@ func TestTablesThatAreBroughtForwardAreTold(t *testing.T) {
 			if err := db.Migrate(t.Context(), accounts, spaces); err != nil {
 				t.Fatal(err)
 			}
-			if got := said.String(); want == "" && got != "" || !strings.Contains(got, want) || strings.Count(got, "\n") > 1 {
+			if got := said.String(); want == "" && got != "" || !strings.Contains(got, want) || want != "" && !strings.Contains(got, `msg="bringing the database forward" room=account`) || strings.Count(got, "\n") > 2 {
 				t.Errorf("%d: %q", i, got)
 			}
 		}
@@ -102,12 +103,74 @@ func TestADatabaseNewerThanTheBinaryIsRefused(t *testing.T) {
 		if !errors.As(err, &newer) || *newer != (sqldb.NewerError{Room: "usage", Database: 3, Binary: 1}) {
 			t.Fatalf("got %v", err)
 		}
-		want := "migrate database: this database was written by a newer svc: room usage is at version 3, this binary knows 1; run the newer binary"
+		want := "migrate database: this database was written by a newer svc: room usage is at version 3, this binary knows 1; run the newer binary, or go back with a backup from before it"
 		if err.Error() != want {
 			t.Errorf("got %q", err)
 		}
 		// The room before it was not touched.
 		write(t, db, "CREATE TABLE o (i INTEGER)")
+	})
+}
+
+func TestWhatIsPendingIsTold(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		db := open(t, address)
+		steps := []string{"CREATE TABLE u (i INTEGER)", "-- svc: expand\nUPDATE u SET i = 1", "-- svc: contract\nALTER TABLE u RENAME TO v"}
+		pending := func() (from int64, list []sqldb.Migration) {
+			t.Helper()
+			err := db.Read(t.Context(), func(tx *sqldb.Tx) (err error) {
+				from, list, err = room("usage", steps...).Pending(tx)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return from, list
+		}
+		if from, list := pending(); from != 0 || len(list) != 3 {
+			t.Errorf("of an empty database: %d %+v", from, list)
+		}
+		if err := db.Migrate(t.Context(), room("usage", steps[0])); err != nil {
+			t.Fatal(err)
+		}
+		want := []sqldb.Migration{{Version: 2, Name: "step"}, {Version: 3, Name: "step", Contracts: true}}
+		if from, list := pending(); from != 1 || !slices.Equal(list, want) {
+			t.Errorf("%d %+v, want %+v", from, list, want)
+		}
+		err := db.Read(t.Context(), func(tx *sqldb.Tx) error {
+			_, _, err := room("usage").Pending(tx)
+			return err
+		})
+		if newer := (*sqldb.NewerError)(nil); !errors.As(err, &newer) {
+			t.Errorf("of a database that is newer: %v", err)
+		}
+	})
+}
+
+func TestADoubtfulMigrationMustBeMarked(t *testing.T) {
+	for _, statement := range []string{"DROP TABLE u", "ALTER TABLE u DROP COLUMN i", "ALTER TABLE u RENAME TO v", "DELETE FROM u", "UPDATE u SET i = 1", "ALTER TABLE u ALTER COLUMN i TYPE TEXT"} {
+		if _, err := room("usage", statement).Migrations(sqldb.SQLite); err == nil || !strings.Contains(err.Error(), "mark it") {
+			t.Errorf("%s: %v", statement, err)
+		}
+		if all, err := room("usage", "-- svc: contract\n"+statement).Migrations(sqldb.SQLite); err != nil || !all[0].Contracts {
+			t.Errorf("%s, marked: %+v %v", statement, all, err)
+		}
+	}
+}
+
+func TestAHandleThatReadsDoesNotWrite(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		if err := numbers(t, address).Close(); err != nil {
+			t.Fatal(err)
+		}
+		db := openWith(t, address, sqldb.Options{ReadOnly: true})
+		if err := db.Do(t.Context(), "write", "INSERT INTO n VALUES (9)"); !errors.Is(err, sqldb.ErrReadOnly) {
+			t.Errorf("write: %v", err)
+		}
+		if err := db.Migrate(t.Context(), room("more", "CREATE TABLE m (i INTEGER)")); !errors.Is(err, sqldb.ErrReadOnly) {
+			t.Errorf("migrate: %v", err)
+		}
+		number(t, db, "SELECT COUNT(*) FROM n")
 	})
 }
 

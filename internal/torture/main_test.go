@@ -28,6 +28,15 @@ func pick[T any](fast, full T) T {
 	return fast
 }
 
+// each runs fn on SQLite, and in the soak on PostgreSQL too: cuts are the client's affair, whatever the database.
+func each(t *testing.T, fn func(t *testing.T, s *scene)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { fn(t, newScene(t, sqldbtest.SQLite(t))) })
+	if soak {
+		t.Run("postgres", func(t *testing.T) { fn(t, newScene(t, sqldbtest.Schema(t))) })
+	}
+}
+
 func TestMain(m *testing.M) { os.Exit(child.Main(sqldbtest.Tests{M: m}, serveNode)) }
 
 // setup is how a node is started, hello is its first line.

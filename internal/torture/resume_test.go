@@ -3,6 +3,7 @@ package torture_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,20 +28,38 @@ func points(size, some int) (all []int) {
 	return all
 }
 
-// answered is the size of the largest answer that has passed in a mode.
-func (s *scene) answered(live client.Live) (size int) {
+// passed are the exchanges that have passed in a mode.
+func (s *scene) passed(live client.Live) (all []torture.Exchange) {
 	for _, x := range s.proxy.Passed() {
 		if strings.Contains(x.Line, "live="+string(live)) {
-			size = max(size, x.Answer)
+			all = append(all, x)
 		}
+	}
+	return all
+}
+
+// answered is the size of the largest answer that has passed in a mode.
+func (s *scene) answered(live client.Live) (size int) {
+	for _, x := range s.passed(live) {
+		size = max(size, x.Answer)
 	}
 	return size
 }
 
 // TestEveryCutOfARunIsResumed reads a run that is over, and cuts the answer at every byte: each event comes once.
 func TestEveryCutOfARunIsResumed(t *testing.T) {
-	s := newScene(t, sqldbtest.SQLite(t))
-	id := s.invoke(t, 16, 0)
+	each(t, func(t *testing.T, s *scene) { s.cutRun(t, "a-run", 16, pick(120, 100_000)) })
+}
+
+// TestEveryCutOfSeveralPagesIsResumed does the same to a run of more than one answer: its reader goes on with the next.
+func TestEveryCutOfSeveralPagesIsResumed(t *testing.T) {
+	each(t, func(t *testing.T, s *scene) { s.cutRun(t, "several-pages", 1200, pick(4, 400)) })
+}
+
+// cutRun makes a run of so many lines, and reads it with each of its answers cut at some places.
+func (s *scene) cutRun(t *testing.T, name string, lines, some int) {
+	t.Helper()
+	id := s.invoke(t, lines, 0)
 	want, err := events(t.Context(), s.direct, id, client.SSE)
 	if err != nil {
 		t.Fatal(err)
@@ -50,24 +69,32 @@ func TestEveryCutOfARunIsResumed(t *testing.T) {
 		if _, err := events(t.Context(), s.through, id, live); err != nil {
 			t.Fatal(err)
 		}
-		size, cuts := s.answered(live), 0
-		for i, at := range points(size, pick(120, 100_000)) {
-			way := ways[i%len(ways)]
-			what := fmt.Sprintf("%s %s at %d of %d", live, way, at, size)
-			s.plan(t, torture.Plan{Match: "live=" + string(live), After: at, Do: way})
-			got, err := events(t.Context(), s.through, id, live)
-			if err != nil {
-				t.Fatalf("%s: %v", what, err)
+		size, cuts := 0, 0
+		for _, whole := range s.passed(live) {
+			for i, at := range points(whole.Answer, some) {
+				way := ways[i%len(ways)]
+				what := fmt.Sprintf("%s %s at %d of %d", live, way, at, whole.Answer)
+				s.plan(t, torture.Plan{Match: placeOf(whole), After: at, Do: way})
+				got, err := events(t.Context(), s.through, id, live)
+				if err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+				wantEvents(t, what, want, got)
+				if at <= whole.Answer-unheard(live) {
+					s.wantHit(t, what)
+				}
+				cuts += s.proxy.Hits()
 			}
-			wantEvents(t, what, want, got)
-			if at <= size-unheard(live) {
-				s.wantHit(t, what)
-			}
-			cuts += s.proxy.Hits()
+			size += whole.Answer
 		}
-		t.Attr("cuts-of-a-run-by-"+string(live), fmt.Sprintf("%d in %d bytes, none lost, none doubled", cuts, size))
+		t.Attr("cuts-of-"+name+"-by-"+string(live), fmt.Sprintf("%d in %d bytes, none lost, none doubled", cuts, size))
 	}
 }
+
+// place is where a reader stood who asked for something live. A cursor beside it differs from time to time.
+var place = regexp.MustCompile(`offset=[^& ]+`)
+
+func placeOf(x torture.Exchange) string { return place.FindString(x.Line) }
 
 // unheard is how much of an answer its client may not wait for: the stream of a run that is over ends with a chunk that is empty,
 // and the client is gone when it has read the last event.
@@ -86,57 +113,59 @@ func (s *scene) wantHit(t testing.TB, what string) {
 
 // TestEveryCutOfAConversationIsResumed does the same to the updates of a conversation, and folds them.
 func TestEveryCutOfAConversationIsResumed(t *testing.T) {
-	s := newScene(t, sqldbtest.SQLite(t))
-	s.prompt(t, "tooluser", "cut", "add")
-	sent := s.prompt(t, "tooluser", "cut", "add once more")
-	if _, err := s.direct.Agents.Wait(t.Context(), sent); err != nil {
-		t.Fatal(err)
-	}
-	for _, live := range []client.Live{client.SSE, client.LongPoll} {
-		s.plan(t)
-		if _, err := conversation(t.Context(), s.through, sent, live); err != nil {
+	each(t, func(t *testing.T, s *scene) {
+		s.prompt(t, "tooluser", "cut", "add")
+		sent := s.prompt(t, "tooluser", "cut", "add once more")
+		if _, err := s.direct.Agents.Wait(t.Context(), sent); err != nil {
 			t.Fatal(err)
 		}
-		size, cuts := s.answered(live), 0
-		planned := points(size, pick(80, 100_000))
-		for i, at := range planned {
-			way := ways[i%len(ways)]
-			s.plan(t, torture.Plan{Match: "live=" + string(live), After: at, Do: way})
-			folded, err := conversation(t.Context(), s.through, sent, live)
-			if err != nil {
-				t.Fatalf("%s %s at %d: %v", live, way, at, err)
+		for _, live := range []client.Live{client.SSE, client.LongPoll} {
+			s.plan(t)
+			if _, err := conversation(t.Context(), s.through, sent, live); err != nil {
+				t.Fatal(err)
 			}
-			s.wantHistory(t, fmt.Sprintf("%s %s at %d", live, way, at), folded, "tooluser", "cut")
-			cuts += s.proxy.Hits()
+			size, cuts := s.answered(live), 0
+			planned := points(size, pick(80, 100_000))
+			for i, at := range planned {
+				way := ways[i%len(ways)]
+				s.plan(t, torture.Plan{Match: "live=" + string(live), After: at, Do: way})
+				folded, err := conversation(t.Context(), s.through, sent, live)
+				if err != nil {
+					t.Fatalf("%s %s at %d: %v", live, way, at, err)
+				}
+				s.wantHistory(t, fmt.Sprintf("%s %s at %d", live, way, at), folded, "tooluser", "cut")
+				cuts += s.proxy.Hits()
+			}
+			t.Attr("cuts-of-a-conversation-by-"+string(live), fmt.Sprintf("%d in %d bytes, none lost, none doubled", cuts, size))
+			if cuts < len(planned)*9/10 { // the reader is gone with the settlement, whatever is sent behind it
+				t.Errorf("%s: %d cuts of %d", live, cuts, len(planned))
+			}
 		}
-		t.Attr("cuts-of-a-conversation-by-"+string(live), fmt.Sprintf("%d in %d bytes, none lost, none doubled", cuts, size))
-		if cuts < len(planned)*9/10 { // the reader is gone with the settlement, whatever is sent behind it
-			t.Errorf("%s: %d cuts of %d", live, cuts, len(planned))
-		}
-	}
+	})
 }
 
 // TestEveryCutOfAHistoryIsAskedForAgain cuts what is one answer.
 func TestEveryCutOfAHistoryIsAskedForAgain(t *testing.T) {
-	s := newScene(t, sqldbtest.SQLite(t))
-	sent := s.prompt(t, "tooluser", "h", "add")
-	if _, err := s.direct.Agents.Wait(t.Context(), sent); err != nil {
-		t.Fatal(err)
-	}
-	s.plan(t)
-	if _, err := s.through.Agents.History(t.Context(), "tooluser", "h"); err != nil {
-		t.Fatal(err)
-	}
-	size := s.proxy.Passed()[0].Answer
-	for i, at := range points(size-1, pick(60, 100_000)) {
-		way := ways[i%len(ways)]
-		s.plan(t, torture.Plan{Match: "view=history", After: at, Do: way})
-		got, err := s.through.Agents.History(t.Context(), "tooluser", "h")
-		if err != nil {
-			t.Fatalf("%s at %d: %v", way, at, err)
+	each(t, func(t *testing.T, s *scene) {
+		sent := s.prompt(t, "tooluser", "h", "add")
+		if _, err := s.direct.Agents.Wait(t.Context(), sent); err != nil {
+			t.Fatal(err)
 		}
-		s.wantHistory(t, fmt.Sprintf("%s at %d", way, at), got, "tooluser", "h")
-	}
+		s.plan(t)
+		if _, err := s.through.Agents.History(t.Context(), "tooluser", "h"); err != nil {
+			t.Fatal(err)
+		}
+		size := s.proxy.Passed()[0].Answer
+		for i, at := range points(size-1, pick(60, 100_000)) {
+			way := ways[i%len(ways)]
+			s.plan(t, torture.Plan{Match: "view=history", After: at, Do: way})
+			got, err := s.through.Agents.History(t.Context(), "tooluser", "h")
+			if err != nil {
+				t.Fatalf("%s at %d: %v", way, at, err)
+			}
+			s.wantHistory(t, fmt.Sprintf("%s at %d", way, at), got, "tooluser", "h")
+		}
+	})
 }
 
 // TestWhatGoesOnIsFollowedThroughCuts cuts every connection at a random byte while work is under way.
@@ -196,34 +225,35 @@ func (s *scene) observe(t testing.TB, sent client.Admission, live client.Live) (
 
 // TestTimeChangesNothing lets answers come late, in drops, or not before a proxy has all of them.
 func TestTimeChangesNothing(t *testing.T) {
-	s := newScene(t, sqldbtest.SQLite(t))
-	id := s.invoke(t, 16, 0)
-	want, err := events(t.Context(), s.direct, id, client.SSE)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plans := []torture.Plan{
-		{Do: torture.Delay, Ms: 20, After: 700}, {Do: torture.Trickle, After: 1}, {Do: torture.Trickle, Of: torture.Request},
-		{Do: torture.Stall, Ms: 20, After: 900}, {Do: torture.Duplicate}, {Do: torture.Stall, Ms: 20, Of: torture.Request, After: 9},
-	}
-	if soak { // it takes as long as a client waits for the first sound
-		plans = append(plans, torture.Plan{Do: torture.Hold})
-	}
-	for _, plan := range plans {
-		for _, live := range []client.Live{client.Auto, client.LongPoll} {
-			if plan.Match = "/runs/"; plan.Do == torture.Hold {
-				plan.Match = "live=sse"
-			}
-			if plan.Do == torture.Hold && live == client.LongPoll {
-				continue
-			}
-			s.plan(t, plan)
-			got, err := events(t.Context(), s.through, id, live)
-			if err != nil {
-				t.Fatalf("%+v: %v", plan, err)
-			}
-			wantEvents(t, string(plan.Do), want, got)
-			s.wantHit(t, fmt.Sprintf("%+v", plan))
+	each(t, func(t *testing.T, s *scene) {
+		id := s.invoke(t, 16, 0)
+		want, err := events(t.Context(), s.direct, id, client.SSE)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		plans := []torture.Plan{
+			{Do: torture.Delay, Ms: 20, After: 700}, {Do: torture.Trickle, After: 1}, {Do: torture.Trickle, Of: torture.Request},
+			{Do: torture.Stall, Ms: 20, After: 900}, {Do: torture.Duplicate}, {Do: torture.Stall, Ms: 20, Of: torture.Request, After: 9},
+		}
+		if soak { // it takes as long as a client waits for the first sound
+			plans = append(plans, torture.Plan{Do: torture.Hold})
+		}
+		for _, plan := range plans {
+			for _, live := range []client.Live{client.Auto, client.LongPoll} {
+				if plan.Match = "/runs/"; plan.Do == torture.Hold {
+					plan.Match = "live=sse"
+				}
+				if plan.Do == torture.Hold && live == client.LongPoll {
+					continue
+				}
+				s.plan(t, plan)
+				got, err := events(t.Context(), s.through, id, live)
+				if err != nil {
+					t.Fatalf("%+v: %v", plan, err)
+				}
+				wantEvents(t, string(plan.Do), want, got)
+				s.wantHit(t, fmt.Sprintf("%+v", plan))
+			}
+		}
+	})
 }

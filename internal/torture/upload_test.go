@@ -89,31 +89,32 @@ func (s *scene) wantPrompts(t testing.TB, instance string, want int) {
 
 // TestARunIsStartedOnceWhateverIsCut does the same to invocations, and to those that wait for a result.
 func TestARunIsStartedOnceWhateverIsCut(t *testing.T) {
-	s := newScene(t, sqldbtest.SQLite(t))
-	seen := map[string]bool{}
-	s.plan(t)
-	first, err := s.through.Workflows.Invoke(t.Context(), "trivial", client.Invocation{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	passed := s.proxy.Passed()[0]
-	seen[first] = true
-	for _, at := range points(passed.Answer, pick(20, 2000)) {
-		key := fmt.Sprintf("key-%d", at)
-		s.plan(t, torture.Plan{Match: "POST ", After: at, Do: torture.Cut})
-		id, err := s.through.Workflows.Invoke(t.Context(), "trivial", client.Invocation{Key: key})
+	each(t, func(t *testing.T, s *scene) {
+		seen := map[string]bool{}
+		s.plan(t)
+		first, err := s.through.Workflows.Invoke(t.Context(), "trivial", client.Invocation{})
 		if err != nil {
-			t.Fatalf("at %d: %v", at, err)
+			t.Fatal(err)
 		}
-		again, err := s.direct.Workflows.Invoke(t.Context(), "trivial", client.Invocation{Key: key})
-		if err != nil || again != id || seen[id] {
-			t.Fatalf("at %d: %s, then %s, %v", at, id, again, err)
+		passed := s.proxy.Passed()[0]
+		seen[first] = true
+		for _, at := range points(passed.Answer, pick(20, 2000)) {
+			key := fmt.Sprintf("key-%d", at)
+			s.plan(t, torture.Plan{Match: "POST ", After: at, Do: torture.Cut})
+			id, err := s.through.Workflows.Invoke(t.Context(), "trivial", client.Invocation{Key: key})
+			if err != nil {
+				t.Fatalf("at %d: %v", at, err)
+			}
+			again, err := s.direct.Workflows.Invoke(t.Context(), "trivial", client.Invocation{Key: key})
+			if err != nil || again != id || seen[id] {
+				t.Fatalf("at %d: %s, then %s, %v", at, id, again, err)
+			}
+			seen[id] = true
+			s.plan(t, torture.Plan{Match: "wait=result", After: at, Do: torture.Cut})
+			result, err := s.through.Workflows.Run(t.Context(), "hidden", client.Invocation{})
+			if err != nil || string(result.Value) != `{"ok":true}` {
+				t.Fatalf("at %d: %s, %v", at, result.Value, err)
+			}
 		}
-		seen[id] = true
-		s.plan(t, torture.Plan{Match: "wait=result", After: at, Do: torture.Cut})
-		result, err := s.through.Workflows.Run(t.Context(), "hidden", client.Invocation{})
-		if err != nil || string(result.Value) != `{"ok":true}` {
-			t.Fatalf("at %d: %s, %v", at, result.Value, err)
-		}
-	}
+	})
 }

@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"svc.dev/svc/internal/cli/hold"
 )
 
 // Save writes a profile, whole or not at all, and makes it the current one. It returns the profile that it replaced: of two
@@ -83,7 +84,7 @@ func (s Store) lock() (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+	if err := hold.Wait(f); err != nil {
 		f.Close()
 		return nil, err
 	}

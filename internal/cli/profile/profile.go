@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"svc.dev/svc/internal/cli/hold"
 )
 
 // Default is the name of the profile that is meant where none is named.
@@ -112,7 +114,7 @@ func read(f *os.File) (Profile, error) {
 		return Profile{}, err
 	}
 	switch {
-	case info.Mode().Perm()&0o077 != 0:
+	case !hold.IsPrivate(info):
 		return Profile{}, fmt.Errorf("others can read it (mode %#o): run chmod 600 on it, and make a new key if others may have", info.Mode().Perm())
 	case info.Size() > longest:
 		return Profile{}, errors.New("it is too long")

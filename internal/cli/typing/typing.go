@@ -10,9 +10,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"syscall"
 
 	"golang.org/x/term"
+
+	"svc.dev/svc/internal/cli/hold"
 )
 
 // Keyboard is a terminal at which somebody types. What is written to it stands above the line that is asked for.
@@ -50,7 +51,7 @@ func Open(in, out *os.File) (*Keyboard, error) {
 	}
 	fit()
 	sizes, ended := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(sizes, syscall.SIGWINCH)
+	signal.Notify(sizes, hold.Resized)
 	go func() {
 		defer close(ended)
 		for range sizes {

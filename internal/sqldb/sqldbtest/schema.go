@@ -3,6 +3,7 @@ package sqldbtest
 import (
 	"crypto/rand"
 	"fmt"
+	"hash/fnv"
 	"net/url"
 	"os"
 	"runtime/debug"
@@ -60,6 +61,22 @@ func (t ReusingTests) Run() int { return Reuse(t.M) }
 func EachSchema(t *testing.T, fn func(t *testing.T, address string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { fn(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { fn(t, Schema(t)) })
+}
+
+// AnySchema is EachSchema for tests of what stands far above the databases: each runs on one of them, by its name, and in the soak on both.
+func AnySchema(t *testing.T, fn func(t *testing.T, address string)) {
+	t.Helper()
+	if os.Getenv("SVC_SOAK") != "" {
+		EachSchema(t, fn)
+		return
+	}
+	name := fnv.New32a()
+	name.Write([]byte(t.Name()))
+	if name.Sum32()%2 == 0 {
+		t.Run("sqlite", func(t *testing.T) { fn(t, SQLite(t)) })
+		return
+	}
 	t.Run("postgres", func(t *testing.T) { fn(t, Schema(t)) })
 }
 

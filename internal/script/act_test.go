@@ -1,0 +1,290 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// scene is a Host for tests.
+type scene struct {
+	sync  func(c Call) (any, bool, error)
+	async func(c Call) bool
+}
+
+func (s scene) Sync(c Call) (any, bool, error) {
+	if s.sync == nil {
+		return nil, false, nil
+	}
+	return s.sync(c)
+}
+
+func (s scene) Async(c Call) bool { return s.async != nil && s.async(c) }
+
+func TestWaveHoldsWhatOneTurnAskedFor(t *testing.T) {
+	e := start(t, "", nil)
+	a, err := e.Begin(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.End()
+	a.Call("wave", `
+		const order = [], ask = __svc.ask;
+		await Promise.all([ask("step", "a").then((v) => order.push(v)), ask("step", "b").then((v) => order.push(v)), ask("sleep", 5).then(() => ask("step", "c")).then((v) => order.push(v))]);
+		try { await ask("step", "fails") } catch (e) { order.push(e.name + " " + e.message) }
+		return order`)
+	var seen []string
+	for {
+		select {
+		case wave := <-a.Waves():
+			var answers []Settlement
+			kinds := ""
+			for _, ask := range wave {
+				kinds += ask.Kind + ":" + ask.Args.String(0) + " "
+				one := Settlement{ID: ask.ID, Value: "did " + ask.Args.String(0)}
+				if ask.Args.String(0) == "fails" {
+					one = Settlement{ID: ask.ID, Err: &Thrown{Name: "StepError", Message: "as told"}}
+				}
+				answers = append(answers, one)
+			}
+			seen = append(seen, strings.TrimSpace(kinds))
+			a.Settle(answers)
+			continue
+		case r := <-a.Done():
+			if r.Err != nil || r.Value != `["did a","did b","did c","StepError as told"]` {
+				t.Errorf("the act ends with %s, %v", r.Value, r.Err)
+			}
+		}
+		break
+	}
+	if got := strings.Join(seen, " | "); got != "step:a step:b sleep:5 | step:c | step:fails" {
+		t.Errorf("waves: %s", got)
+	}
+}
+
+func TestResultOfAnActIsATextNothingOrAnError(t *testing.T) {
+	e := start(t, "", nil)
+	a, err := e.Begin(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.End()
+	a.Call("run", `return undefined`)
+	if r := <-a.Done(); !r.None || r.Err != nil {
+		t.Errorf("%+v, want nothing", r)
+	}
+	for code, want := range map[string]Thrown{
+		`throw new TypeError("x")`:                                          {Name: "TypeError", Message: "x"},
+		`throw "text"`:                                                      {Name: "Error", Message: "text"},
+		`throw undefined`:                                                   {Name: "Error", Message: "undefined"},
+		`throw Symbol("s")`:                                                 {Name: "Error", Message: "Symbol(s)"},
+		`throw { name: 5, message: 6 }`:                                     {Name: "Error", Message: "6"},
+		`throw { get message() { throw 1 } }`:                               {Name: "Error", Message: "the error cannot be read"},
+		`throw new DOMException("m", "AbortError")`:                         {Name: "AbortError", Message: "m"},
+		`throw __svc.unsupported("X", "use Y")`:                             {Name: "NotSupportedError", Message: "X is not supported: use Y.", Type: "unsupported"},
+		`new WebSocket("ws://x")`:                                           {Name: "NotSupportedError", Message: "WebSocket is not supported: use fetch, or a ReadableStream for server-sent events.", Type: "unsupported"},
+		`await crypto.subtle.deriveBits()`:                                  {Name: "NotSupportedError", Message: "crypto.subtle.deriveBits is not supported: digest, HMAC and AES-GCM are.", Type: "unsupported"},
+		`new ReadableStream({ type: "bytes" }).getReader({ mode: "byob" })`: {Name: "NotSupportedError", Message: "A BYOB reader is not supported: use getReader() without a mode.", Type: "unsupported"},
+		`process.exit(1)`:                                                   {Name: "NotSupportedError", Message: "process.exit is not supported: return, or throw an error.", Type: "unsupported"},
+	} {
+		_, err := run(t, e, code)
+		var got *Thrown
+		if !errors.As(err, &got) || got.Name != want.Name || got.Message != want.Message || got.Type != want.Type {
+			t.Errorf("%s: %+v, want %+v", code, err, want)
+		}
+	}
+}
+
+func TestEndedActIsForgotten(t *testing.T) {
+	log, lines := recorder()
+	e := start(t, "globalThis.ran = []", func(c *Config) { c.Log = log })
+	for _, code := range []string{
+		`setTimeout(() => ran.push("timer"), 1); await new Promise(() => {})`,
+		`setInterval(() => ran.push("interval"), 1); await new Promise(() => {})`,
+		`await new Promise((r) => setTimeout(r, 1)); ran.push("after")`,
+		`fetch("http://[::1]:1/").catch(() => ran.push("fetch")); await new Promise(() => {})`,
+	} {
+		a, err := e.Begin(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Call("run", code)
+		a.End()
+	}
+	want(t, e, `await new Promise((r) => setTimeout(r, 20)); return ran`, `[]`)
+	want(t, e, `return __svc.sync("left")`, `0`)
+	if len(lines()) != 0 {
+		t.Errorf("logged %v", lines())
+	}
+}
+
+func TestAbortReachesTheSignalOfTheAct(t *testing.T) {
+	e := start(t, "", nil)
+	for cause, want := range map[error]string{nil: `["AbortError",true]`, context.DeadlineExceeded: `["TimeoutError",true]`, errors.New("left"): `["Error",false]`} {
+		a, err := e.Begin(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Call("run", `const s = __svc.signal(); await new Promise((r) => s.addEventListener("abort", r)); return [s.reason.name, s.reason instanceof DOMException]`)
+		a.Abort(cause)
+		if got, err := wait(t, a); got != want || err != nil {
+			t.Errorf("abort with %v: %s %v, want %s", cause, got, err, want)
+		}
+		a.End()
+	}
+}
+
+func TestTurnsInheritTheirAct(t *testing.T) {
+	e := start(t, "", func(c *Config) {
+		c.Host = scene{
+			sync: func(c Call) (any, bool, error) {
+				if c.Act == nil {
+					return "nobody", true, nil
+				}
+				return c.Act.Data, true, nil
+			},
+			async: func(c Call) bool { c.Settle(c.Act.Data, nil); return true },
+		}
+	})
+	const code = `const who = () => __svc.sync("who"), out = [who()];
+		await null; out.push(who());
+		await new Promise((r) => setTimeout(r, 2)); out.push(who());
+		out.push(await __svc.call("later")); out.push(who());
+		await Promise.race([new Promise((r) => setTimeout(r, 3)), 1]); out.push(who());
+		for await (const x of new ReadableStream({ async pull(c) { await __svc.call("later"); c.enqueue(1); c.close() } })) out.push(who());
+		return new Set(out).size + " " + out[0]`
+	var acts []*Act
+	for i := range 10 {
+		a, err := e.Begin(t.Context(), fmt.Sprint("act ", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.End()
+		a.Call("run", code)
+		acts = append(acts, a)
+	}
+	for i, a := range acts {
+		if got, err := wait(t, a); got != fmt.Sprintf(`"1 act %d"`, i) || err != nil {
+			t.Errorf("act %d saw %s %v", i, got, err)
+		}
+	}
+}
+
+// TestHostMayEndItsGoroutine: what the runtime ends, or what panics, is not the engine's goroutine.
+func TestHostMayEndItsGoroutine(t *testing.T) {
+	e := start(t, "", func(c *Config) {
+		c.Host = scene{sync: func(c Call) (any, bool, error) {
+			switch c.Op {
+			case "exit":
+				runtime.Goexit()
+			case "panic":
+				panic("oh")
+			case "error":
+				return nil, true, &Thrown{Name: "RangeError", Message: "from Go", Type: "kind"}
+			}
+			return nil, false, nil
+		}, async: func(c Call) bool {
+			if c.Op == "exit" {
+				runtime.Goexit()
+			}
+			return false
+		}}
+	})
+	want(t, e, `try { await __svc.call("exit") } catch (e) { return e.message }`, `"exit has no answer: the goroutine that was asked has ended"`)
+	want(t, e, `try { __svc.sync("exit") } catch (e) { return e.message }`, `"exit has no answer: the goroutine that was asked has ended"`)
+	want(t, e, `try { __svc.sync("panic") } catch (e) { return e.message }`, `"panic failed"`)
+	want(t, e, `try { __svc.sync("error") } catch (e) { return [e instanceof RangeError, e.message, e.type] }`, `[true,"from Go","kind"]`)
+	want(t, e, `try { __svc.sync("nothing") } catch (e) { return e.message }`, `"there is no operation \"nothing\""`)
+	want(t, e, `try { await __svc.call("nothing") } catch (e) { return e.message }`, `"there is no operation \"nothing\""`)
+	want(t, e, `return 1`, `1`)
+}
+
+func TestBodiesOfAnActEndWithIt(t *testing.T) {
+	e := start(t, "", nil)
+	a, err := e.Begin(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped := make(chan struct{})
+	id := a.Keep(NewSource(io.NopCloser(strings.NewReader("text")), func() { close(dropped) }))
+	if e.Body(id) == nil {
+		t.Error("a body that is kept is not found")
+	}
+	a.End()
+	<-dropped
+	if e.Body(id) != nil {
+		t.Error("a body outlives its act")
+	}
+	if s := a.Keep(NewSource(io.NopCloser(strings.NewReader("late")), nil)); e.Body(s) != nil {
+		t.Error("an act that has ended keeps a body")
+	}
+}
+
+func TestCloseEndsAllThatAnEngineBegan(t *testing.T) {
+	began := make(chan struct{})
+	e := start(t, "", func(c *Config) {
+		c.Host = scene{async: func(c Call) bool {
+			c.Go(func(ctx context.Context) (any, error) { close(began); <-ctx.Done(); return nil, ctx.Err() })
+			return true
+		}}
+	})
+	a, err := e.Begin(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Call("run", `setTimeout(() => {}, 1e6); await __svc.call("wait")`)
+	<-began
+	e.Close()
+	over(t, e)
+	if err := e.Fault(a.ID); !errors.Is(err, ErrLost) || a.Ctx.Err() == nil {
+		t.Errorf("%v, want ErrLost and an ended context", err)
+	}
+	a.End()
+}
+
+func TestClockAndChanceMayBeTheCallers(t *testing.T) {
+	prelude, err := CompilePrelude(trial, `clock = () => 86400000; chance = () => 0.25; entropy = (n) => new Uint8Array(n).fill(7);`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := start(t, "", func(c *Config) { c.Prelude = prelude })
+	want(t, e, `return [Date.now(), new Date().toISOString(), Math.random(), crypto.randomUUID(), new Date(5).getTime(), Date.UTC(1970, 0, 1), new Date() instanceof Date, Date.length, new Date().constructor === Date, class extends Date {}.now(), new (class D extends Date {})().getTime(), Date().slice(0, 15)]`,
+		`[86400000,"1970-01-02T00:00:00.000Z",0.25,"07070707-0707-4707-8707-070707070707",5,0,true,7,true,86400000,86400000,"Fri Jan 02 1970"]`)
+}
+
+func TestEnvironmentShowsOnlyWhatIsGiven(t *testing.T) {
+	t.Setenv("SECRET_OF_THE_PROCESS", "x")
+	e := start(t, "", func(c *Config) { c.Env = map[string]string{"GIVEN": "yes"} })
+	want(t, e, `return process.env`, `{"GIVEN":"yes"}`)
+}
+
+func TestGlobalsHoldNothingOfTheBridge(t *testing.T) {
+	e := start(t, "", nil)
+	want(t, e, `return Object.getOwnPropertyNames(globalThis).filter((n) => /host|svc|entrance|__/i.test(n))`, `[]`)
+}
+
+func TestStacksAreThoseOfTheScript(t *testing.T) {
+	e := start(t, "\n\nglobalThis.deep = async function deep() { await null; new URL('bad'); };", func(c *Config) {
+		c.Trace = func(stack string) string { return strings.ReplaceAll(stack, "<eval>:", "app.ts:") }
+	})
+	_, err := run(t, e, `await deep()`)
+	var thrown *Thrown
+	if !errors.As(err, &thrown) || !strings.Contains(thrown.Stack, "at deep (app.ts:3") || strings.Contains(thrown.Stack, "app.ts:2000") {
+		t.Errorf("%+v, want the line of the script and none of the prelude", thrown)
+	}
+}
+
+func TestTurnsAreToldAndCounted(t *testing.T) {
+	took := make(chan time.Duration, 100)
+	e := start(t, "", func(c *Config) { c.Turned = func(d time.Duration) { took <- d } })
+	before := e.Turns()
+	want(t, e, `return 1`, `1`)
+	if e.Turns() <= before || len(took) == 0 || e.Memory() < 100<<10 {
+		t.Errorf("%d turns, %d told, %d bytes", e.Turns()-before, len(took), e.Memory())
+	}
+}

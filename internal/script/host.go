@@ -1,0 +1,301 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"modernc.org/quickjs"
+)
+
+// Host answers what scripts ask of the program around them.
+type Host interface {
+	// Sync answers while the script waits, so it must not take long. It reports false for an operation that it does not have. It has a
+	// goroutine of its own: one that the runtime ends must not be the engine's.
+	Sync(c Call) (answer any, known bool, err error)
+	// Async answers later, by the call's Settle. It reports false for an operation that it does not have, and must not block. It too has
+	// a goroutine of its own.
+	Async(c Call) (known bool)
+}
+
+// nobody is a Host that has no operations.
+type nobody struct{}
+
+func (nobody) Sync(Call) (any, bool, error) { return nil, false, nil }
+func (nobody) Async(Call) bool              { return false }
+
+// Call is a script's request for an operation.
+type Call struct {
+	Engine *Engine
+	Act    *Act // whose it is; nil while the main script runs, and when the act has ended
+	Op     string
+	Args   Args
+
+	id, act int64
+}
+
+// Settle answers an asynchronous call with a string, a number, a boolean or nil, or with an error that the script catches.
+func (c Call) Settle(value any, err error) { c.Engine.settle(c.act, c.id, value, err) }
+
+// Go does the call's work on a goroutine that ends with the engine, under the context of its act, and settles it.
+func (c Call) Go(work func(ctx context.Context) (any, error)) {
+	c.Engine.Go(c.Act, func(ctx context.Context) {
+		value, err := any(nil), errUnanswered
+		defer func() { c.Settle(value, err) }()
+		value, err = work(ctx)
+	})
+}
+
+// errUnanswered is what a script hears of work whose goroutine ended in the midst of it, as by runtime.Goexit.
+var errUnanswered = errors.New("the goroutine that was asked has ended")
+
+// Args are the arguments of a call: strings, numbers, booleans, or nil for null and undefined.
+type Args []any
+
+// Has reports whether there is an argument that is neither null nor undefined.
+func (a Args) Has(i int) bool { return i < len(a) && a[i] != nil }
+
+// String is an argument as text; "" when there is none.
+func (a Args) String(i int) string {
+	if !a.Has(i) {
+		return ""
+	}
+	if s, ok := a[i].(string); ok {
+		return s
+	}
+	return fmt.Sprint(a[i])
+}
+
+// Int is an argument as a whole number; 0 when it is none.
+func (a Args) Int(i int) int64 {
+	if i >= len(a) {
+		return 0
+	}
+	switch n := a[i].(type) {
+	case int:
+		return int64(n)
+	case float64:
+		return int64(n)
+	case bool:
+		if n {
+			return 1
+		}
+	}
+	return 0
+}
+
+// Float is an argument as a number; 0 when it is none.
+func (a Args) Float(i int) float64 {
+	if i < len(a) {
+		if f, ok := a[i].(float64); ok {
+			return f
+		}
+	}
+	return float64(a.Int(i))
+}
+
+// Bool reports whether an argument is true.
+func (a Args) Bool(i int) bool { return i < len(a) && a[i] == true }
+
+// Bytes is an argument that carries bytes, which cross as base64.
+func (a Args) Bytes(i int) ([]byte, error) { return fromBase64(a.String(i)) }
+
+// read makes a call of what crossed: the operation, the call's id, the act and the arguments.
+func (e *Engine) read(crossed []any) Call {
+	for i, v := range crossed {
+		if _, none := v.(quickjs.Undefined); none {
+			crossed[i] = nil
+		}
+	}
+	all := Args(crossed)
+	c := Call{Engine: e, Op: all.String(0), id: all.Int(1), act: all.Int(2), Args: all[3:]}
+	c.Act = e.Act(c.act)
+	return c
+}
+
+// sync answers at once, on the engine's goroutine. An error crosses as the text of a TypeError, which the prelude reads.
+func (e *Engine) sync(crossed []any) (any, error) {
+	c := e.read(crossed)
+	e.config.Heard(c)
+	answer, err := e.answer(c)
+	if err != nil {
+		return nil, spelled(tell(err))
+	}
+	return answer, nil
+}
+
+// spelled is an error that is written already.
+type spelled string
+
+func (s spelled) Error() string { return string(s) }
+
+func (e *Engine) answer(c Call) (any, error) {
+	if op, ok := operations[c.Op]; ok {
+		return op(c)
+	}
+	return e.elsewhere(c, func() (any, bool, error) { return e.config.Host.Sync(c) })
+}
+
+// elsewhere asks the Host on another goroutine, because the runtime may end the one that asks, and a goroutine that ends inside the
+// engine abandons it.
+func (e *Engine) elsewhere(c Call, ask func() (any, bool, error)) (any, error) {
+	answered := make(chan func() (any, error), 1)
+	go func() {
+		answer := func() (any, error) {
+			return nil, fmt.Errorf("%s has no answer: %w", c.Op, errUnanswered)
+		}
+		defer func() {
+			if p := recover(); p != nil {
+				e.config.Log.Error("panic in an operation", "op", c.Op, "panic", p, "stack", string(debug.Stack()))
+				answer = func() (any, error) { return nil, fmt.Errorf("%s failed", c.Op) }
+			}
+			answered <- answer
+		}()
+		value, known, err := ask()
+		if !known && err == nil {
+			err = fmt.Errorf("there is no operation %q", c.Op)
+		}
+		answer = func() (any, error) { return value, err }
+	}()
+	return (<-answered)()
+}
+
+// async begins what takes time.
+func (e *Engine) async(crossed []any) (any, error) {
+	c := e.read(crossed)
+	e.config.Heard(c)
+	switch c.Op {
+	case "fetch":
+		c.fetch()
+		return nil, nil
+	case "read":
+		c.readBody()
+		return nil, nil
+	}
+	_, err := e.elsewhere(c, func() (any, bool, error) { return nil, e.config.Host.Async(c), nil })
+	if err != nil {
+		return nil, spelled(tell(err))
+	}
+	return nil, nil
+}
+
+// operations are what every script may ask at once.
+var operations map[string]func(Call) (any, error)
+
+func init() {
+	operations = map[string]func(Call) (any, error){
+		"loaded": Call.loaded, "done": Call.done, "ask": Call.ask, "log": Call.log, "env": Call.env, "agent": Call.agent, "elapsed": Call.elapsed,
+		"timer": Call.timer, "untimer": Call.untimer, "forget": Call.forget,
+		"utf8": Call.utf8, "text": Call.text, "url": Call.url, "urlset": Call.urlSet, "form": Call.form,
+		"digest": Call.digest, "hmac": Call.hmac, "seal": Call.seal, "unseal": Call.unseal, "random": Call.random,
+		"stop": Call.stop, "drop": Call.drop, "where": Call.where,
+	}
+}
+
+func (c Call) loaded() (any, error) {
+	if c.Args.Bool(0) {
+		c.Engine.loaded(nil)
+		return nil, nil
+	}
+	thrown := c.Engine.Thrown(c.Args.String(1))
+	if c.Engine.isMemory(thrown) {
+		c.Engine.loaded(ErrMemory)
+		return nil, nil
+	}
+	c.Engine.loaded(thrown)
+	return nil, nil
+}
+
+// done is how a script finished an act: act, whether it went well, and the value or the error.
+func (c Call) done() (any, error) {
+	a := c.Engine.Act(c.Args.Int(0))
+	if a == nil {
+		return nil, nil
+	}
+	if c.Args.Bool(1) {
+		a.finish(Result{Value: c.Args.String(2), None: !c.Args.Has(2)})
+		return nil, nil
+	}
+	thrown := c.Engine.Thrown(c.Args.String(2))
+	if c.Engine.isMemory(thrown) {
+		c.Engine.overflowed(a.ID)
+		return nil, nil
+	}
+	a.finish(Result{Err: thrown})
+	return nil, nil
+}
+
+// ask is something for the next wave of an act: act, id, kind, and the rest.
+func (c Call) ask() (any, error) {
+	if a := c.Engine.Act(c.Args.Int(0)); a != nil {
+		c.Engine.ask(a, Ask{ID: c.Args.Int(1), Kind: c.Args.String(2), Args: c.Args[3:]})
+	}
+	return nil, nil
+}
+
+var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+
+func (c Call) log() (any, error) {
+	e, text := c.Engine, c.Args.String(1)
+	if strings.Contains(text, "\n    at ") {
+		text = e.trace(text)
+	}
+	e.config.Log.Log(e.contextOf(c.act), levels[c.Args.String(0)], cut(text, e.config.Limits.LogLine), "from", "script")
+	return nil, nil
+}
+
+// cut shortens a text to so many bytes, and not inside a character.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
+}
+
+func (c Call) env() (any, error) {
+	if c.Engine.config.Env == nil {
+		return "{}", nil
+	}
+	data, err := json.Marshal(c.Engine.config.Env)
+	return string(data), err
+}
+
+// elapsed is the time since the engine began, in milliseconds and their parts.
+func (c Call) elapsed() (any, error) {
+	return float64(time.Since(c.Engine.began).Microseconds()) / 1000, nil
+}
+
+func (c Call) agent() (any, error) { return c.Engine.config.UserAgent, nil }
+
+// timer sets one: id and milliseconds.
+func (c Call) timer() (any, error) {
+	e := c.Engine
+	if most := e.config.Limits.Timers; e.alarms.ofAct[c.act] >= most || len(e.alarms.byID) >= mostSharing*most {
+		return nil, &Thrown{Name: "RangeError", Message: fmt.Sprintf("there are %d timers, which is as many as there may be", e.alarms.ofAct[c.act])}
+	}
+	e.alarms.set(c.Args.Int(0), c.act, time.Now().Add(time.Duration(c.Args.Float(1)*float64(time.Millisecond))))
+	return nil, nil
+}
+
+// mostSharing is how many acts may have all the timers that one may have: one that fills its share leaves its neighbours theirs.
+const mostSharing = 10
+
+func (c Call) untimer() (any, error) {
+	c.Engine.alarms.drop(c.Args.Int(0))
+	return nil, nil
+}
+
+// forget drops the timers of an act that has ended.
+func (c Call) forget() (any, error) {
+	c.Engine.alarms.dropAct(c.Args.Int(0))
+	return nil, nil
+}

@@ -1,0 +1,335 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	lib "modernc.org/libquickjs"
+	"modernc.org/quickjs"
+	"modernc.org/quickjs/intl"
+)
+
+// turn is one event: an entrance, and the calls of it that belong together.
+type turn struct {
+	entrance string
+	act      int64
+	calls    [][]any
+}
+
+// post puts a turn into the inbox. A lost engine takes none.
+func (e *Engine) post(t turn) {
+	e.mu.Lock()
+	if e.fault == nil {
+		e.inbox = append(e.inbox, t)
+	}
+	e.mu.Unlock()
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run is the engine's goroutine, from its first turn to its last.
+func (e *Engine) run() {
+	defer close(e.ended)
+	defer e.work.Wait()
+	defer e.cancel()
+	if err := e.open(); err != nil {
+		e.lose(err, 0)
+	} else {
+		e.loop()
+	}
+	e.shut()
+}
+
+func (e *Engine) loop() {
+	for {
+		turns, ok := e.next()
+		if !ok {
+			return
+		}
+		for _, t := range turns {
+			e.turn(t)
+			if e.lost() {
+				return
+			}
+		}
+	}
+}
+
+func (e *Engine) lost() bool {
+	select {
+	case <-e.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// next waits for turns: what the inbox holds, and the timers that are due. It reports false when the engine is lost.
+func (e *Engine) next() ([]turn, bool) {
+	for {
+		e.mu.Lock()
+		turns := e.inbox
+		e.inbox = nil
+		e.mu.Unlock()
+		turns = e.alarms.due(turns, time.Now())
+		if len(turns) > 0 {
+			return turns, !e.lost()
+		}
+		select {
+		case <-e.wake:
+		case <-e.alarms.wait(time.Now()):
+		case <-e.dead:
+			return nil, false
+		}
+	}
+}
+
+// turn delivers one event and what follows from it, within the limit.
+func (e *Engine) turn(t turn) {
+	e.turns.Add(1)
+	e.act, e.stopped = t.act, ""
+	began, limit := time.Now(), e.limit
+	stuck := time.AfterFunc(limit+e.config.Limits.Stuck, func() { e.lose(ErrTurn, t.act) })
+	defer stuck.Stop()
+	err := e.deliver(t, began.Add(limit))
+	took := time.Since(began)
+	// A promise may have taken the exception by which the engine ended the turn, so the clock decides.
+	if took >= limit {
+		err = e.overrun()
+	}
+	if err != nil {
+		e.lose(err, t.act)
+		return
+	}
+	e.measure()
+	if e.config.Turned != nil {
+		e.config.Turned(took)
+	}
+}
+
+// overrun is an ErrTurn, and where. An async function has made a rejection of what stopped it, and the turn's time is over: so the last
+// rejection is looked at, and those that wait in the queue.
+func (e *Engine) overrun() error {
+	reasons := e.bare.queuedReasons()
+	if last := e.doubts.last; last != nil {
+		reasons = append(reasons, *last)
+	}
+	until := time.Now().Add(e.config.Limits.Stuck / 4)
+	for _, r := range reasons {
+		if e.stopped != "" {
+			break
+		}
+		reason := e.bare.value(lib.XDupValue(e.bare.tls, e.bare.context, r))
+		_ = e.call(e.entrances["where"], until, reason) // no answer is one
+		reason.Free()
+	}
+	if e.stopped == "" {
+		return ErrTurn
+	}
+	return &Overrun{e.stopped}
+}
+
+// where takes the stack of what stopped a turn.
+func (c Call) where() (any, error) {
+	if t := c.Engine.Thrown(c.Args.String(0)); t.isStop() {
+		c.Engine.stopped = t.Stack
+	}
+	return nil, nil
+}
+
+func (e *Engine) deliver(t turn, until time.Time) error {
+	fn, ok := e.entrances[t.entrance]
+	if !ok {
+		return fmt.Errorf("script: there is no entrance %q", t.entrance)
+	}
+	for _, args := range t.calls {
+		if err := e.call(fn, until, args...); err != nil {
+			e.uncaught(t.act, err)
+		}
+	}
+	e.jobs(t.act, until)
+	e.tellDoubts(until)
+	e.handOn()
+	return nil
+}
+
+// call calls a function of JavaScript. Its result is dropped unseen.
+func (e *Engine) call(fn quickjs.Value, until time.Time, args ...any) error {
+	if !e.arm(until) {
+		return ErrTurn
+	}
+	v, err := fn.CallValue(quickjs.UndefinedValue, args...)
+	if err == nil {
+		v.Free()
+	}
+	return err
+}
+
+// arm lets JavaScript run until then, and reports false when that has passed.
+func (e *Engine) arm(until time.Time) bool {
+	left := time.Until(until)
+	if left <= 0 {
+		return false
+	}
+	return e.js.SetEvalTimeout(left) == nil
+}
+
+// drained is how many jobs the wrapper does in one call at most.
+const drained = 1 << 20
+
+// jobs runs what promises have queued until nothing is left, or the turn's time is over.
+func (e *Engine) jobs(act int64, until time.Time) {
+	for e.arm(until) {
+		n, err := e.js.ExecutePendingJobs()
+		// Any other error is that there are more.
+		var thrown *quickjs.Error
+		if errors.As(err, &thrown) {
+			e.uncaught(act, err)
+		}
+		if n < drained {
+			return
+		}
+	}
+}
+
+// uncaught is an error that no script caught. It is told, and does not end the engine; an act that ran out of memory fails.
+func (e *Engine) uncaught(act int64, err error) {
+	if e.lost() || errors.Is(err, ErrTurn) {
+		return
+	}
+	thrown := e.fromEngine(err)
+	if e.isMemory(thrown) {
+		e.overflowed(act)
+		return
+	}
+	if thrown.isStop() {
+		e.stopped = thrown.Stack
+		return
+	}
+	e.config.Log.ErrorContext(e.contextOf(act), "uncaught: "+thrown.Error(), "from", "script", "stack", thrown.Stack)
+}
+
+// overflowed fails the act that ran out of memory, and lets the engine run empty.
+func (e *Engine) overflowed(act int64) {
+	if a := e.Act(act); a != nil {
+		a.finish(Result{Err: ErrMemory})
+	}
+	e.drain()
+}
+
+// measure looks at the memory after a turn. QuickJS would collect next at half as much again as it holds now, which a full engine never
+// reaches: so the collector is called for before that.
+func (e *Engine) measure() {
+	limit := uint64(e.config.Limits.Memory)
+	if e.bare.used() > limit*7/8 {
+		e.bare.collect()
+	}
+	used := e.bare.used()
+	e.used.Store(int64(used))
+	e.bare.collectAt(limit * 7 / 8)
+	if e.refused || used > limit*7/8 {
+		e.refused = false
+		e.drain()
+	}
+}
+
+// open makes the engine and runs the prelude and the main script, which tells when it has ended.
+func (e *Engine) open() (err error) {
+	if e.js, err = quickjs.NewVM(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.running = e.js
+	e.mu.Unlock()
+	if e.bare, err = bareOf(e.js); err != nil {
+		return err
+	}
+	e.js.SetMemoryLimit(e.config.Limits.Memory)
+	e.js.SetGCThreshold(min(4<<20, e.config.Limits.Memory/2))
+	e.bare.interruptForGood()
+	e.bare.watchMemory(&e.refused)
+	e.doubts.watch(e.bare)
+	if err := errors.Join(e.js.RegisterHostFunc("hostSync", e.sync), e.js.RegisterHostFunc("hostAsync", e.async), intl.Register(e.js)); err != nil {
+		return err
+	}
+	if err := e.enter(); err != nil {
+		return fmt.Errorf("prelude: %w", err)
+	}
+	return e.begin()
+}
+
+// enter runs the prelude, whose value is the object of entrances.
+func (e *Engine) enter() error {
+	// The prelude is ours: it takes the time that it takes.
+	if err := e.js.SetEvalTimeout(0); err != nil {
+		return err
+	}
+	object, err := e.js.EvalBytecodeValue(e.config.Prelude)
+	if err != nil {
+		return e.fromEngine(err)
+	}
+	defer object.Free()
+	for _, name := range append([]string{"begin", "settle", "timer", "forget", "abort", "reject", "where"}, e.config.Entrances...) {
+		atom, err := e.js.NewAtom(name)
+		if err != nil {
+			return err
+		}
+		fn, err := object.GetPropertyValue(atom)
+		if err != nil {
+			return err
+		}
+		if fn.IsUndefined() {
+			return fmt.Errorf("there is no entrance %q", name)
+		}
+		e.entrances[name] = fn
+	}
+	return nil
+}
+
+// begin gives the main function to the prelude as the first turn.
+func (e *Engine) begin() error {
+	e.arm(time.Now().Add(e.limit))
+	main, err := e.js.EvalBytecodeValue(e.config.Main)
+	if err != nil {
+		return e.fromEngine(err)
+	}
+	defer main.Free()
+	e.turn(turn{entrance: "begin", calls: [][]any{{main}}})
+	return nil
+}
+
+// loaded is how the main script ended. From here on a turn has its ordinary limit.
+func (e *Engine) loaded(err error) {
+	e.limit = e.config.Limits.Turn
+	select {
+	case e.ready <- err:
+	default:
+	}
+}
+
+// shut frees all that the engine holds.
+func (e *Engine) shut() {
+	e.mu.Lock()
+	e.running = nil
+	bodies, acts := e.bodies, e.acts
+	e.bodies, e.acts = nil, nil
+	e.mu.Unlock()
+	for _, h := range bodies {
+		h.source.Drop()
+	}
+	for _, a := range acts {
+		a.cancel()
+	}
+	e.alarms.stop()
+	if e.js == nil {
+		return
+	}
+	e.unwatch()
+	for _, fn := range e.entrances {
+		fn.Free()
+	}
+	_ = e.js.Close()
+}

@@ -1,0 +1,198 @@
+// The bridge to Go, and acts. These words are for further preludes too:
+//   entrances   functions that Go calls by name, the act's id first; they begin with enter(act)
+//   shared      what the main script finds in __svc
+//   current     the act that the running turn is done for; what a turn begins inherits it
+//   enter       makes an act the current one, and gives its record: { id, signal(), onAbort, … } and whatever a caller puts there
+//   sync, call  ask Go for an operation: its answer, or a promise of it. Values cross as strings, numbers, booleans and null
+//   ask         asks for something in the act's next wave: a promise of its answer
+//   finish      does an act's work and tells Go its result, a string or nothing
+//   told        an error as Go reads it, with what `extra` knows of a caller's own errors; toError the way back, where `kinds` makes those
+//   clock, chance, entropy  the sources of Date.now, Math.random and crypto: a caller may set others
+const entrances = { __proto__: null },
+  shared = { __proto__: null };
+const rawSync = hostSync,
+  rawAsync = hostAsync;
+delete globalThis.hostSync;
+delete globalThis.hostAsync;
+
+let current = 0,
+  lastId = 0;
+const nextId = () => ++lastId;
+
+class ActRecord {
+  pending = new Map();
+  timers = new Map();
+  onAbort = [];
+  #signal = null;
+  constructor(id) {
+    this.id = id;
+  }
+  signal() {
+    return (this.#signal ??= newSignal());
+  }
+  abort(reason) {
+    abortSignal(this.signal(), reason);
+    const list = this.onAbort;
+    this.onAbort = [];
+    each(list, (fn) => fn(reason));
+  }
+}
+setPrototypeOf(ActRecord.prototype, null);
+const acts = new Map(),
+  ground = new ActRecord(0);
+mapSet(acts, 0, ground);
+const enter = (act) => {
+  current = act;
+  let record = mapGet(acts, act);
+  if (record === undefined) mapSet(acts, act, (record = new ActRecord(act)));
+  return record;
+};
+// here is the record of the current act; what goes on after its act was forgotten belongs to nobody.
+const here = () => mapGet(acts, current) ?? ground;
+
+function sync(op, a, b, c, d, e, f) {
+  try {
+    switch (arguments.length) {
+      case 1:
+        return rawSync(op, 0, current);
+      case 2:
+        return rawSync(op, 0, current, a);
+      case 3:
+        return rawSync(op, 0, current, a, b);
+      case 4:
+        return rawSync(op, 0, current, a, b, c);
+      case 5:
+        return rawSync(op, 0, current, a, b, c, d);
+      default:
+        return rawSync(op, 0, current, a, b, c, d, e, f);
+    }
+  } catch (x) {
+    throw fromHost(x);
+  }
+}
+function callAs(id, op, a, b, c, d, e, f) {
+  const record = here(),
+    d1 = defer();
+  mapSet(record.pending, id, d1);
+  try {
+    rawAsync(op, id, record.id, a, b, c, d, e, f);
+  } catch (x) {
+    mapDelete(record.pending, id);
+    d1.reject(fromHost(x));
+  }
+  return d1.promise;
+}
+const call = (op, a, b, c, d, e, f) => callAs(nextId(), op, a, b, c, d, e, f);
+const ask = (act, kind, a, b, c) => {
+  const id = nextId(),
+    d = defer();
+  mapSet(enter(act).pending, id, d);
+  sync("ask", act, id, kind, a ?? null, b ?? null, c ?? null);
+  return d.promise;
+};
+
+// Errors.
+const kinds = {
+  __proto__: null,
+  TypeError: (e) => new TypeError(e.message),
+  RangeError: (e) => new RangeError(e.message),
+  SyntaxError: (e) => new SyntaxError(e.message),
+};
+const toError = (text) => {
+  const e = jsonParse(text);
+  if (e.dom) return domError(e.message, e.name, e.type);
+  const make = kinds[e.name];
+  const error = make ? make(e) : new Error(e.message);
+  if (error.name !== e.name && e.name) hidden(error, "name", e.name);
+  each(["type", "details", "meta", "status"], (k) => {
+    if (e[k] !== undefined && error[k] === undefined) error[k] = e[k];
+  });
+  return error;
+};
+const fromHost = (x) => {
+  try {
+    if (x instanceof TypeError && charCodeAt(x.message, 0) === 123) return toError(x.message);
+  } catch {}
+  return x;
+};
+// extra gives what a caller's own errors carry beside name and message: type, details, meta, status.
+let extra = () => undefined;
+const unsupportedErrors = new WeakSet();
+const told = (e) => {
+  const out = { __proto__: null, name: "Error", message: "" };
+  try {
+    if (!isObject(e)) {
+      out.message = typeof e === "symbol" ? symbolToString(e) : String(e);
+      return jsonStringify(out);
+    }
+    if (typeof e.name === "string") out.name = e.name;
+    out.message = String(e.message ?? show(e));
+    if (typeof e.stack === "string") out.stack = e.stack;
+    if (weakSetHas(unsupportedErrors, e)) out.type = "unsupported";
+    const more = extra(e);
+    if (more)
+      each(["type", "details", "meta", "status"], (k) => {
+        if (more[k] !== undefined) out[k] = more[k];
+      });
+    return jsonStringify(out);
+  } catch {
+    return '{"name":"Error","message":"the error cannot be read"}';
+  }
+};
+// unsupported is what a program meets that uses what is not here: the name, and what to use instead.
+const unsupported = (what, instead) => {
+  const e = domError(what + " is not supported" + (instead ? ": " + instead : "") + ".", "NotSupportedError");
+  weakSetAdd(unsupportedErrors, e);
+  e.type = "unsupported";
+  return e;
+};
+
+const finish = (act, work) => {
+  const begun = (async () => await work())();
+  then(
+    begun,
+    (v) => {
+      sync("done", act, true, v ?? null);
+    },
+    (e) => {
+      sync("done", act, false, told(e));
+    },
+  );
+};
+
+entrances.begin = (main) => {
+  then(
+    main(shared),
+    () => {
+      sync("loaded", true);
+    },
+    (e) => {
+      sync("loaded", false, told(e));
+    },
+  );
+};
+entrances.settle = (act, id, ok, value) => {
+  const record = mapGet(acts, act);
+  if (record === undefined) return;
+  const d = mapGet(record.pending, id);
+  if (d === undefined) return;
+  mapDelete(record.pending, id);
+  current = act;
+  if (ok) d.resolve(value);
+  else d.reject(toError(value));
+};
+entrances.forget = (act) => {
+  const record = mapGet(acts, act);
+  current = 0;
+  mapDelete(acts, act);
+  if (record !== undefined && mapSize(record.timers) > 0) sync("forget", act);
+};
+entrances.abort = (act, why) => {
+  if (mapHas(acts, act)) enter(act).abort(toError(why));
+};
+entrances.where = (reason) => {
+  sync("where", told(reason));
+};
+entrances.reject = (reason) => {
+  sync("log", "error", "Unhandled rejection: " + show(reason));
+};

@@ -1,0 +1,173 @@
+// Headers. Those that come from Go stay one string until somebody looks.
+const tokenPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/,
+  edgeSpace = /^[\t\n\r ]*([^]*?)[\t\n\r ]*$/,
+  badValue = /[\0\r\n]/,
+  wideChar = /[^\0-\xff]/;
+const headerName = (k) => {
+  k = String(k);
+  if (!test(tokenPattern, k)) throw new TypeError("Header name " + jsonStringify(k) + " is not valid");
+  return lowerCase(k);
+};
+const headerValue = (v) => {
+  v = String(v);
+  const first = charCodeAt(v, 0),
+    last = charCodeAt(v, v.length - 1);
+  if (first <= 32 || last <= 32) v = exec(edgeSpace, v)[1];
+  if (test(badValue, v) || test(wideChar, v))
+    throw new TypeError("Header value " + jsonStringify(v.length > 100 ? strSlice(v, 0, 100) : v) + " is not valid");
+  return v;
+};
+const headersIterator = listIterator("Headers");
+let flatHeaders, headersFrom, copyHeaders, isHeaders, guardHeaders;
+class Headers {
+  #raw = null;
+  #map = null;
+  #guard = "none";
+  #sorted = null;
+  static {
+    isHeaders = (v) => isObject(v) && #raw in v;
+    headersFrom = (flat) => {
+      const h = new Headers();
+      h.#map = null;
+      h.#raw = flat;
+      return h;
+    };
+    copyHeaders = (h) => {
+      const out = new Headers();
+      if (h.#map === null) {
+        out.#map = null;
+        out.#raw = h.#raw;
+        return out;
+      }
+      mapEach(h.#map, (v, k) => mapSet(out.#map, k, typeof v === "string" ? v : mapped(v, (x) => x)));
+      return out;
+    };
+    guardHeaders = (h, guard) => {
+      h.#guard = guard;
+      return h;
+    };
+    // flatHeaders is how headers cross to Go: names and values, a line each.
+    flatHeaders = (h) => {
+      if (h.#map === null) return h.#raw;
+      const parts = [];
+      mapEach(h.#map, (v, k) => {
+        if (typeof v === "string") {
+          push(parts, k);
+          push(parts, v);
+        } else
+          each(v, (one) => {
+            push(parts, k);
+            push(parts, one);
+          });
+      });
+      return join(parts, "\n");
+    };
+  }
+  constructor(init) {
+    this.#map = new Map();
+    if (init === undefined) return;
+    if (!isObject(init)) throw new TypeError("The headers must be an object or pairs");
+    if (isHeaders(init) && init[symIterator] === headersEntries) {
+      mapEach(init.#m, (v, k) => mapSet(this.#map, k, typeof v === "string" ? v : mapped(v, (x) => x)));
+      return;
+    }
+    pairsOf(
+      init,
+      "the headers",
+      (k) => String(k),
+      (v) => String(v),
+      (k, v) => this.#add(headerName(k), headerValue(v)),
+    );
+  }
+  get #m() {
+    if (this.#map === null) {
+      this.#map = new Map();
+      const p = this.#raw === "" ? [] : split(this.#raw, "\n");
+      for (let i = 0; i + 1 < p.length; i += 2) this.#add(p[i], p[i + 1]);
+      this.#raw = null;
+    }
+    return this.#map;
+  }
+  #add(k, v) {
+    const old = mapGet(this.#map, k);
+    if (k === "set-cookie") {
+      if (old) push(old, v);
+      else mapSet(this.#map, k, [v]);
+      return;
+    }
+    mapSet(this.#map, k, old === undefined ? v : old + (k === "cookie" ? "; " : ", ") + v);
+  }
+  #change() {
+    this.#sorted = null;
+    if (this.#guard === "immutable") throw new TypeError("The headers are immutable");
+  }
+  #list() {
+    if (this.#sorted === null) {
+      const names = [],
+        out = [];
+      mapEach(this.#m, (_, k) => push(names, k));
+      sortArray(names);
+      each(names, (k) => {
+        const v = mapGet(this.#map, k);
+        if (typeof v === "string") push(out, [k, v]);
+        else each(v, (one) => push(out, [k, one]));
+      });
+      this.#sorted = out;
+    }
+    return this.#sorted;
+  }
+  append(k, v) {
+    need(arguments, 2);
+    k = headerName(k);
+    v = headerValue(v);
+    this.#change();
+    this.#m;
+    this.#add(k, v);
+  }
+  delete(k) {
+    need(arguments, 1);
+    k = headerName(k);
+    this.#change();
+    mapDelete(this.#m, k);
+  }
+  get(k) {
+    need(arguments, 1);
+    const v = mapGet(this.#m, headerName(k));
+    return v === undefined ? null : typeof v === "string" ? v : join(v, ", ");
+  }
+  getSetCookie() {
+    return mapped(mapGet(this.#m, "set-cookie") ?? [], (x) => x);
+  }
+  has(k) {
+    need(arguments, 1);
+    return mapHas(this.#m, headerName(k));
+  }
+  set(k, v) {
+    need(arguments, 2);
+    k = headerName(k);
+    v = headerValue(v);
+    this.#change();
+    mapSet(this.#m, k, k === "set-cookie" ? [v] : v);
+  }
+  forEach(fn, self) {
+    if (typeof fn !== "function") throw new TypeError("forEach needs a function");
+    for (let i = 0; i < this.#list().length; i++) {
+      const p = this.#list()[i];
+      apply(fn, self, [p[1], p[0], this]);
+    }
+  }
+  entries() {
+    return headersIterator((i) => this.#list()[i], 2);
+  }
+  keys() {
+    return headersIterator((i) => this.#list()[i], 0);
+  }
+  values() {
+    return headersIterator((i) => this.#list()[i], 1);
+  }
+}
+const headersEntries = Headers.prototype.entries;
+hidden(Headers.prototype, symIterator, headersEntries);
+tag(Headers, "Headers");
+push(platform, isHeaders);
+hidden(globalThis, "Headers", Headers);

@@ -1,0 +1,212 @@
+// Bodies. One is null, a text, bytes, a stream, or held by Go: it stays where it is until somebody reads it, so what is passed on unread
+// never enters JavaScript. These words are for further preludes:
+//   Held            a body that Go holds: its id, and whether it can be read again and again
+//   heldRequest     a Request whose body Go holds; heldResponse a Response
+//   bodyFor         how Go writes a body: { kind: "none" | "text" | "bytes" | "held" | "stream", value }; a stream is read by
+//                   acquireReader and readOnce, and given up by readableCancel
+class Held {
+  constructor(id, again, signal) {
+    this.id = id;
+    this.again = again;
+    this.signal = signal ?? null; // aborts the reading
+  }
+}
+setPrototypeOf(Held.prototype, null);
+const readHeld = (b, how) =>
+  heeding(
+    b.signal,
+    () => sync("drop", b.id),
+    () => call("read", how, b.id),
+  );
+const isHeld = (v) => typeof v === "object" && v !== null && getPrototypeOf(v) === Held.prototype;
+const usedBody = () => new TypeError("Body is unusable: Body has already been read");
+
+// extract makes a body of what a program gives: the body, and the content type that goes with it.
+const extract = (v, keepalive) => {
+  if (typeof v === "string") return [toWellFormed(v), "text/plain;charset=UTF-8"];
+  const s = readableOf(v);
+  if (s !== undefined) {
+    if (s.disturbed || s.reader !== null) throw new TypeError("Response body object should not be disturbed or locked");
+    return [s, null];
+  }
+  if (isBytes(v)) return [copyOf(v), null];
+  if (isBlob(v)) return [blobBytes(v), v.type || null];
+  if (v instanceof URLSearchParams) return [v.toString(), "application/x-www-form-urlencoded;charset=UTF-8"];
+  if (isForm(v)) return writeForm(v);
+  if (isObject(v) && typeof v[symAsyncIterator] === "function") return [fromItems(v), null];
+  return [scalar(v), "text/plain;charset=UTF-8"];
+};
+// stream shows a body as a ReadableStream. What is whole stays whole for a response that is made of the stream.
+const streamOf = (b) => {
+  if (isHeld(b)) {
+    const s = makeReadable({
+      mark: 0,
+      bytes: true,
+      size: (x) => x.length,
+      pull: async () => {
+        if (b.again) {
+          const r = await readHeld(b, "bytes");
+          if (r !== "") enqueueReadable(s.controller, fromBase64(r));
+          closeReadable(s.controller);
+          return;
+        }
+        const r = await readHeld(b, "next");
+        if (r === null) closeReadable(s.controller);
+        else enqueueReadable(s.controller, fromBase64(r));
+      },
+      cancel: async () => {
+        if (!b.again) sync("drop", b.id);
+      },
+    });
+    s.held = b;
+    return s;
+  }
+  const s = bytesStream(typeof b === "string" ? utf8(b) : b);
+  s.entire = b;
+  return s;
+};
+const isStreamState = (b) => typeof b === "object" && b !== null && "disturbed" in b;
+// untouched is what a stream was made of, while nobody has read it; undefined when it was made of nothing that is whole.
+const untouched = (s) => (s.held !== null ? s.held : s.entire);
+// spend makes a stream one that was read to its end.
+const spend = (s) => {
+  s.disturbed = true;
+  if (s.reader === null) acquireReader(s);
+  s.controller.queue.clear();
+  clearReadable(s.controller);
+  if (s.state === "readable") readableClose(s);
+};
+let hasBody, setBody, streamBody, bodyIsUsed, bodyIsLocked, wholeBody, splitBody, moveBody, bodyFor;
+class Body {
+  #body = null;
+  #stream = null;
+  #used = false;
+  static {
+    hasBody = (o) => isObject(o) && #body in o;
+    setBody = (o, b) => {
+      if (isStreamState(b)) {
+        o.#stream = b;
+        b = untouched(b) ?? b;
+      }
+      o.#body = b;
+    };
+    streamBody = (o) => {
+      if (o.#body === null || o.#stream !== null) return o.#stream;
+      o.#stream = streamOf(o.#body);
+      if (o.#used) spend(o.#stream);
+      return o.#stream;
+    };
+    bodyIsUsed = (o) => o.#used || (o.#stream !== null && o.#stream.disturbed);
+    bodyIsLocked = (o) => o.#stream !== null && o.#stream.reader !== null;
+    // wholeBody reads everything, once, as text or as bytes.
+    wholeBody = async (o, asText) => {
+      if (bodyIsUsed(o) || bodyIsLocked(o)) throw usedBody();
+      const b = o.#body,
+        s = o.#stream;
+      if (b === null) return asText ? "" : new Uint8Array(0);
+      o.#used = true;
+      if (s !== null && untouched(s) === undefined) {
+        const all = await drainStream(s);
+        return asText ? textOf(all) : all;
+      }
+      if (s !== null) spend(s);
+      if (typeof b === "string") return asText ? b : utf8(b);
+      if (!isHeld(b)) return asText ? textOf(b) : typedSlice(b);
+      const r = await readHeld(b, asText ? "text" : "bytes");
+      return asText ? r : fromBase64(r);
+    };
+    // splitBody gives a second body of the same content, for a clone.
+    splitBody = (o) => {
+      if (bodyIsUsed(o) || bodyIsLocked(o)) throw new TypeError("Body has already been consumed.");
+      const b = o.#body;
+      if (b === null || typeof b === "string" || typedName(b) !== undefined || (isHeld(b) && b.again && o.#stream === null)) return b;
+      const pair = teeReadable(streamBody(o));
+      o.#body = o.#stream = pair[0];
+      return pair[1];
+    };
+    // moveBody takes the body away, for a request that is made of another.
+    moveBody = (o) => {
+      if (bodyIsUsed(o) || bodyIsLocked(o)) throw new TypeError("Cannot construct a Request with a Request object that has already been used.");
+      const b = o.#body;
+      if (b === null) return null;
+      if (isHeld(b) && b.again && o.#stream === null) return b;
+      o.#used = true;
+      if (o.#stream !== null && untouched(o.#stream) !== undefined) spend(o.#stream);
+      else if (o.#stream !== null) {
+        const s = o.#stream,
+          moved = makeReadable({
+            mark: 0,
+            pull: async () => {
+              const r = await readOnce(reader);
+              if (r.done) closeReadable(moved.controller);
+              else enqueueReadable(moved.controller, r.value);
+            },
+            cancel: (e) => readableCancel(s, e),
+          }),
+          reader = acquireReader(s);
+        return moved;
+      }
+      return b;
+    };
+    bodyFor = (o) => {
+      const b = o.#body,
+        s = o.#stream;
+      if (b === null) return { __proto__: null, kind: "none", value: "" };
+      if (bodyIsUsed(o) || bodyIsLocked(o)) throw usedBody();
+      if (s !== null && untouched(s) === undefined) return { __proto__: null, kind: "stream", value: s };
+      o.#used = true;
+      if (s !== null) spend(s);
+      if (typeof b === "string") return { __proto__: null, kind: "text", value: b };
+      if (isHeld(b)) return { __proto__: null, kind: "held", value: b };
+      return { __proto__: null, kind: "bytes", value: toBase64(b) };
+    };
+  }
+  get body() {
+    const s = streamBody(this);
+    return s === null ? null : s.shell;
+  }
+  get bodyUsed() {
+    return bodyIsUsed(this);
+  }
+  async text() {
+    return withoutMark(await wholeBody(this, true));
+  }
+  async json() {
+    return jsonParse(withoutMark(await wholeBody(this, true)));
+  }
+  async bytes() {
+    return await wholeBody(this, false);
+  }
+  async arrayBuffer() {
+    return typedBuffer(await wholeBody(this, false));
+  }
+  async blob() {
+    const type = mimeEssence(this.headers.get("content-type"));
+    return blobOf(await wholeBody(this, false), type);
+  }
+  async formData() {
+    const type = this.headers.get("content-type") ?? "";
+    if (startsWith(lowerCase(type), "multipart/form-data")) return readForm(type, await wholeBody(this, false));
+    if (!startsWith(lowerCase(type), "application/x-www-form-urlencoded"))
+      throw new TypeError("Response.formData: Could not parse content as FormData.");
+    const f = new FormData();
+    each(parsedForm(await wholeBody(this, true)), (p) => push(formList(f), p));
+    return f;
+  }
+}
+const mimeEssence = (v) => (v === null ? "" : blobType(v));
+const drainStream = async (s) => {
+  const r = acquireReader(s),
+    parts = [];
+  for (;;) {
+    const one = await readOnce(r);
+    if (one.done) break;
+    if (!isView(one.value) || typedName(one.value) !== "Uint8Array") {
+      const e = new TypeError("Received non-Uint8Array chunk");
+      readableCancel(s, e);
+      throw e;
+    }
+    push(parts, one.value);
+  }
+  return parts.length === 0 ? new Uint8Array(0) : joinBytes(parts);
+};

@@ -1,0 +1,196 @@
+// Request.
+const normalMethods = { __proto__: null, DELETE: 1, GET: 1, HEAD: 1, OPTIONS: 1, POST: 1, PUT: 1 };
+const methodOf = (v) => {
+  v = String(v);
+  if (!test(tokenPattern, v)) throw new TypeError("'" + v + "' is not a valid HTTP method.");
+  const upper = upperCase(v);
+  if (upper === "CONNECT" || upper === "TRACE" || upper === "TRACK") throw new TypeError("'" + v + "' HTTP method is unsupported.");
+  return normalMethods[upper] ? upper : v;
+};
+const oneOf = (v, values, what) => {
+  v = String(v);
+  for (let i = 0; i < values.length; i++) if (values[i] === v) return v;
+  throw new TypeError(v + " is not a " + what);
+};
+const optionBag = (init, what) => {
+  if (init !== undefined && init !== null && !isObject(init)) throw new TypeError("The options of a " + what + " must be an object");
+  return init ?? { __proto__: null };
+};
+const requestChoices = {
+  __proto__: null,
+  redirect: ["follow", "error", "manual"],
+  mode: ["navigate", "same-origin", "no-cors", "cors"],
+  credentials: ["omit", "same-origin", "include"],
+  cache: ["default", "no-store", "reload", "no-cache", "force-cache", "only-if-cached"],
+};
+let isRequest, heldRequest, requestAct, followed, unfollow;
+class Request extends Body {
+  #method = "GET";
+  #url;
+  #headers;
+  #signal = null;
+  #followed = null; // the signal that its own repeats
+  #heard = null;
+  #act = 0;
+  #redirect = "follow";
+  #mode = "cors";
+  #credentials = "same-origin";
+  #cache = "default";
+  #integrity = "";
+  #keepalive = false;
+  #referrer = "about:client";
+  #policy = "";
+  static {
+    isRequest = (v) => isObject(v) && #method in v;
+    requestAct = (r) => r.#act;
+    followed = (r) => r.#followed;
+    unfollow = (r) => {
+      if (r.#heard !== null) offAbort(r.#followed, r.#heard);
+    };
+    // heldRequest is a request that came to Go: its act, method, address, flat headers, and the body's id or 0.
+    heldRequest = (act, method, url, headers, body) => {
+      const r = new Request(theKey);
+      r.#method = method;
+      r.#url = url;
+      r.#headers = headersFrom(headers);
+      r.#act = act;
+      if (body) setBody(r, new Held(body, true));
+      return r;
+    };
+  }
+  constructor(input, init) {
+    super();
+    if (input === theKey) return;
+    need(arguments, 1);
+    init = optionBag(init, "request");
+    const from = isRequest(input) ? input : null;
+    if (from) {
+      this.#url = from.#url;
+      this.#method = from.#method;
+      this.#redirect = from.#redirect;
+      this.#mode = from.#mode;
+      this.#credentials = from.#credentials;
+      this.#cache = from.#cache;
+      this.#integrity = from.#integrity;
+      this.#keepalive = from.#keepalive;
+      this.#referrer = from.#referrer;
+      this.#policy = from.#policy;
+    } else {
+      const text = scalar(input),
+        parts = addressParts(text);
+      if (parts === null) throw new TypeError("Failed to parse URL from " + text);
+      if (parts[2] !== "" || parts[3] !== "") throw new TypeError("Request cannot be constructed from a URL that includes credentials: " + text);
+      this.#url = parts[0];
+    }
+    if (init.redirect !== undefined) this.#redirect = oneOf(init.redirect, requestChoices.redirect, "redirect mode");
+    if (init.credentials !== undefined) this.#credentials = oneOf(init.credentials, requestChoices.credentials, "credentials mode");
+    if (init.cache !== undefined) this.#cache = oneOf(init.cache, requestChoices.cache, "cache mode");
+    if (init.mode !== undefined) {
+      this.#mode = oneOf(init.mode, requestChoices.mode, "mode");
+      if (this.#mode === "navigate") throw new TypeError("invalid request mode navigate.");
+    }
+    if (this.#cache === "only-if-cached" && this.#mode !== "same-origin")
+      throw new TypeError("'only-if-cached' can be set only with 'same-origin' mode");
+    if (init.integrity !== undefined) this.#integrity = String(init.integrity);
+    if (init.keepalive !== undefined) this.#keepalive = !!init.keepalive;
+    if (init.referrer !== undefined) this.#referrer = String(init.referrer) === "" ? "" : "about:client";
+    if (init.referrerPolicy !== undefined) this.#policy = String(init.referrerPolicy);
+    if (init.method !== undefined) this.#method = methodOf(init.method);
+    this.#follow(init.signal !== undefined ? init.signal : from ? from.signal : null);
+    this.#headers = init.headers !== undefined ? new Headers(init.headers) : from ? copyHeaders(from.#headers) : new Headers();
+    const body = init.body;
+    if (
+      ((body !== undefined && body !== null) || (from && body === undefined && streamBodyKnown(from))) &&
+      (this.#method === "GET" || this.#method === "HEAD")
+    )
+      throw new TypeError("Request with GET/HEAD method cannot have body.");
+    if (body !== undefined && body !== null) {
+      if (readableOf(body) !== undefined && init.duplex === undefined)
+        throw new TypeError("RequestInit: duplex option is required when sending a body.");
+      const made = extract(body);
+      setBody(this, made[0]);
+      if (made[1] !== null && !this.#headers.has("content-type")) this.#headers.set("content-type", made[1]);
+    } else if (from && body === undefined) {
+      if (init.method === undefined) this.#act = from.#act;
+      setBody(this, moveBody(from));
+    }
+  }
+  #follow(signal) {
+    if (signal === null || signal === undefined) return;
+    if (!isSignal(signal)) throw new TypeError("The signal of a request must be an AbortSignal");
+    const own = (this.#signal = newSignal());
+    this.#followed = signal;
+    if (signal.aborted) abortSignal(own, signal.reason);
+    else onAbort(signal, (this.#heard = (reason) => abortSignal(own, reason)));
+  }
+  get method() {
+    return this.#method;
+  }
+  get url() {
+    return this.#url;
+  }
+  get headers() {
+    return this.#headers;
+  }
+  get signal() {
+    return (this.#signal ??= this.#act !== 0 && mapHas(acts, this.#act) ? mapGet(acts, this.#act).signal() : newSignal());
+  }
+  get redirect() {
+    return this.#redirect;
+  }
+  get mode() {
+    return this.#mode;
+  }
+  get credentials() {
+    return this.#credentials;
+  }
+  get cache() {
+    return this.#cache;
+  }
+  get integrity() {
+    return this.#integrity;
+  }
+  get keepalive() {
+    return this.#keepalive;
+  }
+  get referrer() {
+    return this.#referrer;
+  }
+  get referrerPolicy() {
+    return this.#policy;
+  }
+  get destination() {
+    return "";
+  }
+  get duplex() {
+    return "half";
+  }
+  get isHistoryNavigation() {
+    return false;
+  }
+  get isReloadNavigation() {
+    return false;
+  }
+  clone() {
+    const b = splitBody(this),
+      r = new Request(theKey);
+    r.#method = this.#method;
+    r.#url = this.#url;
+    r.#headers = copyHeaders(this.#headers);
+    r.#act = this.#act;
+    r.#redirect = this.#redirect;
+    r.#mode = this.#mode;
+    r.#credentials = this.#credentials;
+    r.#cache = this.#cache;
+    r.#integrity = this.#integrity;
+    r.#keepalive = this.#keepalive;
+    r.#referrer = this.#referrer;
+    r.#policy = this.#policy;
+    if (this.#signal !== null) r.#follow(this.#signal);
+    setBody(r, b);
+    return r;
+  }
+}
+const streamBodyKnown = (r) => r.body !== null;
+tag(Request, "Request");
+hidden(globalThis, "Request", Request);
