@@ -34,6 +34,8 @@ var engines = map[string]func(ctx context.Context, address string, log *slog.Log
 	bareName:    openBare,
 	dbosName:    openDBOS,
 	productName: openProduct,
+	goName:      openGo,
+	scriptName:  openScript,
 }
 
 // serveRole is the first argument of this binary when it runs itself as an engine.

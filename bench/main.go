@@ -56,6 +56,7 @@ var measurements = []struct {
 	{name: "tokens", do: measureTokens},
 	{name: "start", do: measureStart, once: true},
 	{name: "storedstart", do: measureStoredStart, once: true},
+	{name: "typescript", do: measureTypeScript, once: true},
 	{name: "peers", do: measurePeers},
 }
 

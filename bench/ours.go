@@ -18,7 +18,16 @@ import (
 const ours = "svc"
 
 // openOurs is a runtime with a few workflows and an agent, served as the product serves it, or called as a library.
-func openOurs(ctx context.Context, address string, log *slog.Logger, control *http.ServeMux) (e engine, err error) {
+func openOurs(ctx context.Context, address string, log *slog.Logger, control *http.ServeMux) (engine, error) {
+	return openAround(ctx, address, log, control, func(rt *svc.Runtime, c httpapi.Config) (http.Handler, func(), error) {
+		return httpapi.New(rt, c), func() {}, nil
+	})
+}
+
+// surrounding is what stands around the API of a runtime, and what ends it. It may declare more, for nothing runs yet.
+type surrounding func(rt *svc.Runtime, c httpapi.Config) (http.Handler, func(), error)
+
+func openAround(ctx context.Context, address string, log *slog.Logger, control *http.ServeMux, around surrounding) (e engine, err error) {
 	opened, err := sqlstore.Open(ctx, address, sqlstore.Config{Log: log})
 	if err != nil {
 		return e, err
@@ -33,6 +42,10 @@ func openOurs(ctx context.Context, address string, log *slog.Logger, control *ht
 	begin := make(chan struct{})
 	rt.AddWorkflow(workflows(begin)...)
 	rt.AddAgent(&svc.Agent{Name: talker, Model: "scripted/words", Route: svc.Open})
+	served, leave, err := around(rt, httpapi.Config{Log: log})
+	if err != nil {
+		return e, errors.Join(err, opened.Close())
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- rt.Run(ctx) }()
@@ -42,11 +55,13 @@ func openOurs(ctx context.Context, address string, log *slog.Logger, control *ht
 	})
 	control.HandleFunc("POST /commits", func(w http.ResponseWriter, _ *http.Request) { answer(w, store.commits(), nil) })
 	control.HandleFunc("POST /settlements", store.tellSettlements)
-	e.served, e.count = httpapi.New(rt, httpapi.Config{Log: log}), store.count
+	e.served, e.count = served, store.count
 	e.work = func(ctx context.Context, _, steps int) error { return invokeOurs(ctx, rt.In(""), steps) }
 	e.close = func() error {
 		cancel()
-		return errors.Join(<-ended, opened.Close())
+		err := <-ended
+		leave()
+		return errors.Join(err, opened.Close())
 	}
 	return e, nil
 }

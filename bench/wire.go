@@ -106,8 +106,10 @@ func (w *wire) ask(method, path, body string) (http.Header, []byte, error) {
 }
 
 // invoke starts a run, and returns its id when it has been admitted, or when it has ended if the path says so.
-func invoke(host, path, input string) (string, error) {
-	w, err := dial(host)
+func invoke(host, path, input string) (string, error) { return door{Address: host}.invoke(path, input) }
+
+func (d door) invoke(path, input string) (string, error) {
+	w, err := d.dial()
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,235 @@
+package dev_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+)
+
+// patient has runs that go on until they are let go, and an application whose answer says which build gives it.
+const patient = `
+-- src/app.ts --
+import { version } from "./version.ts";
+import { getRun, invoke } from "@svc/runtime";
+export default {
+  async fetch(request) {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/start") return Response.json(await invoke("wait", { input: { n: Number(await request.text()) } }));
+    if (pathname.startsWith("/ended/")) { const run = await getRun(pathname.slice(7)); return Response.json(run.status === "active" ? null : run); }
+    return new Response("version " + version);
+  },
+};
+-- src/version.ts --
+export const version = 0;
+-- src/workflows/wait.ts --
+import { defineWorkflow } from "@svc/runtime";
+export const input = { "~standard": { version: 1, vendor: "here", validate: (value) => ({ value }), jsonSchema: { input: () => ({ type: "object", properties: { n: { type: "number" } } }) } } };
+export default defineWorkflow({
+  input,
+  async run({ input, step, sleep }) {
+    const receipt = crypto.randomUUID();
+    const first = await step("receipt", () => receipt);
+    for (let i = 0; !(await step("let go?", async () => (await (await fetch(process.env.GATE)).text()) === "yes")); i++) await sleep(Number(process.env.PAUSE));
+    const all = await Promise.all([1, 2, 3].map((k) => step("part", { key: String(k) }, () => k * input.n)));
+    return { sum: all.reduce((a, b) => a + b), same: first === receipt };
+  },
+});
+`
+
+// TestReloadIsAResume changes the project again and again while runs are in flight and requests come: no run is lost or goes wrong, and no
+// request fails.
+func TestReloadIsAResume(t *testing.T) {
+	reloads, runs, pause := 3, 6, "100"
+	if soak {
+		reloads, runs, pause = 50, 200, "2000"
+	}
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		var open atomic.Bool
+		gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, map[bool]string{true: "yes", false: "no"}[open.Load()])
+		}))
+		defer gate.Close()
+		w := workOn(t, address, patient, map[string]string{"GATE": gate.URL, "PAUSE": pause})
+		ids := make([]string, runs)
+		for i := range ids {
+			ids[i] = strings.TrimSuffix(strings.TrimPrefix(w.ask("POST", "/start", fmt.Sprint(i)), `200 {"runId":"`), `"}`)
+		}
+		visits := visit(t, w)
+		for i := range reloads {
+			b := w.saves("src/version.ts", fmt.Sprintf("export const version = %d;\n", i+1))
+			if b.Err != nil {
+				t.Fatal(b.Err)
+			}
+			expect(t, "the answer after a reload", w.ask("GET", "/", ""), fmt.Sprintf("200 version %d", i+1))
+		}
+		t.Attr("requests-while-reloading", fmt.Sprint(visits()))
+		open.Store(true)
+		for i, id := range ids {
+			contains(t, "run "+id, w.awaits(id), `"status":"completed"`, fmt.Sprintf(`"result":{"sum":%d,"same":true}`, 6*i))
+		}
+	})
+}
+
+// awaits asks for a run until it has ended.
+func (w *workshop) awaits(id string) (got string) {
+	w.t.Helper()
+	eventually(w.t, "run "+id+" ends", func() bool {
+		got = w.ask("GET", "/ended/"+id, "")
+		return got != "200 null"
+	})
+	return got
+}
+
+// visit lets requests come until it is told to stop, each of which must be answered well, and then says how many came.
+func visit(t *testing.T, w *workshop) (stop func() int64) {
+	t.Helper()
+	var count atomic.Int64
+	var group sync.WaitGroup
+	done := make(chan struct{})
+	for range 4 {
+		group.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if got, err := w.tries("GET", "/", ""); err != nil || !strings.HasPrefix(got, "200 version ") {
+					t.Errorf("a request is answered %s, %v", got, err)
+					return
+				}
+				count.Add(1)
+				takes(visitPause)
+			}
+		})
+	}
+	ended := sync.OnceFunc(func() {
+		close(done)
+		group.Wait()
+	})
+	t.Cleanup(ended)
+	return func() int64 {
+		ended()
+		return count.Load()
+	}
+}
+
+// TestOneWhoWaitsForAResultOutlivesAReload answers with the result, though the build that took the request is gone.
+func TestOneWhoWaitsForAResultOutlivesAReload(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	var open atomic.Bool
+	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default: // one is enough
+		}
+		fmt.Fprint(w, map[bool]string{true: "yes", false: "no"}[open.Load()])
+	}))
+	defer gate.Close()
+	w := workOn(t, sqldbtest.SQLite(t), `
+-- src/workflows/wait.ts --
+import { defineWorkflow } from "@svc/runtime";
+export const route = (c, next) => next();
+export default defineWorkflow({
+  async run({ step, sleep }) {
+    while (!(await step("let go?", async () => (await (await fetch(process.env.GATE)).text()) === "yes"))) await sleep(50);
+    return "let go";
+  },
+});
+`, map[string]string{"GATE": gate.URL})
+	answer := make(chan string, 1)
+	go func() {
+		got, err := w.tries("POST", "/workflows/wait?wait=result", "")
+		answer <- fmt.Sprint(got, err)
+	}()
+	<-asked
+	for i := range 2 {
+		if b := w.saves("src/workflows/more.ts", fmt.Sprintf("import { defineWorkflow } from \"@svc/runtime\";\nexport default defineWorkflow({ run: () => %d });\n", i)); b.Err != nil {
+			t.Fatal(b.Err)
+		}
+	}
+	open.Store(true)
+	contains(t, "the answer", <-answer, `200 {"result":"let go","runId":"run_`)
+}
+
+// TestABrokenFileTakesNothingDown shows what is wrong, and the last good build answers.
+func TestABrokenFileTakesNothingDown(t *testing.T) {
+	w := workOn(t, sqldbtest.SQLite(t), patient, nil)
+	for name, test := range map[string]struct{ file, text, says string }{
+		"syntax":   {"src/version.ts", "export const version = ;\n", "src/version.ts:1:23:"},
+		"module":   {"src/workflows/odd.ts", "export default 1;\n", "workflows/odd: the default export must come from defineWorkflow()."},
+		"throwing": {"src/version.ts", "throw new Error(\"not today\");\nexport const version = 1;\n", "not today"},
+		"node":     {"src/version.ts", "import { readFile } from \"node:fs\";\nexport const version = readFile;\n", "node:fs is a module of Node"},
+	} {
+		if b := w.saves(test.file, test.text); b.Err == nil || !b.Serving {
+			t.Errorf("%s: the build is %+v", name, b)
+		}
+		expect(t, name+": a program's answer", w.ask("GET", "/", ""), "200 version 0")
+		page := w.ask("GET", "/", "", "Accept", "text/html,*/*")
+		contains(t, name+": a browser's page", unescaped(page), "500 <!doctype html>", test.says, "The project cannot be built")
+		contains(t, name+": the author's page", unescaped(w.ask("GET", "/_svc", "")), "200 ", test.says, "The last good build goes on serving.")
+		remove(t, w, "src/workflows/odd.ts")
+		w.mends(t)
+	}
+}
+
+// mends makes the project what it was, and waits until that is served.
+func (w *workshop) mends(t *testing.T) {
+	t.Helper()
+	write(t, w, "src/version.ts", "export const version = 0;\n")
+	eventually(t, "the project is mended", func() bool { return w.Last().Err == nil })
+	for len(w.builds) > 0 {
+		<-w.builds
+	}
+	contains(t, "a browser's page", w.ask("GET", "/", "", "Accept", "text/html"), "200 version 0")
+}
+
+// TestAProjectThatWasNeverGoodIsWaitedFor serves what is wrong, and then what was mended.
+func TestAProjectThatWasNeverGoodIsWaitedFor(t *testing.T) {
+	w := workOn(t, sqldbtest.SQLite(t), "-- src/app.ts --\nexport default {", nil)
+	if b := w.Last(); b.Err == nil || b.Serving {
+		t.Errorf("the build is %+v", b)
+	}
+	contains(t, "a program's answer", w.ask("GET", "/", ""), `500 {"error":{"type":"bundle_failed"`, "src/app.ts:2:")
+	contains(t, "a browser's page", unescaped(w.ask("GET", "/", "", "Sec-Fetch-Dest", "document")), "500 ", "src/app.ts:2:")
+	if b := w.saves("src/app.ts", "export default { fetch: () => new Response(\"mended\") };\n"); b.Err != nil {
+		t.Error(b.Err)
+	}
+	expect(t, "the answer", w.ask("GET", "/", ""), "200 mended")
+}
+
+// TestAFileThatChangesNothingReloadsNothing keeps the build where another file has changed.
+func TestAFileThatChangesNothingReloadsNothing(t *testing.T) {
+	w := workOn(t, sqldbtest.SQLite(t), patient, nil)
+	write(t, w, "notes.txt", "hello")
+	if b := w.saves("src/version.ts", "export const version = 1;\n"); b.Number != 2 {
+		t.Errorf("build %d serves, and not the second", b.Number)
+	}
+}
+
+// TestALargeProjectIsReadySoon measures a reload of 200 KB of script.
+func TestALargeProjectIsReadySoon(t *testing.T) {
+	if !soak {
+		t.Skip("it judges times: SVC_SOAK=1")
+	}
+	var large strings.Builder
+	large.WriteString("export const all = {\n")
+	for i := range 4000 {
+		fmt.Fprintf(&large, "  f%d: (x: number) => { const y = x * %d; return y + 1; },\n", i, i)
+	}
+	large.WriteString("};\n")
+	w := workOn(t, sqldbtest.SQLite(t), patient, nil)
+	write(t, w, "src/large.ts", large.String())
+	b := w.saves("src/app.ts", "import { all } from \"./large.ts\";\nexport default { fetch: () => new Response(\"version \" + Object.keys(all).length) };\n")
+	expect(t, "the answer", w.ask("GET", "/", ""), "200 version 4000")
+	t.Attr("reload", fmt.Sprintf("%v for %d bytes", b.Took, b.Bytes))
+	if b.Bytes < 200_000 || b.Took > readySoon {
+		t.Errorf("%d bytes took %v", b.Bytes, b.Took)
+	}
+}

@@ -1,0 +1,172 @@
+// Requests: the application, guards and channels. Bodies stay with Go until somebody reads them, those of the API's answers too: an answer
+// that is passed on is written by Go, and its stream never enters JavaScript.
+entropy = ((real) => (n) => (here().run ? fromBase64(sync("entropy", n)) : real(n)))(entropy);
+
+const reply = (exchange, res) => {
+  if (!isResponse(res)) throw new TypeError("A handler must return a Response, and returned " + show(res) + ".");
+  const { kind, value } = bodyFor(res), headers = flatHeaders(res.headers);
+  if (kind === "stream") {
+    sync("reply", exchange, res.status, headers, kind, "");
+    pump(exchange, value);
+  } else sync("reply", exchange, res.status, headers, kind, kind === "held" ? value.id : value);
+};
+// pump writes a stream as fast as the client takes it.
+const pump = async (exchange, stream) => {
+  const reader = acquireReader(stream), leave = (reason) => quiet(readableCancel(stream, reason));
+  push(here().onAbort, leave);
+  try {
+    for (;;) {
+      const { done, value } = await readOnce(reader);
+      if (done) break;
+      if (!(await call("write", exchange, toBase64(typeof value === "string" ? utf8(value) : bytesOf(value))))) { leave(domError("The client is gone", "AbortError")); break; }
+    }
+    sync("end", exchange, true);
+  } catch (e) { sync("end", exchange, false, told(e)); }
+};
+const answering = (exchange, work) => {
+  const fail = (e) => { sync("fail", exchange, told(e)); };
+  try {
+    const res = work();
+    if (isResponse(res)) reply(exchange, res);
+    else then(then(resolvedWith(res), (r) => reply(exchange, r)), undefined, fail);
+  } catch (e) { fail(e); }
+};
+// executionOf is what an application is given beside the request: work that goes on behind its answer keeps the request's act.
+const executionOf = (exchange) => ({
+  waitUntil(p) {
+    sync("hold", exchange, 1);
+    const over = () => { sync("hold", exchange, -1); };
+    then(resolvedWith(p), over, (e) => { write("error", [e]); over(); });
+  },
+  passThroughOnException() {},
+});
+
+entrances.request = (act, exchange, method, url, headers, body) => {
+  const record = enter(act);
+  record.exchange = exchange;
+  record.request = heldRequest(act, method, url, headers, body);
+  answering(exchange, () => project.app.default.fetch(record.request, env, executionOf(exchange)));
+};
+
+// answered is an answer of Go's: its status, the id of its body and its headers.
+const answered = (text) => {
+  const i = indexOf(text, "\n"), j = indexOf(text, "\n", i + 1);
+  return heldResponse(Number(strSlice(text, 0, i)), "", strSlice(text, j + 1), Number(strSlice(text, i + 1, j)));
+};
+// onto is an answer of Go's with what was set on a context before it came.
+const onto = (c, res) => c.newResponse(res.body, { status: res.status, headers: res.headers });
+// Contexts of the framework whose requests are with Go: guards run on them.
+const contexts = new Map();
+let lastContext = 0;
+
+// changed is a request that is not the one that came: the application has made another of it.
+const changed = async (raw) => {
+  const out = { method: raw.method, url: raw.url, headers: flatHeaders(raw.headers), kind: "own", value: "" };
+  if (requestAct(raw) !== 0 || raw.bodyUsed) return jsonStringify(out);
+  const { kind, value } = bodyFor(raw);
+  if (kind === "stream") return jsonStringify({ ...out, kind: "bytes", value: toBase64(await drainStream(value)) });
+  return jsonStringify({ ...out, kind: kind === "held" ? "own" : kind, value: kind === "held" ? "" : value });
+};
+// serve lets the API answer a request of the application's: without the prefix of the mount, which is as many segments as the route has
+// before the API's own.
+shared.serve = async (c, path) => {
+  const { raw } = c.req, act = requestAct(raw), { exchange, request } = (act !== 0 && mapGet(acts, act)) || here();
+  if (exchange === undefined) throw notYet("To serve a request that did not come from outside");
+  const prefix = split(c.req.routePath, "/").length - split(path, "/").length, id = ++lastContext;
+  const shown = { c, guarded: false };
+  mapSet(contexts, id, shown);
+  let res;
+  try { res = answered(await call("serve", exchange, prefix, id, raw === request ? null : await changed(raw))); } finally { mapDelete(contexts, id); }
+  if (!shown.guarded) return onto(c, res);
+  // A guard that ran on this context may have set its response, of which this one is made already.
+  if (c.finalized) {
+    c.res = undefined;
+    c.res = res;
+  }
+  return res;
+};
+
+// What contexts ask of the web's own objects, as those were before any project's code ran.
+const headerGet = uncurry(Headers.prototype.get), headerSet = uncurry(Headers.prototype.set), headerAppend = uncurry(Headers.prototype.append),
+  headerDelete = uncurry(Headers.prototype.delete), headerEach = uncurry(Headers.prototype.forEach);
+const paramGet = uncurry(URLSearchParams.prototype.get), paramGetAll = uncurry(URLSearchParams.prototype.getAll), paramEach = uncurry(URLSearchParams.prototype.forEach);
+const paramsOf = getter(URL.prototype, "searchParams"), pathOf = getter(URL.prototype, "pathname");
+const headersOf = getter(Request.prototype, "headers"), answerHeaders = getter(Response.prototype, "headers");
+const readers = {};
+each(["json", "text", "arrayBuffer", "formData", "blob"], (name) => field(readers, name, uncurry(Request.prototype[name])));
+// byName is what a list of pairs has, the last of each name.
+const byName = (walk, pairs) => {
+  const out = {};
+  walk(pairs, (v, k) => { field(out, k, v); });
+  return out;
+};
+
+// requestOf is a request as contexts show it.
+const requestOf = (raw, params) => {
+  const query = () => paramsOf(new URL(raw.url));
+  return {
+    raw, method: raw.method, url: raw.url, routePath: "", get path() { return pathOf(new URL(raw.url)); },
+    param: (k) => (k === undefined ? { ...params } : params[k]),
+    query: (k) => (k === undefined ? byName(paramEach, query()) : paramGet(query(), k) ?? undefined), queries: (k) => paramGetAll(query(), k),
+    header: (k) => (k === undefined ? byName(headerEach, headersOf(raw)) : headerGet(headersOf(raw), k) ?? undefined),
+    json: () => readers.json(raw), text: () => readers.text(raw), arrayBuffer: () => readers.arrayBuffer(raw), formData: () => readers.formData(raw), blob: () => readers.blob(raw),
+  };
+};
+
+// Context is what guards and channels are given where no framework has made one.
+class Context {
+  #vars = new Map(); #headers = new Headers(); #status = 200; #res;
+  finalized = false; env = env;
+  constructor(raw, params, exchange) {
+    this.executionCtx = executionOf(exchange);
+    this.req = requestOf(raw, params);
+  }
+  set(k, v) { mapSet(this.#vars, k, v); }
+  get(k) { return mapGet(this.#vars, k); }
+  get var() { return byName(mapEach, this.#vars); }
+  header(k, v, o) {
+    const h = this.#res ? answerHeaders(this.#res) : this.#headers;
+    if (v === undefined) headerDelete(h, k); else if (o?.append) headerAppend(h, k, v); else headerSet(h, k, v);
+  }
+  status(n) { this.#status = n; }
+  get res() { return (this.#res ??= new Response(null, { headers: this.#headers })); }
+  set res(r) { this.#res = r; this.finalized = true; }
+  newResponse(body, status, headers) {
+    const h = copyHeaders(this.#headers), given = typeof status === "object" ? status : { status, headers };
+    headerEach(new Headers(given?.headers ?? {}), (v, k) => headerSet(h, k, v));
+    return new Response(body, { status: given?.status ?? this.#status, headers: h });
+  }
+  body(b, s, h) { return this.newResponse(b, s, h); }
+  text(t, s, h) { return this.newResponse(t, s, { "content-type": "text/plain; charset=UTF-8", ...h }); }
+  json(v, s, h) { return this.newResponse(jsonStringify(v), s, { "content-type": "application/json", ...h }); }
+  html(t, s, h) { return this.newResponse(t, s, { "content-type": "text/html; charset=UTF-8", ...h }); }
+  redirect(to, s = 302) { return this.newResponse(null, s, { location: String(to) }); }
+  notFound() { return this.text("404 Not Found", 404); }
+}
+const contextOf = (act, exchange, context, method, url, headers, body, params) => {
+  const shown = mapGet(contexts, context);
+  if (shown === undefined) return new Context(heldRequest(act, method, url, headers, body), jsonParse(params), exchange);
+  shown.guarded = true;
+  return shown.c;
+};
+
+// guard lets a module's middleware decide; behind its next stands Go.
+entrances.guard = (act, exchange, kind, name, what, context, method, url, headers, body, params) => {
+  enter(act);
+  answering(exchange, async () => {
+    const c = contextOf(act, exchange, context, method, url, headers, body, params);
+    let passed = false;
+    const res = await project[kind][name][what](c, async () => {
+      if (passed) throw new Error("next() was called twice.");
+      passed = true;
+      c.res = onto(c, answered(await call("next", exchange)));
+    });
+    if (res) return res;
+    if (!passed && !c.finalized) throw new Error(kind + "/" + name + ": " + what + " neither answered nor called next().");
+    return c.res;
+  });
+};
+entrances.channel = (act, exchange, name, index, context, method, url, headers, body) => {
+  enter(act);
+  answering(exchange, () => project.channels[name].channel.routes[index].handler(contextOf(act, exchange, context, method, url, headers, body, "{}"), async () => {}));
+};

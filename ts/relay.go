@@ -1,0 +1,296 @@
+package ts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"svc.dev/svc/httpapi"
+	"svc.dev/svc/internal/script"
+)
+
+var errOver = errors.New("the request is over")
+
+// serve lets the API answer a request that the application has let pass, without the mount's prefix.
+func (p *Project) serve(c script.Call) func(context.Context) (any, error) {
+	return func(context.Context) (any, error) {
+		x := p.find(c.Args.Int(0))
+		if x == nil {
+			return nil, errOver
+		}
+		r := x.r.Clone(x.r.Context())
+		r.Body = x.body.again()
+		if c.Args.Has(3) {
+			if err := change(r, c.Args.String(3)); err != nil {
+				return nil, err
+			}
+		}
+		prefix, err := strip(r.URL, int(c.Args.Int(1)))
+		if err != nil {
+			return nil, err
+		}
+		return x.relay(p.api, r.WithContext(context.WithValue(r.Context(), passingKey{}, passing{x, c.Args.Int(2), prefix})))
+	}
+}
+
+// strip takes so many segments off the beginning of a path, and gives them.
+func strip(u *url.URL, segments int) (prefix string, err error) {
+	path := u.EscapedPath()
+	rest := path
+	for range segments {
+		if !strings.HasPrefix(rest, "/") || !strings.Contains(rest[1:], "/") {
+			return "", fmt.Errorf("the path %s has no %d segments before the API's own", path, segments)
+		}
+		rest = rest[1+strings.Index(rest[1:], "/"):]
+	}
+	if u.Path, err = url.PathUnescape(rest); err != nil {
+		return "", err
+	}
+	u.RawPath = rest
+	return strings.TrimSuffix(path, rest), nil
+}
+
+// mounted makes links lead to where the application has mounted the API.
+func mounted(c httpapi.Config) httpapi.Config {
+	if base := c.PublicURL; base != nil {
+		c.PublicURL = func(r *http.Request) string {
+			in, _ := r.Context().Value(passingKey{}).(passing)
+			return strings.TrimSuffix(base(r), "/") + in.prefix
+		}
+	}
+	return c
+}
+
+// next lets the request through to what stands behind a guard.
+func (p *Project) next(c script.Call) func(context.Context) (any, error) {
+	return func(context.Context) (any, error) {
+		x := p.find(c.Args.Int(0))
+		if x == nil || x.handler == nil {
+			return nil, errOver
+		}
+		r := x.r.Clone(x.r.Context())
+		r.Body = x.body.again()
+		return x.relay(x.handler, r)
+	}
+}
+
+// relay lets a handler answer, and tells the script its head: the status, the id of the body, and the headers.
+func (x *exchange) relay(h http.Handler, r *http.Request) (any, error) {
+	out, err := x.newRelay(r)
+	if err != nil {
+		return nil, err
+	}
+	x.lend()
+	defer x.takeBack()
+	go out.serve(h, r.WithContext(out.ctx))
+	select {
+	case <-out.headed:
+	case <-out.ctx.Done():
+		return nil, context.Cause(out.ctx)
+	}
+	var body int64
+	if out.status != http.StatusNoContent && out.status != http.StatusNotModified {
+		body = x.act.Keep(out)
+	}
+	return strconv.Itoa(out.status) + "\n" + strconv.FormatInt(body, 10) + "\n" + script.Flat(out.sent), nil
+}
+
+func (x *exchange) newRelay(r *http.Request) (*relay, error) {
+	out := &relay{
+		asker: x.w, header: http.Header{}, headed: make(chan struct{}), decided: make(chan struct{}), pieces: make(chan []byte), served: make(chan struct{}),
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return nil, errOver
+	}
+	out.ctx, out.cancel = context.WithCancel(r.Context())
+	x.relays = append(x.relays, out)
+	return out, nil
+}
+
+// relay is an answer of Go's on its way through scripts. Its head is theirs to see and to change. Its body waits here until it is decided where
+// it goes: on to where the script's own answer goes, to the script that reads it, or nowhere.
+type relay struct {
+	asker  http.ResponseWriter // of the request
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	header http.Header
+	once   sync.Once
+	headed chan struct{}
+	status int
+	sent   http.Header
+
+	decided chan struct{}
+	pieces  chan []byte
+	served  chan struct{} // closed when the handler has returned
+	broken  any           // what the handler panicked with
+
+	mu       sync.Mutex
+	chosen   bool
+	to       http.ResponseWriter // nil: the script reads, or nobody does
+	flushed  bool
+	deadline time.Time // for writing
+}
+
+func (r *relay) serve(h http.Handler, req *http.Request) {
+	defer close(r.served)
+	defer func() {
+		r.broken = recover()
+		r.WriteHeader(http.StatusOK)
+	}()
+	h.ServeHTTP(r, req)
+}
+
+// Header is the head that the handler writes.
+func (r *relay) Header() http.Header { return r.header }
+
+// WriteHeader tells the script the head. What only informs is not passed on.
+func (r *relay) WriteHeader(status int) {
+	if status < 200 {
+		return
+	}
+	r.once.Do(func() {
+		r.status, r.sent = status, r.header.Clone()
+		close(r.headed)
+	})
+}
+
+// Write waits until it is decided where the body goes.
+func (r *relay) Write(p []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	to, err := r.target()
+	if err != nil {
+		return 0, err
+	}
+	if to != nil {
+		return to.Write(p)
+	}
+	select {
+	case r.pieces <- bytes.Clone(p):
+		return len(p), nil
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	}
+}
+
+func (r *relay) target() (http.ResponseWriter, error) {
+	select {
+	case <-r.decided:
+	case <-r.ctx.Done():
+		return nil, r.ctx.Err()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.to, nil
+}
+
+// FlushError flushes where the body goes. Before that is known it is remembered: the head of a stream must not wait for its first event.
+func (r *relay) FlushError() error {
+	r.WriteHeader(http.StatusOK)
+	r.mu.Lock()
+	to := r.to
+	r.flushed = true
+	r.mu.Unlock()
+	if to == nil {
+		return nil
+	}
+	return http.NewResponseController(to).Flush()
+}
+
+// Flush is FlushError for an http.Flusher.
+func (r *relay) Flush() { _ = r.FlushError() }
+
+// SetWriteDeadline bounds writing where the body goes.
+func (r *relay) SetWriteDeadline(t time.Time) error {
+	r.mu.Lock()
+	to := r.to
+	r.deadline = t
+	r.mu.Unlock()
+	if to == nil {
+		return nil
+	}
+	return http.NewResponseController(to).SetWriteDeadline(t)
+}
+
+// SetReadDeadline bounds reading of the request, which is the asker's.
+func (r *relay) SetReadDeadline(t time.Time) error {
+	return http.NewResponseController(r.asker).SetReadDeadline(t)
+}
+
+// choose decides where the body goes, once.
+func (r *relay) choose(to http.ResponseWriter) (flushed bool, deadline time.Time, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.chosen {
+		return false, time.Time{}, false
+	}
+	r.chosen, r.to = true, to
+	close(r.decided)
+	return r.flushed, r.deadline, true
+}
+
+// splice lets the body go to w, and returns at its end. A handler that broke off breaks off here.
+func (r *relay) splice(w http.ResponseWriter) {
+	flushed, deadline, ok := r.choose(w)
+	if !ok {
+		return
+	}
+	out := http.NewResponseController(w)
+	if !deadline.IsZero() {
+		_ = out.SetWriteDeadline(deadline)
+	}
+	if flushed {
+		_ = out.Flush()
+	}
+	<-r.served
+	if r.broken != nil {
+		panic(r.broken)
+	}
+}
+
+// Next gives a piece to the script that reads the body.
+func (r *relay) Next() ([]byte, error) {
+	r.choose(nil)
+	select {
+	case p := <-r.pieces:
+		return p, nil
+	case <-r.served:
+		if r.broken != nil {
+			return nil, errors.New("the answer broke off")
+		}
+		return nil, io.EOF
+	case <-r.ctx.Done():
+		return nil, r.ctx.Err()
+	}
+}
+
+// Whole gives all of it.
+func (r *relay) Whole(limit int64) ([]byte, error) {
+	var all []byte
+	for {
+		p, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, p...); int64(len(all)) > limit {
+			r.Drop()
+			return nil, script.TooLong(limit)
+		}
+	}
+}
+
+// Drop ends the handler whose body nobody wants.
+func (r *relay) Drop() { r.cancel() }
