@@ -56,8 +56,19 @@ func openAlone(ctx context.Context, c config.Config, log *slog.Logger) (_ *alone
 	if err := a.house.furnish(ctx); err != nil {
 		return nil, err
 	}
+	if err := a.openFiles(c); err != nil {
+		return nil, err
+	}
 	a.Machine = a.house.machine()
 	return a, nil
+}
+
+// openFiles opens the files of projects where there are some: a backup reads them.
+func (a *alone) openFiles(c config.Config) error {
+	if _, err := os.Stat(c.FilesDir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return a.house.openFiles()
 }
 
 // mustExist refuses to begin a database where an operator looks for one.
@@ -96,8 +107,11 @@ func mustBeMigrated(ctx context.Context, db *sqldb.DB) error {
 
 // Close closes the database and lets the folder go.
 func (a *alone) Close() (err error) {
+	if a.house.projects != nil {
+		err = a.house.projects.Close()
+	}
 	if a.house.db != nil {
-		err = a.house.db.Close()
+		err = errors.Join(err, a.house.db.Close())
 	}
 	if a.folder != nil {
 		err = errors.Join(err, a.folder.Close())

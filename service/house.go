@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/iso"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/github"
@@ -58,11 +60,16 @@ type house struct {
 	agents    *agent.Agents
 	memory    *memory.Budget             // nil: rooms have their own
 	asked     func(provider, key string) // counts turns of models; nil: nobody does
+	swept     func(kind string, n int64) // counts what sweeps took away; nil: nobody does
+	now       func() time.Time           // of those rooms that forget by it; nil: time.Now
 	guest     bool                       // a runtime alone: the key ring is that of its gateway
 	// What workspaces store; nil for an operator, who looks after accounts and keys.
 	quotas       *storage.Quotas
 	projects     *project.Projects
 	repositories *repository.Repositories
+
+	still     sync.RWMutex            // held while something is erased for good, and by a backup that none of it is
+	keepBlobs func() (release func()) // until a backup has them; nil: nobody sweeps
 }
 
 // redacted is the log without secrets, and what learns which they are.
@@ -78,7 +85,8 @@ func (h *house) furnish(ctx context.Context) error {
 			return err
 		}
 	}
-	h.receipts = receipt.New(h.db, h.secrets, time.Now)
+	h.receipts = receipt.New(h.db, h.secrets, iso.Clock(h.now))
+	h.receipts.Life = h.config.RetentionIdempotency
 	return nil
 }
 
@@ -96,20 +104,20 @@ func (h *house) openKeys(ctx context.Context) (err error) {
 
 // machine does what operators ask of this house.
 func (h *house) machine() *operate.Machine {
-	return &operate.Machine{Keys: h.keys, Accounts: h.accounts, Audit: h.audit}
+	return &operate.Machine{Keys: h.keys, Accounts: h.accounts, Audit: h.audit, Backups: h.backups()}
 }
 
 func (h *house) openAudit(ctx context.Context) (err error) {
 	h.audit, err = audit.Open(ctx, h.db, audit.Config{
 		Key: h.secrets.Derive("audit hmac"), Seed: h.secrets.Derive("audit signing"),
-		Folder: filepath.Join(h.config.DataDir, "audit"), Log: h.log,
+		Folder: filepath.Join(h.config.DataDir, "audit"), Now: h.now, Log: h.log,
 	})
 	return err
 }
 
 func (h *house) openOutbox(context.Context) (err error) {
 	c := h.config.MailConfig(h.surfaces)
-	c.Box, c.Log = h.secrets.Box("mail"), h.log
+	c.Box, c.Now, c.Log = h.secrets.Box("mail"), h.now, h.log
 	h.outbox, err = mail.New(h.db, c)
 	return err
 }
@@ -126,17 +134,17 @@ func (h *house) openAccounts(ctx context.Context) (err error) {
 		Platform: h.surfaces[0].URL.String(), Printed: h.develops(), Strict: h.strict(), Scrypt: c.Scrypt,
 		Idle: c.SessionIdle, Absolute: c.SessionAbsolute, Fresh: c.SessionReauth, MaxSessions: c.SessionMax,
 		AdminIdle: c.SessionAdminIdle, AdminAbsolute: c.SessionAdminAbsolute,
-		Hold: c.RetentionHold, Keep: c.RetentionSessions, Memory: h.memory, Log: h.log,
+		Hold: c.RetentionHold, Keep: c.RetentionSessions, Memory: h.memory, Now: h.now, Log: h.log,
 	})
 	if err != nil {
 		return err
 	}
 	h.apikeys = apikey.New(apikey.Config{DB: h.db, Audit: h.audit, Mail: h.outbox, Accounts: h.accounts})
-	h.devices = device.New(device.Config{DB: h.db, Secrets: h.secrets, Audit: h.audit, Accounts: h.accounts, Keys: h.apikeys})
+	h.devices = device.New(device.Config{Now: h.now, DB: h.db, Secrets: h.secrets, Audit: h.audit, Accounts: h.accounts, Keys: h.apikeys})
 	h.manifests = app.NewManifests(app.ManifestsConfig{Apps: h.apps, Accounts: h.accounts, Audit: h.audit, Log: h.log})
 	h.installs = installation.New(installation.Config{
 		DB: h.db, Secrets: h.secrets, Audit: h.audit, Accounts: h.accounts, Apps: h.apps, GitHub: client, Platform: h.surfaces[0].URL.String(),
-		Keep: c.RetentionSessions, Memory: h.memory, Log: h.log,
+		Keep: c.RetentionSessions, KeepPassed: c.RetentionDeliveries, Memory: h.memory, Now: h.now, Log: h.log,
 	})
 	return h.apps.Seal(ctx)
 }
@@ -144,7 +152,7 @@ func (h *house) openAccounts(ctx context.Context) (err error) {
 func (h *house) openWorkspaces(context.Context) (err error) {
 	h.spaces, err = workspace.New(workspace.Config{
 		DB: h.db, Audit: h.audit, Mail: h.outbox, Platform: h.surfaces[0].URL.String(),
-		HasProject: project.Has, Destroy: h.destroy, Hold: h.config.RetentionHold,
+		HasProject: project.Has, Destroy: h.destroy, Hold: h.config.RetentionHold, Now: h.now,
 	})
 	return err
 }

@@ -9,8 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"svc.dev/svc/internal/build"
 	"svc.dev/svc/memory"
 	"svc.dev/svc/service/models"
+	"svc.dev/svc/ts"
 )
 
 // Metric describes one metric of ours on /metrics. Labels come from small fixed sets, never from a scope, an account or
@@ -33,6 +35,11 @@ var (
 	memoryWaiting  = Metric{"svc_memory_waiting", "gauge", nil, "Answers and work that wait for memory now."}
 	memoryRefused  = Metric{"svc_memory_refused_total", "counter", []string{"use"}, "How often there was no memory, by what for."}
 	modelTurns     = Metric{"svc_model_turns_total", "counter", []string{"provider", "key"}, "Turns that a model provider was asked for, by whose key: the workspace's, the service's, or none."}
+	engines        = Metric{"svc_engines", "gauge", []string{"pool"}, "Engines of the project that live, by what they do."}
+	engineActs     = Metric{"svc_engine_acts", "gauge", []string{"pool"}, "Requests, runs and calls that they have now."}
+	engineTurns    = Metric{"svc_engine_turns_total", "counter", []string{"pool"}, "Turns that engines have done."}
+	enginesLost    = Metric{"svc_engines_lost_total", "counter", []string{"pool"}, "Engines that met a limit and were replaced."}
+	sweptTotal     = Metric{"svc_swept_total", "counter", []string{"kind"}, "What was past its time and is gone, by kind; for how long things are kept, retention.* says."}
 	connections    = Metric{"svc_connections", "gauge", nil, "Connections to the public address."}
 	refusedConns   = Metric{"svc_connections_refused_total", "counter", nil, "Connections to the public address that were beyond its limits."}
 )
@@ -40,7 +47,7 @@ var (
 // Metrics is every metric of ours. Those of the Go runtime and of the process stand beside them.
 var Metrics = []Metric{
 	buildInfo, httpRequests, httpSeconds, spoofedHeaders, streamsWorking, memoryLimit, memoryHeld, memoryWaiting, memoryRefused,
-	modelTurns, connections, refusedConns,
+	modelTurns, engines, engineActs, engineTurns, enginesLost, sweptTotal, connections, refusedConns,
 }
 
 // metrics counts what one server does.
@@ -51,6 +58,7 @@ type metrics struct {
 	spoofed  prometheus.Counter // headers that only we may set
 	refused  prometheus.Counter // connections
 	turns    *prometheus.CounterVec
+	gone     *prometheus.CounterVec // what sweeps took away
 }
 
 func newMetrics() *metrics {
@@ -64,16 +72,20 @@ func newMetrics() *metrics {
 		spoofed: prometheus.NewCounter(prometheus.CounterOpts{Name: spoofedHeaders.Name, Help: spoofedHeaders.About}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: refusedConns.Name, Help: refusedConns.About}),
 		turns:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: modelTurns.Name, Help: modelTurns.About}, modelTurns.Labels),
+		gone:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: sweptTotal.Name, Help: sweptTotal.About}, sweptTotal.Labels),
 	}
 	for _, provider := range models.Outside() {
 		m.turns.WithLabelValues(provider, models.OfWorkspace) // told as 0 before the first
 	}
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildInfo.Name, Help: buildInfo.About}, buildInfo.Labels)
-	b := ThisBuild()
-	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
+	for _, kind := range sweptKinds {
+		m.gone.WithLabelValues(kind)
+	}
+	running := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: buildInfo.Name, Help: buildInfo.About}, buildInfo.Labels)
+	b := build.This()
+	running.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		build, m.requests, m.seconds, m.spoofed, m.refused, m.turns,
+		running, m.requests, m.seconds, m.spoofed, m.refused, m.turns, m.gone,
 	)
 	return m
 }
@@ -103,8 +115,31 @@ func (m memoryGauges) Collect(into chan<- prometheus.Metric) {
 	}
 }
 
+// engineGauges tell what the engines of the project do, nothing where there is none.
+type engineGauges struct {
+	stats func() (serving, working ts.Stats)
+}
+
+func (e engineGauges) Describe(into chan<- *prometheus.Desc) { prometheus.DescribeByCollect(e, into) }
+
+func (e engineGauges) Collect(into chan<- prometheus.Metric) {
+	tell := func(of Metric, kind prometheus.ValueType, n int64, pool string) {
+		into <- prometheus.MustNewConstMetric(prometheus.NewDesc(of.Name, of.About, of.Labels, nil), kind, float64(n), pool)
+	}
+	serving, working := e.stats()
+	for pool, s := range map[string]ts.Stats{"serving": serving, "working": working} {
+		tell(engines, prometheus.GaugeValue, int64(s.Engines), pool)
+		tell(engineActs, prometheus.GaugeValue, int64(s.Acts), pool)
+		tell(engineTurns, prometheus.CounterValue, s.Turns, pool)
+		tell(enginesLost, prometheus.CounterValue, s.Lost, pool)
+	}
+}
+
 // asked counts one turn of a model.
 func (m *metrics) asked(provider, key string) { m.turns.WithLabelValues(provider, key).Inc() }
+
+// swept counts what a sweep took away.
+func (m *metrics) swept(kind string, n int64) { m.gone.WithLabelValues(kind).Add(float64(n)) }
 
 // answered counts one answer on the public address. A host that is none of ours has no surface.
 func (m *metrics) answered(surface, route string, status int, took time.Duration) {

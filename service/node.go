@@ -7,6 +7,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/model"
 	"svc.dev/svc/service/application"
 	"svc.dev/svc/service/database"
@@ -17,6 +18,7 @@ import (
 	"svc.dev/svc/service/storage"
 	"svc.dev/svc/service/toolbox"
 	"svc.dev/svc/sqlstore"
+	"svc.dev/svc/ts"
 )
 
 // node is a runtime and the rooms on their database.
@@ -30,6 +32,7 @@ type node struct {
 	setup   string // where the first administrator begins
 	tools   *toolbox.Box
 	offer   *offer.Offer
+	project *ts.Project // of the operator; nil: there is none
 	// application is what people see in their browsers; nil: this process faces nobody.
 	application *application.Application
 }
@@ -47,7 +50,8 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	n := &node{failed: db.Failed(), house: &house{
-		config: s.config, surfaces: s.surfaces(), log: s.log, redactor: s.redactor, db: db, memory: s.memory, guest: !s.part.Faces, asked: s.metrics.asked,
+		config: s.config, surfaces: s.surfaces(), log: s.log, redactor: s.redactor, db: db, memory: s.memory, guest: !s.part.Faces,
+		asked: s.metrics.asked, swept: s.metrics.swept,
 	}}
 	defer func() {
 		if err != nil {
@@ -74,9 +78,10 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	if !s.part.Works {
 		return n, nil
 	}
-	if n.store, err = sqlstore.New(ctx, db, sqlstore.Config{Folder: s.folder, Log: n.log}); err != nil {
+	if n.store, err = sqlstore.New(ctx, db, n.storeConfig(s.folder)); err != nil {
 		return nil, err
 	}
+	n.keepBlobs = func() func() { return sqlstore.KeepBlobs(n.store) }
 	n.gauge = storage.NewGauge(db, s.config.LimitStorage, n.measure)
 	if err := n.openTools(); err != nil {
 		return nil, err
@@ -90,8 +95,19 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 	}
 	engine.Declare(n.rt)
 	n.rt.AddWorkflow(n.tools.Digest(n.models.DefaultOf))
-	n.offer, err = n.openOffer()
-	return n, err
+	if n.offer, err = n.openOffer(); err != nil {
+		return nil, err
+	}
+	return n, n.openWork(ctx, id)
+}
+
+// storeConfig is how the runtime's store keeps what it is given, and for how long.
+func (n *node) storeConfig(folder *sqldb.Folder) sqlstore.Config {
+	c := n.config
+	return sqlstore.Config{
+		Folder: folder, IdempotencyAge: c.RetentionIdempotency, RunAge: max(c.RetentionRuns, 0), ConversationAge: max(c.RetentionConversations, 0),
+		Swept: n.countStored, Now: n.now, Log: n.log,
+	}
 }
 
 // holder is on whose share of the memory the streams of a scope draw: all workspaces of an account on one.
@@ -125,6 +141,9 @@ func (n *node) model(ctx context.Context, scope, name string) (model.Provider, e
 // close closes what was opened, the database last.
 func (n *node) close() error {
 	var err error
+	if n.project != nil {
+		n.project.Close()
+	}
 	if n.store != nil {
 		err = n.store.Close()
 	}

@@ -52,7 +52,7 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 func (s *server) readiness(ctx context.Context) doctor.Readiness {
 	n := s.node.Load()
 	r := doctor.Readiness{Node: database.PublicNode(database.NodeIn(s.config.DataDir)), Ready: true, State: "loading"}
-	for _, c := range checksOf(s.part) {
+	for _, c := range checksOf(s.part, s.config.Project != "") {
 		err := errors.New("loading")
 		if n != nil {
 			err = c.ask(s, n, ctx)

@@ -54,12 +54,24 @@ func (s *server) surfaces() config.Surfaces {
 	return s.config.Surfaces()
 }
 
-// shownListener is where a listener is reached.
-func shownListener(l net.Listener) string {
-	if l.Addr().Network() == "unix" {
-		return "unix:" + l.Addr().String()
+// shownAddress is where this process is reached.
+func (s *server) shownAddress() string {
+	at := s.front.Addr()
+	switch {
+	case at.Network() == "unix":
+		return "unix:" + at.String()
+	case s.sealed():
+		return "https://" + at.String()
 	}
-	return "http://" + l.Addr().String()
+	return "http://" + at.String()
+}
+
+// shownPlain is where one is led to that address.
+func (s *server) shownPlain() string {
+	if s.plain == nil {
+		return ""
+	}
+	return "http://" + s.plain.Addr().String()
 }
 
 // labour does the work that is this process's, until ctx ends and it has been left in order.
@@ -85,6 +97,9 @@ func (s *server) keep(ctx context.Context, n *node) error {
 	}
 	if s.part.Works {
 		all = append(all, n.agents.Watch)
+	}
+	if s.certificates != nil {
+		all = append(all, s.certificates.Run)
 	}
 	if n.projects != nil && database.IsPostgres(s.config.Database) {
 		all = append(all, func(ctx context.Context) error {
@@ -133,14 +148,20 @@ type readinessCheck struct {
 	tell func(*node) string // what is known of it; nil: nothing
 }
 
-// checks are those of a part.
-func checksOf(p config.Part) []readinessCheck {
+// checks are those of a part, and of its project where there is one.
+func checksOf(p config.Part, project bool) []readinessCheck {
 	all := []readinessCheck{
 		{name: "database", ask: func(_ *server, n *node, ctx context.Context) error { return n.db.Ping(ctx) }},
 		{name: "migrations", ask: func(_ *server, n *node, ctx context.Context) error { return n.migrated(ctx) }},
 	}
 	if p.Works {
 		all = append(all, readinessCheck{name: "clock", ask: (*server).agreesOnTime, tell: (*node).skew})
+	}
+	if p.Works && project {
+		all = append(all, readinessCheck{
+			name: "project", ask: func(_ *server, n *node, _ context.Context) error { return n.project.Ready() },
+			tell: func(n *node) string { return database.Bundle{Hash: n.bundle()}.String() },
+		})
 	}
 	all = append(all, readinessCheck{name: "keys", ask: func(_ *server, n *node, ctx context.Context) error { return n.keys.Check(ctx) }})
 	name := "workers"

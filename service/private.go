@@ -35,12 +35,21 @@ func (n *node) engine(g *scope.Guard) http.Handler {
 	g.Standing = func(ctx context.Context, c scope.Claims) error {
 		return unanswered(account.CheckStanding(ctx, n.db, c))
 	}
+	c := n.engineConfig()
+	c.Guard = g
+	if n.project != nil {
+		c.Project = n.project
+	}
+	return engine.New(c)
+}
+
+func (n *node) engineConfig() engine.Config {
 	at := facing(n.surfaces)
-	return engine.New(engine.Config{
-		Runtime: n.rt, Guard: g, Agents: n.agents, Dev: n.develops(), Log: n.log, Redact: n.redactor.JSON, MCP: n.offer.Serve, About: engine.About{Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops()},
+	return engine.Config{
+		Runtime: n.rt, Agents: n.agents, Dev: n.develops(), Log: n.log, Redact: n.redactor.JSON, MCP: n.offer.Serve, About: engine.About{Agents: at.Agents.String(), Admin: at.Admin.String(), Development: n.develops()},
 		MaxBody: n.config.LimitBody, MaxInput: n.config.LimitInput, MaxBuffered: n.config.LimitBuffered,
 		Admit: func(ctx context.Context, c scope.Claims) error { return unanswered(n.gauge.Admit(ctx, c.Scope)) },
-	})
+	}
 }
 
 // unanswered is the refusal of a request that the database did not answer: it may come again.

@@ -24,7 +24,7 @@ func (s *server) public(n *node) http.Handler {
 		DB:      n.db,
 		Runtime: s.runtime(n), Stopping: s.stopping, Farewell: s.farewell(),
 		Rate: s.config.LimitRate, Burst: s.config.LimitBurst, Streams: s.config.LimitStreams, ChannelRate: s.config.LimitChannelRate,
-		ChannelBody: s.config.LimitChannelBody, WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification,
+		ChannelBody: s.config.LimitChannelBody, EntrypointBody: s.config.LimitBody, NoEntrypoint: s.part.Works && s.config.Project == "", WrongKeys: s.config.LimitWrongKeys, Verifications: s.config.LimitVerification,
 		Rooms: operation.Rooms{
 			Accounts: n.accounts, Keys: n.apikeys, Devices: n.devices, Apps: n.apps, Manifests: n.manifests, Installations: n.installs, Workspaces: n.spaces,
 			Quotas: n.quotas, Projects: n.projects, Repositories: n.repositories, Vault: &vault.Vault{DB: n.db, Secrets: n.secrets, Audit: n.audit}, Models: n.models,

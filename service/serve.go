@@ -19,6 +19,8 @@ import (
 	"svc.dev/svc/internal/front"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/memory"
+	"svc.dev/svc/service/backup"
+	"svc.dev/svc/service/certificate"
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/operate"
@@ -43,6 +45,7 @@ type Caller struct {
 type Serving struct {
 	Part       string // serve, gateway or runtime
 	Address    string // where it listens
+	Plain      string // where one is led there who came without TLS; empty: nowhere
 	Operations string
 	Mode       string
 	Platform   string
@@ -67,6 +70,9 @@ func Serve(ctx context.Context, p config.Part, c config.Config, log *slog.Logger
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	warnOfOthers(log, folder.Path())
+	if err := backup.Tidy(folder.Path()); err != nil {
+		log.Warn("what a backup has left stays", "error", err)
+	}
 	limitHeap(c)
 	s := newServer(p, c, log, folder, caller)
 	if err := s.bind(ctx); err != nil {
@@ -93,7 +99,9 @@ type server struct {
 	folder   *sqldb.Folder
 	caller   Caller
 
-	front, back, socket net.Listener         // the public address, that of operations, and the admin socket
+	front, back, socket net.Listener // the public address, that of operations, and the admin socket
+	plain               net.Listener // where one is led to the public address; nil: it has no TLS
+	certificates        *certificate.Certificates
 	node                atomic.Pointer[node] // nil while it is loading
 	stopping            chan struct{}        // closed when a gateway alone stops
 	started             time.Time
@@ -105,7 +113,7 @@ func newServer(p config.Part, c config.Config, log *slog.Logger, folder *sqldb.F
 	s := &server{part: p, config: c, metrics: newMetrics(), folder: folder, caller: caller, stopping: make(chan struct{}), started: time.Now()}
 	s.log, s.redactor = redacted(log)
 	s.memory = memory.New(lent(c.LimitMemory))
-	s.metrics.registry.MustRegister(memoryGauges{s.memory})
+	s.metrics.registry.MustRegister(memoryGauges{s.memory}, engineGauges{s.engineStats})
 	return s
 }
 
@@ -127,40 +135,48 @@ func limitHeap(c config.Config) {
 
 // bind takes all addresses before anything else is touched, so that a taken one is noticed early.
 func (s *server) bind(ctx context.Context) (err error) {
-	if s.front, err = s.listen(ctx); err != nil {
+	defer func() {
+		if err != nil {
+			s.unbind()
+		}
+	}()
+	if err := s.bindPublic(ctx); err != nil {
 		return err
 	}
-	s.front = s.limited(s.front)
 	if s.back, err = new(net.ListenConfig).Listen(ctx, "tcp", s.config.OpsListen); err != nil {
-		s.front.Close()
 		return addressError("ops_listen", s.config.OpsListen, err)
 	}
 	if !s.part.Faces {
 		return nil
 	}
 	if s.socket, err = listenSocket(ctx, "admin_socket", s.config.AdminSocket); err != nil {
-		s.front.Close()
-		s.back.Close()
 		return fmt.Errorf("admin_socket: %w", err)
 	}
 	return nil
 }
 
+// unbind gives up what was taken.
+func (s *server) unbind() {
+	for _, l := range []net.Listener{s.front, s.plain, s.back} {
+		if l != nil {
+			l.Close()
+		}
+	}
+}
+
 // leastConnections are allowed however little memory there is.
 const leastConnections = 256
 
-// limited bounds the connections that strangers may have. Those of a gateway to its runtime come from few addresses.
-func (s *server) limited(l net.Listener) net.Listener {
+// limits bound the connections that strangers may have, each of so many bytes. Those of a gateway to its runtime come from few addresses.
+func (s *server) limits(each int64) front.Limits {
 	limits := front.Limits{Write: writeTimeout}
 	if s.part.Faces {
 		// No more than a quarter of the memory is for connections alone.
-		limits.Connections = min(s.config.LimitConnections, max(leastConnections, int(s.memory.Share()/front.ConnectionBytes)))
+		limits.Connections = min(s.config.LimitConnections, max(leastConnections, int(s.memory.Share()/each)))
 		limits.PerAddress, limits.Memory = s.config.LimitConnectionsPerAddress, s.memory
 		limits.Trusted, limits.Refused = s.config.TrustedProxies, s.metrics.refused.Inc
 	}
-	bounded := front.Listen(l, limits)
-	s.metrics.watch(connections, bounded.Count)
-	return bounded
+	return limits
 }
 
 // run answers operators from the first moment to the last, and the public while the node stands.
@@ -182,8 +198,10 @@ func (s *server) run(ctx context.Context) error {
 	operations := listen(s.operations(), s.back)
 	defer operations.Close()
 	defer s.front.Close()
-	if s.socket != nil {
-		defer s.socket.Close()
+	for _, l := range []net.Listener{s.plain, s.socket} {
+		if l != nil {
+			defer l.Close()
+		}
 	}
 	n, err := s.open(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -207,9 +225,14 @@ func (s *server) run(ctx context.Context) error {
 	if doubt := n.surfaces.DoubtCookies(s.config.CookieDomain); doubt != "" {
 		s.log.Warn("nobody can stay signed in", "reason", doubt)
 	}
-	public, socket := listen(s.public(n), s.front), listen(identified(operate.NewAdminSocket(n.machine())), s.socket)
+	door := s.public(n)
+	public, socket := listen(door, s.front), listen(identified(operate.NewAdminSocket(n.machine())), s.socket)
 	defer public.Close()
 	defer socket.Close()
+	if s.plain != nil {
+		plain := listen(s.leading(n, door), s.plain)
+		defer plain.Close()
+	}
 	return s.work(ctx, n, public, socket)
 }
 
@@ -286,7 +309,7 @@ func shut(srv *http.Server, deadline time.Time) {
 
 func (s *server) serving(n *node) Serving {
 	return Serving{
-		Part: s.part.Name, Address: shownListener(s.front), Operations: "http://" + s.back.Addr().String(), Mode: n.surfaces.Mode(),
+		Part: s.part.Name, Address: s.shownAddress(), Plain: s.shownPlain(), Operations: "http://" + s.back.Addr().String(), Mode: n.surfaces.Mode(),
 		Platform: n.surfaces[0].URL.String(), Agents: n.surfaces[1].URL.String(), Admin: n.surfaces[2].URL.String(),
 		SetupLink: n.setup, Data: s.folder.Path(), Database: database.Shown(s.config.Database),
 	}

@@ -154,7 +154,7 @@ func TestServiceStartsAgainOnWhatItLeft(t *testing.T) {
 func TestSecondServiceOnTheFolderIsRefused(t *testing.T) {
 	c := servicetest.Config(t)
 	servicetest.Start(t, c)
-	for name, err := range map[string]error{"serve": servicetest.Try(t, c), "migrate": migrateOnce(t, c)} {
+	for name, err := range map[string]error{"serve": servicetest.Try(t, c), "migrate": migrateOnce(t, c), "preflight": preflightOnce(t, c)} {
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("held by process %d", os.Getpid())) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 
+	"svc.dev/svc/internal/build"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
 	"svc.dev/svc/service/database"
@@ -24,11 +25,11 @@ func (h *house) rotate(ctx context.Context) (operation.Rotation, error) {
 func (s *server) health(ctx context.Context) operation.Health {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	r, build := s.readiness(ctx), ThisBuild()
+	r, b := s.readiness(ctx), build.This()
 	h := operation.Health{
 		Ready: r.Ready, State: r.State, Checks: []operation.HealthCheck{}, StartedAt: iso.At(s.started),
 		Node: r.Node, Nodes: []operation.HealthNode{},
-		Build:    operation.HealthBuild{Version: build.Version, Revision: build.Revision, Go: build.Go},
+		Build:    operation.HealthBuild{Version: b.Version, Revision: b.Revision, Go: b.Go},
 		Database: operation.HealthDatabase{Tables: []operation.HealthRoom{}},
 	}
 	for _, c := range r.Checks {
@@ -37,6 +38,7 @@ func (s *server) health(ctx context.Context) operation.Health {
 	if n := s.node.Load(); n != nil {
 		h.Working, h.Streams, h.Database = n.working(), n.streams(), n.sizes(ctx)
 		h.Nodes, h.Queue = s.load(ctx, n)
+		s.tellBundles(ctx, n, &h)
 		if n.rt != nil {
 			h.ClockAheadMs = n.rt.Skew().Milliseconds()
 		}
@@ -61,6 +63,25 @@ func (s *server) load(ctx context.Context, n *node) ([]operation.HealthNode, *op
 		nodes = append(nodes, operation.HealthNode{Node: database.PublicNode(p.Node), Part: p.Part, Working: load.Held[p.Node]})
 	}
 	return nodes, &operation.HealthQueue{Waiting: load.Waiting, OldestMs: load.Oldest.Milliseconds()}
+}
+
+// tellBundles says which project runs where. That nodes run different ones is no reason to refuse requests, and one to look at: where a run
+// goes on it finds other code.
+func (s *server) tellBundles(ctx context.Context, n *node, h *operation.Health) {
+	all := []database.Bundle{{Node: database.NodeIn(s.config.DataDir), Hash: n.bundle()}}
+	if n.db.Shared() {
+		all, _ = sqldb.Read(ctx, n.db, database.Bundles) // what cannot be told is left out
+	}
+	for _, b := range all {
+		for i, node := range h.Nodes {
+			if node.Node == database.PublicNode(b.Node) {
+				h.Nodes[i].Project = b.Hash
+			}
+		}
+	}
+	if apart := database.Apart(all); apart != "" {
+		h.Checks = append(h.Checks, operation.HealthCheck{Name: "bundles", Error: "nodes run different projects: " + apart})
+	}
 }
 
 // sizes is how large the database is, and how far its tables were migrated. What cannot be told is left out: a check says

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"svc.dev/svc"
+	"svc.dev/svc/internal/build"
 	"svc.dev/svc/internal/outward"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/agent"
@@ -84,7 +85,7 @@ func byKey(ctx context.Context) bool {
 // openOffer makes the workspaces MCP servers.
 func (n *node) openOffer() (*offer.Offer, error) {
 	return offer.New(offer.Config{
-		DB: n.db, Runtime: n.rt, Agents: n.agents, MaxBody: min(n.config.LimitBody, n.config.LimitInput+offer.Envelope), Version: ThisBuild().Version, Log: n.log,
+		DB: n.db, Runtime: n.rt, Agents: n.agents, MaxBody: min(n.config.LimitBody, n.config.LimitInput+offer.Envelope), Version: build.This().Version, Log: n.log,
 		Admit: func(ctx context.Context, c scope.Claims) error { return unanswered(n.gauge.Admit(ctx, c.Scope)) },
 		May: func(ctx context.Context, c scope.Claims, need access.Need) error {
 			_, err := access.Act(ctx, n.db, c.By(), need, access.Place{Scope: c.Scope})

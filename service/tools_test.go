@@ -129,7 +129,9 @@ func startSplit(t *testing.T, c config.Config) *servicetest.Served {
 	work := c
 	work.DataDir = filepath.Join(t.TempDir(), "runtime")
 	servicetest.StartPart(t, config.RuntimeAlone, work)
-	return servicetest.StartPart(t, config.GatewayAlone, c)
+	served := servicetest.StartPart(t, config.GatewayAlone, c)
+	served.Split = work
+	return served
 }
 
 // TestAKeyAsksNoHiddenAgent lets central ask an agent that is not exposed, for a session and for a key, in one process and in two.

@@ -26,7 +26,7 @@ import (
 )
 
 // furnished is a house with projects on a database.
-func furnished(t *testing.T, address string) *house {
+func furnished(t *testing.T, address string, change ...func(*house)) *house {
 	t.Helper()
 	c := config.Config{DataDir: t.TempDir(), Database: address}.WithDefaults()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -37,6 +37,9 @@ func furnished(t *testing.T, address string) *house {
 	t.Cleanup(func() { _ = db.Close() })
 	h := &house{config: c, surfaces: c.Surfaces(), db: db}
 	h.log, h.redactor = redacted(log)
+	for _, change := range change {
+		change(h)
+	}
 	if err := db.Migrate(t.Context(), database.Rooms...); err != nil {
 		t.Fatal(err)
 	}

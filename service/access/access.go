@@ -36,6 +36,8 @@ type Credential struct {
 	Key       string // of the Authorization header
 	Keyed     bool   // there is such a header, and this route looks at it
 	Source    string // the network that the request comes from
+	// Unattended: nobody is at the page that asks, it does so by itself. It is let in, and keeps nothing alive.
+	Unattended bool
 }
 
 // Place is what a request is about: a workspace, and a project in it where the path names one.

@@ -18,6 +18,7 @@ type Need struct {
 	suspended bool // also in a workspace that is suspended
 	deleted   bool // also in one that is deleted, which only its room can tell from none
 	project   bool // a role in the project of the path gives it too
+	every     bool // a key must be made for all of the scopes
 	keyless   bool // a key is told that none may, where it would else go unnoticed
 	changes   bool // of staff: only those who may change something
 }
@@ -49,9 +50,17 @@ func (n Need) Key(scope string) Need { n.scope = scope; return n }
 // AnyKey lets an API key in that was made for one of the scopes: what is behind the door asks for each thing by itself.
 func (n Need) AnyKey(scopes ...string) Need { n.scope = strings.Join(scopes, " "); return n }
 
+// EveryKey lets an API key in that was made for all of the scopes: what is behind the door does any of these things, and asks no more.
+func (n Need) EveryKey(scopes ...string) Need { n = n.AnyKey(scopes...); n.every = true; return n }
+
 // among are those of the scopes that a key was made for by which it is let in.
 func (n Need) among(scopes []string) []string {
-	return slices.DeleteFunc(strings.Fields(n.scope), func(scope string) bool { return !workspace.KeyAllows(scopes, scope) })
+	wanted := strings.Fields(n.scope)
+	held := slices.DeleteFunc(slices.Clone(wanted), func(scope string) bool { return !workspace.KeyAllows(scopes, scope) })
+	if n.every && len(held) < len(wanted) {
+		return nil
+	}
+	return held
 }
 
 // Fresh asks the person to have proven their identity within the last minutes.

@@ -146,9 +146,11 @@ func (v *Visitor) Holder() string {
 	return ""
 }
 
-// used notes that a session, a key or an elevation is in use.
+// used notes that a session, a key or an elevation is in use: by somebody, not by a page that they have left open.
 func (v *Visitor) used(ctx context.Context) error {
 	switch {
+	case v.credential.Unattended:
+		return nil
 	case v.Key != nil:
 		return v.access.Keys.Used(ctx, *v.Key)
 	case v.Staff != "":

@@ -167,7 +167,9 @@ func (a *Accounts) Sweep(ctx context.Context) (int64, error) {
 		sql    string
 		before int64
 	}{
-		{`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE COALESCE(revoked_at, last_seen_at) < $1 LIMIT 500)`, old - max(a.Idle, a.Absolute).Milliseconds()},
+		// One that nobody ended has ended by itself, at the latest when its longest life was over.
+		{fmt.Sprintf(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE last_seen_at < $1 AND COALESCE(revoked_at, last_seen_at + %d) < $1 LIMIT 500)`,
+			max(a.Idle, a.Absolute).Milliseconds()), old},
 		{`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE expires_at < $1 LIMIT 500)`, old},
 		// What strangers began and left says nothing to anybody.
 		{`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE account = '' AND used_at IS NULL AND expires_at < $1 LIMIT 500)`, now.UnixMilli()},

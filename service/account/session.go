@@ -101,8 +101,16 @@ func (s *Session) fields() []any {
 	return []any{&s.ID, sqldb.Time(&s.CreatedAt), sqldb.Time(&s.LastSeenAt), sqldb.Time(&s.AuthTime), &s.Method, &s.identity, &s.IP, &s.UserAgent, &s.Surface}
 }
 
-// Who is behind a session's value; found is false for every value that opens nothing, whatever the reason.
+// Who is Known, and notes that the session is in use.
 func (a *Sessions) Who(ctx context.Context, value string) (who Who, found bool, err error) {
+	if who, found, err = a.Known(ctx, value); err != nil || !found {
+		return who, false, err
+	}
+	return who, true, a.Seen(ctx, who)
+}
+
+// Known is who is behind a session's value; found is false for every value that opens nothing, whatever the reason.
+func (a *Sessions) Known(ctx context.Context, value string) (who Who, found bool, err error) {
 	if !plausible(sessionPrefix, value) {
 		return who, false, nil // the database need not be asked
 	}
@@ -113,7 +121,7 @@ func (a *Sessions) Who(ctx context.Context, value string) (who Who, found bool, 
 	if err != nil || !found {
 		return Who{}, false, err
 	}
-	return who, true, a.Seen(ctx, who)
+	return who, true, nil
 }
 
 // Of is who is signed in by a value, in a transaction.

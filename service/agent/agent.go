@@ -72,6 +72,8 @@ type Agents struct {
 	Config
 	recent *recent
 	shelf  shelf
+
+	inProject func(name string) bool // nil: what was declared is code
 }
 
 // New makes the agents of a database whose tables stand.
@@ -88,6 +90,9 @@ func New(c Config) (*Agents, error) {
 	}
 	return &Agents{Config: c, recent: newRecent(), shelf: shelf{files: map[string]*file{}, seen: map[string]stamp{}, told: map[string]string{}, circles: map[string]bool{}}}, nil
 }
+
+// KnowProject tells agents that were declared by the operator's project from those of code, before anybody asks for any.
+func (a *Agents) KnowProject(has func(name string) bool) { a.inProject = has }
 
 // asBuilt is the version of an agent that is built in, as it came: what a workspace says in its place are later ones.
 const asBuilt = 1
@@ -152,7 +157,7 @@ func readOnly(source string) error {
 
 // CheckWritable refuses to change an agent that wins over the database.
 func CheckWritable(source string) error {
-	if source == Code || source == Project || source == File {
+	if isDeclared(source) || source == File {
 		return readOnly(source)
 	}
 	return nil

@@ -47,7 +47,7 @@ func (a *Agents) get(ctx context.Context, scope, name string, declared []svc.Age
 	_, builtIn := a.builtIn(name)
 	for _, d := range declared {
 		if d.Name == name && !builtIn {
-			return Agent{Listed: ofCode(d)}, nil
+			return Agent{Listed: a.ofCode(d)}, nil
 		}
 	}
 	if f := a.shelf.find(name); f != nil && !builtIn {
@@ -65,10 +65,17 @@ func (a *Agents) get(ctx context.Context, scope, name string, declared []svc.Age
 	return a.told(s.shown(scope)), nil
 }
 
-// ofCode is an agent that was declared in code, of which only that is known.
-func ofCode(d svc.AgentInfo) Listed {
-	return Listed{Name: d.Name, Settings: Definition{Settings: Settings{Description: d.Description, Exposed: d.Transports.HTTP}}.plain().Settings, Enabled: true, Source: Code, Version: 1}
+// ofCode is an agent that was declared in code or in a project, of which only that is known.
+func (a *Agents) ofCode(d svc.AgentInfo) Listed {
+	source := Code
+	if a.inProject != nil && a.inProject(d.Name) {
+		source = Project
+	}
+	return Listed{Name: d.Name, Settings: Definition{Settings: Settings{Description: d.Description, Exposed: d.Transports.HTTP}}.plain().Settings, Enabled: true, Source: source, Version: asBuilt}
 }
+
+// isDeclared reports whether agents of a source are code, which has one version: the one that it is.
+func isDeclared(source string) bool { return source == Code || source == Project }
 
 // List is the agents of a workspace: those that it did not make by name, then its own, the newest first.
 func (a *Agents) List(ctx context.Context, scope string, declared []svc.AgentInfo, q listing.Query) (listing.Page[Listed], error) {
@@ -123,7 +130,7 @@ func (a *Agents) given(ctx context.Context, scope string, declared []svc.AgentIn
 		all = append(all, shown.Listed)
 	}
 	for _, d := range declared {
-		all = append(all, ofCode(d))
+		all = append(all, a.ofCode(d))
 	}
 	for _, f := range a.shelf.all() {
 		all = append(all, f.shown().Listed)
@@ -285,7 +292,7 @@ func (a *Agents) Versions(ctx context.Context, scope, name, source string, q lis
 	if err := q.After(&before); err != nil {
 		return page, err
 	}
-	if source == Code {
+	if isDeclared(source) {
 		if before > asBuilt {
 			page.Items = []Made{asMade}
 		}
@@ -315,7 +322,7 @@ func (a *Agents) Past(ctx context.Context, scope, name string, number int64) (Pa
 
 // PastOf is Past of an agent, wherever it comes from.
 func (a *Agents) PastOf(ctx context.Context, scope string, of Agent, number int64) (Past, error) {
-	if of.Source != Code {
+	if !isDeclared(of.Source) {
 		return a.kept(ctx, home(scope, of.Source), of.Name, number)
 	}
 	if number != asBuilt {

@@ -15,6 +15,8 @@ type Asset struct {
 	Body        []byte
 	// Gzip is the body compressed; nil: that saves nothing.
 	Gzip []byte
+	// Brotli is the body as the build compressed it, smaller; nil: it did not.
+	Brotli []byte
 }
 
 // types are the kinds of files that there are. A file of another kind is not served.
@@ -40,8 +42,17 @@ func (a *Application) add(from fs.FS, file string) {
 	}
 	a.assets[name] = &asset{read: sync.OnceValues(func() (Asset, error) {
 		body, err := fs.ReadFile(from, file)
-		return Asset{ContentType: contentType, Body: body, Gzip: compressed(body)}, err
+		return Asset{ContentType: contentType, Body: body, Gzip: compressed(body), Brotli: built(from, file+".br")}, err
 	})}
+}
+
+// built is a file that a release may have; nil: it does not.
+func built(from fs.FS, file string) []byte {
+	body, err := fs.ReadFile(from, file)
+	if err != nil {
+		return nil
+	}
+	return body
 }
 
 // load lists the files of this release.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,20 @@ func (l *Log) Trim(ctx context.Context, chain string, before time.Time) (int64, 
 		return total, fmt.Errorf("trim audit chain: %w", err)
 	}
 	return total, nil
+}
+
+// Sweep trims every chain to what is not older than before, and returns how many events that deleted. A chain that cannot be
+// trimmed, because somebody changed it, keeps no other from it.
+func (l *Log) Sweep(ctx context.Context, before time.Time) (total int64, err error) {
+	chains, err := sqldb.ReadAll(ctx, l.db, sqldb.Column[string], `SELECT DISTINCT chain FROM audit_events WHERE at < $1`, before.UnixMilli())
+	if err != nil {
+		return 0, fmt.Errorf("find old audit chains: %w", err)
+	}
+	for _, chain := range chains {
+		n, failed := l.Trim(ctx, chain, before)
+		total, err = total+n, errors.Join(err, failed)
+	}
+	return total, err
 }
 
 func (l *Log) trimSome(tx *sqldb.Tx, chain string, before time.Time) (int64, error) {

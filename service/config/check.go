@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"golang.org/x/net/publicsuffix"
 
@@ -15,7 +16,7 @@ import (
 // check refuses a configuration that cannot be served, or not safely.
 func (c Config) check() error {
 	all := c.Surfaces()
-	wrong := []error{all.CheckDistinct(), c.CheckMail(), c.CheckGitHub(), c.CheckLimits(), c.CheckModels(), c.CheckMCPs()}
+	wrong := []error{all.CheckDistinct(), c.CheckMail(), c.CheckGitHub(), c.CheckLimits(), c.CheckModels(), c.CheckMCPs(), c.CheckTLS(), c.CheckRetention()}
 	if all.Mode() == Production {
 		wrong = append(wrong, all.CheckSecure(), all.CheckCookieDomain(c.CookieDomain))
 	}
@@ -95,10 +96,37 @@ func (c Config) CheckLimits() error {
 	return nil
 }
 
+// CheckRetention refuses to forget work before its Idempotency-Key: whoever asked again would have it done twice.
+func (c Config) CheckRetention() error {
+	check := func(key string, age time.Duration) error {
+		if age <= 0 || age >= c.RetentionIdempotency {
+			return nil
+		}
+		return fmt.Errorf("%s: %s is less than retention.idempotency, %s, so that a request that comes again would be done again: raise it", key, age, c.RetentionIdempotency)
+	}
+	return errors.Join(check("retention.runs", c.RetentionRuns), check("retention.conversations", c.RetentionConversations))
+}
+
 // CheckGitHub asks the provider what it will say.
 func (c Config) CheckGitHub() error {
 	if _, err := github.New(github.Config{URL: c.GitHubURL, APIURL: c.GitHubAPIURL}); err != nil {
 		return fmt.Errorf("provider.github.url, provider.github.api_url: %w", err)
 	}
 	return nil
+}
+
+// CheckTLS refuses certificates that nobody would see, and an address that has none to show.
+func (c Config) CheckTLS() error {
+	files, some := c.TLSCert != "" && c.TLSKey != "", c.TLSCert != "" || c.TLSKey != ""
+	switch {
+	case c.ListenTLS == "" && (some || c.TLSACME != ""):
+		return errors.New("tls.cert, tls.key, tls.acme: listen_tls is not given, so that nobody would see a certificate: set it, such as to :443")
+	case c.ListenTLS == "":
+		return nil
+	case some && c.TLSACME != "":
+		return errors.New("tls.acme: tls.cert or tls.key is given too: choose between files and an authority")
+	case !files && c.TLSACME == "":
+		return errors.New("listen_tls: it needs a certificate: give tls.cert and tls.key, or tls.acme")
+	}
+	return c.Surfaces().CheckSecure()
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"svc.dev/svc/service/secret"
 )
@@ -70,6 +71,17 @@ func TestConfigurationIsRefusedByItsKey(t *testing.T) {
 		"mail without a sender":   {func(c *Config) { c.SMTPURL = secret.Hide("smtp://u:hunter2@mail.example.com") }, "smtp.from: it is empty"},
 		"mail that is no address": {func(c *Config) { c.SMTPURL, c.SMTPFrom = secret.Hide("http://u:hunter2@mail"), "svc@example.com" }, "smtp.url, smtp.from: "},
 		"mail is well":            {func(c *Config) { c.SMTPURL, c.SMTPFrom = secret.Hide("smtp://u:hunter2@mail"), "svc@example.com" }, ""},
+		"TLS by files":            {func(c *Config) { c.ListenTLS, c.TLSCert, c.TLSKey = ":443", "cert.pem", "key.pem" }, ""},
+		"TLS by an authority":     {func(c *Config) { c.ListenTLS, c.TLSACME = ":443", "https://acme.example.com/directory" }, ""},
+		"TLS by nobody":           {func(c *Config) { c.ListenTLS = ":443" }, "listen_tls: it needs a certificate"},
+		"TLS without a key":       {func(c *Config) { c.ListenTLS, c.TLSCert = ":443", "cert.pem" }, "listen_tls: it needs a certificate"},
+		"TLS by both":             {func(c *Config) { c.ListenTLS, c.TLSCert, c.TLSKey, c.TLSACME = ":443", "a", "b", "https://c" }, "tls.acme: tls.cert or tls.key is given too"},
+		"TLS that nobody sees":    {func(c *Config) { c.TLSACME = "https://acme.example.com/directory" }, "tls.cert, tls.key, tls.acme: listen_tls is not given"},
+		"TLS at home":             {func(c *Config) { *c = Config{ListenTLS: ":443", TLSACME: "https://acme.example.com"} }, "url.platform: http://svc.localhost:8080 is not https"},
+		"runs are forgotten":      {func(c *Config) { c.RetentionRuns = 30 * 24 * time.Hour }, ""},
+		"runs before their keys":  {func(c *Config) { c.RetentionRuns = 24 * time.Hour }, "retention.runs: 24h0m0s is less than retention.idempotency, 168h0m0s"},
+		"talks before their keys": {func(c *Config) { c.RetentionConversations = time.Hour }, "retention.conversations: 1h0m0s is less than retention.idempotency"},
+		"keys for a short time":   {func(c *Config) { c.RetentionIdempotency, c.RetentionRuns = time.Hour, time.Hour }, ""},
 		"github without https":    {func(c *Config) { c.GitHubURL = "http://github.example.com" }, "provider.github.url, provider.github.api_url: "},
 	} {
 		c := inProduction()

@@ -22,12 +22,21 @@ type Config struct {
 	FilesDir string
 	// AgentsDir holds an agent in each file <name>.md, for every workspace. Defaults to none.
 	AgentsDir string
+	// Project is a project in TypeScript whose modules stand in every workspace: a folder, or a file of svc bundle. Defaults to none.
+	Project string
+	// ProjectEnv names the variables that the project's process.env shows, with commas between them. Defaults to none.
+	ProjectEnv string
 	// Database is an address, sqlite:PATH or postgres://…. Defaults to "sqlite:<data>/svc.db".
 	Database string
 	// Synchronous is how SQLite makes a commit durable, FULL or NORMAL. Defaults to "FULL".
 	Synchronous string
 	// Listen is the public address. Defaults to "127.0.0.1:8080".
 	Listen string
+	// ListenTLS is the public address where there is no proxy that ends TLS; Listen then only leads there. Defaults to none.
+	ListenTLS string
+	// TLSCert and TLSKey are the files of a certificate and its key, and TLSACME the directory of an authority that gives them.
+	// ListenTLS needs the one or the other.
+	TLSCert, TLSKey, TLSACME string
 	// OpsListen is the address of health, readiness and metrics. Defaults to "127.0.0.1:8090".
 	OpsListen string
 	// RuntimeListen is where a private runtime listens, HOST:PORT or unix:PATH. Defaults to "127.0.0.1:8081".
@@ -51,6 +60,10 @@ type Config struct {
 	CookieDomain string
 	// TrustedProxies are the networks of proxies whose word about a client's address counts. Defaults to none.
 	TrustedProxies []netip.Prefix
+	// BackupPath is where backups are kept, a folder or the newest of them, and BackupMaxAge how old the newest may be: doctor looks.
+	// Default to none and 25 hours.
+	BackupPath   string
+	BackupMaxAge time.Duration
 	// KeysFile holds the key ring. Defaults to "<data>/keys.json", made on the first start over an empty database.
 	KeysFile string
 	// KeysRing is the key ring itself, as JSON, instead of a file. Defaults to none.
@@ -84,11 +97,18 @@ type Config struct {
 	Workers int
 	// StopTimeout is how long a graceful stop may take. Defaults to 30 seconds.
 	StopTimeout time.Duration
-	// RetentionSessions is how long ended sessions and used tokens are kept. Defaults to 30 days.
+	// RetentionRuns and RetentionConversations are how long runs are kept after their end, and conversations after their last message;
+	// RetentionAudit is for the events of the audit log. Default to Kept.
+	RetentionRuns, RetentionConversations, RetentionAudit time.Duration
+	// RetentionIdempotency is how long an Idempotency-Key is known. Defaults to 7 days.
+	RetentionIdempotency time.Duration
+	// RetentionSessions is how long ended sessions, used tokens and the ids of webhooks are kept. Defaults to 30 days.
 	RetentionSessions time.Duration
 	// RetentionOutbox is how long it is remembered that a mail was sent. Defaults to 7 days.
 	RetentionOutbox time.Duration
-	// RetentionHold is how long a deleted account can come back. Defaults to 14 days.
+	// RetentionDeliveries is how long it is remembered which webhooks were passed on to workspaces. Defaults to 30 days.
+	RetentionDeliveries time.Duration
+	// RetentionHold is how long a deleted account or workspace can come back. Defaults to 14 days.
 	RetentionHold time.Duration
 	// ModelDefault is the model of agents that name none, in a workspace that chose none. Defaults to "scripted/words".
 	ModelDefault string
@@ -152,10 +172,18 @@ func (c *Config) Settings() []Setting {
 		{"data_dir", "SVC_DATA_DIR", "data", ".svc", "", "data folder of this node", text(&c.DataDir)},
 		{"files_dir", "SVC_FILES_DIR", "files", "<data>/root-sandbox", "", "files of all projects; nodes that share a database share it", text(&c.FilesDir)},
 		{"agents_dir", "SVC_AGENTS_DIR", "agents", "", "none", "agents of every workspace, a file <name>.md each; read again when it changes", text(&c.AgentsDir)},
+		{"project.path", "SVC_PROJECT", "project", "", "none", "a project in TypeScript for every workspace: its folder, or a file of svc bundle", text(&c.Project)},
+		{"project.env", "SVC_PROJECT_ENV", "", "", "none", "variables that the project may see, as STRIPE_KEY,SHOP_URL", written(&c.ProjectEnv, parseNames)},
 		{"database", "SVC_DATABASE_URL", "database", "sqlite:<data>/svc.db", "", "sqlite:PATH or postgres://…", written(&c.Database, parseAddress)},
 		{"sqlite.synchronous", "SVC_SQLITE_SYNCHRONOUS", "", "FULL", "", "FULL, or NORMAL, which can lose the last commits with the power", choice{&c.Synchronous, []string{"FULL", "NORMAL"}}},
 		{"listen", "SVC_LISTEN", "listen", "127.0.0.1:8080", "", "public address", text(&c.Listen)},
+		{"listen_tls", "SVC_LISTEN_TLS", "listen-tls", "", "none: a proxy ends TLS", "public address with TLS; listen then leads there", text(&c.ListenTLS)},
+		{"tls.cert", "SVC_TLS_CERT", "", "", "none", "file of the certificate for the hosts of all surfaces, with those that vouch for it", text(&c.TLSCert)},
+		{"tls.key", "SVC_TLS_KEY", "", "", "none", "file of its key", text(&c.TLSKey)},
+		{"tls.acme", "SVC_TLS_ACME", "", "", "none", "directory address of an authority that gives certificates, whose terms you agree to", written(&c.TLSACME, parseEndpoint)},
 		{"ops_listen", "SVC_OPS_LISTEN", "ops-listen", "127.0.0.1:8090", "", "address of /healthz, /readyz and /metrics", text(&c.OpsListen)},
+		{"backup.path", "SVC_BACKUP_PATH", "", "", "none", "where backups are kept: a folder, or the newest of them; svc backup writes there, svc doctor looks at their age", text(&c.BackupPath)},
+		{"backup.max_age", "SVC_BACKUP_MAX_AGE", "", "25h", "", "how old the newest backup may be", duration(&c.BackupMaxAge)},
 		{"runtime.listen", "SVC_RUNTIME_LISTEN", "runtime-listen", "127.0.0.1:8081", "", "address of svc runtime, HOST:PORT or unix:PATH", text(&c.RuntimeListen)},
 		{"runtime.url", "SVC_RUNTIME_URL", "runtime-url", "http://127.0.0.1:8081", "", "where svc gateway finds the runtime, http://HOST:PORT or unix:PATH", written(&c.RuntimeURL, parseRuntimeURL)},
 		{"runtime.token", "SVC_RUNTIME_TOKEN", "", "", "none: svc serve needs none, svc gateway and svc runtime do", "what the gateway says to the runtime, 32 bytes or more", hidden{&c.RuntimeToken, atLeast(scope.MinToken)}},
@@ -197,9 +225,14 @@ func (c *Config) Settings() []Setting {
 		{"mcp.allow_private", "SVC_MCP_ALLOW_PRIVATE", "", "", "none", "MCP servers on private networks that may be reached, as 127.0.0.1:9000,10.0.0.0/8", (*places)(&c.MCPAllowPrivate)},
 		{"workers", "SVC_WORKERS", "workers", "1024", "", "streams worked on at once", count(&c.Workers)},
 		{"stop_timeout", "SVC_STOP_TIMEOUT", "", "30s", "", "longest graceful stop", duration(&c.StopTimeout)},
-		{"retention.sessions", "SVC_RETENTION_SESSIONS", "", "30d", "", "how long ended sessions and used tokens are kept", duration(&c.RetentionSessions)},
+		{"retention.runs", "SVC_RETENTION_RUNS", "", "keep", "", "how long runs are kept after their end, as 90d, or keep", retention(&c.RetentionRuns)},
+		{"retention.conversations", "SVC_RETENTION_CONVERSATIONS", "", "keep", "", "how long conversations are kept after their last message, as 90d, or keep", retention(&c.RetentionConversations)},
+		{"retention.audit", "SVC_RETENTION_AUDIT", "", "keep", "", "how long the audit log is kept, as 400d, or keep", retention(&c.RetentionAudit)},
+		{"retention.idempotency", "SVC_RETENTION_IDEMPOTENCY", "", "7d", "", "how long an Idempotency-Key is known, and never less than its work takes", duration(&c.RetentionIdempotency)},
+		{"retention.sessions", "SVC_RETENTION_SESSIONS", "", "30d", "", "how long ended sessions, used tokens and the ids of webhooks are kept", duration(&c.RetentionSessions)},
 		{"retention.outbox", "SVC_RETENTION_OUTBOX", "", "7d", "", "how long sent mails are remembered", duration(&c.RetentionOutbox)},
-		{"retention.hold", "SVC_RETENTION_HOLD", "", "14d", "", "how long a deleted account can come back", duration(&c.RetentionHold)},
+		{"retention.deliveries", "SVC_RETENTION_DELIVERIES", "", "30d", "", "how long it is remembered which webhooks were passed on to workspaces", duration(&c.RetentionDeliveries)},
+		{"retention.hold", "SVC_RETENTION_HOLD", "", "14d", "", "how long a deleted account or workspace can come back", duration(&c.RetentionHold)},
 		{"limits.rate", "SVC_LIMIT_RATE", "", "600", "", "requests of a key or account, per minute", count(&c.LimitRate)},
 		{"limits.burst", "SVC_LIMIT_BURST", "", "100", "", "requests of a key or account at once", count(&c.LimitBurst)},
 		{"limits.streams", "SVC_LIMIT_STREAMS", "", "100", "", "open streams of an account, and as many uploads and downloads", count(&c.LimitStreams)},

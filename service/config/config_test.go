@@ -16,10 +16,11 @@ func TestZeroConfigTakesEveryDefault(t *testing.T) {
 	const day = 24 * time.Hour
 	want := Config{
 		DataDir: ".svc", Database: "sqlite:.svc/svc.db", Synchronous: "FULL", Listen: "127.0.0.1:8080",
-		OpsListen: "127.0.0.1:8090", AdminSocket: ".svc/admin.sock", CookieDomain: "svc.localhost", KeysFile: ".svc/keys.json",
+		OpsListen: "127.0.0.1:8090", AdminSocket: ".svc/admin.sock", CookieDomain: "svc.localhost", KeysFile: ".svc/keys.json", BackupMaxAge: 25 * time.Hour,
 		Scrypt: account.Scrypt{LogN: 15, R: 8, P: 3}, SessionIdle: 7 * day, SessionAbsolute: 30 * day, SessionReauth: 10 * time.Minute,
 		SessionAdminIdle: 30 * time.Minute, SessionAdminAbsolute: 12 * time.Hour,
 		SessionMax: 50, GitHubURL: "https://github.com", Workers: 1024, StopTimeout: 30 * time.Second,
+		RetentionRuns: Kept, RetentionConversations: Kept, RetentionAudit: Kept, RetentionIdempotency: 7 * day, RetentionDeliveries: 30 * day,
 		RetentionSessions: 30 * day, RetentionOutbox: 7 * day, RetentionHold: 14 * day, LogLevel: "info",
 		RuntimeListen: "127.0.0.1:8081", RuntimeURL: "http://127.0.0.1:8081",
 		ModelDefault: "scripted/words", ModelIdleTimeout: 2 * time.Minute, LimitRate: 600, LimitBurst: 100, LimitStreams: 100, LimitChannelRate: 600, LimitWrongKeys: 100, LimitVerification: 10,

@@ -48,6 +48,19 @@ func text(field *string) value {
 	return written(field, func(s string) (string, error) { return s, nil })
 }
 
+// parseNames reads names of variables, with commas between them. Those of the service itself are no project's to see.
+func parseNames(s string) (string, error) {
+	for name := range strings.SplitSeq(s, ",") {
+		if name == "" || strings.ContainsAny(name, "= \t") {
+			return "", errors.New("it is no list of names of variables: write them as STRIPE_KEY,SHOP_URL")
+		}
+		if strings.HasPrefix(name, "SVC_") {
+			return "", fmt.Errorf("%s is a variable of the service itself: give the project's another name", name)
+		}
+	}
+	return s, nil
+}
+
 // parseAddress reads where a database lies. What it looks like inside is for the database to judge.
 func parseAddress(s string) (string, error) {
 	if !strings.HasPrefix(s, "sqlite:") && !database.IsPostgres(s) {
@@ -87,6 +100,32 @@ func parseCount(s string) (int, error) {
 // duration is a time span as 30s, 15m or 14d.
 func duration(field *time.Duration) value {
 	return parsed[time.Duration]{field, parseDuration, time.Duration.String}
+}
+
+// Kept is the retention of what is kept for ever.
+const Kept time.Duration = -1
+
+// retention is a duration, or the word keep.
+func retention(field *time.Duration) value {
+	return parsed[time.Duration]{field, parseRetention, showRetention}
+}
+
+func parseRetention(s string) (time.Duration, error) {
+	if strings.EqualFold(s, "keep") {
+		return Kept, nil
+	}
+	d, err := parseDuration(s)
+	if err != nil {
+		return 0, fmt.Errorf("%w, or keep", err)
+	}
+	return d, nil
+}
+
+func showRetention(d time.Duration) string {
+	if d == Kept {
+		return "keep"
+	}
+	return d.String()
 }
 
 // maxDays keeps a span of days within what a time.Duration can hold.

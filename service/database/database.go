@@ -28,7 +28,7 @@ import (
 // Rooms are the packages that own tables, in the order they are migrated. The order never changes; a new room comes last.
 var Rooms = []sqldb.Room{
 	sqlstore.Migrations, secret.Migrations, audit.Migrations, throttle.Migrations, mail.Migrations, workspace.Migrations, account.Migrations,
-	project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations, mcp.Migrations, offer.Migrations, device.Migrations,
+	project.Migrations, receipt.Migrations, models.Migrations, agent.Migrations, mcp.Migrations, offer.Migrations, device.Migrations, Migrations,
 }
 
 // HoldFolder takes the data folder, made if there is none. The error of a folder that is held says by whom and what to do.
@@ -39,6 +39,9 @@ func HoldFolder(path string) (*sqldb.Folder, error) {
 	}
 	if loose, ok := errors.AsType[*sqldb.LooseError](err); ok {
 		return nil, fmt.Errorf("data folder: %w, or choose another with --data", loose)
+	}
+	if part, ok := errors.AsType[*sqldb.UnfinishedError](err); ok {
+		return nil, fmt.Errorf("data folder: %w", part)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w: let this user write there, or choose another with --data", path, err)
@@ -54,6 +57,8 @@ type Config struct {
 	Synchronous string
 	// DataDir is the folder whose lock guards a file that lies in it.
 	DataDir string
+	// ReadOnly is for those who only look.
+	ReadOnly bool
 }
 
 // Open opens the database. The folder is the data folder where it is held, and the error says what to do.
@@ -62,7 +67,7 @@ func Open(ctx context.Context, c Config, folder *sqldb.Folder, log *slog.Logger)
 	if !IsPostgres(c.Address) && !LiesIn(SQLitePath(c.Address), c.DataDir) {
 		folder = nil
 	}
-	db, err := sqldb.Open(ctx, c.Address, sqldb.Options{Synchronous: c.Synchronous, Folder: folder, Log: log})
+	db, err := sqldb.Open(ctx, c.Address, sqldb.Options{Synchronous: c.Synchronous, Folder: folder, ReadOnly: c.ReadOnly, Log: log})
 	if err == nil {
 		return db, nil
 	}

@@ -33,6 +33,9 @@ type Presence struct {
 	Node string
 }
 
+// Works reports whether it does the work of agents and runs.
+func (p Presence) Works() bool { return p.Part != "gateway" }
+
 // presentAs begins the name under which a process's connections stand in PostgreSQL, so that nodes know of each other: its part
 // and its node follow.
 const presentAs = "svc "

@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"svc.dev/svc/internal/sqldb"
 )
@@ -25,8 +26,13 @@ func (v Version) Check() error {
 	return nil
 }
 
+// Reader is a database that can be read: an open one, or a copy.
+type Reader interface {
+	Read(ctx context.Context, fn func(tx *sqldb.Tx) error) error
+}
+
 // Versions reads where every room stands, without changing anything.
-func Versions(ctx context.Context, db *sqldb.DB) ([]Version, error) {
+func Versions(ctx context.Context, db Reader) ([]Version, error) {
 	all := make([]Version, len(Rooms))
 	err := db.Read(ctx, func(tx *sqldb.Tx) error {
 		for i, room := range Rooms {
@@ -42,4 +48,65 @@ func Versions(ctx context.Context, db *sqldb.DB) ([]Version, error) {
 		return nil, fmt.Errorf("read versions: %w", err)
 	}
 	return all, nil
+}
+
+// Plan is what a migration would do to a room.
+type Plan struct {
+	Room       string            `json:"room"`
+	From       int64             `json:"from"` // 0: there are no tables yet
+	To         int64             `json:"to"`
+	Migrations []sqldb.Migration `json:"migrations"` // those that are left to do
+}
+
+// Contracts reports whether binaries of the version before cannot go on beside it.
+func (p Plan) Contracts() bool {
+	return slices.ContainsFunc(p.Migrations, func(m sqldb.Migration) bool { return m.Contracts })
+}
+
+// Plans says what a migration would do to each room, and does nothing. The error of a database that is newer than this binary is a
+// *sqldb.NewerError.
+func Plans(ctx context.Context, db *sqldb.DB) ([]Plan, error) {
+	return sqldb.Read(ctx, db, func(tx *sqldb.Tx) (all []Plan, err error) {
+		for _, room := range Rooms {
+			from, pending, err := room.Pending(tx)
+			if err != nil {
+				return nil, fmt.Errorf("plan migration: %w", err)
+			}
+			all = append(all, planned(room.Name, from, pending))
+		}
+		return all, nil
+	})
+}
+
+// FreshPlans are those of a database that is not there yet.
+func FreshPlans(d sqldb.Dialect) (all []Plan, err error) {
+	for _, room := range Rooms {
+		list, err := room.Migrations(d)
+		if err != nil {
+			return nil, fmt.Errorf("plan migration: %w", err)
+		}
+		all = append(all, planned(room.Name, 0, list))
+	}
+	return all, nil
+}
+
+func planned(room string, from int64, pending []sqldb.Migration) Plan {
+	p := Plan{Room: room, From: from, To: from, Migrations: pending}
+	for _, m := range pending {
+		p.To = max(p.To, m.Version)
+	}
+	return p
+}
+
+// Known is the last version of every room that this binary knows on a database of that kind, by the room's name.
+func Known(d sqldb.Dialect) (map[string]int64, error) {
+	known := map[string]int64{}
+	for _, room := range Rooms {
+		newest, err := room.Newest(d)
+		if err != nil {
+			return nil, fmt.Errorf("read versions: %w", err)
+		}
+		known[room.Name] = newest
+	}
+	return known, nil
 }

@@ -50,7 +50,7 @@ func (d *doctor) judgeCookies(all config.Surfaces) Finding {
 
 // restOf is what a part refuses beside what has a finding of its own.
 func (d *doctor) restOf(p config.Part) error {
-	wrong := []error{d.config.CheckMail(), d.config.CheckGitHub(), d.config.CheckLimits(), d.config.CheckModels(), d.config.CheckMCPs()}
+	wrong := []error{d.config.CheckMail(), d.config.CheckGitHub(), d.config.CheckLimits(), d.config.CheckModels(), d.config.CheckMCPs(), d.config.CheckRetention()}
 	if p != config.Whole {
 		wrong = append(wrong, p.CheckDatabase(d.config))
 	}

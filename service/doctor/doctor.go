@@ -107,6 +107,8 @@ func (d *doctor) examine(ctx context.Context) []Finding {
 	d.lookAtKeys(ctx)
 	d.lookAtFiles()
 	d.lookAtAgents(ctx)
+	d.lookAtProject(ctx)
+	d.lookAtBackup()
 	if d.faces() {
 		d.add("mail", d.judgeMail(ctx))
 	}

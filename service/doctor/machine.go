@@ -110,6 +110,9 @@ func (d *doctor) lookAtAddresses(ctx context.Context) {
 	if d.faces() {
 		d.add("listen", d.judgeAddress(ctx, "listen", d.config.Listen))
 	}
+	if d.faces() && d.config.ListenTLS != "" {
+		d.add("listen_tls", d.judgeAddress(ctx, "listen_tls", d.config.ListenTLS))
+	}
 	d.add("ops_listen", d.judgeAddress(ctx, "ops_listen", d.config.OpsListen))
 }
 

@@ -2,11 +2,13 @@ package doctor
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
+	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/database"
 )
 
@@ -33,17 +35,38 @@ type Check struct {
 func (d *doctor) judgeAnswer(ctx context.Context, key, address string) Finding {
 	ctx, cancel := context.WithTimeout(ctx, askingServer)
 	defer cancel()
-	var node string
-	if key == "listen" {
-		node = d.ask(ctx, d.config.Surfaces()[0], "http://"+address, nil).probe.Node
-	} else if answer, err := readReadiness(ctx, "http://"+address+"/readyz"); err == nil {
-		node = answer.Node
+	if key == "listen" && d.config.ListenTLS != "" {
+		return fine(fmt.Sprintf("%s is in use, and process %d serves: it leads to listen_tls", address, d.holder.PID))
 	}
-	if node != database.PublicNode(database.NodeIn(d.config.DataDir)) {
+	if d.nodeAt(ctx, key, address) != database.PublicNode(database.NodeIn(d.config.DataDir)) {
 		return fail(fmt.Sprintf("%s answers, but it is not process %d, which serves from %s", address, d.holder.PID, d.config.DataDir),
 			"give doctor the address that the server was started with, or stop what listens there and start the server again")
 	}
 	return fine(fmt.Sprintf("%s is in use by process %d, which serves", address, d.holder.PID))
+}
+
+// nodeAt is what the server at an address says that it is; empty: it says nothing that is understood.
+func (d *doctor) nodeAt(ctx context.Context, key, address string) string {
+	switch platform := d.config.Surfaces()[0]; key {
+	case "listen":
+		return d.ask(ctx, platform, "http://"+address, nil).probe.Node
+	case "listen_tls":
+		return d.byTLS(platform.URL.Hostname()).ask(ctx, platform, "https://"+address, nil).probe.Node
+	}
+	answer, err := readReadiness(ctx, "http://"+address+"/readyz")
+	if err != nil {
+		return ""
+	}
+	return answer.Node
+}
+
+// byTLS is a doctor who asks for a host by TLS at whatever address. The server is known by what it says: whether browsers believe the
+// certificate is judged where they would ask.
+func (d *doctor) byTLS(host string) *doctor {
+	other := *d
+	other.transport = d.transport.Clone()
+	other.transport.TLSClientConfig = &tls.Config{ServerName: host, InsecureSkipVerify: true}
+	return &other
 }
 
 // askServer asks the server that holds the folder how it is.
@@ -69,6 +92,13 @@ func (d *doctor) askServer(ctx context.Context) {
 			d.add("server", fail(fmt.Sprintf("%s says it is %s: %s: %s", url, answer.State, c.Name, c.Error), "read the server's log"))
 		}
 	}
+}
+
+// AskReadiness asks the service at the operations address of a configuration how it is.
+func AskReadiness(ctx context.Context, c config.Config) (Readiness, error) {
+	ctx, cancel := context.WithTimeout(ctx, askingServer)
+	defer cancel()
+	return readReadiness(ctx, "http://"+c.WithDefaults().OpsListen+"/readyz")
 }
 
 func readReadiness(ctx context.Context, url string) (answer Readiness, err error) {

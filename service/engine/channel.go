@@ -26,6 +26,35 @@ func gitHub(rt *svc.Runtime, log *slog.Logger) github.Config {
 	}
 }
 
+// Channel is a channel as listed.
+type Channel struct {
+	Name   string         `json:"name"`
+	Source string         `json:"source" enum:"built-in project"`
+	Routes []ChannelRoute `json:"routes"`
+}
+
+// ChannelRoute is one way in: a method, and a path below {base_url}.
+type ChannelRoute struct {
+	Method string `json:"method"`
+	Path   string `json:"path"`
+}
+
+// channelsOf are the channels that a request asks for. Webhooks do not reach the staff's own workspace.
+func (e *Engine) channelsOf(r *http.Request) []Channel {
+	items := []Channel{}
+	for _, c := range e.Runtime.Channels() {
+		if !matches(r, c.Name) || claims(r).Scope == scope.Admin {
+			continue
+		}
+		item := Channel{Name: c.Name, Source: e.sourceOf("channels", c.Name), Routes: []ChannelRoute{}}
+		for _, route := range c.Routes {
+			item.Routes = append(item.Routes, ChannelRoute{route.Method, "/channels/" + c.Name + route.Path})
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
 // noSecret holds for nobody: no workspace can set a secret of its own yet.
 func noSecret(context.Context) ([][]byte, error) { return nil, nil }
 

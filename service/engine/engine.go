@@ -27,6 +27,8 @@ type Config struct {
 	Agents *agent.Agents
 	// Admit is asked before work is admitted to a scope: a full storage refuses it. Defaults to no such question.
 	Admit func(ctx context.Context, claims scope.Claims) error
+	// Project answers what the API would, which it serves itself. Defaults to the API alone.
+	Project Project
 	// MCP answers MCP clients at MCPPath. Defaults to nothing: there is no such path.
 	MCP func(http.ResponseWriter, *http.Request) error
 	// MaxBody, MaxInput and MaxBuffered bound bodies, as in httpapi. They default as there.
@@ -57,14 +59,39 @@ func New(c Config) *Engine {
 	}
 	c.Log = cmp.Or(c.Log, slog.Default())
 	e := &Engine{Config: c, gitHub: github.Handler(gitHub(c.Runtime, c.Log))}
-	e.api = httpapi.New(c.Runtime, httpapi.Config{
+	if c.Project != nil {
+		e.api = c.Project
+	} else {
+		e.api = c.Around(httpapi.New(c.Runtime, c.API()))
+	}
+	return e
+}
+
+// Around asks whether work is admitted before the API takes any.
+func (c Config) Around(api http.Handler) http.Handler {
+	if c.Admit == nil {
+		return api
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if admits(r) {
+			if err := c.Admit(r.Context(), claims(r)); err != nil {
+				c.fail(w, r, err)
+				return
+			}
+		}
+		api.ServeHTTP(w, r)
+	})
+}
+
+// API is how the API is served: whose a request is, is what its claims say.
+func (c Config) API() httpapi.Config {
+	return httpapi.Config{
 		Scope:     func(r *http.Request) (string, error) { return claims(r).Scope, nil },
 		PublicURL: func(r *http.Request) string { return claims(r).Base },
 		RequestID: func(r *http.Request) string { return claims(r).RequestID },
 		StartedBy: func(r *http.Request) string { return claims(r).By().String() },
 		MaxBody:   c.MaxBody, MaxInput: c.MaxInput, MaxBuffered: c.MaxBuffered, Dev: c.Dev, Log: c.Log,
-	})
-	return e
+	}
 }
 
 // claims are those that the guard has let pass.
@@ -83,12 +110,14 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.fail(w, r, err)
 		return
 	}
+	w.Header().Set(scope.HeaderPassed, "1")
 	r = r.WithContext(context.WithValue(scope.With(r.Context(), c), admitKey{}, e.Admit))
-	if admits(r) {
-		if err := admit(r.Context()); err != nil {
-			e.fail(w, r, err)
-			return
-		}
+	if e.Project != nil {
+		r = introduced(r, c)
+	}
+	if inner := toEntrypoint(r); inner != nil {
+		e.entrypoint(w, inner)
+		return
 	}
 	if handle := e.own(r.URL.Path); handle != nil {
 		err := checkQuery(r)
@@ -103,12 +132,12 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.api.ServeHTTP(w, r)
 }
 
-// admits reports whether a request asks for work that would grow the workspace. To end work is none, and a webhook is asked
-// when its signature holds: before, strangers would learn how full a workspace is. An MCP client asks for more than work.
+// admits reports whether a request asks the API for work that would grow the workspace. To end work is none, and a webhook is asked
+// when its signature holds: before, strangers would learn how full a workspace is.
 func admits(r *http.Request) bool {
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	aborts := len(segments) == 5 && segments[1] == "agents" && segments[4] == "abort"
-	return r.Method == http.MethodPost && !aborts && segments[1] != "channels" && r.URL.Path != GitHubPath && r.URL.Path != CancelPath && r.URL.Path != MCPPath
+	return r.Method == http.MethodPost && !aborts && segments[1] != "channels"
 }
 
 // admitKey carries the question whether work is admitted to where it is asked.
@@ -124,10 +153,10 @@ func admit(ctx context.Context) error {
 	return ask(ctx, c)
 }
 
-func (e *Engine) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (c Config) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if _, known := fault.Status(fault.From(err).Type); !known && r.Context().Err() == nil {
-		c := claims(r)
-		e.Log.ErrorContext(r.Context(), "request failed", "request_id", c.RequestID, "scope", c.Scope, "account", c.Account, "actor", c.Actor, "method", r.Method, "path", r.URL.Path, "error", err)
+		of := claims(r)
+		c.Log.ErrorContext(r.Context(), "request failed", "request_id", of.RequestID, "scope", of.Scope, "account", of.Account, "actor", of.Actor, "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	refuse(w, err)
 }

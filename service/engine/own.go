@@ -10,6 +10,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/service/agent"
 )
 
 // Prefix begins the paths that only the gateway asks, beside the contract's API.
@@ -26,6 +27,7 @@ const (
 	UsesPath          = Prefix + "/uses"
 	WorkflowsPath     = Prefix + "/workflows"
 	WorkflowPath      = Prefix + "/workflow"
+	ChannelsPath      = Prefix + "/channels"
 	RunsPath          = Prefix + "/runs"
 	RunPath           = Prefix + "/run"
 	CancelPath        = Prefix + "/runs/cancel"
@@ -33,6 +35,8 @@ const (
 	ConversationPath  = Prefix + "/conversation"
 	GitHubPath        = Prefix + "/deliveries/github"
 	AboutPath         = Prefix + "/about"
+	// Below it lies what the entrypoint of a project answers: no path that it chooses is one of those above.
+	EntrypointPath = Prefix + "/entrypoint"
 
 	// What staff see of all workspaces.
 	AllAgentsPath    = Prefix + "/all/agents"
@@ -51,6 +55,7 @@ var answers = map[string]answer{
 	UsesPath:          (*Engine).uses,
 	WorkflowsPath:     lists((*Engine).workflowsOf),
 	WorkflowPath:      (*Engine).workflow,
+	ChannelsPath:      lists((*Engine).channelsOf),
 	RunsPath:          (*Engine).runs,
 	RunPath:           (*Engine).run,
 	CancelPath:        (*Engine).cancel,
@@ -145,10 +150,19 @@ type Workflow struct {
 	Exposed     bool            `json:"exposed"`
 	RunsExposed bool            `json:"runsExposed"`
 	InputSchema json.RawMessage `json:"inputSchema" type:"object" null:"it takes any"`
+	Source      string          `json:"source" enum:"built-in project"`
 }
 
-func workflowOf(f *svc.Workflow) Workflow {
-	return Workflow{f.Name, f.Description, f.Route != nil, f.Runs != nil, f.InputSchema()}
+func (e *Engine) workflowOf(f *svc.Workflow) Workflow {
+	return Workflow{f.Name, f.Description, f.Route != nil, f.Runs != nil, f.InputSchema(), e.sourceOf("workflows", f.Name)}
+}
+
+// sourceOf is where what every workspace has comes from: the service, or the operator's project. Nobody changes it in a workspace.
+func (e *Engine) sourceOf(kind, name string) string {
+	if e.Project != nil && e.Project.Declares(kind, name) {
+		return agent.Project
+	}
+	return agent.BuiltIn
 }
 
 // workflowsOf are the workflows that a request asks for.
@@ -156,7 +170,7 @@ func (e *Engine) workflowsOf(r *http.Request) []Workflow {
 	items := []Workflow{}
 	for _, f := range e.Runtime.Workflows() {
 		if matches(r, f.Name) {
-			items = append(items, workflowOf(f))
+			items = append(items, e.workflowOf(f))
 		}
 	}
 	return items
@@ -168,7 +182,7 @@ func (e *Engine) workflow(w http.ResponseWriter, r *http.Request) error {
 	if found == nil {
 		return fault.New(fault.WorkflowNotFound, "No workflow named "+strconv.Quote(name)+".", "Check the name.")
 	}
-	return write(w, http.StatusOK, workflowOf(found))
+	return write(w, http.StatusOK, e.workflowOf(found))
 }
 
 // limit is how many items are asked for.

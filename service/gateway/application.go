@@ -17,21 +17,25 @@ func serveAsset(x *exchange) error {
 	if !ok {
 		return noRoute(x.Request)
 	}
-	body := file.Body
-	if file.Gzip != nil {
+	if file.Gzip != nil || file.Brotli != nil {
 		x.Out.Header().Add("Vary", "Accept-Encoding")
-		if takesGzip(x.Request) {
-			x.Out.Header().Set("Content-Encoding", "gzip")
-			body = file.Gzip
-		}
+	}
+	body := file.Body
+	switch {
+	case file.Brotli != nil && takes(x.Request, "br"):
+		x.Out.Header().Set("Content-Encoding", "br")
+		body = file.Brotli
+	case file.Gzip != nil && takes(x.Request, "gzip"):
+		x.Out.Header().Set("Content-Encoding", "gzip")
+		body = file.Gzip
 	}
 	return x.Send(http.StatusOK, file.ContentType, foreverCache, body)
 }
 
-// takesGzip reports whether a client takes what is compressed. One that weighs encodings against each other gets what is not.
-func takesGzip(r *http.Request) bool {
+// takes reports whether a client takes what is encoded so. One that weighs encodings against each other gets what is not.
+func takes(r *http.Request, encoding string) bool {
 	for each := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		if strings.TrimSpace(each) == "gzip" {
+		if strings.TrimSpace(each) == encoding {
 			return true
 		}
 	}

@@ -22,12 +22,18 @@ func (x *exchange) base() error {
 		return x.Preflight()
 	}
 	at, err := parseBase(x.SentPath())
+	if err == nil && at.entrypoint && x.g.NoEntrypoint {
+		err = noPath(x.SentPath())
+	}
 	if err != nil {
 		return err
 	}
 	x.at, x.route = at, "/v1/{username}/{business}/"+at.pattern
-	if at.channel != "" {
+	switch {
+	case at.channel != "":
 		return x.channel(at)
+	case at.entrypoint:
+		return askEntrypoint(x, at)
 	}
 	return x.asMember(at)
 }
@@ -40,6 +46,8 @@ type place struct {
 	channel string // name of the channel; empty: it is none
 	reads   access.Need
 	writes  access.Need // of unsafe methods
+
+	entrypoint bool // no path of the API: the project's own
 }
 
 // shape is a path below {base_url}, and what its methods need.
@@ -78,10 +86,10 @@ func parseBase(path string) (place, error) {
 			return at, notThere(segments, path)
 		}
 	}
-	if len(segments) == 0 || at.scope == "" {
+	if at.scope == "" {
 		return at, noPath(path)
 	}
-	if segments[0] == channels {
+	if len(segments) > 0 && segments[0] == channels {
 		return at.asChannel(segments[1:])
 	}
 	for _, shape := range shapes {
@@ -90,7 +98,7 @@ func parseBase(path string) (place, error) {
 			return at, err
 		}
 	}
-	return at, noPath(path)
+	return at.asEntrypoint(segments)
 }
 
 // notThere is the answer for a scope that cannot be: that of a workspace which is not there, unless the path is no path.
@@ -194,7 +202,7 @@ func (x *exchange) asMember(at place) error {
 	if err := x.note(at.scope, at.path); err != nil {
 		return err
 	}
-	e := errand{claims: x.v.Claims(x.ID), path: at.path, header: allowed(x.Request.Header), lasts: at.isMCP()}
+	e := errand{claims: x.v.Claims(x.ID), path: at.path, header: allowed(x.Request.Header), lasts: at.isMCP(), root: at.path}
 	if lists {
 		e.path = engine.RunsPath
 	}

@@ -134,7 +134,7 @@ func TestADeviceGetsItsKeyByThePage(t *testing.T) {
 
 // TestTheRefusalsOfTheDeviceFlowAreTheRFCs asks for keys in ways that give none. What is no request is refused as everywhere.
 func TestTheRefusalsOfTheDeviceFlowAreTheRFCs(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{}, trusting)
 		ada := s.enrol(t, "ada")
 		a := s.asksForKey(t)
@@ -179,7 +179,7 @@ func TestTheRefusalsOfTheDeviceFlowAreTheRFCs(t *testing.T) {
 
 // TestNoCodeIsApprovedByALink brings somebody who is signed in to the page in every way but their own: nothing is approved.
 func TestNoCodeIsApprovedByALink(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{}, trusting)
 		victim, eve := s.enrol(t, "vic"), s.enrol(t, "eve")
 		hers := s.found(t, eve, "trap")
@@ -278,7 +278,7 @@ func TestTheDevicePageAsksAgainWhoItIs(t *testing.T) {
 
 // TestWrongCodesAreToldOnThePage types six of them.
 func TestWrongCodesAreToldOnThePage(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{}, trusting)
 		ada := s.enrol(t, "ada")
 		for range 3 { // what can be no code costs nothing

@@ -344,12 +344,12 @@ func TestNobodyOutsideSendsWhatOnlyTheGatewayPassesOn(t *testing.T) {
 			"/v1/octocat/personal/channels/github/events":            {401, "invalid_signature"},
 			"/v1/octocat/personal/channels/github/webhook":           {404, "route_not_found"},
 			"/v1/octocat/personal/channels/github/deliveries/github": {404, "route_not_found"},
-			"/v1/octocat/personal/own/deliveries/github":             {404, "route_not_found"},
+			"/v1/octocat/personal/own/deliveries/github":             {403, "cross_origin_request"},
 			"/v1/octocat/personal/channels/..%2fown/deliveries":      {404, "route_not_found"},
 			"/v1/octocat/personal/channels/github/%2e%2e/own":        {400, "invalid_path"},
 			"/own/deliveries/github":                                 {404, ""},
 			"/api/auth/oauth/github/webhook":                         {404, "route_not_found"},
-			"/v1/octocat/personal/agents/own/deliveries/github":      {404, "route_not_found"},
+			"/v1/octocat/personal/agents/own/deliveries/github":      {403, "cross_origin_request"},
 			"/v1/nobody/personal/channels/github/events":             {404, "route_not_found"},
 		} {
 			c.path = path

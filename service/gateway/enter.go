@@ -45,10 +45,18 @@ func (x *exchange) stands(status int) error {
 	return nil
 }
 
+// unattendedHeader is how a page says that it asks by itself: nobody has touched it for a while.
+const unattendedHeader = "Svc-Unattended"
+
+// unattended reports whether nobody is there who asks. What changes something somebody has asked for.
+func unattended(x *exchange) bool {
+	return x.Safe() && x.Request.Header.Get(unattendedHeader) != ""
+}
+
 // credential is what the request says of whoever sends it. A key goes before a cookie where one counts at all: nowhere on Admin,
 // but below {base_url} of the staff's own workspace. A cookie counts only on a request that a page of ours has sent.
 func (x *exchange) credential(n access.Need, at access.Place) (c access.Credential, err error) {
-	c = access.Credential{Surface: x.Surface, Safe: x.Safe(), Source: x.Network(), Elevation: x.HostCookie(elevationCookie)}
+	c = access.Credential{Surface: x.Surface, Safe: x.Safe(), Source: x.Network(), Elevation: x.HostCookie(elevationCookie), Unattended: unattended(x)}
 	if n.IsPublic() {
 		return c, nil
 	}
@@ -106,7 +114,11 @@ func (x *exchange) session() (*account.Who, error) {
 	if err != nil {
 		return nil, err
 	}
-	who, found, err := x.g.Accounts.Sessions.Who(x.Ctx(), value)
+	look := x.g.Accounts.Sessions.Who
+	if unattended(x) {
+		look = x.g.Accounts.Sessions.Known
+	}
+	who, found, err := look(x.Ctx(), value)
 	if err != nil {
 		return nil, err
 	}

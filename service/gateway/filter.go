@@ -18,9 +18,9 @@ type filter struct {
 	head http.Header
 	sent bool
 
+	errand  errand
 	ended   func() bool // we have ended the stream
 	refused bool        // we have answered instead of the runtime
-	hook    bool        // a webhook's answer keeps all but what is never let out
 }
 
 // Header is what the runtime writes to; it reaches the client when the status does.
@@ -43,8 +43,12 @@ func (f *filter) WriteHeader(status int) {
 		f.refuse(fault.From(because))
 		return
 	}
-	if f.hook && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
+	if f.errand.hook && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
 		f.refuse(fault.From(noChannel()))
+		return
+	}
+	if !f.leadOn() {
+		f.refuse(fault.New(fault.BadGateway, "The answer leads to an address that is none.", ""))
 		return
 	}
 	f.sent = true
@@ -57,23 +61,26 @@ func (f *filter) WriteHeader(status int) {
 			out[name] = values
 		}
 	}
+	f.shut(out)
 	f.Answer.WriteHeader(status)
 }
 
 func (f *filter) passes(name string) bool {
-	if f.hook {
+	if f.errand.hook {
 		return name != "Set-Cookie" && !ours(name) && (!banned(name) || name == "X-Accel-Buffering")
 	}
 	if name == surface.ResourcePolicy {
 		return f.x.IsBase() // what the runtime shares is shared there alone
 	}
-	return slices.Contains(returned, name) || strings.HasPrefix(name, "Stream-")
+	return slices.Contains(returned, name) || strings.HasPrefix(name, "Stream-") || f.errand.authored && slices.Contains(authored, name)
 }
+
+// own are the headers of an answer that speak for the whole host, which is ours: what browsers remember of it, who may read.
+var own = []string{"X-Request-Id", "Strict-Transport-Security", "Referrer-Policy", "X-Frame-Options", "Cross-Origin-Opener-Policy"}
 
 // ours reports whether a header of an answer is the gateway's own to set.
 func ours(name string) bool {
-	return name == "X-Request-Id" || name == "Strict-Transport-Security" || name == "Referrer-Policy" || name == "X-Frame-Options" ||
-		name == "Cross-Origin-Opener-Policy" || strings.HasPrefix(name, "Access-Control-")
+	return slices.Contains(own, name) || strings.HasPrefix(name, "Access-Control-")
 }
 
 func (f *filter) Write(b []byte) (int, error) {

@@ -48,17 +48,24 @@ type errand struct {
 	header http.Header
 	hook   bool // a webhook: its answer keeps all but what never passes
 	lasts  bool // its answer may go on for long, though it is no stream: it ends when its sender may no more
+
+	root     string // the path below {base_url}, from which its answer leads on; empty: where it leads is not looked at
+	authored bool   // a project answers
 }
 
-// with carries claims to the runtime, and where clients find the work that they are about: on the surface of their authority,
-// as we are reached.
+// with carries claims to the runtime, and where clients find the work that they are about.
 func (g *Gateway) with(ctx context.Context, c scope.Claims) context.Context {
+	c.Base = g.baseOf(c)
+	return scope.With(ctx, c)
+}
+
+// baseOf is the {base_url} of claims: on the surface of their authority, as we are reached.
+func (g *Gateway) baseOf(c scope.Claims) string {
 	on := Agents
 	if c.Authority == scope.StaffAuth {
 		on = Admin
 	}
-	c.Base = g.Surfaces.Origin(on) + "/v1/" + strings.TrimPrefix(c.Scope, "users/")
-	return scope.With(ctx, c)
+	return g.Surfaces.Origin(on) + "/v1/" + strings.TrimPrefix(c.Scope, "users/")
 }
 
 // forward lets the runtime answer.
@@ -87,7 +94,7 @@ func (x *exchange) forward(e errand) error {
 	r.URL = &url.URL{RawPath: e.path, RawQuery: cleanQuery(x.Request.URL.RawQuery)}
 	r.URL.Path, _ = url.PathUnescape(e.path) // it was built by escaping
 	r.Host, r.RequestURI, r.Header, r.Trailer, r.Body = "", "", e.header, nil, in.body()
-	out := &filter{Answer: x.Out, x: x, in: in, head: http.Header{}, hook: e.hook, ended: func() bool { return errors.Is(context.Cause(ctx), errEnded) }}
+	out := &filter{Answer: x.Out, x: x, in: in, head: http.Header{}, errand: e, ended: func() bool { return errors.Is(context.Cause(ctx), errEnded) }}
 	x.g.Runtime.ServeHTTP(out, r)
 	if out.ended() {
 		out.refuseEnded()

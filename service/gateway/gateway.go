@@ -52,6 +52,10 @@ type Config struct {
 	// ChannelRate bounds the webhooks of a workspace, per minute, and ChannelBody their size. Default to 600 and 1 MiB.
 	ChannelRate int
 	ChannelBody int64
+	// EntrypointBody bounds what is sent to a project. Defaults to 64 MiB.
+	EntrypointBody int64
+	// NoEntrypoint says that no project answers what the API does not know: such a path is nowhere, whoever asks. A gateway alone cannot tell.
+	NoEntrypoint bool
 	// WrongKeys bounds the wrong API keys from an address, per minute. Defaults to 100.
 	WrongKeys int
 	// Verifications bounds how often an account may verify its workspace, per minute. Defaults to 10.
@@ -124,6 +128,7 @@ func (c *Config) setDefaults() {
 	c.Farewell = cmp.Or(c.Farewell, 10*time.Second)
 	c.ProbePause = cmp.Or(c.ProbePause, DefaultProbePause)
 	c.ChannelBody = cmp.Or(c.ChannelBody, 1<<20)
+	c.EntrypointBody = cmp.Or(c.EntrypointBody, 64<<20)
 	c.Rate, c.Burst = cmp.Or(c.Rate, 600), cmp.Or(c.Burst, 100)
 	c.Streams = cmp.Or(c.Streams, 100)
 	c.ChannelRate = cmp.Or(c.ChannelRate, 600)

@@ -58,6 +58,8 @@ var baseRights = map[string]workspace.Right{
 	"GET /agents/central/x?view=updates&offset=-1&live=long-poll": workspace.Read, "GET /agents/central/x/submissions": workspace.Read,
 	"GET /agents/central/x/attachments/y": workspace.Read, "POST /workflows/sample": workspace.Work, "GET /runs/run_x": workspace.Read, "GET /runs": workspace.Read,
 	"POST /mcp": workspace.Read,
+	"GET /page": workspace.Read, "GET ": workspace.Read,
+	"POST /page": workspace.Work, "PUT /page": workspace.Work, "PATCH /page": workspace.Work, "DELETE /page/x": workspace.Work,
 }
 
 // everyRole has every role, a stranger and nobody.

@@ -215,7 +215,7 @@ func (b mcpBench) reaches(agent, tool string) {
 
 // TestAToolOfAnMCPServerIsSwitchedOnGivenToAnAgentAndCalled goes the whole way, by the routes.
 func TestAToolOfAnMCPServerIsSwitchedOnGivenToAnAgentAndCalled(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := withRuntime(t, address, false, roomy)
 		cookie, _ := s.session(t, "ada@example.com")
 		b, p := mcpBench{s, t, cookie}, newPeer(t, "a-bearers-token")

@@ -1,12 +1,14 @@
 package gateway_test
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/gateway"
 	"svc.dev/svc/service/mcp/mcptest"
 	"svc.dev/svc/service/operation"
@@ -38,7 +40,7 @@ func (w *way) throughMCPSignIn(t *testing.T, on func(method, path string, body a
 
 // TestWhoeverComesBackFromAnAuthorizationServerIsWhoeverLeft is a table of how somebody comes back to the platform.
 func TestWhoeverComesBackFromAnAuthorizationServerIsWhoeverLeft(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := withRuntime(t, address, false, roomy)
 		owner := s.enrol(t, "ada")
 		shop := s.found(t, owner, "shop")
@@ -108,4 +110,31 @@ func TestWhoeverComesBackFromAnAuthorizationServerIsWhoeverLeft(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestASignInLeadsBackToThePageThatItBeganOn begins one on every surface, and in the staff's own workspace.
+func TestASignInLeadsBackToThePageThatItBeganOn(t *testing.T) {
+	s := withRuntime(t, sqldbtest.SQLite(t), false, roomy)
+	ada, _ := s.session(t, "ada@example.com")
+	hired, _ := s.hire(t, "root1", account.RoleAdmin)
+	staff := s.elevate(t, hired)
+	a := mcptest.NewAuthority(t, mcptest.Options{Now: s.Clock.Now})
+	far := mcptest.NewServer(t, a, mcptest.ByHeader).Address()
+	for i, c := range []struct {
+		on                  gateway.Surface
+		cookie, names, home string
+	}{
+		{gateway.Agents, ada, "ada/personal", agentsURL},
+		{gateway.Platform, ada, "ada/personal", platformURL},
+		{gateway.Admin, staff, "ada/personal", adminURL},
+		{gateway.Admin, staff, "admin", adminURL},
+	} {
+		ask := func(method, path string, body any) reply {
+			return s.do(t, call{on: c.on, method: method, path: "/api/workspaces/" + c.names + "/mcps" + path, cookie: c.cookie, body: body})
+		}
+		var m leavingMCP
+		ask("POST", "", map[string]string{"name": fmt.Sprintf("far%d", i), "url": far, "auth": "oauth"}).wants(t, 201, "").read(t, &m)
+		ask("POST", "/"+m.ID+"/connect", nil).wants(t, 200, "").read(t, &m)
+		s.do(t, call{path: operation.MCPCallbackPath + "?" + a.Visit(t, m.SignInURL).RawQuery, cookie: c.cookie}).leads(t, 303, c.home+"/w/"+c.names+"/mcps/"+m.ID)
+	}
 }

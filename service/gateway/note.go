@@ -23,7 +23,7 @@ func (x *exchange) note(address, path string) error {
 // nouns are what the items of a list are called in the log.
 var nouns = map[string]string{
 	"agents": "conversation", "workflows": "workflow", "runs": "run", "people": "member", "invitations": "invitation", "teams": "team",
-	"secrets": "secret", "keys": "key", "projects": "project",
+	"secrets": "secret", "keys": "key", "projects": "project", "entrypoint": "entrypoint",
 }
 
 // noted is what a path of a workspace is about: all of a conversation, a run or a project is one thing.

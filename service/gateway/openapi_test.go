@@ -393,7 +393,7 @@ func (w *way) throughRuntime(t *testing.T) {
 	const workspace = "/api/workspaces/ada/personal/"
 	var run struct{ RunID string }
 	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "workflows/sample/run", body: verificationInput}).read(t, &run)
-	for _, path := range []string{"agents", "agents/central", "agents/central/conversations", "workflows", "workflows/sample", "runs", "runs/" + run.RunID, "runs/" + run.RunID + "/events"} {
+	for _, path := range []string{"agents", "agents/central", "agents/central/conversations", "channels", "workflows", "workflows/sample", "runs", "runs/" + run.RunID, "runs/" + run.RunID + "/events"} {
 		w.goes(t, 200, call{on: gateway.Agents, path: workspace + path})
 	}
 	w.goes(t, 202, call{on: gateway.Agents, method: "POST", path: workspace + "runs/" + run.RunID + "/cancel"})

@@ -43,7 +43,8 @@ func (x *exchange) failPage(status int, f *fault.Error) {
 	if f.Type == fault.RouteNotFound {
 		message, details = "There is no page at this address.", "It may have been mistyped, or moved."
 	}
-	err := x.show(status, page.Failure{Status: status, Message: message, Details: details, RetryAfter: f.RetryAfter})
+	connect, _ := f.Meta["connectUrl"].(string)
+	err := x.show(status, page.Failure{Status: status, Message: message, Details: details, RetryAfter: f.RetryAfter, Connect: connect})
 	if err != nil {
 		x.Envelope(status, f)
 	}

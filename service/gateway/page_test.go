@@ -44,7 +44,7 @@ func (s *scene) browse(t testing.TB, path, cookie string) reply {
 
 // TestSignInWorksWithoutScripts goes through the pages with forms alone.
 func TestSignInWorksWithoutScripts(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{})
 		s.browse(t, "/signup?returnTo=%2Faccount", "").shows(t, 200, `action="/signup"`, `name="returnTo" value="/account"`)
 		s.fields(t, "/signup", "", "email", "ada@example.com", "password", "short", "username", "ada", "displayName", "Ada", "returnTo", "/account").
@@ -207,8 +207,38 @@ func TestWhereAPersonReturnsToIsOurs(t *testing.T) {
 	}
 }
 
+func TestADeletedWorkspaceIsBroughtBackFromTheList(t *testing.T) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
+		s := open(t, address, accounttest.Options{})
+		ada, _ := s.session(t, "ada@example.com")
+		bob, _ := s.session(t, "bob@example.com")
+		s.fields(t, "/workspaces/new", ada, "business", "acme", "title", "Acme").leads(t, 303, "/workspaces?notice=workspace_made")
+		drop := call{on: gateway.Agents, method: "DELETE", path: "/api/workspaces/ada/acme?confirm=acme", cookie: ada}
+		s.do(t, drop).wants(t, 202, "")
+		s.browse(t, "/workspaces", ada).shows(t, 200, "Deleted", "ada/acme", "erased on", `action="/workspaces/restore"`)
+		if got := s.browse(t, "/workspaces", bob).shows(t, 200); strings.Contains(got.body, "ada/acme") {
+			t.Errorf("somebody else sees what was deleted: %s", got.body)
+		}
+		s.fields(t, "/workspaces/restore", bob, "workspace", "ada/acme").shows(t, 404)
+		s.fields(t, "/workspaces/restore", ada, "workspace", "ada/none").shows(t, 404)
+		s.fields(t, "/workspaces/restore", ada, "workspace", "ada/acme").leads(t, 303, "/workspaces?notice=workspace_restored")
+		if got := s.browse(t, "/workspaces?notice=workspace_restored", ada).shows(t, 200, "The workspace is back"); strings.Contains(got.body, "erased on") {
+			t.Errorf("it still says that it is deleted: %s", got.body)
+		}
+		s.do(t, drop).wants(t, 202, "")
+		for range 3 {
+			s.Clock.Pass(5 * 24 * time.Hour)
+			s.browse(t, "/workspaces", ada).shows(t, 200)
+		}
+		if got := s.browse(t, "/workspaces", ada).shows(t, 200); strings.Contains(got.body, "ada/acme") {
+			t.Errorf("it is listed after its time: %s", got.body)
+		}
+		s.fields(t, "/workspaces/restore", ada, "workspace", "ada/acme").shows(t, 404)
+	})
+}
+
 func TestAWorkspaceIsMadeAndJoinedByForms(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{})
 		ada, _ := s.session(t, "ada@example.com")
 		bob, _ := s.session(t, "bob@example.com")

@@ -16,7 +16,7 @@ import (
 // everyDatabase sets the scene on each kind of database.
 func everyDatabase(t *testing.T, fn func(t *testing.T, s *scene)) {
 	t.Helper()
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		fn(t, open(t, address, accounttest.Options{}, func(c *gateway.Config) { c.Burst, c.Rate = 1000, 10_000 }))
 	})
 }

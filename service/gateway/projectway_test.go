@@ -5,14 +5,15 @@ import (
 	"net/http"
 	"testing"
 
+	"svc.dev/svc/service/account/githubtest"
 	"svc.dev/svc/service/gateway"
 )
 
 // throughProjects goes through what there is of projects, as a customer and as the staff in their own workspace.
 func (w *way) throughProjects(t *testing.T) {
-	host := startGitHost(t)
-	host.push(t, "octocat/hello-world", "README", "Hello")
-	w.followed.Hosts = map[string]string{"github": host.url}
+	host := githubtest.New(t)
+	host.Push(t, "octocat/hello-world", map[string]string{"README": "Hello"})
+	w.followed.Hosts = map[string]string{"github": host.URL}
 	// The workspace of the staff has no installation: what it would answer with one is asked all the same.
 	byAccount := w.followed.Token
 	w.followed.Token = func(ctx context.Context, provider, scope string, installation int64, owner, name string) (string, error) {

@@ -83,16 +83,18 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request) {
 // waits reports whether a request may take its time before the answer begins: somebody asked for that, or sends much.
 func waits(r *http.Request) bool {
 	q := r.URL.Query()
-	return q.Has("wait") || q.Has("live") || r.ContentLength < 0 || r.ContentLength > 1<<20 || r.URL.Path == engine.MCPPath
+	return q.Has("wait") || q.Has("live") || r.ContentLength < 0 || r.ContentLength > 1<<20 || r.URL.Path == engine.MCPPath ||
+		strings.HasPrefix(r.URL.Path, engine.EntrypointPath+"/") // a project has a limit of its own
 }
 
 // judge hears the head of an answer. A runtime that does not believe us is our fault, and no reason to sign anybody out; a webhook's own
-// check may say 401.
+// check may say 401, and so may a project, once the runtime has let us in.
 func (p *Proxy) judge(answer *http.Response) error {
 	if head, ok := answer.Request.Context().Value(headKey{}).(*time.Timer); ok {
 		head.Stop()
 	}
-	if answer.StatusCode == http.StatusUnauthorized && answer.Request.Header.Get(scope.HeaderScope) != "" && !strings.HasPrefix(answer.Request.URL.Path, "/channels/") {
+	passed := answer.Header.Get(scope.HeaderPassed) != ""
+	if answer.StatusCode == http.StatusUnauthorized && !passed && answer.Request.Header.Get(scope.HeaderScope) != "" && !strings.HasPrefix(answer.Request.URL.Path, "/channels/") {
 		return errors.New("the runtime does not accept this gateway")
 	}
 	return nil

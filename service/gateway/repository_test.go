@@ -14,11 +14,11 @@ import (
 
 // TestARepositoryNeedsAnInstallationOfTheWorkspace goes from an account with a password alone to the files of a repository.
 func TestARepositoryNeedsAnInstallationOfTheWorkspace(t *testing.T) {
-	hub, host := githubtest.New(t), startGitHost(t)
-	host.push(t, "octocat/hello-world", "README.md", "Hello")
-	host.push(t, "acme/widgets", "README.md", "secret")
+	hub := githubtest.New(t)
+	hub.Push(t, "octocat/hello-world", map[string]string{"README.md": "Hello"})
+	hub.Push(t, "acme/widgets", map[string]string{"README.md": "secret"})
 	w := &way{open(t, address(t), accounttest.Options{GitHub: hub.URL}, trusting), map[string]string{}, map[string]bool{}}
-	w.followed.Hosts = map[string]string{"github": host.url}
+	w.followed.Hosts = map[string]string{"github": hub.URL}
 	ask := func(method, path string, body any) reply {
 		return w.do(t, call{on: gateway.Agents, method: method, path: "/api/workspaces/ada/personal" + path, body: body, cookie: "svc_session=" + w.jar["svc_session"]})
 	}
@@ -54,7 +54,7 @@ func TestARepositoryNeedsAnInstallationOfTheWorkspace(t *testing.T) {
 	follow("octocat", "hello-world", id+1).wants(t, 403, "installation_not_yours")
 	follow("acme", "widgets", id).wants(t, 403, "installation_not_yours")
 	follow("acme", "hello-world", id).wants(t, 403, "installation_not_yours")
-	if len(host.shown) != 0 {
+	if hub.Calls(githubtest.GitRoute) != 0 {
 		t.Error("a repository was asked for with a token that does not reach it")
 	}
 	follow("octocat", "hello-world", id).wants(t, 200, "")

@@ -104,7 +104,7 @@ func TestEverythingOnAdminNeedsASessionARoleAndItsElevation(t *testing.T) {
 }
 
 func TestAStolenOrTossedCookieNeverYieldsAdmin(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{}, trusting)
 		customer, _ := s.session(t, "ada@example.com")
 		before, root := s.hire(t, "root1", account.RoleAdmin)
@@ -198,7 +198,7 @@ func TestAnElevationNeedsAPasswordOrAFreshProof(t *testing.T) {
 }
 
 func TestAnElevationEndsWhenItIsNotUsedAndAfterItsLongestLife(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{})
 		idle, _ := s.hire(t, "root1", account.RoleAdmin)
 		up := s.elevate(t, idle)
@@ -219,8 +219,40 @@ func TestAnElevationEndsWhenItIsNotUsedAndAfterItsLongestLife(t *testing.T) {
 	})
 }
 
+// A page that was left open asks on. That keeps nobody's authority alive, and nobody's session; what it asks is answered as long as they last.
+func TestAPageThatNobodyIsAtKeepsNothingAlive(t *testing.T) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
+		s := open(t, address, accounttest.Options{})
+		cookie, _ := s.hire(t, "root1", account.RoleAdmin)
+		up := s.elevate(t, cookie)
+		alone := func(path string) reply {
+			return s.do(t, call{on: gateway.Admin, path: path, cookie: up, header: http.Header{"Svc-Unattended": {"1"}}})
+		}
+		for range 2 {
+			s.Clock.Pass(14 * time.Minute)
+			alone("/api/admin/health").wants(t, 200, "")
+			alone("/api/auth/session").wants(t, 200, "")
+		}
+		s.Clock.Pass(3 * time.Minute)
+		alone("/api/admin/health").wants(t, 403, "reauth_required")
+		up = s.elevate(t, up)
+		s.Clock.Pass(29 * time.Minute)
+		s.on(t, up, "GET", "/api/admin/people", nil).wants(t, 200, "")
+		s.Clock.Pass(29 * time.Minute)
+		alone("/api/admin/people").wants(t, 200, "")
+
+		session, _ := s.session(t, "ada@example.com")
+		for range 7 {
+			s.do(t, call{on: gateway.Agents, path: "/api/auth/session", cookie: session, header: http.Header{"Svc-Unattended": {"1"}}}).wants(t, 200, "")
+			s.do(t, call{on: gateway.Agents, path: "/api/workspaces/ada/personal", cookie: session, header: http.Header{"Svc-Unattended": {"1"}}})
+			s.Clock.Pass(24 * time.Hour)
+		}
+		s.do(t, call{on: gateway.Agents, path: "/api/workspaces/ada/personal", cookie: session}).wants(t, 401, "unauthenticated")
+	})
+}
+
 func TestARoleThatWasTakenIsGoneOnEveryNodeAtOnce(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{})
 		beside := open(t, address, accounttest.Options{Beside: s.World})
 		cookie, root := s.hire(t, "root1", account.RoleAdmin)
@@ -337,7 +369,7 @@ func TestTheWorkspaceOfTheStaffIsVerifiedThroughGatewayAndRuntime(t *testing.T) 
 }
 
 func TestStaffVerbsAreToldToTheCustomerAndTheService(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{Mail: true, Edit: lenient})
 		ada, customer := s.session(t, "ada@example.com")
 		cookie, root := s.hire(t, "root1", account.RoleAdmin)
@@ -388,7 +420,7 @@ func TestStaffVerbsAreToldToTheCustomerAndTheService(t *testing.T) {
 
 // TestTwoAdministratorsCannotBothGo has two take each other's role at once: whoever comes second has none to do it with.
 func TestTwoAdministratorsCannotBothGo(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{})
 		beside := open(t, address, accounttest.Options{Beside: s.World})
 		a, one := s.hire(t, "root1", account.RoleAdmin)
@@ -414,7 +446,7 @@ func TestTwoAdministratorsCannotBothGo(t *testing.T) {
 }
 
 func TestPeopleAndWorkspacesAreListedPageByPage(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{})
 		cookie, _ := s.hire(t, "root1", account.RoleAdmin)
 		up := s.elevate(t, cookie)

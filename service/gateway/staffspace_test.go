@@ -55,7 +55,7 @@ func (w *way) throughOwn(t *testing.T, on func(method, path string, body any) ca
 	const own = "/api/workspaces/admin"
 	var run struct{ RunID string }
 	w.goes(t, 202, on("POST", own+"/workflows/sample/run", verificationInput)).read(t, &run)
-	for _, path := range []string{"", "/agents", "/agents/central", "/agents/central/conversations", "/tools", "/workflows", "/workflows/sample", "/runs", "/runs/" + run.RunID,
+	for _, path := range []string{"", "/agents", "/agents/central", "/agents/central/conversations", "/tools", "/channels", "/workflows", "/workflows/sample", "/runs", "/runs/" + run.RunID,
 		"/runs/" + run.RunID + "/events", "/audit", "/audit/export"} {
 		w.goes(t, 200, on("GET", own+path, nil))
 	}
@@ -130,7 +130,7 @@ func TestStaffManageACustomersWorkspaceAndItsPeopleSeeIt(t *testing.T) {
 }
 
 func TestStaffDoInAWorkspaceOnlyWhatMakesSense(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{})
 		cookie, root := s.hire(t, "root1", account.RoleAdmin)
 		up := s.elevate(t, cookie)
@@ -220,7 +220,7 @@ func cookieOf(up string) string {
 }
 
 func TestASuspendedWorkspaceLetsNobodyInButStaff(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := withRuntime(t, address, false, func(c *gateway.Config) { c.Recheck = 50 * time.Millisecond })
 		ada, _ := s.session(t, "ada@example.com")
 		cookie, root := s.hire(t, "root1", account.RoleAdmin)
@@ -314,7 +314,7 @@ func TestAnImpersonationThatEndsIsToldOnce(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sqldbtest.EachSchema(t, func(t *testing.T, address string) { impersonateAndEnd(t, open(t, address, accounttest.Options{}), end) })
+			sqldbtest.AnySchema(t, func(t *testing.T, address string) { impersonateAndEnd(t, open(t, address, accounttest.Options{}), end) })
 		})
 	}
 }

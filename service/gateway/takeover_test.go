@@ -12,7 +12,7 @@ import (
 // TestATakeoverEndsWithTheUndoOfTheFirstAddress is the whole story by HTTP: somebody who knows the password moves the account
 // from address to address; its owner takes the first one back and chooses a password; no link of the others opens it again.
 func TestATakeoverEndsWithTheUndoOfTheFirstAddress(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		w := &way{open(t, address, accounttest.Options{Mail: true}, trusting), map[string]string{}, map[string]bool{}}
 		const a, b, c = "a@example.com", "b@example.com", "c@example.com"
 		w.posts(t, 202, registerPath, "email", a, "password", password)
@@ -64,7 +64,7 @@ func TestATakeoverEndsWithTheUndoOfTheFirstAddress(t *testing.T) {
 // TestAnAccompliceIsOutOnceTheAddressIsProven is an unproven account whose maker let somebody into its workspace: whoever has
 // the address sets a password by mail, and is alone.
 func TestAnAccompliceIsOutOnceTheAddressIsProven(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		w := &way{open(t, address, accounttest.Options{Mail: true, Edit: lenient}, trusting), map[string]string{}, map[string]bool{}}
 		eve, mallory := w.another(), w.another()
 		eve.posts(t, 201, registerPath, "email", "victim@example.com", "password", password)

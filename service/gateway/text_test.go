@@ -97,7 +97,7 @@ type onslaught struct {
 func TestNoTextIsTooVileToAnswer(t *testing.T) {
 	t.Parallel()
 	results := map[string]*onslaught{}
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := newOnslaught(t, address)
 		results[string(s.DB.Dialect())] = s
 		asked := 0
@@ -524,7 +524,7 @@ func (s *onslaught) send(t *testing.T, a assault) {
 // TestASignInByAnOddBrowserIsOneLikeOthers has a User-Agent that is no text: the right password opens a session that shows it,
 // the audit log tells of it, and the wrong one is refused as ever.
 func TestASignInByAnOddBrowserIsOneLikeOthers(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := open(t, address, accounttest.Options{}, trusting)
 		s.enrol(t, "ada")
 		for sent, kept := range map[string]string{
@@ -561,7 +561,7 @@ func TestASignInByAnOddBrowserIsOneLikeOthers(t *testing.T) {
 
 // TestAListTakesWildcardsAsTheyAre asks every list that can be searched for what no item is called.
 func TestAListTakesWildcardsAsTheyAre(t *testing.T) {
-	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+	sqldbtest.AnySchema(t, func(t *testing.T, address string) {
 		s := newOnslaught(t, address)
 		s.signIn(t)
 		searched := 0

@@ -240,14 +240,17 @@ func (a *Installations) giveUp(ctx context.Context, c claimed, why error) outbox
 
 // Sweep deletes what was delivered and what was installed long ago, a little at a time, and says how many rows that were.
 func (a *Installations) Sweep(ctx context.Context) (total int64, err error) {
-	old := a.Now().Add(-a.Keep).UnixMilli()
-	for _, statement := range []string{
-		"DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE received_at < $1 LIMIT 500)",
-		"DELETE FROM dispatches WHERE delivery IN (SELECT delivery FROM dispatches WHERE created_at < $1 LIMIT 500) AND created_at < $1",
-		"DELETE FROM delivery_bodies WHERE delivery IN (SELECT delivery FROM delivery_bodies WHERE received_at < $1 LIMIT 500) AND received_at < $1",
-		"DELETE FROM installations WHERE id IN (SELECT id FROM installations WHERE deleted_at < $1 LIMIT 500)",
+	for _, statement := range []struct {
+		sql  string
+		keep time.Duration
+	}{
+		{"DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE received_at < $1 LIMIT 500) AND received_at < $1", a.Keep},
+		{"DELETE FROM dispatches WHERE delivery IN (SELECT delivery FROM dispatches WHERE created_at < $1 LIMIT 500) AND created_at < $1", a.KeepPassed},
+		{"DELETE FROM delivery_bodies WHERE delivery IN (SELECT delivery FROM delivery_bodies WHERE received_at < $1 LIMIT 500) AND received_at < $1", a.KeepPassed},
+		{"DELETE FROM installations WHERE id IN (SELECT id FROM installations WHERE deleted_at < $1 LIMIT 500)", a.Keep},
 	} {
-		n, err := sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (int64, error) { return tx.Exec(statement, old) })
+		before := a.Now().Add(-statement.keep).UnixMilli()
+		n, err := sqldb.Write(ctx, a.DB, func(tx *sqldb.Tx) (int64, error) { return tx.Exec(statement.sql, before) })
 		if err != nil {
 			return total, err
 		}

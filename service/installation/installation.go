@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
 	"strings"
 	"time"
 
@@ -35,6 +36,8 @@ type Config struct {
 	Platform string
 	// Keep is how long it stays known what was delivered, and what was installed once. Defaults to 30 days.
 	Keep time.Duration
+	// KeepPassed is how long it stays known what was passed on to workspaces. Defaults to 30 days.
+	KeepPassed time.Duration
 	// Memory is what deliveries take from while they are stored and passed on. Defaults to a budget of its own.
 	Memory *memory.Budget
 	// Now is the clock. Defaults to time.Now.
@@ -51,7 +54,7 @@ type Installations struct {
 
 // New is the installations of a database whose tables stand.
 func New(c Config) *Installations {
-	c.Keep, c.Now, c.Log = cmp.Or(c.Keep, 30*day), iso.Clock(c.Now), cmp.Or(c.Log, slog.Default())
+	c.Keep, c.KeepPassed, c.Now, c.Log = cmp.Or(c.Keep, 30*day), cmp.Or(c.KeepPassed, 30*day), iso.Clock(c.Now), cmp.Or(c.Log, slog.Default())
 	if c.Memory == nil {
 		c.Memory = memory.New(0)
 	}
@@ -97,7 +100,11 @@ func (a *Installations) Start(ctx context.Context, who account.Who, provider str
 		if _, err := mayInstall(tx, who, m.Scope); err != nil {
 			return to, err
 		}
-		if err := a.Accounts.Identities.NeedConnection(tx, who, provider, account.Route("", provider, "install")+"?workspace="+strings.TrimPrefix(m.Scope, "users/")); err != nil {
+		again := account.Route("", provider, "install") + "?workspace=" + strings.TrimPrefix(m.Scope, "users/")
+		if returnTo != "" {
+			again += "&returnTo=" + url.QueryEscape(returnTo)
+		}
+		if err := a.Accounts.Identities.NeedConnection(tx, who, provider, again); err != nil {
 			return to, err
 		}
 		to = account.Redirect{URL: a.GitHub.InstallURL(app, state), Browser: browser, Life: life}

@@ -9,6 +9,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/mcp"
+	"svc.dev/svc/service/mcp/mcptest"
 )
 
 // staff is the scope whose servers may be programs in these tests.
@@ -26,7 +27,7 @@ func talker(t *testing.T) mcp.Draft {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mcp.Draft{Name: "talker", Transport: mcp.Stdio, Command: self, Args: []string{"-test.run=^$"}, Env: map[string]string{speaks: "yes", "PIN": "1234-planted"}}
+	return mcp.Draft{Name: "talker", Transport: mcp.Stdio, Command: self, Args: []string{"-test.run=^$"}, Env: map[string]string{mcptest.Speaks: "yes", "PIN": "1234-planted"}}
 }
 
 func TestProgramIsStartedAndCalled(t *testing.T) {
@@ -35,7 +36,7 @@ func TestProgramIsStartedAndCalled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.URL != "" || d.Transport != mcp.Stdio || !slices.Equal(d.Env, []string{speaks, "PIN"}) || !d.TokenPresent {
+		if d.URL != "" || d.Transport != mcp.Stdio || !slices.Equal(d.Env, []string{mcptest.Speaks, "PIN"}) || !d.TokenPresent {
 			t.Errorf("a program is shown as %+v", d.Server)
 		}
 		if text, err := json.Marshal(d); err != nil || strings.Contains(string(text), "planted") {

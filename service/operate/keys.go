@@ -37,6 +37,9 @@ type Keys struct {
 	changing sync.Mutex // held while the ring changes
 }
 
+// Changing is held while the ring changes.
+func (k *Keys) Changing() sync.Locker { return &k.changing }
+
 // ring is what OpenKeys and whatever changed it since gave the secrets.
 func (k *Keys) ring() *secret.Ring { return k.Secrets.Keys().(*secret.Ring) }
 

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/backup"
 )
 
 // Machine does what operators ask, in the process that has the database open.
@@ -17,6 +19,12 @@ type Machine struct {
 	Keys     *Keys
 	Accounts *account.Accounts
 	Audit    *audit.Log
+	Backups  *backup.Source
+}
+
+// Backup writes everything that the service keeps.
+func (m *Machine) Backup(ctx context.Context, q backup.Wish, w io.Writer) error {
+	return m.Backups.Stream(asOperator(ctx), q, w)
 }
 
 // CreateAdmin makes an account that administers the service.

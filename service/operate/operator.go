@@ -3,8 +3,10 @@ package operate
 
 import (
 	"context"
+	"io"
 
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/backup"
 )
 
 // Operator does what only whoever holds the machine may do.
@@ -17,6 +19,8 @@ type Operator interface {
 	VerifyAudit(context.Context) (audit.Report, error)
 	// RotateKeys moves every secret to a new key, and tells how far it is.
 	RotateKeys(context.Context, Rotate, func(Rotation)) (Rotation, error)
+	// Backup writes everything that the service keeps, as it was at one moment, in the form that backup.Make reads.
+	Backup(context.Context, backup.Wish, io.Writer) error
 	// Close ends what was opened for the operator.
 	Close() error
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/backup"
 )
 
 // remote is an operator who asks the service that runs.
@@ -60,27 +61,50 @@ func (e *remote) RotateKeys(ctx context.Context, q Rotate, tell func(Rotation)) 
 	return ask(ctx, e.client, rotatePath, q, tell)
 }
 
+// Backup writes everything that the service keeps.
+func (e *remote) Backup(ctx context.Context, q backup.Wish, w io.Writer) error {
+	res, err := post(ctx, e.client, backupPath, q)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(w, res.Body); err != nil {
+		return fmt.Errorf("read the service's answer: %w", err)
+	}
+	return nil
+}
+
 // Close does nothing: every question has a connection of its own.
 func (e *remote) Close() error { return nil }
 
-// ask puts one question and reads its answer, whose lines of progress go to tell.
-func ask[A any](ctx context.Context, client *http.Client, path string, question any, tell func(A)) (answer A, err error) {
+// post puts one question. Whoever gets an answer closes it.
+func post(ctx context.Context, client *http.Client, path string, question any) (*http.Response, error) {
 	body, err := json.Marshal(question)
 	if err != nil {
-		return answer, err
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://svc"+path, bytes.NewReader(body))
 	if err != nil {
-		return answer, err
+		return nil, err
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return answer, fmt.Errorf("ask the service: %w", err)
+		return nil, fmt.Errorf("ask the service: %w", err)
+	}
+	if res.StatusCode != http.StatusOK {
+		res.Body.Close()
+		return nil, fmt.Errorf("the service answers %s: use the same version of svc", res.Status)
+	}
+	return res, nil
+}
+
+// ask puts one question and reads its answer, whose lines of progress go to tell.
+func ask[A any](ctx context.Context, client *http.Client, path string, question any, tell func(A)) (answer A, err error) {
+	res, err := post(ctx, client, path, question)
+	if err != nil {
+		return answer, err
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return answer, fmt.Errorf("the service answers %s: use the same version of svc", res.Status)
-	}
 	for lines := json.NewDecoder(res.Body); ; {
 		var r reply[A]
 		switch err := lines.Decode(&r); {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+
+	"svc.dev/svc/service/backup"
 )
 
 // maxCommand bounds what a command may send.
@@ -17,6 +19,7 @@ const (
 	grantPath       = "/admin/grant"
 	verifyPath      = "/audit/verify"
 	rotatePath      = "/secrets/rotate"
+	backupPath      = "/backup"
 )
 
 // NewAdminSocket answers on the admin socket: it does for commands what an Operator promises.
@@ -26,6 +29,7 @@ func NewAdminSocket(m *Machine) http.Handler {
 	mux.Handle("POST "+grantPath, commandOf(atOnce(m.Grant)))
 	mux.Handle("POST "+verifyPath, commandOf(atOnce(func(ctx context.Context, _ struct{}) (any, error) { return m.VerifyAudit(ctx) })))
 	mux.Handle("POST "+rotatePath, commandOf(m.RotateKeys))
+	mux.HandleFunc("POST "+backupPath, m.sendBackup)
 	return mux
 }
 
@@ -72,4 +76,17 @@ func readErrand(r *http.Request, into any) error {
 		return errors.New("the command and the service do not understand each other: use the same version of svc")
 	}
 	return nil
+}
+
+// sendBackup answers with a stream that says itself what went wrong. A command that reads slowly holds up no writer: the database
+// is copied by then.
+func (m *Machine) sendBackup(w http.ResponseWriter, r *http.Request) {
+	var q backup.Wish
+	if err := readErrand(r, &q); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := m.Backup(r.Context(), q, w); err != nil {
+		m.Keys.config.Log.Error("backup", "error", err)
+	}
 }

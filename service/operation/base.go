@@ -62,6 +62,13 @@ var offers = everywhere("mcp",
 		says("Speak MCP, by streamable HTTP and without a session. The tools are the exposed agents and workflows that the key's scopes allow, `get_result` and `cancel`.", fault.InvalidJSON, fault.InvalidRequest),
 )
 
+// The entrypoint of a project answers where no row does. What it does there is its own, agents and runs among it: so a key must be made
+// for all of that.
+var (
+	ReadsEntrypoint = access.May(workspace.Read).EveryKey("agents:read", "runs:read")
+	UsesEntrypoint  = access.May(workspace.Work).EveryKey("agents:write", "workflows:run")
+)
+
 // Passed are the operations that the runtime answers itself.
 func Passed() []Row { return slices.Concat(conversations, invocations, webhooks, offers) }
 

@@ -11,7 +11,6 @@ import (
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/mcp"
-	"svc.dev/svc/service/scope"
 	"svc.dev/svc/service/secret"
 	"svc.dev/svc/service/workspace"
 )
@@ -141,16 +140,9 @@ func connectMCP(ctx context.Context, c Call, in mcpMatch) (connected mcpDetail, 
 	return connected, err
 }
 
-// mcpPage is where people see an MCP server, on the surface that they are on. Platform has no such page.
+// mcpPage is where people see an MCP server, on the surface that they are on.
 func (c Call) mcpPage(id string) string {
-	page, on := "/mcps/"+id, c.Surface
-	if at, err := scope.Parse(c.Scope); err == nil {
-		page = "/w/" + at.Username + "/" + at.Business + page
-	}
-	if on == access.Platform {
-		on = access.Agents
-	}
-	return c.Address(on) + page
+	return c.Address(c.Surface) + "/w/" + strings.TrimPrefix(c.Scope, "users/") + "/mcps/" + id
 }
 
 // mcpReturn is what an authorization server sends a browser back with.

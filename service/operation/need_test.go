@@ -18,7 +18,7 @@ var people = []string{"people", "invitations", "teams", "installations", "secret
 
 // scopes are what keys are made for, by the noun of a path.
 var scopes = map[string][2]string{ // to read, and to change
-	"agents": {"agents:read", ""}, "tools": {"agents:read", ""}, "workflows": {"runs:read", "workflows:run"}, "runs": {"runs:read", "workflows:run"},
+	"agents": {"agents:read", ""}, "channels": {"agents:read", ""}, "tools": {"agents:read", ""}, "workflows": {"runs:read", "workflows:run"}, "runs": {"runs:read", "workflows:run"},
 	"projects": {"projects:read", "projects:write"}, "storage": {"projects:read", ""},
 }
 

@@ -190,14 +190,22 @@ func linkIdentity(ctx context.Context, c Call, in linkTicket) error {
 type installStart struct {
 	Provider  string `path:"provider"`
 	Workspace string `query:"workspace"` // as username/business; empty: the person's own
+	ReturnTo  string `query:"returnTo"`  // where the browser goes afterwards; empty: to the connections
 }
 
 func startInstall(_ context.Context, c Call, in installStart) (Onward, error) {
+	if in.ReturnTo != "" {
+		to, err := c.ReturnTo(in.ReturnTo)
+		if err != nil {
+			return Onward{}, err
+		}
+		in.ReturnTo = to
+	}
 	ctx, v, err := c.Enter(access.May(workspace.Manage), in.Workspace)
 	if err != nil {
 		return Onward{}, err
 	}
-	return c.travel(c.Installations.Start(ctx, v.Self(), in.Provider, v.Member, pages.ConnectionsPath))
+	return c.travel(c.Installations.Start(ctx, v.Self(), in.Provider, v.Member, in.ReturnTo))
 }
 
 type installReturn struct {
@@ -210,13 +218,13 @@ type installReturn struct {
 // finishInstall binds an installation that the person's own token shows.
 func finishInstall(ctx context.Context, c Call, in installReturn) (Onward, error) {
 	done, err := c.Installations.Finish(ctx, c.Who, in.Provider, in.Installation, in.Action, in.State, c.Browser.Traveller())
-	if done.Pending {
+	switch {
+	case done.ReturnTo != "":
+		return Onward{To: done.ReturnTo}, err // the page there tells what is installed, and what waits
+	case done.Pending:
 		return Onward{Page: pages.Waiting{}}, err
 	}
-	if done.ReturnTo == "" {
-		done.ReturnTo = pages.ConnectionsPath
-	}
-	return Onward{To: done.ReturnTo, Notice: string(pages.NoticeInstalled)}, err
+	return Onward{To: pages.ConnectionsPath, Notice: string(pages.NoticeInstalled)}, err
 }
 
 // Delivery is what a provider sends.

@@ -26,6 +26,7 @@ const (
 // runs are those of a workspace, and the workflows that they are of.
 var runs = everywhere("workspace",
 	relays[page, engine.Workflow]("listWorkflows", W+"/workflows", readsRuns, engine.WorkflowsPath).says("List the workflows of a workspace."),
+	relays[page, engine.Channel]("listChannels", W+"/channels", readsAgents, engine.ChannelsPath).says("List the channels by which providers reach a workspace, with their routes below its API address."),
 	asks[engine.Workflow]("GET", flowPath, shows, readsRuns, getWorkflow).says("Read a workflow, with the schema of its input.", fault.WorkflowNotFound),
 	asks[runBegun]("POST", flowPath+"/run", begins, startsRuns, runWorkflow).forwards().
 		says("Start a run, which goes on by itself. The body is its input.", fault.WorkflowNotFound, fault.InputValidation, fault.InputUnexpected, fault.StorageQuotaExceeded),

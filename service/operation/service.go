@@ -50,7 +50,8 @@ type Health struct {
 type HealthNode struct {
 	Node    string `json:"node"`
 	Part    string `json:"part" enum:"serve gateway runtime"`
-	Working int64  `json:"working"` // conversations and runs that it works on
+	Working int64  `json:"working"`           // conversations and runs that it works on
+	Project string `json:"project,omitempty"` // hash of the bundle of the project that runs there
 }
 
 // HealthQueue is the work that waits for a node.

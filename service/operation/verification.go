@@ -103,5 +103,5 @@ type ownWorkspace struct {
 }
 
 func getOwn(_ context.Context, c Call, _ struct{}) (ownWorkspace, error) {
-	return ownWorkspace{scope.Admin, "Admin", c.Staff, adminRoot}, nil
+	return ownWorkspace{scope.Admin, "Staff", c.Staff, adminRoot}, nil
 }

@@ -166,7 +166,7 @@ var actions = []string{
 	page.VerifyPath, page.UndoPath, page.UndeletePath, page.SetupPath, page.ProfilePath, page.EmailPath, page.VerificationPath,
 	page.ChangePasswordPath, page.SetPasswordPath, page.UnlinkPath, page.EndSessionPath, page.EndSessionsPath, page.KeysPath,
 	page.RotateKeyPath, page.RevokeKeyPath, page.DangerPath, page.ReauthPath, page.ElevatePath, page.ReplaceProviderPath,
-	page.NewPath, page.InvitationPath, page.DevicePath,
+	page.NewPath, page.RestorePath, page.InvitationPath, page.DevicePath,
 }
 
 func TestEveryFormPostsToAKnownAddress(t *testing.T) {
@@ -194,8 +194,9 @@ func TestEveryFormPostsToAKnownAddress(t *testing.T) {
 	}
 }
 
-// applied are the pages of the web application that Admin has.
+// applied are pages of the web application: a workspace's on Platform, and those that Admin has.
 var applied = []string{
+	"/w/ada/personal",
 	"/people", "/customers", "/runs", "/agents", "/projects", "/mcps", "/api", "/health", "/settings/secret-store", "/storage", "/audit",
 }
 

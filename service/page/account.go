@@ -117,14 +117,18 @@ func (Deleting) sheet() sheet {
 type Workspaces struct {
 	Desk
 	Items []Workspace
+	// Deleted are those that the person can bring back.
+	Deleted []Workspace
 }
 
 // Workspace is a place to work in.
 type Workspace struct {
 	Username, Business, Name, Role string
 	Archived, Suspended            bool
-	// Open is the address where one works in it; empty: there is no web application.
-	Open string
+	// Open is the address where one works in it, and Configure that where it is set up; empty: there is no web application.
+	Open, Configure string
+	// EraseAt is when a deleted one is gone for good.
+	EraseAt time.Time
 }
 
 // Title is what the workspace is called.

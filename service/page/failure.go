@@ -13,6 +13,8 @@ type Failure struct {
 	Details string
 	// RetryAfter is how long to wait. Zero: it is not said.
 	RetryAfter time.Duration
+	// Connect is where the person connects their GitHub account, which is what is missing. Empty: nothing is missing there.
+	Connect string
 }
 
 func (f Failure) sheet() sheet { return sheet{name: "failure", title: f.Heading(), shell: slip} }

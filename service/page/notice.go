@@ -27,6 +27,7 @@ const (
 	NoticeDeviceApproved     Notice = "device_approved"
 	NoticeDeviceDenied       Notice = "device_denied"
 	NoticeWorkspaceMade      Notice = "workspace_made"
+	NoticeWorkspaceRestored  Notice = "workspace_restored"
 	NoticeJoined             Notice = "joined"
 	NoticeProviderConfigured Notice = "provider_configured"
 	NoticeInstalled          Notice = "provider_installed"
@@ -59,6 +60,7 @@ var notices = map[Notice]banner{
 	NoticeDeviceApproved:     {"ok", "Approved. Go back to your device: it fetches its key within a few seconds."},
 	NoticeDeviceDenied:       {"ok", "Denied. The device gets no key."},
 	NoticeWorkspaceMade:      {"ok", "The workspace is made. You are its owner."},
+	NoticeWorkspaceRestored:  {"ok", "The workspace is back, with all that was in it."},
 	NoticeJoined:             {"ok", "You are in. The workspace stands in your list."},
 	NoticeProviderConfigured: {"ok", "The GitHub app is set up. Sign-in with GitHub works now."},
 	NoticeInstalled:          {"ok", "The app is installed."},

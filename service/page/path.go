@@ -46,6 +46,7 @@ const (
 	EndSessionsPath     = "/account/sessions/revoke-others"
 	RotateKeyPath       = "/account/keys/{id}/rotate"   // {workspace,graceSeconds}
 	RevokeKeyPath       = "/account/keys/{id}/revoke"   // {workspace}
+	RestorePath         = "/workspaces/restore"         // {workspace}
 	ReplaceProviderPath = "/settings/providers/replace" // {confirm,kind,owner}
 )
 

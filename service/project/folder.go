@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"svc.dev/svc/service/scope"
@@ -16,6 +17,7 @@ import (
 const (
 	trashFolder   = ".trash"
 	scratchFolder = ".pulls"
+	keptFolder    = ".kept"
 )
 
 // placeOf is the folder of a scope's projects, below Root.
@@ -25,7 +27,10 @@ func placeOf(address string) (string, error) {
 }
 
 // folder is a project's folder. Nothing reaches out of it.
-type folder struct{ *os.Root }
+type folder struct {
+	*os.Root
+	keep func(path string, info os.FileInfo) // a file that is about to go
+}
 
 // open opens a project's folder, which is made where that is asked for; else it may not be there (fs.ErrNotExist).
 func (p *Projects) open(r Project, create bool) (folder, error) {
@@ -49,12 +54,12 @@ func (p *Projects) open(r Project, create bool) (folder, error) {
 	if err != nil {
 		return folder{}, fmt.Errorf("open folder of project: %w", err)
 	}
-	return folder{root}, nil
+	return folder{root, func(name string, info os.FileInfo) { keepAside(p, place, name, info) }}, nil
 }
 
 // makeFolder makes a folder below Root that outlives a loss of power.
 func (p *Projects) makeFolder(place string) error {
-	all := folder{p.root}
+	all := folder{Root: p.root}
 	changed, err := all.makeFolders(place + "/")
 	if err != nil {
 		return err
@@ -102,3 +107,27 @@ func enter(at *os.Root, name string) (*os.Root, error) {
 	}
 	return next, nil
 }
+
+// Scratch is a folder outside all projects that a program can work in. Whoever makes it closes it.
+type Scratch struct {
+	Path string
+	root *os.Root
+	name string // below Root
+}
+
+// ScratchLife is how long a Scratch stays that nobody closes.
+const ScratchLife = leftoverAge
+
+// Scratch makes a folder, with another in it that is called home.
+func (p *Projects) Scratch() (*Scratch, error) {
+	s := &Scratch{root: p.root, name: scratchFolder + "/" + newID()}
+	if err := p.makeFolder(s.name + "/home"); err != nil {
+		return nil, err
+	}
+	var err error
+	s.Path, err = filepath.Abs(filepath.Join(p.Root, s.name))
+	return s, err
+}
+
+// Close deletes the folder.
+func (s *Scratch) Close() error { return s.root.RemoveAll(s.name) }

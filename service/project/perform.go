@@ -34,6 +34,8 @@ func (f folder) place(temp, to string, dirs map[string]bool) error {
 		return nameTaken("A file cannot be a folder too.")
 	case info != nil && !info.Mode().IsRegular():
 		return notRegular()
+	case info != nil:
+		f.keep(to, info)
 	}
 	return f.bring(temp, to, dirs)
 }
@@ -82,6 +84,7 @@ func (f folder) unlink(name string, dirs map[string]bool) error {
 	if err != nil || info == nil || info.IsDir() {
 		return err
 	}
+	f.keep(name, info)
 	if err := f.Remove(name); err != nil {
 		return ignoreMissing(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
@@ -77,7 +78,8 @@ func (c *Config) setDefaults() {
 // Projects is the projects of a service, safe for concurrent use. Several nodes have one each.
 type Projects struct {
 	Config
-	root *os.Root
+	root    *os.Root
+	keeping atomic.Bool // for a backup, what changes take away
 }
 
 // New makes the projects of a database whose tables stand. Close ends their hold on the folder.

@@ -57,6 +57,9 @@ func (p *Projects) clear(ctx context.Context, r Project) error {
 	if err := sqldb.Insist(func() error { return p.forget(ctx, r) }); err != nil {
 		return fmt.Errorf("clear project: %w", err)
 	}
+	if p.keeping.Load() {
+		return nil // a backup may look for it; then it is swept
+	}
 	if err := p.root.RemoveAll(trash); err != nil {
 		p.Log.Warn("deleted files stay until they are swept", "project", r.ID, "error", err)
 	}
@@ -110,7 +113,7 @@ func (p *Projects) discard(r Project) (trash string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return trash, folder{p.root}.sync(map[string]bool{place: true})
+	return trash, folder{Root: p.root}.sync(map[string]bool{place: true})
 }
 
 // forget deletes the rows of a project and frees what it took.

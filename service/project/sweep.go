@@ -107,7 +107,10 @@ func (p *Projects) sweepReservation(ctx context.Context, v *storage.Reservation,
 
 // sweepFolders deletes what lies in our own folders since long.
 func (p *Projects) sweepFolders(_ context.Context, now time.Time) (total int, err error) {
-	for _, name := range []string{trashFolder, scratchFolder} {
+	if p.keeping.Load() {
+		return 0, nil
+	}
+	for _, name := range []string{trashFolder, scratchFolder, keptFolder} {
 		entries, failed := fs.ReadDir(p.root.FS(), name)
 		if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 			err = errors.Join(err, failed)

@@ -27,10 +27,10 @@ var migrations embed.FS
 // Migrations are the tables of this room.
 var Migrations = sqldb.NewRoom("receipt", migrations)
 
-// How long receipts are kept, and how long an answer that holds a secret is shown.
+// How long receipts are kept unless another life is given, and how long an answer that holds a secret is shown.
 const (
-	Life       = 7 * 24 * time.Hour
-	SecretLife = 10 * time.Minute
+	DefaultLife = 7 * 24 * time.Hour
+	SecretLife  = 10 * time.Minute
 )
 
 // pause is what lies between two looks for an answer.
@@ -45,6 +45,8 @@ type Receipts struct {
 	Now func() time.Time
 	// Patience is how long somebody who asks again waits for an answer that is on its way. Defaults to 5 seconds.
 	Patience time.Duration
+	// Life is how long receipts are kept. Defaults to DefaultLife.
+	Life time.Duration
 
 	key []byte // authenticates bodies
 	box *secret.Box
@@ -52,7 +54,7 @@ type Receipts struct {
 
 // New keeps receipts in the database, and their answers sealed by the secrets' store.
 func New(db *sqldb.DB, secrets *secret.Store, now func() time.Time) *Receipts {
-	return &Receipts{DB: db, Now: now, Patience: 5 * time.Second, key: secrets.Derive("receipt body"), box: secrets.Box("receipt answer")}
+	return &Receipts{DB: db, Now: now, Patience: 5 * time.Second, Life: DefaultLife, key: secrets.Derive("receipt body"), box: secrets.Box("receipt answer")}
 }
 
 // Request is what a receipt is for.
@@ -96,7 +98,7 @@ func (s *Receipts) mac(body []byte) []byte {
 // The body may still be on its way.
 func (s *Receipts) Guard(ctx context.Context, r *Request) context.Context {
 	return sqldb.AlsoGuard(ctx, func(tx *sqldb.Tx) error {
-		if err := tx.Do("drop old receipt", "DELETE FROM receipts WHERE id = $1 AND made_at <= $2", r.id(), s.Now().Add(-Life).UnixMilli()); err != nil {
+		if err := tx.Do("drop old receipt", "DELETE FROM receipts WHERE id = $1 AND made_at <= $2", r.id(), s.Now().Add(-s.Life).UnixMilli()); err != nil {
 			return err
 		}
 		if err := tx.Do("leave receipt", "INSERT INTO receipts (id, request, body, made_at) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING",
@@ -156,7 +158,7 @@ func (s *Receipts) read(ctx context.Context, r Request) (sealed []byte, found bo
 		return nil, false, nil
 	}
 	switch l, now := all[0], s.Now(); {
-	case now.Sub(time.UnixMilli(l.made)) >= Life:
+	case now.Sub(time.UnixMilli(l.made)) >= s.Life:
 		return nil, false, nil
 	case !hmac.Equal(l.body, s.mac(r.Body)):
 		return nil, false, conflict("This key was used with another body.", "Use a new key for a new request.")
@@ -182,9 +184,9 @@ func (s *Receipts) Keep(ctx context.Context, r Request, a Answer) error {
 		return err
 	}
 	now := s.Now()
-	until := now.Add(Life)
+	until := now.Add(s.Life)
 	if a.Once {
-		until = now.Add(SecretLife)
+		until = now.Add(min(s.Life, SecretLife))
 	}
 	return s.DB.Do(sqldb.Regardless(ctx), "keep receipt", `INSERT INTO receipts (id, request, body, answer, shown_until, made_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (id) DO UPDATE SET answer = excluded.answer, shown_until = excluded.shown_until WHERE receipts.request = excluded.request`,
@@ -205,7 +207,7 @@ func (s *Receipts) Sweep(ctx context.Context, now time.Time) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		old, err := tx.Exec("DELETE FROM receipts WHERE id IN (SELECT id FROM receipts WHERE made_at <= $1 ORDER BY made_at LIMIT $2)", now.Add(-Life).UnixMilli(), batch)
+		old, err := tx.Exec("DELETE FROM receipts WHERE id IN (SELECT id FROM receipts WHERE made_at <= $1 ORDER BY made_at LIMIT $2)", now.Add(-s.Life).UnixMilli(), batch)
 		return shown + old, err
 	})
 	if err != nil {

@@ -154,7 +154,7 @@ func TestAnAnswerIsShownAsLongAsItMay(t *testing.T) {
 		}
 		shows(once, false)
 		shows(plain, true)
-		d.Clock.Pass(receipt.Life)
+		d.Clock.Pass(receipt.DefaultLife)
 		// Not swept yet, and nevertheless gone.
 		again := plain
 		again.ID = "req_3"

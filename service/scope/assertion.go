@@ -80,7 +80,7 @@ func (f *Forward) Sign(r *http.Request, c Claims) error {
 	if err != nil {
 		return fmt.Errorf("sign assertion: %w", err)
 	}
-	c.set(r.Header)
+	c.Show(r.Header)
 	r.Header.Set(HeaderAssertion, signed)
 	r.Header.Set(HeaderToken, with.token(c.Authority))
 	return nil

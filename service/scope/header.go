@@ -22,6 +22,12 @@ const (
 	HeaderAssertion = Prefix + "Assertion"
 )
 
+// HeaderPassed is how a runtime says that its guard let a request in: what it answers then is an answer, whatever the status.
+const HeaderPassed = Prefix + "Passed"
+
+// HeaderBase is how a project learns where its workspace is found.
+const HeaderBase = Prefix + "Base"
+
 var known = []string{HeaderToken, HeaderAccount, HeaderAccountID, HeaderScope, HeaderAuthority, HeaderActor, HeaderRequestID, HeaderAssertion}
 
 // Reserved reports whether a header's name would be taken for one of ours by anybody: some readers fold "_" into "-".
@@ -50,7 +56,8 @@ func claimsOf(h http.Header) Claims {
 	}
 }
 
-func (c Claims) set(h http.Header) {
+// Show writes who asks into a header in plain words, in place of all that stood there: the token and the assertion too.
+func (c Claims) Show(h http.Header) {
 	for _, name := range known {
 		h.Del(name)
 	}

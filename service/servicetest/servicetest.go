@@ -47,6 +47,10 @@ type Served struct {
 	Stop   context.CancelFunc
 	Done   chan error // what came of it; closed
 	Reload chan os.Signal
+	// Split is how the runtime of a gateway was started, for tests that start another. Of a whole service it is empty.
+	Split config.Config
+
+	sessions map[string]string // by username
 }
 
 // Start serves until the end of the test, or until Stop.
@@ -59,7 +63,7 @@ func Start(t *testing.T, c config.Config) *Served {
 func StartPart(t *testing.T, p config.Part, c config.Config) *Served {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Served{Stop: stop, Done: make(chan error, 1), Reload: make(chan os.Signal)}
+	s := &Served{Stop: stop, Done: make(chan error, 1), Reload: make(chan os.Signal), sessions: map[string]string{}}
 	serving := make(chan service.Serving, 1)
 	go func() {
 		s.Done <- service.Serve(ctx, p, c, slog.New(slog.DiscardHandler), service.Caller{

@@ -21,15 +21,29 @@ type Workspace struct {
 // SignUp makes an account, ada's, and a key of her workspace with these scopes.
 func (s *Served) SignUp(t *testing.T, scopes ...string) Workspace {
 	t.Helper()
-	made := s.post(t, s.Platform, "/api/auth/password/register", "", map[string]any{"email": "ada@example.com", "password": "a calm and long password", "username": "ada"})
-	cookie, _, _ := strings.Cut(made.Header.Get("Set-Cookie"), ";")
-	made = s.post(t, s.Agents, "/api/workspaces/ada/personal/keys", cookie, map[string]any{"name": "test", "scopes": scopes})
+	site := s.front(t)
+	return Workspace{Site: site, API: site + "/v1/ada/personal", Key: s.Key(t, "ada", scopes...)}
+}
+
+// Key is one of somebody's own workspace, with these scopes.
+func (s *Served) Key(t *testing.T, username string, scopes ...string) string {
+	t.Helper()
+	made := s.post(t, s.Agents, "/api/workspaces/"+username+"/personal/keys", s.Session(t, username), map[string]any{"name": "test", "scopes": scopes})
 	var key struct{ Key string }
 	if err := json.Unmarshal([]byte(made.Body), &key); err != nil || key.Key == "" {
 		t.Fatalf("key: %s, %v", made.Body, err)
 	}
-	site := s.front(t)
-	return Workspace{Site: site, API: site + "/v1/ada/personal", Key: key.Key}
+	return key.Key
+}
+
+// Session is the cookie of somebody who is signed in, and signs up when they are first asked for.
+func (s *Served) Session(t *testing.T, username string) string {
+	t.Helper()
+	if s.sessions[username] == "" {
+		made := s.post(t, s.Platform, "/api/auth/password/register", "", map[string]any{"email": username + "@example.com", "password": "a calm and long password", "username": username})
+		s.sessions[username], _, _ = strings.Cut(made.Header.Get("Set-Cookie"), ";")
+	}
+	return s.sessions[username]
 }
 
 // front passes on what it is asked, in the name of the surface of agents.

@@ -16,12 +16,15 @@ var applications = append([]Row{
 	opens(workspacePage+below, access.SignedIn, access.Agents, access.Platform),
 	opens(workspacePage, access.Staff, access.Admin),
 	opens(workspacePage+below, access.Staff, access.Admin),
+	opens(staffPage, access.Staff, access.Admin),
+	opens(staffPage+below, access.Staff, access.Admin),
 	// Nothing is below this one: there the API is.
 	opens("/api", access.Staff, access.Admin),
 }, staffPages("people", "customers", "runs", "agents", "projects", "mcps", "settings/secret-store", "health", "storage", "audit", "impersonations")...)
 
 const (
 	workspacePage = "/w/{username}/{business}"
+	staffPage     = "/w/" + scope.Admin
 	below         = "/{page...}"
 )
 
@@ -50,5 +53,8 @@ func (v *Visit) enterWorkspace(address string, n page.Notice) Next {
 
 // opened is the address of a workspace in the application.
 func (v *Visit) opened(at scope.Scope) string {
-	return v.Address(access.Agents) + "/w/" + at.Username + "/" + at.Business
+	return v.Address(access.Agents) + pathOf(at)
 }
+
+// pathOf is where the pages of a workspace begin, on every surface.
+func pathOf(at scope.Scope) string { return "/w/" + at.Username + "/" + at.Business }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/service/access"
 	"svc.dev/svc/service/page"
 	"svc.dev/svc/service/scope"
@@ -15,6 +16,7 @@ var workspaces = []Row{
 	shows(page.WorkspacesPath, access.SignedIn, listWorkspaces),
 	shows(page.NewPath, access.SignedIn, newWorkspace),
 	does(page.NewPath, access.SignedIn, newWorkspace, makeWorkspace),
+	does(page.RestorePath, access.SignedIn, listWorkspaces, restoreWorkspace),
 	shows(page.InvitationPath, access.Public, invitation),
 	takes(page.InvitationPath, "acceptInvitation", invitation, joined, "join").first(lookAtInvitation).first(pasted),
 }
@@ -25,20 +27,42 @@ func shown(m workspace.Membership) page.Workspace {
 	if err != nil {
 		return page.Workspace{Business: m.Business, Role: m.Role}
 	}
-	return page.Workspace{Username: at.Username, Business: at.Business, Name: m.Name, Role: m.Role, Archived: m.Archived, Suspended: m.Suspended}
+	return page.Workspace{Username: at.Username, Business: at.Business, Name: m.Name, Role: m.Role, Archived: m.Archived, Suspended: m.Suspended, EraseAt: m.EraseAt.Time}
 }
 
 func listWorkspaces(ctx context.Context, v *Visit, form page.Form) (page.View, error) {
 	all, err := v.Accounts.Workspaces(ctx, v.Account.ID)
+	if err != nil {
+		return nil, err
+	}
 	view := page.Workspaces{Desk: v.desk(form)}
 	for _, m := range all {
 		item := shown(m)
 		if at, err := scope.Parse(m.Scope); err == nil && v.Application {
 			item.Open = v.opened(at)
+			if !m.Suspended {
+				item.Configure = pathOf(at)
+			}
 		}
 		view.Items = append(view.Items, item)
 	}
+	deleted, err := v.Workspaces.Deleted(ctx, v.Caller(), listing.Query{Limit: listing.MaxLimit})
+	for _, m := range deleted.Items {
+		view.Deleted = append(view.Deleted, shown(m))
+	}
 	return view, err
+}
+
+// restoreWorkspace brings back one that its owner deleted.
+func restoreWorkspace(ctx context.Context, v *Visit) (Next, error) {
+	var f struct {
+		Workspace string `json:"workspace"`
+	}
+	if err := v.fill(&f); err != nil {
+		return Next{}, err
+	}
+	back, err := v.Workspaces.Restore(ctx, v.Caller(), "users/"+f.Workspace)
+	return v.enterWorkspace(back.Scope, page.NoticeWorkspaceRestored), err
 }
 
 // newWorkspace is the page that makes one. What the API calls its name the page calls its title, beside its short name.

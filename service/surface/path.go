@@ -7,6 +7,7 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/service/access"
+	"svc.dev/svc/service/scope"
 )
 
 // CheckPath refuses a path of the API that can be read in two ways. It looks at the path as it was sent, decoded once.
@@ -25,7 +26,7 @@ func (x *Exchange) CheckPath(free func(segments []string) int) error {
 			}
 		}
 		text, err := url.PathUnescape(segment)
-		if err != nil || text == "." || text == ".." || segment == "" && path != "/" && !IsPage(path) {
+		if err != nil || text == "." || text == ".." || segment == "" && path != "/" && !IsPage(path) && !isRoot(segments, i) {
 			return WrongPath()
 		}
 		if api && i < escaped && strings.ContainsAny(segment, "%;") {
@@ -33,6 +34,15 @@ func (x *Exchange) CheckPath(free func(segments []string) int) error {
 		}
 	}
 	return nil
+}
+
+// isRoot reports whether a segment is what follows the slash at the end of {base_url} itself: the root of a project's entrypoint.
+func isRoot(segments []string, i int) bool {
+	mount := 3
+	if len(segments) > 1 && segments[1] == scope.Admin {
+		mount = 2
+	}
+	return segments[0] == "v1" && i == mount && len(segments) == mount+1
 }
 
 // SentPath is the path as the client escaped it, also where that is not how one should.

@@ -26,6 +26,7 @@ type Server struct {
 	world
 	faults  map[string][]Fault // by route, in the order in which they happen
 	journal []Request
+	git     func() *repositories // made when they are first asked for
 }
 
 // Option is a choice at the start.
@@ -40,7 +41,7 @@ func WithClock(now func() time.Time) Option { return func(s *Server) { s.now = n
 // New starts a server that ends with the test.
 func New(t testing.TB, options ...Option) *Server {
 	t.Helper()
-	s := &Server{world: newWorld(), faults: map[string][]Fault{}}
+	s := &Server{world: newWorld(), faults: map[string][]Fault{}, git: sync.OnceValue(func() *repositories { return newRepositories(t) })}
 	for _, option := range options {
 		option(s)
 	}
@@ -51,7 +52,7 @@ func New(t testing.TB, options ...Option) *Server {
 		}
 	}
 	// Another method is as unknown as another path.
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, "", (*call).nothing) })
+	mux.HandleFunc("/", s.serveOther)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections) // first, so that slow answers do not keep it
@@ -98,12 +99,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route string, han
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body)) // for the values of forms
 	fault := s.note(Request{route, r.URL.Path, r.Header.Clone(), string(body)})
-	select {
-	case <-time.After(fault.delay):
-	case <-r.Context().Done():
-		// To return would be an answer.
-		panic(http.ErrAbortHandler)
-	}
+	fault.wait(r)
 	a := fault.answer(func() answer { return s.handle(&call{r, &s.world, body}, route, handle) })
 	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 	a.send(w)

@@ -1,4 +1,5 @@
 -- +goose Up
+-- svc: expand
 
 -- What all versions of an agent take, deleted or not: what a workspace stores is a sum of rows, and not of texts.
 ALTER TABLE agents ADD COLUMN bytes BIGINT NOT NULL DEFAULT 0;

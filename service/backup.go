@@ -1,0 +1,41 @@
+package service
+
+import (
+	"context"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/backup"
+)
+
+// backups is what a backup of this house is made of.
+func (h *house) backups() *backup.Source {
+	c := backup.Config{
+		DB: h.db, Folder: h.config.DataDir, Keys: h.config.KeysFile, Changing: h.keys.Changing(), Projects: h.projects, KeepBlobs: h.keepBlobs,
+		Still: &h.still, Begin: h.noteBackup, Log: h.log,
+	}
+	if h.config.KeysRing.Reveal() != "" {
+		c.Keys = ""
+	}
+	return backup.New(c)
+}
+
+// noteBackup has it in the audit log that a backup leaves, before it does.
+func (h *house) noteBackup(ctx context.Context, q backup.Wish) error {
+	event := audit.Event{Action: "backup.made", Target: audit.Target{Kind: "service", ID: "backup"}}
+	if q.NoKeys {
+		event.Changes = []string{"no_keys"}
+	}
+	return h.db.Write(ctx, func(tx *sqldb.Tx) error { return h.audit.Append(ctx, tx, event) })
+}
+
+// unlessStill erases something for good, unless a backup is being made that may need it: then the next sweep does.
+func (h *house) unlessStill(erase func(context.Context) (int64, error)) func(context.Context) (int64, error) {
+	return func(ctx context.Context) (int64, error) {
+		if !h.still.TryRLock() {
+			return 0, nil
+		}
+		defer h.still.RUnlock()
+		return erase(ctx)
+	}
+}
