@@ -39,6 +39,34 @@ run: ## Run the service on its embedded database.
 web: ## Build the web application, where there is Node.
 	@scripts/web
 
+# The pictures of a company's pages, each state in both schemes and widths: make shots SHOTS=/tmp/shots WALK=look-chat
+SHOTS ?= $(CURDIR)/bin/shots
+WALK ?= look
+
+.PHONY: shots
+shots: ## Take pictures of every page and state into bin/shots.
+	SVC_SOAK=1 SVC_SHOTS=$(SHOTS) go test ./internal/browser -run 'TestCompanyIsLookedAt/^$(WALK)' -count=1
+
+.PHONY: tour
+tour: ## Take the pictures of docs/tour.md again.
+	SVC_SOAK=1 SVC_SHOTS=$(CURDIR)/docs/tour go test ./internal/browser -run 'TestCompanyIsLookedAt/^tour$$' -count=1
+
+# What is released, into bin/dist: make dist PLATFORMS=linux/amd64,darwin/arm64. scripts/twice proves that the bytes are the revision's alone.
+PLATFORMS ?=
+
+.PHONY: dist
+dist: web ## Pack what is released: binaries, what they are made of, checksums.
+	@$(TOOL) build -o bin/packer ./internal/dist
+	@bin/packer $(if $(PLATFORMS),-platforms $(PLATFORMS))
+
+.PHONY: image
+image: dist ## Build an image of the released binary, with docker, podman or buildah.
+	@scripts/image
+
+.PHONY: site
+site: ## Make a static site of docs/ in bin/site.
+	@scripts/site
+
 .PHONY: check
 check: compile lint ## Build, and look at the code without running it.
 
@@ -58,13 +86,13 @@ lint:
 	go mod tidy -diff
 	! scripts/changed bench || { cd bench && $(LEAN) $$(go -C .. tool -n staticcheck) ./... && go mod tidy -diff; }
 
-# The race detector does not look into what of SQLite was C: three times as fast. No package with generic code may be left out: it
+# The race detector does not look into what of SQLite and QuickJS was C: three times as fast. No package with generic code may be left out: it
 # would be left out for others too. A process ends without a pause.
 export GORACE := atexit_sleep_ms=0
 RACE = $$(go list ./... | grep -xE '$(RACED)')
-RACING := -race -gcflags=modernc.org/sqlite/lib=-race=false
+RACING := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libquickjs=-race=false
 
-# These wait for disks and other processes too, so four run at a time, and of each four of its tests that may.
+# These wait for disks, clocks and other processes too, so four run at a time, and of each four of its tests that may: more have more connections than PostgreSQL gives.
 PLAIN = $$(go list ./... | grep -vxE '$(RACED)|$(ALONE)')
 
 .PHONY: racing
@@ -75,7 +103,7 @@ racing:
 # What costs a processor is done beside the tests that wait.
 test: setup web compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
-	@peers=$$(scripts/changed model internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ is as it was"; \
+	@peers=$$(scripts/changed model service/certificate internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ and service/certificate are as they were"; \
 	bench=$$(scripts/changed bench && echo '-- -C bench -vet=off ./...') || echo "bench is not run: it is as it was"; \
 	bin/tally -beside '$(MAKE) --no-print-directory racing' -vet=off $(LEANLY) -timeout 20m $(ALONE) -- \
 		-vet=off $(LEANLY) -p 4 -parallel 4 -timeout 20m $(LONGEST) $(PLAIN) -- \
@@ -89,7 +117,8 @@ soak: setup web ## Run the tests with their full counts, for an hour or so.
 	@failed=; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 30m ./internal/flood || failed=1; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 30m $(ALONE) || failed=1; \
-	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -timeout 60m $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/flood') || failed=1; \
+	SVC_SOAK=1 bin/tally -count=1 -timeout 90m ./internal/browser || failed=1; \
+	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -timeout 60m $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/(flood|browser)') || failed=1; \
 	bin/tally $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood)$$') || failed=1; \
 	bin/tally -C bench -count=1 ./... || failed=1; \
 	bin/tally -C internal/peers -count=1 ./... || failed=1; \

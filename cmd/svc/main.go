@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/build"
 	"svc.dev/svc/internal/cli"
 	"svc.dev/svc/internal/command"
-	"svc.dev/svc/service"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -56,7 +56,7 @@ func newRoot() *cobra.Command {
 		Use:     "svc",
 		Short:   "Agents and workflows that survive anything",
 		Example: "  svc serve\n  svc login\n  svc chat",
-		Version: shownBuild(service.ThisBuild()),
+		Version: build.This().String(),
 		Args:    command.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	})
@@ -64,9 +64,9 @@ func newRoot() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: people, Title: "For those who use a service:"}, &cobra.Group{ID: operators, Title: "For those who run one:"})
 	root.CompletionOptions.DisableDefaultCmd = true // cli has one that says how it is used
 	root.SetHelpCommandGroupID(people)
-	add(root, people, cli.Commands(service.ThisBuild().Version)...)
+	add(root, people, cli.Commands(build.This().Version)...)
 	add(root, operators,
-		newServe(), newGateway(), newRuntime(), newMigrate(), newDoctor(), newOpenAPI(), newVersion(),
+		newServe(), newGateway(), newRuntime(), newMigrate(), newPreflight(), newDoctor(), newReady(), newBackup(), newRestore(), newInit(), newDev(), newCheck(), newBundle(), newOpenAPI(), newVersion(),
 		command.Group("keys", "Make keys", newKeysAssertion()),
 		command.Group("admin", "Say who administers the service", newAdminCreate(), newAdminGrant()),
 		command.Group("audit", "Look at the audit log", newAuditVerify()),

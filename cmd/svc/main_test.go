@@ -23,7 +23,9 @@ import (
 	"svc.dev/svc/service/config"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"svc": main, "svc-alone": beAlone}) }
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"svc": main, "svc-alone": beAlone, "svc-later": beLater, "svc-stuck": beStuck})
+}
 
 func TestCommands(t *testing.T) {
 	testscript.Run(t, testscript.Params{

@@ -11,12 +11,13 @@ import (
 	"svc.dev/svc/service/operate"
 )
 
-// newVerb is a command of the operator. It asks the service that runs, or opens the database itself.
-func newVerb(use, short, long, example string) *cobra.Command {
+// newVerb is a command of the operator, with the flags of further settings. It asks the service that runs, or opens the database
+// itself.
+func newVerb(use, short, long, example string, settings ...string) *cobra.Command {
 	cmd := command.New(use, short, long+`
 
 While svc serve runs on the data folder, the command reaches it by its admin socket. Otherwise it opens the database itself.`, example)
-	addSettings(cmd, "data", "database", "admin-socket", "log-level", "log-format")
+	addSettings(cmd, append(settings, "data", "database", "admin-socket", "log-level", "log-format")...)
 	return cmd
 }
 

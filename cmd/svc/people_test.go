@@ -3,11 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"io"
-	"log/slog"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,40 +18,23 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc.dev/svc"
-	"svc.dev/svc/httpapi"
 	"svc.dev/svc/internal/command/commandtest"
-	"svc.dev/svc/internal/contract"
-	"svc.dev/svc/sqlstore"
+	"svc.dev/svc/internal/contract/program"
 )
 
 // newContract runs the contract program, and returns its address.
 func newContract(t *testing.T) string {
 	t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), sqlstore.Config{Log: quiet})
+	p, err := program.Start(t.Context(), program.Config{Database: "sqlite:" + filepath.Join(t.TempDir(), "svc.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := svc.New(svc.Config{Store: store, Model: contract.Models.Find, StopTimeout: 300 * time.Millisecond, Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	contract.Declare(rt)
-	ctx, cancel := context.WithCancel(context.Background())
-	ran := make(chan error, 1)
-	go func() { ran <- rt.Run(ctx) }()
-	server := httptest.NewServer(httpapi.App(rt, httpapi.Config{LongPoll: 2 * time.Second, Log: quiet}))
 	t.Cleanup(func() {
-		cancel()
-		<-ran
-		server.CloseClientConnections()
-		server.Close()
-		if err := store.Close(); err != nil {
-			t.Errorf("close: %v", err)
+		if err := p.Stop(); err != nil {
+			t.Errorf("stop: %v", err)
 		}
 	})
-	return server.URL
+	return p.URL
 }
 
 // withoutSettings is the environment without what people have set for svc.
@@ -124,7 +104,7 @@ func TestExamplesAreCommands(t *testing.T) {
 }
 
 // silent are the commands that have nothing to say to machines but what they print anyway: a script, a description, a log.
-var silent = []string{"svc completion", "svc openapi", "svc serve", "svc gateway", "svc runtime"}
+var silent = []string{"svc completion", "svc openapi", "svc serve", "svc gateway", "svc runtime", "svc dev"}
 
 func TestEveryCommandAnswersMachines(t *testing.T) {
 	answering := commandtest.Answering(newRoot())
@@ -150,18 +130,33 @@ var schemas = filepath.Join("..", "..", "api", "cli")
 
 // TestAnswersOfOperatorsFitTheirSchemas asks every verb of operators for JSON. internal/cli asks those of people.
 func TestAnswersOfOperatorsFitTheirSchemas(t *testing.T) {
-	data := filepath.Join(t.TempDir(), "data")
+	data, project := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	if err := os.WriteFile(filepath.Join(project, "app.ts"), []byte("export default { fetch: () => new Response() };"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	adding := `import { defineWorkflow } from "@svc/runtime"; export default defineWorkflow({ run: ({ step }) => step("add", () => 1) });`
+	if err := os.MkdirAll(filepath.Join(project, "workflows"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(project, "workflows", "add.ts"), adding)
 	for _, test := range []struct {
 		name, in string
 		args     []string
 	}{
 		{"version", "", []string{"version"}},
+		{"migrate", "", []string{"migrate", "--plan", "--data", data}},
 		{"migrate", "", []string{"migrate", "--data", data}},
+		{"preflight", "", []string{"preflight", "--data", data}},
 		{"keys-assertion", "", []string{"keys", "assertion"}},
+		{"init", "", []string{"init", filepath.Join(project, "new")}},
+		{"check", "", []string{"check", project, "--replay", "add", "--input", "-"}},
+		{"bundle", "", []string{"bundle", project, "-o", filepath.Join(project, "bundle")}},
 		{"admin-create", "a long and quiet sentence", []string{"admin", "create", "--data", data, "--email", "root@example.com", "--username", "grace", "--password-stdin"}},
 		{"admin-grant", "", []string{"admin", "grant", "--data", data, "--username", "grace", "--role", "support"}},
 		{"audit-verify", "", []string{"audit", "verify", "--data", data}},
 		{"secrets-rotate", "", []string{"secrets", "rotate", "--data", data}},
+		{"backup", "", []string{"backup", "--data", data, "-o", data + ".backup"}},
+		{"restore", "", []string{"restore", data + ".backup", data + ".restored"}},
 		{"doctor", "", []string{"doctor", "--data", data, "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"}},
 	} {
 		cmd := exec.Command("svc", append(test.args, "--json")...)

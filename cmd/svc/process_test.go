@@ -28,7 +28,13 @@ type process struct {
 // launch runs svc with settings of its environment until it serves, and ends it with the test.
 func launch(t *testing.T, settings []string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command("svc", append(args, "--log-format", "json")...), done: make(chan struct{})}
+	return launchProgram(t, "svc", settings, args...)
+}
+
+// launchProgram is launch of another svc than this one.
+func launchProgram(t *testing.T, program string, settings []string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(program, append(args, "--log-format", "json")...), done: make(chan struct{})}
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "SVC_") {
 			p.cmd.Env = append(p.cmd.Env, variable)

@@ -10,90 +10,235 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc.dev/svc/service/config"
 )
 
-// promised is what the blocks of the README must bring about, in their order.
-var promised = []struct {
+// promise is what a block of commands must bring about.
+type promise struct {
 	begins string   // the block's first line
 	until  string   // for what runs until it is interrupted: what it says when it is there
 	says   []string // expressions that its output fits
-}{
-	{begins: "make run", until: "svc.localhost:8080/setup#t="},
-	{begins: "go build -o bin/contract ./examples/contract", says: []string{`{"result":{"sum":3},"runId":"run_`, `"type":"run_resume"`, `"type":"run_end"`}},
-	{begins: "go build -o bin/embed ./examples/embed", says: []string{`{"result":"refunded ch_7","runId":"run_`, `"text":"word0 word1 word2 "`, `"outcome":"completed"`}},
-	{begins: "go build -o bin/agent ./examples/agent", says: []string{`Let me see\.\s+multiply {"A":6,"B":7}\s+= 42\s+That makes 42\.`}},
-	{begins: "mkdir -p ../mine && cd ../mine"},
-	{begins: "go build -o bin/svc ./cmd/svc", says: []string{`listen +SVC_LISTEN`, `ok +configuration`}},
-	{begins: "bin/svc serve 2> svc.log & server=$!", says: []string{`grace \(acc_`, `"username":"ada"`, `"streamUrl"`, `(?m)^ *200$`}},
-	{begins: "bin/svc serve 2>> svc.log & server=$!", says: []string{`Signed in as profile default: ada/personal`, `central +exposed`, `word0 word1 word2 \n(.*\n)*word0 word1 word2 \n`, `put today\.txt`, `"files": 1`, `"workflowName": "digest"`, `Signed out of ada/personal`}},
-	{begins: "go build -o bin/modelserver ./examples/modelserver", says: []string{`"owner":"workspace"`, `"result":"ok"`, `"default":"openai/echo"`, `You said: Is anybody there\?`}},
-	{begins: "bin/svc serve 2>> svc.log & server=$!", says: []string{`"submissionId":"`, `"text":"word0 word1 word2 "`}},
-	{begins: "bin/svc admin grant --username ada ", says: []string{`ada \(acc_.*\) has the role admin`, `\d chains?, \d+ events`, `added key k`}},
 }
 
-// TestReadmeRunsAsItStands runs every command of the README as it would be pasted, one block after another, in a folder
-// beside which others may be made.
-func TestReadmeRunsAsItStands(t *testing.T) {
+// promised are the pages whose commands are run, in the order in which people follow them.
+var promised = []struct {
+	page   string
+	blocks []promise
+}{
+	{"README.md", []promise{
+		{begins: "make run", until: "svc.localhost:8080/setup#t="},
+		{begins: "go build -o bin/embed ./examples/embed", says: []string{`{"result":"refunded ch_7","runId":"run_`, `"text":"word0 word1 word2 "`, `"outcome":"completed"`}},
+		{begins: "go build -o bin/agent ./examples/agent", says: []string{`Let me see\.\s+multiply {"A":6,"B":7}\s+= 42\s+That makes 42\.`}},
+		{begins: "mkdir -p ../mine && cd ../mine"},
+	}},
+	{"docs/start.md", []promise{
+		{begins: "go build -o bin/svc ./cmd/svc", says: []string{`ok +configuration`}},
+		{begins: "bin/svc serve 2> svc.log & server=$!", says: []string{`ok    database\n`, `ok    workers\n`}},
+		{begins: "echo 'a long and quiet sentence'", says: []string{`grace \(acc_`, `"username":"ada"`}},
+		{begins: "key=$(ask -b jar", says: []string{`"streamUrl"`}},
+		{begins: "sleep 2; kill -9 $server"},
+		{begins: `ask -H "Authorization: Bearer $key" $chat > history`, says: []string{`(?m)^ *200$`}},
+	}},
+	{"docs/agents.md", []promise{
+		{begins: "bin/svc serve 2>> svc.log & server=$!", says: []string{`"name":"writer"`}},
+		{begins: `ask -b jar -H "Origin: $A" -X PATCH`, says: []string{`Sign as Ada`, `"items":\[\{.*\}`}},
+		{begins: "mkdir -p agents", says: []string{`"description":"Says hello\."`}},
+		{begins: "kill $server; wait $server", says: []string{`"owner":"workspace"`, `"result":"ok"`, `"default":"openai/echo"`}},
+		{begins: "key=$(ask -b jar", says: []string{`You said: Is anybody there\?`, `"default":"scripted/words"`}},
+	}},
+	{"docs/workflows.md", []promise{
+		{begins: "go build -o bin/contract ./examples/contract", says: []string{`{"result":{"sum":3},"runId":"run_`}},
+		{begins: "run=$(curl", says: []string{`"type":"run_resume"`, `"type":"run_end"`}},
+	}},
+	{"docs/tools.md", []promise{
+		{begins: "bin/svc serve 2>> svc.log & server=$!"},
+		{begins: `ask -H "Authorization: Bearer $key" -H 'Accept`, says: []string{`"submissionId":"`, `"text":"word0 word1 word2 "`}},
+	}},
+	{"docs/channels.md", []promise{
+		{begins: "go build -o bin/contract ./examples/contract", says: []string{`"dispatchId":"`, `word0 word1 word2`}},
+	}},
+	{"docs/api.md", []promise{
+		{begins: "bin/svc serve 2>> svc.log & server=$!"},
+		{begins: "for again in 1 2", says: []string{`(?s)202 Accepted.*"submissionId":"([^"]+)".*202 Accepted.*"submissionId":"`}},
+		{begins: `call -i "$base/agents/central/api?view=updates`, says: []string{`(?i)stream-next-offset: \d{16}_\d{16}`}},
+		{begins: "sed '/streamNextOffset/q'"},
+		{begins: "sed '/submission-settled/q'", says: []string{`(?m)^ *60$`}},
+		{begins: "call $base/agents/central/api", says: []string{`word0 word1 .*word59 `}},
+		{begins: `ask -b jar -H "Origin: $A" $A/api/workspaces/ada/personal/projects`, says: []string{`"type":"run_end"`, `"workflowName":"digest"`, `"status":"completed"`}},
+	}},
+	{"docs/clients.md", []promise{
+		{begins: "bin/svc serve 2>> svc.log & server=$!", says: []string{`Signed in as profile default: ada/personal`}},
+		{begins: "bin/svc agents list", says: []string{`central +exposed`, `word0 word1 word2 \n(.*\n)*word0 word1 word2 \n`, `put today\.txt`, `"files": 1`, `"workflowName": "digest"`, `Signed out of ada/personal`}},
+	}},
+	{"docs/machine.md", []promise{
+		{begins: "mkdir -p trial", says: []string{`ok +configuration`, `key "wrokers" is not known: is workers meant\?`, `refused with 2`}},
+		{begins: "bin/svc admin grant --username ada", says: []string{`ada \(acc_.*\) has the role admin`, `\d chains?, \d+ events`, `added key k`}},
+	}},
+	{"docs/many.md", []promise{
+		{begins: "go build -o bin/svc ./cmd/svc", says: []string{`DOMAIN=svc\.example\.com\nASSERTION_PUBLIC=`}},
+	}},
+	{"docs/backup.md", []promise{
+		{begins: "bin/svc backup -o monday.backup", says: []string{`restored: bkp_\w+ as of`, `\d chains?, \d+ events`}},
+	}},
+}
+
+// TestPagesRunAsTheyStand runs every command of the README and of docs/ as it would be pasted: a page after another in one folder, beside
+// which others may be made, and the blocks of a page into one terminal.
+func TestPagesRunAsTheyStand(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "make", "go"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("there is no %s", tool)
 		}
 	}
 	c := newClone(t)
-	blocks := blocksOf(t, "README.md")["sh"]
-	if len(blocks) != len(promised) {
-		t.Fatalf("the README has %d blocks of commands, and this test knows %d", len(blocks), len(promised))
-	}
-	for i, block := range blocks {
-		want := promised[i]
-		if !strings.HasPrefix(block, want.begins) {
-			t.Fatalf("block %d does not begin with %q:\n%s", i, want.begins, block)
+	for _, p := range promised {
+		blocks := blocksOf(t, p.page)["sh"]
+		if len(blocks) != len(p.blocks) {
+			t.Fatalf("%s has %d blocks of commands, and this test knows %d", p.page, len(blocks), len(p.blocks))
 		}
-		out := c.paste(t, block, want.until)
-		for _, say := range want.says {
-			if !regexp.MustCompile(say).MatchString(out) {
-				t.Errorf("%s\nsays nothing of %q: %s", block, say, out)
+		for i, said := range c.follow(t, blocks, p.blocks) {
+			for _, say := range p.blocks[i].says {
+				if !regexp.MustCompile(say).MatchString(said) {
+					t.Errorf("%s: %s\nsays nothing of %q: %s", p.page, blocks[i], say, said)
+				}
 			}
 		}
 	}
 	compare(t, text(t, c.folder, "heard"), text(t, c.folder, "history"))
 }
 
-// TestBlocksOfAllPagesAreRun keeps blocks of code on pages whose blocks a test runs.
+// mark stands between what two blocks say that are pasted into one terminal.
+const mark = "\n=== the next block ===\n"
+
+// follow pastes the blocks of a page into one terminal, but for those that are interrupted, and returns what each said.
+func (c clone) follow(t *testing.T, blocks []string, promises []promise) (said []string) {
+	t.Helper()
+	var script []string
+	for i, block := range blocks {
+		if !strings.HasPrefix(block, promises[i].begins) {
+			t.Fatalf("block %d does not begin with %q:\n%s", i, promises[i].begins, block)
+		}
+		if promises[i].until != "" {
+			said = append(said, c.paste(t, block, promises[i].until))
+		} else {
+			script = append(script, block)
+		}
+	}
+	if len(script) == 0 {
+		return said
+	}
+	between := "printf '\\n%s\\n' '" + strings.TrimSpace(mark) + "'\n"
+	return append(said, strings.Split(c.paste(t, strings.Join(script, between), ""), mark)...)
+}
+
+// TestBlocksOfAllPagesAreRun keeps blocks of code on pages whose blocks a test runs, or that are pieces of what one compiles.
 func TestBlocksOfAllPagesAreRun(t *testing.T) {
+	run := map[string]bool{}
+	for _, p := range promised {
+		run[p.page] = true
+	}
+	shown := readExamples(t)
+	for _, page := range pagesIn(t) {
+		for language, blocks := range blocksOf(t, page) {
+			switch {
+			case language == "sh" && run[page]:
+			case language == "toml" && strings.HasPrefix(page, "docs/"): // TestSettingsOfPagesAreTaken
+			case language == "go" && page == "README.md": // at the root
+			case page == "docs/typescript.md" && language == "ts": // run by the tests of ts
+			case strings.HasPrefix(page, "docs/") && (language == "go" || language == "ts"):
+				for _, block := range blocks {
+					if !strings.Contains(shown, plain(block)) {
+						t.Errorf("%s shows what is in no example:\n%s", page, block)
+					}
+				}
+			case page == "ARCHITECTURE.md" && language == "": // drawn
+			case strings.HasPrefix(page, "sdk/") && (language == "ts" || language == "tsx"): // compiled and run by the package's own tests
+			default:
+				t.Errorf("%s has %d blocks of %q that nobody runs", page, len(blocks), language)
+			}
+		}
+	}
+}
+
+// TestSettingsOfPagesAreTaken reads what pages show of svc.toml as the service would.
+func TestSettingsOfPagesAreTaken(t *testing.T) {
+	read := 0
+	for _, page := range pagesIn(t) {
+		for _, block := range blocksOf(t, page)["toml"] {
+			read++
+			cmd := &cobra.Command{}
+			addSettings(cmd)
+			file := writeFile(t, filepath.Join(t.TempDir(), "svc.toml"), block)
+			c, err := readConfig(cmd, func(name string) string { return map[string]string{configEnv: file}[name] })
+			if err == nil {
+				err = config.Whole.Check(c)
+			}
+			if err != nil {
+				t.Errorf("%s: %v:\n%s", page, err, block)
+			}
+		}
+	}
+	if read == 0 {
+		t.Error("no page shows settings")
+	}
+}
+
+// pagesIn are the pages of the repository.
+func pagesIn(t *testing.T) (pages []string) {
+	t.Helper()
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if e.IsDir() && (e.Name() == "node_modules" || e.Name() == ".git") {
+		if e.IsDir() && slices.Contains([]string{"node_modules", ".git", "bin"}, e.Name()) {
 			return fs.SkipDir
 		}
-		if filepath.Ext(path) != ".md" {
-			return nil
-		}
-		page, err := filepath.Rel(root, path)
-		if err != nil {
+		if filepath.Ext(path) == ".md" {
+			page, err := filepath.Rel(root, path)
+			pages = append(pages, filepath.ToSlash(page))
 			return err
-		}
-		for language, blocks := range blocksOf(t, page) {
-			run := page == "README.md" && (language == "sh" || language == "go")
-			drawn := page == "ARCHITECTURE.md" && language == ""
-			compiled := strings.HasPrefix(page, "sdk/") && (language == "ts" || language == "tsx") // and run by the package's own tests
-			if !run && !drawn && !compiled {
-				t.Errorf("%s has %d blocks of %q that nobody runs", page, len(blocks), language)
-			}
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return pages
+}
+
+// readExamples is all that compiles of what is written to be shown.
+func readExamples(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, pattern := range []string{"*example*_test.go", "*/*example*_test.go", "channel/*/example_test.go", "examples/*/main.go", "examples/project/src/*/*.ts"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			all.WriteString(plain(text(t, filepath.Dir(file), filepath.Base(file))))
+		}
+	}
+	return all.String()
+}
+
+// plain is a text without what its lines begin with: a piece of a function stands further left on a page.
+func plain(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimLeft(line, " \t"))
+	}
+	return b.String()
 }
 
 // blocksOf are the blocks of a page, by their language.
@@ -135,7 +280,7 @@ exec "$go" "${@/#..\/svc/$root}"
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"Makefile", "scripts", "examples", "go.mod", "go.sum", "web", "sdk", "api"} {
+	for _, name := range []string{"Makefile", "scripts", "examples", "go.mod", "go.sum", "web", "sdk", "api", "deploy"} {
 		if err := os.Symlink(filepath.Join(root, name), filepath.Join(c.folder, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +300,7 @@ func freeOrSkip(t *testing.T, ports ...string) {
 	for _, port := range ports {
 		l, err := net.Listen("tcp", "127.0.0.1:"+port)
 		if err != nil {
-			t.Skipf("no network of our own can be made here, and the README's ports are taken: %v", err)
+			t.Skipf("no network of our own can be made here, and the ports of its pages are taken: %v", err)
 		}
 		l.Close()
 	}

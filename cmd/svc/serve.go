@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc.dev/svc/internal/build"
 	"svc.dev/svc/internal/command"
 	"svc.dev/svc/service"
 	"svc.dev/svc/service/config"
@@ -67,7 +68,7 @@ svc keys assertion changes the same way: the runtime knows two public keys for a
     --runtime-listen 10.0.0.2:8081
   svc runtime --config /etc/svc/svc.toml --data /var/lib/svc/runtime \
     --runtime-listen unix:/run/svc/runtime.sock`,
-		"data", "database", "ops-listen", "runtime-listen", "workers", "log-level", "log-format")
+		"data", "database", "ops-listen", "runtime-listen", "workers", "project", "log-level", "log-format")
 }
 
 // newPart is the command that runs the service, or a part of it. It has the flags of the settings named, or of all.
@@ -132,10 +133,10 @@ func untilHangup(ctx context.Context, w io.Writer) (context.Context, <-chan os.S
 // announce tells a person on a terminal, or else the log, where the service is found. The link of the first administrator
 // is the one token that a log may hold.
 func announce(w io.Writer, log *slog.Logger, s service.Serving) {
-	build := service.ThisBuild()
+	version := build.This().Version
 	if !config.IsTerminal(w) {
 		said := []any{"address", s.Address, "operations", s.Operations, "mode", s.Mode, "platform", s.Platform, "agents", s.Agents,
-			"admin", s.Admin, "data", s.Data, "database", s.Database, "version", build.Version, "part", s.Part}
+			"admin", s.Admin, "data", s.Data, "database", s.Database, "version", version, "part", s.Part}
 		if s.SetupLink != "" {
 			said = append(said, "setup_link", s.SetupLink)
 		}
@@ -152,7 +153,7 @@ func announce(w io.Writer, log *slog.Logger, s service.Serving) {
   data        %s
   database    %s
 
-`, s.Part, build.Version, s.Mode, s.Platform, s.Agents, s.Admin, s.Address, s.Operations, s.Data, s.Database)
+`, s.Part, version, s.Mode, s.Platform, s.Agents, s.Admin, s.Address, s.Operations, s.Data, s.Database)
 	switch {
 	case strings.Contains(s.SetupLink, "#"):
 		fmt.Fprintf(w, "There is no administrator yet. Whoever opens this link within 24 hours becomes one:\n\n  %s\n\n", s.SetupLink)

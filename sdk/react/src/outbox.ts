@@ -155,7 +155,7 @@ export class Outbox {
 
 /** didNothing reports whether an error is a refusal: others leave open whether the sending was admitted. */
 function didNothing({ type, status }: SvcError): boolean {
-  return (status >= 400 && status < 500) || status === 503 || type === "credentials_error" || type === "invalid_request";
+  return (status >= 400 && status < 500) || status === 503 || status === 507 || type === "credentials_error" || type === "invalid_request";
 }
 
 function failure({ submissionId, error }: Settlement): SvcError {

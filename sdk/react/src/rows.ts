@@ -7,15 +7,18 @@ export class Rows {
   readonly #keys = new Map<string, string>(); // of inputs that were shown before they were there, by submission
   readonly #arrived = new Set<string>(); // submissions whose input is there
   readonly #made = new WeakMap<Message, AgentMessage>();
+  #messages: readonly Message[] = []; // of which the rows are; none when a key is another
   #rows: readonly AgentMessage[] = [];
 
   /** name gives the input of a submission the key under which it is shown already. */
   name(submissionId: string, key: string): void {
     this.#keys.set(submissionId, key);
+    this.#messages = [];
   }
 
   unname(submissionId: string): void {
     this.#keys.delete(submissionId);
+    this.#messages = [];
   }
 
   isNamed(submissionId: string): boolean {
@@ -27,8 +30,13 @@ export class Rows {
     return this.#arrived.has(submissionId);
   }
 
+  /** of makes rows of what differs from the messages before: an update costs what is new, and not what is there. */
   of(messages: readonly Message[]): readonly AgentMessage[] {
-    return (this.#rows = steady(this.#rows, messages.map((message) => this.#row(message))));
+    let same = 0;
+    while (same < messages.length && messages[same] === this.#messages[same]) same++;
+    this.#messages = messages;
+    const fresh = messages.slice(same).map((message) => this.#row(message));
+    return (this.#rows = steady(this.#rows, [...this.#rows.slice(0, same), ...fresh]));
   }
 
   #row(message: Message): AgentMessage {

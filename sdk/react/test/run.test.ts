@@ -33,14 +33,16 @@ describe("runs in a browser", { skip }, () => {
     assert.deepEqual(await page.evaluate(() => [workflow.status, workflow.runId]), ["idle", undefined]);
     await press(page, "Start");
     await until(page, () => workflow.phase === "closed");
-    assert.deepEqual(await page.evaluate(() => seen), ["idle", "starting", "loading", "active", "completed"]);
+    // One that is over before the page has read it is never seen at work.
+    const phases = await page.evaluate(() => seen);
+    assert.deepEqual(phases.filter((phase) => phase !== "active"), ["idle", "starting", "loading", "completed"]);
+    assert.ok(!phases.includes("active") || phases[3] === "active", phases.join());
     assert.equal(await page.locator("output").textContent(), "6");
     const told = await page.evaluate(() => ({ runId: workflow.runId!, events: workflow.events }));
     assert.deepEqual(told.events, await direct.runs.events(told.runId));
     assert.equal(stage.asked.filter((line) => line.startsWith("POST")).length, 1);
     await press(page, "Start");
-    await until(page, () => seen.length > 5 && workflow.phase === "closed");
-    assert.notEqual(await page.evaluate(() => workflow.runId), told.runId);
+    await page.waitForFunction((before) => workflow.runId !== undefined && workflow.runId !== before && workflow.phase === "closed", told.runId, { polling: 10, timeout: 20_000 });
     await close(page);
   });
 

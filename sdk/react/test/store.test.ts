@@ -156,6 +156,16 @@ test("a refusal is kept with its reason, and is sent again as a new message, beh
   assert.equal(new Set(keys).size, 3);
 });
 
+test("a workspace without room is a refusal: nothing is asked again by itself", async (t) => {
+  const { service, store } = await scene(t);
+  const sent = store.send("one");
+  await rest();
+  service.posts[0]!.answer(refusal(507, "storage_quota_exceeded"));
+  assert.equal(await sent, false);
+  assert.equal(service.posts.length, 1);
+  assert.deepEqual(rows(store), ["new-1 refused one"]);
+});
+
 test("a message whose answer was lost is unknown, and is the same sending when it is retried", async (t) => {
   const { service, store } = await scene(t);
   void store.send("one");

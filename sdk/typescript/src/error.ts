@@ -86,7 +86,8 @@ export function isTransient(error: unknown): boolean {
   // It is not the service that cannot be reached, but what it was to look at: the answer is the result of the look.
   if (error.type === "mcp_unreachable") return false;
   if (error.status === 0 || error.type === "bad_response") return true;
-  return [408, 425, 429].includes(error.status) || error.status >= 500;
+  // A workspace without room stays so until somebody makes some.
+  return [408, 425, 429].includes(error.status) || (error.status >= 500 && error.status !== 507);
 }
 
 function envelope(body: unknown): Record<string, unknown> | undefined {

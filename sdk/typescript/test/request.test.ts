@@ -55,7 +55,7 @@ test("one who gives up is told the key to go on with", async (t) => {
 });
 
 test("what the service refuses is not asked for again", async () => {
-  for (const [status, type] of [[400, "invalid_request"], [409, "idempotency_conflict"], [413, "body_too_large"], [500, "internal_error"]] as const) {
+  for (const [status, type] of [[400, "invalid_request"], [409, "idempotency_conflict"], [413, "body_too_large"], [500, "internal_error"], [507, "storage_quota_exceeded"]] as const) {
     const fake = new Fake(() => refusal(status, type));
     await assert.rejects(createClient({ baseUrl, fetch: fake.fetch }).agents.send("assistant", "x", { message: "hello" }), { type, status });
     assert.equal(fake.asked.length, 1);
