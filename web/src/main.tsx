@@ -1,6 +1,6 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryClient, QueryClientProvider, type Query } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import "./look/tokens.css";
 import "./look/base.css";
@@ -13,8 +13,18 @@ import { ToastProvider } from "./kit/Toast";
 import { place } from "./server/place";
 import { routerOf } from "./routes";
 
-// The client repeats what may be repeated by itself, and what was refused is not asked again by whoever shows it next. What was read stays for a while: going back shows it at once.
-const queries = new QueryClient({ defaultOptions: { queries: { retry: false, retryOnMount: false, staleTime: 5_000, gcTime: 600_000 } } });
+/** How long an answer counts as new, also one that was a refusal, in milliseconds. */
+const fresh = 5_000;
+
+function longAgo({ state }: Pick<Query, "state">): boolean {
+  return Date.now() - state.errorUpdatedAt > fresh;
+}
+
+// The client repeats what may be repeated by itself, and what was refused a moment ago is not asked again by whoever shows it next. Without a
+// network a question fails like any other, so that its page can say so. What was read stays for a while: going back shows it at once.
+const queries = new QueryClient({
+  defaultOptions: { queries: { retry: false, retryOnMount: longAgo, networkMode: "always", refetchOnReconnect: true, staleTime: fresh, gcTime: 600_000 } },
+});
 
 document.documentElement.classList.toggle("adm", place.surface === "admin");
 

@@ -36,7 +36,7 @@ await perform(async (enter) => {
   await one.page.getByLabel("Description").fill("Mine.");
 
   // A long reply begins by v1, and the agent becomes v2 meanwhile.
-  await one.page.getByLabel("Ask writer").fill(`n=${words} delay=100`);
+  await one.page.getByRole("textbox", { name: "Message" }).fill(`n=${words} delay=100`);
   await one.page.keyboard.press("Enter");
   await one.page.getByText("word3 ").waitFor();
   await one.page.waitForURL(/agents\/writer\?.*try=try-/);
@@ -62,7 +62,7 @@ await perform(async (enter) => {
   // The reply ends by v1, whole; the next is by v3.
   await one.page.getByText(`word${words - 1}`).waitFor();
   await one.page.locator(".try .foot").getByText(/^v1\b/).waitFor();
-  await one.page.getByLabel("Ask writer").fill("n=2");
+  await one.page.getByRole("textbox", { name: "Message" }).fill("n=2");
   await one.page.keyboard.press("Enter");
   await one.page.locator(".try .foot").getByText(/^v3\b/).waitFor();
   await one.look("agent", { at: /\/agents\/writer\?.*try=try-/, title: "writer · Agents · Personal", see: ["v3", "Saved"] });

@@ -1,5 +1,6 @@
 // What a model writes may be meant to harm: nothing of it runs, nothing is fetched, and it looks like what it is. The service's answer
 // is replaced by one that no built-in model gives.
+// only in the soak
 import { perform } from "./stage.mjs";
 import { begin, chat, check, instanceOf, open, say, settled, told } from "./chat.mjs";
 

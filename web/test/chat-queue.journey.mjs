@@ -14,6 +14,10 @@ await perform(async (enter) => {
   await queue.getByText("n=4 the second of two").waitFor();
   await visitor.look("queue", { at: chat(instanceOf(visitor)), see: ["Next", "starts when this reply ends"] });
 
+  // A reload takes nothing away: what waits is known by more than its beginning.
+  await visitor.page.reload();
+  await queue.getByText("n=4 the second of two").waitFor();
+  await visitor.page.getByRole("button", { name: "Take back and edit" }).nth(1).waitFor();
   await visitor.page.waitForTimeout(400); // the button waits before it becomes Stop
   await send(visitor).click();
   await visitor.page.getByText(/Stopped after/).waitFor();

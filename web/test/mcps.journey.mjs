@@ -1,6 +1,6 @@
 // Ada adds MCP servers: one that is not there, one that wants a token, one that she signs in to. She switches tools on, is told what has changed,
-// only in the soak
 // and cannot delete what an agent uses.
+// only in the soak
 import { ada, arrive, ask, goTo, of, perform, signUp, strangers } from "./stage.mjs";
 
 await perform(async (enter) => {
@@ -58,16 +58,16 @@ async function refusedFirst(visitor, address) {
   await page.getByLabel("Address", { exact: true }).fill("http://127.0.0.1:9/mcp");
   await page.getByLabel("Name", { exact: true }).fill("tracker");
   await visitor.picture("mcps-add");
-  await page.getByRole("button", { name: "Connect" }).click();
+  await dialog.getByRole("button", { name: "Connect" }).click();
   await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
   visitor.settle("unreachable", 502);
   await page.getByLabel("Address", { exact: true }).fill(address);
   await page.getByRole("radio", { name: /Bearer/ }).check();
   await page.getByLabel("Token", { exact: true }).fill("wrong");
-  await page.getByRole("button", { name: "Connect" }).click();
+  await dialog.getByRole("button", { name: "Connect" }).click();
   await dialog.getByRole("alert").getByText("refuses the credential").waitFor();
   await page.getByLabel("Token", { exact: true }).fill("s3cret");
-  await page.getByRole("button", { name: "Connect" }).click();
+  await dialog.getByRole("button", { name: "Connect" }).click();
   await page.getByRole("dialog", { name: "tracker offers 2 tools" }).waitFor();
   await visitor.picture("mcps-choose");
   await page.getByRole("checkbox", { name: /find/ }).check();
@@ -85,7 +85,7 @@ async function signsIn(visitor) {
   await page.getByLabel("Address", { exact: true }).fill(address);
   await page.getByLabel("Name", { exact: true }).fill("shop");
   await page.getByRole("radio", { name: /OAuth/ }).check();
-  await page.getByRole("button", { name: "Connect" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Connect" }).click();
   await page.getByRole("button", { name: "Go to the sign-in" }).click();
   await page.waitForURL(/\/mcps\/mcp_\w+\?error=access_denied/);
   await page.getByText("You were not signed in.").waitFor();

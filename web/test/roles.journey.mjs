@@ -1,7 +1,10 @@
-// Every role looks at every page: it is shown, or said to be whose. Whoever is not in the workspace finds nothing. The pages are those of
-// the route list, so a new one is looked at without a word here. (interface.md, journey 30; all roles with SVC_SOAK=1)
-import { readFileSync } from "node:fs";
-import { ada, of, perform, signUp } from "./stage.mjs";
+// Every role looks at every page: it is shown, or said to be whose. What somebody may not do is disabled and says why, and nothing that they can
+// press asks for it. Whoever is not in the workspace finds nothing. The pages are those of the route list, so a new one is looked at without a
+// word here. (interface.md, journey 30; all roles and pages with SVC_SOAK=1)
+// only in the soak
+import { ada, given, of, perform, signUp } from "./stage.mjs";
+import { excuse, says, still } from "./judge.mjs";
+import { furnish, nothing, pagesOn } from "./pages.mjs";
 import { call, join, makeWorkspace } from "./team.mjs";
 
 // rights are the contract's table (accounts.md 8.1), written a second time: what pages think of it is what is tried.
@@ -12,57 +15,81 @@ const rights = {
   viewer: ["enter", "read"],
   billing: ["enter", "billing.read", "billing.write"],
 };
-const pages = routes();
-const looking = process.env.SVC_SOAK ? ["owner", "admin", "builder", "viewer", "billing"] : ["viewer", "billing"];
+const looking = given.soak ? Object.keys(rights) : ["viewer", "billing"];
+const workspace = "ada/labs";
 
 await perform(async (enter) => {
   const owner = await enter();
   await signUp(owner, ada);
   await makeWorkspace(owner, "labs", "Labs");
+  const world = given.soak ? await furnish(owner, workspace) : nothing;
+  // Every day the things themselves are left out.
+  const pages = (given.soak ? ["agents", "platform"] : ["agents"]).flatMap((surface) => pagesOn(surface, world, workspace)).filter((page) => given.soak || !page.path.includes("$"));
   let visitor;
   for (const role of looking) {
-    visitor = role === "owner" ? owner : await join(enter, owner, "ada/labs", `some-${role}`, role);
+    visitor = role === "owner" ? owner : await join(enter, owner, workspace, `some-${role}`, role);
     for (const page of pages) await judge(visitor, role, page);
   }
   // Who was taken out is a stranger: an address may not sign up more often.
-  const stranger = visitor;
   await owner.open(of("ada", "labs", "storage"));
-  const { items } = await call(owner, "GET", "/api/workspaces/ada/labs/people");
-  await call(owner, "DELETE", `/api/workspaces/ada/labs/people/${items.find((each) => each.username === `some-${looking.at(-1)}`).account}`);
-  for (const page of process.env.SVC_SOAK ? pages : pages.slice(0, 2)) {
-    await stranger.open(of("ada", "labs", page.path));
-    await stranger.page.getByText("Not here, or not yours.").waitFor();
-    stranger.refusals = stranger.refusals.filter((refusal) => refusal.status !== 404);
-    stranger.settle(`stranger ${page.path}`, 200);
+  const { items } = await call(owner, "GET", `/api/workspaces/${workspace}/people`);
+  await call(owner, "DELETE", `/api/workspaces/${workspace}/people/${items.find((each) => each.username === `some-${looking.at(-1)}`).account}`);
+  for (const page of given.soak ? pages : pages.slice(0, 2)) {
+    await visitor.open(page.at);
+    await says(visitor, `stranger ${page.name}`, "Not here, or not yours.");
+    excuse(visitor, `stranger ${page.name}`, { statuses: [404] });
   }
 });
 
 // judge opens a page as a role, and finds it as the table says: nothing that is refused is even asked for.
-async function judge(visitor, role, { path, title, right, nav }) {
-  const name = `${role} ${path}`;
+async function judge(visitor, role, { at, name: of, title, right, nav }) {
+  const name = `${role} ${of}`;
   const may = rights[role].includes(right);
-  await visitor.open(of("ada", "labs", path));
+  await visitor.open(at);
   await visitor.page.getByRole("heading", { level: 1 }).first().waitFor();
-  await visitor.page.locator("main[aria-busy=true], .wait").first().waitFor({ state: "detached" });
-  await visitor.page.waitForLoadState("networkidle");
+  await still(visitor, name);
+  // A page that follows something never falls silent.
+  await visitor.page.waitForLoadState("networkidle", { timeout: 1_000 }).catch(() => {});
   const refused = visitor.page.locator("main .empty").filter({ hasText: /You need the \w+ role\./ });
   const told = (await refused.count()) > 0;
   if (told === may) visitor.blame(name, may ? "is refused" : `is shown: ${await visitor.text()}`);
   const listed = await visitor.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: title, exact: true }).count();
   if (nav && listed > 0 !== may) visitor.blame(name, may ? "is not in the navigation" : "is in the navigation");
+  for (const each of await visitor.page.evaluate(silent)) visitor.blame(name, `does not say why one may not press ${each}`);
   // What a page that is shown looks for and does not find is its own business.
-  visitor.refusals = visitor.refusals.filter((refusal) => refusal.status !== 404);
-  visitor.settle(name, 200);
+  excuse(visitor, name, { statuses: [404] });
+  if (given.soak && !rights[role].includes("work")) await changesNothing(visitor, name, at);
 }
 
-// routes are the pages of a workspace on Agents that need no name of a thing.
-function routes() {
-  const text = readFileSync(new URL("../src/routes.tsx", import.meta.url), "utf8");
-  const list = text.slice(text.indexOf("workspacePages: readonly"), text.indexOf("servicePages: readonly"));
-  const rows = [...list.matchAll(/\{ path: "([^"]+)", title: "([^"]+)",(.*)\},?$/gm)].map(([, path, title, rest]) => ({
-    path, title, right: /right: "([^"]+)"/.exec(rest)?.[1] ?? "read", nav: /nav: \{/.test(rest), on: /on: (\w+|\[[^\]]*\])/.exec(rest)?.[1] ?? "everywhere",
-  }));
-  const found = rows.filter((row) => !row.path.includes("$") && /everywhere|agents/.test(row.on));
-  if (found.length < 8) throw new Error(`the route list has ${found.length} pages that can be read here`);
-  return found;
+// silent are the controls that cannot be pressed and do not say why.
+function silent() {
+  const off = [...document.querySelectorAll("main [aria-disabled=true], main button:disabled")].filter((each) => each.checkVisibility());
+  return off.filter((each) => !each.title && !each.getAttribute("aria-describedby") && each.getAttribute("aria-busy") !== "true").map((each) => each.getAttribute("aria-label") ?? each.textContent);
+}
+
+// changesNothing presses all that can be pressed, by somebody who only reads: no change is asked for.
+async function changesNothing(visitor, name, at) {
+  const { page } = visitor;
+  const asked = [];
+  const unsafe = (route) => {
+    if (route.request().method() === "GET") return route.fallback();
+    asked.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);
+    return route.fulfill({ status: 403, json: { error: { type: "forbidden", message: "No.", details: "" } } });
+  };
+  await page.route(/\/(api|v1)\//, unsafe);
+  const pressable = "main button:not([aria-disabled=true]):not(:disabled)";
+  const count = await page.locator(pressable).count();
+  for (let i = 0; i < count; i++) {
+    const button = page.locator(pressable).nth(i);
+    if (!(await button.isVisible())) continue;
+    const label = (await button.getAttribute("aria-label")) ?? (await button.innerText());
+    await button.click({ timeout: 2_000 }).catch(() => {});
+    await page.locator("dialog[open] button[type=submit]:not([aria-disabled=true])").click({ timeout: 100 }).catch(() => {});
+    if (asked.length > 0) visitor.blame(name, `${label} asks for ${asked.splice(0)}`);
+    if (page.url() === at && (await page.locator("dialog[open], [popover]:popover-open").count()) === 0) continue;
+    await visitor.open(at);
+    await still(visitor, name);
+  }
+  await page.unroute(/\/(api|v1)\//, unsafe);
+  excuse(visitor, name, { statuses: [403, 404] });
 }

@@ -45,7 +45,7 @@ await perform(async (enter) => {
 
   await page.getByRole("tab", { name: "Conversation" }).click();
   await page.getByText("Sum up the file b.md").first().waitFor();
-  await visitor.look("conversation", { at: page.url(), see: ["word0 word1", "Workflow", "cut by a restart"] });
+  await visitor.look("conversation", { at: page.url(), see: ["word0 word1", "continued after a restart"] });
   await page.goBack();
 
   // A run that is cancelled has stopped, and did not fail.

@@ -1,7 +1,7 @@
 // Somebody sets their workspace up: which models it may ask, what it keeps secret, what it is called; and ends it, and brings it back.
 // only in the soak
 import { ada, arrive, given, goTo, of, perform, signUp } from "./stage.mjs";
-import { makeWorkspace } from "./team.mjs";
+import { call, makeWorkspace } from "./team.mjs";
 
 await perform(async (enter) => {
   const visitor = await enter();
@@ -69,9 +69,19 @@ await perform(async (enter) => {
   await arrive(visitor, "Settings");
   await visitor.see("back", { at: at("general"), see: ["ada/labs"] });
 
+  // As long as it can be brought back it stands in the list of workspaces, also for whoever did not delete it.
+  await call(visitor, "DELETE", "/api/workspaces/ada/labs?confirm=labs");
+  await visitor.open("/workspaces");
+  await visitor.look("deleted-list", { at: "/workspaces", see: ["Deleted", "ada/labs · erased on"], miss: ["Configure Research"] });
+  await visitor.press("Bring back Research");
+  await visitor.at(new RegExp(`^${of("ada", "labs", "chat")}`));
+  visitor.refusals = visitor.refusals.filter((refusal) => refusal.status !== 404);
+
   // Platform has the same pages of what is configured, without those of the work.
-  await visitor.open(`${given.platform}/w/ada/labs/settings`);
-  await arrive(visitor, "Settings");
+  await visitor.open("/workspaces");
+  await visitor.follow("Configure Research");
+  await arrive(visitor, "MCPs");
+  await goTo(visitor, "Settings");
   await visitor.look("platform", { at: `${given.platform}/w/ada/labs/settings/models`, title: "Models · Settings · Research", see: ["Providers", "is shown on Agents"] });
   await goTo(visitor, "API");
   await visitor.see("platform-api", { at: `${given.platform}/w/ada/labs/api`, see: ["No key yet"] });

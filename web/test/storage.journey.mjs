@@ -1,4 +1,5 @@
 // Somebody follows a link into their workspace, signs up on the way, and sees what it stores and what was done in it.
+// only in the soak
 import { ada, arrive, goTo, of, perform, signIn, signUp } from "./stage.mjs";
 
 await perform(async (enter) => {

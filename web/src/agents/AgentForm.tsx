@@ -6,9 +6,8 @@ import { Icon } from "../kit/Icon";
 import { Switch } from "../kit/Switch";
 import { CopyButton } from "../kit/CodeSample";
 import { Time } from "../kit/Time";
-import { place } from "../server/place";
 import { useRead } from "../server/read";
-import { useWorkspace } from "../server/workspace";
+import { apiOf, useWorkspace } from "../server/workspace";
 import { usePath } from "../shell/where";
 import type { Definition } from "./agent";
 import { Instructions } from "./Instructions";
@@ -65,8 +64,8 @@ function ModelField({ value, onChange, error, why }: { value: string; onChange: 
     if (!provider) return value === "" && data ? `Now ${data.default}` : undefined;
     if (provider.provider === "scripted") return "Scripted: built in, and no real model.";
     if (!provider.key.present) return <span className="warn">No key for {provider.provider}. <Link className="link" to={path("settings/models")}>Add one</Link></span>;
-    if (provider.key.owner === "service" || !provider.key.updatedAt) return <span className="ok"><Icon name="check" small /> Key of the service</span>;
-    return <span className="ok"><Icon name="check" small /> Key stored <Time at={provider.key.updatedAt} /> by {nameOf(provider.key.updatedBy)}</span>;
+    if (provider.key.owner === "service" || !provider.key.updatedAt) return <span className="ok"><Icon name="check" small /> <span>Key of the service</span></span>;
+    return <span className="ok"><Icon name="check" small /> <span>Key stored <Time at={provider.key.updatedAt} /> by {nameOf(provider.key.updatedBy)}</span></span>;
   };
   return <Combobox label="Model" choices={choices} value={value} onChange={onChange} free placeholder="provider/model" help={help()} error={error} disabled={why !== undefined} />;
 }
@@ -93,7 +92,7 @@ function Reasoning({ value, onChange, why }: { value: Definition["reasoning"]; o
 /** Exposed lets API keys reach the agent, and says where. */
 function Exposed({ name, on, onChange, why }: { name: string; on: boolean; onChange: (on: boolean) => void; why?: string | undefined }): ReactNode {
   const workspace = useWorkspace();
-  const address = `${place.agents}/v1/${workspace?.username}/${workspace?.business}/agents/${name}/{conversation}`;
+  const address = `${apiOf(workspace)}/agents/${name}/{conversation}`;
   return (
     <div className="field">
       <Switch label="Exposed" help="API keys and MCP clients reach it, beside the people of the workspace." on={on} onChange={onChange} why={why} />

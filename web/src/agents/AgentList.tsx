@@ -81,7 +81,7 @@ function Picks({ items, at, stale, onClear }: { items: readonly AgentItem[]; at:
 function Pick({ agent, to, current }: { agent: AgentItem; to: string; current: boolean }): ReactNode {
   const model = agent.model === "" ? "default model" : agent.model.split("/").slice(1).join("/");
   return (
-    <Link className="pick" to={to} aria-current={current ? "page" : undefined}>
+    <Link className="pick" data-row="" to={to} aria-current={current ? "page" : undefined}>
       <b className="trunc">{agent.name}</b>
       {agent.enabled ? <span className="st ok"><span className="dot" />On</span> : <span className="st faint"><span className="dot" />Off</span>}
       <small className="trunc">{model} · {toolCount(agent)}</small>
@@ -94,6 +94,7 @@ function Pick({ agent, to, current }: { agent: AgentItem; to: string; current: b
 function Loading(): ReactNode {
   return (
     <div className="picks wait" role="status" aria-label="Loading agents">
+      <h3><span className="skeleton" style={{ width: 48 }} /></h3>
       {[0, 1, 2, 3].map((row) => (
         <div key={row} className="pick"><span className="skeleton" style={{ width: "70%" }} /><span className="skeleton" style={{ width: 28 }} /><span className="skeleton" style={{ width: "90%" }} /></div>
       ))}

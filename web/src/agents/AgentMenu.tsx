@@ -5,7 +5,7 @@ import { Menu, type MenuItem } from "../kit/Menu";
 import { sentenceOf } from "../kit/Refusal";
 import { useToast } from "../kit/Toast";
 import { useAct } from "../server/act";
-import { useWorkspace } from "../server/workspace";
+import { namesOf, useWorkspace } from "../server/workspace";
 import { builtInReason, type AgentFacts } from "./agent";
 import { useGo } from "./place";
 import { useSaved } from "./saved";
@@ -30,7 +30,7 @@ export function AgentMenu({ agent, why, onDiscard, onDeleted }: { agent: AgentFa
     { label: "Edit", icon: "edit", onSelect: () => go(agent.name) },
     { label: "Versions", icon: "branch", note: `${agent.version} so far`, onSelect: () => go(agent.name, { part: "versions" }) },
     { label: "Conversations", icon: "chat", onSelect: () => go(agent.name, { part: "conversations" }) },
-    { label: "Export as .md", icon: "dl", href: `/api/workspaces/${workspace?.username}/${workspace?.business}/agents/${agent.name}/export`, download: `${agent.name}.md` },
+    { label: "Export as .md", icon: "dl", href: `/api/workspaces/${namesOf(workspace)}/agents/${agent.name}/export`, download: `${agent.name}.md` },
   ];
   const change: MenuItem[] = [
     ...(onDiscard ? [{ label: "Discard changes", icon: "x", onSelect: onDiscard } satisfies MenuItem] : []),

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { DataList, type Column } from "../kit/DataList";
 import { Empty } from "../kit/Empty";
-import { SearchBar } from "../kit/SearchBar";
+import { Search } from "../kit/Search";
 import { Tag } from "../kit/StatusTag";
 import { Time } from "../kit/Time";
 import type { ItemOf } from "../server/path";
@@ -35,7 +35,7 @@ export function AllAgentsPage(): ReactNode {
   };
   return (
     <Page title="Agents">
-      <SearchBar label="Name of an agent" value={q} onChange={filter} />
+      <Search label="Name of an agent" query={q} onQuery={filter} />
       <DataList
         label="Agents of all workspaces"
         list={list}

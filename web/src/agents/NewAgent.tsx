@@ -7,7 +7,7 @@ import { useToast } from "../kit/Toast";
 import { useAct } from "../server/act";
 import { fieldErrors } from "../server/refusal";
 import { useMay } from "../server/role";
-import { useWorkspace } from "../server/workspace";
+import { namesOf, useWorkspace } from "../server/workspace";
 import { useArrival } from "../shell/Page";
 import { blank, editOf, isName, type Definition } from "./agent";
 import { AgentForm } from "./AgentForm";
@@ -23,7 +23,7 @@ interface Writing {
 export function NewAgent({ template }: { template: string }): ReactNode {
   const from = templateOf(template);
   const workspace = useWorkspace();
-  const kept = `agent-new.${workspace?.username}/${workspace?.business}/${template}`;
+  const kept = `agent-new.${namesOf(workspace)}/${template}`;
   const [{ name, mine }, setWriting] = useState<Writing>(() => read(kept) ?? { name: from?.name ?? "", mine: from?.definition ?? blank });
   const [tried, setTried] = useState(false);
   const make = useAct("post", "/api/workspaces/{username}/{business}/agents");

@@ -29,7 +29,7 @@ export function VersionBar({ agent, draft, busy, why, conflict, onDiff, onSave }
       <span className="tag now">v{agent.version}</span>
       <span className="grow trunc">
         {now?.createdAt ? <>saved <Time at={now.createdAt} quiet /> by {nameOf(now.createdBy)}</> : agent.updatedAt ? <>saved <Time at={agent.updatedAt} quiet /></> : "as it came with the service"}
-        {changes > 0 && <span className="desk"> · {changes === 1 ? "1 change" : `${changes} changes`}, kept here</span>}
+        {changes > 0 && <span className="desk"> · {changes === 1 ? "1 change" : `${changes} changes`}</span>}
       </span>
       {draft && <button type="button" className="link bare" onClick={onDiff}>Diff</button>}
       <Button look="primary" small busy={busy} why={reason} onClick={onSave}>

@@ -1,6 +1,6 @@
 import { useCallback, useState } from "react";
 import { keep, recall } from "../kit/kept";
-import { useWorkspace } from "../server/workspace";
+import { namesOf, useWorkspace } from "../server/workspace";
 import { changesOf, definitionOf, type AgentFacts, type Definition } from "./agent";
 
 /** Draft is what a person has written and not saved, and the version that they began with. */
@@ -24,7 +24,7 @@ export interface Drafting {
 /** useDraft keeps what is written in this browser until it is saved: a reload, a crash and a lost session cost nothing. */
 export function useDraft(agent: AgentFacts): Drafting {
   const workspace = useWorkspace();
-  const name = `agent.${workspace?.username}/${workspace?.business}/${agent.name}`;
+  const name = `agent.${namesOf(workspace)}/${agent.name}`;
   const [draft, setDraft] = useState<Draft | undefined>(() => kept(name));
 
   const put = useCallback(

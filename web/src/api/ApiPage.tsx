@@ -6,7 +6,7 @@ import { isMany, Search } from "../kit/Search";
 import { place } from "../server/place";
 import { useList, useRead } from "../server/read";
 import { allows, useHere, useMay } from "../server/role";
-import { useWorkspace } from "../server/workspace";
+import { apiOf, useWorkspace } from "../server/workspace";
 import { Page } from "../shell/Page";
 import type { KeyItem } from "./key";
 import { KeyList } from "./KeyList";
@@ -26,7 +26,7 @@ export function ApiPage(): ReactNode {
   const [asking, setAsking] = useState<Asking>();
   const [made, setMade] = useState<Made>();
   const agent = useAgent();
-  const base = `${place.agents}/v1/${workspace?.username}/${workspace?.business}`;
+  const base = apiOf(workspace);
   const close = (): void => setAsking(undefined);
   const show = (next: Made): void => {
     setMade(next);

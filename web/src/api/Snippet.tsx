@@ -9,7 +9,7 @@ import { Tabs } from "../kit/Tabs";
 import { hearing } from "../server/hearing";
 import { place } from "../server/place";
 import { useMay } from "../server/role";
-import { useServer, useWorkspace } from "../server/workspace";
+import { apiOf, useServer, useWorkspace } from "../server/workspace";
 import type { Made } from "./KeyMade";
 import { question, samplesOf } from "./samples";
 import { toldOf, useTrial, type Trial } from "./trial";
@@ -73,7 +73,7 @@ function useAsking(agent: string, made: Made | undefined) {
   const [by, setBy] = useState("");
   const token = place.surface === "agents" && made?.scopes.includes("agents:write") && made.scopes.includes("agents:read") ? made.key : undefined;
   const ask = (): void => {
-    const client = token ? createClient({ baseUrl: `${location.origin}/v1/${workspace?.username}/${workspace?.business}`, token, fetch: hearing }) : own;
+    const client = token ? createClient({ baseUrl: apiOf(workspace), token, fetch: hearing }) : own;
     setBy(token && made ? `with the key ${made.name}` : "as you, signed in");
     start(client, agent, `try-${Math.random().toString(36).slice(2, 8)}`, question);
   };

@@ -12,7 +12,7 @@ import { Segments } from "../kit/Tabs";
 import { Time, useNow } from "../kit/Time";
 import { useList, useRead, type Listing } from "../server/read";
 import { nameOf } from "../server/session";
-import { useWorkspace } from "../server/workspace";
+import { namesOf, useWorkspace } from "../server/workspace";
 import { Page } from "../shell/Page";
 import { EventFacts } from "./EventFacts";
 import { Verification } from "./Verification";
@@ -23,7 +23,7 @@ export function AuditPage(): ReactNode {
   const [filter] = useFilter();
   const list = eventsOf(useList("/api/workspaces/{username}/{business}/audit", { query: useAsked(filter) }));
   const workspace = useWorkspace();
-  const exported = workspace && `/api/workspaces/${workspace.username}/${workspace.business}/audit/export`;
+  const exported = workspace && `/api/workspaces/${namesOf(workspace)}/audit/export`;
   return <Events list={list} exported={exported} />;
 }
 

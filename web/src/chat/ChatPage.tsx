@@ -1,44 +1,40 @@
-import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
-import { useLocation, useNavigate, useParams } from "@tanstack/react-router";
+import { memo, Suspense, useCallback, useEffect, useRef, useState, type ReactNode } from "react";
+import { useLocation, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useQueryClient } from "@tanstack/react-query";
-import { useAgent } from "@svc/react";
+import { useAgent, type Agent } from "@svc/react";
 import { Button } from "../kit/Button";
-import { recall } from "../kit/kept";
+import { useCopy } from "../kit/CodeSample";
 import { LiveState } from "../kit/LiveState";
 import { Menu, type MenuItem } from "../kit/Menu";
 import { Icon } from "../kit/Icon";
-import { ConfirmByName } from "../kit/ConfirmByName";
 import { useToast } from "../kit/Toast";
-import { useAct } from "../server/act";
 import { useList } from "../server/read";
 import { useMay } from "../server/role";
+import { part } from "../server/part";
 import { place } from "../server/place";
+import { plain } from "../markdown/plain";
+import type { Looked } from "../runs/RunPage";
 import { CustomerSwitcher } from "../shell/CustomerSwitcher";
 import { MenuButton } from "../shell/drawer";
-import { isTyping } from "../shell/KeyMap";
-import { useTitle } from "../shell/Page";
+import { useArrival, useTitle } from "../shell/Page";
 import { usePath } from "../shell/where";
-import { Conversation } from "./Conversation";
+import { Conversation, loadThread } from "./Conversation";
 import { Conversations, conversationsPath, useTalks } from "./Conversations";
+import { EraseConversation } from "./EraseConversation";
 import { newInstance } from "./instance";
 import { ModelNote, ScriptedBanner, useModel } from "./ScriptedBanner";
 import { Turns, proseOf, askedOf } from "./turns";
 import { Welcome } from "./Welcome";
 import "../look/chat.css";
 
+/** The timeline of a turn comes when one is looked at. */
+const Trace = part(() => import("./Trace").then((of) => of.Trace));
+
 declare module "@tanstack/react-router" {
   interface HistoryState {
     /** The conversation was made by this page, and nobody has written in it. */
     fresh?: boolean;
   }
-}
-
-/** NewChatPage leads to a conversation that begins here. */
-export function NewChatPage(): ReactNode {
-  const navigate = useNavigate();
-  const path = usePath();
-  useEffect(() => void navigate({ to: path(`chat/${newInstance()}`), replace: true, state: { fresh: true } }), [navigate, path]);
-  return <main id="main" aria-busy="true" />;
 }
 
 /** ChatPage is the workspace's own chat. */
@@ -78,13 +74,16 @@ function Chat({ agent: name, title, instance, address }: ChatProps): ReactNode {
   useTitle(title, heading === title ? undefined : heading, agent.status === "streaming" || agent.status === "submitted" ? "running" : talk?.state === "failed" ? "failed" : undefined);
   useFreshList(agent.status);
 
+  const arrival = useArrival();
   const begin = useCallback(() => {
     setListing(false);
     void navigate({ to: address(newInstance()), state: { fresh: true } });
   }, [navigate, address]);
-  useNewKey(begin);
   const begun = useRef(false);
   useEffect(() => setListing(false), [instance]);
+  useEffect(() => {
+    if (!fresh) loadThread();
+  }, [fresh]);
   useEffect(() => {
     begun.current = false;
   }, [instance]);
@@ -101,11 +100,12 @@ function Chat({ agent: name, title, instance, address }: ChatProps): ReactNode {
         <section className="thread" aria-label="Conversation">
           <header className="top">
             <MenuButton />
-            <h1 className="trunc" tabIndex={-1}>{heading}</h1>
+            <h1 ref={arrival} className="trunc" tabIndex={-1}>{plain(heading)}</h1>
             <span className="faint desk">{name}</span>
             <span className="grow" />
             {place.surface === "admin" && <CustomerSwitcher />}
             <LiveState phase={first} />
+            <Tracing agent={name} instance={instance} talk={agent} />
             <Button look="ghost" icon="chat" label="All conversations" className="mobile" onClick={() => setListing(true)} />
             <More agent={name} instance={instance} title={heading} messages={agent} onGone={begin} />
           </header>
@@ -127,8 +127,34 @@ function Chat({ agent: name, title, instance, address }: ChatProps): ReactNode {
   );
 }
 
+/** What the address of a conversation says: the turn whose timeline is looked at, and what of it. */
+interface Traced extends Looked {
+  trace?: string;
+}
+
+/** Tracing opens the timeline of the last turn. It has an address, and going back closes it. */
+function Tracing({ agent, instance, talk }: { agent: string; instance: string; talk: Agent }): ReactNode {
+  const { trace, ...looked } = useSearch({ strict: false }) as Traced;
+  const navigate = useNavigate();
+  const last = talk.messages.findLast((message) => !message.pending && message.submissionId !== undefined)?.submissionId;
+  const go = (next: Traced, replace: boolean): void => {
+    const search = Object.entries(next).filter(([, value]) => value !== undefined && value !== "");
+    void navigate({ to: ".", search: Object.fromEntries(search) as never, replace, resetScroll: false });
+  };
+  return (
+    <>
+      <Button icon="runs" className="trace-act" label="Trace" title="The timeline of the last turn" why={last === undefined ? "Nothing was asked yet." : undefined} onClick={() => go({ trace: last! }, false)}><span className="desk">Trace</span></Button>
+      {trace !== undefined && (
+        <Suspense fallback={null}>
+          <Trace agent={agent} instance={instance} submission={trace} looked={looked} onLook={(next) => go({ trace, ...looked, ...next }, true)} onTurn={(to) => go({ trace: to }, true)} onClose={() => go({}, true)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
 /** Whom leads to a new conversation with another agent. */
-function Whom({ agent }: { agent: string }): ReactNode {
+const Whom = memo(function Whom({ agent }: { agent: string }): ReactNode {
   const agents = useList("/api/workspaces/{username}/{business}/agents");
   const navigate = useNavigate();
   const path = usePath();
@@ -145,7 +171,7 @@ function Whom({ agent }: { agent: string }): ReactNode {
       },
     }));
   return <Menu label={`Agent: ${agent}`} className="btn ghost desk whom" button={<><Icon name="agents" small /> {agent} <Icon name="down" small /></>} groups={[{ heading: "New conversation with", items }]} />;
-}
+});
 
 interface MoreProps {
   agent: string;
@@ -158,33 +184,26 @@ interface MoreProps {
 /** More is what one seldom does with a conversation. */
 function More({ agent, instance, title, messages, onGone }: MoreProps): ReactNode {
   const [erasing, setErasing] = useState(false);
-  const erase = useAct("delete", "/api/workspaces/{username}/{business}/agents/{name}/conversations/{instance}");
   const { why } = useMay("manage");
   const toast = useToast();
+  const put = useCopy();
+  const copyAddress = async (): Promise<void> => {
+    if (await put(location.href)) toast({ tone: "ok", text: "Copied." });
+  };
   const copyAll = async (): Promise<void> => {
     const text = new Turns().of(messages.messages, messages.settlements).map((turn) => [askedOf(turn) && `**You:** ${askedOf(turn)}`, proseOf(turn)].filter(Boolean).join("\n\n")).join("\n\n---\n\n");
-    await navigator.clipboard.writeText(text).then(() => toast({ tone: "ok", text: "Copied as Markdown." }), () => toast({ tone: "bad", text: "The browser did not allow copying." }));
+    if (await put(text)) toast({ tone: "ok", text: "Copied as Markdown." });
   };
   const none = messages.messages.length === 0 ? "Nothing was said yet." : undefined;
   const items: MenuItem[] = [
     { label: "Copy as Markdown", icon: "copy", why: none, onSelect: () => void copyAll() },
-    { label: "Copy the address", icon: "file", onSelect: () => void navigator.clipboard.writeText(location.href).then(() => toast({ tone: "ok", text: "Copied." })) },
+    { label: "Copy the address", icon: "file", onSelect: () => void copyAddress() },
   ];
   const danger: MenuItem[] = [{ label: "Erase this conversation", icon: "trash", danger: true, why: none ?? why, onSelect: () => setErasing(true) }];
-  const confirmed = async (): Promise<void> => {
-    if (!(await erase.run({ path: { name: agent, instance } }))) return;
-    setErasing(false);
-    toast({ tone: "ok", text: "Erased." });
-    onGone();
-  };
   return (
     <>
       <Menu label="More" bare title="More" className="btn ghost icon" button={<Icon name="more" />} groups={[{ items }, { items: danger }]} />
-      {erasing && (
-        <ConfirmByName act="Erase this conversation" name={title.length <= 40 ? title : instance} busy={erase.busy} error={erase.error} onClose={() => setErasing(false)} onConfirm={() => void confirmed()}>
-          “{title}” and its images are erased at once, for everybody. This cannot be undone.
-        </ConfirmByName>
-      )}
+      {erasing && <EraseConversation agent={agent} instance={instance} title={title} onErased={onGone} onClose={() => setErasing(false)} />}
     </>
   );
 }
@@ -198,20 +217,6 @@ function useFreshList(status: string): void {
     before.current = status;
     void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[2] === conversationsPath });
   }, [status, queries]);
-}
-
-/** useNewKey: `c` begins a conversation. */
-function useNewKey(begin: () => void): void {
-  const held = useMemo(() => ({ begin }), [begin]);
-  useEffect(() => {
-    const press = (event: KeyboardEvent): void => {
-      if (event.key !== "c" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target) || recall("keys") === "off") return;
-      event.preventDefault();
-      held.begin();
-    };
-    addEventListener("keydown", press);
-    return () => removeEventListener("keydown", press);
-  }, [held]);
 }
 
 /** firstWords name a conversation that the list does not have yet. */

@@ -6,7 +6,7 @@ import { useKept } from "../kit/kept";
 import { exact } from "../kit/Time";
 import { useList, useRead } from "../server/read";
 import { useHere, useMay } from "../server/role";
-import { useWorkspace } from "../server/workspace";
+import { isStaffs, namesOf, useWorkspace } from "../server/workspace";
 import { usePath } from "../shell/where";
 
 interface Step {
@@ -20,10 +20,10 @@ interface Step {
 /** Checklist is what makes a workspace useful. Each step is done when the service says so; nothing is ticked by hand. */
 export function Checklist(): ReactNode {
   const workspace = useWorkspace();
-  const where = `${workspace?.username}/${workspace?.business}`;
+  const where = namesOf(workspace);
   const [shown, setShown] = useKept(`setup.${where}`, "shown");
   const { facts } = useHere();
-  const { may } = useMay("manage");
+  const may = useSetUp();
   const steps = useSteps(may);
   const path = usePath();
   if (shown !== "shown" || !steps || !facts || !may || steps.every((step) => step.done)) return null;
@@ -56,6 +56,12 @@ export function Checklist(): ReactNode {
 
 function Ring({ done }: { done: boolean }): ReactNode {
   return <span className={done ? "ring done" : "ring"}>{done ? <><Icon name="check" /><span className="sr">Done:</span></> : <span className="sr">To do:</span>}</span>;
+}
+
+/** useSetUp reports whether the person sets this workspace up. That of the staff was there before them. */
+export function useSetUp(): boolean {
+  const { may } = useMay("manage");
+  return may && !isStaffs(useWorkspace());
 }
 
 /** useSteps are the steps as the service knows them; undefined: it has not said yet. */

@@ -13,6 +13,8 @@ export interface ComposerHandle {
 
 export interface ComposerProps {
   text: string;
+  /** A text that nobody wrote: whoever types begins anew. */
+  suggested?: string | undefined;
   onText: (text: string) => void;
   onSend: (text: string, images: readonly Chosen[]) => void;
   onStop: () => void;
@@ -27,7 +29,7 @@ export interface ComposerProps {
 }
 
 /** Composer is where one writes. What is typed is nobody's but the writer's until it is sent. */
-export function Composer({ text, onText, onSend, onStop, busy, placeholder, beside, note, ref }: ComposerProps): ReactNode {
+export function Composer({ text, suggested, onText, onSend, onStop, busy, placeholder, beside, note, ref }: ComposerProps): ReactNode {
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const [images, setImages] = useState<readonly Chosen[]>([]);
@@ -47,6 +49,7 @@ export function Composer({ text, onText, onSend, onStop, busy, placeholder, besi
   };
   useImperativeHandle(ref, () => ({ focus: () => area.current?.focus(), take: (files) => void take(files) }), []);
   useGrowing(area, text);
+  const typed = useFilled(area, text, suggested);
 
   const send = (): void => {
     if (empty) return;
@@ -63,7 +66,8 @@ export function Composer({ text, onText, onSend, onStop, busy, placeholder, besi
   };
   const paste = (event: ClipboardEvent): void => {
     const files = filesIn(event.clipboardData);
-    if (files.length === 0) return;
+    // What is copied from a document or a table is words, and a picture of them beside.
+    if (files.length === 0 || event.clipboardData.types.includes("text/plain")) return;
     event.preventDefault();
     void take(files);
   };
@@ -87,7 +91,7 @@ export function Composer({ text, onText, onSend, onStop, busy, placeholder, besi
         aria-label="Message"
         placeholder={placeholder}
         value={text}
-        onChange={(event) => onText(event.target.value)}
+        onChange={(event) => onText((typed.current = event.target.value))}
         onKeyDown={press}
         onPaste={paste}
         enterKeyHint="send"
@@ -119,6 +123,16 @@ function SendOrStop({ busy, empty, onSend, onStop }: { busy: boolean; empty: boo
       </button>
     </>
   );
+}
+
+/** useFilled has one go on behind a text that was filled in, and instead of one that was only suggested. It keeps what was typed. */
+function useFilled(area: React.RefObject<HTMLTextAreaElement | null>, text: string, suggested: string | undefined): React.RefObject<string> {
+  const typed = useRef("");
+  useLayoutEffect(() => {
+    if (text !== typed.current) area.current?.setSelectionRange(text === suggested ? 0 : text.length, text.length);
+    typed.current = text;
+  }, [area, text, suggested]);
+  return typed;
 }
 
 /** useGrowing makes the field as tall as its text, up to a third of the window. */

@@ -7,13 +7,16 @@ import { useOnline } from "../kit/online";
 import { sentenceOf } from "../kit/Refusal";
 import { useLasting } from "./ticking";
 
-/** How long a stream may be lost before it is said, in milliseconds. */
+/** How long a stream may be lost before it is said, in milliseconds: after a silence one has waited already. */
 const patience = 2_000;
+const afterSilence = 300;
 
 /** ConnectionBar says that news do not come, above where one writes: reading and typing go on. */
 export function ConnectionBar({ agent: { phase, error, refresh } }: { agent: Pick<Agent, "phase" | "error" | "refresh"> }): ReactNode {
   const online = useOnline();
-  const lost = useLasting(phase === "connecting" && (error !== undefined || !online), patience);
+  const lost = useLasting(phase === "connecting" && (error !== undefined || !online), error instanceof SvcError && error.type === "stalled" ? afterSilence : patience);
+  // What is not allowed, or not there, is said where one would write.
+  if (phase === "error" && error instanceof SvcError && (error.status === 403 || error.status === 404)) return null;
   if (phase === "error") {
     return (
       <Bar tone="bad" act={<Button small onClick={refresh}>Try again</Button>}>

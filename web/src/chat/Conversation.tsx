@@ -1,26 +1,39 @@
-import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent, type ReactNode } from "react";
-import { useAgent } from "@svc/react";
+import { Suspense, useCallback, useEffect, useMemo, useRef, useState, type DragEvent, type ReactNode } from "react";
+import { useAgent, type Agent } from "@svc/react";
 import { SvcError } from "@svc/sdk";
+import { Empty } from "../kit/Empty";
 import { Refusal } from "../kit/Refusal";
 import { say } from "../kit/say";
 import { useToast } from "../kit/Toast";
+import { part } from "../server/part";
 import { useReauth } from "../server/reauth";
-import { useMay } from "../server/role";
-import { useWorkspace } from "../server/workspace";
+import { namesOf, useWorkspace } from "../server/workspace";
 import { useAnnounced } from "./announce";
 import { Composer, type ComposerHandle } from "./Composer";
 import { ConnectionBar } from "./ConnectionBar";
-import { useDraft } from "./draft";
+import { useDoor } from "./door";
+import { useDraft, type Draft } from "./draft";
 import { Find } from "./Find";
-import { filesIn, type Chosen } from "./images";
+import { filesIn, filesOf, type Chosen } from "./images";
 import { useChatKeys } from "./keys";
+import { usePlace } from "./place";
 import { Queue } from "./Queue";
 import { standingOf } from "./standing";
 import { useLasting } from "./ticking";
-import { Transcript, type TranscriptHandle } from "./Transcript";
-import { Turns, type Turn } from "./turns";
-import { TurnView, type TurnActs } from "./TurnView";
+import type { TranscriptHandle } from "./Transcript";
+import { picturesOf, textOf, Turns, type Turn } from "./turns";
+import type { TurnActs } from "./TurnView";
+import { useUnsent } from "./unsent";
+import type { Fill } from "./Welcome";
 import "../look/chat.css";
+
+/** What draws turns comes when there are some, and in a new conversation when one can write. */
+const Thread = part(() => import("./Thread").then((of) => of.Thread));
+
+/** loadThread has it come before it is needed. What fails here fails again where it is shown. */
+export function loadThread(): void {
+  Thread.load().catch(() => {});
+}
 
 export interface ConversationProps {
   agent: string;
@@ -28,9 +41,15 @@ export interface ConversationProps {
   /** Nobody has written in it yet: it was made here. */
   fresh?: boolean;
   /** What stands where nothing was said yet. It is given a way to fill in what one writes. */
-  empty?: (fill: (text: string) => void, text: string) => ReactNode;
-  /** It is shown, and nobody writes in it here. */
-  readOnly?: boolean;
+  empty?: (fill: Fill, text: string) => ReactNode;
+  /** Why nobody can write in it now. */
+  closed?: string | undefined;
+  /** It stands beside other things of its page: its keys are heard within it alone. */
+  part?: boolean;
+  /** What stands above its first message. */
+  above?: ReactNode;
+  /** What an empty composer says. */
+  placeholder?: string;
   /** Whom one writes to, at the left of the composer. */
   beside?: ReactNode;
   note?: ReactNode;
@@ -39,41 +58,124 @@ export interface ConversationProps {
 }
 
 /** Conversation is a talk with an agent: its transcript, and where one writes. It is all that a page needs of a chat. */
-export function Conversation({ agent: name, instance, fresh = false, empty, readOnly = false, beside, note, onBegin }: ConversationProps): ReactNode {
-  const agent = useAgent(name, instance, { fresh });
+export function Conversation({ agent: name, instance, fresh = false, empty, closed, part = false, above, placeholder = "Ask anything", beside, note, onBegin }: ConversationProps): ReactNode {
+  const workspace = useWorkspace();
+  const place = `${namesOf(workspace)}/${name}`;
+  const agent = useUnsent(useAgent(name, instance, { fresh }), `${place}/${instance}`);
   const [turnsOf] = useState(() => new Turns());
   const turns = turnsOf.of(agent.messages, agent.settlements);
   const { rows, queue, running, unsure, busy } = standingOf(agent, turns);
-  const workspace = useWorkspace();
-  const place = `${workspace?.username ?? ""}/${workspace?.business ?? ""}/${name}`;
-  const [text, setText] = useDraft(`${place}/${fresh ? "new" : instance}`);
-  const { may, why } = useMay("work");
-  const toast = useToast();
+  const draft = useDraft(`${place}/${fresh ? "new" : instance}`);
+  const { may, shut } = useDoor(agent, closed);
   const composer = useRef<ComposerHandle>(null);
   const transcript = useRef<TranscriptHandle>(null);
   const thread = useRef<HTMLDivElement>(null);
   const [finding, setFinding] = useState(false);
-  const [dropping, setDropping] = useState(false);
   const [sent, setSent] = useState(0);
+  const read = usePlace(({ pathname }) => pathname);
 
+  useEffect(loadThread, []);
   useProof(agent);
+  useLook(agent);
+  useReady(fresh && !part && may, composer);
   useAnnounced(turns.at(-1), (running ?? unsure) !== undefined);
-
-  const edit = useCallback((again: string) => {
-    setText(again);
-    composer.current?.focus();
-  }, [setText]);
-  const { retry, discard, refresh } = agent;
-  const acts = useMemo<TurnActs>(() => ({ retry, discard, refresh, edit }), [retry, discard, refresh, edit]);
+  const { fill, edit, suggested } = useEditing(draft, composer);
+  const acts = useTurnActs(agent, edit, composer);
+  const stop = useStop(agent);
 
   const send = (words: string, images: readonly Chosen[]): void => {
     const attachments = images.map((image) => image.attachment);
     void agent.send({ kind: "user", body: words, ...(attachments.length > 0 && { attachments }) });
-    setText("");
+    draft.set("");
     setSent(sent + 1);
     onBegin?.();
     transcript.current?.latest();
   };
+  useChatKeys({ thread, part, transcript, rows, busy: busy && may, onStop: stop, onFind: () => setFinding(true) });
+
+  const keys = useSteady(rows.map((turn) => turn.key));
+  const loading = useLasting(agent.status === "loading" && rows.length === 0, 150);
+  const refused = agent.phase === "error" && rows.length === 0 && agent.error instanceof SvcError && agent.error.status !== 401 ? agent.error : undefined;
+  if (refused) return <Refusal error={refused} onRetry={agent.refresh} />;
+  const blank = rows.length === 0 && queue.length === 0;
+  // An address that was never written to, or was erased, begins nothing: new conversations are made by this application.
+  if (blank && !fresh && agent.phase === "absent") return <Empty icon="search" title="Not here, or not yours." />;
+  return (
+    <Droppable thread={thread} open={may} onDrop={(files) => composer.current?.take(files)}>
+      {finding && transcript.current && <Find turns={rows} transcript={transcript.current} onClose={() => {
+        setFinding(false);
+        composer.current?.focus();
+      }} />}
+      {blank && empty && agent.phase !== "loading" ? (
+        <div className="scroll begin" tabIndex={0} role="group" aria-label="To begin with">{empty(fill, draft.text)}</div>
+      ) : (
+        <Suspense fallback={<div className="scroll" aria-busy="true"><Skeleton /></div>}>
+          <Thread ref={transcript} label={`Conversation with ${name}`} agent={name} rows={rows} keys={keys} running={running} unsure={unsure} acts={acts} why={shut} reserved={sent > 0 ? lastSent(rows) : undefined} begins={read.at} onLeave={read.keep}>
+            {above}
+            {loading && <Skeleton />}
+          </Thread>
+        </Suspense>
+      )}
+      <div className="dock">
+        <div>
+          <ConnectionBar agent={agent} />
+          {may && (
+            <>
+              <Queue queue={queue} agent={agent} running={running?.submissionId} onEdit={edit} onLeave={() => composer.current?.focus()} />
+              <Composer ref={composer} text={draft.text} suggested={suggested} onText={draft.set} onSend={send} onStop={stop} busy={busy} placeholder={busy ? "Add to the queue…" : placeholder} beside={beside} note={note} />
+              <p className="hint">Enter sends · Shift Enter for a new line · Esc stops</p>
+            </>
+          )}
+          {shut && <p className="closed-dock">{shut}</p>}
+        </div>
+      </div>
+    </Droppable>
+  );
+}
+
+/** useEditing brings texts back to where they are written. What one has typed meanwhile stays before them. */
+function useEditing(draft: Draft, composer: React.RefObject<ComposerHandle | null>): { fill: Fill; edit: TurnActs["edit"]; suggested: string | undefined } {
+  const toast = useToast();
+  const held = useRef(draft);
+  held.current = draft;
+  const [suggested, setSuggested] = useState<string>();
+  const fill = useCallback<Fill>((text, only = false) => {
+    setSuggested(only ? text : undefined);
+    held.current.set(text);
+    composer.current?.focus();
+  }, [composer]);
+  const edit = useCallback<TurnActs["edit"]>((message) => {
+    fill([held.current.text.trim(), textOf(message)].filter(Boolean).join("\n\n"));
+    void filesOf(picturesOf(message)).then((files) => composer.current?.take(files), () => toast({ tone: "bad", text: "Its images could not be read. Attach them again." }));
+  }, [fill, composer, toast]);
+  return { fill, edit, suggested };
+}
+
+/** useTurnActs are the acts of turns, the same for the life of the conversation. What vanishes when it is pressed leaves the focus where one writes. */
+function useTurnActs({ retry, discard, refresh, pending }: Agent, edit: TurnActs["edit"], composer: React.RefObject<ComposerHandle | null>): TurnActs {
+  const held = useRef(pending);
+  held.current = pending;
+  return useMemo(() => {
+    const leave = (key: string): void => {
+      if (held.current.some((each) => each.key === key)) composer.current?.focus();
+    };
+    return {
+      refresh,
+      edit,
+      retry: (key) => {
+        leave(key);
+        return retry(key);
+      },
+      discard: (key) => {
+        leave(key);
+        discard(key);
+      },
+    };
+  }, [retry, discard, refresh, edit, composer]);
+}
+
+function useStop(agent: Agent): () => void {
+  const toast = useToast();
   const stop = async (): Promise<void> => {
     try {
       if (!(await agent.stop())) toast({ text: "Already finished." });
@@ -82,64 +184,41 @@ export function Conversation({ agent: name, instance, fresh = false, empty, read
       toast({ tone: "bad", text: thrown instanceof SvcError ? thrown.message : "This could not be stopped." });
     }
   };
-  useChatKeys({ thread, transcript, rows, busy: busy && !readOnly && may, onStop: () => void stop(), onFind: () => setFinding(true) });
+  return () => void stop();
+}
 
-  const keys = useSteady(rows.map((turn) => turn.key));
-  const row = (_: string, index: number): ReactNode => {
-    const turn = rows[index];
-    if (!turn) return null;
-    return <TurnView turn={turn} agent={name} running={turn === running} unsure={turn === unsure} place={`${index + 1} of ${rows.length}`} acts={acts} why={readOnly ? "You read here." : why} />;
-  };
-  const loading = useLasting(agent.status === "loading" && rows.length === 0, 150);
-  const refused = agent.phase === "error" && rows.length === 0 && agent.error instanceof SvcError && agent.error.status !== 401 ? agent.error : undefined;
-  if (refused) return <Refusal error={refused} onRetry={agent.refresh} />;
-  const blank = rows.length === 0 && queue.length === 0;
+interface DroppableProps {
+  thread: React.RefObject<HTMLDivElement | null>;
+  /** Whether one may write, and so attach. */
+  open: boolean;
+  onDrop: (files: readonly File[]) => void;
+  children: ReactNode;
+}
+
+/** Droppable takes files that are dropped on it. Otherwise the browser would leave the page and show them. */
+function Droppable({ thread, open, onDrop, children }: DroppableProps): ReactNode {
+  const [dropping, setDropping] = useState(false);
   const drop = (event: DragEvent): void => {
-    const files = filesIn(event.dataTransfer);
     setDropping(false);
+    const files = filesIn(event.dataTransfer);
     if (files.length === 0) return;
     event.preventDefault();
-    composer.current?.take(files);
+    if (open) onDrop(files);
+  };
+  const over = (event: DragEvent): void => {
+    if (!event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    setDropping(open);
   };
   return (
-    <div
-      ref={thread}
-      className={dropping ? "talk dropping" : "talk"}
-      onDragOver={(event) => {
-        if (readOnly || !may || !event.dataTransfer.types.includes("Files")) return;
-        event.preventDefault();
-        setDropping(true);
-      }}
-      onDragLeave={(event) => event.currentTarget === event.target && setDropping(false)}
-      onDrop={drop}
-    >
-      {finding && transcript.current && <Find turns={rows} transcript={transcript.current} onClose={() => setFinding(false)} />}
-      {blank && empty && agent.phase !== "loading" ? (
-        <div className="scroll begin" tabIndex={0} role="group" aria-label="To begin with">{empty(edit, text)}</div>
-      ) : (
-        <Transcript ref={transcript} label={`Conversation with ${name}`} keys={keys} row={row} reserved={sent > 0 ? lastSent(rows) : undefined}>
-          {loading && <Skeleton />}
-        </Transcript>
-      )}
-      <div className="dock">
-        <div>
-          <ConnectionBar agent={agent} />
-          {!readOnly && may && (
-            <>
-              <Queue queue={queue} stop={agent.stop} running={running?.submissionId} onEdit={edit} why={why} />
-              <Composer ref={composer} text={text} onText={setText} onSend={send} onStop={() => void stop()} busy={busy} placeholder={busy ? "Add to the queue…" : "Ask anything"} beside={beside} note={note} />
-              <p className="hint">Enter sends · Shift Enter for a new line · Esc stops</p>
-            </>
-          )}
-          {!readOnly && why && <p className="closed-dock">You can read here. Builders can write.</p>}
-        </div>
-      </div>
+    <div ref={thread} className={dropping ? "talk dropping" : "talk"} onDragOver={over} onDragLeave={(event) => event.currentTarget === event.target && setDropping(false)} onDrop={drop}>
+      {children}
     </div>
   );
 }
 
 /** useProof asks who is here when a session has ended, and goes on after: the transcript and the draft stay. */
-function useProof({ error, phase, refresh, pending, retry }: ReturnType<typeof useAgent>): void {
+function useProof({ error, phase, refresh, pending, retry }: Agent): void {
   const prove = useReauth();
   const unread = phase === "error" && error instanceof SvcError && error.status === 401 ? error : undefined;
   const unsent = pending.find((each) => each.state === "refused" && each.error?.status === 401);
@@ -155,6 +234,21 @@ function useProof({ error, phase, refresh, pending, retry }: ReturnType<typeof u
       if (unsent) void retry(unsent.key);
     });
   }, [refusal, prove, refresh, retry, unsent]);
+}
+
+/** useLook reads the conversation when nobody knows whether something arrived: what is there was sent, and is not sent again. */
+function useLook({ pending, refresh }: Agent): void {
+  const unknown = pending.filter(({ state }) => state === "unknown").map(({ key }) => key).join();
+  useEffect(() => {
+    if (unknown !== "") refresh();
+  }, [unknown, refresh]);
+}
+
+/** useReady has a new conversation begin where one writes. On a phone that would cover half of it with a keyboard. */
+function useReady(begins: boolean, composer: React.RefObject<ComposerHandle | null>): void {
+  useEffect(() => {
+    if (begins && matchMedia("(pointer: fine)").matches && !document.querySelector("dialog[open]")) composer.current?.focus();
+  }, [begins, composer]);
 }
 
 /** lastSent is the row that has the rest of the view for itself: the last, where it was asked here and an answer is to come. */

@@ -1,11 +1,12 @@
-import { useState, type ReactNode } from "react";
+import { memo, useState, type ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import { Button } from "../kit/Button";
 import { Icon } from "../kit/Icon";
-import { sentenceOf } from "../kit/Refusal";
+import { Trouble } from "../kit/Refusal";
 import { useNow } from "../kit/Time";
 import type { ItemOf } from "../server/path";
 import { useList, type Listing } from "../server/read";
+import { plain } from "../markdown/plain";
 import { groupsOf } from "./days";
 
 export const conversationsPath = "/api/workspaces/{username}/{business}/agents/{name}/conversations";
@@ -27,8 +28,8 @@ export interface ConversationsProps {
   onNew: () => void;
 }
 
-/** Conversations is the list beside a conversation, by days, with what runs and what failed. */
-export function Conversations({ agent, title, shown, address, onNew }: ConversationsProps): ReactNode {
+/** Conversations is the list beside a conversation, by days, with what runs and what failed. Words of a reply do not draw it again. */
+export const Conversations = memo(function Conversations({ agent, title, shown, address, onNew }: ConversationsProps): ReactNode {
   const [q, setQ] = useState("");
   const [filtering, setFiltering] = useState(false);
   const talks = useTalks(agent, q);
@@ -49,7 +50,7 @@ export function Conversations({ agent, title, shown, address, onNew }: Conversat
         }} />
       )}
       <nav className="list" aria-label="Conversations">
-        {talks.error && <p className="faint t13 none" role="status">{talks.items ? "This list is from before." : sentenceOf(talks.error)} <button type="button" className="link bare" onClick={talks.retry}>Try again</button></p>}
+        {talks.error && <Trouble error={talks.error} stale={talks.items !== undefined} onRetry={talks.retry} />}
         {!talks.items && !talks.error && <div className="wait" aria-busy="true"><i className="ghost-line" /><i className="ghost-line" /><i className="ghost-line short" /></div>}
         {talks.items?.length === 0 && (q
           ? <p className="faint t13 none">Nothing of that name. <button type="button" className="link bare" onClick={() => setQ("")}>Clear</button></p>
@@ -64,14 +65,14 @@ export function Conversations({ agent, title, shown, address, onNew }: Conversat
       </nav>
     </aside>
   );
-}
+});
 
 function Entry({ talk, to, current }: { talk: Talk; to: string; current: boolean }): ReactNode {
   return (
-    <Link to={to} aria-current={current ? "page" : undefined} title={talk.title}>
+    <Link data-row="" to={to} aria-current={current ? "page" : undefined} title={plain(talk.title)}>
       {talk.state === "running" && <span className="dot pulse live" />}
       {talk.state === "waiting" && <span className="dot warn" />}
-      <span className="trunc grow">{talk.title || "Without words"}</span>
+      <span className="trunc grow">{plain(talk.title) || "Without words"}</span>
       {talk.state === "failed" && <Icon name="warn" small className="bad" />}
       {talk.state !== "idle" && <span className="sr">, {talk.state}</span>}
     </Link>

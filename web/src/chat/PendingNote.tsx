@@ -1,25 +1,24 @@
 import type { ReactNode } from "react";
-import type { Pending } from "@svc/react";
+import type { AgentMessage, Pending } from "@svc/react";
 import { Button } from "../kit/Button";
 import { useOnline } from "../kit/online";
 import { sentenceOf } from "../kit/Refusal";
 import type { TurnActs } from "./TurnView";
 
 /** PendingNote says how a message stands that the conversation does not have yet, and what can be done about it. */
-export function PendingNote({ pending, acts }: { pending: Pending; acts: TurnActs }): ReactNode {
+export function PendingNote({ message, pending, acts }: { message: AgentMessage; pending: Pending; acts: TurnActs }): ReactNode {
   const { key, state, error } = pending;
   const online = useOnline();
-  const text = pending.message.body;
   const edit = (): void => {
     acts.discard(key);
-    acts.edit(text);
+    acts.edit(message);
   };
   const drop = <Button small look="ghost" onClick={() => acts.discard(key)}>Discard</Button>;
   switch (state) {
     case "sending":
       return <p className="standing">Sending</p>;
     case "waiting":
-      return <p className="standing">Waiting{pending.submission?.reason ? `: ${pending.submission.reason}` : ""}</p>;
+      return <p className="standing">{waitsFor(pending.submission?.reason)}</p>;
     case "stopped":
       return (
         <p className="standing">
@@ -46,6 +45,20 @@ export function PendingNote({ pending, acts }: { pending: Pending; acts: TurnAct
         </p>
       );
   }
+}
+
+/** Why work waits, in words. */
+const waits: Readonly<Record<string, string>> = {
+  model_backoff: "Waiting: the model asked for a pause",
+  waiting_for_child: "Waiting for another agent",
+  limit_reached: "Waiting: as much runs as may",
+  definition_missing: "Waiting: its agent is not here",
+  not_registered: "Waiting: its agent is not here",
+  memory: "Waiting for memory",
+};
+
+function waitsFor(reason: string | undefined): string {
+  return reason === undefined ? "Waiting" : (waits[reason] ?? `Waiting: ${reason}`);
 }
 
 function refusalOf(status: number | undefined, sentence: string | undefined): string {

@@ -2,7 +2,7 @@ import { memo, useEffect, useState, type ReactNode } from "react";
 import type { TextPart } from "@svc/sdk";
 import { Icon } from "../kit/Icon";
 import { Markdown } from "../markdown/Markdown";
-import { begunAt, sawBegin, sawEnd, tookOf } from "./measured";
+import { begunAt, sawBegin, sawEnd, seenFor } from "./measured";
 import { useTicking } from "./ticking";
 
 /** Reasoning is what a model thought, folded. It is no part of the reply, and not copied with it. */
@@ -14,7 +14,7 @@ export const Reasoning = memo(function Reasoning({ id, part, since }: { id: stri
     if (!thinking) sawEnd(id);
   }, [thinking, id]);
   const now = useTicking(thinking);
-  const took = thinking ? now - (begunAt(id) ?? now) : tookOf(id);
+  const took = thinking ? now - (begunAt(id) ?? now) : seenFor(id);
   return (
     <>
       <button type="button" className="fold" aria-expanded={open} onClick={() => setOpen(!open)}>

@@ -31,6 +31,13 @@ export function ScriptedBanner({ agent }: { agent: string }): ReactNode {
   );
 }
 
+/** SpentNote is what a conversation has cost. */
+export function SpentNote({ messages }: { messages: readonly AgentMessage[] }): ReactNode {
+  const { tokens, cost } = spentOf(messages);
+  const facts = [tokens > 0 && `${count(tokens)} tokens`, cost > 0 && `$${cost.toFixed(3)}`].filter(Boolean);
+  return facts.length > 0 && <span className="faint num t12 model-note">{facts.join(" · ")}</span>;
+}
+
 /** ModelNote is which model answers, and what the conversation has cost. */
 export function ModelNote({ agent, messages }: { agent: string; messages: readonly AgentMessage[] }): ReactNode {
   const next = useModel(agent).model;

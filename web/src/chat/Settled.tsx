@@ -3,26 +3,27 @@ import { Button } from "../kit/Button";
 import { CopyButton } from "../kit/CodeSample";
 import { count, lasting } from "../kit/amount";
 import { Failure } from "./Failure";
-import { sawEnd, tookOf } from "./measured";
-import { proseOf, spentOf, type Turn } from "./turns";
+import { sawEnd, seenFor } from "./measured";
+import { proseOf, spentOf, tookOf, type Turn } from "./turns";
 import { timeOf, type TurnActs } from "./TurnView";
 
 /** Settled is the end of a turn: what it took, or why it did not come to its end. */
-export function Settled({ turn, agent, acts, why }: { turn: Turn; agent: string; acts: TurnActs; why: string | undefined }): ReactNode {
+export function Settled({ turn, agent, acts, why }: { turn: Turn; agent: string; acts: TurnActs | undefined; why: string | undefined }): ReactNode {
   const { settlement, input, replies, submissionId } = turn;
   if (submissionId) sawEnd(submissionId);
   useEffect(() => {
     if (submissionId) sawEnd(submissionId);
   }, [submissionId]);
-  const took = submissionId === undefined ? undefined : tookOf(submissionId);
-  const again = input?.role === "user" ? () => void acts.retry(input.key) : undefined;
+  const took = tookOf(turn);
+  const again = acts && input?.role === "user" ? () => void acts.retry(input.key) : undefined;
   if (settlement?.outcome === "failed") {
-    return <Failure agent={agent} submissionId={submissionId} error={settlement.error} live={took !== undefined} onAgain={again} why={why} />;
+    return <Failure agent={agent} submissionId={submissionId} error={settlement.error} live={submissionId !== undefined && seenFor(submissionId) !== undefined} onAgain={again} why={why} />;
   }
   const text = proseOf(turn);
-  const { tokens, cost, model } = spentOf(replies);
+  const { tokens, cost, model, version } = spentOf(replies);
   const stopped = settlement?.outcome === "aborted";
   const facts = [
+    agent !== "central" && version && `v${version}`,
     stopped ? (took === undefined ? "Stopped" : `Stopped after ${lasting(took)}`) : timeOf(replies[0]?.metadata.timestamp),
     !stopped && took !== undefined && lasting(took),
     tokens > 0 && `${count(tokens)} tokens`,

@@ -1,14 +1,16 @@
 import { useState, type ReactNode } from "react";
 import type { AgentMessage } from "@svc/react";
 import { JsonView } from "../kit/JsonView";
+import { Clipped } from "../markdown/Clipped";
+import { plain } from "../markdown/plain";
 import { textOf } from "./turns";
 import { timeOf } from "./TurnView";
 
 /** SignalNote is something that reached the conversation from outside: a line that opens. */
 export function SignalNote({ message }: { message: AgentMessage }): ReactNode {
   const [open, setOpen] = useState(false);
-  const body = textOf(message);
-  const from = message.signal?.tagName ?? message.signal?.attributes?.["source"];
+  const body = plain(textOf(message));
+  const from = plain(message.signal?.tagName ?? message.signal?.attributes?.["source"] ?? "");
   return (
     <>
       <div className="note">
@@ -18,7 +20,7 @@ export function SignalNote({ message }: { message: AgentMessage }): ReactNode {
       </div>
       {open && (
         <div className="signal">
-          <pre tabIndex={0} aria-label="What the signal said">{body}</pre>
+          <pre tabIndex={0} aria-label="What the signal said"><Clipped text={body} /></pre>
           {message.signal?.attributes && <JsonView value={message.signal.attributes} label="Attributes" />}
         </div>
       )}

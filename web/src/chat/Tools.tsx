@@ -4,7 +4,10 @@ import type { ToolPart } from "@svc/sdk";
 import { lasting } from "../kit/amount";
 import { Icon } from "../kit/Icon";
 import { JsonView } from "../kit/JsonView";
+import { Clipped } from "../markdown/Clipped";
+import { plain } from "../markdown/plain";
 import { usePath } from "../shell/where";
+import { begunAt, sawBegin } from "./measured";
 import { useTicking } from "./ticking";
 import { argumentOf, linkOf, summaryOf, toolName, toolState, type ToolState } from "./tool";
 
@@ -12,10 +15,10 @@ import { argumentOf, linkOf, summaryOf, toolName, toolState, type ToolState } fr
 const rows = 3;
 
 /** Tools are calls that stand together. */
-export const Tools = memo(function Tools({ calls, running }: { calls: readonly ToolPart[]; running: boolean }): ReactNode {
+export const Tools = memo(function Tools({ id, calls, running }: { id: string; calls: readonly ToolPart[]; running: boolean }): ReactNode {
   const [open, setOpen] = useState(false);
   const list = useId();
-  const all = calls.map((call) => <ToolCard key={call.toolCallId} call={call} running={running} />);
+  const all = calls.map((call) => <ToolCard key={call.toolCallId} batch={id} call={call} running={running} />);
   if (calls.length <= rows) return <div className="tools">{all}</div>;
   const sum = summaryOf(calls, running);
   return (
@@ -35,21 +38,21 @@ export const Tools = memo(function Tools({ calls, running }: { calls: readonly T
 const words: Record<ToolState, string> = { running: "running", done: "done", failed: "failed", interrupted: "interrupted, result unknown, not repeated", lost: "no result" };
 
 /** ToolCard is a call: what was asked, and what came of it. One that failed opens itself. */
-const ToolCard = memo(function ToolCard({ call, running }: { call: ToolPart; running: boolean }): ReactNode {
+const ToolCard = memo(function ToolCard({ batch, call, running }: { batch: string; call: ToolPart; running: boolean }): ReactNode {
   const state = toolState(call, running);
   const broken = state === "failed" || state === "interrupted";
   const [chosen, setOpen] = useState<boolean>();
   const open = chosen ?? broken;
   const body = useId();
-  const name = toolName(call.toolName);
+  const name = plain(toolName(call.toolName));
   return (
     <>
       <button type="button" className="tool" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
         <Sign state={state} />
         <span className="name">{name}</span>
-        <span className="dim trunc">{state === "interrupted" ? "Result unknown, not repeated" : argumentOf(call.input)}</span>
+        <span className="dim trunc">{state === "interrupted" ? "Result unknown, not repeated" : plain(argumentOf(call.input))}</span>
         <span className="sr">, {words[state]}</span>
-        <Took call={call} state={state} />
+        <Took batch={batch} call={call} state={state} />
         <Icon name={open ? "down" : "rightc"} small className="faint" />
       </button>
       {open && <Body id={body} call={call} state={state} />}
@@ -63,10 +66,11 @@ function Sign({ state }: { state: ToolState }): ReactNode {
   return <Icon name="warn" small className={state === "failed" ? "bad" : "warn"} />;
 }
 
-function Took({ call, state }: { call: ToolPart; state: ToolState }): ReactNode {
-  const [since] = useState(() => Date.now());
+/** Took is how long a call took. Calls that stand together end together, so they tick together from when they were first seen. */
+function Took({ batch, call, state }: { batch: string; call: ToolPart; state: ToolState }): ReactNode {
+  if (state === "running") sawBegin(batch, undefined);
   const now = useTicking(state === "running");
-  if (state === "running") return <time>{Math.round((now - since) / 1_000)} s</time>;
+  if (state === "running") return <time>{Math.max(0, Math.round((now - (begunAt(batch) ?? now)) / 1_000))} s</time>;
   return <time>{call.durationMs !== undefined && lasting(call.durationMs)}</time>;
 }
 
@@ -75,7 +79,7 @@ function Body({ id, call, state }: { id: string; call: ToolPart; state: ToolStat
   const link = linkOf(call);
   return (
     <div id={id}>
-      {state === "failed" && <p className="tool-error">{call.errorText || "The tool failed without a word."}</p>}
+      {state === "failed" && <p className="tool-error"><Clipped text={plain(call.errorText || "The tool failed without a word.")} /></p>}
       {state === "interrupted" && <p className="tool-error warn">The server stopped while this ran. It may have had its effect, so it was not repeated; the model was told.</p>}
       <div className={state === "done" ? "io" : "io one"}>
         <div>

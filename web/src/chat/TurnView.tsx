@@ -1,7 +1,9 @@
 import { memo, type ReactNode } from "react";
-import type { Agent } from "@svc/react";
+import type { Agent, AgentMessage } from "@svc/react";
 import { Icon } from "../kit/Icon";
+import { Clipped } from "../markdown/Clipped";
 import { Markdown } from "../markdown/Markdown";
+import { plain } from "../markdown/plain";
 import { ImageTile } from "./ImageTile";
 import { longest, usePaced } from "./pace";
 import { PendingNote } from "./PendingNote";
@@ -10,7 +12,7 @@ import { Settled } from "./Settled";
 import { SignalNote } from "./SignalNote";
 import { useSettled } from "./ticking";
 import { Tools } from "./Tools";
-import { askedOf, piecesOf, type Piece, type Turn } from "./turns";
+import { askedOf, picturesOf, piecesOf, type Piece, type Turn } from "./turns";
 import { Working } from "./Working";
 
 export interface TurnViewProps {
@@ -21,7 +23,8 @@ export interface TurnViewProps {
   unsure: boolean;
   /** "3 of 41". */
   place: string;
-  acts: TurnActs;
+  /** Undefined: it is only read, and nothing can be asked again. */
+  acts: TurnActs | undefined;
   /** Why nobody may write here. */
   why: string | undefined;
 }
@@ -31,8 +34,8 @@ export interface TurnActs {
   readonly retry: Agent["retry"];
   readonly discard: Agent["discard"];
   readonly refresh: Agent["refresh"];
-  /** Brings a text back to where it is written. */
-  readonly edit: (text: string) => void;
+  /** Brings a question back to where it is written. */
+  readonly edit: (message: AgentMessage) => void;
 }
 
 /** TurnView is a question and what came of it. */
@@ -44,9 +47,9 @@ export const TurnView = memo(function TurnView({ turn, agent, running, unsure, p
   const at = timeOf(replies[0]?.metadata.timestamp ?? input?.metadata.timestamp);
   return (
     <>
-      {input?.role === "user" && <Question turn={turn} onEdit={input.pending || why ? undefined : () => acts.edit(askedOf(turn))} />}
+      {input?.role === "user" && <Question turn={turn} onEdit={!acts || input.pending || why ? undefined : () => acts.edit(input)} />}
       {input && input.role !== "user" && <SignalNote message={input} />}
-      {input?.pending && <PendingNote pending={input.pending} acts={acts} />}
+      {acts && input?.pending && <PendingNote message={input} pending={input.pending} acts={acts} />}
       {(pieces.length > 0 || running || unsure || turn.settlement) && (
         <article className="it" aria-label={[agent, at, place].filter(Boolean).join(", ")} data-submission={turn.submissionId}>
           {pieces.map((piece, i) => (
@@ -60,7 +63,7 @@ export const TurnView = memo(function TurnView({ turn, agent, running, unsure, p
 });
 
 function Question({ turn, onEdit }: { turn: Turn; onEdit: (() => void) | undefined }): ReactNode {
-  const files = turn.input?.parts.filter((part) => part.type === "file") ?? [];
+  const files = picturesOf(turn.input);
   const text = askedOf(turn);
   return (
     <div className="asked">
@@ -71,7 +74,7 @@ function Question({ turn, onEdit }: { turn: Turn; onEdit: (() => void) | undefin
           ))}
         </div>
       )}
-      {text !== "" && <div className="me" data-question="">{text}</div>}
+      {text !== "" && <div className="me" data-question=""><Clipped text={plain(text)} /></div>}
       {onEdit && text !== "" && (
         <button type="button" className="edit-again" title="Edit and send as a new prompt" onClick={onEdit}>
           <Icon name="edit" small />
@@ -89,7 +92,7 @@ function PieceView({ piece, running, caret }: { piece: Piece; running: boolean; 
     case "reasoning":
       return <Reasoning id={piece.key} part={piece.part} since={piece.message.metadata.timestamp} />;
     case "tools":
-      return <Tools calls={piece.calls} running={running} />;
+      return <Tools id={piece.key} calls={piece.calls} running={running} />;
     case "seam":
       return <div className="note seam">continued after a restart</div>;
     case "note":
@@ -99,7 +102,7 @@ function PieceView({ piece, running, caret }: { piece: Piece; running: boolean; 
 
 /** Prose shows words at the pace of their coming. */
 function Prose({ text, writing, caret }: { text: string; writing: boolean; caret: boolean }): ReactNode {
-  const shown = usePaced(text, writing);
+  const shown = usePaced(text);
   const going = writing || shown !== text;
   return (
     <div className={caret && going ? "prose writing" : "prose"}>

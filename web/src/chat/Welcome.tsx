@@ -1,7 +1,7 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { nameOf, useSession } from "../server/session";
 import { useHere, useMay } from "../server/role";
-import { Checklist, useSteps } from "./Checklist";
+import { Checklist, useSetUp, useSteps } from "./Checklist";
 import { useTalks } from "./Conversations";
 import { useModel } from "./ScriptedBanner";
 import { useLasting } from "./ticking";
@@ -27,8 +27,11 @@ const real: readonly Ask[] = [
   { title: "Run a workflow", note: "Starts one, and says what came of it.", text: "Which workflows can I run here, and what does each need as input?" },
 ];
 
+/** Fill writes a text for somebody, or only suggests it. */
+export type Fill = (text: string, suggested?: boolean) => void;
+
 /** Welcome is a conversation before its first message. */
-export function Welcome({ agent, text, fill }: { agent: string; text: string; fill: (text: string) => void }): ReactNode {
+export function Welcome({ agent, text, fill }: { agent: string; text: string; fill: Fill }): ReactNode {
   const session = useSession().data;
   const { facts } = useHere();
   const { model } = useModel(agent);
@@ -38,7 +41,7 @@ export function Welcome({ agent, text, fill }: { agent: string; text: string; fi
   const own = agent === "central";
   useFirstPrompt(useTalks(agent).items?.length === 0 && asks === scripted && may, text, fill);
   // All of it comes at once, so that nothing is moved; a card whose facts cannot be read is not waited for.
-  const manages = useMay("manage").may;
+  const manages = useSetUp();
   const steps = useSteps(own && manages);
   const late = useLasting(true, 1_500);
   if (!late && (!facts || !session || (own && manages && !steps))) return null;
@@ -46,7 +49,7 @@ export function Welcome({ agent, text, fill }: { agent: string; text: string; fi
     <div className="welcome">
       <div>
         <h2>{own ? `${facts?.name ?? "Your workspace"} is ready${name ? `, ${name}` : ""}.` : `A new conversation with ${agent}.`}</h2>
-        <p>{own ? "Try how a conversation behaves, or finish set-up." : "It answers from its newest saved version."}</p>
+        <p>{own ? nextStep(may, manages) : "It answers from its newest saved version."}</p>
       </div>
       {own && <Checklist />}
       {may && model !== undefined && (own || asks === scripted) && (
@@ -66,12 +69,18 @@ export function Welcome({ agent, text, fill }: { agent: string; text: string; fi
   );
 }
 
-/** useFirstPrompt fills in a prompt for whoever has never sent one, once: they need only press Enter. */
-function useFirstPrompt(first: boolean, text: string, fill: (text: string) => void): void {
+/** nextStep is what whoever is here can do. */
+function nextStep(may: boolean, manages: boolean): string {
+  if (!may) return "You can read every conversation of the workspace: choose one from the list.";
+  return manages ? "Try how a conversation behaves, or finish set-up." : "Write below, or begin with one of these.";
+}
+
+/** useFirstPrompt suggests a prompt to whoever has never sent one, once: they need only press Enter. */
+function useFirstPrompt(first: boolean, text: string, fill: Fill): void {
   const filled = useRef(false);
   useEffect(() => {
     if (!first || filled.current) return;
     filled.current = true;
-    if (text === "" && scripted[0]) fill(scripted[0].text);
+    if (text === "" && scripted[0]) fill(scripted[0].text, true);
   }, [first, text, fill]);
 }

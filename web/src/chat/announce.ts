@@ -12,7 +12,8 @@ export function useAnnounced(last: Turn | undefined, running: boolean): void {
     was.current = { key: last?.key, running, used: used.length };
     if (!before) return;
     if (running && (!before.running || before.key !== last?.key)) return say("Replying");
-    if (!running && before.running) return say(last?.settlement?.outcome === "aborted" ? "Stopped" : last?.settlement?.outcome === "failed" ? "This failed" : "Reply complete");
+    // A failure speaks for itself, at once.
+    if (!running && before.running) return last?.settlement?.outcome === "failed" ? undefined : say(last?.settlement?.outcome === "aborted" ? "Stopped" : "Reply complete");
     if (running && before.key === last?.key && used.length > before.used) say(`Used ${toolName(used.at(-1) ?? "")}`);
   }, [last?.key, running, used.length]);
 }

@@ -1,14 +1,18 @@
 import { expect, test } from "vitest";
 import type { AgentMessage, Pending } from "@svc/react";
 import type { Part, ToolPart } from "@svc/sdk";
+import { SvcError } from "@svc/sdk";
 import { groupsOf } from "./days";
+import { closedBy } from "./door";
 import { matchesIn } from "./Find";
 import { fixOf } from "./fix";
 import { Heights } from "./heights";
 import { cutAtWord, longest, Pacer } from "./pace";
 import { standingOf } from "./standing";
 import { argumentOf, linkOf, summaryOf, toolName, toolState } from "./tool";
+import { traceOf } from "./trace";
 import { piecesOf, proseOf, spentOf, Turns } from "./turns";
+import { stoppedIn, waitingIn } from "./unsent";
 
 function message(id: string, of: Partial<AgentMessage> = {}): AgentMessage {
   return { id, key: id, role: "assistant", purpose: "assistant", display: "visible", parts: [], metadata: {}, ...of };
@@ -17,6 +21,8 @@ function message(id: string, of: Partial<AgentMessage> = {}): AgentMessage {
 const asked = (id: string, text: string): AgentMessage => message(`q-${id}`, { role: "user", purpose: "user", submissionId: id, parts: [words(text)] });
 const words = (text: string): Part => ({ type: "text", text, state: "done" });
 const call = (id: string, of: Partial<ToolPart> = {}): ToolPart => ({ type: "dynamic-tool", toolName: "list_files", toolCallId: id, input: {}, state: "output-available", output: 1, durationMs: 10, ...of });
+
+const pending = (key: string, state: Pending["state"], submissionId?: string): Pending => ({ key, state, message: { kind: "user", body: key }, submissionId, error: undefined, submission: undefined, own: true });
 
 test("messages are turns by their submission, and stay the same objects", () => {
   const turns = new Turns();
@@ -27,6 +33,22 @@ test("messages are turns by their submission, and stay the same objects", () => 
   const next = turns.of([...messages, message("2", { submissionId: "b" })], [{ submissionId: "a", outcome: "completed" }]);
   expect(next[0]).not.toBe(first[0]);
   expect(turns.of([...messages, message("2", { submissionId: "b" })], [{ submissionId: "a", outcome: "completed" }])[0]).toStrictEqual(next[0]);
+});
+
+test("turns that grow are those that are made at once", () => {
+  const growing = new Turns();
+  const none = [{ submissionId: "a", outcome: "completed" as const }];
+  const stray = message("note", { role: "system", purpose: "advisory" });
+  const all = [stray, asked("a", "one"), message("1", { submissionId: "a" }), stray, asked("b", "two"), message("2", { submissionId: "b" }), message("3", { submissionId: "c" }), asked("d", "four"), message("4", { submissionId: "d", pending: {} as Pending })];
+  for (let end = 0; end <= all.length; end++) expect(growing.of(all.slice(0, end), none)).toEqual(new Turns().of(all.slice(0, end), none));
+  // Any one of them may change, and then it is another object.
+  for (const [i, changed] of all.entries()) {
+    for (const other of [{ ...changed, parts: [words("more")] }, { ...changed, submissionId: "b" }, { ...changed, purpose: "assistant" as const }]) {
+      const next = all.with(i, other);
+      expect(growing.of(next, none)).toEqual(new Turns().of(next, none));
+      expect(growing.of(all, none)).toEqual(new Turns().of(all, none));
+    }
+  }
 });
 
 test("the advisory of a prompt that never began makes no turn", () => {
@@ -51,7 +73,8 @@ test("calls that stand together are one piece, a restart is a seam, empty messag
 
 test("what a turn cost is the sum of its messages", () => {
   const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.5 } };
-  expect(spentOf([message("1", { metadata: { usage } }), message("2", { metadata: { usage, model: { provider: "scripted", id: "words" } } })])).toEqual({ tokens: 6, cost: 1, model: "scripted/words" });
+  expect(spentOf([message("1", { metadata: { usage } }), message("2", { metadata: { usage, model: { provider: "scripted", id: "words" } } })])).toEqual({ tokens: 6, cost: 1, model: "scripted/words", version: undefined });
+  expect([spentOf([message("1", { metadata: { agentVersion: "3" } })]).version, spentOf([message("1", { metadata: { agentVersion: "a3f9" } })]).version]).toEqual(["3", undefined]);
 });
 
 test("a call stands as its result says, and as unknown where a restart cut it off", () => {
@@ -66,7 +89,17 @@ test("tools have names and arguments that people read, and lead on", () => {
   expect([toolName("list_files"), toolName("linear__search_issues")]).toEqual(["List files", "linear: search issues"]);
   expect(argumentOf({ project: "ops", depth: 2, deep: { a: 1 } })).toBe("ops · 2");
   expect(linkOf(call("a", { toolName: "run_workflow", output: { runId: "run_1" } }))?.page).toBe("runs/run_1");
+  expect(linkOf(call("a", { toolName: "run_workflow", state: "output-error", output: undefined, errorText: '{"runId":"run_2","error":{}}' }))?.page).toBe("runs/run_2");
+  expect(linkOf(call("a", { toolName: "ask_agent", input: { agent: "triage" } }))?.page).toBe("agents/triage");
   expect(linkOf(call("a"))).toBeUndefined();
+});
+
+test("what is forbidden or gone closes where one writes, with the reason; what may come right does not", () => {
+  const refused = (status: number): Pending => ({ ...pending("x", "refused"), error: new SvcError({ type: "refused", message: "No agent named x.", status }) });
+  const open = { phase: "live" as const, error: undefined };
+  expect([403, 404, 409, 503].map((status) => closedBy({ ...open, pending: [refused(status)] }))).toEqual(["No agent named x.", "No agent named x.", undefined, undefined]);
+  expect(closedBy({ phase: "error", error: new SvcError({ type: "forbidden", message: "no", status: 403, meta: { role: "viewer" } }), pending: [] })).toBe("You need the viewer role.");
+  expect(closedBy({ phase: "connecting", error: new SvcError({ type: "network_error", message: "no" }), pending: [] })).toBeUndefined();
 });
 
 test("every failure that a person can mend leads to where it is mended", () => {
@@ -83,7 +116,10 @@ test("a burst is spread over the gap between bursts, and never longer than may b
   expect(pacer.at(150)).toBeGreaterThan(110);
   expect(pacer.at(100 + longest)).toBe(200);
   expect(pacer.behind).toBe(false);
-  pacer.grow(50, 400);
+  // Bursts that follow each other closely are not fallen behind.
+  for (let i = 1; i <= 100; i++) pacer.grow(200 + 10 * i, 400 + 20 * i);
+  expect(pacer.shown).toBeGreaterThan(1_100);
+  pacer.grow(50, 3_000);
   expect(pacer.shown).toBe(50);
   expect(cutAtWord("one two three", 9)).toBe("one two");
 });
@@ -101,7 +137,6 @@ test("rows are found by where they stand", () => {
 
 test("what was sent stands in the transcript, and behind a reply in the queue", () => {
   const turns = new Turns().of([asked("a", "one")], []);
-  const pending = (key: string, state: Pending["state"]): Pending => ({ key, state, message: { kind: "user", body: key }, submissionId: undefined, error: undefined, submission: undefined, own: true });
   const all = [pending("x", "waiting"), pending("y", "refused")];
   const messages = [asked("a", "one"), ...all.map((each) => message(each.key, { role: "user", purpose: "user", pending: each }))];
   const busy = standingOf({ status: "streaming", pending: all, messages }, turns);
@@ -124,4 +159,50 @@ test("conversations are grouped by days", () => {
 test("find looks at questions and replies", () => {
   const turns = new Turns().of([asked("a", "Apples"), message("1", { submissionId: "a", parts: [words("pears")] }), asked("b", "plums")], []);
   expect([matchesIn(turns, "PEAR"), matchesIn(turns, "p").length, matchesIn(turns, " ")]).toEqual([["q-a"], 2, []]);
+});
+
+test("the text of a prompt that waits is kept until it is begun, and offered when it was stopped before", () => {
+  const none = { messages: [], pending: [], settlements: [] };
+  const waits = waitingIn({}, { ...none, pending: [pending("one", "waiting", "a"), pending("two", "sending")] });
+  expect(waits).toEqual({ a: "one" });
+  expect(waitingIn(waits, none)).toBe(waits);
+  const settlements = [{ submissionId: "a", outcome: "aborted" as const }];
+  expect([stoppedIn(waits, none), stoppedIn(waits, { ...none, settlements })]).toEqual([[], ["a"]]);
+  // What the page itself offers is not offered twice.
+  expect(stoppedIn(waits, { ...none, settlements, pending: [pending("one", "stopped", "a")] })).toEqual([]);
+  expect(waitingIn(waits, { ...none, messages: [asked("a", "one")] })).toEqual({});
+});
+
+const at = (seconds: number): { timestamp: string } => ({ timestamp: new Date(Date.UTC(2026, 10, 17, 6, 0, 0) + seconds * 1_000).toISOString() });
+
+/** A turn that asked two tools at once: 200 ms and 1.5 s, and went on at 5 s. */
+const worked = (of: Partial<AgentMessage> = {}): AgentMessage[] => [
+  { ...asked("a", "one"), metadata: at(0) },
+  message("m1", { submissionId: "a", metadata: at(1), parts: [words("Let me see."), call("t1", { durationMs: 200 }), call("t2", { durationMs: 1_500, state: "output-error", output: undefined, errorText: "no" })] }),
+  message("m2", { submissionId: "a", metadata: at(5), parts: [words("Done.")], ...of }),
+];
+
+const barsOf = (messages: readonly AgentMessage[], settlements: Parameters<Turns["of"]>[1], running = false): unknown =>
+  [...traceOf(new Turns().of(messages, settlements)[0]!, running).spans.values()].map(({ name, state, bars }) => [name, state, bars[0]?.from, bars[0]?.to, bars[0]?.unsure ?? false]);
+
+test("the timeline of a turn has its messages and tools where the conversation tells", () => {
+  expect(barsOf(worked(), [{ submissionId: "a", outcome: "completed", took: 7_000 }])).toEqual([
+    ["prompt", "done", 0, 7_000, false],
+    ["turn 1", "done", 1_000, 3_500, false],
+    ["List files", "done", 3_500, 3_700, false],
+    ["List files", "failed", 3_500, 5_000, false],
+    ["turn 2", "done", 5_000, 7_000, false],
+  ]);
+});
+
+test("a timeline does not make up an end that nobody recorded, and a turn that runs has none", () => {
+  expect(barsOf(worked(), [{ submissionId: "a", outcome: "completed" }])).toMatchObject({ 0: ["prompt", "done", 0, 5_000, true], 4: ["turn 2", "done", 5_000, 5_000, true] });
+  expect(barsOf(worked(), [], true)).toMatchObject({ 0: ["prompt", "open", 0, undefined, false], 4: ["turn 2", "open", 5_000, undefined, false] });
+});
+
+test("what was stopped ended when its advisory says, and what failed failed in its last turn", () => {
+  const advisory = message("entry_submission_aborted_a", { role: "system", purpose: "advisory", display: "diagnostic", metadata: at(6) });
+  expect(barsOf([...worked(), advisory], [{ submissionId: "a", outcome: "aborted" }])).toMatchObject({ 0: ["prompt", "interrupted", 0, 6_000, false], 4: ["turn 2", "done", 5_000, 6_000, false] });
+  const error = { name: "Error", message: "no", type: "operation_failed", details: "" };
+  expect(barsOf(worked(), [{ submissionId: "a", outcome: "failed", error }])).toMatchObject({ 0: ["prompt", "failed", 0, 5_000, true], 4: ["turn 2", "failed", 5_000, 5_000, true] });
 });

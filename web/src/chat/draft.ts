@@ -1,7 +1,13 @@
 import { useCallback, useState } from "react";
 
+/** Draft is what one has written and not sent. */
+export interface Draft {
+  readonly text: string;
+  readonly set: (text: string) => void;
+}
+
 /** A draft is of one tab: two that write in the same conversation do not write over each other. It outlives a reload. */
-export function useDraft(name: string): [text: string, set: (text: string) => void] {
+export function useDraft(name: string): Draft {
   const key = `svc.draft.${name}`;
   const [draft, setDraft] = useState(() => ({ key, text: read(key) }));
   if (draft.key !== key) setDraft({ key, text: read(key) });
@@ -12,7 +18,7 @@ export function useDraft(name: string): [text: string, set: (text: string) => vo
     },
     [key],
   );
-  return [draft.key === key ? draft.text : read(key), set];
+  return { text: draft.key === key ? draft.text : read(key), set };
 }
 
 function read(key: string): string {

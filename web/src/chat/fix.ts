@@ -28,7 +28,7 @@ export function fixOf(error: Pick<SettlementError, "type" | "message"> | undefin
     case "submission_retry_exhausted":
       return { says: "The server stopped too often while this ran. Ask again when it is steady." };
     case "operation_failed":
-      return { says: "The model could not answer. Ask again; where it goes on failing, look at the model's settings.", ...models };
+      return { says: "The model could not answer. Where it goes on failing, look at the model's settings.", ...models };
     default:
       return { says: "Ask again. Where it goes on failing, the diagnostics help whoever runs this service." };
   }

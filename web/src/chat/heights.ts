@@ -16,6 +16,10 @@ export class Heights {
     return this.#known.size === 0 ? guess : this.#sum / this.#known.size;
   }
 
+  has(key: string): boolean {
+    return this.#known.has(key);
+  }
+
   /** set keeps a height, and gives by how much it differs from what was assumed. */
   set(key: string, height: number): number {
     const before = this.#known.get(key);

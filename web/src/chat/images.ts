@@ -1,4 +1,4 @@
-import type { Attachment } from "@svc/sdk";
+import type { Attachment, FilePart } from "@svc/sdk";
 import { bytes } from "../kit/amount";
 
 /** The service takes so many characters of base64 for an image. */
@@ -45,7 +45,21 @@ function base64(blob: Blob): Promise<string> {
   });
 }
 
-/** filesIn are the images of what was pasted or dropped. */
+/** filesIn are the files of what was pasted or dropped. */
 export function filesIn(data: DataTransfer | null): File[] {
-  return [...(data?.files ?? [])].filter((file) => file.type.startsWith("image/"));
+  return [...(data?.files ?? [])];
+}
+
+/** filesOf are images that were sent, read again so that they can be sent anew. */
+export function filesOf(parts: readonly FilePart[]): Promise<File[]> {
+  return Promise.all(parts.map(async ({ url = "", mediaType, filename }) => new File([await bytesOf(url)], filename ?? "image", { type: mediaType })));
+}
+
+/** bytesOf reads an address. One that holds the bytes itself is not fetched: the policy of the page forbids it. */
+async function bytesOf(url: string): Promise<BlobPart> {
+  const own = /^data:[^,]*;base64,/.exec(url);
+  if (own) return Uint8Array.from(atob(url.slice(own[0].length)), (sign) => sign.charCodeAt(0));
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error("The image could not be read.");
+  return answer.arrayBuffer();
 }

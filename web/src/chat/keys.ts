@@ -6,6 +6,8 @@ import type { Turn } from "./turns";
 
 interface ChatKeys {
   thread: RefObject<HTMLElement | null>;
+  /** The keys are heard within the thread alone: there are other things on the page. */
+  part: boolean;
   transcript: RefObject<TranscriptHandle | null>;
   rows: readonly Turn[];
   busy: boolean;
@@ -20,8 +22,9 @@ export function useChatKeys(keys: ChatKeys): void {
   useEffect(() => {
     let foundAt = 0;
     const press = (event: KeyboardEvent): void => {
-      const { thread, transcript, busy, onStop, onFind } = held.current;
+      const { thread, part, transcript, busy, onStop, onFind } = held.current;
       if (event.defaultPrevented || !thread.current || document.querySelector("dialog[open]")) return;
+      if (part && !(event.target instanceof Node && thread.current.contains(event.target))) return;
       if (event.key === "Escape" && busy && !(event.target instanceof Element && event.target.closest("[popover], [role=search]"))) return onStop();
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f") {
         // Twice in a second is for the browser's own.
@@ -32,7 +35,7 @@ export function useChatKeys(keys: ChatKeys): void {
       }
       if (event.altKey && event.key === "ArrowDown") {
         event.preventDefault();
-        return toLast(transcript.current);
+        return transcript.current?.toLast();
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || recall("keys") === "off") return;
       if (event.key === "[" || event.key === "]") step(held.current, event.key === "]" ? 1 : -1);
@@ -40,15 +43,6 @@ export function useChatKeys(keys: ChatKeys): void {
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
   }, []);
-}
-
-function toLast(transcript: TranscriptHandle | null): void {
-  transcript?.latest();
-  const articles = transcript?.view()?.querySelectorAll<HTMLElement>("article");
-  const last = articles?.[articles.length - 1];
-  if (!last) return;
-  last.tabIndex = -1;
-  last.focus({ preventScroll: true });
 }
 
 function step({ transcript, rows }: ChatKeys, by: number): void {

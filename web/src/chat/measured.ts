@@ -15,8 +15,8 @@ export function sawEnd(id: string): void {
   if (at !== undefined && !took.has(id)) took.set(id, Date.now() - at);
 }
 
-/** tookOf is how long something took; undefined: nobody here has seen it. */
-export function tookOf(id: string): number | undefined {
+/** seenFor is how long something was seen to take; undefined: nobody here has seen it. */
+export function seenFor(id: string): number | undefined {
   return took.get(id);
 }
 

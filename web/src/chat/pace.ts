@@ -22,6 +22,7 @@ export class Pacer {
   /** grow tells of a new burst. */
   grow(length: number, now: number): void {
     if (length === this.#length) return;
+    this.at(now); // bursts may come faster than anybody looks
     if (length < this.#length) this.shown = length; // the text is another
     else this.#gap = Math.min(longest, (this.#gap + Math.min(longest, Math.max(tick, now - this.#burstAt))) / 2);
     this.#length = length;
@@ -36,6 +37,11 @@ export class Pacer {
     return this.shown;
   }
 
+  /** finish shows all of it. */
+  finish(): void {
+    this.shown = this.#length;
+  }
+
   get behind(): boolean {
     return this.shown < this.#length;
   }
@@ -47,25 +53,25 @@ function atOnce(): boolean {
 }
 
 /** usePaced is a text that is being written, as much of it as is to be shown. It ends between words. */
-export function usePaced(text: string, writing: boolean): string {
+export function usePaced(text: string): string {
   const pacer = useRef<Pacer>(undefined);
   const [, show] = useState(0);
   pacer.current ??= new Pacer(text.length, performance.now());
   const held = pacer.current;
   held.grow(text.length, performance.now());
-  if (atOnce()) held.shown = text.length;
+  if (atOnce()) held.finish();
   const behind = held.behind;
+  // It ticks on while the text grows: updates may come faster than it ticks.
   useEffect(() => {
     if (!behind) return;
     const timer = setInterval(() => {
-      if (atOnce()) held.shown = text.length;
+      if (atOnce()) held.finish();
       else held.at(performance.now());
       show((count) => count + 1);
-      if (!held.behind) clearInterval(timer);
     }, tick);
     return () => clearInterval(timer);
-  }, [behind, held, text.length, writing]);
-  return held.shown >= text.length ? text : cutAtWord(text, held.shown);
+  }, [behind, held]);
+  return held.behind ? cutAtWord(text, held.shown) : text;
 }
 
 /** cutAtWord is the beginning of a text up to the last whole word before a place. */

@@ -12,11 +12,7 @@ export function toolState(call: ToolPart, running: boolean): ToolState {
 
 /** isInterrupted reports whether a call was cut off by a restart: it may have had its effect, and is not repeated. */
 function isInterrupted(text: string | undefined): boolean {
-  try {
-    return (JSON.parse(text ?? "") as { type?: unknown }).type === "interrupted";
-  } catch {
-    return false;
-  }
+  return fieldOf(parsed(text), "type") === "interrupted";
 }
 
 /** toolName is the name of a tool as people say it: `list_files` is "List files", `linear__search` is "linear: search". */
@@ -33,15 +29,26 @@ export function argumentOf(input: unknown): string {
   return values.slice(0, 2).join(" · ").replaceAll(/\s+/g, " ").slice(0, 200);
 }
 
-/** linkOf is where a call has led: a run that it started, an agent that it asked. */
-export function linkOf(call: ToolPart): { page: string; label: string } | undefined {
-  const input = call.input as Record<string, unknown> | null;
-  const output = (call.output ?? {}) as Record<string, unknown>;
-  const run = typeof call.output === "object" && call.output !== null ? output["runId"] : undefined;
-  if (call.toolName === "run_workflow" && typeof run === "string") return { page: `runs/${run}`, label: "Open the run" };
-  if (call.toolName !== "ask_agent" || typeof input?.["agent"] !== "string") return undefined;
-  const instance = typeof call.output === "object" && call.output !== null ? output["instance"] : undefined;
-  return typeof instance === "string" ? { page: `agents/${input["agent"]}/conversations/${encodeURIComponent(instance)}`, label: "Open the conversation" } : undefined;
+/** linkOf is where a call has led: a run that it started, however that ended; an agent that it asked. */
+export function linkOf({ toolName, input, output, errorText }: ToolPart): { page: string; label: string } | undefined {
+  const run = fieldOf(output, "runId") ?? fieldOf(parsed(errorText), "runId");
+  if (toolName === "run_workflow" && run) return { page: `runs/${encodeURIComponent(run)}`, label: "Open the run" };
+  const agent = fieldOf(input, "agent");
+  return toolName === "ask_agent" && agent ? { page: `agents/${encodeURIComponent(agent)}`, label: "Open the agent" } : undefined;
+}
+
+function fieldOf(value: unknown, name: string): string | undefined {
+  const field = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+  return typeof field === "string" && field !== "" ? field : undefined;
+}
+
+/** parsed is the value that a text is the JSON of; undefined: it is none. */
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return undefined;
+  }
 }
 
 /** summaryOf is a group of calls in a line. */

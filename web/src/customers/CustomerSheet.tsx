@@ -4,11 +4,12 @@ import { Button } from "../kit/Button";
 import { Sheet } from "../kit/Dialog";
 import { Trouble } from "../kit/Refusal";
 import { Tag } from "../kit/StatusTag";
-import { Time } from "../kit/Time";
+import { exact, Time } from "../kit/Time";
 import { useToast } from "../kit/Toast";
 import { useAct } from "../server/act";
 import { addressOf } from "../server/session";
 import { useStaff } from "../server/staff";
+import { namesOf } from "../server/workspace";
 import { baseOf } from "../shell/where";
 import { stateOf, type Customer } from "./CustomersPage";
 import { SuspendDialog } from "./SuspendDialog";
@@ -26,7 +27,7 @@ export function CustomerSheet({ customer, onClose }: { customer: Customer; onClo
             <Tag tone={state.tone}>{state.word}</Tag>
           </dd>
           {customer.suspended && customer.suspendReason && <><dt>Because</dt><dd>{customer.suspendReason}</dd></>}
-          {customer.eraseAt && <><dt>Erased</dt><dd><Time at={customer.eraseAt} /></dd></>}
+          {customer.eraseAt && <><dt>Erased</dt><dd>{exact(new Date(customer.eraseAt))}</dd></>}
           <dt>Address</dt>
           <dd>{customer.scope.replace(/^users\//, "")}</dd>
           <dt>Owner</dt>
@@ -43,7 +44,7 @@ export function CustomerSheet({ customer, onClose }: { customer: Customer; onClo
         <section>
           <h3>Work in it</h3>
           <p className="dim t13">You act with the authority of the service. The customer's audit log tells it.</p>
-          <Link className="btn" to={baseOf(at)}>{`Open ${at.username}/${at.business}`}</Link>
+          <Link className="btn" to={baseOf(at)}>{`Open ${namesOf(at)}`}</Link>
         </section>
       )}
       <Standing customer={customer} />

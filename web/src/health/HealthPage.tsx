@@ -103,7 +103,10 @@ function Nodes({ health }: { health: Health }): ReactNode {
                 <b className="mono">{node.node}</b>
                 {node.node === health.node && <small>answers this page</small>}
               </td>
-              <td>{parts[node.part] ?? node.part}</td>
+              <td>
+                {parts[node.part] ?? node.part}
+                {node.project && <small className="mono">project {node.project.slice(0, 12)}</small>}
+              </td>
               <td className="num right">{count(node.working)}</td>
             </tr>
           ))}

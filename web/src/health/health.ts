@@ -25,6 +25,8 @@ const checks: Record<string, string> = {
   workers: "Workers running",
   runtime: "Runtime reachable",
   gateway: "Gateway serving",
+  project: "Project running",
+  bundles: "One project on every node",
 };
 
 /** checkName is what a check says; of one that is not known here its own name. */

@@ -3,22 +3,32 @@ import { Button } from "./Button";
 import { Tabs } from "./Tabs";
 import { useToast } from "./Toast";
 
-/** CopyButton copies a text and says so. */
-export function CopyButton({ text, label = "Copy", children }: { text: string; label?: string; children?: ReactNode }): ReactNode {
+/** useCopy copies a text, and gives whether the browser allowed it. Where it did not, that is said. */
+export function useCopy(): (text: string) => Promise<boolean> {
   const toast = useToast();
-  const [copied, setCopied] = useState(false);
-  const copy = async (): Promise<void> => {
+  return async (text) => {
     try {
       await navigator.clipboard.writeText(text);
-      setCopied(true);
-      setTimeout(() => setCopied(false), 1_600);
+      return true;
     } catch {
       toast({ tone: "bad", text: "The browser did not allow copying. Select the text instead." });
+      return false;
     }
   };
+}
+
+/** CopyButton copies a text and says so. */
+export function CopyButton({ text, label = "Copy", children }: { text: string; label?: string; children?: ReactNode }): ReactNode {
+  const put = useCopy();
+  const [done, setDone] = useState(false);
+  const copy = async (): Promise<void> => {
+    if (!(await put(text))) return;
+    setDone(true);
+    setTimeout(() => setDone(false), 1_600);
+  };
   return (
-    <Button look={children ? "plain" : "ghost"} small icon={copied ? "check" : "copy"} label={copied ? "Copied" : label} onClick={() => void copy()}>
-      {children && (copied ? "Copied" : children)}
+    <Button look={children ? "plain" : "ghost"} small icon={done ? "check" : "copy"} label={done ? "Copied" : label} onClick={() => void copy()}>
+      {children && (done ? "Copied" : children)}
     </Button>
   );
 }

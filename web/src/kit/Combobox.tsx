@@ -1,5 +1,6 @@
 import { useId, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Labelled } from "./Field";
+import { Icon } from "./Icon";
 import { putBelow } from "./Menu";
 
 export interface Choice {
@@ -73,7 +74,7 @@ export function Combobox({ label, choices, value, onChange, free = false, placeh
   return (
     <Labelled label={label} {...about}>
       {({ id, describedBy }) => (
-        <>
+        <span className="combo">
           <input
             ref={input}
             id={id}
@@ -95,6 +96,7 @@ export function Combobox({ label, choices, value, onChange, free = false, placeh
             onKeyDown={key}
             onBlur={leave}
           />
+          <Icon name="updown" small />
           <div ref={options} id={list} popover="manual" role="listbox" aria-label={label} className="menu">
             {found.map((choice, i) => (
               // A press would take the focus, and the list with it.
@@ -107,7 +109,7 @@ export function Combobox({ label, choices, value, onChange, free = false, placeh
             ))}
             {found.length === 0 && <div role="option" aria-selected="false" aria-disabled="true">{free ? "Press Enter to take what you typed" : "Nothing of that name"}</div>}
           </div>
-        </>
+        </span>
       )}
     </Labelled>
   );

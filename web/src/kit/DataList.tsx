@@ -22,6 +22,8 @@ export interface DataListProps<Item> {
   onOpen?: (item: Item) => void;
   /** The key of the row that is open. */
   selected?: string | undefined;
+  /** What Escape does while a row is open. */
+  onClose?: (() => void) | undefined;
   /** What to show where there is nothing at all. */
   empty: ReactNode;
   /** Clears the filter; absent: there is none, so that nothing found means nothing there. */
@@ -32,18 +34,19 @@ export interface DataListProps<Item> {
 /** DataList is rows that are read page by page, in every state that they can be in. */
 export function DataList<Item>(props: DataListProps<Item>): ReactNode {
   const { list, empty, onClear } = props;
-  if (!list.items) return list.error ? <Refusal error={list.error} onRetry={list.retry} /> : <Skeleton {...props} />;
-  if (list.items.length === 0 && !list.stale) {
-    if (!onClear) return <div className="list-area">{empty}</div>;
+  if (!list.items) return list.error ? <div className="list-area"><Refusal error={list.error} onRetry={list.retry} /></div> : <Skeleton {...props} />;
+  const trouble = list.error && <Trouble error={list.error} stale onRetry={list.retry} />;
+  if (list.items.length === 0 && (!list.stale || trouble)) {
     return (
       <div className="list-area">
-        <Empty icon="search" title="Nothing matches" act={<Button onClick={onClear}>Clear the filter</Button>} />
+        {trouble}
+        {onClear ? <Empty icon="search" title="Nothing matches" act={<Button onClick={onClear}>Clear the filter</Button>} /> : empty}
       </div>
     );
   }
   return (
     <div className="list-area">
-      {list.error && <Trouble error={list.error} stale onRetry={list.retry} />}
+      {trouble}
       <Rows {...props} items={list.items} />
       <div className="more">
         <span className="num">{list.hasMore ? `Showing ${list.items.length}` : `All ${list.items.length}`}</span>
@@ -57,7 +60,7 @@ export function DataList<Item>(props: DataListProps<Item>): ReactNode {
   );
 }
 
-function Rows<Item>({ label, list, columns, keyOf, onOpen, selected, className = "", items }: DataListProps<Item> & { items: readonly Item[] }): ReactNode {
+function Rows<Item>({ label, list, columns, keyOf, onOpen, selected, onClose, className = "", items }: DataListProps<Item> & { items: readonly Item[] }): ReactNode {
   const body = useRef<HTMLTableSectionElement>(null);
   const [at, setAt] = useState(0);
   const move = (event: KeyboardEvent): void => {
@@ -68,6 +71,7 @@ function Rows<Item>({ label, list, columns, keyOf, onOpen, selected, className =
       event.preventDefault();
       return onOpen(item);
     }
+    if (event.key === "Escape" && selected !== undefined) return onClose?.();
     const to = nextRow(event.key, at, items.length);
     if (to === undefined) return;
     event.preventDefault();
@@ -75,7 +79,7 @@ function Rows<Item>({ label, list, columns, keyOf, onOpen, selected, className =
     (body.current?.rows[to] as HTMLElement | undefined)?.focus();
   };
   return (
-    <table className={`rows ${list.stale ? "stale-rows" : ""} ${className}`} aria-label={label} role={onOpen ? "grid" : undefined} aria-busy={list.stale || undefined}>
+    <table className={`rows ${list.stale ? "stale-rows" : ""} ${className}`} aria-label={label} role={onOpen ? "grid" : undefined} aria-busy={(list.stale && !list.error) || undefined}>
       <thead>
         <tr>
           {columns.map((column) => (
@@ -88,7 +92,7 @@ function Rows<Item>({ label, list, columns, keyOf, onOpen, selected, className =
       <tbody ref={body} onKeyDown={move}>
         {items.map((item, i) => {
           const key = keyOf(item);
-          const opens = onOpen && { tabIndex: i === Math.min(at, items.length - 1) ? 0 : -1, "aria-selected": key === selected, onClick: () => onOpen(item), onFocus: () => setAt(i) };
+          const opens = onOpen && { tabIndex: i === Math.min(at, items.length - 1) ? 0 : -1, "data-row": "", "aria-selected": key === selected, onClick: () => onOpen(item), onFocus: () => setAt(i) };
           return (
             <tr key={key} {...opens}>
               {columns.map((column) => (

@@ -38,11 +38,11 @@ export function Dialog({ title, onClose, children, footer, wide = false, onSubmi
 }
 
 /** Sheet is what stands beside a list: a drawer at the right, the whole screen on a phone. */
-export function Sheet({ title, onClose, children }: Pick<DialogProps, "title" | "onClose" | "children">): ReactNode {
+export function Sheet({ title, onClose, children, wide = false }: Pick<DialogProps, "title" | "onClose" | "children" | "wide">): ReactNode {
   const id = useId();
   const ref = useModal(onClose);
   return (
-    <dialog ref={ref} className="sheet" aria-labelledby={id}>
+    <dialog ref={ref} className={wide ? "sheet wide" : "sheet"} aria-labelledby={id}>
       <header className="top">
         <Button look="ghost" icon="left" label="Back" className="mobile" onClick={onClose} />
         <h2 id={id} className="grow trunc w55">{title}</h2>

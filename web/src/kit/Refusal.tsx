@@ -8,9 +8,15 @@ import { Icon } from "./Icon";
 /** unreached are the errors of a question that no server has answered. A run or a submission that failed has no status either. */
 const unreached = ["network_error", "stalled"];
 
+/** isUnreached reports whether no server has answered: asking again may help, and another connection will. */
+export function isUnreached(error: SvcError): boolean {
+  return unreached.includes(error.type);
+}
+
 /** sentenceOf is what a person is told of an error: the service's own sentence, or ours where no answer came. */
 export function sentenceOf(error: SvcError): string {
-  if (unreached.includes(error.type)) return "The server cannot be reached. Check the connection and try again.";
+  if (isUnreached(error)) return "The server cannot be reached. Check the connection and try again.";
+  if (error.type === "forbidden") return needed(error);
   if (error.status === 503) return "The server is restarting. Try again in a moment.";
   return [error.message, error.details].filter(Boolean).join(" ");
 }
@@ -44,7 +50,7 @@ export function Trouble({ error, stale = false, onRetry }: { error: SvcError; st
     <div className={stale ? "trouble stale" : "trouble"} role="alert">
       <Icon name="warn" />
       <p>
-        {error.type === "forbidden" ? needed(error) : sentenceOf(error)} {stale && "What you see is from before."} <RequestId error={error} />
+        {sentenceOf(error)} {stale && "What you see is from before."} <RequestId error={error} />
       </p>
       {onRetry && <Button small onClick={onRetry}>Try again</Button>}
     </div>

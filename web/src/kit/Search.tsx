@@ -5,7 +5,8 @@ import { Icon } from "./Icon";
 export interface SearchProps {
   /** What is searched, for those who do not see it. */
   label: string;
-  placeholder: string;
+  /** Default: the label. */
+  placeholder?: string;
   query: string;
   onQuery: (query: string) => void;
   /** It stands among the acts of a page, without a bar of its own. */
@@ -15,12 +16,13 @@ export interface SearchProps {
 /** How long typing pauses before it is asked for, in milliseconds. */
 const pause = 250;
 
-/** Search filters a list by what is typed; its query stands in the address. `/` leads to it. */
-export function Search({ label, placeholder, query, onQuery, bare = false }: SearchProps): ReactNode {
+/** Search filters a list by what is typed; its query stands in the address. `/` leads to it, Escape empties it. */
+export function Search({ label, placeholder = label, query, onQuery, bare = false }: SearchProps): ReactNode {
   const [typed, setTyped] = useState(query);
-  useEffect(() => setTyped(query), [query]);
+  // A blank at the end is not asked for, and may be followed by another word.
+  useEffect(() => setTyped((now) => (now.trim() === query ? now : query)), [query]);
   useEffect(() => {
-    if (typed === query) return;
+    if (typed.trim() === query) return;
     const timer = setTimeout(() => onQuery(typed.trim()), pause);
     return () => clearTimeout(timer);
     // Only typing asks.
@@ -28,7 +30,7 @@ export function Search({ label, placeholder, query, onQuery, bare = false }: Sea
   const field = (
     <span className="find-in">
       <Icon name="search" small />
-      <input className="input sm" type="search" data-filter aria-label={label} placeholder={placeholder} value={typed} onChange={(event) => setTyped(event.target.value)} autoComplete="off" spellCheck={false} />
+      <input className="input sm" type="search" data-filter aria-label={label} placeholder={placeholder} value={typed} onChange={(event) => setTyped(event.target.value)} onKeyDown={(event) => event.key === "Escape" && setTyped("")} autoComplete="off" spellCheck={false} />
     </span>
   );
   return bare ? field : <div className="tlbar filters" role="search">{field}</div>;

@@ -3,7 +3,6 @@ import { useEffect, useState, type ReactNode } from "react";
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 31_536_000],
   ["month", 2_592_000],
-  ["week", 604_800],
   ["day", 86_400],
   ["hour", 3_600],
   ["minute", 60],
@@ -15,9 +14,15 @@ const exactly = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyl
 export function relative(at: Date, now: Date): string {
   const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
   for (const [unit, length] of units) {
-    if (Math.abs(seconds) >= length) return words.format(Math.trunc(seconds / length), unit).replace(/\.(?=\s|$)/g, "");
+    if (Math.abs(seconds) >= length) return words.format(whole(seconds / length), unit).replace(/\.(?=\s|$)/g, "");
   }
-  return Math.abs(seconds) < 10 ? "just now" : words.format(seconds, "second").replace(/\.(?=\s|$)/g, "");
+  // Seconds that have passed would be wrong at the next look; those to come are waited for.
+  return seconds < 10 ? "just now" : words.format(seconds, "second").replace(/\.(?=\s|$)/g, "");
+}
+
+/** whole counts what has passed in full, and what is to come by the nearest: what is given fourteen days does not begin with thirteen. */
+function whole(amount: number): number {
+  return amount < 0 ? Math.trunc(amount) : Math.round(amount);
 }
 
 /** exact is a moment with its zone. */

@@ -1,4 +1,4 @@
-import { useCallback, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 
 /** recall reads what this browser keeps under a name. A browser that keeps nothing is no reason to fail. */
 export function recall(name: string): string | undefined {
@@ -19,13 +19,21 @@ export function keep(name: string, text: string | undefined): void {
   }
 }
 
-/** useKept is a state that outlives a reload: a draft, a choice of how things look. Never what the server knows. */
+/** Whoever shows the same choice hears of it: a menu and the palette both set the scheme. */
+const choices = new EventTarget();
+
+/** useKept is a state that outlives a reload: a choice of how things look. Never what the server knows. */
 export function useKept(name: string, otherwise: string): [value: string, set: (value: string) => void] {
   const [value, setValue] = useState(() => recall(name) ?? otherwise);
+  useEffect(() => {
+    const hear = (event: Event): void => setValue((event as CustomEvent<string>).detail);
+    choices.addEventListener(name, hear);
+    return () => choices.removeEventListener(name, hear);
+  }, [name]);
   const set = useCallback(
     (next: string) => {
-      setValue(next);
       keep(name, next === otherwise ? undefined : next);
+      choices.dispatchEvent(new CustomEvent(name, { detail: next }));
     },
     [name, otherwise],
   );

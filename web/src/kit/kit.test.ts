@@ -15,7 +15,8 @@ test("amounts have three figures at most", () => {
 test("a time is told from now, before and after", () => {
   const now = new Date("2026-11-17T11:00:00Z");
   const told = (at: string): string => relative(new Date(at), now);
-  expect(told("2026-11-17T10:59:55Z")).toBe("just now");
+  expect(told("2026-11-17T10:59:05Z")).toBe("just now");
+  expect(told("2026-11-17T11:00:40Z")).toBe("in 40 sec");
   expect(told("2026-11-17T10:58:00Z")).toBe("2 min ago");
   expect(told("2026-11-16T11:00:00Z")).toBe("yesterday");
   expect(told("2026-11-17T13:00:00Z")).toBe("in 2 hr");

@@ -1,7 +1,7 @@
 import { memo, type ReactNode } from "react";
 import { CopyButton } from "../kit/CodeSample";
 import { Clipped } from "./Clipped";
-import { marksOf } from "./marks";
+import { useMarks } from "./marker";
 import { plain } from "./plain";
 
 /** CodeBlock is a program in a text. It is coloured when its fence is closed: before, every word would change its colours. */
@@ -14,14 +14,14 @@ export const CodeBlock = memo(function CodeBlock({ text, language, open }: { tex
         <CopyButton text={text} label="Copy the code" />
       </figcaption>
       <pre tabIndex={0} aria-label={name ? `${name} code` : "Code"}>
-        <code>{open ? <Clipped text={plain(text)} /> : <Coloured text={plain(text)} />}</code>
+        <code><Coloured text={plain(text)} open={open} /></code>
       </pre>
     </figure>
   );
 });
 
-function Coloured({ text }: { text: string }): ReactNode {
-  const marks = marksOf(text);
+function Coloured({ text, open }: { text: string; open: boolean }): ReactNode {
+  const marks = useMarks(text, !open);
   if (!marks) return <Clipped text={text} />;
   return marks.map(({ kind, text: words }, i) => (kind ? <span key={i} className={kind}>{words}</span> : words));
 }

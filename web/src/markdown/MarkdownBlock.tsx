@@ -21,9 +21,9 @@ function Shown({ token: any, last = false }: { token: Token; last?: boolean }): 
     case "code":
       return <CodeBlock text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang} open={last && !isClosed(token.raw)} />;
     case "blockquote":
-      return <blockquote><All tokens={token.tokens} /></blockquote>;
+      return <blockquote><All tokens={token.tokens} last={last} /></blockquote>;
     case "list":
-      return <List token={token as Tokens.List} />;
+      return <List token={token as Tokens.List} last={last} />;
     case "table":
       return <Table token={token as Tokens.Table} />;
     case "hr":
@@ -38,8 +38,8 @@ function Shown({ token: any, last = false }: { token: Token; last?: boolean }): 
   }
 }
 
-function All({ tokens = [] }: { tokens?: readonly Token[] | undefined }): ReactNode {
-  return tokens.map((token, i) => <Shown key={i} token={token} />);
+function All({ tokens = [], last }: { tokens?: readonly Token[] | undefined; last: boolean }): ReactNode {
+  return tokens.map((token, i) => <Shown key={i} token={token} last={last && i === tokens.length - 1} />);
 }
 
 function Inside({ token }: { token: Tokens.Generic }): ReactNode {
@@ -52,11 +52,12 @@ function Heading({ token }: { token: Tokens.Heading }): ReactNode {
   return <Level><Spans tokens={token.tokens} /></Level>;
 }
 
-function List({ token }: { token: Tokens.List }): ReactNode {
+function List({ token, last }: { token: Tokens.List; last: boolean }): ReactNode {
+  const ends = (i: number, j: number, of: readonly Token[]): boolean => last && i === token.items.length - 1 && j === of.length - 1;
   const items = token.items.map((item, i) => (
     <li key={i} className={item.task ? "task" : undefined}>
       {item.task && <input type="checkbox" checked={item.checked === true} disabled readOnly aria-label={item.checked ? "Done" : "Not done"} />}
-      {item.tokens.filter((each) => (each.type as string) !== "checkbox").map((each, j) => (each.type === "text" || (!token.loose && each.type === "paragraph") ? <span key={j}><Inside token={each} /></span> : <Shown key={j} token={each} />))}
+      {item.tokens.filter((each) => (each.type as string) !== "checkbox").map((each, j, of) => (each.type === "text" || (!token.loose && each.type === "paragraph") ? <span key={j}><Inside token={each} /></span> : <Shown key={j} token={each} last={ends(i, j, of)} />))}
     </li>
   ));
   return token.ordered ? <ol start={token.start === "" ? 1 : token.start}>{items}</ol> : <ul>{items}</ul>;

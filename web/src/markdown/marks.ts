@@ -4,6 +4,16 @@ export interface Mark {
   readonly text: string;
 }
 
+/** Asked is a program to colour, and Told what came of it: nothing where it is too long. */
+export interface Asked {
+  readonly id: number;
+  readonly text: string;
+}
+export interface Told {
+  readonly id: number;
+  readonly marks: readonly Mark[] | undefined;
+}
+
 /** What is longer is not coloured: it would cost more elements than it helps. */
 const most = 20_000;
 

@@ -6,8 +6,12 @@ import { Field } from "../kit/Field";
 import { Icon } from "../kit/Icon";
 import { Trouble } from "../kit/Refusal";
 import { Tag } from "../kit/StatusTag";
-import { useAct } from "../server/act";
+import { Segments } from "../kit/Tabs";
+import { useAct, type Act } from "../server/act";
 import { fieldErrors } from "../server/refusal";
+import { isStaffs, useWorkspace } from "../server/workspace";
+import { argsIn, envIn, type Program } from "./program";
+import { ProgramFields } from "./ProgramFields";
 import { hostOf, nameFor, type ServerDetail } from "./server";
 import { ServerFields, type Address } from "./ServerFields";
 
@@ -20,19 +24,23 @@ export interface AddServerProps {
 /** AddServer asks where a server is, connects it, and shows what it offers. It stays only when the person says so then. */
 export function AddServer({ taken, onAdded, onClose }: AddServerProps): ReactNode {
   const [address, setAddress] = useState<Address>({ url: "", auth: "none", token: "" });
+  const [program, setProgram] = useState<Program>({ command: "", args: "", env: "" });
+  const [way, setWay] = useState<Way>("address");
   const [named, setNamed] = useState<string>();
   const [made, setMade] = useState<ServerDetail>();
   const [failed, setFailed] = useState<SvcError>();
   const create = useAct("post", "/api/workspaces/{username}/{business}/mcps");
   const connect = useAct("post", "/api/workspaces/{username}/{business}/mcps/{mcp}/connect");
   const remove = useAct("delete", "/api/workspaces/{username}/{business}/mcps/{mcp}");
-  const name = named ?? nameFor(address.url, taken);
+  const staff = isStaffs(useWorkspace());
+  const where = way === "address" ? address.url : program.command.trim();
+  const name = named ?? nameFor(where, taken);
   const errors: Record<string, string> = { ...fieldErrors(create.error), ...(create.error?.type === "name_taken" ? { name: "This name is taken." } : {}) };
   const busy = create.busy || connect.busy || remove.busy;
 
   const attempt = async (): Promise<void> => {
     setFailed(undefined);
-    const begun = await create.run({ body: { name, url: address.url, auth: address.auth, ...(address.auth === "bearer" ? { token: address.token } : {}) } });
+    const begun = await create.run({ body: way === "address" ? called(name, address) : started(name, program) });
     if (!begun) return;
     const mcp = begun.answer.id;
     const done = await connect.run({ path: { mcp } });
@@ -47,24 +55,53 @@ export function AddServer({ taken, onAdded, onClose }: AddServerProps): ReactNod
   };
   if (made?.signInUrl) return <SignIn server={made} to={made.signInUrl} onCancel={() => void cancel()} />;
   if (made) return <ChooseTools server={made} onAdded={() => onAdded(made.id)} onCancel={() => void cancel()} />;
-  const trouble = failed ?? connect.error ?? (create.error && Object.keys(errors).length === 0 ? create.error : undefined);
+  const missing = where === "" ? (way === "address" ? "Write its address first." : "Write its command first.") : way === "program" && !envIn(program.env) ? "Write one variable a line." : undefined;
+  const trouble = failed ?? (connect.error && forgotten(connect.error)) ?? (create.error && Object.keys(errors).length === 0 ? create.error : undefined);
   return (
     <Dialog
       title="Add an MCP server"
       onClose={onClose}
-      onSubmit={() => !busy && address.url !== "" && void attempt()}
+      onSubmit={() => !busy && !missing && void attempt()}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={busy} why={address.url === "" ? "Write its address first." : undefined}>Connect</Button>
+          <Button type="submit" look="primary" busy={busy} why={missing}>Connect</Button>
         </>
       }
     >
       {trouble && <Trouble error={trouble} />}
-      <ServerFields value={address} onChange={setAddress} errors={{ ...errors, ...(errors["url"] && create.error ? { url: create.error.message } : {}) }} />
+      {staff && <div className="row"><Segments label="Where it is" tabs={ways} value={way} onChange={(id) => setWay(id as Way)} /></div>}
+      {way === "address" ? (
+        <ServerFields value={address} onChange={setAddress} errors={{ ...errors, ...(errors["url"] && create.error ? { url: create.error.message } : {}) }} />
+      ) : (
+        <ProgramFields value={program} onChange={setProgram} errors={errors} />
+      )}
       <Field label="Name" value={name} maxLength={32} error={errors["name"]} help={<span>Agents call its tools <span className="mono">{name || "name"}__tool</span>. It is given once.</span>} autoComplete="off" spellCheck={false} onChange={(event) => setNamed(event.target.value)} />
     </Dialog>
   );
+}
+
+/** forgotten is why a server cannot be connected, without what the service says of one that it keeps. */
+function forgotten({ status, type, message, requestId }: SvcError): SvcError {
+  return new SvcError({ status, type, message, requestId });
+}
+
+/** Way is how a server is reached: it is called, or started. Programs are for the staff's own workspace. */
+type Way = "address" | "program";
+
+const ways = [
+  { id: "address", label: "At an address" },
+  { id: "program", label: "A program" },
+] as const;
+
+type Draft = Parameters<Act<"/api/workspaces/{username}/{business}/mcps", "post">["run"]>[0]["body"];
+
+function called(name: string, { url, auth, token }: Address): Draft {
+  return { name, url, auth, ...(auth === "bearer" && { token }) };
+}
+
+function started(name: string, { command, args, env }: Program): Draft {
+  return { name, transport: "stdio", command: command.trim(), args: argsIn(args), env: envIn(env) ?? {} };
 }
 
 /** SignIn leads to where the person signs in. The server shows its tools once they are back. */
@@ -120,7 +157,7 @@ function ChooseTools({ server, onAdded, onCancel }: { server: ServerDetail; onAd
       {change.error && <Trouble error={change.error} />}
       <p className="row"><Icon name="check" small className="ok" /> <span className="grow">Connected. Choose what agents may use; you can change it later.</span></p>
       {server.tools.length > 1 && <Button small className="begin-at" onClick={() => setChosen(every ? [] : server.tools.map((tool) => tool.name))}>{every ? "Choose none" : "Choose all"}</Button>}
-      <ul className="choices" aria-label="Tools">
+      <ul className="tool-choices" aria-label="Tools">
         {server.tools.map((tool) => (
           <li key={tool.name}>
             <label>

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { DataList, type Column } from "../kit/DataList";
 import { Empty } from "../kit/Empty";
-import { SearchBar } from "../kit/SearchBar";
+import { Search } from "../kit/Search";
 import { Tag } from "../kit/StatusTag";
 import { Time } from "../kit/Time";
 import type { ItemOf } from "../server/path";
@@ -15,10 +15,10 @@ import { authNames, stateOf, toolsOn } from "./server";
 type ServerOfAll = ItemOf<"/api/admin/mcps">;
 
 const columns: readonly Column<ServerOfAll>[] = [
-  { head: "Server", cell: (server) => <><b>{server.name}</b><small className="trunc">{server.url}</small></> },
+  { head: "Server", cell: (server) => <><b>{server.name}</b><small className="trunc">{server.url || "a program"}</small></> },
   { head: "State", phone: "end", cell: (server) => <Tag tone={stateOf(server.status).tone}>{stateOf(server.status).word}</Tag> },
   { head: "Workspace", className: "dim", cell: (server) => server.scope.replace(/^users\//, "") },
-  { head: "Sign-in", className: "dim", phone: "hide", cell: (server) => authNames[server.auth as keyof typeof authNames] ?? server.auth },
+  { head: "Sign-in", className: "dim", phone: "hide", cell: (server) => (server.transport === "stdio" ? "Program" : (authNames[server.auth as keyof typeof authNames] ?? server.auth)) },
   { head: "Tools", className: "dim num", phone: "hide", cell: (server) => toolsOn(server) },
   { head: "Looked at", className: "dim num", phone: "end", cell: (server) => <Time at={server.statusAt} quiet /> },
 ];
@@ -35,7 +35,7 @@ export function AllMcpsPage(): ReactNode {
   };
   return (
     <Page title="MCPs">
-      <SearchBar label="Name of a server" value={q} onChange={filter} />
+      <Search label="Name of a server" query={q} onQuery={filter} />
       <DataList
         label="MCP servers of all workspaces"
         list={list}

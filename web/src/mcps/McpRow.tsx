@@ -9,7 +9,8 @@ import { useToast } from "../kit/Toast";
 import { useAct } from "../server/act";
 import { useMay } from "../server/role";
 import { usePath } from "../shell/where";
-import { authNames, stateOf, toolsOn, type Server } from "./server";
+import { authNames, stateOf, toolsOn, whereOf, type Server } from "./server";
+import { variablesOf } from "./program";
 import { ToolBox } from "./ToolBox";
 
 /** McpRow is a server, and below it, where it is open, what it has to offer. */
@@ -20,12 +21,12 @@ export function McpRow({ server, open, denied }: { server: Server; open: boolean
   return (
     <>
       <div className={open ? "mcp opened" : "mcp"} data-server={server.name}>
-        <Link className="row stretched" to={path(open ? "mcps" : `mcps/${server.id}`)} aria-expanded={open}>
+        <Link className="row stretched" data-row="" to={path(open ? "mcps" : `mcps/${server.id}`)} aria-expanded={open}>
           <span className="glyph"><Icon name="server" /></span>
-          <span className="grow"><b className="trunc">{server.name}</b><small className="trunc">{server.url || "a program, set up by staff"}</small></span>
+          <span className="grow"><b className="trunc">{server.name}</b><small className="trunc">{whereOf(server)}</small></span>
         </Link>
         <div>{server.status === "needs_sign_in" ? <span className="tag warn"><Icon name="lock" />{state.word}</span> : <Tag tone={state.tone}>{state.word}</Tag>}</div>
-        <div>{authNames[server.auth]}<small>{server.auth === "bearer" ? (server.tokenPresent ? "token stored" : "no token") : ""}</small></div>
+        <div>{server.transport === "stdio" ? "Program" : authNames[server.auth]}<small>{server.transport === "stdio" ? variablesOf(server.envNames) : server.auth === "bearer" ? (server.tokenPresent ? "token stored" : "no token") : ""}</small></div>
         <div className={bad ? "why bad" : "why"}>
           <small className={bad ? "bad" : ""}>{server.statusReason || (server.status === "ok" ? "answers" : server.status === "connecting" ? "nobody has connected it yet" : "")}</small>
           <small><Time at={server.statusAt} quiet /></small>

@@ -5,7 +5,7 @@ import "../look/mcps.css";
 import { Button } from "../kit/Button";
 import { Empty } from "../kit/Empty";
 import { Refusal, Trouble } from "../kit/Refusal";
-import { SearchField } from "../kit/SearchBar";
+import { Search } from "../kit/Search";
 import { useToast } from "../kit/Toast";
 import { useAct } from "../server/act";
 import { useList } from "../server/read";
@@ -41,7 +41,7 @@ export function McpsPage(): ReactNode {
       beside={all.length > 0 && <span className="faint t13 trunc desk">{all.length === 1 ? "1 server" : `${all.length} servers`} · {sum((server) => server.enabledCount)} of {sum((server) => server.toolCount)} tools on</span>}
       acts={
         <>
-          {all.length > 0 && <span className="desk"><SearchField label="Server or address" value={q} onChange={filter} /></span>}
+          {all.length > 0 && <span className="desk"><Search bare label="Server or address" query={q} onQuery={filter} /></span>}
           {all.length > 0 && <CheckAll servers={all} why={why} />}
           {add}
         </>
@@ -90,6 +90,7 @@ function CheckAll({ servers, why }: { servers: readonly Server[]; why: string | 
 function Loading(): ReactNode {
   return (
     <div className="body list wait" role="status" aria-label="Loading MCP servers">
+      <h2><span className="skeleton" style={{ width: 72 }} /></h2>
       {[0, 1, 2].map((row) => (
         <div key={row} className="mcp"><span className="skeleton" style={{ width: "60%" }} /><span className="skeleton" /><span className="skeleton" style={{ width: "50%" }} /><span className="skeleton" /><span /><span /></div>
       ))}

@@ -14,6 +14,7 @@ import { useMay } from "../server/role";
 import { useWorkspace } from "../server/workspace";
 import { baseOf } from "../shell/where";
 import { DeleteServer } from "./DeleteServer";
+import { EditProgram } from "./EditProgram";
 import { EditServer } from "./EditServer";
 import { Connect } from "./McpRow";
 import type { Server, ServerDetail, Tool } from "./server";
@@ -160,7 +161,7 @@ function Acts({ detail }: { detail: ServerDetail }): ReactNode {
         button={<Icon name="more" />}
         groups={[{ items: [{ label: "Edit server", icon: "edit", why, onSelect: () => setOpen("edit") }] }, { items: [{ label: "Delete", icon: "trash", danger: true, why, onSelect: () => setOpen("delete") }] }]}
       />
-      {open === "edit" && <EditServer server={detail} onClose={() => setOpen(undefined)} />}
+      {open === "edit" && (detail.transport === "stdio" ? <EditProgram server={detail} onClose={() => setOpen(undefined)} /> : <EditServer server={detail} onClose={() => setOpen(undefined)} />)}
       {open === "delete" && <DeleteServer server={detail} onClose={() => setOpen(undefined)} />}
     </>
   );

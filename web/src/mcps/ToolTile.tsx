@@ -39,7 +39,7 @@ export function ToolTile({ server, tool }: { server: Pick<ServerDetail, "id" | "
       {open && (
         <Sheet title={tool.name} onClose={() => setOpen(false)}>
           <section>
-            <p className="prose">{tool.description || "It says nothing of itself."}</p>
+            <p className="purpose">{tool.description || "It says nothing of itself."}</p>
           </section>
           <section>
             <h3>Agents call it</h3>

@@ -32,20 +32,35 @@ export const groups: readonly { readonly name: string; readonly has: readonly Se
   { name: "Connected", has: ["ok"] },
 ];
 
-/** found are the servers whose name or address has every typed word. */
-export function found(servers: readonly Server[], typed: string): Server[] {
-  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  return servers.filter((server) => words.every((word) => `${server.name} ${server.url}`.toLowerCase().includes(word)));
+/** whereOf is where a server is: its address, or how its program is started. */
+export function whereOf(server: Pick<Server, "url" | "command" | "args">): string {
+  return server.url || [server.command, ...(server.args ?? [])].join(" ");
 }
 
-/** nameFor proposes a name for an address: the word of its host that says most. */
-export function nameFor(address: string, taken: readonly string[]): string {
-  const words = hostOf(address).toLowerCase().replace(/:\d+$/, "").split(".").filter((word) => /[a-z]/.test(word) && !["mcp", "www", "api", "com", "org", "net", "dev", "io", "app", "ai", "localhost"].includes(word));
+/** found are the servers whose name, address or command has every typed word. */
+export function found(servers: readonly Server[], typed: string): Server[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  return servers.filter((server) => words.every((word) => `${server.name} ${whereOf(server)}`.toLowerCase().includes(word)));
+}
+
+/** nameFor proposes a name for an address, the word of its host that says most; or for a program, that of its file. */
+export function nameFor(where: string, taken: readonly string[]): string {
+  const host = hostOf(where);
+  const words = host === "" ? fileWords(where) : hostWords(host);
   const base = (words[0] ?? "server").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 28) || "server";
   for (let n = 1; ; n++) {
     const name = n === 1 ? base : `${base}-${n}`;
     if (!taken.includes(name)) return name;
   }
+}
+
+function hostWords(host: string): string[] {
+  return host.toLowerCase().replace(/:\d+$/, "").split(".").filter((word) => /[a-z]/.test(word) && !["mcp", "www", "api", "com", "org", "net", "dev", "io", "app", "ai", "localhost"].includes(word));
+}
+
+function fileWords(command: string): string[] {
+  const file = command.trim().split("/").at(-1) ?? "";
+  return [file.toLowerCase().replace(/\.\w+$/, "").replace(/^mcp-(server-)?/, "")].filter((word) => /[a-z]/.test(word));
 }
 
 export function hostOf(address: string): string {

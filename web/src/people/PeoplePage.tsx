@@ -59,6 +59,7 @@ export function PeoplePage(): ReactNode {
             keyOf={(each) => each.id}
             onOpen={(each) => setFilter({ ...filter, person: each.id })}
             selected={person}
+            onClose={() => setFilter({ ...filter, person: undefined })}
             onClear={filtered ? () => setFilter({ person }) : undefined}
             empty={<Empty icon="team" title="Nobody is here yet">Whoever signs up is listed.</Empty>}
           />

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import type { KeyboardEvent, ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import { Avatar } from "../kit/Avatar";
 import { Button } from "../kit/Button";
@@ -8,17 +8,21 @@ import { Tag } from "../kit/StatusTag";
 import { exact, Time } from "../kit/Time";
 import { useRead } from "../server/read";
 import { addressOf, nameOf } from "../server/session";
+import { namesOf } from "../server/workspace";
 import { baseOf } from "../shell/where";
 import { Impersonate } from "./Impersonate";
 import { PersonActs } from "./PersonActs";
 import { PersonSessions } from "./PersonSessions";
 import { standingOf, waysOf, type Acquaintance } from "./person";
 
+/** isOfDialog reports whether a key was pressed in a dialog of the drawer: Escape closes that first. */
+const isOfDialog = ({ target }: KeyboardEvent): boolean => target instanceof Element && target.closest("dialog") !== null;
+
 /** PersonDrawer is somebody, beside the list; on a phone it takes the page. */
 export function PersonDrawer({ id, onClose }: { id: string; onClose: () => void }): ReactNode {
   const { data: person, error, refetch } = useRead("/api/admin/people/{id}", { path: { id } });
   return (
-    <aside className="drawer person" aria-label={person ? nameOf(person) : "Person"} onKeyDown={(event) => event.key === "Escape" && onClose()}>
+    <aside className="drawer person-drawer" aria-label={person ? nameOf(person) : "Person"} onKeyDown={(event) => event.key === "Escape" && !isOfDialog(event) && onClose()}>
       {error && !person && <Refusal error={error} onRetry={() => void refetch()} />}
       {error && person && <Trouble error={error} stale onRetry={() => void refetch()} />}
       {person ? <Person person={person} onClose={onClose} /> : !error && <Shape />}
@@ -78,7 +82,7 @@ function Facts({ person }: { person: Acquaintance }): ReactNode {
           return (
             <span key={each.scope}>
               {i > 0 && ", "}
-              {at && <Link className="link" to={baseOf(at)} title={each.role}>{`${at.username}/${at.business}`}</Link>}
+              {at && <Link className="link" to={baseOf(at)} title={each.role}>{namesOf(at)}</Link>}
             </span>
           );
         })}

@@ -23,6 +23,8 @@ test("a role over the service goes before those in workspaces, and of those the 
 test("many workspaces are a few names and a number", () => {
   const named = (...names: string[]) => names.map((business) => ({ business }));
   expect(businessesOf([])).toBe("–");
+  expect(businessesOf(named("personal"))).toBe("personal");
+  expect(businessesOf(named("personal", "labs"))).toBe("labs");
   expect(businessesOf(named("a", "b", "c"))).toBe("a, b, c");
   expect(businessesOf(named("a", "b", "c", "d", "e"))).toBe("a, b, c and 2 more");
 });

@@ -29,9 +29,11 @@ export function roleOf(person: { serviceRole: string; workspaces: readonly { rol
   return { word: highest ? (words[highest.role] ?? highest.role) : "–", staff: false };
 }
 
-/** businessesOf are the workspaces of somebody in a few words. */
+/** businessesOf are the workspaces of somebody in a few words. The one that everybody has is named where there is no other. */
 export function businessesOf(workspaces: readonly { business: string }[], most = 3): string {
-  const names = workspaces.map((each) => each.business);
+  const all = workspaces.map((each) => each.business);
+  const others = all.filter((name) => name !== "personal");
+  const names = others.length > 0 ? others : all;
   if (names.length === 0) return "–";
   return names.length <= most ? names.join(", ") : `${names.slice(0, most).join(", ")} and ${names.length - most} more`;
 }

@@ -80,7 +80,7 @@ function TeamLine({ team, slug, why }: { team: Team; slug: string; why: string |
   const error = give.error ?? take.error;
   return (
     <li>
-      <span className="glyph"><Icon name="team" /></span>
+      <span className="project-glyph"><Icon name="team" /></span>
       <span className="grow">
         <b>{team.name}</b>
         <small className="faint trunc">{team.members.length === 0 ? "Nobody is in it" : team.members.map((member) => member.displayName || member.username).join(", ")}</small>

@@ -11,7 +11,7 @@ import { useList } from "../server/read";
 import { addressOf as workspaceOf } from "../server/session";
 import { Page } from "../shell/Page";
 import { baseOf } from "../shell/where";
-import { FindBy } from "./FindBy";
+import { Search } from "../kit/Search";
 import { addressOf } from "./project";
 
 type Listed = ItemOf<"/api/admin/projects">;
@@ -45,7 +45,7 @@ export function AllProjectsPage(): ReactNode {
   };
   return (
     <Page title="Projects">
-      <FindBy label="Find projects" placeholder="Name of a project" value={q ? String(q) : ""} onFind={find} />
+      <Search label="Find projects" placeholder="Name of a project" query={q ? String(q) : ""} onQuery={find} />
       <DataList
         label="Projects of all workspaces"
         list={list}

@@ -13,8 +13,7 @@ import type { ItemOf } from "../server/path";
 import { place } from "../server/place";
 import { useList, useRead } from "../server/read";
 import { fieldErrors } from "../server/refusal";
-import { useMay } from "../server/role";
-import { useWorkspace } from "../server/workspace";
+import { useInstall } from "./install";
 import type { Project } from "./project";
 import { RepositoryTrouble } from "./RepositoryTrouble";
 import { useMayWork } from "./role";
@@ -54,12 +53,6 @@ function useConfigured(): boolean | undefined {
   return staff ? all.data?.items.find((each) => each.provider === "github")?.configured : one.data?.configured;
 }
 
-/** installAddress is where an administrator has the app installed for this workspace, on Platform. */
-function useInstallAddress(): string {
-  const workspace = useWorkspace();
-  return `${place.platform}/api/auth/oauth/github/install?workspace=${workspace?.username}/${workspace?.business}`;
-}
-
 function Waiting({ installation }: { installation: Installation }): ReactNode {
   return (
     <div className="banner warn boxed" role="status">
@@ -74,8 +67,7 @@ function Waiting({ installation }: { installation: Installation }): ReactNode {
 }
 
 function Unconnected({ configured, waiting }: { configured: boolean | undefined; waiting: boolean }): ReactNode {
-  const manage = useMay("manage");
-  const address = useInstallAddress();
+  const { address, why } = useInstall();
   if (configured === false) {
     return (
       <Empty icon="branch" title="GitHub is not set up on this server" act={place.surface === "admin" ? <a className="btn primary" href={`${place.admin}/settings/providers`}>Set it up</a> : undefined}>
@@ -87,7 +79,7 @@ function Unconnected({ configured, waiting }: { configured: boolean | undefined;
     <Empty
       icon="branch"
       title={waiting ? "Nothing else is connected" : "Follow a repository"}
-      act={manage.may ? <a className="btn primary" href={address}>Connect GitHub</a> : <Button look="primary" why={manage.why}>Connect GitHub</Button>}
+      act={why ? <Button look="primary" why={why}>Connect GitHub</Button> : <a className="btn primary" href={address}>Connect GitHub</a>}
     >
       A pull brings the files of a branch here. What people and agents change here is kept. First choose on GitHub which repositories this workspace may read.
     </Empty>
@@ -97,8 +89,7 @@ function Unconnected({ configured, waiting }: { configured: boolean | undefined;
 function ConnectForm({ project, installations }: { project: Project; installations: readonly Installation[] }): ReactNode {
   const connect = useAct("put", "/api/workspaces/{username}/{business}/projects/{slug}/repository");
   const { why } = useMayWork(project.slug);
-  const manage = useMay("manage");
-  const address = useInstallAddress();
+  const install = useInstall();
   const toast = useToast();
   const [id, setId] = useState(String(installations[0]?.id ?? ""));
   const [name, setName] = useState("");
@@ -132,7 +123,7 @@ function ConnectForm({ project, installations }: { project: Project; installatio
         </div>
         <Field label="Branch" hint="optional" value={branch} onChange={(event) => setBranch(event.target.value)} error={wrong["branch"] && "The repository has no such branch."} help="Empty: the one that the repository itself names." autoComplete="off" autoCapitalize="off" spellCheck={false} />
         <div className="row">
-          <span className="help grow">{manage.may && <a className="link" href={address}>Choose other repositories on GitHub</a>}</span>
+          <span className="help grow">{!install.why && <a className="link" href={install.address}>Choose other repositories on GitHub</a>}</span>
           <Button type="submit" look="primary" icon="branch" busy={connect.busy} why={why ?? (name.trim() === "" ? "Name the repository first" : undefined)}>Connect</Button>
         </div>
       </div>

@@ -1,19 +1,15 @@
 import { useEffect, useRef, useState, type DragEvent, type ReactNode } from "react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useQueryClient } from "@tanstack/react-query";
 import { Button } from "../kit/Button";
 import { Empty } from "../kit/Empty";
 import { Icon } from "../kit/Icon";
-import { nounOf } from "../server/path";
-import { useReauth } from "../server/reauth";
-import { useWorkspace } from "../server/workspace";
 import { usePath } from "../shell/where";
+import { useBound } from "./bound";
 import { carriesFiles, droppedFiles, pickedFiles } from "./drop";
 import { FilePane } from "./FilePane";
 import { FileTree } from "./FileTree";
-import { FindBy } from "./FindBy";
+import { Search } from "../kit/Search";
 import { FoundFiles } from "./FoundFiles";
-import { useContentAddress } from "./files";
 import { NewFile } from "./NewFile";
 import { folderOf } from "./path";
 import { addressOf, type Project } from "./project";
@@ -21,7 +17,7 @@ import type { Asking } from "./ProjectActs";
 import { PullLine } from "./PullLine";
 import { useMayWork } from "./role";
 import { UploadList } from "./UploadList";
-import { upload, type Bound, type Chosen } from "./uploads";
+import { upload, type Chosen } from "./uploads";
 
 export interface FilesTabProps {
   project: Project;
@@ -76,7 +72,7 @@ export function FilesTab({ project, path, asking, onAsked }: FilesTabProps): Rea
   return (
     <div className={`split duo ${path ? "" : "listing"} ${over === undefined ? "" : "dropping"}`} onDragOver={drag} onDragLeave={leave} onDrop={drop}>
       <aside className="col tree-col" aria-label="Files">
-        {(project.fileCount > 0 || q) && <FindBy label="Find files" placeholder="Path begins with…" value={q ? String(q) : ""} onFind={find} />}
+        {(project.fileCount > 0 || q) && <Search label="Find files" placeholder="Path begins with…" query={q ? String(q) : ""} onQuery={find} />}
         {q ? (
           <FoundFiles slug={slug} prefix={String(q)} current={path} onOpen={open} onClear={() => find("")} />
         ) : project.fileCount === 0 ? (
@@ -126,17 +122,4 @@ export function FilesTab({ project, path, asking, onAsked }: FilesTabProps): Rea
 /** folderUnder is the folder that is dropped upon: that of the row, or the project itself. */
 function folderUnder(target: EventTarget): string {
   return (target instanceof Element ? target.closest<HTMLElement>("[data-folder]")?.dataset["folder"] : undefined) ?? "";
-}
-
-/** useBound is what uploads need to know of this page. */
-export function useBound(slug: string): Bound {
-  const workspace = useWorkspace();
-  const address = useContentAddress(slug);
-  const prove = useReauth();
-  const queries = useQueryClient();
-  const onArrival = (): void => {
-    const nouns = ["/api/workspaces/{username}/{business}/projects", "/api/workspaces/{username}/{business}/storage"].map(nounOf);
-    void queries.invalidateQueries({ predicate: ({ queryKey }) => nouns.includes(String(queryKey[1])) });
-  };
-  return { project: `${workspace?.username}/${workspace?.business}/${slug}`, addressOf: address, prove, onArrival };
 }

@@ -4,7 +4,7 @@ import { Button } from "../kit/Button";
 import { Dialog } from "../kit/Dialog";
 import { Field } from "../kit/Field";
 import { writeContent } from "../server/content";
-import { useBound } from "./FilesTab";
+import { useBound } from "./bound";
 import { problemOf } from "./path";
 import { refusedFor } from "./room";
 

@@ -7,6 +7,7 @@ import { Menu } from "../kit/Menu";
 import { Meter } from "../kit/Meter";
 import { Refusal, Trouble } from "../kit/Refusal";
 import { useList, useRead } from "../server/read";
+import { isStaffs, useWorkspace } from "../server/workspace";
 import { Page } from "../shell/Page";
 import { usePath } from "../shell/where";
 import { AccessTab } from "./AccessTab";
@@ -65,7 +66,7 @@ function Beside({ project, path }: { project: Project; path: string }): ReactNod
       {storage && (
         <span className="row desk quota">
           <Meter label="Room of the workspace that is used" value={storage.usedBytes} most={storage.limitBytes} tone={storage.state === "ok" ? "" : storage.state === "warning" ? "warn" : "bad"} />
-          <Link className="faint num t12 nowrap" to={to("storage")}>
+          <Link className="faint num t12 trunc" to={to("storage")}>
             {bytes(storage.usedBytes)} of {bytes(storage.limitBytes)}, workspace
           </Link>
         </span>
@@ -76,6 +77,7 @@ function Beside({ project, path }: { project: Project; path: string }): ReactNod
 
 function ProjectTabs({ project, tab, hidden }: { project: Project; tab: string; hidden: boolean }): ReactNode {
   const to = usePath();
+  const workspace = useWorkspace();
   const at = (name: string): { to: string; "aria-current": "page" | undefined } => ({ to: to(`projects/${project.slug}/${name}`), "aria-current": tab === name ? "page" : undefined });
   const repository = project.repository;
   return (
@@ -86,7 +88,7 @@ function ProjectTabs({ project, tab, hidden }: { project: Project; tab: string; 
       <Link {...at("repository")}>
         Repository {repository && <span className="faint trunc">{`${repository.owner}/${repository.name}`}</span>}
       </Link>
-      <Link {...at("access")}>Access</Link>
+      {!isStaffs(workspace) && <Link {...at("access")}>Access</Link>}
     </nav>
   );
 }

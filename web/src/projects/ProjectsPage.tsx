@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import "../look/projects.css";
 import { bytes, count } from "../kit/amount";
@@ -11,9 +11,11 @@ import { useList } from "../server/read";
 import { useMay } from "../server/role";
 import { Page } from "../shell/Page";
 import { usePath } from "../shell/where";
-import { FindBy } from "./FindBy";
+import { Search } from "../kit/Search";
+import { pickedFiles } from "./drop";
 import { NewProject } from "./NewProject";
 import { addressOf, type Project } from "./project";
+import type { Chosen } from "./uploads";
 
 const columns: readonly Column<Project>[] = [
   {
@@ -21,7 +23,7 @@ const columns: readonly Column<Project>[] = [
     cell: (of) => (
       <>
         <b>{of.name}</b>
-        <small>{of.description || of.slug}</small>
+        {(of.description || of.slug !== of.name) && <small>{of.description || of.slug}</small>}
       </>
     ),
   },
@@ -38,9 +40,9 @@ const columns: readonly Column<Project>[] = [
         <span className="faint">None</span>
       ),
   },
-  { head: "Files", className: "num", phone: "hide", cell: (of) => count(of.fileCount) },
-  { head: "Size", className: "num", phone: "end", cell: (of) => bytes(of.bytes) },
-  { head: "Changed", className: "dim num", cell: (of) => <Time at={of.updatedAt} quiet /> },
+  { head: "Files", className: "num right", phone: "hide", cell: (of) => count(of.fileCount) },
+  { head: "Size", className: "num right", phone: "hide", cell: (of) => bytes(of.bytes) },
+  { head: "Changed", className: "dim num right", phone: "end", cell: (of) => <Time at={of.updatedAt} quiet /> },
 ];
 
 /** ProjectsPage is what people and agents of the workspace work on together. */
@@ -50,16 +52,28 @@ export function ProjectsPage(): ReactNode {
   const { why } = useMay("work");
   const navigate = useNavigate();
   const path = usePath();
-  const [making, setMaking] = useState(false);
+  const [making, setMaking] = useState<readonly Chosen[]>();
+  const picker = useRef<HTMLInputElement>(null);
   const find = (next: string): void => void navigate({ to: ".", search: (next ? { q: next } : {}) as never, replace: true });
-  const make = (
-    <Button look="primary" icon="plus" why={why} onClick={() => setMaking(true)}>
+  const make = (look: "primary" | "plain"): ReactNode => (
+    <Button look={look} icon="plus" why={why} onClick={() => setMaking([])}>
       New project
     </Button>
   );
+  const picked = (input: HTMLInputElement): void => {
+    const files = pickedFiles(input.files, "");
+    input.value = "";
+    if (files.length > 0) setMaking(files);
+  };
+  const begin = (
+    <>
+      <Button look="primary" icon="upload" why={why} onClick={() => picker.current?.click()}>Upload files</Button>
+      {make("plain")}
+    </>
+  );
   return (
-    <Page title="Projects" acts={make}>
-      {(q || (list.items?.length ?? 0) > 0) && <FindBy label="Find projects" placeholder="Name of a project" value={q ? String(q) : ""} onFind={find} />}
+    <Page title="Projects" acts={make("primary")}>
+      {(q || (list.items?.length ?? 0) > 0) && <Search label="Find projects" placeholder="Name of a project" query={q ? String(q) : ""} onQuery={find} />}
       <DataList
         label="Projects"
         list={list}
@@ -68,12 +82,13 @@ export function ProjectsPage(): ReactNode {
         onOpen={(of) => void navigate({ to: path(addressOf(of.slug)) })}
         onClear={q ? () => find("") : undefined}
         empty={
-          <Empty icon="folder" title="A place for files" act={<Button look="primary" icon="plus" why={why} onClick={() => setMaking(true)}>New project</Button>}>
+          <Empty icon="folder" title="A place for files" act={begin}>
             A project holds files that people and agents read and write. It can follow a repository.
           </Empty>
         }
       />
-      {making && <NewProject onClose={() => setMaking(false)} onMade={(slug) => void navigate({ to: path(addressOf(slug)) })} />}
+      <input ref={picker} type="file" multiple hidden aria-label="Files of a new project" onChange={(event) => picked(event.target)} />
+      {making && <NewProject files={making} onClose={() => setMaking(undefined)} onMade={(slug) => void navigate({ to: path(addressOf(slug)) })} />}
     </Page>
   );
 }

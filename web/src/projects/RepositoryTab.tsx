@@ -43,7 +43,7 @@ function Followed({ project, repository }: { project: Project; repository: NonNu
     <>
       <section className="card" aria-labelledby="followed">
         <header className="repo-head">
-          <span className="glyph"><Icon name="branch" /></span>
+          <span className="project-glyph"><Icon name="branch" /></span>
           <h2 id="followed">
             {repository.owner}/{repository.name}
             <small>{repository.branch ? `branch ${repository.branch}` : "its default branch"} · {repository.provider === "github" ? "GitHub" : repository.provider}</small>

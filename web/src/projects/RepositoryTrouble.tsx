@@ -3,19 +3,18 @@ import type { SvcError } from "@svc/sdk";
 import { Button } from "../kit/Button";
 import { Icon } from "../kit/Icon";
 import { Trouble } from "../kit/Refusal";
-import { useMay } from "../server/role";
+import { useInstall } from "./install";
 import { refusedFor } from "./room";
 
 /** RepositoryTrouble says what is missing for a repository, and leads to where that is mended. */
 export function RepositoryTrouble({ error, onRetry }: { error: SvcError; onRetry?: () => void }): ReactNode {
-  const manage = useMay("manage");
-  const connect = error.meta?.["connectUrl"];
-  if (error.type === "provider_connection_required" && typeof connect === "string") {
+  const { address, why } = useInstall();
+  if (error.type === "provider_connection_required") {
     return (
       <div className="trouble stale" role="alert">
         <Icon name="plug" />
-        <p>{error.message} {manage.may ? error.details : `${manage.why ?? ""} Ask somebody with that role to connect it.`}</p>
-        {manage.may && <a className="btn sm primary" href={connect}>Connect</a>}
+        <p>{error.message} {why ?? error.details}</p>
+        {!why && <a className="btn sm primary" href={address}>Connect</a>}
       </div>
     );
   }

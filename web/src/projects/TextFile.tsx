@@ -1,9 +1,9 @@
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import { Suspense, useState, type ReactNode } from "react";
 import { bytes } from "../kit/amount";
 import { Button } from "../kit/Button";
 import { Icon } from "../kit/Icon";
 import { Time } from "../kit/Time";
-import { missBuild } from "../server/hearing";
+import { part } from "../server/part";
 import { Compared } from "./Compared";
 import { FileBar } from "./FileBar";
 import { ViewSwitch, type FileActs } from "./FilePane";
@@ -17,15 +17,7 @@ import type { Entry } from "./tree";
 import { useText, type Stored } from "./useText";
 
 /** The editor is fetched with the first text. */
-export const Editor = lazy(() =>
-  import("./Editor").then(
-    (of) => ({ default: of.Editor }),
-    (error: unknown) => {
-      missBuild();
-      throw error;
-    },
-  ),
-);
+export const Editor = part(() => import("./Editor").then((of) => of.Editor));
 
 export interface TextFileProps {
   project: Project;

@@ -24,6 +24,12 @@ export function authorOf(entry: Pick<Entry, "updatedBy">): string | undefined {
   return { key: "an API key", system: "the service", operator: "the operator", channel: "a channel", account: "a deleted account", anonymous: undefined }[by.kind];
 }
 
+/** nameFor is what a project of these files might be called: as their folder, or as the first of them. */
+export function nameFor(paths: readonly string[]): string {
+  const [first = "", ...rest] = (paths[0] ?? "").split("/");
+  return rest.length > 0 ? first : first.replace(/(?!^)\.[^.]*$/, "");
+}
+
 /** slugOf is the name in addresses that a project of this name would have. The service makes it alike (service/scope). */
 export function slugOf(name: string): string {
   return name

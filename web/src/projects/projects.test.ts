@@ -6,7 +6,7 @@ import { brief } from "./FileTree";
 import { changedLines } from "./marks";
 import { merge, piecesOf } from "./merge";
 import { foldersOf, imageTypeOf, lookOf, problemOf } from "./path";
-import { addressOf, authorOf, slugOf } from "./project";
+import { addressOf, authorOf, nameFor, slugOf } from "./project";
 import { tabIn } from "./tab";
 import { isPulling } from "./Pulling";
 import { refusedFor } from "./room";
@@ -142,4 +142,8 @@ test("a slug is made as the service makes it", () => {
 test("ages in a tree are brief", () => {
   const now = new Date("2026-11-17T11:00:00Z");
   expect(["2026-11-17T10:55:00Z", "2026-11-17T07:00:00Z", "2026-11-15T11:00:00Z", "2026-08-03T11:00:00Z", "2025-08-03T11:00:00Z"].map((at) => brief(new Date(at), now))).toEqual(["5 min", "4 h", "2 d", "3 Aug", "3 Aug 2025"]);
+});
+
+test("a project of files is called as their folder, or as the first of them", () => {
+  expect([["notes.md", "b.md"], ["Night shift/a.md"], [".env"], ["a.tar.gz"], []].map(nameFor)).toEqual(["notes", "Night shift", ".env", "a.tar", ""]);
 });

@@ -1,3 +1,4 @@
+import { place } from "../server/place";
 import { allows, reasonFor, useHere, useMay } from "../server/role";
 import { useList } from "../server/read";
 import { useSession } from "../server/session";
@@ -6,7 +7,8 @@ import { useSession } from "../server/session";
 export function useMayWork(slug: string): { may: boolean; why: string | undefined } {
   const own = useMay("work");
   const { facts } = useHere();
-  const mightByTeam = facts !== undefined && !own.may && allows(facts.role, "read");
+  // On Admin the authority is the service's, which no team adds to.
+  const mightByTeam = place.surface !== "admin" && facts !== undefined && !own.may && allows(facts.role, "read");
   const teams = useList("/api/workspaces/{username}/{business}/teams", { when: mightByTeam });
   const me = useSession().data?.account?.id;
   if (own.may || !mightByTeam) return own;

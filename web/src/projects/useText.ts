@@ -6,7 +6,7 @@ import { readContent, writeContent, type Condition } from "../server/content";
 import { useReauth } from "../server/reauth";
 import { useServer } from "../server/workspace";
 import { keepDraft, recallDraft } from "./draft";
-import { useBound } from "./FilesTab";
+import { useBound } from "./bound";
 import { merge, piecesOf } from "./merge";
 import { textIn } from "./text";
 import type { Entry } from "./tree";

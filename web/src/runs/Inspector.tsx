@@ -9,13 +9,14 @@ import { StatusTag, type Status } from "../kit/StatusTag";
 import { useNow } from "../kit/Time";
 import { usePath } from "../shell/where";
 import { useNarrow } from "./narrow";
-import { begunAt, workOf, type Cause, type Span, type State } from "./span";
+import { begunAt, isUnsure, workOf, type Cause, type Span, type State } from "./span";
 import { inkOf } from "./SpanRow";
+import type { Folded } from "./fold";
 import type { Told } from "./useRunEvents";
 
 export interface InspectorProps {
   span: Span;
-  told: Told;
+  told: Told<Folded>;
   now: () => number;
   onClose: () => void;
   onChoose: (span: Span) => void;
@@ -122,6 +123,7 @@ function Figures({ span, now, onChoose }: Pick<InspectorProps, "span" | "now" | 
 }
 
 function Live({ span, now }: Pick<InspectorProps, "span" | "now">): ReactNode {
+  if (isUnsure(span)) return <span className="faint">not recorded</span>;
   return span.state === "open" ? <Ticking span={span} now={now} /> : <span className="num">{lasting(workOf(span, now()))}</span>;
 }
 
@@ -147,11 +149,10 @@ function Jump({ span, onChoose }: { span: Span; onChoose: (span: Span) => void }
 }
 
 function Value({ title, value }: { title: string; value: unknown }): ReactNode {
-  const text = typeof value === "string" ? value : undefined;
   return (
     <section>
-      <h3>{title} {text !== undefined && <CopyButton text={text} label={`Copy ${title.toLowerCase()}`} />}</h3>
-      {text !== undefined ? <div className="code"><pre tabIndex={0} aria-label={title}>{text}</pre></div> : <JsonView value={value} label={title} />}
+      <h3>{title}</h3>
+      <JsonView value={value} label={title} />
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from "react";
 import { useNavigate } from "@tanstack/react-router";
 import { Button } from "../kit/Button";
+import { useCopy } from "../kit/CodeSample";
 import { ConfirmByName } from "../kit/ConfirmByName";
 import { Dialog } from "../kit/Dialog";
 import { Icon } from "../kit/Icon";
@@ -8,9 +9,8 @@ import { Menu } from "../kit/Menu";
 import { sentenceOf, Trouble } from "../kit/Refusal";
 import { useToast } from "../kit/Toast";
 import { useAct } from "../server/act";
-import { place } from "../server/place";
 import { useMay } from "../server/role";
-import { useWorkspace } from "../server/workspace";
+import { apiOf, useWorkspace } from "../server/workspace";
 import { usePath } from "../shell/where";
 import { useCancel, useRunAgain } from "./acts";
 import { curlOf } from "./curl";
@@ -33,13 +33,9 @@ export function RunActs({ run }: { run: Run }): ReactNode {
     if (started) void navigate({ to: path(`runs/${started.runId}`) });
   };
   const workspace = useWorkspace();
+  const put = useCopy();
   const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(curlOf(`${place.agents}/v1/${workspace?.username}/${workspace?.business}`, run));
-      toast({ tone: "ok", text: "Copied. Put an API key into SVC_KEY, and it starts a run with this input." });
-    } catch {
-      toast({ tone: "bad", text: "The browser did not allow copying." });
-    }
+    if (await put(curlOf(apiOf(workspace), run))) toast({ tone: "ok", text: "Copied. Put an API key into SVC_KEY, and it starts a run with this input." });
   };
   return (
     <>

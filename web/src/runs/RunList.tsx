@@ -8,10 +8,11 @@ import { Icon, type IconName } from "../kit/Icon";
 import { Refusal, Trouble } from "../kit/Refusal";
 import { StatusTag } from "../kit/StatusTag";
 import { Time, useNow } from "../kit/Time";
-import { useWorkspace } from "../server/workspace";
+import { addressOf } from "../server/session";
+import { namesOf, useWorkspace } from "../server/workspace";
 import { baseOf } from "../shell/where";
 import { ManyActs } from "./ManyActs";
-import { shortId, statusOf, tookOf, whyOf, workspaceOf, type RunRow } from "./run";
+import { shortId, statusOf, tookOf, whyOf, type RunRow } from "./run";
 import type { Runs } from "./useRuns";
 
 export interface RunListProps {
@@ -25,23 +26,33 @@ export interface RunListProps {
 /** RunList is the rows, in every state that they can be in. */
 export function RunList({ runs, onClear, onStart }: RunListProps): ReactNode {
   if (!runs.items) return runs.error ? <Refusal error={runs.error} onRetry={runs.retry} /> : <Skeleton />;
-  if (runs.items.length === 0 && !runs.stale && !runs.hasMore) {
-    if (onClear) return <Empty icon="search" title="Nothing matches" act={<Button onClick={onClear}>Clear the filter</Button>} />;
+  const trouble = runs.error && <Trouble error={runs.error} stale onRetry={runs.retry} />;
+  if (runs.items.length === 0 && (!runs.stale || trouble) && !runs.hasMore) {
     return (
-      <Empty icon="runs" title="Nothing has run yet" act={onStart && <Button look="primary" icon="play" onClick={onStart}>Start a run</Button>}>
-        A run is a workflow at work. It goes on when a server stops, from the last step that it finished.
-      </Empty>
+      <>
+        {trouble}
+        <NoRuns onClear={onClear} onStart={onStart} />
+      </>
     );
   }
   return (
     <>
-      {runs.error && <Trouble error={runs.error} stale onRetry={runs.retry} />}
+      {trouble}
       <Rows rows={runs.items} stale={runs.stale} />
       <div className="more">
         <span className="num">{runs.hasMore ? `Showing ${runs.items.length}` : `All ${runs.items.length}`}</span>
         {runs.hasMore && <Button busy={runs.loadingMore} onClick={runs.more}>Load more</Button>}
       </div>
     </>
+  );
+}
+
+function NoRuns({ onClear, onStart }: Pick<RunListProps, "onClear" | "onStart">): ReactNode {
+  if (onClear) return <Empty icon="search" title="Nothing matches" act={<Button onClick={onClear}>Clear the filter</Button>} />;
+  return (
+    <Empty icon="runs" title="Nothing has run yet" act={onStart && <Button look="primary" icon="play" onClick={onStart}>Start a run</Button>}>
+      A run is a workflow at work. It goes on when a server stops, from the last step that it finished.
+    </Empty>
   );
 }
 
@@ -66,19 +77,26 @@ function Rows({ rows, stale }: { rows: readonly RunRow[]; stale: boolean }): Rea
   return (
     <>
       {selected.length > 0 && <ManyActs runs={selected} onDone={() => setChosen(new Set())} />}
-      <div className="rrow head" aria-hidden="true">
-        <span>Status</span>
-        <span>Workflow</span>
-        <span>{workspace ? "Started by" : "Workspace"}</span>
-        <span className="right">Took</span>
-        <span className="right">Started</span>
-      </div>
+      <Head />
       <ul ref={list} aria-label="Runs" className={stale ? "stale-rows" : ""} aria-busy={stale || undefined} data-choosing={selected.length > 0 || undefined} onKeyDown={move}>
         {rows.map((run, i) => (
           <Row key={run.runId} run={run} first={i === Math.min(at, rows.length - 1)} chosen={chosen.has(run.runId)} onFocus={() => setAt(i)} onToggle={() => toggle(run.runId)} />
         ))}
       </ul>
     </>
+  );
+}
+
+function Head(): ReactNode {
+  const workspace = useWorkspace();
+  return (
+    <div className="rrow head" aria-hidden="true">
+      <span>Status</span>
+      <span>Workflow</span>
+      <span>{workspace ? "Started by" : "Workspace"}</span>
+      <span className="right">Took</span>
+      <span className="right">Started</span>
+    </div>
   );
 }
 
@@ -95,7 +113,7 @@ function Row({ run, first, chosen, onFocus, onToggle }: RowProps): ReactNode {
   const status = statusOf(run);
   const why = whyOf(run);
   const workspace = useWorkspace();
-  const home = workspace ?? workspaceOf(run.scope);
+  const home = workspace ?? addressOf(run.scope);
   const name = <b>{run.workflowName}</b>;
   return (
     <li className="rrow" data-chosen={chosen || undefined} onFocus={onFocus}>
@@ -105,9 +123,9 @@ function Row({ run, first, chosen, onFocus, onToggle }: RowProps): ReactNode {
       </span>
       <span className="trunc">
         {home ? (
-          <Link className="run-link" tabIndex={first ? 0 : -1} to={`${baseOf(home)}/runs/${run.runId}` as string}>{name}</Link>
+          <Link className="run-link" data-row="" tabIndex={first ? 0 : -1} to={`${baseOf(home)}/runs/${run.runId}` as string}>{name}</Link>
         ) : (
-          <span className="run-link" tabIndex={first ? 0 : -1}>{name}</span>
+          <span className="run-link" data-row="" tabIndex={first ? 0 : -1}>{name}</span>
         )}{" "}
         <span className="mono faint t12">{shortId(run.runId)}</span>
       </span>
@@ -127,8 +145,8 @@ function Row({ run, first, chosen, onFocus, onToggle }: RowProps): ReactNode {
 /** Starter is who a run was started by; among runs of all workspaces, where. */
 function Starter({ run }: { run: RunRow }): ReactNode {
   const workspace = useWorkspace();
-  const home = workspaceOf(run.scope);
-  const [icon, word] = workspace ? starterOf(run.startedBy) : ([home ? "folder" : "server", home ? `${home.username} / ${home.business}` : "the service"] as const);
+  const home = addressOf(run.scope);
+  const [icon, word] = workspace ? starterOf(run.startedBy) : ([home ? "folder" : "server", home ? namesOf(home).replace("/", " / ") : "the service"] as const);
   return (
     <span className="row by-col" title={workspace ? undefined : run.startedBy}>
       <Icon name={icon} small className="faint" />
@@ -161,6 +179,7 @@ function Running({ run }: { run: RunRow }): ReactNode {
 function Skeleton(): ReactNode {
   return (
     <div className="wait" role="status" aria-label="Loading runs">
+      <Head />
       {Array.from({ length: 9 }, (_, row) => (
         <div key={row} className="rrow" aria-hidden="true">
           {[72, 44, 60, 70, 80].map((width, i) => (

@@ -92,7 +92,7 @@ function OneRun({ runId }: { runId: string }): ReactNode {
       />
       {partial && <p className="partial" role="status">These are the last {events.length} events. The ones before are being read.</p>}
       {tab === "timeline" && <Timeline told={told} live={status === "running" && !closed} failed={status === "failed"} loading={run.phase === "loading"} looked={looked} onLook={look} />}
-      {tab === "conversation" && <Conversation events={events} />}
+      {tab === "conversation" && <Conversation key={partial ? "end" : "whole"} runId={runId} events={events} live={status === "running" && !closed} />}
       {tab === "events" && <Events runId={runId} events={events} />}
       {tab === "input" && record.data && <InputResult run={record.data} />}
     </Page>

@@ -2,7 +2,8 @@ import { memo, type CSSProperties, type ReactNode } from "react";
 import { lasting } from "../kit/amount";
 import { Icon } from "../kit/Icon";
 import { hidesFailure, type Row } from "./rows";
-import { begunAt, endedAt, workOf, type Bar, type Span } from "./span";
+import { begunAt, endedAt, isUnsure, workOf, type Bar, type Span } from "./span";
+import type { Folded } from "./fold";
 import type { Told } from "./useRunEvents";
 import type { Looking } from "./useView";
 
@@ -12,7 +13,7 @@ export interface SpanRowProps {
   top: number;
   looking: Looking;
   /** Another object when something has changed. */
-  told: Told;
+  told: Told<Folded>;
   /** Of the bars' side, in pixels. */
   width: number;
   selected: boolean;
@@ -88,7 +89,7 @@ function noteOf(span: Span): string {
 /** said is a bar in words. */
 function said(span: Span, now: number): string {
   const words = { open: "running", done: "took", failed: "failed after", interrupted: "interrupted after", kept: "kept, took" }[span.state];
-  return `${words} ${lasting(workOf(span, now))}, from ${lasting(begunAt(span))}`;
+  return `${words} ${isUnsure(span) ? "a time that is not recorded" : lasting(workOf(span, now))}, from ${lasting(begunAt(span))}`;
 }
 
 function around(span: Span, { axis, now }: Looking): { from: number; to: number } {
@@ -153,7 +154,7 @@ function Label({ span, bar, share, width }: { span: Span; bar: Bar; share: (time
   }
   const to = share(bar.to);
   if (to < 0 || from > 1) return null;
-  const took = lasting(bar.to - bar.from);
+  const took = bar.unsure ? "end not recorded" : lasting(bar.to - bar.from);
   const code = bar.state === "failed" && span.cause && span.cause.name !== "Error" ? span.cause.name : undefined;
   const text = code ? `${code} · ${took}` : took;
   const needs = text.length * letter + 12;

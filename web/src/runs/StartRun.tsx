@@ -44,7 +44,7 @@ export function StartRun({ name, onName, onClose }: StartRunProps): ReactNode {
               <Combobox
                 label="Workflow"
                 placeholder="Choose one"
-                choices={choices.map((each) => ({ value: each.name, label: each.name, ...(each.description && { note: each.description }) }))}
+                choices={choices.map((each) => ({ value: each.name, label: each.name, ...noteOf(each) }))}
                 value={name}
                 onChange={onName}
                 help={chosen?.description}
@@ -57,6 +57,12 @@ export function StartRun({ name, onName, onClose }: StartRunProps): ReactNode {
       )}
     </Sheet>
   );
+}
+
+/** noteOf says of a workflow what it does, and that it comes with the project, which is where it is changed. */
+function noteOf({ description, source }: Workflow): { note?: string } {
+  const note = [source === "project" && "From the project", description].filter(Boolean).join(": ");
+  return note ? { note } : {};
 }
 
 function InputForm({ workflow, onClose }: { workflow: Workflow; onClose: () => void }): ReactNode {

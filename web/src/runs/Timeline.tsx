@@ -15,24 +15,27 @@ import { TimelineBar } from "./TimelineBar";
 import { useGrowth } from "./useGrowth";
 import { moved, opened, useFailureFocus, useHeld, useKeys, useLaneWidth, useOpening, useReveal } from "./useRows";
 import { useView } from "./useView";
+import type { Folded } from "./fold";
 import type { Told } from "./useRunEvents";
 import { useWheel } from "./useWheel";
 import { useWindow } from "./window";
 
 export interface TimelineProps {
-  told: Told;
+  told: Told<Folded>;
   live: boolean;
   failed: boolean;
   loading: boolean;
   looked: Looked;
   onLook: (next: Looked) => void;
+  /** Whether what it draws writes lines. Default true. */
+  logs?: boolean;
 }
 
 /** More rows than this have a map of all of them. */
 const manyRows = 200;
 
 /** Timeline is what a run did, and when: a tree of spans beside their bars. */
-export function Timeline({ told, live, failed, loading, looked, onLook }: TimelineProps): ReactNode {
+export function Timeline({ told, live, failed, loading, looked, onLook, logs = true }: TimelineProps): ReactNode {
   const { fold } = told;
   const narrow = useNarrow();
   const rowHeight = narrow ? 52 : 32;
@@ -69,7 +72,7 @@ export function Timeline({ told, live, failed, loading, looked, onLook }: Timeli
     const now = failures.findIndex((span) => span.id === looked.span);
     choose(failures[(now + by + failures.length + (now < 0 && by < 0 ? 1 : 0)) % failures.length]);
   };
-  useKeys({ n: () => turn(1), N: () => turn(-1), "+": () => looking.zoom(0.6), "=": () => looking.zoom(0.6), "-": () => looking.zoom(1 / 0.6), "0": looking.fit });
+  useKeys({ n: () => turn(1), N: () => turn(-1), "+": () => looking.zoom(0.6), "=": () => looking.zoom(0.6), "-": () => looking.zoom(1 / 0.6), "0": looking.fit }, scroller);
 
   const setOpen = (span: Span, open: boolean): void => setFolded((before) => (open ? new Set([...before].filter((id) => id !== span.id)) : new Set([...before, span.id])));
   const key = (event: KeyboardEvent): void => {
@@ -90,7 +93,13 @@ export function Timeline({ told, live, failed, loading, looked, onLook }: Timeli
     event.preventDefault();
   };
 
-  const inspector = selected ? <Inspector key={selected.id} span={selected} told={told} now={looking.now} onClose={() => choose(undefined)} onChoose={choose} /> : failed && failures.length === 0 && fold.cause ? <RunCause cause={fold.cause} /> : null;
+  /** leave closes the inspector, and has the focus where it was: at the row of its span. */
+  const leave = (span: Span): void => {
+    setAt(span.id);
+    choose(undefined);
+    reveal(span.id, true);
+  };
+  const inspector = selected ? <Inspector key={selected.id} span={selected} told={told} now={looking.now} onClose={() => leave(selected)} onChoose={choose} /> : failed && failures.length === 0 && fold.cause ? <RunCause cause={fold.cause} /> : null;
   return (
     <div className={inspector && !narrow ? "run with-insp" : "run"} role="tabpanel" aria-label="Timeline">
       <div className="tl">
@@ -118,7 +127,7 @@ export function Timeline({ told, live, failed, loading, looked, onLook }: Timeli
           </div>
           {rows.length === 0 && <NoRows loading={loading} live={live} filtered={show !== "all" || Boolean(looked.find)} onClear={() => onLook({ show: undefined, find: undefined })} />}
         </div>
-        <LogTail logs={fold.logs} live={live} />
+        {logs && <LogTail logs={fold.logs} live={live} />}
       </div>
       {inspector}
     </div>

@@ -1,4 +1,4 @@
-import type { Fold } from "./fold";
+import type { Folded } from "./fold";
 
 /** Wait is a time in which nothing happened. */
 export interface Wait {
@@ -13,7 +13,7 @@ const largeShare = 0.2;
 const foldedShare = 0.1;
 
 /** waitsOf are the waits of a run that are folded: nothing was worked on, and nothing was said. */
-export function waitsOf(fold: Fold, now: number): Wait[] {
+export function waitsOf(fold: Folded, now: number): Wait[] {
   const total = fold.duration ?? now;
   const least = Math.max(longWait, total * largeShare);
   if (total <= least) return [];

@@ -313,6 +313,9 @@ export class Fold {
   }
 }
 
+/** Folded is what a timeline is drawn of: a run, or another piece of work that was folded into spans. */
+export type Folded = Pick<Fold, "spans" | "roots" | "bands" | "logs" | "startedAt" | "duration" | "cause" | "last">;
+
 /** foldRun is the fold of a whole run. */
 export function foldRun(events: readonly RunEvent[], startedAt?: string): Fold {
   const fold = new Fold(startedAt);

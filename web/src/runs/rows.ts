@@ -1,4 +1,4 @@
-import type { Fold } from "./fold";
+import type { Folded } from "./fold";
 import { endedAt, type Span } from "./span";
 
 /** Row is a span in the order in which it is shown. */
@@ -23,7 +23,7 @@ export interface Wanted {
 }
 
 /** rowsOf are the rows of a timeline. A filter keeps what is above a match, so that it is seen where it belongs. */
-export function rowsOf(fold: Fold, { show, find, folded }: Wanted): Row[] {
+export function rowsOf(fold: Folded, { show, find, folded }: Wanted): Row[] {
   const wanted = wantedOf(fold, show, find.trim().toLowerCase());
   const rows: Row[] = [];
   const visit = (spans: readonly Span[], level: number): void => {
@@ -39,7 +39,7 @@ export function rowsOf(fold: Fold, { show, find, folded }: Wanted): Row[] {
   return rows;
 }
 
-function wantedOf(fold: Fold, show: Show, find: string): Set<Span> | undefined {
+function wantedOf(fold: Folded, show: Show, find: string): Set<Span> | undefined {
   if (show === "all" && !find) return undefined;
   const slow = show === "slow" ? new Set(slowPath(fold)) : undefined;
   const wanted = new Set<Span>();
@@ -53,7 +53,7 @@ function wantedOf(fold: Fold, show: Show, find: string): Set<Span> | undefined {
 }
 
 /** slowPath are the spans that the end of the run waited for: from the end back, what was over last, and the same within it. */
-export function slowPath(fold: Fold): Span[] {
+export function slowPath(fold: Folded): Span[] {
   const path: Span[] = [];
   const until = fold.duration ?? Infinity;
   const walk = (spans: readonly Span[], end: number): void => {
@@ -74,7 +74,7 @@ export function slowPath(fold: Fold): Span[] {
 const slack = 5;
 
 /** failuresOf are the spans that failed on their own, in the order of time: one that failed because of what is below it is none. */
-export function failuresOf(fold: Fold): Span[] {
+export function failuresOf(fold: Folded): Span[] {
   const failed = [...fold.spans.values()].filter((span) => span.state === "failed" && !holdsFailure(span));
   return failed.sort((a, b) => (endedAt(a) ?? 0) - (endedAt(b) ?? 0));
 }

@@ -58,12 +58,6 @@ export function isRunId(text: string): boolean {
   return /^run_[0-9A-HJKMNP-TV-Z]{26}$/.test(text.trim());
 }
 
-/** placeOf is the workspace that a run is of; undefined: it is the service's own. */
-export function workspaceOf(scope: string): { username: string; business: string } | undefined {
-  const [kind, username, business] = scope.split("/");
-  return kind === "users" && username && business ? { username, business } : undefined;
-}
-
 /** atMost are the ranges by which a list can be bounded, in milliseconds. */
 export const ranges = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const;
 

@@ -2,11 +2,12 @@ import { expect, test } from "vitest";
 import type { RunEvent } from "@svc/sdk";
 import { curlOf } from "./curl";
 import { argumentOf, resultText, saidOf } from "./message";
+import { askedOf, piecesOf, spentOf } from "../chat/turns";
 import { hasEnded, merge, since } from "./news";
-import { isRunId, statusOf, whyOf, workspaceOf, type RunRow } from "./run";
-import { linesOf } from "./said";
+import { isRunId, statusOf, whyOf, type RunRow } from "./run";
 import { foldRun } from "./fold";
 import { rowsOf } from "./rows";
+import { Talk } from "./talk";
 import { check, humane, inputsOf, typedOf } from "./schema";
 import restart from "./transcripts/restart.json";
 import { moved } from "./useRows";
@@ -46,9 +47,8 @@ test("a range ends at the first run that is too old", () => {
   expect(hasEnded([row("a", { status: "active" })], [row("a", { status: "active" })])).toBe(false);
 });
 
-test("ids and scopes are read as they are written", () => {
+test("an id of a run is known by its form", () => {
   expect([isRunId("run_01M7MM1ACTYG327T32JQKEWGC2"), isRunId("run_1"), isRunId("key_01M7MM1ACTYG327T32JQKEWGC2")]).toEqual([true, false, false]);
-  expect([workspaceOf("users/ada/labs"), workspaceOf("service")]).toEqual([{ username: "ada", business: "labs" }, undefined]);
 });
 
 test("curl starts the same run, whatever is in its input, and holds no key", () => {
@@ -99,13 +99,26 @@ test("messages are read however much of them is there", () => {
   expect(resultText({ content: [{ type: "text", text: "a" }, { type: "image" }, { type: "text", text: "b" }] })).toBe("a\nb");
 });
 
-test("a real conversation: asked once, answered in turns, with results at their calls, and a cut where a restart was", () => {
-  const lines = linesOf(restart as unknown as RunEvent[]);
-  expect(lines.filter((line) => line.said.role === "user").map((line) => line.said.text)).toEqual(["Triage the inbox and tell accounts."]);
-  expect(lines.filter((line) => line.cut).map((line) => line.said.text)).toEqual(["I will look at the open i"]);
-  expect(lines.some((line) => line.streaming)).toBe(false);
-  const mail = lines.flatMap((line) => line.said.calls.map((call) => [call, line.results.get(call.id)] as const)).find(([call]) => call.name === "send_mail");
-  expect(mail?.[1]).toEqual({ text: "mail was not sent: the e-mail connector needs a new credential", isError: true });
+test("a real conversation: asked once, answered in one turn, with results at their calls, and a seam where a restart was", () => {
+  const talk = new Talk();
+  for (const event of restart as unknown as RunEvent[]) talk.add(event);
+  const turns = talk.turns();
+  expect(turns.map(askedOf)).toEqual(["Triage the inbox and tell accounts."]);
+  expect(turns[0]?.settlement).toMatchObject({ outcome: "completed", took: 15_386 });
+  const pieces = piecesOf(turns[0]?.replies ?? []);
+  expect(pieces.slice(0, 4).map((piece) => (piece.kind === "text" ? piece.part.text.trim() : piece.kind))).toEqual(["I will look at the open i", "seam", "I will look at the open issues first.", "tools"]);
+  const calls = pieces.flatMap((piece) => (piece.kind === "tools" ? piece.calls : []));
+  expect(calls.find((call) => call.toolName === "send_mail")).toMatchObject({ state: "output-error", errorText: "mail was not sent: the e-mail connector needs a new credential", durationMs: 801 });
+  expect(calls.find((call) => call.toolName === "list_issues")).toMatchObject({ state: "output-available", input: { repository: "northwind/ops" }, output: ["#12 Login fails", "#13 Slow list"] });
+  expect(spentOf(turns[0]?.replies ?? [])).toMatchObject({ tokens: 13_592, model: "rich/large" });
+  // What has not changed is the same object, so that it is not drawn again.
+  expect(talk.turns()[0]).toBe(turns[0]);
+});
+
+test("a prompt that is being answered grows, and its words are those of its events", () => {
+  const talk = new Talk();
+  for (const event of (restart as unknown as RunEvent[]).slice(0, 16)) talk.add(event);
+  expect(talk.turns().map((turn) => [turn.settlement, piecesOf(turn.replies).map((piece) => piece.kind === "text" && [piece.part.text, piece.part.state])])).toEqual([[undefined, [["I will look at the open i", "streaming"]]]]);
 });
 
 test("a window draws what can be seen and a little more", () => {

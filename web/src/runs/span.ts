@@ -11,6 +11,8 @@ export interface Bar {
   to: number | undefined;
   state: State;
   readonly attempt: number | undefined;
+  /** It was over at some time after `to`: when, nobody has recorded. */
+  readonly unsure?: boolean;
 }
 
 /** Cause is why something failed: a fixed name for machines, where there is one, and a sentence. */
@@ -71,6 +73,11 @@ export function endedAt(span: Span): number | undefined {
 /** workOf is how long a span was worked on, in all attempts. */
 export function workOf(span: Span, now: number): number {
   return span.bars.reduce((sum, bar) => sum + Math.max(0, (bar.to ?? now) - bar.from), 0);
+}
+
+/** isUnsure reports whether it is not known when a span was over. */
+export function isUnsure(span: Span): boolean {
+  return span.bars.at(-1)?.unsure === true;
 }
 
 /** levelOf is how deep a span stands, from 1. */

@@ -88,13 +88,13 @@ export function useOpening(selected: Span | undefined, reveal: (id: string) => v
   }, [selected, reveal]);
 }
 
-/** useKeys hears single keys anywhere on the page, unless the reader has switched them off. */
-export function useKeys(acts: Readonly<Record<string, () => void>>): void {
+/** useKeys hears single keys anywhere on the page, or in the dialog that it stands in, unless the reader has switched them off. */
+export function useKeys(acts: Readonly<Record<string, () => void>>, within: RefObject<HTMLElement | null>): void {
   const now = useRef(acts);
   now.current = acts;
   useEffect(() => {
     const press = (event: globalThis.KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target) || recall("keys") === "off") return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target, within.current) || recall("keys") === "off") return;
       const act = now.current[event.key];
       if (!act) return;
       event.preventDefault();
@@ -102,7 +102,7 @@ export function useKeys(acts: Readonly<Record<string, () => void>>): void {
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
-  }, []);
+  }, [within]);
 }
 
 /** useLaneWidth is how wide the bars' side is, in pixels. */

@@ -16,8 +16,8 @@ export interface Followed {
   readonly partial: boolean;
 }
 
-export interface Told {
-  readonly fold: Fold;
+export interface Told<Of = Fold> {
+  readonly fold: Of;
 }
 
 /** useRunEvents follows a run, and folds its events into spans as they come. */
@@ -26,7 +26,7 @@ export function useRunEvents(runId: string, startedAt: string | undefined): Foll
   const first = run.events[0]?.eventIndex;
   const earlier = useEarlier(runId, first);
   const events = useMemo(() => (earlier ? [...earlier, ...run.events] : run.events), [earlier, run.events]);
-  const told = useFold(events, startedAt, `${runId} ${earlier?.length ?? 0} ${startedAt ?? ""}`);
+  const told = useFolded(events, `${runId} ${earlier?.length ?? 0} ${startedAt ?? ""}`, () => new Fold(startedAt));
   return { run, events, told, partial: first !== undefined && first > 0 && earlier === undefined };
 }
 
@@ -52,13 +52,13 @@ function useEarlier(runId: string, first: number | undefined): readonly RunEvent
   return read?.runId === runId ? read.events : undefined;
 }
 
-/** useFold folds what is new. Another beginning is another fold. */
-function useFold(events: readonly RunEvent[], startedAt: string | undefined, key: string): Told {
-  const kept = useRef<{ key: string; fold: Fold; taken: number }>(undefined);
+/** useFolded adds what is new to something that is made of events. Another key, or another beginning, is another one. */
+export function useFolded<Of extends { add: (event: RunEvent) => void }>(events: readonly RunEvent[], key: string, make: () => Of): Told<Of> {
+  const kept = useRef<{ key: string; first: RunEvent | undefined; fold: Of; taken: number }>(undefined);
   return useMemo(() => {
     let now = kept.current;
-    if (!now || now.key !== key || now.taken > events.length) now = kept.current = { key, fold: new Fold(startedAt), taken: 0 };
+    if (!now || now.key !== key || now.first !== events[0] || now.taken > events.length) now = kept.current = { key, first: events[0], fold: make(), taken: 0 };
     for (; now.taken < events.length; now.taken++) now.fold.add(events[now.taken]!);
     return { fold: now.fold };
-  }, [events, startedAt, key]);
+  }, [events, key]);
 }

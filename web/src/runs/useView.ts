@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { serverNow } from "../server/clock";
 import { Axis, followed, panned, waitsOf, whole, zoomed, type View } from "./axis";
+import type { Folded } from "./fold";
 import type { Told } from "./useRunEvents";
 
 export interface Looking {
@@ -21,7 +22,7 @@ export interface Looking {
 }
 
 /** useView is which part of a run's time is seen. */
-export function useView(told: Told, live: boolean): Looking {
+export function useView(told: Told<Folded>, live: boolean): Looking {
   const { fold } = told;
   const now = useCallback(() => (live && fold.startedAt !== undefined ? Math.max(serverNow() - fold.startedAt, fold.last) : fold.duration ?? fold.last), [fold, live, told]);
   const axis = useMemo(() => new Axis(waitsOf(fold, now()), now()), [fold, told, now]);

@@ -25,7 +25,7 @@ export function SecretStorePage(): ReactNode {
     <Page title="Secret-store keys" acts={<Button look="primary" icon="redo" why={why ?? (data ? undefined : "Not read yet") ?? moving} onClick={() => setAsking(true)}>Rotate</Button>}>
       {error && data && <Trouble error={error} stale onRetry={() => void refetch()} />}
       {error && !data && <Refusal error={error} onRetry={() => void refetch()} />}
-      <div className="body pad store">
+      <div className="body pad key-store">
         {rotation && (
           <section className="card" aria-label="Rotation">
             <header>

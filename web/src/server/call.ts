@@ -1,6 +1,6 @@
 import type { AnswerOf, Client, PathOf } from "@svc/sdk";
 import type { Verb } from "./path";
-import type { Workspace } from "./workspace";
+import { isStaffs, staffs, type Workspace } from "./workspace";
 
 /** Sending is a call as it is sent, in the workspace that is shown. */
 export interface Sending {
@@ -23,5 +23,6 @@ export function call<V extends Verb, Path extends PathOf<V>>(
   sending: Sending,
 ): Promise<AnswerOf<Path, V>> {
   const ask = client.api[verb] as unknown as Loose;
-  return ask(path, { ...sending, path: { ...workspace, ...sending.path } }) as Promise<AnswerOf<Path, V>>;
+  const own = isStaffs(workspace) ? path.replace("{username}/{business}", staffs.username) : path;
+  return ask(own, { ...sending, path: { ...workspace, ...sending.path } }) as Promise<AnswerOf<Path, V>>;
 }

@@ -1,5 +1,5 @@
 import { SvcError, type Client } from "@svc/sdk";
-import type { Workspace } from "./workspace";
+import { namesOf, type Workspace } from "./workspace";
 
 /** Content is what a file holds, and the etag of exactly that. */
 export interface Content {
@@ -10,7 +10,7 @@ export interface Content {
 /** contentPath is the address of a file's content, each part of its path encoded. */
 export function contentPath(workspace: Workspace, slug: string, path: string): string {
   const segments = path.split("/").map(encodeURIComponent).join("/");
-  return `/api/workspaces/${workspace.username}/${workspace.business}/projects/${slug}/files/${segments}`;
+  return `/api/workspaces/${namesOf(workspace)}/projects/${slug}/files/${segments}`;
 }
 
 /** readContent reads a file as it is, also one that is JSON. */

@@ -2,11 +2,11 @@ import { keepPreviousData, useInfiniteQuery, useQuery, type UseQueryResult } fro
 import type { AnswerOf, PathOf, SvcError } from "@svc/sdk";
 import { call } from "./call";
 import { nounOf, type Asked, type Given, type ItemOf, type ListPath } from "./path";
-import { useServer, useWorkspace, type Workspace } from "./workspace";
+import { namesOf, useServer, useWorkspace, type Workspace } from "./workspace";
 
 /** keyOf is where an answer is kept: by its workspace, its noun, and all that was asked. */
 export function keyOf(workspace: Workspace | undefined, path: string, asked: { path?: unknown; query?: unknown } = {}): readonly unknown[] {
-  return [workspace ? `${workspace.username}/${workspace.business}` : "", nounOf(path), path, asked.path ?? {}, asked.query ?? {}];
+  return [namesOf(workspace), nounOf(path), path, asked.path ?? {}, asked.query ?? {}];
 }
 
 /** Reading says how an answer is kept fresh. */

@@ -44,17 +44,17 @@ export function reasonFor(right: Right): string {
 export type WorkspaceFacts = AnswerOf<"/api/workspaces/{username}/{business}", "get">;
 
 /** useHere is the workspace that is shown, with one's role in it. */
-export function useHere(): { facts: WorkspaceFacts | undefined; error: SvcError | undefined } {
+export function useHere(): { facts: WorkspaceFacts | undefined; error: SvcError | undefined; retry: () => void } {
   const client = useServer();
   const workspace = useWorkspace();
   const path = "/api/workspaces/{username}/{business}";
-  const { data, error } = useQuery<WorkspaceFacts, SvcError>({
+  const { data, error, refetch } = useQuery<WorkspaceFacts, SvcError>({
     queryKey: keyOf(workspace, path),
     queryFn: ({ signal }) => call(client, workspace, "get", path, { signal }),
     enabled: workspace !== undefined,
     staleTime: 60_000,
   });
-  return { facts: data, error: error ?? undefined };
+  return { facts: data, error: error ?? undefined, retry: () => void refetch() };
 }
 
 /** useMay says whether the person may, and why not. While nobody knows their role yet, they may not. */

@@ -1,12 +1,15 @@
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { SvcError } from "@svc/sdk";
 import { belowOf, wantsProof } from "./act";
+import { heardNow, hearing } from "./hearing";
 import { nounOf } from "./path";
+import { noteSomebody, presence } from "./presence";
 import { keyOf } from "./read";
 import { fieldErrors } from "./refusal";
 import { allows, type Right } from "./role";
 import { addressOf } from "./session";
+import { namesOf, staffs } from "./workspace";
 
 test("what changed is read again by its noun", () => {
   expect(nounOf("/api/workspaces/{username}/{business}/keys/{key}/rotate")).toBe("/api/workspaces/{username}/{business}/keys");
@@ -35,6 +38,34 @@ test("roles may what the service lets them", () => {
   }
 });
 
+test("a page that nobody touches says so when it reads by itself", async () => {
+  const sent: Headers[] = [];
+  vi.stubGlobal("fetch", async (_: string, init?: RequestInit) => {
+    sent.push(new Headers(init?.headers));
+    return new Response();
+  });
+  vi.useFakeTimers();
+  noteSomebody();
+  await hearing("/api/admin/health", { headers: { accept: "application/json" } });
+  vi.advanceTimersByTime(presence);
+  await hearing("/api/admin/health", { headers: { accept: "application/json" } });
+  await hearing("/api/admin/people", { method: "POST" });
+  expect(sent.map((headers) => [headers.get("svc-unattended"), headers.get("accept")])).toEqual([[null, "application/json"], ["1", "application/json"], [null, null]]);
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test("that staff looked enough is known by the first answer to themselves, and not by a service that is busy", async () => {
+  const answer = async (status: number, id?: string): Promise<boolean> => {
+    vi.stubGlobal("fetch", async () => new Response(null, { status, headers: id ? { "svc-impersonation": id } : {} }));
+    await hearing("/api/auth/session");
+    return heardNow().lookedEnough;
+  };
+  expect([await answer(200), await answer(200, "imp_1"), await answer(503), await answer(404), await answer(200), await answer(200, "imp_2")]).toEqual([false, false, false, true, true, false]);
+  await answer(200);
+  vi.unstubAllGlobals();
+});
+
 test("nobody is allowed anything before their role is known", () => {
   expect(allows(undefined, "enter")).toBe(false);
   expect(allows("nonsense", "read")).toBe(false);
@@ -53,7 +84,9 @@ test("a refusal names the fields that are wrong", () => {
   expect(fieldErrors(undefined)).toEqual({});
 });
 
-test("a scope has two names", () => {
+test("the scope of a customer has two names, that of the staff one", () => {
   expect(addressOf("users/ada/labs")).toEqual({ username: "ada", business: "labs" });
-  expect(addressOf("admin")).toBeUndefined();
+  expect(addressOf("admin")).toEqual(staffs);
+  expect(addressOf("service")).toBeUndefined();
+  expect([namesOf({ username: "ada", business: "labs" }), namesOf(staffs), namesOf(undefined)]).toEqual(["ada/labs", "admin", ""]);
 });

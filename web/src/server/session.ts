@@ -1,7 +1,7 @@
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { AnswerOf, Client, SvcError } from "@svc/sdk";
 import { place } from "./place";
-import { useServer } from "./workspace";
+import { staffs, useServer, type Workspace } from "./workspace";
 
 /** Session is who is signed in, and where they work. */
 export type Session = AnswerOf<"/api/auth/session", "get">;
@@ -25,8 +25,9 @@ export function nameOf(account: Pick<Account, "displayName" | "username">): stri
   return account.displayName || account.username;
 }
 
-/** addressOf are the two names of a workspace, of its scope. */
-export function addressOf(scope: string): { username: string; business: string } | undefined {
+/** addressOf is the workspace of a scope. */
+export function addressOf(scope: string): Workspace | undefined {
+  if (scope === staffs.username) return staffs;
   const [, username, business] = scope.split("/");
   return username && business ? { username, business } : undefined;
 }

@@ -3,7 +3,7 @@ import { Button } from "../kit/Button";
 import { CopyButton } from "../kit/CodeSample";
 import { ConflictBar } from "../kit/ConflictBar";
 import { Field } from "../kit/Field";
-import { Refusal, Trouble } from "../kit/Refusal";
+import { Trouble } from "../kit/Refusal";
 import { Tag } from "../kit/StatusTag";
 import { exact } from "../kit/Time";
 import { useToast } from "../kit/Toast";
@@ -17,7 +17,7 @@ const path = "/api/workspaces/{username}/{business}";
 
 /** GeneralPage is the workspace itself: its name, and the ways to put it away, leave it or end it. */
 export function GeneralPage(): ReactNode {
-  const { facts, error } = useHere();
+  const { facts } = useHere();
   const [erasedAt, setErasedAt] = useState<string>();
   return (
     <Settings thing="General">
@@ -30,7 +30,6 @@ export function GeneralPage(): ReactNode {
             <Ending facts={facts} onDeleted={setErasedAt} />
           </div>
         )}
-        {!facts && error && <Refusal error={error} />}
       </div>
     </Settings>
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { askedOf, choicesOf, isOwnServer, stateOf, usesOf, type Provider } from "./models";
+import { askedOf, choicesOf, isOwnServer, sentence, stateOf, usesOf, type Provider } from "./models";
 
 const provider = (of: Partial<Provider>): Provider => ({
   provider: "anthropic", models: ["large"], url: "https://api.anthropic.com", version: 1, updatedAt: null, default: "", lastCheck: null,
@@ -38,4 +38,8 @@ test("agents without a choice ask the default, and those that are off ask nothin
 test("the default can be chosen even where nobody knows its price", () => {
   const overview = { default: "openai/qwen", items: [provider({}), provider({ provider: "scripted", models: ["words"], url: "" })] };
   expect(choicesOf(overview).map((choice) => choice.value)).toEqual(["openai/qwen", "anthropic/large", "scripted/words"]);
+});
+
+test("what was said becomes a sentence, and the id of a model stays as it is", () => {
+  expect([sentence("the key is unknown"), sentence("Slow down!"), sentence("gpt-5 answers.")]).toEqual(["The key is unknown.", "Slow down!", "gpt-5 answers."]);
 });

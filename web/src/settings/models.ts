@@ -95,9 +95,9 @@ export function choicesOf(overview: Pick<Overview, "items" | "default">): { valu
   return [{ value: overview.default, label: overview.default }, ...known];
 }
 
-/** sentence is what a provider or our own client said, as a sentence. */
+/** sentence is what a provider or our own client said, as a sentence. One that begins with the id of a model leaves that as it is. */
 export function sentence(text: string): string {
-  const whole = text.slice(0, 1).toUpperCase() + text.slice(1);
+  const whole = /^[a-z]+([\s,.:;]|$)/.test(text) ? text.slice(0, 1).toUpperCase() + text.slice(1) : text;
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 

@@ -9,7 +9,7 @@ import { nameOf, useSession } from "../server/session";
 import { useStaff } from "../server/staff";
 import { useServer } from "../server/workspace";
 import { Countdown } from "./Countdown";
-import { openKeys } from "./KeyMap";
+import { openKeys } from "./palette";
 import { schemes, useScheme } from "./scheme";
 
 /** AccountMenu is who is here: their account, how the pages look, and the way out. */

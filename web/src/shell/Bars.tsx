@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Link } from "@tanstack/react-router";
 import { Button } from "../kit/Button";
 import { Icon, type IconName } from "../kit/Icon";
@@ -8,7 +8,8 @@ import { useHeard } from "../server/hearing";
 import { place } from "../server/place";
 import { nameOf, useSession, type Session } from "../server/session";
 import { useStaff } from "../server/staff";
-import { useWorkspace } from "../server/workspace";
+import { minutesLeft } from "./Countdown";
+import { isStaffs, namesOf, useWorkspace } from "../server/workspace";
 
 /** Bars are what is true of every page until it is solved. */
 export function Bars(): ReactNode {
@@ -19,18 +20,13 @@ export function Bars(): ReactNode {
     <div className="bars" role="region" aria-label="Notices">
       {impersonation && session && <Impersonation id={impersonation} session={session} />}
       {place.surface === "admin" && <ActingOn />}
-      {!online && <Bar icon="warn" tone="warn">You are offline. What you read stays; what you send waits for the connection.</Bar>}
+      {!online && <Bar icon="warn" tone="warn">You are offline. What you read and type stays here.</Bar>}
       {newBuild && (
         <Bar icon="redo" act={<Button small onClick={() => location.reload()}>Reload</Button>}>
           There is a new version. What you typed is kept.
         </Bar>
       )}
-      {!impersonation && <Unverified session={session} />}
-      {!impersonation && session?.warnings?.map((warning) => (
-        <Bar key={warning.type} icon="warn" tone="warn" act={<a className="btn sm" href={`${place.platform}/account/connections`}>Look</a>}>
-          {warning.message}
-        </Bar>
-      ))}
+      {!impersonation && <Unsolved session={session} />}
     </div>
   );
 }
@@ -49,10 +45,10 @@ function Bar({ icon, tone = "", act, children }: { icon: IconName; tone?: "" | "
 function ActingOn(): ReactNode {
   const workspace = useWorkspace();
   const { role } = useStaff();
-  if (!workspace) return null;
+  if (!workspace || isStaffs(workspace)) return null;
   return (
     <Bar icon="audit" tone="rust" act={<Link className="btn sm" to="/customers">All customers</Link>}>
-      Acting on <b>{`${workspace.username}/${workspace.business}`}</b> as {role ?? "staff"}, audited.
+      Acting on <b>{namesOf(workspace)}</b> as {role ?? "staff"}, audited.
     </Bar>
   );
 }
@@ -60,7 +56,12 @@ function ActingOn(): ReactNode {
 /** Impersonation never lets staff forget whose eyes they look with. */
 function Impersonation({ id, session }: { id: string; session: Session }): ReactNode {
   const now = useNow();
-  const left = Math.max(0, Math.round((Date.parse(session.session?.expiresAt ?? "") - now.getTime()) / 60_000));
+  const { refetch } = useSession();
+  const left = minutesLeft(session.session?.expiresAt ?? "", now);
+  useEffect(() => {
+    // The answer tells that it is over, and the page goes.
+    if (left === 0) void refetch();
+  }, [left, refetch]);
   const name = session.account ? nameOf(session.account) : "the customer";
   const act = <a className="btn sm" href={`${place.admin}/impersonations/${id}/end`}>End</a>;
   return (
@@ -70,15 +71,19 @@ function Impersonation({ id, session }: { id: string; session: Session }): React
   );
 }
 
-function Unverified({ session }: { session: Session | undefined }): ReactNode {
+/** Unsolved is what is wrong with the person's own account, in one bar, until it is solved. */
+function Unsolved({ session }: { session: Session | undefined }): ReactNode {
   const [hidden, setHidden] = useState(false);
   const account = session?.account;
-  if (hidden || !account?.email || account.emailVerified) return null;
+  const unverified = account?.email && !account.emailVerified ? `${account.email} is not verified yet.` : undefined;
+  const warnings = (session?.warnings ?? []).map((warning) => warning.message);
+  if (hidden || (!unverified && warnings.length === 0)) return null;
   const act = (
     <>
-      <a className="btn sm" href={`${place.platform}/account`}>Verify it</a>
+      {unverified && <a className="btn sm" href={`${place.platform}/account`}>Verify it</a>}
+      {warnings.length > 0 && <a className="btn sm" href={`${place.platform}/account/connections`}>Look</a>}
       <Button small look="ghost" icon="x" label="Hide until the next visit" onClick={() => setHidden(true)} />
     </>
   );
-  return <Bar icon="mail" act={act}>{account.email} is not verified yet.</Bar>;
+  return <Bar icon={warnings.length > 0 ? "warn" : "mail"} tone={warnings.length > 0 ? "warn" : ""} act={act}>{[unverified, ...warnings].filter(Boolean).join(" ")}</Bar>;
 }

@@ -3,7 +3,7 @@ import { Link, useLocation } from "@tanstack/react-router";
 import { Icon } from "../kit/Icon";
 import { place } from "../server/place";
 import { useHere } from "../server/role";
-import { useWorkspace } from "../server/workspace";
+import { namesOf, useWorkspace } from "../server/workspace";
 import { CustomerSwitcher } from "./CustomerSwitcher";
 import { MenuButton } from "./drawer";
 
@@ -72,7 +72,7 @@ function WayBack({ title, to, near = { title, to } }: Above): ReactNode {
 export function useTitle(title: string, thing?: string, state?: "running" | "failed"): void {
   const { facts } = useHere();
   const workspace = useWorkspace();
-  const where = facts?.name ?? workspace?.business;
+  const where = facts?.name ?? namesOf(workspace).split("/").at(-1);
   useEffect(() => {
     document.title = titleOf({ title, thing, state, where, admin: place.surface === "admin" });
   }, [title, thing, state, where]);

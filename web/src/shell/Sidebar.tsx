@@ -18,7 +18,7 @@ export function usePages(): readonly PageRow[] {
   const { facts } = useHere();
   const staff = useStaff();
   if (!workspace) return servicePages.filter((page) => !page.right || allows(staff.role, page.right));
-  return pagesOn(place.surface).filter((page) => facts && allows(facts.role, page.right ?? "read"));
+  return pagesOn(place.surface, workspace).filter((page) => facts && allows(facts.role, page.right ?? "read"));
 }
 
 /** Sidebar is where one can go, and as whom. On a phone it is a drawer. */

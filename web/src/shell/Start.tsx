@@ -5,6 +5,7 @@ import { Refusal } from "../kit/Refusal";
 import { place } from "../server/place";
 import { addressOf, signInAddress, useSession } from "../server/session";
 import { WorkspaceProvider } from "../server/workspace";
+import { baseOf } from "./where";
 
 /** Start leads from the root of Agents to the workspace that was used last, else to one's own. */
 export function Start(): ReactNode {
@@ -47,5 +48,5 @@ function Leading(): ReactNode {
 export function firstOf(scopes: readonly string[], last: string | undefined, username: string | undefined): string | undefined {
   const chosen = scopes.find((scope) => scope === `users/${last}`) ?? scopes.find((scope) => scope === `users/${username}/personal`) ?? scopes[0];
   const at = chosen === undefined ? undefined : addressOf(chosen);
-  return at && `/w/${at.username}/${at.business}`;
+  return at && baseOf(at);
 }

@@ -7,7 +7,7 @@ import { useHere } from "../server/role";
 import { addressOf, useSession } from "../server/session";
 import { useWorkspace } from "../server/workspace";
 import { pagesOn } from "../routes";
-import { baseOf, usePage } from "./where";
+import { baseOf, samePage, usePage } from "./where";
 
 /** WorkspaceSwitcher says whose things these are, and leads to those of another. */
 export function WorkspaceSwitcher(): ReactNode {
@@ -24,7 +24,7 @@ export function WorkspaceSwitcher(): ReactNode {
     const at = addressOf(scope);
     if (!at) return [];
     const current = at.username === workspace.username && at.business === workspace.business;
-    const go = (): void => void navigate({ to: `${baseOf(at)}/${samePage(here)}` });
+    const go = (): void => void navigate({ to: `${baseOf(at)}/${samePage(here, pagesOn(place.surface))}` });
     return [{ label: business, note: `${at.username} / ${at.business} · ${role}`, ticked: current, onSelect: go }];
   });
   const others: MenuItem[] = [
@@ -49,12 +49,6 @@ export function WorkspaceSwitcher(): ReactNode {
       }
     />
   );
-}
-
-/** samePage is the page to show in another workspace: the list, not the thing, for that is in this one alone. */
-function samePage(here: string): string {
-  const row = pagesOn(place.surface).find((page) => page.nav && (here === page.path || here.startsWith(`${page.path}/`)));
-  return row?.path ?? "";
 }
 
 function AdminMark(): ReactNode {

@@ -1,11 +1,23 @@
-/** The palette and the map of keys are opened from anywhere by an event: who opens them need not be inside of them. */
-const opening = "svc:palette";
+/** The palette and the list of keys are opened from anywhere by an event: who opens them need not be inside of them. */
+const palette = "svc:palette";
+const keys = "svc:keys";
 
 export function openPalette(): void {
-  dispatchEvent(new Event(opening));
+  dispatchEvent(new Event(palette));
 }
 
-export function onPalette(open: () => void): () => void {
-  addEventListener(opening, open);
-  return () => removeEventListener(opening, open);
+export function openKeys(): void {
+  dispatchEvent(new Event(keys));
+}
+
+/** onOpen hears which of the two is asked for. */
+export function onOpen(open: (which: "palette" | "keys") => void): () => void {
+  const one = (): void => open("palette");
+  const other = (): void => open("keys");
+  addEventListener(palette, one);
+  addEventListener(keys, other);
+  return () => {
+    removeEventListener(palette, one);
+    removeEventListener(keys, other);
+  };
 }

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { pagesOn, servicePages, workspacePages } from "../routes";
+import { staffs } from "../server/workspace";
 import { titleOf } from "./Page";
 import { matches, runIdIn } from "./Palette";
 import { isAt } from "./Sidebar";
 import { firstOf } from "./Start";
-import { pageIn } from "./where";
+import { pageIn, samePage } from "./where";
 
 test("a tab says thing, page and workspace, and what it runs", () => {
   expect(titleOf({ title: "Runs", where: "Northwind", admin: false })).toBe("Runs · Northwind");
@@ -33,6 +34,14 @@ test("an address belongs to the page that it is below", () => {
   expect(isAt("runsome", "runs")).toBe(false);
   expect(pageIn("/w/ada/labs/settings/models")).toBe("settings/models");
   expect(pageIn("/people")).toBe("people");
+  expect([pageIn("/w/admin/mcps/mcp_1"), pageIn("/w/admin"), pageIn("/w/administer/labs/runs")]).toEqual(["mcps/mcp_1", "", "runs"]);
+});
+
+test("another workspace shows the same page, and the list in the place of a thing", () => {
+  expect(samePage("settings/secrets", workspacePages)).toBe("settings/secrets");
+  expect(samePage("runs/run_1", workspacePages)).toBe("runs");
+  expect(samePage("people", workspacePages)).toBe("");
+  expect(samePage("team", pagesOn("admin", staffs))).toBe("");
 });
 
 test("no page stands twice, and every page loads", async () => {

@@ -1,10 +1,10 @@
 import { useCallback } from "react";
 import { useLocation } from "@tanstack/react-router";
-import { useWorkspace, type Workspace } from "../server/workspace";
+import { namesOf, staffs, useWorkspace, type Workspace } from "../server/workspace";
 
 /** baseOf is where the pages of a workspace begin; without one, those of the service. */
 export function baseOf(workspace: Workspace | undefined): string {
-  return workspace ? `/w/${workspace.username}/${workspace.business}` : "";
+  return workspace ? `/w/${namesOf(workspace)}` : "";
 }
 
 /** usePath makes addresses of pages beside this one: `path("runs/run_1")`. */
@@ -19,6 +19,15 @@ export function usePage(): string {
   return pageIn(pathname);
 }
 
+/** Where the pages of a workspace begin, by its one name or its two. */
+const workspaces = new RegExp(`^/w/(${staffs.username}|[^/]+/[^/]+)(?=/|$)`);
+
 export function pageIn(pathname: string): string {
-  return pathname.replace(/^\/w\/[^/]+\/[^/]+/, "").replace(/^\//, "");
+  return pathname.replace(workspaces, "").replace(/^\//, "");
+}
+
+/** samePage is the page to show elsewhere in the place of this one: the list, not the thing, for that is in one workspace alone. */
+export function samePage(here: string, pages: readonly { readonly path: string }[]): string {
+  const above = pages.map((page) => page.path).filter((path) => !path.includes("$") && (here === path || here.startsWith(`${path}/`)));
+  return above.reduce((longest, path) => (path.length > longest.length ? path : longest), "");
 }

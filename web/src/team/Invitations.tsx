@@ -24,6 +24,7 @@ export function Invitations({ onInvite }: { onInvite: (email: string) => void })
     <>
       <h2 className="sec" id="invitations">Invitations <span>{told}</span></h2>
       <table className="rows invitations" aria-labelledby="invitations">
+        <colgroup><col /><col /><col /><col /></colgroup>
         <thead className="sr"><tr><th scope="col">E-mail</th><th scope="col">Role</th><th scope="col">State</th><th scope="col">Acts</th></tr></thead>
         <tbody>
           {list.items.map((each) => (
@@ -55,7 +56,7 @@ function Row({ of, now, onAgain }: { of: Invitation; now: Date; onAgain: () => v
   return (
     <tr>
       <td>
-        <div className="row person">
+        <div className="row member">
           <span className="face g" aria-hidden="true"><Icon name="mail" small /></span>
           <span className="grow trunc">
             {of.email}

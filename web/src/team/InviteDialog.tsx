@@ -45,7 +45,7 @@ export function InviteDialog({ email: begun, onClose }: { email: string; onClose
     >
       {invite.error && Object.keys(errors).length === 0 && <Trouble error={invite.error} />}
       <Field label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} error={errors["email"]} autoFocus autoComplete="off" help="Only an account with this address can accept." />
-      <fieldset className="choices">
+      <fieldset className="invite-roles">
         <legend>Role</legend>
         {roles.map((each) => {
           const why = whyNotGive(facts?.role, each, place.surface === "admin");

@@ -67,7 +67,7 @@ function useColumns(teams: readonly Team[]): readonly Column<Member>[] {
     {
       head: "Person",
       cell: (of) => (
-        <div className="row person">
+        <div className="row member">
           <Avatar name={nameOf(of)} />
           <span className="grow trunc">
             <b>{nameOf(of)}</b> {of.account === self && <span className="faint w4">you</span>}

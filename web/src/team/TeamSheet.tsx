@@ -78,7 +78,7 @@ function Members({ team, why }: PartOf): ReactNode {
     <section>
       <h3>People <span className="faint w4 t12 num">{team.members.length}</span></h3>
       {error && <Trouble error={error} />}
-      <div className="opts" role="group" aria-label="People of the team">
+      <div className="team-opts" role="group" aria-label="People of the team">
         {all?.map((person) => (
           <Checkbox key={person.account} label={nameOf(person)} on={meant.of(person.account, within.has(person.account))} why={why} onChange={(on) => choose(person.account, on)}>
             <span className="faint t12">{person.role}</span>
@@ -105,7 +105,7 @@ function Projects({ team, why }: PartOf): ReactNode {
       <h3>Projects <span className="faint w4 t12 num">{team.projects.length}</span></h3>
       {error && <Trouble error={error} />}
       {all?.length === 0 && <p className="help">There is no project yet.</p>}
-      <div className="opts">
+      <div className="team-opts">
         {all?.map((project) => (
           <label key={project.slug} title={why}>
             <span className="grow trunc">{project.slug}</span>
