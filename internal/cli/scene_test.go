@@ -167,7 +167,6 @@ func atServiceOn(t *testing.T, database string) member {
 	alone(t)
 	config := servicetest.Config(t)
 	config.Database = database
-	config.LimitRate, config.LimitBurst = 1_000_000, 1_000_000
 	m := member{at: servicetest.Start(t, config)}
 	res := m.send(t, http.MethodPost, m.at.Platform+"/api/auth/password/register", m.at.Platform, `{"email":"ada@example.com","password":"a calm and long password","username":"ada"}`)
 	for _, c := range (&http.Response{Header: res.Header}).Cookies() {

@@ -255,11 +255,14 @@ func (of target) whole(t *testing.T) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var page []json.RawMessage
-		err = json.NewDecoder(response.Body).Decode(&page)
+		text, err := io.ReadAll(response.Body)
 		response.Body.Close()
 		if err != nil {
 			t.Fatal(err)
+		}
+		var page []json.RawMessage
+		if err := json.Unmarshal(text, &page); err != nil {
+			t.Fatalf("%s answers %s: %s", url, response.Status, text)
 		}
 		for _, item := range page {
 			all = append(all, string(item))

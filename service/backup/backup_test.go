@@ -40,7 +40,7 @@ var soak = os.Getenv("SVC_SOAK") != ""
 // configured is a service that refuses nobody for being fast.
 func configured(t *testing.T) config.Config {
 	c := servicetest.Config(t)
-	c.LimitRate, c.LimitBurst, c.LimitStreams = 1_000_000, 1_000_000, 1000
+	c.LimitStreams = 1000
 	return c
 }
 

@@ -36,6 +36,8 @@ func Config(t *testing.T) config.Config {
 	return config.Config{
 		DataDir: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0", OpsListen: "127.0.0.1:0",
 		StopTimeout: 10 * time.Second,
+		// A long poll asks once for each change: several clients of one key would be slowed down on a quick machine.
+		LimitRate: 1_000_000, LimitBurst: 1_000_000,
 		// A cost that Setting.Set refuses: these tests start many services, and make few passwords.
 		Scrypt: account.Scrypt{LogN: 10, R: 8, P: 1},
 	}
