@@ -112,7 +112,7 @@ test: setup web compile ## Run every check and every fast test.
 
 # What judges times comes first: it wants a quiet machine, and is the soonest to say that it is not. All of it is run, whatever failed.
 .PHONY: soak
-soak: setup web ## Run the tests with their full counts, for an hour or so.
+soak: setup web ## Run the tests with their full counts, for two hours or so.
 	@go build -o bin/tally ./internal/tally
 	@failed=; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 30m ./internal/flood || failed=1; \
@@ -122,12 +122,12 @@ soak: setup web ## Run the tests with their full counts, for an hour or so.
 	bin/tally $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood)$$') || failed=1; \
 	bin/tally -C bench -count=1 ./... || failed=1; \
 	bin/tally -C internal/peers -count=1 ./... || failed=1; \
-	scripts/fuzz 60s || failed=1; \
+	scripts/fuzz 30s || failed=1; \
 	test -z "$$failed"
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz test for a minute.
-	scripts/fuzz 60s
+	scripts/fuzz 30s
 
 # It runs at the root, where it builds the product: make bench BENCH='-run peers -quick'
 .PHONY: bench

@@ -125,7 +125,8 @@ async function isOffline(visitor, page) {
   excuse(visitor, name, { offline: true });
 }
 
-// isEnded opens a page with a session that has ended meanwhile: a dialog says so over the page, and goes away with the next sign-in elsewhere.
+// isEnded opens a page with a session that has ended meanwhile: a dialog says so over the page, goes away with the next sign-in elsewhere,
+// and the page goes on by itself.
 async function isEnded(visitor, page) {
   const name = `${page.name}, signed out meanwhile`;
   const dialog = visitor.page.getByRole("dialog", { name: "Your session has ended" });
@@ -138,6 +139,7 @@ async function isEnded(visitor, page) {
   await mended(visitor);
   await visitor.page.clock.fastForward(2_000);
   await dialog.waitFor({ state: "hidden", timeout: 5_000 }).catch(() => visitor.blame(name, "does not see the sign-in elsewhere"));
-  await tryAgain(visitor, name);
+  await still(visitor, name);
+  await visitor.page.locator("main").getByText(said).first().waitFor({ state: "hidden", timeout: 1_000 }).catch(() => visitor.blame(name, "does not go on by itself after the sign-in"));
   excuse(visitor, name, { statuses: [401] });
 }

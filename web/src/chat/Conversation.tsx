@@ -6,7 +6,7 @@ import { Refusal } from "../kit/Refusal";
 import { say } from "../kit/say";
 import { useToast } from "../kit/Toast";
 import { part } from "../server/part";
-import { useReauth } from "../server/reauth";
+import { useProven } from "../server/reauth";
 import { namesOf, useWorkspace } from "../server/workspace";
 import { useAnnounced } from "./announce";
 import { Composer, type ComposerHandle } from "./Composer";
@@ -217,23 +217,13 @@ function Droppable({ thread, open, onDrop, children }: DroppableProps): ReactNod
   );
 }
 
-/** useProof asks who is here when a session has ended, and goes on after: the transcript and the draft stay. */
+/** useProof goes on when the person has signed in again: the transcript and the draft stay. */
 function useProof({ error, phase, refresh, pending, retry }: Agent): void {
-  const prove = useReauth();
-  const unread = phase === "error" && error instanceof SvcError && error.status === 401 ? error : undefined;
   const unsent = pending.find((each) => each.state === "refused" && each.error?.status === 401);
-  const refusal = unread ?? unsent?.error;
-  const asked = useRef<unknown>(undefined);
-  useEffect(() => {
-    if (!refusal || asked.current) return;
-    asked.current = refusal;
-    void prove(refusal).then((proven) => {
-      asked.current = undefined;
-      if (!proven) return;
-      refresh();
-      if (unsent) void retry(unsent.key);
-    });
-  }, [refusal, prove, refresh, retry, unsent]);
+  useProven(unsent?.error ?? (phase === "error" ? error : undefined), () => {
+    refresh();
+    if (unsent) void retry(unsent.key);
+  });
 }
 
 /** useLook reads the conversation when nobody knows whether something arrived: what is there was sent, and is not sent again. */

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useRun, type RunState } from "@svc/react";
 import type { RunEvent } from "@svc/sdk";
+import { useProven } from "../server/reauth";
 import { useServer } from "../server/workspace";
 import { Fold } from "./fold";
 
@@ -23,6 +24,7 @@ export interface Told<Of = Fold> {
 /** useRunEvents follows a run, and folds its events into spans as they come. */
 export function useRunEvents(runId: string, startedAt: string | undefined): Followed {
   const run = useRun(runId, { tail });
+  useProven(run.phase === "error" ? run.error : undefined, run.refresh);
   const first = run.events[0]?.eventIndex;
   const earlier = useEarlier(runId, first);
   const events = useMemo(() => (earlier ? [...earlier, ...run.events] : run.events), [earlier, run.events]);
