@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/database"
 	"svc.dev/svc/service/operate"
+	"svc.dev/svc/service/parcel"
 )
 
 // Operate reaches the service that runs on the data folder, by its admin socket. Where none runs it takes the folder and
@@ -69,6 +71,11 @@ func (a *alone) openFiles(c config.Config) error {
 		return nil
 	}
 	return a.house.openFiles()
+}
+
+// Import is for a service that runs: it alone has all the rooms that a workspace needs.
+func (a *alone) Import(context.Context, parcel.Address, io.Reader) (parcel.Unpacked, error) {
+	return parcel.Unpacked{}, errors.New("a workspace is imported by a service that runs: start it, and try again")
 }
 
 // mustExist refuses to begin a database where an operator looks for one.

@@ -6,6 +6,7 @@ import (
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/backup"
+	"svc.dev/svc/service/parcel"
 )
 
 // backups is what a backup of this house is made of.
@@ -18,6 +19,17 @@ func (h *house) backups() *backup.Source {
 		c.Keys = ""
 	}
 	return backup.New(c)
+}
+
+// post is what takes workspaces to other services, and takes them in.
+func (h *house) post() *parcel.Post {
+	return parcel.New(parcel.Config{
+		DB: h.db, Audit: h.audit, Spaces: h.spaces, Projects: h.projects, Folder: h.config.DataDir, Wake: h.wake, Log: h.log,
+		Account: func(ctx context.Context, username string) (string, error) {
+			p, err := h.accounts.Staff.Named(ctx, username, "")
+			return p.ID, err
+		},
+	})
 }
 
 // noteBackup has it in the audit log that a backup leaves, before it does.

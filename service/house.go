@@ -70,6 +70,7 @@ type house struct {
 
 	still     sync.RWMutex            // held while something is erased for good, and by a backup that none of it is
 	keepBlobs func() (release func()) // until a backup has them; nil: nobody sweeps
+	wake      func()                  // who waits for work; nil: they look themselves
 }
 
 // redacted is the log without secrets, and what learns which they are.
@@ -104,7 +105,7 @@ func (h *house) openKeys(ctx context.Context) (err error) {
 
 // machine does what operators ask of this house.
 func (h *house) machine() *operate.Machine {
-	return &operate.Machine{Keys: h.keys, Accounts: h.accounts, Audit: h.audit, Backups: h.backups()}
+	return &operate.Machine{Keys: h.keys, Accounts: h.accounts, Audit: h.audit, Backups: h.backups(), Post: h.post()}
 }
 
 func (h *house) openAudit(ctx context.Context) (err error) {

@@ -82,6 +82,7 @@ func (s *server) open(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	n.keepBlobs = func() func() { return sqlstore.KeepBlobs(n.store) }
+	n.wake = func() { sqlstore.Wake(n.store) }
 	n.gauge = storage.NewGauge(db, s.config.LimitStorage, n.measure)
 	if err := n.openTools(); err != nil {
 		return nil, err

@@ -100,24 +100,28 @@ func takeBackup(cmd *cobra.Command, o operate.Operator, q backupOrder) (made mad
 	if err != nil {
 		return made, err
 	}
+	made.Made, made.Size, err = archiveTo(cmd, q.output, q.encrypt, base, func(ctx context.Context, w io.Writer) error { return o.Backup(ctx, q.wish, w) })
+	made.File, made.Encrypted = q.output, q.encrypt != ""
+	made.Warnings = warnOfBackup(made.Made)
+	return made, err
+}
+
+// archiveTo writes what a service sends as an archive, to a file or to the output, and says how large that is.
+func archiveTo(cmd *cobra.Command, output, encrypt string, base backup.Base, send func(context.Context, io.Writer) error) (made backup.Made, size int64, err error) {
 	show := showProgress(cmd)
 	defer show.end()
 	write := func(w io.Writer) error {
 		counted := &counter{to: w}
-		made.Made, err = encryptTo(counted, q.encrypt, func(w io.Writer) (backup.Made, error) {
-			return streamTo(cmd.Context(), o, q.wish, w, base, show)
+		made, err = encryptTo(counted, encrypt, func(w io.Writer) (backup.Made, error) {
+			return streamTo(cmd.Context(), send, w, base, show)
 		})
-		made.Size = counted.n
+		size = counted.n
 		return err
 	}
-	if q.output == "-" {
-		err = write(cmd.OutOrStdout())
-	} else {
-		err = writeWhole(q.output, write)
+	if output == "-" {
+		return made, size, write(cmd.OutOrStdout())
 	}
-	made.File, made.Encrypted = q.output, q.encrypt != ""
-	made.Warnings = warnOfBackup(made.Made)
-	return made, err
+	return made, size, writeWhole(output, write)
 }
 
 func baseOf(ctx context.Context, q backupOrder) (base backup.Base, err error) {
@@ -146,14 +150,14 @@ func archivesOf(files []string, identity string) (all []archive.Opener, err erro
 	return all, nil
 }
 
-// streamTo asks the service for everything, and makes a backup of it.
-func streamTo(ctx context.Context, o operate.Operator, q backup.Wish, w io.Writer, base backup.Base, show *shownProgress) (backup.Made, error) {
+// streamTo makes an archive of what a service sends.
+func streamTo(ctx context.Context, send func(context.Context, io.Writer) error, w io.Writer, base backup.Base, show *shownProgress) (backup.Made, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r, sent := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := o.Backup(ctx, q, sent)
+		err := send(ctx, sent)
 		sent.CloseWithError(cmp.Or(err, io.EOF))
 		ended <- err
 	}()

@@ -66,7 +66,7 @@ func newRoot() *cobra.Command {
 	root.SetHelpCommandGroupID(people)
 	add(root, people, cli.Commands(build.This().Version)...)
 	add(root, operators,
-		newServe(), newGateway(), newRuntime(), newMigrate(), newPreflight(), newDoctor(), newReady(), newBackup(), newRestore(), newInit(), newDev(), newCheck(), newBundle(), newOpenAPI(), newVersion(),
+		newServe(), newGateway(), newRuntime(), newMigrate(), newPreflight(), newDoctor(), newReady(), newBackup(), newRestore(), newExport(), newImport(), newInit(), newDev(), newCheck(), newBundle(), newOpenAPI(), newVersion(),
 		command.Group("keys", "Make keys", newKeysAssertion()),
 		command.Group("admin", "Say who administers the service", newAdminCreate(), newAdminGrant()),
 		command.Group("audit", "Look at the audit log", newAuditVerify()),

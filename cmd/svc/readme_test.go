@@ -88,6 +88,7 @@ var promised = []struct {
 	}},
 	{"docs/backup.md", []promise{
 		{begins: "bin/svc backup -o monday.backup", says: []string{`restored: bkp_\w+ as of`, `\d chains?, \d+ events`}},
+		{begins: "bin/svc serve 2>> svc.log & server=$!", says: []string{`ada\.export: ada/personal as of`, `ada/copy: \d+ agents?, \d+ projects?`}},
 	}},
 }
 

@@ -63,17 +63,17 @@ type Copied struct {
 	Of    int64 `json:"of"`
 }
 
-// writeNote writes what is no file.
-func writeNote(w *tar.Writer, n Note) error {
+// WriteNote writes what is no file.
+func WriteNote(w *tar.Writer, n Note) error {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	return writeEntry(w, noteName, int64(len(text)), time.Time{}, bytes.NewReader(text))
+	return WriteEntry(w, noteName, int64(len(text)), time.Time{}, bytes.NewReader(text))
 }
 
-// writeEntry writes so many bytes of r, and zeros where it has fewer.
-func writeEntry(w *tar.Writer, name string, size int64, modified time.Time, r io.Reader) error {
+// WriteEntry writes so many bytes of r, and zeros where it has fewer.
+func WriteEntry(w *tar.Writer, name string, size int64, modified time.Time, r io.Reader) error {
 	h := &tar.Header{Name: name, Mode: 0o600, Size: size, Format: tar.FormatPAX}
 	if !modified.IsZero() {
 		h.ModTime = modified

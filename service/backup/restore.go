@@ -90,6 +90,9 @@ func pointOf(c *archive.Chain) (p Point, err error) {
 	if err := json.Unmarshal(c.About, &p); err != nil || p.Database == "" {
 		return p, errors.New("the archive does not say what it holds: it is no backup of a service")
 	}
+	if p.Database == "workspace" {
+		return p, errors.New("the archive is an export of a workspace: svc import takes it into a service that runs")
+	}
 	known, err := database.Known(sqldb.Dialect(p.Database))
 	if err != nil {
 		return p, err

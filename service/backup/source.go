@@ -63,7 +63,7 @@ func (s *Source) Stream(ctx context.Context, q Wish, w io.Writer) error {
 	t := tar.NewWriter(w)
 	err := s.stream(ctx, q, t)
 	if err != nil {
-		_ = writeNote(t, Note{Error: err.Error()}) // whoever listens may have gone
+		_ = WriteNote(t, Note{Error: err.Error()}) // whoever listens may have gone
 	}
 	return errors.Join(err, t.Close())
 }
@@ -197,7 +197,7 @@ func (f *flow) copyDatabase(ctx context.Context, fixed func()) error {
 		fixed()
 		if time.Since(told) > tellEvery {
 			told = time.Now()
-			_ = writeNote(f.tar, Note{Copied: &Copied{done, total}}) // an error comes again with the next entry
+			_ = WriteNote(f.tar, Note{Copied: &Copied{done, total}}) // an error comes again with the next entry
 		}
 	})
 	if err != nil {
@@ -249,7 +249,7 @@ func (f *flow) count(ctx context.Context) (err error) {
 
 // send writes all that there is.
 func (f *flow) send(ctx context.Context) error {
-	if err := writeNote(f.tar, Note{Point: &f.point}); err != nil {
+	if err := WriteNote(f.tar, Note{Point: &f.point}); err != nil {
 		return err
 	}
 	for _, part := range []func(context.Context) error{f.sendSmall, f.sendDatabase, f.sendBlobs, f.sendFiles} {
@@ -257,12 +257,12 @@ func (f *flow) send(ctx context.Context) error {
 			return err
 		}
 	}
-	return writeNote(f.tar, Note{Report: &f.report})
+	return WriteNote(f.tar, Note{Report: &f.report})
 }
 
 func (f *flow) sendSmall(context.Context) error {
 	if f.keys != nil {
-		if err := writeEntry(f.tar, keysFile, int64(len(f.keys)), time.Now(), bytes.NewReader(f.keys)); err != nil {
+		if err := WriteEntry(f.tar, keysFile, int64(len(f.keys)), time.Now(), bytes.NewReader(f.keys)); err != nil {
 			return err
 		}
 	}
@@ -385,5 +385,5 @@ func (f *flow) sendFile(name string, file *os.File, size int64) error {
 	if stat.Size() < size {
 		f.report.Changed++
 	}
-	return writeEntry(f.tar, name, size, stat.ModTime(), file)
+	return WriteEntry(f.tar, name, size, stat.ModTime(), file)
 }

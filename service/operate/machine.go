@@ -12,6 +12,7 @@ import (
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/backup"
+	"svc.dev/svc/service/parcel"
 )
 
 // Machine does what operators ask, in the process that has the database open.
@@ -20,11 +21,23 @@ type Machine struct {
 	Accounts *account.Accounts
 	Audit    *audit.Log
 	Backups  *backup.Source
+	Post     *parcel.Post
 }
 
 // Backup writes everything that the service keeps.
 func (m *Machine) Backup(ctx context.Context, q backup.Wish, w io.Writer) error {
 	return m.Backups.Stream(asOperator(ctx), q, w)
+}
+
+// Export writes one workspace.
+func (m *Machine) Export(ctx context.Context, q parcel.Wish, w io.Writer) error {
+	return m.Post.Pack(asOperator(ctx), q, w)
+}
+
+// Import makes a workspace of an export.
+func (m *Machine) Import(ctx context.Context, to parcel.Address, r io.Reader) (parcel.Unpacked, error) {
+	u, err := m.Post.Unpack(asOperator(ctx), to, r)
+	return u, plain(err)
 }
 
 // CreateAdmin makes an account that administers the service.

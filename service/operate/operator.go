@@ -7,6 +7,7 @@ import (
 
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/backup"
+	"svc.dev/svc/service/parcel"
 )
 
 // Operator does what only whoever holds the machine may do.
@@ -21,6 +22,10 @@ type Operator interface {
 	RotateKeys(context.Context, Rotate, func(Rotation)) (Rotation, error)
 	// Backup writes everything that the service keeps, as it was at one moment, in the form that backup.Make reads.
 	Backup(context.Context, backup.Wish, io.Writer) error
+	// Export writes one workspace, in the form that backup.Make reads.
+	Export(context.Context, parcel.Wish, io.Writer) error
+	// Import makes a workspace of an export, in the form that parcel.Carry delivers.
+	Import(context.Context, parcel.Address, io.Reader) (parcel.Unpacked, error)
 	// Close ends what was opened for the operator.
 	Close() error
 }

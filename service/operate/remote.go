@@ -10,10 +10,12 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"syscall"
 
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/backup"
+	"svc.dev/svc/service/parcel"
 )
 
 // remote is an operator who asks the service that runs.
@@ -63,7 +65,16 @@ func (e *remote) RotateKeys(ctx context.Context, q Rotate, tell func(Rotation)) 
 
 // Backup writes everything that the service keeps.
 func (e *remote) Backup(ctx context.Context, q backup.Wish, w io.Writer) error {
-	res, err := post(ctx, e.client, backupPath, q)
+	return e.fetch(ctx, backupPath, q, w)
+}
+
+// Export writes one workspace.
+func (e *remote) Export(ctx context.Context, q parcel.Wish, w io.Writer) error {
+	return e.fetch(ctx, exportPath, q, w)
+}
+
+func (e *remote) fetch(ctx context.Context, path string, question any, w io.Writer) error {
+	res, err := post(ctx, e.client, path, question)
 	if err != nil {
 		return err
 	}
@@ -72,6 +83,16 @@ func (e *remote) Backup(ctx context.Context, q backup.Wish, w io.Writer) error {
 		return fmt.Errorf("read the service's answer: %w", err)
 	}
 	return nil
+}
+
+// Import makes a workspace of an export.
+func (e *remote) Import(ctx context.Context, to parcel.Address, r io.Reader) (parcel.Unpacked, error) {
+	where := url.Values{"username": {to.Username}, "business": {to.Business}}
+	res, err := send(ctx, e.client, importPath+"?"+where.Encode(), r)
+	if err != nil {
+		return parcel.Unpacked{}, err
+	}
+	return answerOf[parcel.Unpacked](res, nil)
 }
 
 // Close does nothing: every question has a connection of its own.
@@ -83,7 +104,12 @@ func post(ctx context.Context, client *http.Client, path string, question any) (
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://svc"+path, bytes.NewReader(body))
+	return send(ctx, client, path, bytes.NewReader(body))
+}
+
+// send puts a question whose body is ready. Whoever gets an answer closes it.
+func send(ctx context.Context, client *http.Client, path string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://svc"+path, body)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +130,11 @@ func ask[A any](ctx context.Context, client *http.Client, path string, question 
 	if err != nil {
 		return answer, err
 	}
+	return answerOf(res, tell)
+}
+
+// answerOf reads an answer to its last line, and closes it.
+func answerOf[A any](res *http.Response, tell func(A)) (answer A, err error) {
 	defer res.Body.Close()
 	for lines := json.NewDecoder(res.Body); ; {
 		var r reply[A]

@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 
-	"svc.dev/svc/service/backup"
+	"svc.dev/svc/service/parcel"
 )
 
 // maxCommand bounds what a command may send.
@@ -20,6 +20,8 @@ const (
 	verifyPath      = "/audit/verify"
 	rotatePath      = "/secrets/rotate"
 	backupPath      = "/backup"
+	exportPath      = "/export"
+	importPath      = "/import"
 )
 
 // NewAdminSocket answers on the admin socket: it does for commands what an Operator promises.
@@ -29,7 +31,9 @@ func NewAdminSocket(m *Machine) http.Handler {
 	mux.Handle("POST "+grantPath, commandOf(atOnce(m.Grant)))
 	mux.Handle("POST "+verifyPath, commandOf(atOnce(func(ctx context.Context, _ struct{}) (any, error) { return m.VerifyAudit(ctx) })))
 	mux.Handle("POST "+rotatePath, commandOf(m.RotateKeys))
-	mux.HandleFunc("POST "+backupPath, m.sendBackup)
+	mux.HandleFunc("POST "+backupPath, sender(m, "backup", m.Backup))
+	mux.HandleFunc("POST "+exportPath, sender(m, "export", m.Export))
+	mux.HandleFunc("POST "+importPath, m.receiveImport)
 	return mux
 }
 
@@ -78,15 +82,28 @@ func readErrand(r *http.Request, into any) error {
 	return nil
 }
 
-// sendBackup answers with a stream that says itself what went wrong. A command that reads slowly holds up no writer: the database
-// is copied by then.
-func (m *Machine) sendBackup(w http.ResponseWriter, r *http.Request) {
-	var q backup.Wish
-	if err := readErrand(r, &q); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+// sender answers with a stream that says itself what went wrong. A command that reads slowly holds up no writer: what is sent lies
+// in files by then.
+func sender[Q any](m *Machine, what string, send func(context.Context, Q, io.Writer) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var q Q
+		if err := readErrand(r, &q); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if err := send(r.Context(), q, w); err != nil {
+			m.Keys.config.Log.Error(what, "error", err)
+		}
 	}
-	if err := m.Backup(r.Context(), q, w); err != nil {
-		m.Keys.config.Log.Error("backup", "error", err)
+}
+
+// receiveImport takes an export as its body, and answers with what came of it.
+func (m *Machine) receiveImport(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	u, err := m.Import(r.Context(), parcel.Address{Username: q.Get("username"), Business: q.Get("business")}, r.Body)
+	answer := reply[parcel.Unpacked]{Result: &u}
+	if err != nil {
+		answer = reply[parcel.Unpacked]{Error: err.Error()}
 	}
+	_ = json.NewEncoder(w).Encode(answer) // a command that has gone needs no answer
 }

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"svc.dev/svc/service/scope"
 )
 
 // Workspace is ada's own, as a program sees it that has a key.
@@ -28,7 +30,13 @@ func (s *Served) SignUp(t *testing.T, scopes ...string) Workspace {
 // Key is one of somebody's own workspace, with these scopes.
 func (s *Served) Key(t *testing.T, username string, scopes ...string) string {
 	t.Helper()
-	made := s.post(t, s.Agents, "/api/workspaces/"+username+"/personal/keys", s.Session(t, username), map[string]any{"name": "test", "scopes": scopes})
+	return s.KeyOf(t, username, scope.Personal, scopes...)
+}
+
+// KeyOf is Key for another business.
+func (s *Served) KeyOf(t *testing.T, username, business string, scopes ...string) string {
+	t.Helper()
+	made := s.post(t, s.Agents, "/api/workspaces/"+username+"/"+business+"/keys", s.Session(t, username), map[string]any{"name": "test", "scopes": scopes})
 	var key struct{ Key string }
 	if err := json.Unmarshal([]byte(made.Body), &key); err != nil || key.Key == "" {
 		t.Fatalf("key: %s, %v", made.Body, err)

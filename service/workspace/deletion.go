@@ -96,7 +96,7 @@ func (w *Workspaces) Erase(ctx context.Context) (erased int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("find workspaces to erase: %w", err)
 	}
-	var failed []error
+	failed := []error{w.sweepImports(ctx)}
 	for _, one := range due {
 		done, err := w.erase(ctx, one)
 		if err != nil {

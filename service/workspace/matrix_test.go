@@ -151,7 +151,9 @@ var elsewhere = map[string]string{
 	"Create": "TestABusinessIsMadeUnderItsOwner", "List": "TestAListHoldsOnesOwn", "Deleted": "TestADeletedWorkspaceComesBackWithinItsHold",
 	"All": "TestOnlyStaffSeeAllWorkspaces", "Suspend": "TestOnlyAdministratorsSuspend", "Reinstate": "TestOnlyAdministratorsSuspend",
 	"Leave": "TestEverybodyMayLeave", "Accept": "TestAnInvitationIsForOneAddress", "Look": "TestAnInvitationIsForOneAddress", "Erase": "TestAnErasedWorkspaceLeavesATombstone",
-	"Sweep": "TestInvitationsThatExpiredLongAgoAreForgotten", "ProjectRole": "TestAProjectsRoleIsTheGreaterOne",
+	"Reserve": "TestAnImportedWorkspaceIsThereWhenItIsOpened", "Renew": "TestAnImportThatDiedIsDestroyed", "Open": "TestAnImportedWorkspaceIsThereWhenItIsOpened",
+	"Discard": "TestAnImportThatDiedIsDestroyed",
+	"Sweep":   "TestInvitationsThatExpiredLongAgoAreForgotten", "ProjectRole": "TestAProjectsRoleIsTheGreaterOne",
 }
 
 func TestEveryVerbHasARowInTheMatrix(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"svc.dev/svc/internal/sqldb"
@@ -74,7 +75,8 @@ func (c *Config) setDefaults() {
 // Workspaces is the businesses of a service, on a database that all its nodes share.
 type Workspaces struct {
 	Config
-	Teams *Teams
+	Teams   *Teams
+	imports sync.Map // ids of workspaces that this process imports
 }
 
 // Teams is the teams of all workspaces.
