@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,22 +68,12 @@ func replaysOf(workflow, input string, in io.Reader) ([]service.Replaying, error
 		}
 		return nil, nil
 	}
-	text := []byte(input)
-	var err error
-	switch {
-	case input == "-":
-		text, err = io.ReadAll(in)
-	case strings.HasPrefix(input, "@"):
-		text, err = os.ReadFile(input[1:])
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(text) == 0 {
+	if input == "" {
 		return []service.Replaying{{Workflow: workflow}}, nil
 	}
-	if !json.Valid(text) {
-		return nil, errors.New("--input is no JSON")
+	text, err := command.Input("input", input, in)
+	if err != nil {
+		return nil, err
 	}
 	return []service.Replaying{{Workflow: workflow, Input: text}}, nil
 }

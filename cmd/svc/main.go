@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -26,23 +25,12 @@ var errLogged = errors.New("told by the log")
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, release := untilSignal()
 	defer release()
-	root := newRoot()
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		return command.OK
-	}
-	if errors.Is(err, errLogged) {
-		return command.Failed
-	}
-	fmt.Fprintf(stderr, "svc: %s\n", cli.Said(err))
-	if command.IsUsage(err) {
-		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
-		return command.Misuse
-	}
-	return command.Failed
+	return command.Run(ctx, newRoot(), args, stdout, stderr, func(err error) string {
+		if errors.Is(err, errLogged) {
+			return ""
+		}
+		return cli.Said(err)
+	})
 }
 
 // groups are the two kinds of commands, as help shows them.

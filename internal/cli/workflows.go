@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,25 +74,6 @@ Ctrl-C only stops the waiting: the run goes on, and svc runs tail shows it.`,
 	return v.does(i.run)
 }
 
-// inputOf is what a run is given.
-func inputOf(given string, in io.Reader) (json.RawMessage, error) {
-	text := []byte(given)
-	var err error
-	switch {
-	case given == "-":
-		text, err = io.ReadAll(in)
-	case strings.HasPrefix(given, "@"):
-		text, err = os.ReadFile(given[1:])
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !json.Valid(text) {
-		return nil, command.Usagef("--input is not JSON")
-	}
-	return text, nil
-}
-
 // ended is what came of a run, for machines. One that nobody waited for has its id alone.
 type ended struct {
 	RunID  string          `json:"runId"`
@@ -113,7 +92,7 @@ func (i invoking) run(c *contact, args []string) error {
 		in.Key = rand.Text() // what is asked for again, in whatever way, is the same run
 	}
 	if i.Flags().Changed("input") {
-		input, err := inputOf(*i.input, i.InOrStdin())
+		input, err := command.Input("input", *i.input, i.InOrStdin())
 		if err != nil {
 			return err
 		}
