@@ -8,32 +8,21 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/internal/notepad"
 	"svc.dev/svc/model/scripted"
 )
 
 // lines gathers what is logged.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
+type lines struct{ notepad.Pad }
 
 // said are the lines of a message, and the first one read.
 func (l *lines) said(t *testing.T, message string) map[string]any {
 	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.text.String()) {
+	for line := range strings.Lines(l.String()) {
 		var read map[string]any
 		if err := json.Unmarshal([]byte(line), &read); err != nil {
 			t.Fatalf("%s: %v", line, err)
@@ -42,7 +31,7 @@ func (l *lines) said(t *testing.T, message string) map[string]any {
 			return read
 		}
 	}
-	t.Fatalf("nobody said %q: %s", message, l.text.String())
+	t.Fatalf("nobody said %q: %s", message, l.String())
 	return nil
 }
 
@@ -88,9 +77,7 @@ func TestALineAboutWorkSaysWhoseItIs(t *testing.T) {
 }
 
 func (l *lines) all() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+	return l.String()
 }
 
 // TestAStreamIsLoggedAsText holds the address to what product logs name.

@@ -15,6 +15,7 @@ import (
 
 	"svc.dev/svc"
 	"svc.dev/svc/conversation"
+	"svc.dev/svc/internal/notepad"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
@@ -185,21 +186,10 @@ func TestOfAFailedModelOnlyItsOwnWordsAreTold(t *testing.T) {
 }
 
 // logged keeps the log of a node, to be read by the test.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
+type logged struct{ notepad.Pad }
 
 func (l *logged) has(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.text.String(), text)
+	return strings.Contains(l.String(), text)
 }
 
 // TestPoisonedWorkIsGivenUp lets a model panic, at an agent's own turn, a sub-agent's, and a workflow's: it is tried as often

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/httpapi"
+	"svc.dev/svc/internal/notepad"
 )
 
 // ask calls a handler without a network.
@@ -115,7 +114,7 @@ func TestDevShowsWhatDevelopersAreTold(t *testing.T) {
 }
 
 func TestCauseIsLoggedUnderTheRequestID(t *testing.T) {
-	var log lockedBuffer
+	var log notepad.Pad
 	s := newServer(t, settings{extras: true, Config: httpapi.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}})
 	got := s.get(t, "/channels/hooks/broken")
 	got.wants(t, 500, "internal_error")
@@ -238,22 +237,4 @@ func TestAppIsTheAPIAtTheRoot(t *testing.T) {
 		t.Errorf("answer %d %s", got.status, got.body)
 	}
 	ask(app, "/elsewhere").wants(t, 404, "route_not_found")
-}
-
-// lockedBuffer is a log that is read while it is written.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -1,7 +1,6 @@
 package ts_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -16,7 +15,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +22,7 @@ import (
 	"svc.dev/svc/conversation"
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/bundle/bundletest"
+	"svc.dev/svc/internal/notepad"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
@@ -44,31 +43,13 @@ type stage struct {
 	address string
 	config  ts.Config
 	think   func(model.Request) scripted.Turn
-	log     *notes
+	log     *notepad.Pad
 
 	store   *sqlstore.Store
 	rt      *svc.Runtime
 	project *ts.Project
 	server  *httptest.Server
 	stop    func()
-}
-
-// notes gathers what is logged.
-type notes struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (n *notes) Write(b []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(b)
-}
-
-func (n *notes) String() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.String()
 }
 
 // play runs a project until the test ends.
@@ -85,7 +66,7 @@ func playWith(t *testing.T, archive string, change ...func(*stage)) *stage {
 
 func playIn(t *testing.T, dir string, change ...func(*stage)) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: dir, address: "sqlite:" + filepath.Join(t.TempDir(), "svc.db"), think: think, log: &notes{}}
+	s := &stage{t: t, dir: dir, address: "sqlite:" + filepath.Join(t.TempDir(), "svc.db"), think: think, log: &notepad.Pad{}}
 	for _, f := range change {
 		f(s)
 	}

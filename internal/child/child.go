@@ -4,17 +4,17 @@
 package child
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"svc.dev/svc/internal/notepad"
 )
 
 // variable holds the setup of a child, as JSON.
@@ -37,7 +37,7 @@ func Main(m interface{ Run() int }, serve func(setup []byte) error) int {
 type Process struct {
 	t      testing.TB
 	cmd    *exec.Cmd
-	stderr lockedBuffer
+	stderr notepad.Pad
 	ended  chan struct{}
 
 	In    io.WriteCloser // the child's standard input
@@ -135,22 +135,4 @@ func (p *Process) Complaints() string {
 		text = text[len(text)-4000:]
 	}
 	return strings.TrimSpace(text)
-}
-
-// lockedBuffer may be read while it is written.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(data)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

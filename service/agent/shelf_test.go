@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,27 +17,17 @@ import (
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/listing"
+	"svc.dev/svc/internal/notepad"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/agent"
 )
 
 // lines are what a log was told, a line each.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
+type lines struct{ notepad.Pad }
 
 func (l *lines) all() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Split(strings.TrimSuffix(l.text.String(), "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(l.String(), "\n"), "\n")
 }
 
 // shelved is agents in files of a folder, which is watched if so.

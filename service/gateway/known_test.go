@@ -1,38 +1,26 @@
 package gateway_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
+	"svc.dev/svc/internal/notepad"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/gateway"
 )
 
 // journal keeps the lines of a log.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
+type journal struct{ notepad.Pad }
 
 // line is what was said of a request.
 func (j *journal) line(t *testing.T, id string) map[string]any {
 	t.Helper()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for text := range strings.Lines(j.text.String()) {
+	for text := range strings.Lines(j.String()) {
 		var line map[string]any
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -85,10 +73,8 @@ func TestALineOfTheLogSaysWhoAskedForWhoseWork(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	for _, secret := range []string{key, strings.TrimPrefix(ada, "svc_session="), password} {
-		if strings.Contains(j.text.String(), secret) {
+		if strings.Contains(j.String(), secret) {
 			t.Error("a secret stands in the log")
 		}
 	}
@@ -103,7 +89,7 @@ func TestALineOfAFailureSaysSoToo(t *testing.T) {
 	})
 	ada, _ := s.session(t, "ada@example.com")
 	s.do(t, call{on: gateway.Agents, path: "/v1/ada/personal/agents/central/x", cookie: ada}).wants(t, 500, "internal_error")
-	if text := j.text.String(); !strings.Contains(text, `"msg":"request panicked"`) || !strings.Contains(text, `"scope":"users/ada/personal","account":"ada","actor":"ada","stream":"agents/central/x"`) {
+	if text := j.String(); !strings.Contains(text, `"msg":"request panicked"`) || !strings.Contains(text, `"scope":"users/ada/personal","account":"ada","actor":"ada","stream":"agents/central/x"`) {
 		t.Error(text)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/notepad"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/mail"
@@ -84,30 +85,12 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// journal is a log that is read.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
 // node is a process with an outbox.
 type node struct {
 	*mail.Outbox
 	db     *sqldb.DB
 	clock  *clock
-	log    *journal
+	log    *notepad.Pad
 	rounds atomic.Int64 // that Run has begun
 }
 
@@ -126,7 +109,7 @@ func newNode(t *testing.T, address string, c mail.Config) *node {
 	if err := db.Migrate(t.Context(), mail.Migrations); err != nil {
 		t.Fatal(err)
 	}
-	n := &node{db: db, clock: newClock(), log: &journal{}}
+	n := &node{db: db, clock: newClock(), log: &notepad.Pad{}}
 	if c.Now == nil {
 		c.Now = n.clock.now
 	}

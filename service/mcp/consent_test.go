@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"svc.dev/svc/internal/notepad"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/account/accounttest"
 	"svc.dev/svc/service/mcp"
@@ -25,7 +26,7 @@ func TestManyWhoNeedATokenRenewItOnce(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		w := accounttest.New(t, address, accounttest.Options{})
 		check(t, w.DB.Migrate(t.Context(), mcp.Migrations))
-		j := journeys{scene: scene{nil, w}, who: w.Join(t, "ada@example.com").Who, log: &record{}}
+		j := journeys{scene: scene{nil, w}, who: w.Join(t, "ada@example.com").Who, log: &notepad.Pad{}}
 		j.Servers = node(t, w, j.log)
 		nodes := []*mcp.Servers{j.Servers, node(t, accounttest.New(t, address, accounttest.Options{Beside: w}), j.log)}
 		a := j.authority(t, mcptest.Options{Thinks: func() { takes(30 * time.Millisecond) }})

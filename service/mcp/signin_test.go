@@ -1,18 +1,17 @@
 package mcp_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"svc.dev/svc/fault"
+	"svc.dev/svc/internal/notepad"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/account"
 	"svc.dev/svc/service/account/accounttest"
@@ -27,39 +26,21 @@ const callback = "https://platform.example/api/mcps/callback"
 type journeys struct {
 	scene
 	who account.Who
-	log *record
-}
-
-// record keeps what many write.
-type record struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (r *record) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.Write(p)
-}
-
-func (r *record) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.String()
+	log *notepad.Pad
 }
 
 // eachJourney runs a test on both databases.
 func eachJourney(t *testing.T, fn func(t *testing.T, j journeys)) {
 	t.Helper()
 	each(t, func(t *testing.T, s scene) {
-		j := journeys{scene: s, who: s.Join(t, "ada@example.com").Who, log: &record{}}
+		j := journeys{scene: s, who: s.Join(t, "ada@example.com").Who, log: &notepad.Pad{}}
 		j.Servers = node(t, s.World, j.log)
 		fn(t, j)
 	})
 }
 
 // node is the room of one more node, by the clock of the world.
-func node(t *testing.T, w *accounttest.World, log *record, edit ...func(*mcp.Config)) *mcp.Servers {
+func node(t *testing.T, w *accounttest.World, log *notepad.Pad, edit ...func(*mcp.Config)) *mcp.Servers {
 	t.Helper()
 	return beside(t, w, append(edit, func(c *mcp.Config) {
 		c.Callback, c.Now = callback, w.Clock.Now

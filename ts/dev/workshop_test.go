@@ -1,7 +1,6 @@
 package dev_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,11 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"svc.dev/svc/internal/bundle/bundletest"
+	"svc.dev/svc/internal/notepad"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/model"
 	"svc.dev/svc/model/scripted"
@@ -35,32 +34,14 @@ type workshop struct {
 	t      *testing.T
 	folder string
 	url    string
-	log    *jotter
+	log    *notepad.Pad
 	builds chan dev.Build
-}
-
-// jotter gathers what is logged.
-type jotter struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *jotter) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-func (j *jotter) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
 }
 
 // workOn serves a project until the test ends.
 func workOn(t *testing.T, address, archive string, env map[string]string) *workshop {
 	t.Helper()
-	w := &workshop{t: t, folder: bundletest.Project(t, archive), log: &jotter{}, builds: make(chan dev.Build, 1000)}
+	w := &workshop{t: t, folder: bundletest.Project(t, archive), log: &notepad.Pad{}, builds: make(chan dev.Build, 1000)}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	store, err := sqlstore.Open(t.Context(), address, sqlstore.Config{Log: log})
 	if err != nil {
