@@ -118,21 +118,42 @@ const (
 // before they are released.
 func ReadStreams(ctx context.Context, db *sqldb.DB, scope string, from io.Reader) (streams int64, err error) {
 	in := &arrival{db: db, scope: scope}
+	err = eachLine(from, func(row travelling, bytes int64) error { return in.take(ctx, row, bytes) })
+	if err != nil {
+		return in.streams, wrap("read streams", err)
+	}
+	return in.streams, wrap("read streams", in.flush(ctx))
+}
+
+// eachLine reads the rows of streams, and refuses what does not belong together.
+func eachLine(from io.Reader, take func(row travelling, bytes int64) error) error {
+	var of *streamLine
 	for lines := json.NewDecoder(from); ; {
 		before := lines.InputOffset()
 		var line traveller
-		err := lines.Decode(&line)
-		if errors.Is(err, io.EOF) {
-			break
+		switch err := lines.Decode(&line); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
 		}
-		if err != nil {
-			return in.streams, fmt.Errorf("read streams: %w", err)
+		row := line.row()
+		if row == nil {
+			return errors.New("a line is of no kind that this svc knows")
 		}
-		if err := in.take(ctx, line, lines.InputOffset()-before); err != nil {
-			return in.streams, wrap("read streams", err)
+		if s, begins := row.(*streamLine); begins {
+			of = s
+		}
+		if of == nil {
+			return errors.New("a row comes before its stream")
+		}
+		if err := row.check(*of); err != nil {
+			return err
+		}
+		if err := take(row, lines.InputOffset()-before); err != nil {
+			return err
 		}
 	}
-	return in.streams, wrap("read streams", in.flush(ctx))
 }
 
 // arrival is streams that come in.
@@ -146,19 +167,9 @@ type arrival struct {
 	streams int64
 }
 
-func (in *arrival) take(ctx context.Context, line traveller, bytes int64) error {
-	row := line.row()
-	if row == nil {
-		return errors.New("a line is of no kind that this svc knows")
-	}
-	if s, begins := row.(*streamLine); begins {
-		in.last = *s
+func (in *arrival) take(ctx context.Context, row travelling, bytes int64) error {
+	if _, begins := row.(*streamLine); begins {
 		in.streams++
-	} else if in.streams == 0 {
-		return errors.New("a row comes before its stream")
-	}
-	if err := row.check(in.last); err != nil {
-		return err
 	}
 	in.rows = append(in.rows, row)
 	if in.bytes += bytes; len(in.rows) < rowsAtOnce && in.bytes < bytesAtOnce {

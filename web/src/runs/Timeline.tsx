@@ -105,25 +105,27 @@ export function Timeline({ told, live, failed, loading, looked, onLook, logs = t
       <div className="tl">
         <TimelineBar looking={looking} looked={looked} show={show} live={live} failures={failures.length} onLook={onLook} onFailure={() => turn(1)} />
         {rows.length > manyRows && <Minimap rows={rows} looking={looking} seen={seen} onRow={(i) => scroller.current?.scrollTo({ top: i * rowHeight - 100 })} version={told} />}
-        <div ref={scroller} className="tlgrid" role="treegrid" aria-label="Timeline" aria-rowcount={rows.length + 1} onKeyDown={key} data-scroll-restoration-id="timeline">
-          <Ruler looking={looking} logs={fold.logs} width={width} />
-          <div className="tlrows" role="rowgroup" style={{ height: rows.length * rowHeight }}>
-            <Grid looking={looking} bands={fold.bands} live={live} width={width} />
-            {rows.slice(seen.from, seen.to).map((row, i) => (
-              <SpanRow
-                key={row.span.id}
-                row={row}
-                index={seen.from + i}
-                top={(seen.from + i) * rowHeight}
-                looking={looking}
-                told={told}
-                width={width}
-                selected={row.span === selected}
-                tabbable={seen.from + i === active || (i === 0 && (active < seen.from || active >= seen.to))}
-                onChoose={choose}
-                onFold={setOpen}
-              />
-            ))}
+        <div ref={scroller} className="tlgrid" onKeyDown={key} data-scroll-restoration-id="timeline">
+          <div className="tltree" role="treegrid" aria-label="Timeline" aria-rowcount={rows.length + 1}>
+            <Ruler looking={looking} logs={fold.logs} width={width} />
+            <div className="tlrows" role="rowgroup" style={{ height: rows.length * rowHeight }}>
+              <Grid looking={looking} bands={fold.bands} live={live} width={width} />
+              {rows.slice(seen.from, seen.to).map((row, i) => (
+                <SpanRow
+                  key={row.span.id}
+                  row={row}
+                  index={seen.from + i}
+                  top={(seen.from + i) * rowHeight}
+                  looking={looking}
+                  told={told}
+                  width={width}
+                  selected={row.span === selected}
+                  tabbable={seen.from + i === active || (i === 0 && (active < seen.from || active >= seen.to))}
+                  onChoose={choose}
+                  onFold={setOpen}
+                />
+              ))}
+            </div>
           </div>
           {rows.length === 0 && <NoRows loading={loading} live={live} filtered={show !== "all" || Boolean(looked.find)} onClear={() => onLook({ show: undefined, find: undefined })} />}
         </div>

@@ -1,0 +1,75 @@
+package sqlstore_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"svc.dev/svc/internal/sqldb"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
+	"svc.dev/svc/sqlstore"
+)
+
+// travels are streams as one service writes them for another.
+const travels = `{"stream":{"kind":"agent","name":"central","instance":"x","head":1,"part":0,"nextSeq":1,"doneSeq":1,"readyAt":0,"abortSeq":-1,"openFrom":-1,"contextFrom":0,"messages":1,"bytes":10,"usedAt":5}}
+{"submission":{"seq":0,"id":"s","kind":"prompt","input":"e30=","size":2,"tail":-1,"admittedAt":5,"outcome":"completed","settledAt":6}}
+{"batch":{"last":1,"part":0,"n":2,"at":5,"data":"W10="}}
+{"message":{"ord":0,"kind":"user","id":"m","data":"e30="}}
+{"blob":{"attachment":"att_1","sha256":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","size":1,"mime":"image/png","filename":""}}
+{"stream":{"kind":"run","name":"digest","instance":"run_1","head":0,"part":0,"nextSeq":1,"doneSeq":0,"readyAt":9,"abortSeq":-1,"openFrom":-1,"contextFrom":-1,"messages":0,"bytes":10,"usedAt":5}}
+{"run":{"id":"run_1","workflow":"digest","status":"active","startedAt":5,"error":null,"result":null}}
+`
+
+func TestStreamsThatDoNotBelongTogetherAreRefused(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		db, err := sqldb.Open(t.Context(), address, sqldb.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if err := db.Migrate(t.Context(), sqlstore.Migrations); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := sqlstore.ReadStreams(t.Context(), db, "users/ada/whole", strings.NewReader(travels)); n != 2 || err != nil {
+			t.Errorf("%d streams, %v", n, err)
+		}
+		if n, err := sqlstore.Unfinished(t.Context(), db, "users/ada/whole"); n != 1 || err != nil {
+			t.Errorf("%d unfinished, %v", n, err)
+		}
+		for name, change := range map[string][2]string{
+			"a kind that is none":        {`"kind":"agent"`, `"kind":"erased"`},
+			"no id":                      {`"instance":"x"`, `"instance":""`},
+			"a run of another stream":    {`"id":"run_1"`, `"id":"run_2"`},
+			"a hash that is a path":      {`"sha256":"0123`, `"sha256":"../3`},
+			"a row before its stream":    {travels[:strings.Index(travels, "\n")], ``},
+			"a line of no kind":          {`{"batch"`, `{"bits"`},
+			"a line that is cut":         {`"messages":0,"bytes":10`, `"messages":`},
+			"two of the same":            {`"instance":"run_1"`, `"instance":"run_1"`},
+			"a text that no table keeps": {`"name":"central"`, `"name":"a\u0000"`},
+		} {
+			text := strings.Replace(travels, change[0], change[1], 1)
+			if name == "two of the same" {
+				text += travels
+			}
+			if _, err := sqlstore.ReadStreams(t.Context(), db, "users/ada/"+strconv.Quote(name), strings.NewReader(text)); err == nil {
+				t.Errorf("%s is kept", name)
+			}
+		}
+	})
+}
+
+// FuzzReadStreams looks at what is read before it comes to a database.
+func FuzzReadStreams(f *testing.F) {
+	f.Add(travels)
+	f.Add(`{"stream":{}}`)
+	f.Add(`{"batch":{"data":"!"}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		tables, err := sqlstore.TablesOf(text)
+		if err != nil {
+			return
+		}
+		if len(tables) > 0 && tables[0] != "streams" {
+			t.Errorf("%v: a row comes before its stream", tables)
+		}
+	})
+}
