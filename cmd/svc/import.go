@@ -13,13 +13,14 @@ import (
 )
 
 func newImport() *cobra.Command {
-	cmd := newVerb("import ARCHIVE USER/BUSINESS", "Make a workspace of an export", `Make a workspace of what svc export has written. USER must have an account here, and becomes its owner; BUSINESS must not be
+	cmd := command.New("import ARCHIVE USER/BUSINESS", "Make a workspace of an export", `Make a workspace of what svc export has written. USER must have an account here, and becomes its owner; BUSINESS must not be
 there, nor ever have been. Histories, offsets and versions are what they were, so a client goes on where it was.
 
 The archive is read whole before anything is sent: one that is cut off or changed in a single bit is refused. Nobody sees the
-workspace before all of it is there; when something goes wrong nothing of it is. The service must run.`,
+workspace before all of it is there; when something goes wrong nothing of it is. The service must run: the command reaches it by its admin socket.`,
 		`  svc import shop.export ada/shop
-  svc import --identity key.txt shop.export ada/shop`, "files")
+  svc import --identity key.txt shop.export ada/shop`)
+	addSettings(cmd, "data", "database", "admin-socket", "log-level", "log-format")
 	cmd.Args = command.Args(2, 2, "ARCHIVE", "USER/BUSINESS")
 	identity := cmd.Flags().String("identity", "", "a file that opens the archive: keys of age, or a passphrase")
 	answer := command.AddJSON(cmd)
