@@ -54,7 +54,10 @@ const answered = (text) => {
   return heldResponse(Number(strSlice(text, 0, i)), "", strSlice(text, j + 1), Number(strSlice(text, i + 1, j)));
 };
 // onto is an answer of Go's with what was set on a context before it came.
-const onto = (c, res) => c.newResponse(res.body, { status: res.status, headers: res.headers });
+const onto = (c, res) => {
+  const made = c.newResponse(null, { status: res.status });
+  return isResponse(made) ? adopted(made, res) : c.newResponse(res.body, { status: res.status, headers: res.headers });
+};
 // Contexts of the framework whose requests are with Go: guards run on them.
 const contexts = new Map();
 let lastContext = 0;

@@ -101,7 +101,7 @@ const enqueueReadable = (c, chunk) => {
   }
   pullIfNeeded(c);
 };
-const setUpReadable = (s, { start, pull, cancel, mark, size, bytes }) => {
+const setUpReadable = (s, { start, pull, cancel, mark, size, bytes, resting }) => {
   const c = (s.controller = {
     __proto__: null,
     stream: s,
@@ -117,6 +117,11 @@ const setUpReadable = (s, { start, pull, cancel, mark, size, bytes }) => {
     bytes: !!bytes,
     shell: null,
   });
+  // One that rests until it is read has nothing to start, and nobody to show a controller to.
+  if (resting) {
+    c.started = true;
+    return;
+  }
   c.shell = new ReadableStreamDefaultController(theKey, c);
   const begun = start ? start(c.shell) : undefined;
   then(

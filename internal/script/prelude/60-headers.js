@@ -18,7 +18,7 @@ const headerValue = (v) => {
   return v;
 };
 const headersIterator = listIterator("Headers");
-let flatHeaders, headersFrom, copyHeaders, isHeaders, guardHeaders;
+let flatHeaders, headersFrom, copyHeaders, isHeaders, guardHeaders, mergeHeaders;
 class Headers {
   #raw = null;
   #map = null;
@@ -41,6 +41,17 @@ class Headers {
       }
       mapEach(h.#map, (v, k) => mapSet(out.#map, k, typeof v === "string" ? v : mapped(v, (x) => x)));
       return out;
+    };
+    // mergeHeaders gives headers those of others, which replace what has their names; cookies are added.
+    mergeHeaders = (h, others) => {
+      const to = h.#m;
+      if (mapSize(to) === 0) return others;
+      mapEach(others.#m, (v, k) => {
+        if (typeof v === "string") mapSet(to, k, v);
+        else each(v, (one) => h.#add(k, one));
+      });
+      h.#sorted = null;
+      return h;
     };
     guardHeaders = (h, guard) => {
       h.#guard = guard;

@@ -36,13 +36,15 @@ const extract = (v, keepalive) => {
   if (isObject(v) && typeof v[symAsyncIterator] === "function") return [fromItems(v), null];
   return [scalar(v), "text/plain;charset=UTF-8"];
 };
+const byteLength = (x) => x.length;
 // stream shows a body as a ReadableStream. What is whole stays whole for a response that is made of the stream.
 const streamOf = (b) => {
   if (isHeld(b)) {
     const s = makeReadable({
       mark: 0,
       bytes: true,
-      size: (x) => x.length,
+      resting: true,
+      size: byteLength,
       pull: async () => {
         if (b.again) {
           const r = await readHeld(b, "bytes");
@@ -68,13 +70,19 @@ const streamOf = (b) => {
 const isStreamState = (b) => typeof b === "object" && b !== null && "disturbed" in b;
 // untouched is what a stream was made of, while nobody has read it; undefined when it was made of nothing that is whole.
 const untouched = (s) => (s.held !== null ? s.held : s.entire);
+// spentReader holds the lock of all streams that the prelude has read to their ends: nobody is told of it.
+const spentReader = { __proto__: null, stream: null, requests: new Queue(), closed: defer(), shell: null };
 // spend makes a stream one that was read to its end.
 const spend = (s) => {
   s.disturbed = true;
-  if (s.reader === null) acquireReader(s);
   s.controller.queue.clear();
   clearReadable(s.controller);
-  if (s.state === "readable") readableClose(s);
+  if (s.reader !== null) {
+    if (s.state === "readable") readableClose(s);
+    return;
+  }
+  s.reader = spentReader;
+  if (s.state === "readable") s.state = "closed";
 };
 let hasBody, setBody, streamBody, bodyIsUsed, bodyIsLocked, wholeBody, splitBody, moveBody, bodyFor;
 class Body {

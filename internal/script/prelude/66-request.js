@@ -23,29 +23,33 @@ const requestChoices = {
   credentials: ["omit", "same-origin", "include"],
   cache: ["default", "no-store", "reload", "no-cache", "force-cache", "only-if-cached"],
 };
+// usualRequest is what few requests say otherwise: one object for all others, because every field of an instance costs time.
+const usualRequest = {
+  __proto__: null,
+  redirect: "follow",
+  mode: "cors",
+  credentials: "same-origin",
+  cache: "default",
+  integrity: "",
+  keepalive: false,
+  referrer: "about:client",
+  policy: "",
+};
 let isRequest, heldRequest, requestAct, followed, unfollow;
 class Request extends Body {
   #method = "GET";
   #url;
   #headers;
   #signal = null;
-  #followed = null; // the signal that its own repeats
-  #heard = null;
+  #follows = null; // the signal that its own repeats, and what heard it
   #act = 0;
-  #redirect = "follow";
-  #mode = "cors";
-  #credentials = "same-origin";
-  #cache = "default";
-  #integrity = "";
-  #keepalive = false;
-  #referrer = "about:client";
-  #policy = "";
+  #rare = usualRequest;
   static {
     isRequest = (v) => isObject(v) && #method in v;
     requestAct = (r) => r.#act;
-    followed = (r) => r.#followed;
+    followed = (r) => r.#follows?.signal ?? null;
     unfollow = (r) => {
-      if (r.#heard !== null) offAbort(r.#followed, r.#heard);
+      if (r.#follows?.heard) offAbort(r.#follows.signal, r.#follows.heard);
     };
     // heldRequest is a request that came to Go: its act, method, address, flat headers, and the body's id or 0.
     heldRequest = (act, method, url, headers, body) => {
@@ -64,17 +68,11 @@ class Request extends Body {
     need(arguments, 1);
     init = optionBag(init, "request");
     const from = isRequest(input) ? input : null;
+    const rare = { __proto__: null, ...(from ? from.#rare : usualRequest) };
+    this.#rare = rare;
     if (from) {
       this.#url = from.#url;
       this.#method = from.#method;
-      this.#redirect = from.#redirect;
-      this.#mode = from.#mode;
-      this.#credentials = from.#credentials;
-      this.#cache = from.#cache;
-      this.#integrity = from.#integrity;
-      this.#keepalive = from.#keepalive;
-      this.#referrer = from.#referrer;
-      this.#policy = from.#policy;
     } else {
       const text = scalar(input),
         parts = addressParts(text);
@@ -82,19 +80,19 @@ class Request extends Body {
       if (parts[2] !== "" || parts[3] !== "") throw new TypeError("Request cannot be constructed from a URL that includes credentials: " + text);
       this.#url = parts[0];
     }
-    if (init.redirect !== undefined) this.#redirect = oneOf(init.redirect, requestChoices.redirect, "redirect mode");
-    if (init.credentials !== undefined) this.#credentials = oneOf(init.credentials, requestChoices.credentials, "credentials mode");
-    if (init.cache !== undefined) this.#cache = oneOf(init.cache, requestChoices.cache, "cache mode");
+    if (init.redirect !== undefined) rare.redirect = oneOf(init.redirect, requestChoices.redirect, "redirect mode");
+    if (init.credentials !== undefined) rare.credentials = oneOf(init.credentials, requestChoices.credentials, "credentials mode");
+    if (init.cache !== undefined) rare.cache = oneOf(init.cache, requestChoices.cache, "cache mode");
     if (init.mode !== undefined) {
-      this.#mode = oneOf(init.mode, requestChoices.mode, "mode");
-      if (this.#mode === "navigate") throw new TypeError("invalid request mode navigate.");
+      rare.mode = oneOf(init.mode, requestChoices.mode, "mode");
+      if (rare.mode === "navigate") throw new TypeError("invalid request mode navigate.");
     }
-    if (this.#cache === "only-if-cached" && this.#mode !== "same-origin")
+    if (rare.cache === "only-if-cached" && rare.mode !== "same-origin")
       throw new TypeError("'only-if-cached' can be set only with 'same-origin' mode");
-    if (init.integrity !== undefined) this.#integrity = String(init.integrity);
-    if (init.keepalive !== undefined) this.#keepalive = !!init.keepalive;
-    if (init.referrer !== undefined) this.#referrer = String(init.referrer) === "" ? "" : "about:client";
-    if (init.referrerPolicy !== undefined) this.#policy = String(init.referrerPolicy);
+    if (init.integrity !== undefined) rare.integrity = String(init.integrity);
+    if (init.keepalive !== undefined) rare.keepalive = !!init.keepalive;
+    if (init.referrer !== undefined) rare.referrer = String(init.referrer) === "" ? "" : "about:client";
+    if (init.referrerPolicy !== undefined) rare.policy = String(init.referrerPolicy);
     if (init.method !== undefined) this.#method = methodOf(init.method);
     this.#follow(init.signal !== undefined ? init.signal : from ? from.signal : null);
     this.#headers = init.headers !== undefined ? new Headers(init.headers) : from ? copyHeaders(from.#headers) : new Headers();
@@ -118,10 +116,11 @@ class Request extends Body {
   #follow(signal) {
     if (signal === null || signal === undefined) return;
     if (!isSignal(signal)) throw new TypeError("The signal of a request must be an AbortSignal");
-    const own = (this.#signal = newSignal());
-    this.#followed = signal;
-    if (signal.aborted) abortSignal(own, signal.reason);
-    else onAbort(signal, (this.#heard = (reason) => abortSignal(own, reason)));
+    const own = (this.#signal = newSignal()),
+      heard = signal.aborted ? null : (reason) => abortSignal(own, reason);
+    this.#follows = { __proto__: null, signal, heard };
+    if (heard === null) abortSignal(own, signal.reason);
+    else onAbort(signal, heard);
   }
   get method() {
     return this.#method;
@@ -136,28 +135,28 @@ class Request extends Body {
     return (this.#signal ??= this.#act !== 0 && mapHas(acts, this.#act) ? mapGet(acts, this.#act).signal() : newSignal());
   }
   get redirect() {
-    return this.#redirect;
+    return this.#rare.redirect;
   }
   get mode() {
-    return this.#mode;
+    return this.#rare.mode;
   }
   get credentials() {
-    return this.#credentials;
+    return this.#rare.credentials;
   }
   get cache() {
-    return this.#cache;
+    return this.#rare.cache;
   }
   get integrity() {
-    return this.#integrity;
+    return this.#rare.integrity;
   }
   get keepalive() {
-    return this.#keepalive;
+    return this.#rare.keepalive;
   }
   get referrer() {
-    return this.#referrer;
+    return this.#rare.referrer;
   }
   get referrerPolicy() {
-    return this.#policy;
+    return this.#rare.policy;
   }
   get destination() {
     return "";
@@ -178,14 +177,7 @@ class Request extends Body {
     r.#url = this.#url;
     r.#headers = copyHeaders(this.#headers);
     r.#act = this.#act;
-    r.#redirect = this.#redirect;
-    r.#mode = this.#mode;
-    r.#credentials = this.#credentials;
-    r.#cache = this.#cache;
-    r.#integrity = this.#integrity;
-    r.#keepalive = this.#keepalive;
-    r.#referrer = this.#referrer;
-    r.#policy = this.#policy;
+    r.#rare = this.#rare;
     if (this.#signal !== null) r.#follow(this.#signal);
     setBody(r, b);
     return r;

@@ -1,15 +1,13 @@
 // Response.
 const reasonPhrase = /^[\t\x20-\x7e\x80-\xff]*$/;
-let isResponse, heldResponse;
+let isResponse, heldResponse, adopted;
+// usualResponse is what few responses say otherwise.
+const usualResponse = { __proto__: null, text: "", type: "default", url: "", redirected: false };
 class Response extends Body {
   #status = 200;
-  #text = "";
   #headers = null;
-  #init;
   #contentType = null;
-  #type = "default";
-  #url = "";
-  #redirected = false;
+  #rare = usualResponse;
   static {
     isResponse = (v) => isObject(v) && #status in v;
     // heldResponse is an answer that came to Go: status, its text, flat headers, the body's id or 0, the address, whether it was redirected,
@@ -17,15 +15,22 @@ class Response extends Body {
     heldResponse = (status, text, headers, body, url, redirected, signal) => {
       const r = new Response();
       r.#status = status;
-      r.#text = text;
       r.#headers = headersFrom(headers);
-      r.#url = url ?? "";
-      r.#redirected = !!redirected;
       if (url) {
-        r.#type = "basic";
+        r.#rare = { __proto__: null, text, type: "basic", url, redirected: !!redirected };
         guardHeaders(r.#headers, "immutable");
-      }
+      } else if (text !== "") r.#rare = { ...usualResponse, text };
       if (body) setBody(r, new Held(body, false, signal));
+      return r;
+    };
+    // adopted is a response with the status, the headers and the body of another, which has nothing left. What it had before of headers
+    // stays, but for those of the same names.
+    adopted = (r, from) => {
+      r.#status = from.#status;
+      const own = r.#headers;
+      r.#headers = from.#headers;
+      if (own !== null) r.#headers = mergeHeaders(own, from.#headers);
+      setBody(r, moveBody(from));
       return r;
     };
   }
@@ -46,8 +51,9 @@ class Response extends Body {
       if (this.#status < 200 || this.#status > 599) throw new RangeError('init["status"] must be in the range of 200 to 599, inclusive.');
     }
     if (init.statusText !== undefined) {
-      this.#text = String(init.statusText);
-      if (!test(reasonPhrase, this.#text)) throw new TypeError("Invalid statusText");
+      const text = String(init.statusText);
+      if (!test(reasonPhrase, text)) throw new TypeError("Invalid statusText");
+      if (text !== "") this.#rare = { ...usualResponse, text };
     }
     const h = init.headers;
     // A response that is given another's headers copies them now: they may change later.
@@ -65,29 +71,26 @@ class Response extends Body {
     return this.#status;
   }
   get statusText() {
-    return this.#text;
+    return this.#rare.text;
   }
   get ok() {
     return this.#status >= 200 && this.#status < 300;
   }
   get type() {
-    return this.#type;
+    return this.#rare.type;
   }
   get url() {
-    return this.#url;
+    return this.#rare.url;
   }
   get redirected() {
-    return this.#redirected;
+    return this.#rare.redirected;
   }
   clone() {
     const b = splitBody(this),
       r = new Response();
     r.#status = this.#status;
-    r.#text = this.#text;
     r.#headers = copyHeaders(this.headers);
-    r.#type = this.#type;
-    r.#url = this.#url;
-    r.#redirected = this.#redirected;
+    r.#rare = this.#rare;
     setBody(r, b);
     return r;
   }
@@ -114,7 +117,7 @@ class Response extends Body {
   static error() {
     const r = new Response();
     r.#status = 0;
-    r.#type = "error";
+    r.#rare = { ...usualResponse, type: "error" };
     guardHeaders(r.headers, "immutable");
     return r;
   }
