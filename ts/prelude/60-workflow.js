@@ -32,17 +32,20 @@ const asking = async (act, what, kind, a, b, c) => {
 // insideStep reports whether the running turn is that of a step of this run.
 const insideStep = (act) => here().stepOf === act;
 
+const plainStep = stepOptions({});
 const stepsOf = (act) => async (name, options, fn) => {
-  if (typeof options === "function") {
-    fn = options;
-    options = {};
-  }
+  const plain = typeof options === "function";
+  if (plain) fn = options;
   aText(name, "The name of a step");
   aFunction(fn, 'The function of step "' + name + '"');
   if (insideStep(act)) throw faulty("step_misplaced", 'Step "' + name + '" cannot begin inside a step.');
-  const told = stepOptions(options), body = ++lastBody;
+  const told = plain ? plainStep : stepOptions(options), body = ++lastBody, { open } = enter(act), mine = { what: 'Step "' + name + '"' };
   mapSet(bodies, body, fn);
-  try { return jsonParse(await asking(act, 'Step "' + name + '"', "step", name, told, body)); } finally { mapDelete(bodies, body); }
+  setAdd(open, mine);
+  try { return jsonParse(await ask(act, "step", name, told, body)); } finally {
+    setDelete(open, mine);
+    mapDelete(bodies, body);
+  }
 };
 const sleepOf = (act) => async (d) => {
   const ms = milliseconds(d, "The argument of sleep()");
@@ -94,7 +97,10 @@ entrances.run = (act, name, runId, input) => {
   });
 };
 entrances.step = (act, run, body, attempt) => {
-  const record = enter(act), signal = record.signal(), fn = mapGet(bodies, body);
+  const record = enter(act), fn = mapGet(bodies, body), keep = (v) => written(v, "action_output_serialization", "The result of the step");
   record.stepOf = run;
-  finish(act, async () => written(await fn({ signal, attempt }), "action_output_serialization", "The result of the step"));
+  finish(act, () => {
+    const got = fn({ get signal() { return record.signal(); }, attempt });
+    return isObject(got) ? then(resolvedWith(got), keep) : keep(got);
+  });
 };

@@ -20,8 +20,8 @@ let current = 0,
 const nextId = () => ++lastId;
 
 class ActRecord {
-  pending = new Map();
-  timers = new Map();
+  pending = null; // what Go was asked for, by id; null until there is some
+  timers = null;
   onAbort = [];
   #signal = null;
   constructor(id) {
@@ -73,7 +73,7 @@ function sync(op, a, b, c, d, e, f) {
 function callAs(id, op, a, b, c, d, e, f) {
   const record = here(),
     d1 = defer();
-  mapSet(record.pending, id, d1);
+  mapSet((record.pending ??= new Map()), id, d1);
   try {
     rawAsync(op, id, record.id, a, b, c, d, e, f);
   } catch (x) {
@@ -85,8 +85,9 @@ function callAs(id, op, a, b, c, d, e, f) {
 const call = (op, a, b, c, d, e, f) => callAs(nextId(), op, a, b, c, d, e, f);
 const ask = (act, kind, a, b, c) => {
   const id = nextId(),
-    d = defer();
-  mapSet(enter(act).pending, id, d);
+    d = defer(),
+    record = enter(act);
+  mapSet((record.pending ??= new Map()), id, d);
   sync("ask", act, id, kind, a ?? null, b ?? null, c ?? null);
   return d.promise;
 };
@@ -148,16 +149,21 @@ const unsupported = (what, instead) => {
 };
 
 const finish = (act, work) => {
-  const begun = (async () => await work())();
-  then(
-    begun,
-    (v) => {
-      sync("done", act, true, v ?? null);
-    },
-    (e) => {
-      sync("done", act, false, told(e));
-    },
-  );
+  const fail = (e) => {
+    sync("done", act, false, told(e));
+  };
+  const succeed = (v) => {
+    sync("done", act, true, v ?? null);
+  };
+  let begun;
+  try {
+    begun = work();
+  } catch (e) {
+    fail(e);
+    return;
+  }
+  if (isObject(begun)) then(resolvedWith(begun), succeed, fail);
+  else succeed(begun);
 };
 
 entrances.begin = (main) => {
@@ -173,7 +179,7 @@ entrances.begin = (main) => {
 };
 entrances.settle = (act, id, ok, value) => {
   const record = mapGet(acts, act);
-  if (record === undefined) return;
+  if (record === undefined || record.pending === null) return;
   const d = mapGet(record.pending, id);
   if (d === undefined) return;
   mapDelete(record.pending, id);
@@ -185,7 +191,7 @@ entrances.forget = (act) => {
   const record = mapGet(acts, act);
   current = 0;
   mapDelete(acts, act);
-  if (record !== undefined && mapSize(record.timers) > 0) sync("forget", act);
+  if (record !== undefined && record.timers !== null && mapSize(record.timers) > 0) sync("forget", act);
 };
 entrances.abort = (act, why) => {
   if (mapHas(acts, act)) enter(act).abort(toError(why));

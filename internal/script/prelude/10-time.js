@@ -9,21 +9,22 @@ const arm = (fn, ms, args, every) => {
   const id = ++timerSeq,
     record = here();
   sync("timer", id, ms);
-  mapSet(record.timers, id, { __proto__: null, fn, args, every: every ? ms : 0 });
+  mapSet((record.timers ??= new Map()), id, { __proto__: null, fn, args, every: every ? ms : 0 });
   return id;
 };
 const disarm = (id) => {
   id = typeof id === "object" ? NaN : Number(id);
   if (!isFinite(id)) return;
-  if (!mapDelete(here().timers, id))
+  const own = here().timers;
+  if (own === null || !mapDelete(own, id))
     mapEach(acts, (record) => {
-      mapDelete(record.timers, id);
+      if (record.timers !== null) mapDelete(record.timers, id);
     });
   sync("untimer", id);
 };
 entrances.timer = (act, id) => {
   const record = mapGet(acts, act),
-    t = record && mapGet(record.timers, id);
+    t = record && record.timers !== null ? mapGet(record.timers, id) : undefined;
   if (t === undefined) return;
   current = act;
   if (t.every > 0) sync("timer", id, t.every);
