@@ -1,6 +1,7 @@
 // Every page, and every dialog, sheet and menu that a button of it opens, is judged by axe in both schemes and widths. The buttons are found on the
 // page, so a new dialog is judged without a word here. Nothing that is pressed changes anything. (interface.md 10; all of them with SVC_SOAK=1)
 // only in the soak
+// one form of the service is enough
 import { ada, becomeAdministrator, given, openAdmin, perform, signUp } from "./stage.mjs";
 import { excuse, still } from "./judge.mjs";
 import { furnish, nothing, pagesOn } from "./pages.mjs";
