@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"svc.dev/svc"
+	"svc.dev/svc/internal/jsonl"
 	"svc.dev/svc/internal/sqldb"
 )
 
@@ -43,17 +44,17 @@ func StreamsAfter(ctx context.Context, db *sqldb.DB, scope string, row int64) ([
 
 // WriteStream writes a stream as the transaction sees it, which should be a snapshot. One with unfinished work is an
 // *UnfinishedError unless that may travel too; one that has gone meanwhile writes nothing.
-func WriteStream(tx *sqldb.Tx, row int64, unfinished bool, to *json.Encoder) error {
+func WriteStream(tx *sqldb.Tx, scope string, row int64, unfinished bool, to *json.Encoder) error {
 	var held bool
 	s, found, err := sqldb.First(tx, "find stream", func(row sqldb.Row) (s streamLine, err error) {
 		err = row.Scan(append(pointers(&s), &held)...)
 		return s, err
-	}, `SELECT `+columnsOf(&streamLine{})+`, owner IS NOT NULL FROM streams WHERE id = $1 AND kind <> ''`, row)
+	}, `SELECT `+columnsOf(&streamLine{})+`, owner IS NOT NULL FROM streams WHERE id = $1 AND scope = $2 AND kind <> ''`, row, scope)
 	if err != nil || !found {
 		return err
 	}
 	// Nobody works on it there, and what cannot be worked here may be worked there.
-	if held || s.Reason == svc.ReasonNotRegistered {
+	if held || s.Reason == svc.ReasonNotRegistered || s.NextSeq == s.DoneSeq {
 		s.ReadyAt, s.Reason = 0, ""
 	}
 	if s.NextSeq > s.DoneSeq && !unfinished {
@@ -96,12 +97,20 @@ func writeRows(tx *sqldb.Tx, stream int64, next func() (travelling, traveller), 
 	return rows.Err()
 }
 
-// withheld is added to the time when an imported stream may be worked, until it is released: some fifty years.
-const withheld = 50 * 365 * 24 * 60 * 60 * 1000
-
-// Release lets the work of imported streams go on, in the transaction that makes them visible. Wake whoever waits for work behind it.
+// Release lets the work of imported streams go on, in the transaction that makes them visible: until then all of it counts as done.
+// Wake whoever waits for work behind it.
 func Release(tx *sqldb.Tx, scope string) error {
-	_, err := tx.Exec(`UPDATE streams SET ready_at = ready_at - $2 WHERE scope = $1 AND ready_at >= $2`, scope, int64(withheld))
+	_, err := tx.Exec(`UPDATE streams SET done_seq = (SELECT MIN(seq) FROM submissions WHERE stream = streams.id AND settled_at IS NULL AND seq < next_seq)
+WHERE scope = $1 AND EXISTS (SELECT 1 FROM submissions WHERE stream = streams.id AND settled_at IS NULL AND seq < next_seq)`, scope)
+	if err != nil {
+		return wrap("release streams", err)
+	}
+	// A queue with a gap would stop whoever looks for work.
+	gaps, err := sqldb.Value[int64](tx, "look for gaps", `SELECT COUNT(*) FROM streams WHERE scope = $1 AND next_seq > done_seq AND next_seq - done_seq <>
+(SELECT COUNT(*) FROM submissions WHERE stream = streams.id AND seq >= done_seq AND seq < next_seq)`, scope)
+	if err == nil && gaps > 0 {
+		err = fmt.Errorf("%d queues have gaps", gaps)
+	}
 	return wrap("release streams", err)
 }
 
@@ -128,15 +137,7 @@ func ReadStreams(ctx context.Context, db *sqldb.DB, scope string, from io.Reader
 // eachLine reads the rows of streams, and refuses what does not belong together.
 func eachLine(from io.Reader, take func(row travelling, bytes int64) error) error {
 	var of *streamLine
-	for lines := json.NewDecoder(from); ; {
-		before := lines.InputOffset()
-		var line traveller
-		switch err := lines.Decode(&line); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
+	return jsonl.Each(from, func(line traveller, bytes int64) error {
 		row := line.row()
 		if row == nil {
 			return errors.New("a line is of no kind that this svc knows")
@@ -150,10 +151,8 @@ func eachLine(from io.Reader, take func(row travelling, bytes int64) error) erro
 		if err := row.check(*of); err != nil {
 			return err
 		}
-		if err := take(row, lines.InputOffset()-before); err != nil {
-			return err
-		}
-	}
+		return take(row, bytes)
+	})
 }
 
 // arrival is streams that come in.
@@ -162,8 +161,8 @@ type arrival struct {
 	scope   string
 	rows    []travelling
 	bytes   int64
-	stream  int64      // the row of the last stream that was written
-	last    streamLine // the last that came
+	stream  int64 // the row of the last stream that was written; 0: none was
+	dropped bool  // as it was sent
 	streams int64
 }
 
@@ -183,6 +182,9 @@ func (in *arrival) flush(ctx context.Context) error {
 		return nil
 	}
 	at, err := sqldb.Write(sqldb.Patient(ctx, eraseTime), in.db, func(tx *sqldb.Tx) (at int64, err error) {
+		if err := in.goOn(tx); err != nil {
+			return 0, err
+		}
 		at = in.stream
 		for _, row := range in.rows {
 			if s, begins := row.(*streamLine); begins {
@@ -196,20 +198,36 @@ func (in *arrival) flush(ctx context.Context) error {
 		}
 		return at, nil
 	})
-	if err == nil {
-		in.stream, in.rows, in.bytes = at, nil, 0
+	if err != nil {
+		return err
+	}
+	for _, row := range in.rows {
+		if s, begins := row.(*streamLine); begins {
+			in.dropped = s.Dropped
+		}
+	}
+	in.stream, in.rows, in.bytes = at, nil, 0
+	return nil
+}
+
+// goOn refuses to go on with a stream that was taken away meanwhile: retention knows no imports.
+func (in *arrival) goOn(tx *sqldb.Tx) error {
+	if _, begins := in.rows[0].(*streamLine); begins || in.stream == 0 {
+		return nil
+	}
+	n, err := tx.Exec(`UPDATE streams SET used_at = used_at WHERE id = $1 AND scope = $2 AND kind <> '' AND dropped = $3`, in.stream, in.scope, in.dropped)
+	if err == nil && n == 0 {
+		err = errors.New("retention has taken away what came first: keep conversations and runs for longer, and try again")
 	}
 	return err
 }
 
-// insert begins a stream that nobody may work yet.
+// insert begins a stream whose work counts as done until it is released.
 func (s *streamLine) insert(tx *sqldb.Tx, scope string) (row int64, err error) {
-	waiting := *s
-	if waiting.NextSeq > waiting.DoneSeq {
-		waiting.ReadyAt = min(waiting.ReadyAt, withheld) + withheld
-	}
-	names := columnsOf(&waiting)
-	values := append([]any{scope}, valuesOf(&waiting)...)
+	resting := *s
+	resting.DoneSeq = resting.NextSeq
+	names := columnsOf(&resting)
+	values := append([]any{scope}, valuesOf(&resting)...)
 	return sqldb.Value[int64](tx, "insert stream", `INSERT INTO streams (scope, `+names+`) VALUES (`+places(len(values))+`) RETURNING id`, values...)
 }
 
@@ -244,7 +262,17 @@ func OpenBlob(ctx context.Context, db *sqldb.DB, scope string, b svc.Blob) (io.R
 	return blobs{&Store{db: db}}.openBlob(ctx, scope, b)
 }
 
-// PutBlob keeps the content of attachments that rows of the scope name already: nobody sweeps it.
+// PutBlob keeps the content of attachments that rows of the scope name already: nobody sweeps it. They must know its size.
 func PutBlob(ctx context.Context, db *sqldb.DB, scope string, r io.Reader) (svc.Blob, error) {
-	return (&Store{db: db}).Put(ctx, scope, r)
+	b, err := (&Store{db: db}).Put(ctx, scope, r)
+	if err != nil {
+		return b, err
+	}
+	others, err := sqldb.Read(ctx, db, func(tx *sqldb.Tx) (int64, error) {
+		return sqldb.Value[int64](tx, "compare sizes", `SELECT COUNT(*) FROM blobs WHERE scope = $1 AND sha256 = $2 AND size <> $3`, scope, b.SHA256, b.Size)
+	})
+	if err == nil && others > 0 {
+		err = fmt.Errorf("attachment %s has %d bytes, and is said to have others", b.SHA256, b.Size)
+	}
+	return b, wrap("put blob", err)
 }

@@ -17,6 +17,7 @@ const travels = `{"stream":{"kind":"agent","name":"central","instance":"x","head
 {"message":{"ord":0,"kind":"user","id":"m","data":"e30="}}
 {"blob":{"attachment":"att_1","sha256":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","size":1,"mime":"image/png","filename":""}}
 {"stream":{"kind":"run","name":"digest","instance":"run_1","head":0,"part":0,"nextSeq":1,"doneSeq":0,"readyAt":9,"abortSeq":-1,"openFrom":-1,"contextFrom":-1,"messages":0,"bytes":10,"usedAt":5}}
+{"submission":{"seq":0,"id":"t","kind":"run","input":"e30=","size":2,"tail":-1,"admittedAt":5}}
 {"run":{"id":"run_1","workflow":"digest","status":"active","startedAt":5,"error":null,"result":null}}
 `
 
@@ -33,8 +34,28 @@ func TestStreamsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 		if n, err := sqlstore.ReadStreams(t.Context(), db, "users/ada/whole", strings.NewReader(travels)); n != 2 || err != nil {
 			t.Errorf("%d streams, %v", n, err)
 		}
-		if n, err := sqlstore.Unfinished(t.Context(), db, "users/ada/whole"); n != 1 || err != nil {
-			t.Errorf("%d unfinished, %v", n, err)
+		unfinished := func() int64 {
+			n, err := sqlstore.Unfinished(t.Context(), db, "users/ada/whole")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if n := unfinished(); n != 0 {
+			t.Errorf("%d can be worked before they are released", n)
+		}
+		if err := db.Write(t.Context(), func(tx *sqldb.Tx) error { return sqlstore.Release(tx, "users/ada/whole") }); err != nil {
+			t.Error(err)
+		}
+		if n := unfinished(); n != 1 {
+			t.Errorf("%d unfinished", n)
+		}
+		gap := strings.Replace(travels, `"nextSeq":1,"doneSeq":0`, `"nextSeq":2,"doneSeq":0`, 1)
+		if _, err := sqlstore.ReadStreams(t.Context(), db, "users/ada/gap", strings.NewReader(gap)); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Write(t.Context(), func(tx *sqldb.Tx) error { return sqlstore.Release(tx, "users/ada/gap") }); err == nil {
+			t.Error("a queue with a gap is released")
 		}
 		for name, change := range map[string][2]string{
 			"a kind that is none":        {`"kind":"agent"`, `"kind":"erased"`},
@@ -45,6 +66,9 @@ func TestStreamsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 			"a line of no kind":          {`{"batch"`, `{"bits"`},
 			"a line that is cut":         {`"messages":0,"bytes":10`, `"messages":`},
 			"two of the same":            {`"instance":"run_1"`, `"instance":"run_1"`},
+			"more done than there was":   {`"nextSeq":1,"doneSeq":0`, `"nextSeq":1,"doneSeq":2`},
+			"a size below nothing":       {`"size":1`, `"size":-1`},
+			"a size without end":         {`"size":1`, `"size":1125899906842625`},
 			"a text that no table keeps": {`"name":"central"`, `"name":"a\u0000"`},
 		} {
 			text := strings.Replace(travels, change[0], change[1], 1)

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,6 +139,19 @@ func (s *streamLine) check(streamLine) error {
 	if !known || s.Name == "" || s.Instance == "" || !sqldb.Storable(s.Name, s.Instance, s.Reason) {
 		return fmt.Errorf("there is no stream of kind %q with the name %q and the id %q", s.Kind, s.Name, s.Instance)
 	}
+	if s.DoneSeq > s.NextSeq || s.ReadyAt < 0 {
+		return fmt.Errorf("stream %q has done more than there was, or was ready before all time", s.Instance)
+	}
+	return errors.Join(within(-1, s.Head, s.AbortSeq, s.OpenFrom, s.ContextFrom), within(0, s.Part, s.NextSeq, s.DoneSeq, s.Messages, s.Bytes, s.UsedAt))
+}
+
+// within refuses numbers that no service counts to: sums of them would not be right.
+func within(least int64, all ...int64) error {
+	for _, n := range all {
+		if n < least || n > 1<<50 {
+			return fmt.Errorf("%d is no number of a stream", n)
+		}
+	}
 	return nil
 }
 
@@ -154,10 +168,12 @@ type submissionLine struct {
 	SettledAt  *int64  `json:"settledAt,omitempty"`
 }
 
-func (*submissionLine) table() string          { return "submissions" }
-func (*submissionLine) order() string          { return "seq" }
-func (*submissionLine) scoped() bool           { return false }
-func (*submissionLine) check(streamLine) error { return nil }
+func (*submissionLine) table() string { return "submissions" }
+func (*submissionLine) order() string { return "seq" }
+func (*submissionLine) scoped() bool  { return false }
+func (r *submissionLine) check(streamLine) error {
+	return within(-1, r.Seq, r.Size, r.Tail, r.AdmittedAt)
+}
 func (r *submissionLine) columns() []column {
 	return []column{
 		{"seq", &r.Seq}, {"id", &r.ID}, {"kind", &r.Kind}, {"input", &r.Input}, {"size", &r.Size}, {"tail", &r.Tail}, {"admitted_at", &r.AdmittedAt},
@@ -170,11 +186,11 @@ type inputLine struct {
 	Data []byte `json:"data"`
 }
 
-func (*inputLine) table() string          { return "inputs" }
-func (*inputLine) order() string          { return "seq" }
-func (*inputLine) scoped() bool           { return false }
-func (*inputLine) check(streamLine) error { return nil }
-func (r *inputLine) columns() []column    { return []column{{"seq", &r.Seq}, {"data", &r.Data}} }
+func (*inputLine) table() string            { return "inputs" }
+func (*inputLine) order() string            { return "seq" }
+func (*inputLine) scoped() bool             { return false }
+func (r *inputLine) check(streamLine) error { return within(0, r.Seq) }
+func (r *inputLine) columns() []column      { return []column{{"seq", &r.Seq}, {"data", &r.Data}} }
 
 type batchLine struct {
 	Last int64  `json:"last"`
@@ -184,10 +200,10 @@ type batchLine struct {
 	Data []byte `json:"data"`
 }
 
-func (*batchLine) table() string          { return "batches" }
-func (*batchLine) order() string          { return "last, part" }
-func (*batchLine) scoped() bool           { return false }
-func (*batchLine) check(streamLine) error { return nil }
+func (*batchLine) table() string            { return "batches" }
+func (*batchLine) order() string            { return "last, part" }
+func (*batchLine) scoped() bool             { return false }
+func (r *batchLine) check(streamLine) error { return within(-1, r.Last, r.Part, r.N, r.At) }
 func (r *batchLine) columns() []column {
 	return []column{{"last", &r.Last}, {"part", &r.Part}, {"n", &r.N}, {"at", &r.At}, {"data", &r.Data}}
 }
@@ -199,10 +215,10 @@ type messageLine struct {
 	Data []byte `json:"data"`
 }
 
-func (*messageLine) table() string          { return "messages" }
-func (*messageLine) order() string          { return "ord" }
-func (*messageLine) scoped() bool           { return false }
-func (*messageLine) check(streamLine) error { return nil }
+func (*messageLine) table() string            { return "messages" }
+func (*messageLine) order() string            { return "ord" }
+func (*messageLine) scoped() bool             { return false }
+func (r *messageLine) check(streamLine) error { return within(0, r.Ord) }
 func (r *messageLine) columns() []column {
 	return []column{{"ord", &r.Ord}, {"kind", &r.Kind}, {"id", &r.ID}, {"data", &r.Data}}
 }
@@ -225,7 +241,7 @@ func (r *runLine) check(of streamLine) error {
 	if of.Kind != string(svc.KindRun) || r.ID != of.Instance || r.Workflow != of.Name {
 		return fmt.Errorf("run %q is not that of its stream", r.ID)
 	}
-	return nil
+	return within(0, r.StartedAt)
 }
 
 func (r *runLine) columns() []column {
@@ -250,7 +266,7 @@ func (r *blobLine) check(streamLine) error {
 	if !isHash(r.SHA256) {
 		return fmt.Errorf("attachment %q has no hash", r.Attachment)
 	}
-	return nil
+	return within(0, r.Size)
 }
 
 func (r *blobLine) columns() []column {

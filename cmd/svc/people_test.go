@@ -149,7 +149,7 @@ func TestAnswersOfOperatorsFitTheirSchemas(t *testing.T) {
 		{"preflight", "", []string{"preflight", "--data", data}},
 		{"keys-assertion", "", []string{"keys", "assertion"}},
 		{"init", "", []string{"init", filepath.Join(project, "new")}},
-		{"check", "", []string{"check", project, "--replay", "add", "--input", "-"}},
+		{"check", "", []string{"check", project, "--replay", "add"}},
 		{"bundle", "", []string{"bundle", project, "-o", filepath.Join(project, "bundle")}},
 		{"admin-create", "a long and quiet sentence", []string{"admin", "create", "--data", data, "--email", "root@example.com", "--username", "grace", "--password-stdin"}},
 		{"admin-grant", "", []string{"admin", "grant", "--data", data, "--username", "grace", "--role", "support"}},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"svc.dev/svc/internal/jsonl"
 	"svc.dev/svc/internal/sqldb"
 )
 
@@ -77,36 +78,31 @@ func writeRows(tx *sqldb.Tx, to *json.Encoder, read func(sqldb.Row) (traveller, 
 
 // ReadAll keeps agents that WriteAll wrote in a workspace that has none, and says how many are not deleted.
 func ReadAll(ctx context.Context, db *sqldb.DB, scope string, from io.Reader) (agents int64, err error) {
-	for lines := json.NewDecoder(from); ; {
-		var line traveller
-		switch err := lines.Decode(&line); {
-		case errors.Is(err, io.EOF):
-			return agents, nil
-		case err != nil:
-			return agents, fmt.Errorf("read agents: %w", err)
-		}
+	err = jsonl.Each(from, func(line traveller, _ int64) error {
 		if err := line.check(); err != nil {
-			return agents, err
+			return err
 		}
 		if line.Agent != nil && line.Agent.DeletedAt == nil {
 			agents++
 		}
-		if err := db.Write(ctx, func(tx *sqldb.Tx) error { return line.insert(tx, scope) }); err != nil {
-			return agents, err
-		}
+		return db.Write(ctx, func(tx *sqldb.Tx) error { return line.insert(tx, scope) })
+	})
+	if err != nil {
+		return agents, fmt.Errorf("read agents: %w", err)
 	}
+	return agents, nil
 }
 
 // check refuses what no service would have kept.
 func (t traveller) check() error {
 	switch {
-	case t.Agent != nil && isName(t.Agent.Name) && t.Agent.Version > 0:
+	case t.Agent != nil && isName(t.Agent.Name) && t.Agent.Version > 0 && t.Agent.Bytes >= 0 && t.Agent.Bytes < 1<<50:
 		return nil
 	case t.Version != nil && isName(t.Version.Name) && t.Version.Version > 0 && sqldb.Storable(t.Version.Instructions, t.Version.OutputSchema, t.Version.MadeBy):
 		var d Definition
 		return d.read(t.Version.Settings, t.Version.OutputSchema)
 	}
-	return errors.New("read agents: a line is of no agent that this svc could have kept")
+	return errors.New("a line is of no agent that this svc could have kept")
 }
 
 func (t traveller) insert(tx *sqldb.Tx, scope string) error {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path"
+	"sync"
 	"time"
 
 	"svc.dev/svc"
@@ -36,6 +37,8 @@ type Config struct {
 	Account func(ctx context.Context, username string) (id string, err error)
 	// Folder is where a part of a parcel waits while it is packed.
 	Folder string
+	// Still is held while something is erased: a backup waits for it, and it for a backup.
+	Still sync.Locker
 	// Wake tells whoever waits for work that there is some. Defaults to nobody: they look themselves.
 	Wake func()
 	Log  *slog.Logger
@@ -262,7 +265,9 @@ func (k *packing) streams(ctx context.Context) error {
 			return err
 		}
 		for _, last = range some {
-			size, err := k.add(ctx, func(tx *sqldb.Tx, to *json.Encoder) error { return sqlstore.WriteStream(tx, last, k.Unfinished, to) })
+			size, err := k.add(ctx, func(tx *sqldb.Tx, to *json.Encoder) error {
+				return sqlstore.WriteStream(tx, k.space.Scope, last, k.Unfinished, to)
+			})
 			if err != nil {
 				return err
 			}

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
+	"svc.dev/svc/internal/jsonl"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/agent"
 	"svc.dev/svc/service/audit"
@@ -23,7 +25,10 @@ import (
 func (p *Post) Unpack(ctx context.Context, to Address, r io.Reader) (Unpacked, error) {
 	ctx = sqldb.Patient(ctx, patience)
 	u := &unpacking{Post: p, tar: tar.NewReader(r)}
-	if err := u.all(ctx, to); err != nil {
+	if err := u.reserve(ctx, to); err != nil {
+		return Unpacked{}, err
+	}
+	if err := u.whileReserved(ctx, to, u.all); err != nil {
 		return Unpacked{}, errors.Join(err, u.discard(ctx))
 	}
 	return u.done, nil
@@ -39,10 +44,10 @@ type unpacking struct {
 	series   *project.Series
 	of       string // the slug of the project whose series that is
 	waiting  int    // files in it that are not committed
-	renewed  time.Time
 }
 
-func (u *unpacking) all(ctx context.Context, to Address) error {
+// reserve takes the address, as it is asked for, for what the parcel says of itself.
+func (u *unpacking) reserve(ctx context.Context, to Address) error {
 	about, err := u.about()
 	if err != nil {
 		return err
@@ -51,10 +56,44 @@ func (u *unpacking) all(ctx context.Context, to Address) error {
 	if err != nil {
 		return err
 	}
-	if u.space, err = u.Spaces.Reserve(ctx, account, to.Username, to.Business, about.Name); err != nil {
-		return err
+	u.Still.Lock()
+	defer u.Still.Unlock()
+	u.space, err = u.Spaces.Reserve(ctx, account, to.Username, to.Business, about.Name)
+	return err
+}
+
+// renewEvery is how often the reservation is renewed.
+const renewEvery = time.Minute
+
+// whileReserved does something until it is done, or the address is not ours any more.
+func (u *unpacking) whileReserved(ctx context.Context, to Address, do func(context.Context, Address) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var renewing sync.WaitGroup
+	defer renewing.Wait()
+	ended, space := make(chan struct{}), u.space
+	defer close(ended)
+	renewing.Go(func() {
+		for tick := time.Tick(renewEvery); ; {
+			select {
+			case <-ended:
+				return
+			case <-tick:
+			}
+			if err := u.Spaces.Renew(ctx, space); err != nil {
+				cancel(err)
+				return
+			}
+		}
+	})
+	err := do(ctx, to)
+	if err != nil && ctx.Err() != nil {
+		return errors.Join(err, context.Cause(ctx))
 	}
-	u.renewed = time.Now()
+	return err
+}
+
+func (u *unpacking) all(ctx context.Context, to Address) error {
 	for {
 		h, err := u.tar.Next()
 		if errors.Is(err, io.EOF) {
@@ -85,7 +124,7 @@ func (u *unpacking) about() (a About, err error) {
 	if err != nil || h.Name != aboutFile {
 		return a, errors.New("this is no export of a workspace")
 	}
-	if err := json.NewDecoder(u.tar).Decode(&a); err != nil || a.Format < 1 {
+	if err := json.NewDecoder(io.LimitReader(u.tar, 64<<10)).Decode(&a); err != nil || a.Format < 1 {
 		return a, errors.New("the export does not say what it holds")
 	}
 	if a.Format > Format {
@@ -94,15 +133,9 @@ func (u *unpacking) about() (a About, err error) {
 	return a, nil
 }
 
-// renewEvery is how often the reservation is renewed.
-const renewEvery = time.Minute
-
 func (u *unpacking) entry(ctx context.Context, h *tar.Header) error {
-	if time.Since(u.renewed) > renewEvery {
-		if err := u.Spaces.Renew(ctx, u.space); err != nil {
-			return err
-		}
-		u.renewed = time.Now()
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	scope := u.space.Scope
 	switch name := h.Name; {
@@ -133,20 +166,18 @@ func (u *unpacking) owner() project.Owner {
 
 func (u *unpacking) makeProjects(ctx context.Context) error {
 	u.projects = map[string]parcelled{}
-	for lines := json.NewDecoder(u.tar); ; {
-		var one parcelled
-		switch err := lines.Decode(&one); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("read projects: %w", err)
-		}
+	err := jsonl.Each(u.tar, func(one parcelled, _ int64) error {
 		if _, err := u.Projects.Create(ctx, operator, u.owner(), project.Draft{Slug: one.Slug, Name: one.Name, Description: one.Description}); err != nil {
 			return fmt.Errorf("project %q: %w", one.Slug, err)
 		}
 		u.projects[one.Slug] = one
 		u.done.Projects++
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read projects: %w", err)
 	}
+	return nil
 }
 
 // filesAtOnce is how many files are put in their places together.
@@ -186,7 +217,7 @@ func (u *unpacking) begin(ctx context.Context, slug string) error {
 	if err != nil {
 		return err
 	}
-	u.series, err = u.Projects.Begin(ctx, operator, r, of.Bytes)
+	u.series, err = u.Projects.Begin(ctx, operator, r, max(of.Bytes, 0))
 	u.of = slug
 	return err
 }
@@ -235,5 +266,7 @@ func (u *unpacking) discard(ctx context.Context) error {
 	if u.series != nil {
 		u.series.Close(ctx)
 	}
+	u.Still.Lock()
+	defer u.Still.Unlock()
 	return u.Spaces.Discard(ctx, u.space)
 }

@@ -78,6 +78,9 @@ func (w *Workspaces) refuseTooMany(tx *sqldb.Tx, by Caller) error {
 	if err := lock(tx, "id", personal.ID); err != nil {
 		return err
 	}
+	if !personal.EraseAt.IsZero() {
+		return notFound() // the account is being erased
+	}
 	return refuseFull(tx, "workspaces WHERE owner = $1 AND erased_at IS NULL", by.ID, "workspaces of one account", maxBusinesses)
 }
 

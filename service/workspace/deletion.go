@@ -91,7 +91,7 @@ const eraseBatch = 100
 // Erase destroys the workspaces whose hold is over, and says how many. What cannot be destroyed keeps nothing else from
 // being so, and is tried again.
 func (w *Workspaces) Erase(ctx context.Context) (erased int, err error) {
-	due, err := sqldb.ReadAll(ctx, w.DB, scanWorkspace, "SELECT "+columns+` FROM workspaces w WHERE w.deleted_at IS NOT NULL AND w.erased_at IS NULL AND w.erase_at <= $1
+	due, err := sqldb.ReadAll(ctx, w.DB, scanWorkspace, "SELECT "+columns+` FROM workspaces w WHERE w.deleted_at IS NOT NULL AND w.erased_at IS NULL AND w.erase_at BETWEEN 0 AND $1
 		ORDER BY w.erase_at, w.id LIMIT $2`, w.Now().UnixMilli(), eraseBatch)
 	if err != nil {
 		return 0, fmt.Errorf("find workspaces to erase: %w", err)
@@ -133,7 +133,7 @@ func (w *Workspaces) erase(ctx context.Context, one Workspace) (done bool, err e
 // doom makes it impossible to restore a workspace that is due, and takes everybody out of it.
 func (w *Workspaces) doom(ctx context.Context, id string) (due bool, err error) {
 	return sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (bool, error) {
-		n, err := tx.Exec("UPDATE workspaces SET erase_at = 0 WHERE id = $1 AND deleted_at IS NOT NULL AND erased_at IS NULL AND erase_at <= $2",
+		n, err := tx.Exec("UPDATE workspaces SET erase_at = 0 WHERE id = $1 AND deleted_at IS NOT NULL AND erased_at IS NULL AND erase_at BETWEEN 0 AND $2",
 			id, w.Now().UnixMilli())
 		if err != nil || n == 0 {
 			return false, err

@@ -14,7 +14,13 @@ import (
 )
 
 // A workspace that is being imported has a row and no people, and is not there for anybody: it counts as deleted, without a time
-// of erasure. Its updated_at tells that the import goes on.
+// of erasure. Its updated_at tells that the import goes on. While what came is destroyed again its time of erasure is discarding.
+const (
+	isImporting  = "w.deleted_at IS NOT NULL AND w.erase_at IS NULL AND w.erased_at IS NULL"
+	isDiscarding = "w.deleted_at IS NOT NULL AND w.erase_at = -1 AND w.erased_at IS NULL"
+	isComing     = "(" + isImporting + " OR " + isDiscarding + ")"
+	discarding   = "erase_at = -1"
+)
 
 // importRests is how long an import may be silent before it counts as dead.
 const importRests = 10 * time.Minute
@@ -27,10 +33,21 @@ func (w *Workspaces) Reserve(ctx context.Context, account, username, business, n
 		return Workspace{}, err
 	}
 	address := scope.Of(username, business).String()
+	if _, here := w.imports.LoadOrStore(address, true); here {
+		return Workspace{}, underWay()
+	}
+	one, err := w.reserve(ctx, account, username, address, business, name)
+	if err != nil {
+		w.imports.Delete(address)
+	}
+	return one, err
+}
+
+func (w *Workspaces) reserve(ctx context.Context, account, username, address, business, name string) (Workspace, error) {
 	if err := w.clear(ctx, address); err != nil {
 		return Workspace{}, err
 	}
-	one, err := sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (one Workspace, err error) {
+	return sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (one Workspace, err error) {
 		by := Caller{Actor: audit.Actor{Kind: audit.Account, ID: account}}
 		by.Username = username
 		if err := w.refuseTooMany(tx, by); err != nil {
@@ -49,57 +66,59 @@ func (w *Workspaces) Reserve(ctx context.Context, account, username, business, n
 		one, _, err = oneWorkspace(tx, "w.scope = $1", address)
 		return one, err
 	})
-	if err == nil {
-		w.imports.Store(one.ID, true)
-	}
-	return one, err
 }
-
-const isImporting = "w.deleted_at IS NOT NULL AND w.erase_at IS NULL AND w.erased_at IS NULL"
 
 // clear destroys what an import has left at an address, and refuses one where an import goes on.
 func (w *Workspaces) clear(ctx context.Context, address string) error {
-	left, err := sqldb.ReadAll(ctx, w.DB, scanWorkspace, "SELECT "+columns+" FROM workspaces w WHERE w.scope = $1 AND "+isImporting, address)
+	left, err := w.coming(ctx, "w.scope = $2", address)
 	if err != nil {
-		return fmt.Errorf("find import: %w", err)
+		return err
 	}
 	for _, one := range left {
-		if w.alive(one) {
-			return fmt.Errorf("a workspace is being imported there, or was a while ago: try again in %s", importRests)
+		if w.DB.Shared() && !w.silent(one) {
+			return underWay()
 		}
-		if err := w.Discard(ctx, one); err != nil {
+		if err := w.destroyImport(ctx, one); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// alive reports whether an import may still go on. On SQLite there is no other process that could do it.
-func (w *Workspaces) alive(one Workspace) bool {
-	if !w.DB.Shared() {
-		_, here := w.imports.Load(one.ID)
-		return here
+func underWay() error {
+	return fmt.Errorf("a workspace is being imported there, or was a while ago: try again in %s", importRests)
+}
+
+// coming are workspaces that are being imported, or were, of those that a condition holds for.
+func (w *Workspaces) coming(ctx context.Context, condition string, args ...any) ([]Workspace, error) {
+	all, err := sqldb.ReadAll(ctx, w.DB, scanWorkspace, "SELECT "+columns+" FROM workspaces w WHERE "+isComing+" AND "+condition+" ORDER BY w.updated_at LIMIT $1",
+		append([]any{eraseBatch}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("find imports: %w", err)
 	}
-	return one.UpdatedAt.After(w.Now().Add(-importRests))
+	return all, nil
+}
+
+// silent reports whether nothing was heard of an import for so long that whoever made it is dead.
+func (w *Workspaces) silent(one Workspace) bool {
+	return !one.UpdatedAt.After(w.Now().Add(-importRests))
 }
 
 // Renew says that an import goes on.
 func (w *Workspaces) Renew(ctx context.Context, one Workspace) error {
-	return w.stillImporting(ctx, one, "renew import", "UPDATE workspaces AS w SET updated_at = $2 WHERE id = $1 AND "+isImporting)
-}
-
-var errTakenAway = errors.New("the import was silent for too long, and what it had kept is destroyed: begin again")
-
-func (w *Workspaces) stillImporting(ctx context.Context, one Workspace, what, query string) error {
-	n, err := sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (int64, error) { return tx.Exec(query, one.ID, w.Now().UnixMilli()) })
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", what, err)
-	case n == 0:
+	n, err := sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (int64, error) {
+		return tx.Exec("UPDATE workspaces AS w SET updated_at = $2 WHERE id = $1 AND "+isImporting, one.ID, w.Now().UnixMilli())
+	})
+	if err != nil {
+		return fmt.Errorf("renew import: %w", err)
+	}
+	if n == 0 {
 		return errTakenAway
 	}
 	return nil
 }
+
+var errTakenAway = errors.New("the import was silent for too long, and what it had kept is destroyed: begin again")
 
 // Open makes an imported workspace a workspace like others, with its owner as its only member. release is called in the same
 // transaction.
@@ -121,36 +140,43 @@ func (w *Workspaces) Open(ctx context.Context, one Workspace, release func(*sqld
 		return w.Audit.Append(ctx, tx, audit.Event{Action: "workspace.imported", Target: one.target(), Scope: one.Scope, Service: true})
 	})
 	if err == nil {
-		w.imports.Delete(one.ID)
+		w.imports.Delete(one.Scope)
 	}
 	return err
 }
 
-// Discard destroys what was imported so far. The address is free again; when the process dies meanwhile the sweeper goes on, and it
-// is not.
+// Discard destroys what was imported so far, and frees the address. One that was opened after all, or is another's by now, stays.
 func (w *Workspaces) Discard(ctx context.Context, one Workspace) error {
-	defer w.imports.Delete(one.ID)
+	defer w.imports.Delete(one.Scope)
+	return w.destroyImport(ctx, one)
+}
+
+func (w *Workspaces) destroyImport(ctx context.Context, one Workspace) error {
 	// From now on it cannot be opened.
-	if err := w.DB.Do(ctx, "discard import", "UPDATE workspaces AS w SET erase_at = 0 WHERE id = $1 AND "+isImporting, one.ID); err != nil {
+	n, err := sqldb.Write(ctx, w.DB, func(tx *sqldb.Tx) (int64, error) {
+		return tx.Exec("UPDATE workspaces AS w SET "+discarding+" WHERE id = $1 AND "+isComing, one.ID)
+	})
+	if err != nil || n == 0 {
 		return err
 	}
 	if err := w.Destroy(ctx, one); err != nil {
 		return fmt.Errorf("discard import: %w", err)
 	}
-	return w.DB.Do(ctx, "discard import", "DELETE FROM workspaces WHERE id = $1 AND deleted_at IS NOT NULL AND erase_at = 0 AND erased_at IS NULL", one.ID)
+	return w.DB.Do(ctx, "discard import", "DELETE FROM workspaces AS w WHERE id = $1 AND "+isDiscarding, one.ID)
 }
 
 // sweepImports destroys what imports have left that died.
 func (w *Workspaces) sweepImports(ctx context.Context) error {
-	left, err := sqldb.ReadAll(ctx, w.DB, scanWorkspace, "SELECT "+columns+" FROM workspaces w WHERE "+isImporting+" ORDER BY w.updated_at LIMIT $1", eraseBatch)
+	left, err := w.coming(ctx, "TRUE")
 	if err != nil {
-		return fmt.Errorf("find imports to discard: %w", err)
+		return err
 	}
 	var failed []error
 	for _, one := range left {
-		if !w.alive(one) {
-			failed = append(failed, w.Discard(ctx, one))
+		if _, here := w.imports.Load(one.Scope); here || w.DB.Shared() && !w.silent(one) {
+			continue
 		}
+		failed = append(failed, w.destroyImport(ctx, one))
 	}
 	return errors.Join(failed...)
 }

@@ -84,6 +84,11 @@ func TestAnImportThatDiedIsDestroyed(t *testing.T) {
 		must(t, err)
 		next, err := workspace.New(w.Config)
 		must(t, err)
+		if w.DB.Shared() { // another process may be at it still
+			if _, err := next.Reserve(t.Context(), ada.ID, "ada", "dead", ""); err == nil {
+				t.Error("an import that goes on is taken away")
+			}
+		}
 		w.pass(11 * time.Minute)
 		again, err := next.Reserve(t.Context(), ada.ID, "ada", "dead", "")
 		must(t, err)
@@ -100,6 +105,8 @@ func TestAnImportThatDiedIsDestroyed(t *testing.T) {
 				t.Errorf("%s was opened", gone.Scope)
 			}
 		}
+		must(t, w.Discard(t.Context(), dead)) // is another's by now
+		must(t, next.Renew(t.Context(), again))
 		must(t, next.Discard(t.Context(), again))
 		for _, business := range []string{"dead", "swept"} {
 			_, err := next.Create(t.Context(), ada, business, "")

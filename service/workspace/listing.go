@@ -62,7 +62,7 @@ func (w *Workspaces) All(ctx context.Context, by Caller, q listing.Query) (p lis
 	if err != nil {
 		return p, err
 	}
-	all, err := sqldb.ReadAll(ctx, w.DB, scanCase, "SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.erased_at IS NULL AND NOT ("+isImporting+") AND ("+called+` OR w.scope LIKE LOWER($4) ESCAPE '\')`+listed,
+	all, err := sqldb.ReadAll(ctx, w.DB, scanCase, "SELECT "+columns+", w.suspend_reason FROM workspaces w WHERE w.erased_at IS NULL AND NOT "+isComing+" AND ("+called+` OR w.scope LIKE LOWER($4) ESCAPE '\')`+listed,
 		s.at, s.id, s.limit+1, s.pattern)
 	if err != nil {
 		return p, fmt.Errorf("list all workspaces: %w", err)

@@ -46,7 +46,7 @@ func (w *Workspaces) handle(ctx context.Context, by Caller, id string, fn func(*
 		if err := lock(tx, "id", id); err != nil {
 			return one, err
 		}
-		before, found, err := oneWorkspace(tx, "w.id = $1 AND w.erased_at IS NULL AND NOT ("+isImporting+")", id)
+		before, found, err := oneWorkspace(tx, "w.id = $1 AND w.erased_at IS NULL AND NOT "+isComing+"", id)
 		if err != nil {
 			return one, err
 		}

@@ -76,7 +76,7 @@ func (c *Config) setDefaults() {
 type Workspaces struct {
 	Config
 	Teams   *Teams
-	imports sync.Map // ids of workspaces that this process imports
+	imports sync.Map // scopes of the workspaces that this process imports
 }
 
 // Teams is the teams of all workspaces.

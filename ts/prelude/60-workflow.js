@@ -99,8 +99,5 @@ entrances.run = (act, name, runId, input) => {
 entrances.step = (act, run, body, attempt) => {
   const record = enter(act), fn = mapGet(bodies, body), keep = (v) => written(v, "action_output_serialization", "The result of the step");
   record.stepOf = run;
-  finish(act, () => {
-    const got = fn({ get signal() { return record.signal(); }, attempt });
-    return isObject(got) ? then(resolvedWith(got), keep) : keep(got);
-  });
+  finish(act, () => then(resolvedWith(fn({ get signal() { return record.signal(); }, attempt })), keep));
 };

@@ -155,15 +155,13 @@ const finish = (act, work) => {
   const succeed = (v) => {
     sync("done", act, true, v ?? null);
   };
-  let begun;
   try {
-    begun = work();
+    const begun = work();
+    if (isObject(begun)) then(resolvedWith(begun), succeed, fail);
+    else succeed(begun);
   } catch (e) {
     fail(e);
-    return;
   }
-  if (isObject(begun)) then(resolvedWith(begun), succeed, fail);
-  else succeed(begun);
 };
 
 entrances.begin = (main) => {
