@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -125,7 +126,7 @@ var hostilities = []hostility{
 	{name: "a loop behind an answer", does: gets("/late"), gets: []string{"200 answered"}, log: []string{"work behind an answer failed", "path=/late", "src/app.ts:7:"}, slow: true},
 	{name: "a loop in a stream", does: breaksOff("/stream"), gets: []string{"broke off"}, log: []string{"answer broke off", "path=/stream"}, slow: true},
 	{name: "a bomb in a run", does: runs("bomb"), gets: []string{"script_memory", "script_timeout"}, log: []string{"run failed", "workflow=bomb"}},
-	{name: "a bomb in a handler", does: gets("/bomb"), gets: []string{"500 ", "504 "}, log: []string{"path=/bomb"}, slow: true},
+	{name: "a bomb in a handler", does: gets("/bomb"), gets: []string{"500 ", "504 "}, log: []string{"path=/bomb|src/app.ts:9:"}, slow: true}, // the framework may catch it
 	{name: "a million timers", does: runs("timers"), gets: []string{`"RangeError"`, "script_timeout"}},
 	{name: "a million promises", does: runs("promises"), gets: []string{"script_memory", "script_timeout", "record_too_large"}, log: []string{"workflow=promises"}, slow: true},
 	{name: "a rejection that nobody handles", does: runs("rejection"), gets: []string{`"went on"`}, log: []string{"Unhandled rejection: RangeError: nobody hears this", "src/workflows/rejection.ts:2:"}},
@@ -219,7 +220,10 @@ func TestHostileModulesHurtNobodyElse(t *testing.T) {
 			from := len(s.log.String())
 			s.beside(h.neighbours(), func() { h.check(s) })
 			for _, word := range h.log {
-				eventually(t, "the log has "+word, func() bool { return strings.Contains(s.log.String()[from:], word) })
+				eventually(t, "the log has "+word, func() bool {
+					said := s.log.String()[from:]
+					return slices.ContainsFunc(strings.Split(word, "|"), func(one string) bool { return strings.Contains(said, one) })
+				})
 			}
 			expect(t, "a run afterwards", s.ends("careful", ""), `"0,1,2,0,1,true"`)
 			s.answersInTheEnd("/ok", "200 ok")
