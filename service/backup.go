@@ -24,7 +24,7 @@ func (h *house) backups() *backup.Source {
 // post is what takes workspaces to other services, and takes them in.
 func (h *house) post() *parcel.Post {
 	return parcel.New(parcel.Config{
-		DB: h.db, Audit: h.audit, Spaces: h.spaces, Projects: h.projects, Folder: h.config.DataDir, Still: h.still.RLocker(), Wake: h.wake, Log: h.log,
+		DB: h.db, Audit: h.audit, Spaces: h.spaces, Projects: h.projects, Folder: h.config.DataDir, Still: h.still.RLocker(), Wake: h.wake,
 		Account: func(ctx context.Context, username string) (string, error) {
 			p, err := h.accounts.Staff.Named(ctx, username, "")
 			return p.ID, err

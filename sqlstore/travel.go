@@ -17,13 +17,6 @@ import (
 // Streams travel from one database to another as lines of JSON: the row of a stream, and behind it the rows that belong to it.
 // Their offsets stay what they were. Idempotency keys stay behind, with the requests that they were made for.
 
-// UnfinishedError says that a stream has work that is not settled.
-type UnfinishedError struct{ Kind, Name, Instance string }
-
-func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("%s %s of %s has work that is not finished", e.Kind, e.Instance, e.Name)
-}
-
 // Unfinished counts the streams of a scope that have work which is not settled.
 func Unfinished(ctx context.Context, db *sqldb.DB, scope string) (int64, error) {
 	n, err := sqldb.Read(ctx, db, func(tx *sqldb.Tx) (int64, error) {
@@ -42,8 +35,8 @@ func StreamsAfter(ctx context.Context, db *sqldb.DB, scope string, row int64) ([
 	return all, wrap("list streams", err)
 }
 
-// WriteStream writes a stream as the transaction sees it, which should be a snapshot. One with unfinished work is an
-// *UnfinishedError unless that may travel too; one that has gone meanwhile writes nothing.
+// WriteStream writes a stream as the transaction sees it, which should be a snapshot. One with unfinished work is an error unless
+// that may travel too; one that has gone meanwhile writes nothing.
 func WriteStream(tx *sqldb.Tx, scope string, row int64, unfinished bool, to *json.Encoder) error {
 	var held bool
 	s, found, err := sqldb.First(tx, "find stream", func(row sqldb.Row) (s streamLine, err error) {
@@ -58,7 +51,7 @@ func WriteStream(tx *sqldb.Tx, scope string, row int64, unfinished bool, to *jso
 		s.ReadyAt, s.Reason = 0, ""
 	}
 	if s.NextSeq > s.DoneSeq && !unfinished {
-		return &UnfinishedError{s.Kind, s.Name, s.Instance}
+		return fmt.Errorf("%s %s of %s has work that is not finished", s.Kind, s.Instance, s.Name)
 	}
 	if err := to.Encode(traveller{Stream: &s}); err != nil || s.Dropped {
 		return err
@@ -162,7 +155,6 @@ type arrival struct {
 	rows    []travelling
 	bytes   int64
 	stream  int64 // the row of the last stream that was written; 0: none was
-	dropped bool  // as it was sent
 	streams int64
 }
 
@@ -201,11 +193,6 @@ func (in *arrival) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, row := range in.rows {
-		if s, begins := row.(*streamLine); begins {
-			in.dropped = s.Dropped
-		}
-	}
 	in.stream, in.rows, in.bytes = at, nil, 0
 	return nil
 }
@@ -215,7 +202,7 @@ func (in *arrival) goOn(tx *sqldb.Tx) error {
 	if _, begins := in.rows[0].(*streamLine); begins || in.stream == 0 {
 		return nil
 	}
-	n, err := tx.Exec(`UPDATE streams SET used_at = used_at WHERE id = $1 AND scope = $2 AND kind <> '' AND dropped = $3`, in.stream, in.scope, in.dropped)
+	n, err := tx.Exec(`UPDATE streams SET used_at = used_at WHERE id = $1 AND scope = $2 AND kind <> '' AND NOT dropped`, in.stream, in.scope)
 	if err == nil && n == 0 {
 		err = errors.New("retention has taken away what came first: keep conversations and runs for longer, and try again")
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path"
 	"sync"
@@ -41,7 +40,6 @@ type Config struct {
 	Still sync.Locker
 	// Wake tells whoever waits for work that there is some. Defaults to nobody: they look themselves.
 	Wake func()
-	Log  *slog.Logger
 }
 
 // Post packs workspaces and unpacks them.
