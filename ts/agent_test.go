@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"svc.dev/svc"
+	"svc.dev/svc/conversation"
 )
 
 const shop = `
@@ -109,4 +112,58 @@ export const channel = {
 	body := `{"customer":"eve","text":"hello"}`
 	contains(t, "signed", s.do(http.MethodPost, "/channels/hook/in/events", body, "X-Signature", signed(body)), "202 ", `"dispatchId":"`, `"acceptedAt":"`)
 	s.hears("helper", "eve", "Be kind to eve heard hello")
+}
+
+// TestWhatAnAgentAsksForIsOfItsScope: initializers and tools start and see runs of the workspace whose conversation it is, by whoever prompted.
+func TestWhatAnAgentAsksForIsOfItsScope(t *testing.T) {
+	s := play(t, `
+-- src/workflows/child.ts --
+import { defineWorkflow } from "@svc/runtime";
+export default defineWorkflow({ run: async () => "done" });
+-- src/agents/helper.ts --
+import { defineAgent, defineTool, dispatch, getRun, invoke, listRuns } from "@svc/runtime";
+import child from "../workflows/child.ts";
+const seen = async () => (await listRuns()).runs.map((r) => r.runId);
+const start = defineTool({ name: "start", description: "Starts.", run: () => invoke(child) });
+const input = { "~standard": { version: 1, vendor: "here", validate: (value) => ({ value }), jsonSchema: { input: () => ({ type: "object" }) } } };
+const look = defineTool({ name: "look", description: "Looks.", input, run: async ({ input }) => ({ seen: (await seen()).length, eves: await getRun(input.id), told: typeof (await dispatch("helper", { id: "other", message: { kind: "user", body: "a word from a tool" } })).dispatchId }) });
+export default defineAgent(async () => ({ model: "scripted/x", instructions: "Saw " + (await seen()).length + ".", tools: [start, look] }));
+`)
+	ada, eve := s.rt.In("users/ada/shop"), s.rt.In("users/eve/shop")
+	hers, err := eve.Invoke(t.Context(), "child", svc.Invocation{Wait: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(text, want string) {
+		t.Helper()
+		if _, err := ada.Prompt(t.Context(), "helper", "x", svc.Prompt{Message: conversation.Message{Kind: "user", Body: text}, By: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it says "+want, func() bool { return strings.Contains(spoken(t, ada, "x"), want) })
+	}
+	says("hello", "Saw 0. heard hello")
+	says("use start {}", `The tool says {\"runId\":\"run_`)
+	says(`use look {"id":"`+hers.Run.ID+`"}`, `The tool says {\"seen\":1,\"eves\":null,\"told\":\"string\"}`)
+	all, err := ada.FindRuns(t.Context(), svc.RunFilter{Workflow: "child"})
+	if err != nil || len(all.Runs) != 1 || all.Runs[0].StartedBy != "ada" {
+		t.Errorf("ada's runs are %+v, %v", all.Runs, err)
+	}
+	eventually(t, "what the tool dispatched is ada's", func() bool { return strings.Contains(spoken(t, ada, "other"), "a word from a tool") })
+	if said := spoken(t, eve, "other"); said != "" {
+		t.Errorf("eve hears %s", said)
+	}
+}
+
+// spoken is what an instance of the helper has in its conversation; empty where there is none.
+func spoken(t *testing.T, in svc.Scoped, id string) string {
+	t.Helper()
+	snapshot, _, err := in.Conversation(t.Context(), "helper", id)
+	if err != nil {
+		return ""
+	}
+	data, err := snapshot.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

@@ -123,9 +123,17 @@ func (x *exchange) writeStream(status int) {
 
 // endStream waits for the piece that is being written.
 func (x *exchange) endStream() {
+	x.writing.Lock()
+	defer x.writing.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.closed = true
+}
+
+func (x *exchange) isClosed() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.closed
 }
 
 // write sends a piece of a streamed answer. It answers false when nobody takes more.
@@ -144,9 +152,9 @@ func (p *Project) write(c script.Call) func(context.Context) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		if x.closed {
+		x.writing.Lock()
+		defer x.writing.Unlock()
+		if x.isClosed() {
 			return false, nil
 		}
 		if _, err := x.w.Write(data); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,8 @@ type exchange struct {
 	replies chan scriptReply // at most one
 	ended   chan error       // of a streamed answer
 	open    chan struct{}    // closed when the head of a streamed answer is written
+
+	writing sync.Mutex // of a piece, however long the client takes: the engine never waits for it
 
 	mu     sync.Mutex
 	late   *time.Timer // ends the wait for a head
@@ -150,13 +153,13 @@ func (x *exchange) origin(context.Context) (of origin, err error) {
 
 // close ends the exchange, and returns when nothing touches its request any more.
 func (x *exchange) close() {
-	x.late.Stop()
 	x.p.mu.Lock()
 	delete(x.p.exchanges, x.id)
 	x.p.mu.Unlock()
+	x.endStream()
+	x.late.Stop()
 	x.mu.Lock()
-	x.closed = true
-	relays := x.relays
+	relays := slices.Clone(x.relays)
 	x.mu.Unlock()
 	for _, r := range relays {
 		r.Drop()
@@ -241,10 +244,8 @@ func (x *exchange) put(got scriptReply) {
 	}
 }
 
-// lend stops the clock while the API has the request.
+// lend stops the clock while the API has the request. The mutex is held.
 func (x *exchange) lend() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	if x.away++; x.away == 1 {
 		x.late.Stop()
 	}

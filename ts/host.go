@@ -4,7 +4,7 @@ import (
 	"svc.dev/svc/internal/script"
 )
 
-// host answers what scripts ask of the program around them.
+// host answers what scripts ask of the program around them. A run's record and its log may end the goroutine of the run that is interrupted.
 type host struct{ p *Project }
 
 // Sync answers at once.
@@ -14,10 +14,11 @@ func (h host) Sync(c script.Call) (answer any, known bool, err error) {
 		h.p.replied(c)
 		return nil, true, nil
 	case "now", "chance", "entropy":
-		answer, err = recorded(c)
+		answer, err = c.Apart(func() (any, error) { return recorded(c) })
 		return answer, true, err
 	case "line":
-		return nil, true, h.p.line(c)
+		_, err = c.Apart(func() (any, error) { return nil, h.p.line(c) })
+		return nil, true, err
 	}
 	return nil, false, nil
 }
@@ -27,9 +28,9 @@ func (h host) Async(c script.Call) (known bool) {
 	p := h.p
 	switch c.Op {
 	case "serve":
-		c.Go(p.serve(c))
+		p.serve(c)
 	case "next":
-		c.Go(p.next(c))
+		p.next(c)
 	case "write":
 		c.Go(p.write(c))
 	case "dispatch":

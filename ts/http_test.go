@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -287,5 +288,43 @@ export default defineWorkflow({ run: async ({ log, sleep, step }) => { for (let 
 	}
 	if turns := after.Turns - before.Turns; turns > 2 {
 		t.Errorf("the stream took %d turns", turns)
+	}
+}
+
+// TestASlowClientHoldsNoEngine has a client that reads nothing of a long answer, whose maker asks the API and holds the request meanwhile: the
+// engine waits for neither.
+func TestASlowClientHoldsNoEngine(t *testing.T) {
+	s := playWith(t, `
+-- app.ts --
+import { svc } from "@svc/runtime/routing";
+const api = svc(), block = new Uint8Array(1 << 20);
+let asked = 0;
+export default {
+  async fetch(request, env, ctx) {
+    const { pathname } = new URL(request.url);
+    if (pathname !== "/long") return Response.json({ asked });
+    const ask = async () => { for (;;) { await (await api.fetch(new Request("http://x/workflows/none", { method: "POST" }))).text(); ctx.waitUntil(Promise.resolve()); asked++; await new Promise((go) => { setTimeout(go, 10); }); } };
+    ask();
+    return new Response(new ReadableStream({ pull(c) { c.enqueue(block.slice()); } }));
+  },
+};
+`, func(s *stage) { s.config.Serving, s.config.Limits.Turn = 1, 100*time.Millisecond })
+	conn, err := net.Dial("tcp", s.server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET /long HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	// Longer than an engine may be stuck, once the answer does not get on.
+	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); {
+		contains(t, "a request beside it", s.get("/"), `200 {"asked":`)
+	}
+	if asked := s.get("/"); asked == `200 {"asked":0}` {
+		t.Error("the API was not asked")
+	}
+	if serving, _ := s.project.Stats(); serving.Lost != 0 || serving.Stuck != 0 {
+		t.Errorf("engines were lost: %+v\n%s", serving, s.log)
 	}
 }

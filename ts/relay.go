@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,25 +21,18 @@ import (
 var errOver = errors.New("the request is over")
 
 // serve lets the API answer a request that the application has let pass, without the mount's prefix.
-func (p *Project) serve(c script.Call) func(context.Context) (any, error) {
-	return func(context.Context) (any, error) {
-		x := p.find(c.Args.Int(0))
-		if x == nil {
-			return nil, errOver
-		}
-		r := x.r.Clone(x.r.Context())
+func (p *Project) serve(c script.Call) {
+	p.relay(c, func(x *exchange, ctx context.Context) (http.Handler, *http.Request, error) {
+		r := x.r.Clone(ctx)
 		r.Body = x.body.again()
 		if c.Args.Has(3) {
 			if err := change(r, c.Args.String(3)); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		prefix, err := strip(r.URL, int(c.Args.Int(1)))
-		if err != nil {
-			return nil, err
-		}
-		return x.relay(p.api, r.WithContext(context.WithValue(r.Context(), passingKey{}, passing{x, c.Args.Int(2), prefix})))
-	}
+		return p.api, r.WithContext(context.WithValue(ctx, passingKey{}, passing{x, c.Args.Int(2), prefix})), err
+	})
 }
 
 // strip takes so many segments off the beginning of a path, and gives them.
@@ -70,65 +64,61 @@ func mounted(c httpapi.Config) httpapi.Config {
 }
 
 // next lets the request through to what stands behind a guard.
-func (p *Project) next(c script.Call) func(context.Context) (any, error) {
-	return func(context.Context) (any, error) {
-		x := p.find(c.Args.Int(0))
-		if x == nil || x.handler == nil {
-			return nil, errOver
+func (p *Project) next(c script.Call) {
+	p.relay(c, func(x *exchange, ctx context.Context) (http.Handler, *http.Request, error) {
+		if x.handler == nil {
+			return nil, nil, errOver
 		}
-		r := x.r.Clone(x.r.Context())
+		r := x.r.Clone(ctx)
 		r.Body = x.body.again()
-		return x.relay(x.handler, r)
-	}
+		return x.handler, r, nil
+	})
 }
 
-// relay lets a handler answer, and tells the script its head: the status, the id of the body, and the headers.
-func (x *exchange) relay(h http.Handler, r *http.Request) (any, error) {
-	out, err := x.newRelay(r)
+// passage is who answers a request that a script lets pass, and the request.
+type passage func(x *exchange, ctx context.Context) (http.Handler, *http.Request, error)
+
+// relay lets a handler answer, and tells the script its head.
+func (p *Project) relay(c script.Call, to passage) {
+	x := p.find(c.Args.Int(0))
+	if x == nil {
+		c.Settle(nil, errOver)
+		return
+	}
+	out, err := x.newRelay(c)
 	if err != nil {
-		return nil, err
+		c.Settle(nil, err)
+		return
 	}
-	x.lend()
-	defer x.takeBack()
-	go out.serve(h, r.WithContext(out.ctx))
-	select {
-	case <-out.headed:
-	case <-out.ctx.Done():
-		return nil, context.Cause(out.ctx)
-	}
-	var body int64
-	if out.status != http.StatusNoContent && out.status != http.StatusNotModified {
-		body = x.act.Keep(out)
-	}
-	return strconv.Itoa(out.status) + "\n" + strconv.FormatInt(body, 10) + "\n" + script.Flat(out.sent), nil
+	go out.serve(to)
 }
 
-func (x *exchange) newRelay(r *http.Request) (*relay, error) {
+// newRelay begins a relay, and stops the clock of the exchange until it has a head.
+func (x *exchange) newRelay(c script.Call) (*relay, error) {
 	out := &relay{
-		asker: x.w, header: http.Header{}, headed: make(chan struct{}), decided: make(chan struct{}), pieces: make(chan []byte), served: make(chan struct{}),
+		x: x, call: c, header: http.Header{}, decided: make(chan struct{}), pieces: make(chan []byte), served: make(chan struct{}),
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
 		return nil, errOver
 	}
-	out.ctx, out.cancel = context.WithCancel(r.Context())
+	out.ctx, out.cancel = context.WithCancel(x.r.Context())
 	x.relays = append(x.relays, out)
+	x.lend()
 	return out, nil
 }
 
 // relay is an answer of Go's on its way through scripts. Its head is theirs to see and to change. Its body waits here until it is decided where
 // it goes: on to where the script's own answer goes, to the script that reads it, or nowhere.
 type relay struct {
-	asker  http.ResponseWriter // of the request
+	x      *exchange
+	call   script.Call // of the script that waits for the head
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	header http.Header
-	once   sync.Once
-	headed chan struct{}
-	status int
-	sent   http.Header
+	header   http.Header
+	answered sync.Once // the call
 
 	decided chan struct{}
 	pieces  chan []byte
@@ -142,13 +132,42 @@ type relay struct {
 	deadline time.Time // for writing
 }
 
-func (r *relay) serve(h http.Handler, req *http.Request) {
+func (r *relay) serve(to passage) {
+	defer r.leave()
 	defer close(r.served)
+	defer context.AfterFunc(r.ctx, func() { r.answer(nil, context.Cause(r.ctx)) })()
 	defer func() {
 		r.broken = recover()
 		r.WriteHeader(http.StatusOK)
 	}()
+	h, req, err := to(r.x, r.ctx)
+	if err != nil {
+		r.answer(nil, err)
+		return
+	}
 	h.ServeHTTP(r, req)
+}
+
+// leave forgets a relay that was served: an exchange that goes on for long may have many.
+func (r *relay) leave() {
+	r.cancel()
+	r.x.mu.Lock()
+	defer r.x.mu.Unlock()
+	r.x.relays = slices.DeleteFunc(r.x.relays, func(one *relay) bool { return one == r })
+}
+
+// answer tells the script the head, or why there is none.
+func (r *relay) answer(head func() string, err error) {
+	r.answered.Do(func() {
+		call := r.call
+		r.call = script.Call{} // a stream lives long, and what was sent with the call may be large
+		r.x.takeBack()
+		if err != nil {
+			call.Settle(nil, err)
+			return
+		}
+		call.Settle(head(), nil)
+	})
 }
 
 // Header is the head that the handler writes.
@@ -156,13 +175,18 @@ func (r *relay) Header() http.Header { return r.header }
 
 // WriteHeader tells the script the head. What only informs is not passed on.
 func (r *relay) WriteHeader(status int) {
-	if status < 200 {
-		return
+	if status >= 200 {
+		r.answer(func() string { return r.head(status) }, nil)
 	}
-	r.once.Do(func() {
-		r.status, r.sent = status, r.header.Clone()
-		close(r.headed)
-	})
+}
+
+// head is the status, the id of the body, and the headers.
+func (r *relay) head(status int) string {
+	var body int64
+	if status != http.StatusNoContent && status != http.StatusNotModified {
+		body = r.x.act.Keep(r)
+	}
+	return strconv.Itoa(status) + "\n" + strconv.FormatInt(body, 10) + "\n" + script.Flat(r.header)
 }
 
 // Write waits until it is decided where the body goes.
@@ -224,7 +248,7 @@ func (r *relay) SetWriteDeadline(t time.Time) error {
 
 // SetReadDeadline bounds reading of the request, which is the asker's.
 func (r *relay) SetReadDeadline(t time.Time) error {
-	return http.NewResponseController(r.asker).SetReadDeadline(t)
+	return http.NewResponseController(r.x.w).SetReadDeadline(t)
 }
 
 // choose decides where the body goes, once.
@@ -265,13 +289,17 @@ func (r *relay) Next() ([]byte, error) {
 	case p := <-r.pieces:
 		return p, nil
 	case <-r.served:
-		if r.broken != nil {
-			return nil, errors.New("the answer broke off")
-		}
-		return nil, io.EOF
 	case <-r.ctx.Done():
+	}
+	select {
+	case <-r.served:
+	default:
 		return nil, r.ctx.Err()
 	}
+	if r.broken != nil {
+		return nil, errors.New("the answer broke off")
+	}
+	return nil, io.EOF
 }
 
 // Whole gives all of it.

@@ -17,17 +17,23 @@ import (
 // answered at once, in the order of asking: so a replay needs no record of which ended first.
 func (r *run) wave(ctx context.Context, asks []script.Ask) []script.Settlement {
 	answers := make([]script.Settlement, len(asks))
-	places := map[string][]int{}
+	var steps, sleeps, prompts []int
 	for i, ask := range asks {
 		answers[i].ID = ask.ID
-		places[ask.Kind] = append(places[ask.Kind], i)
-		if !slices.Contains([]string{"step", "sleep", "prompt"}, ask.Kind) {
+		switch ask.Kind {
+		case "step":
+			steps = append(steps, i)
+		case "sleep":
+			sleeps = append(sleeps, i)
+		case "prompt":
+			prompts = append(prompts, i)
+		default:
 			answers[i].Err = errUnknownAsk
 		}
 	}
-	r.steps(ctx, asks, places["step"], answers)
-	r.sleeps(ctx, asks, places["sleep"], answers)
-	for _, i := range places["prompt"] {
+	r.steps(ctx, asks, steps, answers)
+	r.sleeps(ctx, asks, sleeps, answers)
+	for _, i := range prompts {
 		raw, err := r.prompt(ctx, asks[i])
 		answer(&answers[i], raw, err)
 	}
@@ -129,7 +135,7 @@ func (r *run) prompt(ctx context.Context, ask script.Ask) (json.RawMessage, erro
 type step struct {
 	r    *run
 	name string
-	body int64 // its function, as the script knows it
+	ask  int64 // by which the script knows its function
 
 	Key       string
 	TimeoutMs float64
@@ -141,8 +147,10 @@ type step struct {
 }
 
 func (r *run) step(ask script.Ask) *step {
-	s := &step{r: r, name: ask.Args.String(0), body: ask.Args.Int(2)}
-	_ = json.Unmarshal([]byte(ask.Args.String(1)), s) // written by the prelude
+	s := &step{r: r, name: ask.Args.String(0), ask: ask.ID}
+	if ask.Args.Has(1) {
+		_ = json.Unmarshal([]byte(ask.Args.String(1)), s) // written by the prelude
+	}
 	return s
 }
 
@@ -173,7 +181,7 @@ func (s *step) do(ctx context.Context) (json.RawMessage, error) {
 		r.w.Interrupt(err)
 	}
 	defer act.End()
-	act.Call("step", r.act.ID, s.body, svc.Attempt(ctx))
+	act.Call("step", r.act.ID, s.ask, svc.Attempt(ctx))
 	got, err := r.p.outcome(ctx, act)
 	switch {
 	case err == nil:

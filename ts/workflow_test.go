@@ -276,3 +276,33 @@ export default defineAgent(() => ({ model: "scripted/x" }));
 		t.Errorf("another scope has %+v, %v", none.Runs, err)
 	}
 }
+
+// TestWhatAnEndedRunLeavesBehindAsksForNothing lets a run go on in another one's turn after it was cancelled: its step is refused, and
+// the other run is as it was.
+func TestWhatAnEndedRunLeavesBehindAsksForNothing(t *testing.T) {
+	s := play(t, `
+-- src/shared.ts --
+export let open;
+export const gate = new Promise((go) => { open = go; });
+export const seen = [];
+-- src/workflows/left.ts --
+import { defineWorkflow } from "@svc/runtime";
+import { gate, seen } from "../shared.ts";
+export default defineWorkflow({ async run({ step }) {
+  await step("begins", () => 1);
+  await gate;
+  try { await step("goes on", () => 1); seen.push("it did"); } catch (e) { seen.push(e.name); }
+} });
+-- src/workflows/opens.ts --
+import { defineWorkflow } from "@svc/runtime";
+import { open, seen } from "../shared.ts";
+export default defineWorkflow({ async run({ step }) { open(); await step("after", () => 1); return [...seen]; } });
+`, func(s *stage) { s.config.Working = 1 })
+	id := s.invoke("left", "")
+	eventually(t, "it has begun", func() bool { return strings.Contains(s.told("left", id), "begins, begins") })
+	if _, err := s.rt.CancelRun(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	s.await("left", id)
+	expect(t, "the other", s.ends("opens", ""), `["AbortError"]`)
+}

@@ -115,7 +115,8 @@ func projectFile(t *testing.T) string {
 	return file
 }
 
-// TestProjectEndsAlikeWhereverItsProcessDies kills at every write of workflows in TypeScript, and at random; in the soak by the hundred.
+// TestProjectEndsAlikeWhereverItsProcessDies kills at every write of workflows in TypeScript, and at random: in the soak a thousand times on
+// each database, as each play has two to five deaths.
 func TestProjectEndsAlikeWhereverItsProcessDies(t *testing.T) {
 	file := projectFile(t)
 	quick := []string{refund, "typed"} // one for each database
@@ -125,13 +126,15 @@ func TestProjectEndsAlikeWhereverItsProcessDies(t *testing.T) {
 		names, random := quick[:1], 2
 		quick = quick[1:]
 		if soak {
-			names, random = []string{refund, "typed"}, 200
+			names, random = []string{refund, "typed"}, 320
 		}
 		st.playEvery(names...)
+		every := st.deaths
 		for i := range random {
 			s := scriptOf(names[i%len(names)])
 			st.play(s, st.someTraps(s)...)
 		}
+		t.Attr("project.deaths", fmt.Sprintf("%d at every write, %d at random", every, st.deaths-every))
 		st.close()
 	})
 }

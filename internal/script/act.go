@@ -87,10 +87,16 @@ func (e *Engine) contextOf(act int64) context.Context {
 
 // Call calls an entrance for the act, with the act's id before the arguments. An act that has ended calls nothing.
 func (a *Act) Call(entrance string, args ...any) {
-	if a.Engine.Act(a.ID) != a {
-		return
+	e := a.Engine
+	e.mu.Lock()
+	live := e.acts[a.ID] == a && e.fault == nil
+	if live {
+		e.inbox = append(e.inbox, turn{entrance: entrance, act: a.ID, calls: [][]any{append([]any{a.ID}, args...)}})
 	}
-	a.Engine.post(turn{entrance: entrance, act: a.ID, calls: [][]any{append([]any{a.ID}, args...)}})
+	e.mu.Unlock()
+	if live {
+		e.rouse()
+	}
 }
 
 // Abort aborts the act's signal in the script, with an AbortError when there is no cause.
@@ -107,8 +113,8 @@ func (a *Act) Done() <-chan Result { return a.done }
 // Waves tells what the script asked for, turn by turn. The next wave comes after Settle.
 func (a *Act) Waves() <-chan []Ask { return a.waves }
 
-// End gives the act up: its context ends, the script forgets what the act waited for, and bodies that Go held for it are dropped. To
-// end an act twice does nothing.
+// End gives the act up: its context ends, bodies that Go held for it are dropped, and the script forgets what it waited for, before the
+// engine's next turn at the latest. To end an act twice does nothing.
 func (a *Act) End() {
 	e := a.Engine
 	a.cancel()
@@ -123,6 +129,7 @@ func (a *Act) End() {
 		}
 	}
 	empty := live && e.draining != nil && len(e.acts) == 0
+	many := live && e.forgets(a.ID)
 	e.mu.Unlock()
 	for _, s := range dropped {
 		s.Drop()
@@ -130,9 +137,26 @@ func (a *Act) End() {
 	switch {
 	case empty:
 		e.lose(ErrMemory, 0)
-	case live:
-		e.post(turn{entrance: "forget", act: a.ID, calls: [][]any{{a.ID}}})
+	case many:
+		e.rouse()
 	}
+}
+
+// mostLeaving is how many acts may have ended before an engine that has nothing else to do is woken to forget them.
+const mostLeaving = 64
+
+// forgets puts into the inbox that an act has ended, behind what came before: its signal may still have to be heard. That wakes nobody, and
+// those that end together are forgotten together. It reports whether they are many. The mutex is held.
+func (e *Engine) forgets(act int64) bool {
+	if e.fault != nil {
+		return false
+	}
+	if n := len(e.inbox); n == 0 || e.inbox[n-1].entrance != "forget" {
+		e.inbox = append(e.inbox, turn{entrance: "forget"})
+	}
+	last := &e.inbox[len(e.inbox)-1]
+	last.calls = append(last.calls, []any{act})
+	return len(last.calls) >= mostLeaving
 }
 
 // finish tells a result, the first one only.
@@ -184,15 +208,14 @@ func (e *Engine) handOn() {
 	defer e.mu.Unlock()
 	left := e.askers[:0]
 	for _, a := range e.askers {
-		if a.busy {
+		switch {
+		case e.acts[a.ID] != a: // nobody does it any more
+		case a.busy:
 			left = append(left, a)
-			continue
-		}
-		select {
-		case a.waves <- a.asks:
-			a.busy, a.asks = true, nil
 		default:
-			left = append(left, a)
+			a.busy = true
+			a.waves <- a.asks // there is room: what was settled was taken
+			a.asks = nil
 		}
 	}
 	clear(e.askers[len(left):])

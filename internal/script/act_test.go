@@ -177,25 +177,41 @@ func TestTurnsInheritTheirAct(t *testing.T) {
 
 // TestHostMayEndItsGoroutine: what the runtime ends, or what panics, is not the engine's goroutine.
 func TestHostMayEndItsGoroutine(t *testing.T) {
+	ends := func() (any, error) { runtime.Goexit(); return nil, nil }
+	panics := func() (any, error) { panic("oh") }
 	e := start(t, "", func(c *Config) {
-		c.Host = scene{sync: func(c Call) (any, bool, error) {
+		c.Host = scene{sync: func(c Call) (answer any, known bool, err error) {
 			switch c.Op {
 			case "exit":
-				runtime.Goexit()
+				answer, err = c.Apart(ends)
 			case "panic":
 				panic("oh")
+			case "panic apart":
+				answer, err = c.Apart(panics)
+			case "apart":
+				answer, err = c.Apart(func() (any, error) { return "from there", nil })
 			case "error":
-				return nil, true, &Thrown{Name: "RangeError", Message: "from Go", Type: "kind"}
+				err = &Thrown{Name: "RangeError", Message: "from Go", Type: "kind"}
+			default:
+				return nil, false, nil
 			}
-			return nil, false, nil
+			return answer, true, err
 		}, async: func(c Call) bool {
-			if c.Op == "exit" {
-				runtime.Goexit()
+			switch c.Op {
+			case "exit":
+				c.Go(func(context.Context) (any, error) { return ends() })
+			case "panic":
+				panic("oh")
+			default:
+				return false
 			}
-			return false
+			return true
 		}}
 	})
-	want(t, e, `try { await __svc.call("exit") } catch (e) { return e.message }`, `"exit has no answer: the goroutine that was asked has ended"`)
+	want(t, e, `try { await __svc.call("exit") } catch (e) { return e.message }`, `"the goroutine that was asked has ended"`)
+	want(t, e, `try { await __svc.call("panic") } catch (e) { return e.message }`, `"panic failed"`)
+	want(t, e, `try { __svc.sync("panic apart") } catch (e) { return e.message }`, `"panic apart failed"`)
+	want(t, e, `return __svc.sync("apart")`, `"from there"`)
 	want(t, e, `try { __svc.sync("exit") } catch (e) { return e.message }`, `"exit has no answer: the goroutine that was asked has ended"`)
 	want(t, e, `try { __svc.sync("panic") } catch (e) { return e.message }`, `"panic failed"`)
 	want(t, e, `try { __svc.sync("error") } catch (e) { return [e instanceof RangeError, e.message, e.type] }`, `[true,"from Go","kind"]`)

@@ -8,19 +8,19 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"modernc.org/quickjs"
 )
 
-// Host answers what scripts ask of the program around them.
+// Host answers what scripts ask of the program around them, on the engine's goroutine: it must not take long, and what may end its goroutine
+// is done by the call's Apart or Go.
 type Host interface {
-	// Sync answers while the script waits, so it must not take long. It reports false for an operation that it does not have. It has a
-	// goroutine of its own: one that the runtime ends must not be the engine's.
+	// Sync answers while the script waits. It reports false for an operation that it does not have.
 	Sync(c Call) (answer any, known bool, err error)
-	// Async answers later, by the call's Settle. It reports false for an operation that it does not have, and must not block. It too has
-	// a goroutine of its own.
+	// Async answers later, by the call's Settle. It reports false for an operation that it does not have.
 	Async(c Call) (known bool)
 }
 
@@ -139,31 +139,41 @@ func (e *Engine) answer(c Call) (any, error) {
 	if op, ok := operations[c.Op]; ok {
 		return op(c)
 	}
-	return e.elsewhere(c, func() (any, bool, error) { return e.config.Host.Sync(c) })
+	return c.hosted(func() (any, bool, error) { return e.config.Host.Sync(c) })
 }
 
-// elsewhere asks the Host on another goroutine, because the runtime may end the one that asks, and a goroutine that ends inside the
-// engine abandons it.
-func (e *Engine) elsewhere(c Call, ask func() (any, bool, error)) (any, error) {
-	answered := make(chan func() (any, error), 1)
-	go func() {
-		answer := func() (any, error) {
-			return nil, fmt.Errorf("%s has no answer: %w", c.Op, errUnanswered)
-		}
-		defer func() {
-			if p := recover(); p != nil {
-				e.config.Log.Error("panic in an operation", "op", c.Op, "panic", p, "stack", string(debug.Stack()))
-				answer = func() (any, error) { return nil, fmt.Errorf("%s failed", c.Op) }
-			}
-			answered <- answer
-		}()
-		value, known, err := ask()
-		if !known && err == nil {
-			err = fmt.Errorf("there is no operation %q", c.Op)
-		}
-		answer = func() (any, error) { return value, err }
-	}()
-	return (<-answered)()
+// hosted asks the Host. Its panic is an error of the script's.
+func (c Call) hosted(ask func() (any, bool, error)) (answer any, err error) {
+	defer c.rescue(&err)
+	answer, known, err := ask()
+	if !known && err == nil {
+		err = fmt.Errorf("there is no operation %q", c.Op)
+	}
+	return answer, err
+}
+
+// rescue makes an error of a panic.
+func (c Call) rescue(err *error) {
+	if p := recover(); p != nil {
+		c.Engine.config.Log.Error("panic in an operation", "op", c.Op, "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("%s failed", c.Op)
+	}
+}
+
+// Apart does what answers a call on another goroutine, and waits for it: for what the runtime may end, because a goroutine that ends inside
+// the engine abandons it.
+func (c Call) Apart(work func() (any, error)) (answer any, err error) {
+	err = fmt.Errorf("%s has no answer: %w", c.Op, errUnanswered)
+	var over sync.WaitGroup
+	over.Go(func() {
+		var value any
+		failed := err
+		defer func() { answer, err = value, failed }()
+		defer c.rescue(&failed)
+		value, failed = work()
+	})
+	over.Wait()
+	return answer, err
 }
 
 // async begins what takes time.
@@ -178,8 +188,7 @@ func (e *Engine) async(crossed []any) (any, error) {
 		c.readBody()
 		return nil, nil
 	}
-	_, err := e.elsewhere(c, func() (any, bool, error) { return nil, e.config.Host.Async(c), nil })
-	if err != nil {
+	if _, err := c.hosted(func() (any, bool, error) { return nil, e.config.Host.Async(c), nil }); err != nil {
 		return nil, spelled(tell(err))
 	}
 	return nil, nil

@@ -24,6 +24,10 @@ func (e *Engine) post(t turn) {
 		e.inbox = append(e.inbox, t)
 	}
 	e.mu.Unlock()
+	e.rouse()
+}
+
+func (e *Engine) rouse() {
 	select {
 	case e.wake <- struct{}{}:
 	default:

@@ -158,6 +158,62 @@ export default defineWorkflow({
 	contains(t, "the answer", <-answer, `200 {"result":"let go","runId":"run_`)
 }
 
+// talkative has an agent whose tool waits until it is let go.
+const talkative = `
+-- src/agents/talker.ts --
+import { defineAgent, defineTool } from "@svc/runtime";
+import { version } from "../version.ts";
+const wait = defineTool({ name: "wait", description: "Waits.", run: async ({ signal }) => {
+  while ((await (await fetch(process.env.GATE, { signal })).text()) !== "yes") await new Promise((go) => { setTimeout(go, 20); });
+  return "let go";
+} });
+export default defineAgent(() => ({ model: process.env.MODEL, instructions: "Talk, in version " + version, tools: [wait] }));
+-- src/version.ts --
+export const version = 0;
+`
+
+// TestAReplyOutlivesReloads changes the project while an agent speaks, and while its tool works: the reply comes to its end, once.
+func TestAReplyOutlivesReloads(t *testing.T) {
+	const talk = "/_svc/api/agents/talker/me"
+	for name, c := range map[string]struct {
+		model, prompt, middle, end string
+		reloads                    int
+	}{
+		"while it speaks": {"words/words", "n=1000 delay=4", "word5 ", "word999", 3},
+		// A call that was begun is not made again: it may have done something, and the model is told that.
+		"while its tool works": {"scripted/any", "wait {}", `"toolName":"wait"`, `The tool says {\"type\":\"interrupted\"`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var open atomic.Bool
+			gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				fmt.Fprint(w, map[bool]string{true: "yes", false: "no"}[open.Load()])
+			}))
+			defer gate.Close()
+			w := workOn(t, sqldbtest.SQLite(t), talkative, map[string]string{"GATE": gate.URL, "MODEL": c.model})
+			history := func() string { return w.ask("GET", talk, "") }
+			contains(t, "the prompt", w.ask("POST", talk, fmt.Sprintf(`{"kind":"user","body":%q}`, c.prompt)), "202 ")
+			eventually(t, "it is in the middle", func() bool { return strings.Contains(history(), c.middle) })
+			for i := range c.reloads {
+				if got := history(); strings.Contains(got, "outcome") {
+					t.Errorf("the reply had ended before reload %d: %s", i, got)
+				}
+				if b := w.saves("src/version.ts", fmt.Sprintf("export const version = %d;\n", i+1)); b.Err != nil {
+					t.Fatal(b.Err)
+				}
+			}
+			open.Store(true)
+			eventually(t, "the reply ends", func() bool { return strings.Contains(history(), "outcome") })
+			got := history()
+			contains(t, "the conversation", got, c.end)
+			for _, once := range []string{`"outcome":"completed"`, c.middle, c.end} {
+				if n := strings.Count(got, once); n != 1 {
+					t.Errorf("%s stands there %d times: %s", once, n, got)
+				}
+			}
+		})
+	}
+}
+
 // TestABrokenFileTakesNothingDown shows what is wrong, and the last good build answers.
 func TestABrokenFileTakesNothingDown(t *testing.T) {
 	w := workOn(t, sqldbtest.SQLite(t), patient, nil)

@@ -49,7 +49,7 @@ func workOn(t *testing.T, address, archive string, env map[string]string) *works
 	}
 	w.Server, err = dev.Open(t.Context(), dev.Config{
 		Folder: w.folder, Store: store, Node: "author", Log: log, Project: ts.Config{Env: env},
-		Model: model.Providers{"scripted": scripted.Obedient()}.Find, Told: func(b dev.Build) { w.builds <- b },
+		Model: model.Providers{"scripted": scripted.Obedient(), "words": scripted.Words()}.Find, Told: func(b dev.Build) { w.builds <- b },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -42,8 +42,9 @@ const faulty = (type, message, more) => new SvcError({ type, message, ...more })
 const notYet = (what) => faulty("unsupported", what + " is not available in svc projects yet.");
 
 // What authors give is looked at where they give it, so that a mistake is told in their own file.
+const blank = /^\s*$/;
 const aText = (v, what) => {
-  if (typeof v !== "string" || !test(/\S/, v)) throw new TypeError(what + " must be a text that is not empty.");
+  if (typeof v !== "string" || test(blank, v)) throw new TypeError(what + " must be a text that is not empty.");
   return v;
 };
 const anObject = (v, what) => {

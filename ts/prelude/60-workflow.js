@@ -19,38 +19,26 @@ const stepOptions = (o) => {
   return jsonStringify({ key: o.key === undefined ? "" : aText(String(o.key), "step({ key })"), retry: retryOf(o.retry), timeoutMs: o.timeout === undefined ? 0 : milliseconds(o.timeout, "step({ timeout })"), durable: o.durable === true });
 };
 
-const bodies = new Map(); // the functions of steps that are under way
-let lastBody = 0;
-
-// asking waits for something of a wave. Until it is answered it is open, and a run that ends before has not awaited it.
-const asking = async (act, what, kind, a, b, c) => {
-  const { open } = enter(act);
-  const mine = { what };
-  setAdd(open, mine);
-  try { return await ask(act, kind, a, b, c); } finally { setDelete(open, mine); }
-};
 // insideStep reports whether the running turn is that of a step of this run.
 const insideStep = (act) => here().stepOf === act;
 
-const plainStep = stepOptions({});
-const stepsOf = (act) => async (name, options, fn) => {
-  const plain = typeof options === "function";
-  if (plain) fn = options;
-  aText(name, "The name of a step");
-  aFunction(fn, 'The function of step "' + name + '"');
-  if (insideStep(act)) throw faulty("step_misplaced", 'Step "' + name + '" cannot begin inside a step.');
-  const told = plain ? plainStep : stepOptions(options), body = ++lastBody, { open } = enter(act), mine = { what: 'Step "' + name + '"' };
-  mapSet(bodies, body, fn);
-  setAdd(open, mine);
-  try { return jsonParse(await ask(act, "step", name, told, body)); } finally {
-    setDelete(open, mine);
-    mapDelete(bodies, body);
-  }
+const readJSON = (text) => jsonParse(text);
+// stepsOf makes no function that is asynchronous, which would cost every step a second promise: its errors are rejections all the same.
+const stepsOf = (act) => (name, options, fn) => {
+  try {
+    const plain = typeof options === "function";
+    if (plain) fn = options;
+    aText(name, "The name of a step");
+    const what = 'Step "' + name + '"';
+    if (typeof fn !== "function") aFunction(fn, 'The function of step "' + name + '"');
+    if (insideStep(act)) throw faulty("step_misplaced", what + " cannot begin inside a step.");
+    return ask(act, "step", name, plain ? null : stepOptions(options), what, fn, readJSON);
+  } catch (e) { return rejectedWith(e); }
 };
 const sleepOf = (act) => async (d) => {
   const ms = milliseconds(d, "The argument of sleep()");
   if (insideStep(act)) await new Promise((done) => { setTimeout(done, ms); });
-  else await asking(act, "A sleep", "sleep", ms);
+  else await ask(act, "sleep", ms, null, "A sleep");
 };
 const linesOf = (act) => {
   const line = (level) => (message, attributes) => {
@@ -66,7 +54,7 @@ const promptOf = (act, name) => async (text, o = {}) => {
   if (project.workflows[name].default.agent === undefined) throw faulty("agent_not_found", "The workflow " + name + " has no agent to prompt.");
   const result = aSchema(o.result, "session.prompt({ result })"), form = result && formOf(result);
   if (form && form.type !== "object") throw new TypeError("session.prompt({ result }) must be the schema of an object.");
-  const got = jsonParse(await asking(act, "A prompt", "prompt", aText(text, "The text of a prompt"), jsonStringify({ form: form ?? null, model: o.model ?? "" })));
+  const got = await ask(act, "prompt", aText(text, "The text of a prompt"), jsonStringify({ form: form ?? null, model: o.model ?? "" }), "A prompt", undefined, readJSON);
   if (!result) return got.answer;
   const { usage, model } = got.answer;
   return { data: await fitting(result, got.result, "result_unavailable", "The result does not fit."), usage, model };
@@ -86,18 +74,22 @@ const harnessOf = (act, workflow) => {
 entrances.run = (act, name, runId, input) => {
   const record = enter(act);
   record.run = true;
-  record.open = new Set();
   finish(act, async () => {
     const { action } = project.workflows[name].default, meta = { action: action.name };
     const given = action.input && { input: await fitting(action.input, jsonParse(input ?? "{}"), "action_input_validation", "The input does not fit the schema.", meta) };
     const got = await action.run({ harness: harnessOf(act, name), log: linesOf(act), step: stepsOf(act), sleep: sleepOf(act), runId, ...given });
-    setEach(record.open, ({ what }) => { throw faulty("step_not_awaited", what + " was begun and not awaited."); });
+    if (record.pending !== null) mapEach(record.pending, ({ what }) => { if (what !== undefined) throw faulty("step_not_awaited", what + " was begun and not awaited."); });
     const out = await fitting(action.output, got, "action_output_validation", "The output does not fit the schema.", meta);
     return out === undefined ? undefined : written(out, "action_output_serialization", "The result");
   });
 };
-entrances.step = (act, run, body, attempt) => {
-  const record = enter(act), fn = mapGet(bodies, body), keep = (v) => written(v, "action_output_serialization", "The result of the step");
+const stepResult = (v) => written(v, "action_output_serialization", "The result of the step");
+// step makes an attempt of what a run has asked for and waits for.
+entrances.step = (act, run, asked, attempt) => {
+  const record = enter(act);
   record.stepOf = run;
-  finish(act, () => then(resolvedWith(fn({ get signal() { return record.signal(); }, attempt })), keep));
+  finish(act, () => {
+    const { fn } = mapGet(mapGet(acts, run).pending, asked);
+    return fn({ get signal() { return record.signal(); }, attempt });
+  }, stepResult);
 };

@@ -13,7 +13,7 @@ const reply = (exchange, res) => {
 // pump writes a stream as fast as the client takes it.
 const pump = async (exchange, stream) => {
   const reader = acquireReader(stream), leave = (reason) => quiet(readableCancel(stream, reason));
-  push(here().onAbort, leave);
+  here().onAbort(leave);
   try {
     for (;;) {
       const { done, value } = await readOnce(reader);

@@ -2,10 +2,11 @@
 //   entrances   functions that Go calls by name, the act's id first; they begin with enter(act)
 //   shared      what the main script finds in __svc
 //   current     the act that the running turn is done for; what a turn begins inherits it
-//   enter       makes an act the current one, and gives its record: { id, signal(), onAbort, … } and whatever a caller puts there
+//   enter       makes an act the current one, and gives its record: { id, signal(), onAbort(), … } and whatever a caller puts there
 //   sync, call  ask Go for an operation: its answer, or a promise of it. Values cross as strings, numbers, booleans and null
-//   ask         asks for something in the act's next wave: a promise of its answer
-//   finish      does an act's work and tells Go its result, a string or nothing
+//   ask         asks for something in the act's next wave: a promise of its answer. Until then its record.pending has what a caller marked it
+//               with: what it is, the function that belongs to it, and how its answer is read
+//   finish      does an act's work and tells Go its result, a string or nothing; shape makes that of what the work gave
 //   told        an error as Go reads it, with what `extra` knows of a caller's own errors; toError the way back, where `kinds` makes those
 //   clock, chance, entropy  the sources of Date.now, Math.random and crypto: a caller may set others
 const entrances = { __proto__: null },
@@ -22,18 +23,21 @@ const nextId = () => ++lastId;
 class ActRecord {
   pending = null; // what Go was asked for, by id; null until there is some
   timers = null;
-  onAbort = [];
-  #signal = null;
+  aborted = null; // the signal, once somebody asks for it
+  leavers = null;
   constructor(id) {
     this.id = id;
   }
   signal() {
-    return (this.#signal ??= newSignal());
+    return (this.aborted ??= newSignal());
+  }
+  onAbort(fn) {
+    push((this.leavers ??= []), fn);
   }
   abort(reason) {
     abortSignal(this.signal(), reason);
-    const list = this.onAbort;
-    this.onAbort = [];
+    const list = this.leavers ?? [];
+    this.leavers = null;
     each(list, (fn) => fn(reason));
   }
 }
@@ -83,12 +87,17 @@ function callAs(id, op, a, b, c, d, e, f) {
   return d1.promise;
 }
 const call = (op, a, b, c, d, e, f) => callAs(nextId(), op, a, b, c, d, e, f);
-const ask = (act, kind, a, b, c) => {
+const ask = (act, kind, a, b, what, fn, read) => {
+  const record = mapGet(acts, act);
+  if (record === undefined) return rejectedWith(domError("What asked has ended here", "AbortError"));
+  current = act;
   const id = nextId(),
-    d = defer(),
-    record = enter(act);
+    d = defer();
+  d.what = what;
+  d.fn = fn;
+  d.read = read;
   mapSet((record.pending ??= new Map()), id, d);
-  sync("ask", act, id, kind, a ?? null, b ?? null, c ?? null);
+  sync("ask", act, id, kind, a ?? null, b ?? null);
   return d.promise;
 };
 
@@ -148,11 +157,17 @@ const unsupported = (what, instead) => {
   return e;
 };
 
-const finish = (act, work) => {
+const finish = (act, work, shape) => {
   const fail = (e) => {
     sync("done", act, false, told(e));
   };
   const succeed = (v) => {
+    try {
+      if (shape !== undefined) v = shape(v);
+    } catch (e) {
+      fail(e);
+      return;
+    }
     sync("done", act, true, v ?? null);
   };
   try {
@@ -182,8 +197,8 @@ entrances.settle = (act, id, ok, value) => {
   if (d === undefined) return;
   mapDelete(record.pending, id);
   current = act;
-  if (ok) d.resolve(value);
-  else d.reject(toError(value));
+  if (!ok) d.reject(toError(value));
+  else d.resolve(d.read === undefined ? value : d.read(value));
 };
 entrances.forget = (act) => {
   const record = mapGet(acts, act);
