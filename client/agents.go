@@ -126,15 +126,23 @@ func (s Settlement) failure() error {
 }
 
 // Abort stops the unsettled work of an instance: all of it, or the one submission that is named. It reports whether there was any;
-// where the first answer was lost, what it stopped may be settled already and is none.
+// where the first answer was lost, what it stopped may be settled already and is none. To stop all is not asked for twice where the
+// answer was lost, which is an error then: it would stop what was sent since.
 func (a *Agents) Abort(ctx context.Context, agent, instance, submission string) (bool, error) {
 	query := url.Values{}
 	if submission != "" {
 		query.Set("submission", submission)
 	}
 	var answer struct{ Aborted bool }
-	err := a.c.Call(ctx, Request{Method: http.MethodPost, Path: path("agents", agent, instance, "abort"), Query: query}, &answer)
-	return answer.Aborted, err
+	p, err := a.c.prepare(Request{Method: http.MethodPost, Path: path("agents", agent, instance, "abort"), Query: query})
+	if err != nil {
+		return false, err
+	}
+	p.again = submission != ""
+	if err := a.c.ask(ctx, p, a.c.config.Patience, a.c.decodes(&answer)); err != nil {
+		return false, err
+	}
+	return answer.Aborted, nil
 }
 
 // History is a conversation as it is now. One that has not begun is an *Error of type stream_not_found.

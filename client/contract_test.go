@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"svc.dev/svc/client"
@@ -497,4 +499,24 @@ func normal(c *client.Conversation, partial map[string]bool) string {
 		return err.Error()
 	}
 	return string(text)
+}
+
+// TestToStopAllIsAskedForOnce loses the first answer: what was sent since must not be stopped too.
+func TestToStopAllIsAskedForOnce(t *testing.T) {
+	for submission, times := range map[string]int{"": 1, "sub_1": 2} {
+		var asked atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if asked.Add(1) == 1 {
+				panic(http.ErrAbortHandler)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"aborted":true}`)
+		}))
+		c := ask(t, server.URL, func(config *client.Config) { config.HTTP = server.Client() })
+		stopped, err := c.Agents.Abort(t.Context(), "assistant", "x", submission)
+		server.Close()
+		if int(asked.Load()) != times || stopped != (times == 2) || (err == nil) != (times == 2) {
+			t.Errorf("%q is stopped: %t, %v after %d requests", submission, stopped, err, asked.Load())
+		}
+	}
 }

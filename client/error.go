@@ -170,13 +170,16 @@ func excerpt(body []byte) string {
 	return text
 }
 
+// mostAsked is the longest that a server can make somebody wait. Whoever wants longer is asked in between.
+const mostAsked = 10 * time.Minute
+
 // retryAfter reads seconds, or a date.
 func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, uint64(mostAsked/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
+		return min(max(0, at.Sub(now)), mostAsked)
 	}
 	return 0
 }

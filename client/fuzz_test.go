@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"svc.dev/svc/client"
 )
@@ -130,6 +131,8 @@ func FuzzRefusal(f *testing.F) {
 	f.Add(429, "<html>", "Wed, 21 Oct 2026 07:28:00 GMT")
 	f.Add(302, "", "-1")
 	f.Add(404, "\xff\x00{", "99999999999999999999")
+	f.Add(503, "", "Fri, 31 Dec 9999 23:59:59 GMT")
+	f.Add(503, "", "2592000")
 	f.Fuzz(func(t *testing.T, status int, body, retry string) {
 		if status < 300 || status > 599 {
 			return
@@ -138,7 +141,7 @@ func FuzzRefusal(f *testing.F) {
 		c := ask(t, "http://canned", func(config *client.Config) { config.HTTP, config.Patience = &http.Client{Transport: server}, 1 })
 		_, err := c.Runs.Get(t.Context(), "r")
 		e, ok := err.(*client.Error)
-		if !ok || e.Status != status || e.Type == "" || e.RetryAfter < 0 || e.Error() == "" {
+		if !ok || e.Status != status || e.Type == "" || e.RetryAfter < 0 || e.RetryAfter > 10*time.Minute || e.Error() == "" {
 			t.Fatalf("%d %q is %+v", status, body, err)
 		}
 	})

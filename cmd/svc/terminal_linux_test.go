@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -267,4 +272,63 @@ func TestProgressIsShownAtATerminalAlone(t *testing.T) {
 	}
 	s = sitDown(t, env, "projects", "get", "docs/f00", filepath.Join(folder, "got"), "--base-url", ada.base)
 	s.exits(t, 0)
+}
+
+// TestCtrlCWhileALineIsOnItsWay holds back the answer to a prompt that is admitted already: the agent is stopped all the same, and what was given up
+// and is typed again is the same prompt.
+func TestCtrlCWhileALineIsOnItsWay(t *testing.T) {
+	at, err := url.Parse(newContract(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract := httputil.NewSingleHostReverseProxy(at)
+	contract.FlushInterval = -1
+	var holding atomic.Bool
+	var mu sync.Mutex
+	var keys []string
+	held, release := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || strings.HasSuffix(r.URL.Path, "/abort") {
+			contract.ServeHTTP(w, r)
+			return
+		}
+		mu.Lock()
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		mu.Unlock()
+		answer := httptest.NewRecorder()
+		contract.ServeHTTP(answer, r)
+		if holding.Load() {
+			held <- struct{}{}
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	}))
+	t.Cleanup(server.Close)
+	s := sitDown(t, nil, "chat", "assistant", "talk", "--base-url", server.URL)
+	s.awaits(t, 0, prompt)
+	holding.Store(true)
+	s.types(t, "n=100000 delay=10\r")
+	<-held
+	before := len(s.seen())
+	s.types(t, ctrlC)
+	release <- struct{}{}
+	s.awaits(t, before, "(stopped)")
+	before = len(s.seen())
+	s.types(t, "n=3\r")
+	<-held
+	s.types(t, ctrlC+ctrlC)
+	s.awaits(t, before, "interrupted")
+	holding.Store(false)
+	s.does(t, upKey+"\r", "word0 word1 word2")
+	s.does(t, "n=3\r", "word0 word1 word2")
+	s.types(t, ctrlD)
+	s.exits(t, 0)
+	if len(keys) != 4 || keys[0] == keys[1] || keys[1] != keys[2] || keys[2] == keys[3] {
+		t.Errorf("the keys are %q", keys)
+	}
 }

@@ -32,6 +32,8 @@ type talk struct {
 	speaker   *speaker
 	// interrupts are those of whoever types: one stops an answer, two leave.
 	interrupts <-chan struct{}
+	// unsure is what was said last, and its key, where nobody knows whether it was heard: said again, it is the same.
+	unsure struct{ text, key string }
 }
 
 func (h house) chat() *cobra.Command {
@@ -87,7 +89,7 @@ func (t *talk) atTerminal(in, out *os.File) (err error) {
 	t.recall(k, told)
 	stay := true
 	if left != nil {
-		stay = t.hear(t.Context(), *left)
+		stay = t.hear(t.Context(), *left, false)
 	}
 	for stay && t.Context().Err() == nil {
 		line, err := k.Line(t.Context(), style.Bold("› "))
@@ -150,20 +152,25 @@ func (t *talk) recall(k *typing.Keyboard, told *client.Conversation) {
 
 // tell says something and shows the answer. It reports whether the conversation goes on.
 func (t *talk) tell(text string) (stay bool) {
-	// Before it is admitted there is nothing to stop: the first Ctrl-C takes it back.
-	ctx, cancel := context.WithCancel(t.Context())
+	// What is on its way may have been admitted: the first Ctrl-C waits for that and stops it, the second waits no longer.
+	asked, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	ctx, cancel := lingering(asked)
 	defer cancel()
 	ended := make(chan struct{})
 	taken := make(chan struct{})
 	go func() {
 		defer close(taken)
-		select {
-		case <-ended:
-		case <-t.interrupts:
-			cancel()
+		for _, stop := range []func(){interrupt, cancel} {
+			select {
+			case <-ended:
+				return
+			case <-t.interrupts:
+				stop()
+			}
 		}
 	}()
-	sent, err := t.api.Agents.Send(ctx, t.agent, t.id, client.Prompt{Body: text})
+	sent, err := t.send(ctx, text)
 	close(ended)
 	<-taken
 	if err != nil {
@@ -171,7 +178,21 @@ func (t *talk) tell(text string) (stay bool) {
 		return true
 	}
 	t.speaker.mine = sent.SubmissionID
-	return t.hear(t.Context(), sent)
+	return t.hear(t.Context(), sent, asked.Err() != nil)
+}
+
+// send says something, once: what may have been heard is not said a second time when it is typed again.
+func (t *talk) send(ctx context.Context, text string) (client.Admission, error) {
+	key := rand.Text()
+	if t.unsure.text == text {
+		key = t.unsure.key
+	}
+	t.unsure.text, t.unsure.key = "", ""
+	sent, err := t.api.Agents.Send(ctx, t.agent, t.id, client.Prompt{Body: text, Key: key})
+	if e, ok := errors.AsType[*client.Error](err); ok && (e.Status == 0 || e.Status >= 500) {
+		t.unsure.text, t.unsure.key = text, key
+	}
+	return sent, err
 }
 
 // complain says what went wrong, and stays.
@@ -180,18 +201,20 @@ func (t *talk) complain(err error) {
 	fmt.Fprintln(t.speaker.out, t.speaker.style.Bad(t.explain(err).Error()))
 }
 
-// hear shows an answer until it has ended. The first interrupt stops the agent, the second one leaves.
-func (t *talk) hear(ctx context.Context, sent client.Admission) (stay bool) {
+// hear shows an answer until it has ended. The first interrupt, which may have come before, stops the agent, the second one leaves.
+func (t *talk) hear(ctx context.Context, sent client.Admission, interrupted bool) (stay bool) {
 	ctx, cancel := context.WithCancel(ctx)
-	s := newStopper(t, sent, cancel)
+	s := newStopper(t, sent, interrupted, cancel)
 	settled, err := t.speaker.until(t.api.Agents.Follow(ctx, sent), sent.SubmissionID)
 	left, unstopped := s.end()
 	t.speaker.endLine()
-	switch {
-	case unstopped != nil:
+	if unstopped != nil {
 		t.complain(unstopped)
+	}
+	switch {
 	case left || t.Context().Err() != nil:
 		return false
+	case unstopped != nil:
 	case err != nil:
 		t.complain(err)
 	case settled.Outcome == client.Aborted:
@@ -225,7 +248,9 @@ func (t *talk) inPipe(in io.Reader, asJSON bool) error {
 
 // exchange says one thing and passes the answer on. Whoever interrupts it stops the agent too.
 func (t *talk) exchange(text string, asJSON bool) error {
-	sent, err := t.api.Agents.Send(t.Context(), t.agent, t.id, client.Prompt{Body: text})
+	ctx, cancel := lingering(t.Context())
+	defer cancel()
+	sent, err := t.send(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -239,10 +264,7 @@ func (t *talk) exchange(text string, asJSON bool) error {
 	settled, err := s.until(updates, sent.SubmissionID)
 	s.endLine()
 	if isInterrupted(err) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Second)
-		defer cancel()
-		_, stopped := t.api.Agents.Abort(ctx, t.agent, t.id, sent.SubmissionID)
-		return errors.Join(err, stopped)
+		return errors.Join(err, t.stop(sent))
 	}
 	if err != nil {
 		return err

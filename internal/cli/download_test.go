@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
@@ -255,4 +256,50 @@ func TestLiarIsNotBelieved(t *testing.T) {
 			t.Errorf("%v are left", left)
 		}
 	})
+}
+
+// TestAFileThatIsReplacedIsReadByNobodyElse keeps the mode of the file before, also while the next one comes.
+func TestAFileThatIsReplacedIsReadByNobodyElse(t *testing.T) {
+	s := newShelf(t, 4000)
+	to := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(to, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.cuts = []int{1000, 0, 0, 0, 0, 0, 0, 0}
+	run(t, "", "projects", "get", "docs/a.bin", to).wants(t, 1, "the same command goes on there")
+	for _, part := range parts(t, to) {
+		if info, err := os.Stat(part); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v", part, info.Mode(), err)
+		}
+	}
+	s.cuts = nil
+	run(t, "", "projects", "get", "docs/a.bin", to).wants(t, 0)
+	s.arrived(t, to)
+	if info, err := os.Stat(to); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
+// TestAFileWhoseAnswerIsLostIsStored repeats a request that was done: the conflict is with itself.
+func TestAFileWhoseAnswerIsLostIsStored(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for stored, code := range map[string]int{"mine": 0, "another's": 1} {
+		asked := 0
+		at(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if asked++; asked == 1 {
+				panic(http.ErrAbortHandler)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusPreconditionFailed)
+			fmt.Fprintf(w, `{"error":{"type":"version_conflict","message":"It was changed.","details":"","meta":{"version":"\"%x\""}}}`, sha256.Sum256([]byte(stored)))
+		})
+		d := run(t, "", "projects", "put", file, "docs/a.txt", "--new", "--json").wants(t, code)
+		if code == 0 && (!strings.Contains(d.out, fmt.Sprintf(`"etag": "\"%x\""`, sha256.Sum256([]byte("mine")))) || !strings.Contains(d.out, `"bytes": 4`)) {
+			t.Errorf("it says %s", d.out)
+		}
+	}
 }

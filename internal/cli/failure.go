@@ -48,7 +48,7 @@ func (c *contact) explain(err error) error {
 		return explained{said, err}
 	}
 	if e.RequestID != "" && e.Status >= 500 {
-		said += " (" + e.RequestID + ")"
+		said += " (" + screen.Line(e.RequestID) + ")"
 	}
 	return explained{said, err}
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc.dev/svc/client"
+	"svc.dev/svc/internal/cli/mirror"
 	"svc.dev/svc/internal/cli/screen"
 	"svc.dev/svc/internal/command"
 )
@@ -28,7 +31,7 @@ type keptFile struct {
 
 func (h house) projectsGet() *cobra.Command {
 	v := h.verb("get PROJECT/PATH [FILE]", "Fetch a file",
-		`Fetch a file of a project and write it to FILE, which is the old one or the new one whatever happens; without FILE, or with "-", to standard output. With --json FILE is needed, and what is answered says which content it is.
+		`Fetch a file of a project and write it to FILE, which is the old one or the new one whatever happens; without FILE, or with "-", to standard output; a terminal gets it without what it would obey. With --json FILE is needed, and what is answered says which content it is.
 
 A connection that breaks is made again, and only what is left is fetched. If that does not help, what has arrived stays beside FILE, and the same command goes on with it.`,
 		`  svc projects get docs/guides/start.md
@@ -71,7 +74,11 @@ func (v *verb) fetch(c *contact, a address, to string) (f keptFile, err error) {
 		return f, err
 	}
 	progress := screen.NewProgress(v.ErrOrStderr())
-	d := &download{ctx: v.Context(), client: patient, at: a, into: &passing{to: v.OutOrStdout()}, shown: func(int64, int64) {}}
+	out := v.OutOrStdout()
+	if screen.IsTerminal(out) {
+		out = screen.Cleaning(out)
+	}
+	d := &download{ctx: v.Context(), client: patient, at: a, into: &passing{to: out}, shown: func(int64, int64) {}}
 	f = keptFile{Project: a.slug, Path: a.path}
 	if to == "-" {
 		err = d.run()
@@ -173,11 +180,31 @@ func (v *verb) store(c *contact, a address, from string, header http.Header) (f 
 		}
 		f.File = from
 	}
-	if err := space.Call(v.Context(), r, &f); err != nil {
-		return f, err
+	err = space.Call(v.Context(), r, &f)
+	if mine, ok := isStored(err, from); ok {
+		f.ETag, f.Bytes, err = mine, r.Length, nil
 	}
 	f.Project, f.Path = a.slug, a.path
-	return f, nil
+	return f, err
+}
+
+// isStored reports whether a conflict is with this very content, and its etag: the answer to a request that was sent twice was lost.
+func isStored(err error, from string) (etag string, ok bool) {
+	conflict, ok := errors.AsType[mirror.Conflict](conflicts(err))
+	if !ok || from == "-" {
+		return "", false
+	}
+	file, err := os.Open(from)
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", false
+	}
+	etag = `"` + hex.EncodeToString(sum.Sum(nil)) + `"`
+	return etag, conflict.Now == etag
 }
 
 // closing reads from one and closes the other.

@@ -224,7 +224,12 @@ func (s *signIn) inBrowser(store profile.Store) (p profile.Profile, err error) {
 		BaseURL: strings.TrimSuffix(grant.BaseURL, "/"), Platform: flow.Platform, Key: grant.Key, KeyID: grant.ID,
 		Workspace: grant.Workspace, Scopes: grant.Scopes, ExpiresAt: grant.ExpiresAt, Own: true,
 	}
-	return p, checkAddress(p.BaseURL, true)
+	if err := checkAddress(p.BaseURL, true); err != nil {
+		here := p
+		here.BaseURL = p.Platform // the other may be anybody's
+		return p, errors.Join(err, s.house.revoke(s.cmd.Context(), here))
+	}
+	return p, nil
 }
 
 // asks is what the page in the browser calls this program, so that somebody can tell it from that of a stranger.

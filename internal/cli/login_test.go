@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,7 +31,8 @@ type platform struct {
 	seen    []string // credentials of requests to the API
 	clients []string
 	deny    bool
-	down    bool // keys cannot be ended
+	down    bool   // keys cannot be ended
+	base    string // of the API, where it is not here
 }
 
 func newPlatform(t *testing.T) *platform {
@@ -66,7 +68,7 @@ func (p *platform) give(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"error":"access_denied"}`)
 		return
 	}
-	fmt.Fprintf(w, `{"key":"svck_%s","id":"key_1","workspace":"ada/personal","baseUrl":"%s/v1/ada/personal","scopes":["agents:read","agents:write"],"expiresAt":"2099-01-01T00:00:00.000Z"}`, in.Code, p.URL)
+	fmt.Fprintf(w, `{"key":"svck_%s","id":"key_1","workspace":"ada/personal","baseUrl":"%s/v1/ada/personal","scopes":["agents:read","agents:write"],"expiresAt":"2099-01-01T00:00:00.000Z"}`, in.Code, cmp.Or(p.base, p.URL))
 }
 
 func (p *platform) revoke(w http.ResponseWriter, r *http.Request) {
@@ -135,6 +137,33 @@ func TestKeyThatCannotBeKeptIsEnded(t *testing.T) {
 	run(t, "", "login", p.URL).wants(t, 1)
 	if !slices.Equal(p.ended, []string{"svck_dc1"}) {
 		t.Errorf("ended are %v", p.ended)
+	}
+}
+
+// TestKeyForAnAddressThatIsNoneIsEnded ends it where it was given, and sends it nowhere else.
+func TestKeyForAnAddressThatIsNoneIsEnded(t *testing.T) {
+	alone(t)
+	p := newPlatform(t)
+	p.base = "http://elsewhere.example"
+	run(t, "", "login", p.URL).wants(t, 2, "is not https")
+	if !slices.Equal(p.ended, []string{"svck_dc1"}) {
+		t.Errorf("ended are %v", p.ended)
+	}
+	run(t, "", "profiles", "list").wants(t, 0, "PROFILE")
+}
+
+// TestKeyThatOthersCouldReadIsEnded: it is the first that must be.
+func TestKeyThatOthersCouldReadIsEnded(t *testing.T) {
+	folder, p := alone(t), newPlatform(t)
+	for i, args := range [][]string{{"login", p.URL}, {"logout"}} {
+		run(t, "", "login", p.URL).wants(t, 0)
+		if err := os.Chmod(filepath.Join(folder, "profiles", "default.json"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run(t, "", args...).wants(t, 0)
+		if last := fmt.Sprintf("svck_dc%d", 1+2*i); !slices.Contains(p.ended, last) {
+			t.Errorf("after %v the ended are %v, without %s", args, p.ended, last)
+		}
 	}
 }
 

@@ -43,6 +43,10 @@ func (p *partial) begin(etag string, size int64, sum io.Writer) (n int64, err er
 	if err == nil && hold.Try(p.file) != nil {
 		err = fmt.Errorf("%s is being fetched by another svc", p.name)
 	}
+	// It is read by whoever could read the file before, and by nobody else while it comes.
+	if before, none := os.Lstat(p.name); err == nil && none == nil && before.Mode().IsRegular() {
+		err = p.file.Chmod(before.Mode().Perm())
+	}
 	if err == nil && info.Size() > max(size, 0) {
 		err = p.file.Truncate(0)
 	}
@@ -75,6 +79,9 @@ func (p *partial) finish(failed error) (left bool, err error) {
 	case p.file == nil:
 		return false, failed
 	case failed == nil:
+		if err := p.file.Sync(); err != nil {
+			return false, errors.Join(err, p.drop())
+		}
 		return false, hold.Settle(p.file, p.name)
 	}
 	info, err := p.file.Stat()

@@ -70,6 +70,7 @@ func TestNoRefusalCommandsTheTerminal(t *testing.T) {
 		"a missing scope":     says(403, "application/json", `{"error":{"type":"x","message":"m","meta":{"required":[`+evilJSON+`]}}}`),
 		"a wrong key":         says(401, "application/json", `{"error":{"type":"x","message":`+evilJSON+`}}`),
 		"a page":              says(418, "text/html", evil),
+		"a failure":           says(500, "application/json", `{"error":{"type":"internal_error","message":"m"}}`),
 		"another type":        says(200, "text/html; of=\u009b31m\u202e", `{}`),
 		"what is no JSON":     says(200, "application/json", evil),
 		"another JSON":        says(200, "application/json", `[`+evilJSON+`]`),

@@ -26,8 +26,12 @@ func (s Store) Save(name string, p Profile) (replaced Profile, err error) {
 		return replaced, fmt.Errorf("save profile: %w", err)
 	}
 	defer release()
-	replaced, _ = s.Load(name) // what cannot be read cannot be ended either
-	if err := errors.Join(put(s.path(name), append(text, '\n')), put(s.currentPath(), []byte(name+"\n"))); err != nil {
+	replaced, _ = s.stored(name) // what is no profile has no key to end
+	// The profile last: until it is there, the one before is in use.
+	if err = put(s.currentPath(), []byte(name+"\n")); err == nil {
+		err = put(s.path(name), append(text, '\n'))
+	}
+	if err != nil {
 		return Profile{}, fmt.Errorf("save profile: %w", err)
 	}
 	return replaced, nil
@@ -49,7 +53,8 @@ func (s Store) Use(name string) error {
 	return nil
 }
 
-// Remove deletes a profile and returns what it was. Of several that remove one, one gets it.
+// Remove deletes a profile and returns what it was, whoever can read it. Of several that remove one, one gets it. That it is no profile is
+// an error, and deletes it all the same: nobody knows which key it had.
 func (s Store) Remove(name string) (was Profile, err error) {
 	if err := CheckName(name); err != nil {
 		return was, err
@@ -59,7 +64,7 @@ func (s Store) Remove(name string) (was Profile, err error) {
 		return was, fmt.Errorf("remove profile: %w", err)
 	}
 	defer release()
-	was, unreadable := s.Load(name)
+	was, unreadable := s.stored(name)
 	if errors.Is(unreadable, ErrNone) {
 		return was, unreadable
 	}
@@ -71,6 +76,9 @@ func (s Store) Remove(name string) (was Profile, err error) {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return was, fmt.Errorf("remove profile: %w", err)
+	}
+	if unreadable != nil {
+		return was, fmt.Errorf("forgotten here, and no key is revoked there: %w", unreadable)
 	}
 	return was, nil
 }

@@ -86,7 +86,14 @@ const suffix = ".json"
 func (s Store) path(name string) string { return filepath.Join(s.Folder, "profiles", name+suffix) }
 
 // Load reads a profile. One that others can read is refused: its key may be known to them.
-func (s Store) Load(name string) (Profile, error) {
+func (s Store) Load(name string) (Profile, error) { return s.load(name, hold.IsPrivate) }
+
+// stored is a profile whoever can read it, for those who end its key.
+func (s Store) stored(name string) (Profile, error) {
+	return s.load(name, func(fs.FileInfo) bool { return true })
+}
+
+func (s Store) load(name string, allowed func(fs.FileInfo) bool) (Profile, error) {
 	if err := CheckName(name); err != nil {
 		return Profile{}, err
 	}
@@ -98,7 +105,7 @@ func (s Store) Load(name string) (Profile, error) {
 		return Profile{}, fmt.Errorf("profile %q: %w", name, err)
 	}
 	defer f.Close()
-	p, err := read(f)
+	p, err := read(f, allowed)
 	if err != nil {
 		return p, fmt.Errorf("profile %q: %s: %w", name, f.Name(), err)
 	}
@@ -108,13 +115,13 @@ func (s Store) Load(name string) (Profile, error) {
 // longest is more than any profile has.
 const longest = 64 << 10
 
-func read(f *os.File) (Profile, error) {
+func read(f *os.File, allowed func(fs.FileInfo) bool) (Profile, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return Profile{}, err
 	}
 	switch {
-	case !hold.IsPrivate(info):
+	case !allowed(info):
 		return Profile{}, fmt.Errorf("others can read it (mode %#o): run chmod 600 on it, and make a new key if others may have", info.Mode().Perm())
 	case info.Size() > longest:
 		return Profile{}, errors.New("it is too long")

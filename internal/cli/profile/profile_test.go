@@ -3,6 +3,7 @@ package profile_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,6 +47,25 @@ func TestNobodyElseCanReadAProfile(t *testing.T) {
 	}
 	if _, err := s.Load("work"); err == nil || !strings.Contains(err.Error(), "chmod 600") || strings.Contains(err.Error(), ada.Key) {
 		t.Errorf("a file that others can read: %v", err)
+	}
+	// Whoever ends its key must know it.
+	if replaced, err := s.Save("work", ada); err != nil || replaced.Key != ada.Key {
+		t.Errorf("replaced is %+v, %v", replaced, err)
+	}
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if was, err := s.Remove("work"); err != nil || was.Key != ada.Key {
+		t.Errorf("removed is %+v, %v", was, err)
+	}
+	if err := os.WriteFile(file, []byte("no profile"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Remove("work"); err == nil || !strings.Contains(err.Error(), "no key is revoked") {
+		t.Errorf("a file that is no profile: %v", err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
 	}
 }
 

@@ -3,10 +3,12 @@
 package screen
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -65,6 +67,30 @@ func Clean(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// Cleaning writes a clean text, piece by piece.
+func Cleaning(w io.Writer) io.Writer { return &cleaning{to: w} }
+
+type cleaning struct {
+	to   io.Writer
+	rest []byte // begins a character that has not come whole
+}
+
+func (c *cleaning) Write(text []byte) (int, error) {
+	all := append(c.rest, text...)
+	end := len(all)
+	for back := 1; back < utf8.UTFMax && back <= len(all); back++ {
+		if at := len(all) - back; utf8.RuneStart(all[at]) {
+			if !utf8.FullRune(all[at:]) {
+				end = at
+			}
+			break
+		}
+	}
+	_, err := io.WriteString(c.to, Clean(string(all[:end])))
+	c.rest = bytes.Clone(all[end:])
+	return len(text), err
 }
 
 // Line is a clean text on one line.

@@ -2,6 +2,7 @@ package screen_test
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"unicode"
@@ -63,6 +64,23 @@ func TestSizesAsPeopleSayThem(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 5 << 30: "5.0 GiB", 1<<63 - 1: "8.0 EiB"} {
 		if got := screen.Bytes(n); got != want {
 			t.Errorf("%d is %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestCleaningIsCleanWhereverATextIsCut writes a text in two pieces, cut at every byte.
+func TestCleaningIsCleanWhereverATextIsCut(t *testing.T) {
+	const text = "a\x1b[2Jb\u009b31mc\u202ed €😀\tend\n"
+	for cut := range len(text) {
+		var b strings.Builder
+		w := screen.Cleaning(&b)
+		for _, piece := range []string{text[:cut], text[cut:]} {
+			if n, err := io.WriteString(w, piece); n != len(piece) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if b.String() != screen.Clean(text) {
+			t.Errorf("cut at %d it is %q", cut, b.String())
 		}
 	}
 }
