@@ -11,7 +11,9 @@ export async function deliveredOf(client: Client, message: Message): Promise<Del
 }
 
 async function attachmentOf(client: Client, { url, mediaType, filename }: FilePart): Promise<Attachment> {
-  const bytes = await client.connection.patiently({ method: "GET", url: new URL(url!), accept: "*/*" }, (response) => response.arrayBuffer());
+  const { connection } = client;
+  const read = connection.patiently({ method: "GET", url: new URL(url!), accept: "*/*" }, (response, attempt) => attempt.blob(response, connection.timing.idle));
+  const bytes = await (await read).arrayBuffer();
   return { type: "image", data: base64(new Uint8Array(bytes)), mimeType: mediaType, ...(filename && { filename }) };
 }
 

@@ -1,7 +1,7 @@
 import { SvcError, type Client, type ConversationState, type DeliveredMessage, type Observation, type ObserveOptions, type Phase, type Settlement, type StreamOptions, type Submission } from "@svc/sdk";
 import { deliveredOf } from "./again.js";
 import { currentOf, isInput, isWriting, rowOf, type AgentMessage, type Current, type Pending } from "./message.js";
-import { Outbox, type Entry } from "./outbox.js";
+import { Outbox, type Entry, type Since } from "./outbox.js";
 import { Queue } from "./queue.js";
 import { Rows } from "./rows.js";
 import { Source, steady } from "./source.js";
@@ -49,7 +49,7 @@ export class AgentStore extends Source<Agent> {
   readonly #queue: Queue;
   readonly #others = new WeakMap<Submission, AgentMessage>(); // pending rows of what was not sent here
   #release: () => void = () => {};
-  readonly #fresh: boolean;
+  #fresh: boolean; // nobody else begins it
   #fault: unknown; // why it cannot be observed at all
   #healthy = false;
   #asked: string | undefined; // the submission that the queue was asked for last
@@ -148,10 +148,10 @@ export class AgentStore extends Source<Agent> {
     return currentOf(this.#observation.getSnapshot().messages);
   }
 
-  /** since is how much of the conversation is there before what is sent now; where that is not known, nothing is taken for it. */
-  #since(): number {
+  /** since is what is there before what is sent now. */
+  #since(): Since {
     const { phase, offset, messages } = this.#observation.getSnapshot();
-    return offset === undefined && phase !== "absent" ? Infinity : messages.length;
+    return { messages: offset === undefined && phase !== "absent" ? Infinity : messages.length, queue: this.#queue.items };
   }
 
   async #deliver(entry: Entry): Promise<boolean> {
@@ -162,6 +162,10 @@ export class AgentStore extends Source<Agent> {
       return submissionId;
     });
     this.now();
+    if (entry.state === "unknown") {
+      this.#fresh = false; // the service may have begun it
+      this.#seen();
+    }
     if (!this.working) this.#touch();
     if (sent && entry.stopped) await this.#client.agents.abort(this.#name, this.#id, { submissionId: entry.submissionId }).catch(() => {});
     return sent;
@@ -170,7 +174,7 @@ export class AgentStore extends Source<Agent> {
   protected update(): void {
     const seen = this.#observation.getSnapshot();
     const settlementOf = (id: string): Settlement | undefined => seen.settlements.findLast((settlement) => settlement.submissionId === id);
-    this.#outbox.guess(seen.messages);
+    this.#outbox.guess(seen.messages, this.#queue.items);
     const rows = this.#rows.of(seen.messages);
     this.#outbox.settle(settlementOf);
     const waiting = this.#waiting(settlementOf);
@@ -216,7 +220,7 @@ export class AgentStore extends Source<Agent> {
   #waiting(settlementOf: (id: string) => Settlement | undefined): AgentMessage[] {
     const own = this.#outbox.entries.filter((entry) => !this.#outbox.shows(entry));
     const queued = this.#queue.items.filter(({ submissionId: id }) => !this.#rows.has(id) && !settlementOf(id));
-    const place = (entry: Entry): Submission | undefined => queued.find((item) => item.submissionId === entry.submissionId && !entry.rests);
+    const place = (entry: Entry): Submission | undefined => queued.find((item) => item.submissionId === (entry.submissionId ?? entry.guess) && !entry.rests);
     const rest = own.filter((entry) => !place(entry)).map((entry) => entry.row(undefined));
     return [...queued.map((item) => own.find((entry) => place(entry) === item)?.row(item) ?? this.#other(item)), ...rest];
   }

@@ -85,6 +85,14 @@ export function saysTheSame(message: Message, sent: DeliveredMessage): boolean {
   );
 }
 
+/** The queue tells so many characters of a text. */
+const previewLength = 280;
+
+/** isPreview reports whether what the queue tells of a text can be of what was sent. */
+export function isPreview(preview: string, { body }: DeliveredMessage): boolean {
+  return preview === body || (body.startsWith(preview) && Array.from(preview).length === previewLength);
+}
+
 export function textOf(message: Message): string {
   return message.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }

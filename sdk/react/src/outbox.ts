@@ -1,6 +1,13 @@
 import { newKey, SvcError, type DeliveredMessage, type Message, type Settlement, type Submission } from "@svc/sdk";
-import { isInput, rowOf, saysTheSame, type AgentMessage, type PendingState } from "./message.js";
+import { isInput, isPreview, rowOf, saysTheSame, type AgentMessage, type PendingState } from "./message.js";
 import type { Rows } from "./rows.js";
+
+/** Since is what was there before something was sent: so many messages, and the queue as far as it was known. */
+export interface Since {
+  /** Infinity: that is not known, and nothing is taken for what was sent. */
+  readonly messages: number;
+  readonly queue: readonly Submission[];
+}
 
 /** Entry is one sending of this page, until the conversation has it. */
 export class Entry {
@@ -9,17 +16,17 @@ export class Entry {
   error: SvcError | undefined;
   /** Asked for again with the same key, it is the same sending. */
   idempotencyKey = newKey();
-  /** The submission that it seems to be, seen in the conversation before its own answer came. */
+  /** The submission that it seems to be, seen in the conversation or in the queue before its own answer came. */
   guess: string | undefined;
   /** Whether it is to be stopped as soon as it has a name. */
   stopped = false;
-  /** Messages before this place were there before it was sent. */
-  since: number;
+  /** What was there before it was sent. */
+  since: Since;
   readonly key: string;
   readonly message: DeliveredMessage;
   #row: AgentMessage | undefined;
 
-  constructor(key: string, message: DeliveredMessage, since: number) {
+  constructor(key: string, message: DeliveredMessage, since: Since) {
     this.key = key;
     this.message = message;
     this.since = since;
@@ -68,7 +75,7 @@ export class Outbox {
     return this.#entries.find((entry) => entry.key === key);
   }
 
-  add(message: DeliveredMessage, since: number): Entry {
+  add(message: DeliveredMessage, since: Since): Entry {
     const entry = new Entry(`new-${++this.#count}`, message, since);
     this.#entries.push(entry);
     return entry;
@@ -78,12 +85,13 @@ export class Outbox {
     this.#entries = this.#entries.filter((other) => other !== entry);
   }
 
-  /** again makes a new sending of one that rests. Where it may have been admitted, it is the same sending still. */
-  again(entry: Entry, since: number): void {
-    const same = entry.state === "unknown";
+  /** again makes a new sending of one that was admitted and is over. Any other is the same sending still. */
+  again(entry: Entry, since: Since): void {
+    // A refusal stores nothing, but an attempt before it, whose answer was lost, may have been admitted.
+    if (entry.submissionId !== undefined) entry.become({ idempotencyKey: newKey(), since, guess: undefined });
+    const stays = entry.state === "unknown";
     entry.become({ state: "sending", submissionId: undefined, error: undefined, stopped: false });
-    if (same) return;
-    entry.become({ idempotencyKey: newKey(), since, guess: undefined });
+    if (stays) return;
     this.remove(entry);
     this.#entries.push(entry);
   }
@@ -111,7 +119,7 @@ export class Outbox {
     if (entry.guess !== undefined && entry.guess !== submissionId) this.#rows.unname(entry.guess);
     this.#rows.name(submissionId, entry.key);
     this.#own.add(submissionId);
-    entry.become({ state: "waiting", submissionId, guess: undefined });
+    entry.become({ state: "waiting", submissionId, error: undefined, guess: undefined });
   }
 
   #refuse(entry: Entry, thrown: unknown): void {
@@ -121,15 +129,27 @@ export class Outbox {
     entry.become({ state: "refused", error, guess: undefined });
   }
 
-  /** guess finds sendings in the conversation whose answer has not come: their place is there, not at its end. */
-  guess(messages: readonly Message[]): void {
+  /** guess finds sendings in the conversation, and in the queue, whose answer has not come: their place is there, not at its end. */
+  guess(messages: readonly Message[], queue: readonly Submission[]): void {
+    const waiting = queue.filter(({ kind }) => kind === "direct");
     for (const entry of this.#entries) {
-      if (entry.guess !== undefined || (entry.state !== "sending" && entry.state !== "unknown")) continue;
-      const found = messages.slice(entry.since).find((m) => isInput(m) && !this.#rows.isNamed(m.submissionId) && saysTheSame(m, entry.message));
-      if (!found) continue;
-      entry.guess = found.submissionId!;
-      this.#rows.name(entry.guess, entry.key);
+      if (entry.state !== "sending" && entry.state !== "unknown") continue;
+      const id = entry.guess ?? this.#found(entry, messages, waiting);
+      if (id === undefined) continue;
+      if (entry.guess === undefined) this.#rows.name(id, entry.key);
+      entry.guess = id;
+      // What the queue has was admitted, though the answer was lost.
+      if (entry.state === "unknown" && waiting.some(({ submissionId }) => submissionId === id)) this.#admit(entry, id);
     }
+  }
+
+  /** found is the submission that says what was sent, and was not there before. */
+  #found({ message, since }: Entry, messages: readonly Message[], waiting: readonly Submission[]): string | undefined {
+    if (since.messages === Infinity) return undefined;
+    const isNew = (id: string): boolean => !this.#rows.isOurs(id) && !since.queue.some(({ submissionId }) => submissionId === id);
+    const begun = messages.slice(since.messages).find((m) => isInput(m) && isNew(m.submissionId) && saysTheSame(m, message));
+    const queued = waiting.find(({ submissionId: id, preview }) => isNew(id) && !this.#rows.has(id) && isPreview(preview, message));
+    return (begun ?? queued)?.submissionId;
   }
 
   /** settle lets go of what the conversation has, and of what was settled without being begun. */
@@ -155,7 +175,7 @@ export class Outbox {
 
 /** didNothing reports whether an error is a refusal: others leave open whether the sending was admitted. */
 function didNothing({ type, status }: SvcError): boolean {
-  return (status >= 400 && status < 500) || status === 503 || status === 507 || type === "credentials_error" || type === "invalid_request";
+  return (status >= 400 && status < 500) || status === 503 || status === 507 || ["credentials_error", "invalid_request", "redirected"].includes(type);
 }
 
 function failure({ submissionId, error }: Settlement): SvcError {

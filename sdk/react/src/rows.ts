@@ -21,8 +21,9 @@ export class Rows {
     this.#messages = [];
   }
 
-  isNamed(submissionId: string): boolean {
-    return this.#keys.has(submissionId);
+  /** isOurs reports whether the input of a submission has the key of a sending. What others sent is named by its submission. */
+  isOurs(submissionId: string): boolean {
+    return (this.#keys.get(submissionId) ?? submissionId) !== submissionId;
   }
 
   /** has reports whether the input of a submission is in the conversation. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { createClient, type Chunk, type Message, type Submission } from "@svc/sdk";
 import { Fake, Wire, control, data, offset, refusal, settle, type Asked } from "../../typescript/test/support/fake.js";
+import { deliveredOf } from "../src/again.js";
 import type { AgentStore } from "../src/agent.js";
 import { Stores } from "../src/stores.js";
 
@@ -81,6 +82,7 @@ async function scene(t: TestContext, change: (service: Service) => void = () => 
   return { service, store, leave };
 }
 
+const keys = (service: Service): (string | null)[] => service.posts.map(({ asked }) => asked.headers.get("idempotency-key"));
 const rows = (store: AgentStore): string[] => store.getSnapshot().messages.map(({ key, pending, parts }) => `${key} ${pending?.state ?? "there"} ${(parts[0] as { text: string }).text}`);
 
 test("a message shows at once, and keeps its key and place when the conversation has it", async (t) => {
@@ -138,7 +140,7 @@ test("what is sent is sent in the order of its writing", async (t) => {
   assert.deepEqual(rows(store), ["new-1 refused one", "new-2 sending two"]);
 });
 
-test("a refusal is kept with its reason, and is sent again as a new message, behind the others", async (t) => {
+test("a refusal is kept with its reason, and is sent again with the same key, behind the others", async (t) => {
   const { service, store } = await scene(t);
   const first = store.send("one");
   const second = store.send("two");
@@ -152,8 +154,26 @@ test("a refusal is kept with its reason, and is sent again as a new message, beh
   void store.retry("new-1");
   await rest();
   assert.deepEqual(rows(store), ["new-2 waiting two", "new-1 sending one"]);
-  const keys = service.posts.map(({ asked }) => asked.headers.get("idempotency-key"));
-  assert.equal(new Set(keys).size, 3);
+  const [one, two, again] = keys(service);
+  assert.notEqual(one, two);
+  assert.equal(again, one);
+});
+
+test("a message that was refused after its answer was lost is the same sending when it is retried", async (t) => {
+  const { service, store } = await scene(t);
+  void store.send("one");
+  for (const [n, refused] of [refusal(502, "bad_gateway"), refusal(429, "rate_limited")].entries()) {
+    await rest();
+    service.posts[n]!.answer(refused);
+    await rest();
+    void store.retry("new-1");
+  }
+  await rest();
+  assert.equal(service.posts.length, 3);
+  assert.equal(new Set(keys(service)).size, 1);
+  service.admit(2, "s1");
+  await rest();
+  assert.deepEqual(rows(store), ["new-1 waiting one"]);
 });
 
 test("a workspace without room is a refusal: nothing is asked again by itself", async (t) => {
@@ -176,7 +196,7 @@ test("a message whose answer was lost is unknown, and is the same sending when i
   assert.equal(store.getSnapshot().status, "idle");
   void store.retry("new-1");
   await rest();
-  const [first, second] = service.posts.map(({ asked }) => asked.headers.get("idempotency-key"));
+  const [first, second] = keys(service);
   assert.equal(first, second);
   service.admit(1, "s1");
   await rest();
@@ -192,6 +212,92 @@ test("a message whose answer was lost is known again when the conversation has i
   await service.tell(appended(input("s1", "one")));
   assert.deepEqual(rows(store), ["new-1 there one"]);
   assert.deepEqual(store.getSnapshot().pending, []);
+});
+
+const queued = (submissionId: string, preview: string): Submission => ({ submissionId, preview, state: "queued", kind: "direct", admittedAt: "2026-07-01T12:00:00.000Z" });
+
+test("a message whose answer was lost is known again when the queue has it, and is one row", async (t) => {
+  const { service, store } = await scene(t);
+  const long = "😀".repeat(300);
+  void store.send(long);
+  await rest();
+  service.queue = [queued("s1", "😀".repeat(280))];
+  service.posts[0]!.answer(refusal(502, "bad_gateway"));
+  store.refresh();
+  await rest();
+  await rest();
+  assert.deepEqual(rows(store), [`new-1 waiting ${long}`]);
+  assert.deepEqual(store.getSnapshot().pending.map(({ own, submissionId, error }) => [own, submissionId, error]), [[true, "s1", undefined]]);
+  await service.tell(appended(input("s1", long)));
+  assert.deepEqual(rows(store), [`new-1 there ${long}`]);
+  assert.deepEqual(store.getSnapshot().pending, []);
+});
+
+test("a message that was taken for one of somebody else's is one row again when it is recognised", async (t) => {
+  const { service, store } = await scene(t);
+  void store.send("one");
+  for (const [n, refused] of [refusal(502, "bad_gateway"), refusal(429, "rate_limited")].entries()) {
+    await rest();
+    if (n > 0) void store.retry("new-1");
+    await rest();
+    service.posts[n]!.answer(refused);
+    await rest();
+  }
+  service.queue = [queued("s1", "one")];
+  store.refresh();
+  await rest();
+  assert.deepEqual(rows(store), ["s1 waiting one", "new-1 refused one"]);
+  void store.retry("new-1");
+  await rest();
+  assert.deepEqual(rows(store), ["new-1 sending one"]);
+  await service.tell(appended(input("s1", "one")));
+  assert.deepEqual(rows(store), ["new-1 there one"]);
+  service.posts[2]!.answer(refusal(502, "bad_gateway"));
+  await rest();
+  assert.deepEqual([rows(store), store.getSnapshot().pending], [["new-1 there one"], []]);
+});
+
+test("what somebody else had queued before is not taken for a message that says the same", async (t) => {
+  const { service, store } = await scene(t, (service) => (service.queue = [queued("s0", "one")]));
+  void store.send("one");
+  await rest();
+  service.posts[0]!.answer(refusal(502, "bad_gateway"));
+  await rest();
+  assert.deepEqual(rows(store), ["s0 waiting one", "new-1 unknown one"]);
+  await service.tell(appended(input("s0", "one")));
+  assert.deepEqual(rows(store), ["s0 there one", "new-1 unknown one"]);
+});
+
+test("a fresh conversation is read when the answer to its first message was lost", async (t) => {
+  const { service, store } = await scene(t, (service) => void service.stores.agent("a", "i", true));
+  assert.equal(store.getSnapshot().phase, "absent");
+  void store.send("one");
+  await rest();
+  service.history = [input("s1", "one")];
+  service.posts[0]!.answer(refusal(502, "bad_gateway"));
+  await rest();
+  await rest();
+  assert.deepEqual([rows(store), store.getSnapshot().pending], [["new-1 there one"], []]);
+});
+
+test("a fresh conversation that was begun while nobody looked is read when somebody does", async (t) => {
+  const service = new Service();
+  const store = service.stores.agent("a", "i", true);
+  void store.send("one");
+  await rest();
+  service.admit(0, "s1");
+  await rest();
+  service.history = [input("s1", "one")];
+  t.after(store.subscribe(() => {}));
+  await rest();
+  assert.deepEqual([rows(store), store.getSnapshot().phase], [["new-1 there one"], "live"]);
+});
+
+test("an image that falls silent while it is fetched to be sent again is an error", async () => {
+  const fake = new Fake(() => new Wire().send("half").json({ "content-type": "image/png" }));
+  const client = createClient({ baseUrl, fetch: fake.fetch, timing: { idle: 5, patience: -1 } });
+  const image = { type: "file", id: "att_1", mediaType: "image/png", size: 8, url: `${baseUrl}/agents/a/i/attachments/att_1` } as const;
+  await assert.rejects(deliveredOf(client, { ...input("s1", "look"), parts: [image] }), { type: "stalled" });
 });
 
 test("what was stopped before it was begun stays, and is sent anew or let go", async (t) => {
@@ -212,6 +318,7 @@ test("what was stopped before it was begun stays, and is sent anew or let go", a
   void store.retry("new-3");
   await rest();
   assert.deepEqual(rows(store).slice(2), ["new-3 sending s3"]);
+  assert.equal(new Set(keys(service)).size, 4, "what was admitted once is admitted again under another key");
   service.admit(3, "s4");
   await rest();
   await service.tell(appended(input("s4", "s3")));

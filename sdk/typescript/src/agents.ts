@@ -31,6 +31,7 @@ export async function send(connection: Connection, name: string, id: string, opt
     signal,
   });
   const path = instance(name, id);
+  connection.prompts++;
   for (const tell of connection.prompted) tell(path);
   return admission;
 }

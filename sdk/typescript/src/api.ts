@@ -1,3 +1,4 @@
+import type { Attempt } from "./attempt.js";
 import { newKey, segment, type Connection, type HeadersOf } from "./connection.js";
 import { badResponse } from "./error.js";
 import { tails, type paths } from "./generated/paths.js";
@@ -64,7 +65,8 @@ async function call(connection: Connection, method: string, path: string, option
     for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) url.searchParams.append(name, String(one));
   }
   const idempotencyKey = method === "GET" ? undefined : (options.idempotencyKey ?? newKey());
-  return connection.patiently({ method, url, headers, idempotencyKey, signal, accept: "*/*", ...encoded(body) }, answer);
+  const read = (response: Response, attempt: Attempt): Promise<unknown> => answer(response, attempt, connection.timing.idle);
+  return connection.patiently({ method, url, headers, idempotencyKey, signal, accept: "*/*", ...encoded(body) }, read);
 }
 
 /** fill puts values into a path. A last one may have slashes where the description says so. */
@@ -83,10 +85,10 @@ function encoded(body: unknown): { body?: BodyInit; contentType?: string } {
   return { body: JSON.stringify(body), contentType: "application/json" };
 }
 
-async function answer(response: Response): Promise<unknown> {
+async function answer(response: Response, attempt: Attempt, patience: number): Promise<unknown> {
   if (response.status === 204) return undefined;
-  if (!/\bjson\b/.test(response.headers.get("content-type") ?? "")) return response.blob();
-  const text = await response.text();
+  if (!/\bjson\b/.test(response.headers.get("content-type") ?? "")) return attempt.blob(response, patience);
+  const text = await attempt.text(response, patience);
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,6 @@
 import { SvcError } from "./error.js";
 import { onHidden } from "./page.js";
-import { unless } from "./timing.js";
+import { longestTimer, unless } from "./timing.js";
 
 /** Attempt is one request and its answer: it ends with the caller's signal, after too much silence, and when the page is hidden. */
 export class Attempt {
@@ -53,7 +53,7 @@ export class Attempt {
 
   /** watch ends the attempt after so much silence, until it is told that there was none. */
   watch(ms: number): () => void {
-    if (ms === Infinity) return () => {};
+    if (ms > longestTimer) return () => {};
     const timer = setTimeout(() => {
       this.#silent = true;
       this.#controller.abort();
@@ -77,5 +77,11 @@ export class Attempt {
     let text = "";
     for await (const bytes of this.bytes(response, () => patience)) text += decoder.decode(bytes, { stream: true });
     return text + decoder.decode();
+  }
+
+  async blob(response: Response, patience: number): Promise<Blob> {
+    const parts: Uint8Array[] = [];
+    for await (const bytes of this.bytes(response, () => patience)) parts.push(bytes);
+    return new Blob(parts as BlobPart[], { type: response.headers.get("content-type") ?? "" });
   }
 }

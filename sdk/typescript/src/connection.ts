@@ -8,7 +8,8 @@ export interface ClientOptions {
   baseUrl: string | URL;
   /**
    * A bearer token, or a function that gives one. A function is asked once, and again after a 401, by one request for all.
-   * What it throws counts as a failure that passes; to give up, throw a SvcError with the status of a refusal.
+   * What it throws counts as a failure that passes, and so does an answer that takes longer than a long-poll may; to give up,
+   * throw a SvcError with the status of a refusal.
    */
   token?: string | (() => string | Promise<string>) | undefined;
   /** Headers of every request, or a function that is asked for them each time. They win over the token. */
@@ -43,6 +44,8 @@ export class Connection {
   readonly timing: Timing;
   /** Told the path of every agent instance that this connection has prompted. */
   readonly prompted = new Set<(path: string) => void>();
+  /** How many prompts of this connection were admitted. */
+  prompts = 0;
   readonly #base: string;
   readonly #options: ClientOptions;
   #token: Promise<string> | undefined;
@@ -108,14 +111,14 @@ export class Connection {
       response = await this.#fetch(ask, this.#bearer());
     }
     if (response.ok) return response;
-    throw await errorOf(response, ask.idempotencyKey).finally(ask.watch?.());
+    throw await unless(ask.signal, errorOf(response, ask.idempotencyKey)).finally(ask.watch?.());
   }
 
   #bearer(): Promise<string> | undefined {
     const { token } = this.#options;
     if (token === undefined) return undefined;
     if (this.#token) return this.#token;
-    const asked = (async () => (typeof token === "function" ? token() : token))();
+    const asked = this.#timely((async () => (typeof token === "function" ? token() : token))());
     // What failed is not kept.
     asked.catch(() => {
       if (this.#token === asked) this.#token = undefined;
@@ -123,11 +126,17 @@ export class Connection {
     return (this.#token = asked);
   }
 
+  /** timely gives up on a promise after the time of a long-poll. */
+  #timely<T>(promise: Promise<T>): Promise<T> {
+    const attempt = new Attempt(undefined, false);
+    return unless(attempt.signal, promise).finally(attempt.watch(this.timing.poll));
+  }
+
   async #headers(ask: Ask, token: Promise<string> | undefined): Promise<Headers> {
     try {
       const { headers } = this.#options;
       const bearer = token && (await unless(ask.signal, token));
-      const own = typeof headers === "function" ? await unless(ask.signal, Promise.resolve(headers())) : headers;
+      const own = typeof headers === "function" ? await unless(ask.signal, this.#timely(Promise.resolve(headers()))) : headers;
       const all = new Headers(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` });
       for (const [name, value] of Object.entries({ ...own, ...ask.headers })) all.set(name, value);
       all.set("accept", ask.accept ?? "application/json");
@@ -146,7 +155,8 @@ export class Connection {
     const fetch = this.#options.fetch ?? globalThis.fetch;
     const answered = ask.watch?.();
     try {
-      const asked = fetch(ask.url, { method: ask.method, headers, body: ask.body ?? null, signal: ask.signal ?? null });
+      // A redirect is not followed: it would take the body, the key and the headers to wherever it leads.
+      const asked = fetch(ask.url, { method: ask.method, headers, body: ask.body ?? null, signal: ask.signal ?? null, redirect: "manual" });
       return await unless(ask.signal, asked);
     } finally {
       answered?.();

@@ -20,7 +20,8 @@ export interface ErrorFacts {
  */
 export class SvcError extends Error {
   /** A name for machines, such as `agent_not_found`. Ours are `network_error`, `credentials_error`, `bad_response`,
-   *  `stalled`, `frame_too_large`, `settlement_missing`, `run_failed` and, for an answer that has no type, `http_error`. */
+   *  `redirected`, `stalled`, `frame_too_large`, `settlement_missing`, `run_failed` and, for an answer that has no type,
+   *  `http_error`. */
   readonly type: string;
   /** The status of the answer; 0 where there was none. */
   readonly status: number;
@@ -28,7 +29,7 @@ export class SvcError extends Error {
   readonly requestId: string | undefined;
   readonly details: string;
   readonly meta: Record<string, unknown> | undefined;
-  /** Milliseconds to wait before asking again, where the service said so. */
+  /** Milliseconds to wait before asking again, where the service said so; ten minutes at most. */
   readonly retryAfter: number | undefined;
   /** The key of the request. Send it again with the same body, and nothing is done twice. */
   readonly idempotencyKey: string | undefined;
@@ -55,19 +56,29 @@ export class SvcError extends Error {
 
 /** errorOf is the refusal that an answer tells. */
 export async function errorOf(response: Response, idempotencyKey?: string): Promise<SvcError> {
+  const { status } = response;
+  const requestId = response.headers.get("x-request-id") ?? undefined;
+  if (isRedirect(response)) return new SvcError({ type: "redirected", message: elsewhere, status, requestId, idempotencyKey });
   const body = parsed(await response.text().catch(() => ""));
   const told = envelope(body);
   return new SvcError({
     type: text(told?.["type"]) ?? "http_error",
-    message: text(told?.["message"]) ?? `The answer is ${response.status}.`,
+    message: text(told?.["message"]) ?? `The answer is ${status}.`,
     details: text(told?.["details"]) ?? "",
     meta: record(told?.["meta"]),
-    status: response.status,
-    requestId: response.headers.get("x-request-id") ?? undefined,
+    status,
+    requestId,
     retryAfter: wait(response.headers.get("retry-after")),
     idempotencyKey,
     body: told ? undefined : body,
   });
+}
+
+const elsewhere = "The service is elsewhere: a redirect is not followed, and which baseUrl to name is unknown.";
+
+/** isRedirect reports whether an answer leads elsewhere. A page is not told its status. */
+function isRedirect({ type, status }: Response): boolean {
+  return type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(status);
 }
 
 /** badResponse is an answer that is not the service's: of a proxy, or cut where nothing tells that it was. */
@@ -82,7 +93,7 @@ export function badResponse(response: Response, message: string): SvcError {
 
 /** isTransient reports whether the same request may do better later. */
 export function isTransient(error: unknown): boolean {
-  if (!(error instanceof SvcError) || error.type === "frame_too_large") return false;
+  if (!(error instanceof SvcError) || error.type === "frame_too_large" || error.type === "redirected") return false;
   // It is not the service that cannot be reached, but what it was to look at: the answer is the result of the look.
   if (error.type === "mcp_unreachable") return false;
   if (error.status === 0 || error.type === "bad_response") return true;
@@ -111,9 +122,12 @@ function parsed(body: string): unknown {
   }
 }
 
+/** The longest wait that a service can ask for. */
+const longestWait = 600_000;
+
 /** wait reads Retry-After, in seconds or as a date. */
 function wait(header: string | null): number | undefined {
   if (header === null) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), longestWait);
 }

@@ -27,7 +27,10 @@ export interface ConversationState {
 export interface ObserveOptions extends StreamOptions {
   /** A state that was kept, to go on from without asking for the history. */
   from?: Conversation | undefined;
-  /** Nobody has written in it yet: it is not asked for until something is sent there, or it is refreshed. */
+  /**
+   * Nobody has written in it yet: it is not asked for until something is sent there, or it is refreshed. Where this client sent
+   * anything while nobody listened, it is asked for when somebody listens again.
+   */
   fresh?: boolean | undefined;
   /**
    * Given each update, before the state that has it. The next one waits for it, and what it throws ends the observation: its
@@ -62,6 +65,7 @@ class Watch implements Observation {
   readonly #dress: (message: Message) => Message;
   #state: ConversationState;
   #fresh: boolean; // nobody has written yet
+  #prompts: number; // prompts of the connection that it was told of
   #projection: Projection | undefined;
   #reading: AbortController | undefined; // while somebody listens
   #round: AbortController | undefined; // until it is refreshed
@@ -73,6 +77,7 @@ class Watch implements Observation {
     this.#options = options;
     this.#dress = dresser(connection, name, id);
     this.#fresh = options.fresh ?? false;
+    this.#prompts = connection.prompts;
     this.#state = { ...empty, phase: this.#fresh ? "absent" : "loading", error: undefined };
     if (options.from) this.#adopt(options.from);
     options.signal?.addEventListener("abort", this.close);
@@ -130,7 +135,10 @@ class Watch implements Observation {
   #begin(): void {
     const reading = (this.#reading = new AbortController());
     const path = instance(this.#name, this.#id);
+    // A prompt of which it was not told, since nobody listened, may be of this conversation.
+    if (this.#prompts !== this.#connection.prompts) this.#fresh = false;
     const tell = (prompted: string): void => {
+      this.#prompts = this.#connection.prompts;
       // An answer that is on its way may be older.
       if (prompted === path && !this.#projection) this.refresh();
     };

@@ -20,10 +20,10 @@ export interface EventsOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** runEvents are the events of a run so far. */
+/** runEvents are the events of a run so far. They are read whether or not the page is seen. */
 export async function runEvents(connection: Connection, runId: string, options: EventsOptions = {}): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
-  await streamRun(connection, runId, { ...options, live: false }).forEach((event) => void events.push(event));
+  await streamRun(connection, runId, { ...options, live: false, pauseWhenHidden: false }).forEach((event) => void events.push(event));
   return events;
 }
 

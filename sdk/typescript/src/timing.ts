@@ -29,6 +29,9 @@ export const timings: Timing = {
   sseAgainMax: 1_800_000,
 };
 
+/** The longest time of a timer: one that is set to more ends at once. */
+export const longestTimer = 2 ** 31 - 1;
+
 /** Pace is how long to wait between attempts. */
 export class Pace {
   readonly #timing: Timing;
@@ -60,7 +63,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
       if (signal?.aborted) reject(signal.reason);
       else resolve();
     };
-    const timer = setTimeout(done, ms);
+    const timer = setTimeout(done, Math.min(ms, longestTimer));
     signal?.addEventListener("abort", done);
     globalThis.addEventListener?.("online", done);
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClient, type AnswerOf, type CallOptions, type PathOf } from "@svc/sdk";
-import { Fake, refusal } from "./support/fake.js";
+import { Clock, Fake, Wire, refusal } from "./support/fake.js";
 
 const baseUrl = "https://agents.example/v1/ada/personal";
 const path = { username: "ada", business: "personal" };
@@ -34,6 +34,20 @@ test("nothing is nothing, and a refusal is a SvcError", async () => {
   const { api } = createClient({ baseUrl, fetch: fake.fetch });
   assert.equal(await api.delete(`${W}/projects/{slug}`, { path: { ...path, slug: "shop" } }), undefined);
   await assert.rejects(api.get(`${W}/projects/{slug}`, { path: { ...path, slug: "shop" } }), { type: "project_not_found" });
+});
+
+test("an answer that falls silent in its middle is asked for again, a file too", async (t) => {
+  const clock = new Clock(t);
+  for (const type of ["application/json", "text/plain"]) {
+    const headers = { "content-type": type };
+    const fake = new Fake((_, n) => (n === 0 ? new Wire().send("[").json(headers) : new Response("[1]", { headers })));
+    const { api } = createClient({ baseUrl, fetch: fake.fetch });
+    const answer: Promise<unknown> = api.get(`${W}/projects/{slug}/files/{path}`, { path: { ...path, slug: "shop", path: "a" } });
+    await clock.advance(47_000, 1_000);
+    assert.equal(fake.asked.length, 2, type);
+    const told = await answer;
+    assert.deepEqual(told instanceof Blob ? [told.type, await told.text()] : told, type === "text/plain" ? [type, "[1]"] : [1]);
+  }
 });
 
 // What follows is judged by the compiler alone.

@@ -134,6 +134,25 @@ test("a fresh one is not asked for until this client prompts it", async () => {
   observation.close();
 });
 
+test("a fresh one that was prompted while nobody listened is asked for when somebody does", async () => {
+  const service = new Service();
+  const fresh = (id: string): Observation => service.client.agents.observe("assistant", id, { fresh: true });
+  const [observation, other] = [fresh("new"), fresh("other")];
+  const leave = other.subscribe(() => {});
+  await service.client.agents.send("assistant", "new", { message: "hello" });
+  assert.equal(service.client.connection.prompted.size, 1, "one to which nobody listens is not held");
+  observation.subscribe(() => {});
+  await settle();
+  assert.deepEqual([phase(observation), service.histories], ["live", 1]);
+  leave();
+  await settle();
+  other.subscribe(() => {});
+  await settle();
+  assert.deepEqual([phase(other), service.histories], ["absent", 1], "it was told that another was prompted");
+  observation.close();
+  other.close();
+});
+
 test("a refusal is an error until it is refreshed", async () => {
   const service = new Service();
   service.history = () => refusal(403, "insufficient_scope");

@@ -79,6 +79,15 @@ test("a stream that need not be seen reads on", async () => {
   cancel();
 });
 
+test("the events so far are read on a hidden page as on any other", async () => {
+  open().show(false);
+  const fake = new Fake(() => Response.json([event(0)], { headers: { "stream-next-offset": offset(0), "stream-up-to-date": "true" } }));
+  const events = createClient({ baseUrl, fetch: fake.fetch }).runs.events("run_1");
+  await settle();
+  assert.equal(fake.asked.length, 1);
+  assert.deepEqual((await events).map((e) => e.eventIndex), [0]);
+});
+
 test("a stream that waits for the page ends with its reader", async () => {
   const page = open();
   page.show(false);

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { createClient, SvcError } from "@svc/sdk";
 import { Clock, Fake, Wire, control, data, event, offset, page, refusal, settle } from "./support/fake.js";
@@ -102,6 +104,15 @@ test("an answer that never begins is given up", async (t) => {
   assert.deepEqual(await answer, []);
 });
 
+test("a refusal that falls silent in its middle is given up", async (t) => {
+  const clock = new Clock(t);
+  const fake = new Fake((_, n) => (n === 0 ? new Response(new Wire().send("{").json().body, { status: 404 }) : Response.json({ submissions: [] })));
+  const answer = createClient({ baseUrl, fetch: fake.fetch }).agents.submissions("a", "b");
+  await clock.advance(61_000, 500);
+  assert.equal(fake.asked.length, 2);
+  assert.deepEqual(await answer, []);
+});
+
 test("an answer that is not in the envelope keeps what it said", async () => {
   const fake = new Fake(() => Response.json({ blocked: true }, { status: 403, headers: { "x-request-id": "req_1" } }));
   await assert.rejects(createClient({ baseUrl, fetch: fake.fetch }).runs.get("run_1"), { type: "http_error", status: 403, requestId: "req_1", body: { blocked: true } });
@@ -122,6 +133,30 @@ test("no credential goes to another address than ours, whatever an answer says",
   const fake = new Fake(() => new Wire().send(data(settled), control(1)).sse());
   await createClient({ baseUrl, fetch: fake.fetch, token: "secret" }).agents.wait(admission);
   assert.equal(fake.last.url.href, `${baseUrl}agents/assistant/t%2F1?view=updates&offset=${offset(0)}&live=sse`);
+});
+
+test("a redirect is an error at once, and nothing of the request goes where it leads", async (t) => {
+  const seen: string[] = [];
+  const server = createServer((asked, answer) => {
+    seen.push(asked.url!);
+    answer.writeHead(307, { location: "/elsewhere" }).end();
+  });
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const client = createClient({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, token: "secret" });
+  await assert.rejects(client.agents.send("assistant", "x", { message: "hello" }), { name: "SvcError", type: "redirected", status: 307 });
+  assert.deepEqual(seen, ["/v1/agents/assistant/x"]);
+});
+
+test("a redirect of which a page is told nothing is an error at once as well, of a stream too", async () => {
+  const fake = new Fake(() => Object.defineProperty(Response.error(), "type", { value: "opaqueredirect" }));
+  const client = createClient({ baseUrl, fetch: fake.fetch });
+  await assert.rejects(client.agents.history("a", "b"), { type: "redirected", status: 0, message: /elsewhere/ });
+  await assert.rejects(client.runs.stream("run_1").forEach(() => {}), { type: "redirected" });
+  assert.equal(fake.asked.length, 2);
 });
 
 test("a submission that failed is thrown as the service words it", async () => {

@@ -217,6 +217,32 @@ test("Retry-After is heeded, and what cannot get better is thrown", async (t) =>
   assert.deepEqual([error.type, error.status, error.requestId], ["run_not_found", 404, "req_01K0WEZ7H3Q9V5B2C8D4F6G1JK"]);
 });
 
+test("a Retry-After that is far away is ten minutes", async (t) => {
+  const clock = new Clock(t);
+  for (const far of [String(30 * 24 * 3600), "9".repeat(400), "Fri, 31 Dec 9999 23:59:59 GMT"]) {
+    const fake = new Fake((_, n) => (n === 0 ? refusal(503, "runtime_unavailable", { "retry-after": far }) : refusal(404, "run_not_found")));
+    const reader = new Reader(fake);
+    await clock.advance(599_000, 1_000);
+    assert.equal(fake.asked.length, 1, far);
+    await clock.advance(2_000, 100);
+    assert.equal(fake.asked.length, 2, far);
+    await reader.done;
+  }
+});
+
+test("a pause that is longer than a timer can be does not end at once", async (t) => {
+  t.mock.method(Math, "random", () => 0.5);
+  const fake = new Fake(() => {
+    throw new TypeError("fetch failed");
+  });
+  const stream = createClient({ baseUrl, fetch: fake.fetch, timing: { backoff: 2 ** 40, backoffMax: 2 ** 40 } }).runs.stream("run_1");
+  const done = stream.forEach(() => {});
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.equal(fake.asked.length, 1);
+  stream.cancel();
+  await done;
+});
+
 test("a server that answers long-polls at once with nothing is not besieged", async (t) => {
   const clock = new Clock(t);
   const fake = new Fake(() => page([], -1));

@@ -144,6 +144,26 @@ test("a stream outlives a token that cannot be had for a while, unless it is tol
   await assert.rejects(createClient({ baseUrl, fetch: fake.fetch, token: gone }).runs.stream("run_1").forEach(() => {}), { type: "signed_out" });
 });
 
+test("credentials that never come are given up, and asked for again by the next request", async (t) => {
+  const clock = new Clock(t);
+  for (const name of ["token", "headers"] as const) {
+    let asked = 0;
+    const later = async <T>(given: T): Promise<T> => {
+      if (++asked === 1) await new Promise(() => {});
+      return given;
+    };
+    const credentials = name === "token" ? { token: () => later("t") } : { headers: () => later({ authorization: "Bearer t" }) };
+    const fake = new Fake(() => Response.json({ submissions: [] }));
+    const client = createClient({ baseUrl, fetch: fake.fetch, ...credentials, timing: { patience: -1 } });
+    let error: unknown;
+    void client.agents.submissions("a", "b").catch((thrown) => (error = thrown));
+    await clock.advance(minute + 1_000, 1_000);
+    assert.ok(error instanceof SvcError && error.type === "credentials_error", name);
+    assert.deepEqual(await client.agents.submissions("a", "b"), []);
+    assert.deepEqual([asked, fake.last.headers.get("authorization")], [2, "Bearer t"]);
+  }
+});
+
 test("headers are asked for each time, and win over the token", async () => {
   let n = 0;
   const fake = new Fake(() => Response.json({ submissions: [] }));
