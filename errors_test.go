@@ -117,7 +117,8 @@ func errorsText(types map[string]int) string {
 Every refusal has one shape: ` + "`{\"error\": {\"type\", \"message\", \"details\", \"meta\"?}}`" + `. Programs branch on ` + "`type`" + `, people read ` + "`message`" + ` and
 ` + "`details`" + `; the header ` + "`X-Request-Id`" + ` finds the line in the service's log. A test prints this page from the code.
 
-Repeat an answer of 429, 502, 503 or 504 after ` + "`Retry-After`" + `, with the same ` + "`Idempotency-Key`" + `. Another 4xx comes again until the request changes.
+Repeat an answer of 429, 502, 503 or 504 with the same ` + "`Idempotency-Key`" + `: after ` + "`Retry-After`" + ` where it is given, else after a second or more.
+` + "`mail_not_configured`" + ` and ` + "`provider_not_configured`" + ` come again until an operator has acted, another 4xx until the request changes.
 
 ## Answers
 

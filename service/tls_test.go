@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"svc.dev/svc/service/certificate/certificatetest"
 	"svc.dev/svc/service/config"
@@ -122,5 +126,70 @@ func TestACertificateForOthersIsNotServed(t *testing.T) {
 	c.TLSCert, c.TLSKey = authority.Write(t, t.TempDir(), time.Now().Add(time.Hour), "example.com")
 	if err := servicetest.Try(t, c); err == nil || !strings.Contains(err.Error(), "tls.cert: it is not for agents.example.com") {
 		t.Error(err)
+	}
+}
+
+// TestHTTP2CarriesNoFieldsOfAConnection sends fields that no HTTP/2 has, frame by frame, as no client of ours would.
+func TestHTTP2CarriesNoFieldsOfAConnection(t *testing.T) {
+	c, authority := sealedConfig(t)
+	s := servicetest.Start(t, c)
+	for field, want := range map[hpack.HeaderField]string{
+		{Name: "x-a", Value: "b"}:                       "200",
+		{Name: "te", Value: "trailers"}:                 "200",
+		{Name: "connection", Value: "close"}:            "400",
+		{Name: "keep-alive", Value: "timeout=5"}:        "400",
+		{Name: "proxy-connection", Value: "keep-alive"}: "400",
+		{Name: "transfer-encoding", Value: "chunked"}:   "400",
+		{Name: "upgrade", Value: "websocket"}:           "400",
+		{Name: "te", Value: "gzip"}:                     "400",
+		{Name: "x-a", Value: "b\r\nx-c: d"}:             "reset",
+		{Name: "x-a", Value: "b\nx-c: d"}:               "reset",
+		{Name: "x-a\r\nx-c", Value: "d"}:                "reset",
+		{Name: "X-Upper", Value: "b"}:                   "reset",
+	} {
+		if got := frames(t, s.Address, authority, field); got != want {
+			t.Errorf("%q: %q is answered %s, and not %s", field.Name, field.Value, got, want)
+		}
+	}
+}
+
+// frames asks for the session with one more field, and gives the status, or that the stream was reset.
+func frames(t *testing.T, address string, authority *certificatetest.Authority, field hpack.HeaderField) string {
+	t.Helper()
+	_, at, _ := strings.Cut(address, "://")
+	conn, err := tls.Dial("tcp", at, &tls.Config{RootCAs: authority.Pool, ServerName: "example.com", NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var head bytes.Buffer
+	fields := hpack.NewEncoder(&head)
+	for _, f := range []hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: "example.com"}, {Name: ":path", Value: "/api/auth/session"}, field} {
+		if err := fields.WriteField(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.Write([]byte(http2.ClientPreface)); err != nil {
+		t.Fatal(err)
+	}
+	f := http2.NewFramer(conn, conn)
+	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	if err := f.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: head.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			return err.Error()
+		}
+		switch frame := frame.(type) {
+		case *http2.MetaHeadersFrame:
+			return frame.PseudoValue("status")
+		case *http2.RSTStreamFrame:
+			return "reset"
+		}
 	}
 }

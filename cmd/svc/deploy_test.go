@@ -110,6 +110,11 @@ func TestSecretsOfComposeAreMadeOnce(t *testing.T) {
 	if err := os.WriteFile(script, []byte(text(t, deployed, "compose/secrets.sh")), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
+	without := exec.Command("bash", script, "svc.example.com")
+	without.Env = append(os.Environ(), "SVC="+filepath.Join(folder, "svc"))
+	if out, err := without.CombinedOutput(); err == nil || !strings.Contains(string(out), "name the binary") {
+		t.Errorf("without a binary: %v: %s", err, out)
+	}
 	if out, err := exec.Command("bash", script, "svc.example.com").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

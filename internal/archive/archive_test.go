@@ -156,7 +156,13 @@ func sealed(t *testing.T, plain []byte) ([]byte, []age.Identity) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := archive.Recipient(key.Recipient().String())
+	return encrypt(t, key.Recipient().String(), plain), []age.Identity{key}
+}
+
+// encrypt is an archive for a recipient, as it is named on the command line.
+func encrypt(t *testing.T, recipient string, plain []byte) []byte {
+	t.Helper()
+	to, err := archive.Recipient(recipient)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +174,7 @@ func sealed(t *testing.T, plain []byte) ([]byte, []age.Identity) {
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return b.Bytes(), []age.Identity{key}
+	return b.Bytes()
 }
 
 func file(t *testing.T, data []byte) string {
@@ -259,6 +265,22 @@ func TestWrongKeysOpenNothing(t *testing.T) {
 	}
 }
 
+// TestAPassphraseOpensWhatItLocked: the first line of a file is the phrase, however that line ends.
+func TestAPassphraseOpensWhatItLocked(t *testing.T) {
+	plain := write(t, archive.Head{ID: "one"}, nil, map[string]string{"a": "b"})
+	path := file(t, encrypt(t, file(t, []byte("correct horse battery\nwhat follows is no part of it\n")), plain))
+	for phrase, opens := range map[string]bool{"correct horse battery": true, "correct horse battery\r\n": true, "correct horse staple\n": false} {
+		with, err := archive.Identities(file(t, []byte(phrase)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = archive.Prove(t.Context(), []archive.Opener{archive.FileOpener(path, with)}, quiet)
+		if opens && err != nil || !opens && (err == nil || !strings.Contains(err.Error(), "encrypted for another key or passphrase")) {
+			t.Errorf("%q: %v", phrase, err)
+		}
+	}
+}
+
 // endless gives so many bytes that nobody holds, of which every fourth MiB is noise.
 type endless struct {
 	left  int64
@@ -319,6 +341,7 @@ func TestMemoryDoesNotGrowWithTheBytes(t *testing.T) {
 
 // watchHeap looks at the heap now and then; what it returns ends that, and says what was most.
 func watchHeap(t *testing.T) func() uint64 {
+	runtime.GC() // what tests before it have left
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan uint64)
 	go func() {

@@ -244,7 +244,7 @@ func (c *Config) Settings() []Setting {
 		{"limits.channel_body", "SVC_LIMIT_CHANNEL_BODY", "", "1MiB", "", "longest body of a webhook", size(&c.LimitChannelBody)},
 		{"limits.upload", "SVC_LIMIT_UPLOAD", "", "1GiB", "", "size of one file", size(&c.LimitUpload)},
 		{"limits.storage", "SVC_LIMIT_STORAGE", "", "10GiB", "", "what a workspace may store that has no limit of its own", size(&c.LimitStorage)},
-		{"limits.memory", "SVC_LIMIT_MEMORY", "", "", "a quarter of the machine's, or of its control group's", "memory for bodies, running work, images and what is kept for later; a quarter of it for one account", size(&c.LimitMemory)},
+		{"limits.memory", "SVC_LIMIT_MEMORY", "", "", "a quarter of the machine's, or of its control group's", "memory that the process aims to hold: three quarters of it for bodies, running work, images and what is kept for later, of which one account has a quarter", size(&c.LimitMemory)},
 		{"limits.input", "SVC_LIMIT_INPUT", "", "8MiB", "", "longest input of a workflow", size(&c.LimitInput)},
 		{"limits.connections", "SVC_LIMIT_CONNECTIONS", "", "10000", "", "connections to the public address at one time, as far as memory allows", count(&c.LimitConnections)},
 		{"limits.connections_per_address", "SVC_LIMIT_CONNECTIONS_PER_ADDRESS", "", "512", "", "of them from one address; trusted proxies are not counted", count(&c.LimitConnectionsPerAddress)},
