@@ -59,12 +59,12 @@ async function keeps(visitor, name) {
   await visitor.page.clock.fastForward(20_000);
   await visitor.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
   for (let i = 0; i < 20 && refused.size === 0; i++) await visitor.page.waitForTimeout(20);
-  // A stream that broke is said to be sought again; what was read once, to be from before.
+  // A stream that broke is said to be sought again; what was read once, to be from before. The API below /v1 has both.
   const broke = [...refused].every((path) => path.startsWith("/v1/"));
-  if (refused.size > 0) await says(visitor, `${name}, from before`, broke ? "Reconnecting" : "What you see is from before.");
+  if (refused.size > 0) await says(visitor, `${name}, from before`, broke ? /Reconnecting|What you see is from before\./ : "What you see is from before.");
   const after = await words(visitor);
   const kept = before.filter((word) => after.includes(word)).length / before.length;
-  if (kept < 0.8) visitor.blame(`${name}, from before`, `keeps only ${Math.round(kept * 100)} % of its words: ${after}`);
+  if (kept < 0.8) visitor.blame(`${name}, from before`, `keeps only ${Math.round(kept * 100)} % of its words: ${after}; before it said ${before.join(" ")}`);
   await mended(visitor);
 }
 

@@ -94,14 +94,15 @@ export function Conversation({ agent: name, instance, fresh = false, empty, clos
   useChatKeys({ thread, part, transcript, rows, busy: busy && may, onStop: stop, onFind: () => setFinding(true) });
 
   const keys = useSteady(rows.map((turn) => turn.key));
-  const loading = useLasting(agent.status === "loading" && rows.length === 0, 150);
+  const unread = agent.status === "loading" && rows.length === 0;
+  const loading = useLasting(unread, 150);
   const refused = agent.phase === "error" && rows.length === 0 && agent.error instanceof SvcError && agent.error.status !== 401 ? agent.error : undefined;
   if (refused) return <Refusal error={refused} onRetry={agent.refresh} />;
   const blank = rows.length === 0 && queue.length === 0;
   // An address that was never written to, or was erased, begins nothing: new conversations are made by this application.
   if (blank && !fresh && agent.phase === "absent") return <Empty icon="search" title="Not here, or not yours." />;
   return (
-    <Droppable thread={thread} open={may} onDrop={(files) => composer.current?.take(files)}>
+    <Droppable thread={thread} open={may} busy={unread && agent.error === undefined} onDrop={(files) => composer.current?.take(files)}>
       {finding && transcript.current && <Find turns={rows} transcript={transcript.current} onClose={() => {
         setFinding(false);
         composer.current?.focus();
@@ -191,12 +192,14 @@ interface DroppableProps {
   thread: React.RefObject<HTMLDivElement | null>;
   /** Whether one may write, and so attach. */
   open: boolean;
+  /** Whether there is more to come before there is anything to read. */
+  busy: boolean;
   onDrop: (files: readonly File[]) => void;
   children: ReactNode;
 }
 
 /** Droppable takes files that are dropped on it. Otherwise the browser would leave the page and show them. */
-function Droppable({ thread, open, onDrop, children }: DroppableProps): ReactNode {
+function Droppable({ thread, open, busy, onDrop, children }: DroppableProps): ReactNode {
   const [dropping, setDropping] = useState(false);
   const drop = (event: DragEvent): void => {
     setDropping(false);
@@ -211,7 +214,7 @@ function Droppable({ thread, open, onDrop, children }: DroppableProps): ReactNod
     setDropping(open);
   };
   return (
-    <div ref={thread} className={dropping ? "talk dropping" : "talk"} onDragOver={over} onDragLeave={(event) => event.currentTarget === event.target && setDropping(false)} onDrop={drop}>
+    <div ref={thread} className={dropping ? "talk dropping" : "talk"} aria-busy={busy} onDragOver={over} onDragLeave={(event) => event.currentTarget === event.target && setDropping(false)} onDrop={drop}>
       {children}
     </div>
   );
