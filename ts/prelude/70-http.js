@@ -59,7 +59,7 @@ const onto = (c, res) => {
   return isResponse(made) ? adopted(made, res) : c.newResponse(res.body, { status: res.status, headers: res.headers });
 };
 // Contexts of the framework whose requests are with Go: guards run on them.
-const contexts = new Map();
+const contexts = new Table();
 let lastContext = 0;
 
 // changed is a request that is not the one that came: the application has made another of it.
@@ -73,13 +73,13 @@ const changed = async (raw) => {
 // serve lets the API answer a request of the application's: without the prefix of the mount, which is as many segments as the route has
 // before the API's own.
 shared.serve = async (c, path) => {
-  const { raw } = c.req, act = requestAct(raw), { exchange, request } = (act !== 0 && mapGet(acts, act)) || here();
+  const { raw } = c.req, act = requestAct(raw), { exchange, request } = (act !== 0 && acts.get(act)) || here();
   if (exchange === undefined) throw notYet("To serve a request that did not come from outside");
   const prefix = split(c.req.routePath, "/").length - split(path, "/").length, id = ++lastContext;
   const shown = { c, guarded: false };
-  mapSet(contexts, id, shown);
+  contexts.set(id, shown);
   let res;
-  try { res = answered(await call("serve", exchange, prefix, id, raw === request ? null : await changed(raw))); } finally { mapDelete(contexts, id); }
+  try { res = answered(await call("serve", exchange, prefix, id, raw === request ? null : await changed(raw))); } finally { contexts.delete(id); }
   if (!shown.guarded) return onto(c, res);
   // A guard that ran on this context may have set its response, of which this one is made already.
   if (c.finalized) {
@@ -147,7 +147,7 @@ class Context {
   notFound() { return this.text("404 Not Found", 404); }
 }
 const contextOf = (act, exchange, context, method, url, headers, body, params) => {
-  const shown = mapGet(contexts, context);
+  const shown = contexts.get(context);
   if (shown === undefined) return new Context(heldRequest(act, method, url, headers, body), jsonParse(params), exchange);
   shown.guarded = true;
   return shown.c;

@@ -42,17 +42,17 @@ class ActRecord {
   }
 }
 setPrototypeOf(ActRecord.prototype, null);
-const acts = new Map(),
+const acts = new Table(),
   ground = new ActRecord(0);
-mapSet(acts, 0, ground);
+acts.set(0, ground);
 const enter = (act) => {
   current = act;
-  let record = mapGet(acts, act);
-  if (record === undefined) mapSet(acts, act, (record = new ActRecord(act)));
+  let record = acts.get(act);
+  if (record === undefined) acts.set(act, (record = new ActRecord(act)));
   return record;
 };
 // here is the record of the current act; what goes on after its act was forgotten belongs to nobody.
-const here = () => mapGet(acts, current) ?? ground;
+const here = () => acts.get(current) ?? ground;
 
 function sync(op, a, b, c, d, e, f) {
   try {
@@ -77,18 +77,18 @@ function sync(op, a, b, c, d, e, f) {
 function callAs(id, op, a, b, c, d, e, f) {
   const record = here(),
     d1 = defer();
-  mapSet((record.pending ??= new Map()), id, d1);
+  (record.pending ??= new Table()).set(id, d1);
   try {
     rawAsync(op, id, record.id, a, b, c, d, e, f);
   } catch (x) {
-    mapDelete(record.pending, id);
+    record.pending.delete(id);
     d1.reject(fromHost(x));
   }
   return d1.promise;
 }
 const call = (op, a, b, c, d, e, f) => callAs(nextId(), op, a, b, c, d, e, f);
 const ask = (act, kind, a, b, what, fn, read) => {
-  const record = mapGet(acts, act);
+  const record = acts.get(act);
   if (record === undefined) return rejectedWith(domError("What asked has ended here", "AbortError"));
   current = act;
   const id = nextId(),
@@ -96,7 +96,7 @@ const ask = (act, kind, a, b, what, fn, read) => {
   d.what = what;
   d.fn = fn;
   d.read = read;
-  mapSet((record.pending ??= new Map()), id, d);
+  (record.pending ??= new Table()).set(id, d);
   sync("ask", act, id, kind, a ?? null, b ?? null);
   return d.promise;
 };
@@ -191,23 +191,23 @@ entrances.begin = (main) => {
   );
 };
 entrances.settle = (act, id, ok, value) => {
-  const record = mapGet(acts, act);
+  const record = acts.get(act);
   if (record === undefined || record.pending === null) return;
-  const d = mapGet(record.pending, id);
+  const d = record.pending.get(id);
   if (d === undefined) return;
-  mapDelete(record.pending, id);
+  record.pending.delete(id);
   current = act;
   if (!ok) d.reject(toError(value));
   else d.resolve(d.read === undefined ? value : d.read(value));
 };
 entrances.forget = (act) => {
-  const record = mapGet(acts, act);
+  const record = acts.get(act);
   current = 0;
-  mapDelete(acts, act);
+  acts.delete(act);
   if (record !== undefined && record.timers !== null && mapSize(record.timers) > 0) sync("forget", act);
 };
 entrances.abort = (act, why) => {
-  if (mapHas(acts, act)) enter(act).abort(toError(why));
+  if (acts.has(act)) enter(act).abort(toError(why));
 };
 entrances.where = (reason) => {
   sync("where", told(reason));

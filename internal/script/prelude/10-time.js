@@ -9,26 +9,26 @@ const arm = (fn, ms, args, every) => {
   const id = ++timerSeq,
     record = here();
   sync("timer", id, ms);
-  mapSet((record.timers ??= new Map()), id, { __proto__: null, fn, args, every: every ? ms : 0 });
+  (record.timers ??= new Table()).set(id, { __proto__: null, fn, args, every: every ? ms : 0 });
   return id;
 };
 const disarm = (id) => {
   id = typeof id === "object" ? NaN : Number(id);
   if (!isFinite(id)) return;
   const own = here().timers;
-  if (own === null || !mapDelete(own, id))
-    mapEach(acts, (record) => {
-      if (record.timers !== null) mapDelete(record.timers, id);
+  if (own === null || !own.delete(id))
+    acts.forEach((record) => {
+      if (record.timers !== null) record.timers.delete(id);
     });
   sync("untimer", id);
 };
 entrances.timer = (act, id) => {
-  const record = mapGet(acts, act),
-    t = record && record.timers !== null ? mapGet(record.timers, id) : undefined;
+  const record = acts.get(act),
+    t = record && record.timers !== null ? record.timers.get(id) : undefined;
   if (t === undefined) return;
   current = act;
   if (t.every > 0) sync("timer", id, t.every);
-  else mapDelete(record.timers, id);
+  else record.timers.delete(id);
   apply(t.fn, globalThis, t.args);
 };
 function setTimeout(fn, ms, ...args) {

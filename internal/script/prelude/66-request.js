@@ -132,7 +132,7 @@ class Request extends Body {
     return this.#headers;
   }
   get signal() {
-    return (this.#signal ??= this.#act !== 0 && mapHas(acts, this.#act) ? mapGet(acts, this.#act).signal() : newSignal());
+    return (this.#signal ??= this.#act !== 0 && acts.has(this.#act) ? acts.get(this.#act).signal() : newSignal());
   }
   get redirect() {
     return this.#rare.redirect;
