@@ -246,6 +246,7 @@ func (c *Client) exchange(ctx context.Context, p *sendable, token string) (*http
 		return nil, &Error{Type: InvalidInput, Message: "The request cannot be made.", Cause: err}
 	}
 	answer, err := c.http.Do(request)
+	watch.headed.Store(true)
 	watch.hush()
 	if err != nil {
 		defer watch.stop()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,13 +16,15 @@ var errSilent = errors.New("nothing came for too long")
 type watch struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
-	bound  time.Duration // of the next silence; 0: any
+	bound  atomic.Int64 // of the next silence, in nanoseconds; 0: any
+	headed atomic.Bool  // the head of the answer has come, though the request may not be sent whole
 }
 
 // newWatch begins to count: the head of an answer must come within the first bound. Stop it in any case.
 func newWatch(ctx context.Context, first time.Duration) (context.Context, *watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{cancel: cancel, bound: first}
+	w := &watch{cancel: cancel}
+	w.bound.Store(int64(first))
 	w.timer = time.AfterFunc(time.Hour, func() { cancel(errSilent) })
 	w.timer.Stop()
 	w.again()
@@ -33,8 +36,8 @@ func (w *watch) hush() { w.timer.Stop() }
 
 // again counts from now on.
 func (w *watch) again() {
-	if w.bound > 0 {
-		w.timer.Reset(w.bound)
+	if bound := w.bound.Load(); bound > 0 {
+		w.timer.Reset(time.Duration(bound))
 	}
 }
 
@@ -56,7 +59,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.watch.hush()
 	if n > 0 {
-		b.watch.bound = b.later
+		b.watch.bound.Store(int64(b.later))
 	}
 	if err != nil && err != io.EOF && errors.Is(context.Cause(b.ctx), errSilent) {
 		err = errSilent
@@ -70,13 +73,15 @@ func (b *answerBody) Close() error {
 	return err
 }
 
-// sentBody is the body of a request under watch: as long as it is taken nobody is silent.
+// sentBody is the body of a request under watch: as long as it is taken nobody is silent. Once an answer comes, that alone counts.
 type sentBody struct {
 	io.ReadCloser
 	watch *watch
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {
-	b.watch.again()
+	if !b.watch.headed.Load() {
+		b.watch.again()
+	}
 	return b.ReadCloser.Read(p)
 }
