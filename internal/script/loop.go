@@ -216,12 +216,12 @@ func (e *Engine) uncaught(act int64, err error) {
 	e.config.Log.ErrorContext(e.contextOf(act), "uncaught: "+thrown.Error(), "from", "script", "stack", thrown.Stack)
 }
 
-// overflowed fails the act that ran out of memory, and lets the engine run empty.
+// overflowed lets the engine run empty, and then fails the act that ran out of memory: whoever hears of it finds the engine full.
 func (e *Engine) overflowed(act int64) {
+	e.drain()
 	if a := e.Act(act); a != nil {
 		a.finish(Result{Err: ErrMemory})
 	}
-	e.drain()
 }
 
 // measure looks at the memory after a turn. QuickJS would collect next at half as much again as it holds now, which a full engine never
