@@ -16,8 +16,8 @@ export function contentPath(workspace: Workspace, slug: string, path: string): s
 /** readContent reads a file as it is, also one that is JSON. */
 export function readContent(client: Client, address: string, signal?: AbortSignal): Promise<Content> {
   const { connection } = client;
-  return connection.patiently({ method: "GET", url: connection.site(address), accept: "*/*", signal }, async (response) => ({
-    blob: await response.blob(),
+  return connection.patiently({ method: "GET", url: connection.site(address), accept: "*/*", signal }, async (response, attempt) => ({
+    blob: await attempt.blob(response, connection.timing.idle),
     etag: response.headers.get("etag") ?? "",
   }));
 }
