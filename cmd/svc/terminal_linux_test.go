@@ -262,6 +262,7 @@ func TestProgressIsShownAtATerminalAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	writeFile(t, filepath.Join(folder, "f00"), "\x1b]0;title\x07\x1b[2Jplain €\n")
 	env := []string{"SVC_API_KEY=" + ada.key}
 	s := sitDown(t, env, "projects", "sync", folder, "docs", "--base-url", ada.base)
 	s.awaits(t, 0, "put f39\r\n")
@@ -270,8 +271,16 @@ func TestProgressIsShownAtATerminalAlone(t *testing.T) {
 	if !strings.Contains(s.seen(), " of 40: f") || !strings.Contains(s.seen(), "\r\x1b[K") {
 		t.Errorf("nothing says how far it is: %q", s.seen())
 	}
-	s = sitDown(t, env, "projects", "get", "docs/f00", filepath.Join(folder, "got"), "--base-url", ada.base)
+	got := filepath.Join(folder, "got")
+	s = sitDown(t, env, "projects", "get", "docs/f00", got, "--base-url", ada.base)
 	s.exits(t, 0)
+	// A file has all of it, and a terminal what it would not obey.
+	s = sitDown(t, env, "projects", "get", "docs/f00", "--base-url", ada.base)
+	s.awaits(t, 0, "plain €")
+	s.exits(t, 0)
+	if kept, err := os.ReadFile(got); err != nil || !strings.Contains(string(kept), "\x1b[2J") || strings.Contains(s.seen(), "\x1b") {
+		t.Errorf("%q %v, and the terminal shows %q", kept, err, s.seen())
+	}
 }
 
 // TestCtrlCWhileALineIsOnItsWay holds back the answer to a prompt that is admitted already: the agent is stopped all the same, and what was given up

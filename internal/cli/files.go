@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -199,12 +197,8 @@ func isStored(err error, from string) (etag string, ok bool) {
 		return "", false
 	}
 	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", false
-	}
-	etag = `"` + hex.EncodeToString(sum.Sum(nil)) + `"`
-	return etag, conflict.Now == etag
+	etag, err = mirror.ETag(file)
+	return etag, err == nil && conflict.Now == etag
 }
 
 // closing reads from one and closes the other.

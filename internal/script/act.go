@@ -87,16 +87,7 @@ func (e *Engine) contextOf(act int64) context.Context {
 
 // Call calls an entrance for the act, with the act's id before the arguments. An act that has ended calls nothing.
 func (a *Act) Call(entrance string, args ...any) {
-	e := a.Engine
-	e.mu.Lock()
-	live := e.acts[a.ID] == a && e.fault == nil
-	if live {
-		e.inbox = append(e.inbox, turn{entrance: entrance, act: a.ID, calls: [][]any{append([]any{a.ID}, args...)}})
-	}
-	e.mu.Unlock()
-	if live {
-		e.rouse()
-	}
+	a.Engine.post(turn{entrance: entrance, act: a.ID, calls: [][]any{append([]any{a.ID}, args...)}})
 }
 
 // Abort aborts the act's signal in the script, with an AbortError when there is no cause.

@@ -17,16 +17,20 @@ type turn struct {
 	calls    [][]any
 }
 
-// post puts a turn into the inbox. A lost engine takes none.
+// post puts a turn into the inbox. A lost engine takes none, nor does one for an act that has ended: that is forgotten already.
 func (e *Engine) post(t turn) {
 	e.mu.Lock()
-	if e.fault == nil {
+	taken := e.fault == nil && (t.act == 0 || e.acts[t.act] != nil)
+	if taken {
 		e.inbox = append(e.inbox, t)
 	}
 	e.mu.Unlock()
-	e.rouse()
+	if taken {
+		e.rouse()
+	}
 }
 
+// rouse wakes the engine, if it sleeps.
 func (e *Engine) rouse() {
 	select {
 	case e.wake <- struct{}{}:

@@ -121,15 +121,20 @@ func (f *Folder) Open(name string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// sum is the etag of a file as the service gives them out.
+// sum is the etag of a file.
 func (f *Folder) sum(ctx context.Context, name string) (string, error) {
 	file, _, err := f.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
+	return ETag(cancellable{ctx, file})
+}
+
+// ETag is that of a content as the service gives them out.
+func ETag(content io.Reader) (string, error) {
 	hash := sha256.New()
-	if _, err := io.Copy(hash, cancellable{ctx, file}); err != nil {
+	if _, err := io.Copy(hash, content); err != nil {
 		return "", err
 	}
 	return strconv.Quote(hex.EncodeToString(hash.Sum(nil))), nil

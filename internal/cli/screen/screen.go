@@ -3,14 +3,14 @@
 package screen
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/term"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
 
 	"svc.dev/svc/internal/command"
 )
@@ -70,27 +70,8 @@ func Clean(text string) string {
 }
 
 // Cleaning writes a clean text, piece by piece.
-func Cleaning(w io.Writer) io.Writer { return &cleaning{to: w} }
-
-type cleaning struct {
-	to   io.Writer
-	rest []byte // begins a character that has not come whole
-}
-
-func (c *cleaning) Write(text []byte) (int, error) {
-	all := append(c.rest, text...)
-	end := len(all)
-	for back := 1; back < utf8.UTFMax && back <= len(all); back++ {
-		if at := len(all) - back; utf8.RuneStart(all[at]) {
-			if !utf8.FullRune(all[at:]) {
-				end = at
-			}
-			break
-		}
-	}
-	_, err := io.WriteString(c.to, Clean(string(all[:end])))
-	c.rest = bytes.Clone(all[end:])
-	return len(text), err
+func Cleaning(w io.Writer) io.Writer {
+	return transform.NewWriter(w, runes.Remove(runes.Predicate(command.Obeyed)))
 }
 
 // Line is a clean text on one line.
