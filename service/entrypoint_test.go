@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"svc.dev/svc/internal/bundle/bundletest"
@@ -15,8 +16,10 @@ import (
 
 const entryProject = `
 -- src/app.ts --
+import { listRuns } from "@svc/runtime";
 import { svc } from "@svc/runtime/routing";
 const api = svc();
+let gate;
 const bytes = (text) => new TextEncoder().encode(text);
 async function* forever() { for (;;) { yield bytes("tick\n"); await new Promise((r) => setTimeout(r, 5)); } }
 const pages = {
@@ -36,13 +39,14 @@ const pages = {
   "/forever": () => new Response(ReadableStream.from(forever())),
   "/length": async (r) => new Response(String((await r.text()).length)),
   "/unread": () => new Response("unread"),
+  "/mine": async () => { await (gate ??= new Promise((open) => setTimeout(open, 300))); return Response.json(await listRuns()); },
 };
 export default {
   fetch(request) {
     const url = new URL(request.url);
     if (url.pathname.startsWith("/api/")) return api.fetch(new Request("http://x" + url.pathname.slice(4) + url.search, request));
     const page = pages[url.pathname];
-    return page ? page(request) : api.fetch(request);
+    return page ? page(request) : new Response("the application has " + url.pathname, { status: url.pathname === "/nothing" ? 404 : 200 });
   },
 };
 -- src/workflows/greet.ts --
@@ -50,6 +54,8 @@ import { defineWorkflow } from "@svc/runtime";
 export const route = (c, next) => next();
 export const runs = (c, next) => next();
 export default defineWorkflow({ run() { return "hello"; } });
+-- src/channels/bell.ts --
+export const channel = { routes: [{ method: "POST", path: "/ring", handler: (c) => c.text("ding") }] };
 `
 
 // entered is a service with the project, and ada in it.
@@ -86,6 +92,7 @@ func TestAnEntrypointAnswersWhatTheAPIDoesNotKnow(t *testing.T) {
 			e.keepsSessions(t)
 			e.takesBodies(t)
 			e.serves(t)
+			e.keepsApart(t)
 		})
 	}
 }
@@ -198,7 +205,8 @@ func (e entered) takesBodies(t *testing.T) {
 	}
 }
 
-// serves asks for the API through the entrypoint, and for what nobody knows, by keys that were made for less.
+// serves asks for the API beside the entrypoint and through it, and for what nobody knows, by keys that were made for less. Webhooks are the
+// API's, and no stranger comes to the entrypoint by their paths.
 func (e entered) serves(t *testing.T) {
 	t.Helper()
 	if got := e.do(t, "GET", "", e.ada.Key, nil, nil); got.Status != 200 || got.Body != "root" {
@@ -207,6 +215,14 @@ func (e entered) serves(t *testing.T) {
 	for _, path := range []string{"/workflows/greet?wait=result", "/api/workflows/greet?wait=result"} {
 		if got := e.do(t, "POST", path, e.ada.Key, nil, nil); got.Status != 200 || !strings.Contains(got.Body, `"result":"hello"`) {
 			t.Errorf("%s is %d %s", path, got.Status, got.Body)
+		}
+	}
+	if got := e.do(t, "POST", "/channels/bell/ring", "", nil, nil); got.Status != 200 || got.Body != "ding" {
+		t.Errorf("a webhook is answered %d %s", got.Status, got.Body)
+	}
+	for _, path := range []string{"/channels/bell/none", "/channels/none/ring", "/channels/a/b/c"} {
+		if got := e.do(t, "GET", path, "", nil, nil); got.Status != 404 || strings.Contains(got.Body, "the application") {
+			t.Errorf("a stranger's %s is answered %d %s", path, got.Status, got.Body)
 		}
 	}
 	if got := e.do(t, "GET", "/nothing", e.ada.Key, nil, nil); got.Status != 404 {
@@ -228,4 +244,29 @@ func (e entered) serves(t *testing.T) {
 			t.Errorf("somebody else is answered %d %s, want %d", got.Status, got.Body, status)
 		}
 	}
+}
+
+// keepsApart has two workspaces wait for the same promise of a module. Each reads its own runs then.
+func (e entered) keepsApart(t *testing.T) {
+	t.Helper()
+	eve := e.Key(t, "eve", "agents:read", "agents:write", "runs:read", "workflows:run")
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			key, api, has := e.ada.Key, e.ada.API, true
+			if i%2 == 1 {
+				key, api, has = eve, strings.Replace(api, "/ada/", "/eve/", 1), false
+			}
+			r, err := http.NewRequestWithContext(t.Context(), "GET", api+"/mine", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Header.Set("Authorization", "Bearer "+key)
+			if got := servicetest.Send(t, servicetest.Client, r); got.Status != 200 || strings.Contains(got.Body, "greet") != has {
+				t.Errorf("%s is answered %d %s", api, got.Status, got.Body)
+			}
+		})
+	}
+	all.Wait()
 }

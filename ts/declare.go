@@ -3,6 +3,7 @@ package ts
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"svc.dev/svc"
 	"svc.dev/svc/fault"
@@ -70,6 +71,9 @@ type declared struct{ kind, name string }
 
 // HasEntrypoint reports whether there is an application, which owns every path. Without one there is the API alone.
 func (p *Project) HasEntrypoint() bool { return p.app }
+
+// API is the API at its own paths, whatever the application mounts: for a program that has addresses of its own for it.
+func (p *Project) API() http.Handler { return p.api }
 
 // Declares reports whether a module of a kind (agents, workflows or channels) has that name.
 func (p *Project) Declares(kind, name string) bool { return p.names[declared{kind, name}] }

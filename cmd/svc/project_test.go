@@ -63,19 +63,18 @@ func TestFromAnEmptyFolder(t *testing.T) {
 // withoutNode runs a project's bundle where there is no program but svc.
 func withoutNode(t *testing.T, dir string) {
 	t.Helper()
-	// In a workspace the API stands at its own paths: the application has it below /api.
-	if err := os.Remove(filepath.Join(dir, "src", "app.ts")); err != nil {
-		t.Fatal(err)
-	}
 	file := filepath.Join(t.TempDir(), "shop.bundle")
 	if out, err := exec.Command("svc", "bundle", dir, "-o", file).CombinedOutput(); err != nil {
 		t.Fatalf("svc bundle: %v: %s", err, out)
 	}
 	data := filepath.Join(t.TempDir(), "data")
 	p := launch(t, []string{"PATH=" + t.TempDir(), "SVC_LISTEN=127.0.0.1:0", "SVC_OPS_LISTEN=127.0.0.1:0"}, "serve", "--data", data, "--project", file)
-	ada := signUp(t, p.Serving, "ada", "workflows:run", "runs:read")
+	ada := signUp(t, p.Serving, "ada", "agents:read", "agents:write", "workflows:run", "runs:read")
 	res := ada.do(t, "POST", "/workflows/refund?wait=result", `{"order":"order_1042","customer":"ada"}`)
 	if res.status != 200 || !strings.Contains(res.body, `"cents":1250`) {
 		t.Errorf("without Node it answers %d %s", res.status, res.body)
+	}
+	if res := ada.do(t, "GET", "/refunds", ""); res.status != 200 || !strings.Contains(res.body, `"refund"`) {
+		t.Errorf("without Node the application answers %d %s", res.status, res.body)
 	}
 }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"sync/atomic"
 )
 
 // Act is something that an engine does for the caller. It ends when the script finishes it and the caller calls End, or with the engine.
@@ -14,6 +15,7 @@ type Act struct {
 	cancel context.CancelFunc
 	done   chan Result
 	waves  chan []Ask
+	calls  atomic.Int64 // that are not settled
 
 	asks []Ask // asked for since the last wave; only the engine's goroutine
 	busy bool  // a wave is out; by the engine's mutex
@@ -120,7 +122,8 @@ func (a *Act) End() {
 		}
 	}
 	empty := live && e.draining != nil && len(e.acts) == 0
-	many := live && e.forgets(a.ID)
+	// Others may wait for what it asked for.
+	many := live && (e.forgets(a.ID) || a.calls.Load() > 0)
 	e.mu.Unlock()
 	for _, s := range dropped {
 		s.Drop()
@@ -172,6 +175,9 @@ func (a *Act) Settle(answers []Settlement) {
 
 // settle answers one call.
 func (e *Engine) settle(act, id int64, value any, err error) {
+	if a := e.Act(act); a != nil {
+		a.calls.Add(-1)
+	}
 	e.post(turn{entrance: "settle", act: act, calls: [][]any{settlement(act, id, value, err)}})
 }
 

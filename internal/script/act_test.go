@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -102,12 +103,14 @@ func TestResultOfAnActIsATextNothingOrAnError(t *testing.T) {
 
 func TestEndedActIsForgotten(t *testing.T) {
 	log, lines := recorder()
-	e := start(t, "globalThis.ran = []", func(c *Config) { c.Log = log })
+	e := start(t, "globalThis.ran = []", func(c *Config) {
+		c.Log, c.Host = log, scene{async: func(Call) bool { return true }}
+	})
 	for _, code := range []string{
 		`setTimeout(() => ran.push("timer"), 1); await new Promise(() => {})`,
 		`setInterval(() => ran.push("interval"), 1); await new Promise(() => {})`,
 		`await new Promise((r) => setTimeout(r, 1)); ran.push("after")`,
-		`fetch("http://[::1]:1/").catch(() => ran.push("fetch")); await new Promise(() => {})`,
+		`__svc.call("never"); await new Promise(() => {})`,
 	} {
 		a, err := e.Begin(t.Context(), nil)
 		if err != nil {
@@ -172,6 +175,119 @@ func TestTurnsInheritTheirAct(t *testing.T) {
 		if got, err := wait(t, a); got != fmt.Sprintf(`"1 act %d"`, i) || err != nil {
 			t.Errorf("act %d saw %s %v", i, got, err)
 		}
+	}
+}
+
+// whoAsks answers with the act that asks; `once` is answered when it is asked for.
+func whoAsks(once <-chan struct{}) scene {
+	return scene{
+		sync: func(c Call) (any, bool, error) {
+			if c.Act == nil {
+				return "nobody", true, nil
+			}
+			return c.Act.Data, true, nil
+		},
+		async: func(c Call) bool {
+			c.Go(func(ctx context.Context) (any, error) {
+				select {
+				case <-once:
+				case <-ctx.Done():
+				}
+				return "once", ctx.Err()
+			})
+			return true
+		},
+	}
+}
+
+// TestEachGoesOnAsItself: what several acts wait for is settled in the turn of one of them. Each goes on as the act that it is.
+func TestEachGoesOnAsItself(t *testing.T) {
+	const asked = `globalThis.ask = (call) => (globalThis.shared ??= call("once").then((v) => v));`
+	waits := map[string]string{
+		"an await":               `await ask(__svc.call)`,
+		"awaits, one in another": `await (async () => { await (async () => { await ask(__svc.call) })() })()`,
+		"a then":                 `await new Promise((done) => { ask(__svc.call).then(() => { out.push(who()); done() }) })`,
+		"a finally":              `await new Promise((done) => { ask(__svc.call).finally(() => { out.push(who()); done() }) })`,
+		"all of several":         `await Promise.all([ask(__svc.call).then(() => out.push(who())), 1])`,
+		"a promise of a promise": `await new Promise((done) => done(ask(__svc.call)))`,
+		"a returned promise":     `await (async () => ask(__svc.call))()`,
+		"a generator":            `for await (const x of (async function* () { yield await ask(__svc.call); out.push(who()) })()) out.push(who())`,
+		"a list of promises":     `for await (const x of [ask(__svc.call)]) out.push(who())`,
+		"a thenable":             `await ask(__svc.call); await { then(done) { out.push(who()); done() } }`,
+		"a timer, afterwards":    `await ask(__svc.call); await new Promise((done) => setTimeout(done, 1))`,
+		"a rejection":            `try { await ask(__svc.call).then(() => { throw new Error("no") }) } catch { out.push(who()) } finally { out.push(who()) }`,
+		"a queued job":           `await ask(__svc.call); await new Promise((done) => queueMicrotask(() => { out.push(who()); done() }))`,
+		"a stream":               `await ask(__svc.call); for await (const x of new ReadableStream({ async pull(c) { await null; out.push(who()); c.enqueue(1); c.close() } })) out.push(who())`,
+	}
+	for name, code := range waits {
+		t.Run(name, func(t *testing.T) {
+			once := make(chan struct{})
+			e := start(t, asked, func(c *Config) { c.Host = whoAsks(once) })
+			var acts []*Act
+			for i := range 5 {
+				a, err := e.Begin(t.Context(), fmt.Sprint("act ", i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer a.End()
+				a.Call("run", `const who = () => __svc.sync("who"), out = [who()]; `+code+`; out.push(who()); await null; out.push(who()); return [...new Set(out)].join()`)
+				acts = append(acts, a)
+			}
+			want(t, e, `return 1`, `1`) // all of them wait
+			close(once)
+			for i, a := range acts {
+				if got, err := wait(t, a); got != fmt.Sprintf(`"act %d"`, i) || err != nil {
+					t.Errorf("act %d was %s %v", i, got, err)
+				}
+			}
+		})
+	}
+}
+
+// TestWhoWaitsForAnEndedActHearsOfIt: what an act began is cut off with it. Others who wait for that hear of it, and may begin it anew.
+func TestWhoWaitsForAnEndedActHearsOfIt(t *testing.T) {
+	log, lines := recorder()
+	once := make(chan struct{})
+	e := start(t, `globalThis.ask = (call) => (globalThis.shared ??= call("once").finally(() => { delete globalThis.shared }));`, func(c *Config) { c.Host, c.Log = whoAsks(once), log })
+	first, err := e.Begin(t.Context(), "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Call("run", `ask(__svc.call); __svc.call("unheard"); await new Promise(() => {})`)
+	second, err := e.Begin(t.Context(), "second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.End()
+	second.Call("run", `try { return await ask(__svc.call) } catch (e) { return [e.name, __svc.sync("who"), await ask(__svc.call), __svc.sync("who")] }`)
+	want(t, e, `return 1`, `1`) // both wait
+	first.End()
+	close(once)
+	if got, err := wait(t, second); got != `["AbortError","second","once","second"]` || err != nil {
+		t.Errorf("the second got %s %v", got, err)
+	}
+	if len(lines()) != 0 {
+		t.Errorf("logged %v", lines())
+	}
+}
+
+// TestWhatGoesOnAfterItsActBeginsNothing: the rest of an act that was cut off asks for nothing any more.
+func TestWhatGoesOnAfterItsActBeginsNothing(t *testing.T) {
+	var asked atomic.Int64
+	e := start(t, `globalThis.ran = 0`, func(c *Config) {
+		c.Host = scene{async: func(Call) bool { asked.Add(1); return true }}
+	})
+	a, err := e.Begin(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Call("run", `for (;;) try { await __svc.call("once") } catch { ran++; setTimeout(() => ran++, 1); setInterval(() => ran++, 1) }`)
+	want(t, e, `return 1`, `1`)
+	a.End()
+	want(t, e, `await new Promise((r) => setTimeout(r, 20)); return ran`, `1`)
+	want(t, e, `return __svc.sync("left")`, `0`)
+	if asked.Load() != 1 {
+		t.Errorf("asked %d times", asked.Load())
 	}
 }
 

@@ -278,12 +278,12 @@ func (e *Engine) tellDoubts(until time.Time) {
 		}
 		reason := e.bare.value(lib.XDupValue(e.bare.tls, e.bare.context, one.reason))
 		if err := e.call(e.entrances["reject"], until, reason); err != nil {
-			e.uncaught(e.act, err)
+			e.uncaught(e.act.Load(), err)
 		}
 		reason.Free()
 		one.free(e.bare.tls, e.bare.context)
 	}
 	if more > 0 && !e.lost() {
-		e.config.Log.ErrorContext(e.contextOf(e.act), "unhandled rejections", "from", "script", "more", more)
+		e.config.Log.ErrorContext(e.contextOf(e.act.Load()), "unhandled rejections", "from", "script", "more", more)
 	}
 }

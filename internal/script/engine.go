@@ -125,6 +125,7 @@ type Engine struct {
 	ended  chan struct{} // closed when all that it began has ended too
 	work   sync.WaitGroup
 	turns  atomic.Int64
+	act    atomic.Int64 // that the running turn goes on for
 	used   atomic.Int64
 
 	mu       sync.Mutex
@@ -145,7 +146,6 @@ type Engine struct {
 	askers    []*Act
 	doubts    doubts
 	limit     time.Duration
-	act       int64  // of the running turn
 	refused   bool   // an allocation, in the running turn
 	stopped   string // the stack at which the running turn was stopped
 }

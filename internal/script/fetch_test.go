@@ -49,7 +49,9 @@ func site(t *testing.T) *httptest.Server {
 
 func TestFetchGoesOutAndComesBack(t *testing.T) {
 	s := site(t)
-	e := start(t, "", func(c *Config) { c.Client, c.Env = s.Client(), map[string]string{"AT": s.URL} })
+	e := start(t, "", func(c *Config) {
+		c.Client, c.Env, c.Limits.Memory = s.Client(), map[string]string{"AT": s.URL}, 128<<20
+	})
 	for code, value := range map[string]string{
 		`const r = await fetch(process.env.AT + "/echo", { method: "POST", body: "hé" }); return [r.status, r.statusText, r.ok, r.redirected, r.type, r.headers.get("x-method"), r.headers.get("x-type"), r.headers.get("x-agent"), r.headers.getSetCookie(), await r.text(), r.bodyUsed]`: `[201,"Created",true,false,"basic","POST","text/plain;charset=UTF-8","svc",["a=1","b=2"],"hé",true]`,
 		`return (await fetch(process.env.AT + "/echo")).headers.get("x-latin")`:                                                            `"café"`,

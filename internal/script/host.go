@@ -180,6 +180,7 @@ func (c Call) Apart(work func() (any, error)) (answer any, err error) {
 func (e *Engine) async(crossed []any) (any, error) {
 	c := e.read(crossed)
 	e.config.Heard(c)
+	c.expect(1)
 	switch c.Op {
 	case "fetch":
 		c.fetch()
@@ -189,9 +190,17 @@ func (e *Engine) async(crossed []any) (any, error) {
 		return nil, nil
 	}
 	if _, err := c.hosted(func() (any, bool, error) { return nil, e.config.Host.Async(c), nil }); err != nil {
+		c.expect(-1)
 		return nil, spelled(tell(err))
 	}
 	return nil, nil
+}
+
+// expect counts the calls of an act that are not settled.
+func (c Call) expect(more int64) {
+	if c.Act != nil {
+		c.Act.calls.Add(more)
+	}
 }
 
 // operations are what every script may ask at once.

@@ -98,9 +98,11 @@ func (e *Engine) next() ([]turn, bool) {
 // turn delivers one event and what follows from it, within the limit.
 func (e *Engine) turn(t turn) {
 	e.turns.Add(1)
-	e.act, e.stopped = t.act, ""
+	e.act.Store(t.act)
+	e.bare.setRunning(t.act)
+	e.stopped = ""
 	began, limit := time.Now(), e.limit
-	stuck := time.AfterFunc(limit+e.config.Limits.Stuck, func() { e.lose(ErrTurn, t.act) })
+	stuck := time.AfterFunc(limit+e.config.Limits.Stuck, func() { e.lose(ErrTurn, e.act.Load()) })
 	defer stuck.Stop()
 	err := e.deliver(t, began.Add(limit))
 	took := time.Since(began)
@@ -109,7 +111,7 @@ func (e *Engine) turn(t turn) {
 		err = e.overrun()
 	}
 	if err != nil {
-		e.lose(err, t.act)
+		e.lose(err, e.act.Load())
 		return
 	}
 	e.measure()
@@ -158,7 +160,8 @@ func (e *Engine) deliver(t turn, until time.Time) error {
 			e.uncaught(t.act, err)
 		}
 	}
-	e.jobs(t.act, until)
+	e.bare.markJobs(0)
+	e.jobs(until)
 	e.tellDoubts(until)
 	e.handOn()
 	return nil
@@ -183,24 +186,6 @@ func (e *Engine) arm(until time.Time) bool {
 		return false
 	}
 	return e.js.SetEvalTimeout(left) == nil
-}
-
-// drained is how many jobs the wrapper does in one call at most.
-const drained = 1 << 20
-
-// jobs runs what promises have queued until nothing is left, or the turn's time is over.
-func (e *Engine) jobs(act int64, until time.Time) {
-	for e.arm(until) {
-		n, err := e.js.ExecutePendingJobs()
-		// Any other error is that there are more.
-		var thrown *quickjs.Error
-		if errors.As(err, &thrown) {
-			e.uncaught(act, err)
-		}
-		if n < drained {
-			return
-		}
-	}
 }
 
 // uncaught is an error that no script caught. It is told, and does not end the engine; an act that ran out of memory fails.
@@ -260,7 +245,7 @@ func (e *Engine) open() (err error) {
 	e.bare.interruptForGood()
 	e.bare.watchMemory(&e.refused)
 	e.doubts.watch(e.bare)
-	if err := errors.Join(e.js.RegisterHostFunc("hostSync", e.sync), e.js.RegisterHostFunc("hostAsync", e.async), intl.Register(e.js)); err != nil {
+	if err := errors.Join(e.js.RegisterHostFunc("hostSync", e.sync), e.js.RegisterHostFunc("hostAsync", e.async), intl.Register(e.js), e.bare.markContinuations()); err != nil {
 		return err
 	}
 	if err := e.enter(); err != nil {
@@ -280,7 +265,7 @@ func (e *Engine) enter() error {
 		return e.fromEngine(err)
 	}
 	defer object.Free()
-	for _, name := range append([]string{"begin", "settle", "timer", "forget", "abort", "reject", "where"}, e.config.Entrances...) {
+	for _, name := range append([]string{"begin", "settle", "timer", "forget", "abort", "reject", "where", "become"}, e.config.Entrances...) {
 		atom, err := e.js.NewAtom(name)
 		if err != nil {
 			return err

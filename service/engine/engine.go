@@ -27,7 +27,7 @@ type Config struct {
 	Agents *agent.Agents
 	// Admit is asked before work is admitted to a scope: a full storage refuses it. Defaults to no such question.
 	Admit func(ctx context.Context, claims scope.Claims) error
-	// Project answers what the API would, which it serves itself. Defaults to the API alone.
+	// Project serves the API, and what the API does not know. Defaults to the API alone.
 	Project Project
 	// MCP answers MCP clients at MCPPath. Defaults to nothing: there is no such path.
 	MCP func(http.ResponseWriter, *http.Request) error
@@ -60,7 +60,7 @@ func New(c Config) *Engine {
 	c.Log = cmp.Or(c.Log, slog.Default())
 	e := &Engine{Config: c, gitHub: github.Handler(gitHub(c.Runtime, c.Log))}
 	if c.Project != nil {
-		e.api = c.Project
+		e.api = c.Project.API()
 	} else {
 		e.api = c.Around(httpapi.New(c.Runtime, c.API()))
 	}

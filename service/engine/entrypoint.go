@@ -8,10 +8,11 @@ import (
 	"svc.dev/svc/service/scope"
 )
 
-// Project is what an operator declares in TypeScript for every workspace. It serves the API, around which its entrypoint stands if it
-// has one.
+// Project is what an operator declares in TypeScript for every workspace. It handles what its entrypoint answers, if it has one.
 type Project interface {
 	http.Handler
+	// API is the contract's API with the project's modules, at its own paths.
+	API() http.Handler
 	// HasEntrypoint reports whether it answers what the API does not know.
 	HasEntrypoint() bool
 	// Declares reports whether it has a module of that kind (agents, workflows or channels) and name.

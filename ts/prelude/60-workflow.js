@@ -73,7 +73,7 @@ const harnessOf = (act, workflow) => {
 
 entrances.run = (act, name, runId, input) => {
   const record = enter(act);
-  record.run = true;
+  record.run = record.silent = true;
   finish(act, async () => {
     const { action } = project.workflows[name].default, meta = { action: action.name };
     const given = action.input && { input: await fitting(action.input, jsonParse(input ?? "{}"), "action_input_validation", "The input does not fit the schema.", meta) };
@@ -88,6 +88,7 @@ const stepResult = (v) => written(v, "action_output_serialization", "The result 
 entrances.step = (act, run, asked, attempt) => {
   const record = enter(act);
   record.stepOf = run;
+  record.silent = true;
   finish(act, () => {
     const { fn } = acts.get(run).pending.get(asked);
     return fn({ get signal() { return record.signal(); }, attempt });

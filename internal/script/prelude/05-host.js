@@ -2,7 +2,7 @@
 //   entrances   functions that Go calls by name, the act's id first; they begin with enter(act)
 //   shared      what the main script finds in __svc
 //   current     the act that the running turn is done for; what a turn begins inherits it
-//   enter       makes an act the current one, and gives its record: { id, signal(), onAbort(), … } and whatever a caller puts there
+//   enter       makes an act the current one, and gives its record: { id, silent, signal(), onAbort(), … } and whatever a caller puts there
 //   sync, call  ask Go for an operation: its answer, or a promise of it. Values cross as strings, numbers, booleans and null
 //   ask         asks for something in the act's next wave: a promise of its answer. Until then its record.pending has what a caller marked it
 //               with: what it is, the function that belongs to it, and how its answer is read
@@ -25,6 +25,7 @@ class ActRecord {
   timers = null;
   aborted = null; // the signal, once somebody asks for it
   leavers = null;
+  silent = false; // nothing of it goes on when it has ended: another engine takes it up
   constructor(id) {
     this.id = id;
   }
@@ -53,6 +54,8 @@ const enter = (act) => {
 };
 // here is the record of the current act; what goes on after its act was forgotten belongs to nobody.
 const here = () => acts.get(current) ?? ground;
+// isOver reports whether the current act has ended: what it begins then never comes to an end.
+const isOver = () => current !== 0 && !acts.has(current);
 
 function sync(op, a, b, c, d, e, f) {
   try {
@@ -77,6 +80,7 @@ function sync(op, a, b, c, d, e, f) {
 function callAs(id, op, a, b, c, d, e, f) {
   const record = here(),
     d1 = defer();
+  if (isOver()) return d1.promise;
   (record.pending ??= new Table()).set(id, d1);
   try {
     rawAsync(op, id, record.id, a, b, c, d, e, f);
@@ -90,7 +94,6 @@ const call = (op, a, b, c, d, e, f) => callAs(nextId(), op, a, b, c, d, e, f);
 const ask = (act, kind, a, b, what, fn, read) => {
   const record = acts.get(act);
   if (record === undefined) return rejectedWith(domError("What asked has ended here", "AbortError"));
-  current = act;
   const id = nextId(),
     d = defer();
   d.what = what;
@@ -204,7 +207,23 @@ entrances.forget = (act) => {
   const record = acts.get(act);
   current = 0;
   acts.delete(act);
-  if (record !== undefined && record.timers !== null && mapSize(record.timers) > 0) sync("forget", act);
+  if (record === undefined) return;
+  if (record.timers !== null && mapSize(record.timers) > 0) sync("forget", act);
+  if (record.pending !== null && !record.silent) cutOff(record.pending);
+};
+// cutOff rejects what an act waited for: others may wait for it too. Nobody has to handle that.
+const cutOffs = new WeakSet();
+const cutOff = (pending) => {
+  pending.forEach((d) => {
+    if (d.what !== undefined) return;
+    const e = domError("What began this has ended", "AbortError");
+    weakSetAdd(cutOffs, e);
+    d.reject(e);
+  });
+};
+// become goes on for another act: a promise of this one's turn has settled for it.
+entrances.become = (act) => {
+  current = act;
 };
 entrances.abort = (act, why) => {
   if (acts.has(act)) enter(act).abort(toError(why));
@@ -213,5 +232,6 @@ entrances.where = (reason) => {
   sync("where", told(reason));
 };
 entrances.reject = (reason) => {
+  if (isObject(reason) && weakSetHas(cutOffs, reason)) return;
   sync("log", "error", "Unhandled rejection: " + show(reason));
 };

@@ -8,6 +8,7 @@ const arm = (fn, ms, args, every) => {
   ms = ms >= 1 && ms <= 2147483647 ? trunc(ms) : 1;
   const id = ++timerSeq,
     record = here();
+  if (isOver()) return id;
   sync("timer", id, ms);
   (record.timers ??= new Table()).set(id, { __proto__: null, fn, args, every: every ? ms : 0 });
   return id;
