@@ -14,30 +14,22 @@ import (
 const journeys = "../../web/test/*.journey.mjs"
 
 // TestJourneys plays each journey against a service of its own.
-func TestJourneys(t *testing.T) { playJourneys(t, serve, "") }
+func TestJourneys(t *testing.T) { playJourneys(t, serve) }
 
-// TestJourneysOfTwoProcesses plays journeys against a gateway and a runtime of their own, on PostgreSQL: all but those that look at nothing
-// but pages.
+// TestJourneysOfTwoProcesses plays each against a gateway and a runtime of its own, on PostgreSQL.
 func TestJourneysOfTwoProcesses(t *testing.T) {
 	if !soak {
 		t.Skip("only in the soak")
 	}
-	playJourneys(t, serveHalves, pagesOnly)
+	playJourneys(t, serveHalves)
 }
 
-// pagesOnly is a line of a journey that is the same whatever serves its pages.
-const pagesOnly = "\n// one form of the service is enough\n"
-
-// playJourneys plays all journeys but those with a line.
-func playJourneys(t *testing.T, serve func(*testing.T, ...string) *service, without string) {
+func playJourneys(t *testing.T, serve func(*testing.T, ...string) *service) {
 	files, err := filepath.Glob(journeys)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no journeys: %v", err)
 	}
 	for _, file := range files {
-		if without != "" && strings.Contains(read(t, file), without) {
-			continue
-		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".journey.mjs"), func(t *testing.T) {
 			skipLong(t, file)
 			// What measures has nothing beside it: the others begin when all of these have ended.

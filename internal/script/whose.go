@@ -37,10 +37,13 @@ type (
 // markContinuations puts the hooks in place.
 func (b bare) markContinuations() error {
 	then, err := b.vm.EvalValue("Promise.prototype.then", quickjs.EvalGlobal)
-	if err != nil || !marks {
+	if err != nil {
 		return err
 	}
 	defer then.Free()
+	if !marks {
+		return nil
+	}
 	async, generator := b.class(lib.EJS_CLASS_ASYNC_FUNCTION), b.class(lib.EJS_CLASS_ASYNC_GENERATOR_FUNCTION)
 	method := word(objectOf(raw(then)), 1)
 	plain.once.Do(func() { plain.async, plain.generator, plain.thenable = async.Fcall, generator.Fcall, *method })

@@ -1,7 +1,6 @@
 // The pages that people open most, by their address and with nothing kept from before, on a machine four times slower: when their first words
 // are painted, and whether anything moves as they load.
 // nothing runs beside it
-// one form of the service is enough
 import { ada, arrive, becomeAdministrator, of, openAdmin } from "./stage.mjs";
 import { figure, given, measure, traced, workOf } from "./budget.mjs";
 

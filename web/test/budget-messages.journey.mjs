@@ -2,7 +2,6 @@
 // and what follows it are made here: it takes long to say so much.
 // only in the soak
 // nothing runs beside it
-// one form of the service is enough
 import { begin, check, heard, hears, instanceOf, open, say, settled, talk, told } from "./chat.mjs";
 import { figure, heapOf, longestOf, measure, swift, traced } from "./budget.mjs";
 

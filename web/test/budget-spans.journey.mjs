@@ -2,7 +2,6 @@
 // the product takes so many steps.
 // only in the soak
 // nothing runs beside it
-// one form of the service is enough
 import { ada, arrive, goTo, signUp } from "./stage.mjs";
 import { base, call, check, status } from "./runs.mjs";
 import { figure, measure, swift, traced, workOf } from "./budget.mjs";

@@ -1,7 +1,6 @@
 // Half an hour of replies at fifty updates a second, as fast as the page takes them: it keeps what was said, and little else.
 // only in the soak
 // nothing runs beside it
-// one form of the service is enough
 import { begin, check, heard, hears, instanceOf, open, say, settled } from "./chat.mjs";
 import { figure, heapOf, measure } from "./budget.mjs";
 

@@ -2,7 +2,6 @@
 // that is seen is live.
 // only in the soak
 // nothing runs beside it
-// one form of the service is enough
 import { figure, measure } from "./budget.mjs";
 import { begin, chat, check, composer, instanceOf, say } from "./chat.mjs";
 

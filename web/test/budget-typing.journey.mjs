@@ -1,7 +1,6 @@
 // Somebody types while a reply of fifty updates a second grows: no task of the page is long, every key is there, and each shows at once.
 // nothing runs beside it
 // only in the soak
-// one form of the service is enough
 import { begin, check, composer, say, settled } from "./chat.mjs";
 import { echoWorkOf, figure, given, longestOf, measure, traced } from "./budget.mjs";
 

@@ -1,7 +1,6 @@
 // Every page, and every dialog, sheet and menu that a button of it opens, is judged by axe in both schemes and widths. The buttons are found on the
 // page, so a new dialog is judged without a word here. Nothing that is pressed changes anything. (interface.md 10; all of them with SVC_SOAK=1)
 // only in the soak
-// one form of the service is enough
 import { ada, becomeAdministrator, given, openAdmin, perform, signUp } from "./stage.mjs";
 import { excuse, still } from "./judge.mjs";
 import { furnish, nothing, pagesOn } from "./pages.mjs";
@@ -38,6 +37,7 @@ async function walk(visitor, page, frame) {
   for (const size of sizes) {
     for (;;) {
       await visitor.page.setViewportSize(size);
+      await still(visitor, page.name);
       const found = await visitor.page.evaluate(buttons, pressed);
       const next = found.find((each) => !(each.framed ? frame : own).has(each.name));
       if (!next) break;
@@ -66,7 +66,11 @@ function buttons(pressed) {
 // press presses a button and judges what opens; of a menu, each of its items as well.
 async function press(visitor, page, size, button) {
   const name = `${page.name}, ${button.name}`;
-  const click = () => visitor.page.locator(pressed).nth(button.index).click({ timeout: 2_000 }).catch(() => {});
+  const click = async () => {
+    // Where it stands among the others now: another width may have moved it.
+    const found = (await visitor.page.evaluate(buttons, pressed)).find((each) => each.name === button.name && each.framed === button.framed);
+    if (found) await visitor.page.locator(pressed).nth(found.index).click({ timeout: 2_000 }).catch(() => {});
+  };
   const before = await visitor.page.evaluate(standing);
   await click();
   if (!(await look(visitor, name, button.opens ? 2_000 : 300))) {

@@ -1,6 +1,5 @@
 // Every page, while the service fails: it says what the service said, with the id of the request and a way to try again, and that way works. What
 // was read before stays, marked as such. Offline it says so, and goes on with the connection. (interface.md 5; all of them with SVC_SOAK=1)
-// one form of the service is enough
 import { ada, becomeAdministrator, given, openAdmin, perform, signUp } from "./stage.mjs";
 import { excuse, glide, plain, says, still, words } from "./judge.mjs";
 import { furnish, nothing, pagesOn } from "./pages.mjs";

@@ -1,7 +1,6 @@
 // Every page holds at 200 % zoom, at 320 px, with wider text, in forced colours and without motion: nothing is cut off, covered or moved out of the
 // window, and nothing scrolls sideways but code. (interface.md 8, journey 33)
 // only in the soak
-// one form of the service is enough
 import { ada, becomeAdministrator, given, openAdmin, perform } from "./stage.mjs";
 import { excuse, still } from "./judge.mjs";
 import { furnish, pagesOn } from "./pages.mjs";

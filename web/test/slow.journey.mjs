@@ -2,7 +2,6 @@
 // of nothing that it failed. (interface.md, journey 14)
 // only in the soak
 // nothing runs beside it
-// one form of the service is enough
 import { ada, becomeAdministrator, of, openAdmin, perform } from "./stage.mjs";
 import { excuse, glide, plain, still, words } from "./judge.mjs";
 import { furnish, pagesOn } from "./pages.mjs";
