@@ -88,7 +88,9 @@ func Check(ctx context.Context, folder string, replays []Replaying, c config.Con
 	}
 	found.Build.Result = checkPassed
 	found.OK = found.Types.Result != checkFailed
-	for _, one := range replays {
+	for i, one := range replays {
+		// What another workflow has invoked does not go on beside this one.
+		k.address = "sqlite:" + filepath.Join(aside, fmt.Sprintf("replay-%d.db", i))
 		got := k.replay(ctx, one)
 		found.Replay = append(found.Replay, got)
 		found.OK = found.OK && got.Result == replaySame

@@ -52,6 +52,27 @@ export const calls: number[] = [];
 -- src/workflows/failing.ts --
 import { defineWorkflow } from "@svc/runtime";
 export default defineWorkflow({ run: async ({ step }) => step("fail", () => { throw new Error("no luck"); }) });
+-- src/workflows/parent.ts --
+import { defineWorkflow, getRun, invoke } from "@svc/runtime";
+export default defineWorkflow({
+  async run({ step }) {
+    const { runId } = await step("start", () => invoke("child"));
+    await step("leave", () => invoke("stuck"));
+    return step("await", async () => {
+      for (;;) {
+        const child = await getRun(runId);
+        if (child.status !== "active") return child.status;
+        await new Promise((go) => { setTimeout(go, 10); });
+      }
+    });
+  },
+});
+-- src/workflows/child.ts --
+import { defineWorkflow } from "@svc/runtime";
+export default defineWorkflow({ run: async ({ sleep, step }) => { await sleep("1h"); return step("work", () => 1); } });
+-- src/workflows/stuck.ts --
+import { defineWorkflow } from "@svc/runtime";
+export default defineWorkflow({ run: ({ step }) => step("never ends", () => new Promise(() => {})) });
 `
 
 // TestReplayFindsWhatIsNotRecorded runs workflows twice, the second time from their record.
@@ -59,6 +80,7 @@ func TestReplayFindsWhatIsNotRecorded(t *testing.T) {
 	tests := []struct{ workflow, input, result, says string }{
 		{"right", "", "same", ""},
 		{"failing", "", "same", "Both times the run failed: no luck"},
+		{"parent", "", "same", ""},
 		{"clock", "", "different", "it ends with the result "},
 		{"counter", "", "different", `it asks for step "born 0.`},
 		{"twice", "", "different", `it asks for step "again", where the first time came to its end`},
@@ -83,7 +105,7 @@ func TestReplayFindsWhatIsNotRecorded(t *testing.T) {
 			t.Errorf("%s %s: %+v", test.workflow, test.input, got)
 		}
 	}
-	found, err = service.Check(t.Context(), dir, replays[:2], config.Config{}, slog.New(slog.DiscardHandler))
+	found, err = service.Check(t.Context(), dir, replays[:3], config.Config{}, slog.New(slog.DiscardHandler))
 	if err != nil || !found.OK {
 		t.Errorf("what goes the same way is not right: %+v, %v", found, err)
 	}

@@ -264,6 +264,7 @@ func (s *server) work(ctx context.Context, n *node, public, socket *http.Server)
 	s.log.Info("stopping; a second signal stops at once", "working", n.working(), "streams", n.streams(), "timeout", s.config.StopTimeout.String())
 	err := errors.Join(cause(ctx), workers.Wait())
 	shut(public, deadline)
+	n.drain(deadline)
 	if socket != nil {
 		shut(socket, time.Now().Add(lastCommands))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"svc.dev/svc/internal/bundle"
 	"svc.dev/svc/service/database"
@@ -51,6 +52,16 @@ func (n *node) openProject(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// drain waits for what requests of the project have left behind their answers, until the deadline.
+func (n *node) drain(deadline time.Time) {
+	if n.project == nil {
+		return
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	n.project.Drain(ctx)
 }
 
 // projectEnv is what the project sees of the environment. A variable that is not set is not there.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -53,6 +54,31 @@ func TestWithoutAProjectNoEngineStarts(t *testing.T) {
 	}
 	if n := engineGoroutines(); n > 0 {
 		t.Errorf("%d engines run, and there is no project", n)
+	}
+}
+
+// TestAStopWaitsForWorkBehindAnAnswer has a request leave some.
+func TestAStopWaitsForWorkBehindAnAnswer(t *testing.T) {
+	done := make(chan bool, 1)
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { done <- true }))
+	defer other.Close()
+	t.Setenv("OTHER", other.URL)
+	c := servicetest.Config(t)
+	c.ProjectEnv, c.Project = "OTHER", bundletest.Project(t, `
+-- app.ts --
+export default { fetch(request, env, ctx) {
+  ctx.waitUntil(new Promise((go) => { setTimeout(go, 500); }).then(() => fetch(env.OTHER)));
+  return new Response("answered");
+} };
+`)
+	served := servicetest.Start(t, c)
+	ada := served.SignUp(t, "agents:read", "runs:read")
+	if got := answerTo(t, http.MethodGet, ada.API+"/", ada.Key); got != "200 answered" {
+		t.Fatalf("ada is answered %s", got)
+	}
+	served.Stop()
+	if err := <-served.Done; err != nil || len(done) != 1 {
+		t.Errorf("stopped with %v, and the work was cut off: %t", err, len(done) == 0)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 
 	"svc.dev/svc/fault"
@@ -127,8 +126,8 @@ type readCloser struct {
 	io.Closer
 }
 
-// change makes a request what an application has made of it.
-func change(r *http.Request, text string) error {
+// change makes a request what an application has made of it. Links lead to where it was received, where a mount has only taken off its prefix.
+func (in *passing) change(r *http.Request, text string) error {
 	var made struct{ Method, URL, Headers, Kind, Value string }
 	if err := json.Unmarshal([]byte(text), &made); err != nil {
 		return err
@@ -137,8 +136,11 @@ func change(r *http.Request, text string) error {
 	if err != nil {
 		return fmt.Errorf("the request was made another, of no address: %w", err)
 	}
+	mount, mounted := mountOf(r.URL, address)
 	r.Method, r.URL, r.Header = made.Method, &url.URL{Path: address.Path, RawPath: address.RawPath, RawQuery: address.RawQuery}, script.Unflat(made.Headers)
-	r.RequestURI = r.URL.RequestURI()
+	if in.prefix = mount; !mounted {
+		r.RequestURI = r.URL.RequestURI()
+	}
 	if made.Kind == "own" {
 		return nil
 	}
@@ -150,7 +152,8 @@ func change(r *http.Request, text string) error {
 	}
 	r.Body, r.ContentLength = http.NoBody, int64(len(data))
 	if len(data) > 0 {
-		r.Body = io.NopCloser(strings.NewReader(string(data)))
+		r.Body = io.NopCloser(bytes.NewReader(data))
 	}
+	in.body = newSentBody(r, in.x.p.config.Limits.Body, &in.x.p.bodies)
 	return nil
 }

@@ -86,7 +86,8 @@ func (p *Project) hostOf(r *http.Request) string {
 type passing struct {
 	x       *exchange
 	context int64
-	prefix  string // of the mount
+	prefix  string    // of the mount
+	body    *sentBody // that came, or that the application has made
 }
 
 type passingKey struct{}
@@ -94,7 +95,7 @@ type passingKey struct{}
 // through lets a script answer a request: in the engine that has it already, or in any. call is given the id of the body, 0 if there is none.
 func (p *Project) through(w http.ResponseWriter, r *http.Request, behind http.Handler, call func(x *exchange, body int64)) {
 	if in, ok := r.Context().Value(passingKey{}).(passing); ok {
-		x := p.newExchange(in.x.act, w, r, in.x.body)
+		x := p.newExchange(in.x.act, w, r, in.body)
 		x.context, x.handler = in.context, behind
 		defer x.close()
 		call(x, 0)
@@ -200,17 +201,21 @@ func (x *exchange) leave() {
 		x.end()
 		return
 	}
-	x.act.Engine.Go(nil, func(ctx context.Context) {
+	goesOn := x.act.Engine.Go(nil, func(ctx context.Context) {
 		defer x.end()
 		late := time.NewTimer(x.p.config.Limits.Late)
 		defer late.Stop()
 		select {
 		case <-free:
 		case <-late.C:
+			x.reportLate(errLate)
 		case <-ctx.Done():
-			x.reportFault("work behind an answer failed")
+			x.reportLate(x.act.Engine.Fault(x.act.ID))
 		}
 	})
+	if !goesOn {
+		x.end()
+	}
 }
 
 // reportFault tells that this request's script has ended its engine, where nobody is left to be answered with that.
@@ -261,12 +266,11 @@ func (x *exchange) takeBack() {
 
 // replied takes what a script says of an exchange.
 func (p *Project) replied(c script.Call) {
-	id := c.Args.Int(0)
 	if c.Op == "hold" {
-		p.holds(c, id)
+		holds(c)
 		return
 	}
-	x := p.find(id)
+	x := p.find(c.Args.Int(0))
 	if x == nil {
 		return
 	}
@@ -287,13 +291,13 @@ func (p *Project) replied(c script.Call) {
 	}
 }
 
-// holds finds the exchange by its act too: what waitUntil waits for ends after the answer.
-func (p *Project) holds(c script.Call, id int64) {
-	x := p.find(id)
-	if x == nil && c.Act != nil {
-		x, _ = c.Act.Data.(*exchange)
+// holds finds the exchange by the act that it began: what waitUntil waits for ends after the answer, and may end in another act's turn.
+func holds(c script.Call) {
+	act := c.Engine.Act(c.Args.Int(0))
+	if act == nil {
+		return
 	}
-	if x != nil {
+	if x, ok := act.Data.(*exchange); ok {
 		x.hold(int(c.Args.Int(1)))
 	}
 }

@@ -2,6 +2,7 @@ package ts_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -123,6 +124,64 @@ func TestAnApplicationAnswersAsTheWebDoes(t *testing.T) {
 	}
 }
 
+// TestARequestThatAnApplicationMadeHasTheBodyOfItsMaking has words cleaned in every form that a body has, before a middleware that reads it, or does not.
+func TestARequestThatAnApplicationMadeHasTheBodyOfItsMaking(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"kind":"user","body":"fetched"}`)
+	}))
+	defer other.Close()
+	s := playWith(t, guarded+`
+-- src/app.ts --
+import { svc } from "@svc/runtime/routing";
+import { Hono } from "hono";
+const app = new Hono();
+app.use("/api/*", async (c, next) => { if (c.req.header("x-read")) await c.req.json(); await next(); });
+app.route("/api", svc());
+app.post("/made/:how/:id", async (c) => {
+  const { how, id } = c.req.param(), url = "http://x/api/agents/helper/" + id, headers = c.req.raw.headers;
+  if (how === "came") return app.fetch(new Request(url, c.req.raw));
+  const text = (await c.req.text()).replace("secret", "word"), bytes = new TextEncoder().encode(text);
+  const body = how === "text" ? text : how === "bytes" ? bytes : how === "stream" ? ReadableStream.from([bytes]) : (await fetch(process.env.OTHER)).body;
+  return app.fetch(new Request(url, { method: "POST", headers, body, duplex: "half" }));
+});
+export default app;
+`, func(s *stage) { s.config.Env = map[string]string{"OTHER": other.URL} })
+	for _, c := range []struct{ how, read, heard string }{
+		{"came", "", "my secret"}, {"text", "", "my word"}, {"bytes", "", "my word"}, {"stream", "", "my word"}, {"fetched", "", "fetched"},
+		{"came", "yes", "my secret"}, {"text", "yes", "my word"}, {"bytes", "yes", "my word"}, {"stream", "yes", ""}, {"fetched", "yes", ""},
+	} {
+		id := c.how + c.read
+		got := s.do(http.MethodPost, "/made/"+c.how+"/"+id, `{"kind":"user","body":"my secret"}`, "Content-Type", "application/json", "X-Read", c.read)
+		if c.heard == "" {
+			expect(t, "what was read from a stream", got, "500 Internal Server Error")
+			continue
+		}
+		contains(t, id, got, "202 ")
+		expect(t, id, s.settled("helper", id, ""), "For "+id+" heard "+c.heard)
+	}
+	contains(t, "log", s.log.String(), "TypeError: Body is unusable: Body has already been read")
+}
+
+// TestLinksLeadBelowAMount has one that takes its prefix off the request, as Hono's does.
+func TestLinksLeadBelowAMount(t *testing.T) {
+	for name, public := range map[string]string{"as it was received": "", "as it is known": "https://shop.example/base"} {
+		t.Run(name, func(t *testing.T) {
+			s := playWith(t, guarded+application, func(s *stage) {
+				if public != "" {
+					s.config.API.PublicURL = func(*http.Request) string { return public }
+				}
+			})
+			const at = "/mounted/agents/helper/a%2Fb"
+			link := cmp.Or(public, s.server.URL) + at
+			status, head, body := s.exchange(http.MethodPost, at, `{"kind":"user","body":"hello"}`, "Content-Type", "application/json")
+			expect(t, "answer", fmt.Sprint(status, " ", head.Get("Location")), "202 "+link)
+			contains(t, "answer", body, `"streamUrl":"`+link+`"`)
+			s.settled("helper", "a/b", "")
+			contains(t, "what is there", s.get(at), "200 ", "heard hello")
+		})
+	}
+}
+
 func TestWhatComesFromElsewhereIsPassedOn(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Other", "1")
@@ -173,6 +232,65 @@ func TestWorkBehindAnAnswerIsFinished(t *testing.T) {
 	expect(t, "late", s.get("/late?url="+other.URL), `200 {"late":0}`)
 	<-asked
 	eventually(t, "the work is done", func() bool { return s.get("/late?url="+other.URL) != `200 {"late":0}` })
+}
+
+// leaving leaves work behind its answers, until it is let go.
+const leaving = `
+-- app.ts --
+let go;
+export default { fetch(request, env, ctx) {
+  const { pathname } = new URL(request.url);
+  if (pathname === "/leave") ctx.waitUntil(new Promise((done) => { go = done; }));
+  if (pathname === "/go") go();
+  return new Response("x");
+} };
+`
+
+// TestWorkBehindAnAnswerIsWaitedFor has another request let it go.
+func TestWorkBehindAnAnswerIsWaitedFor(t *testing.T) {
+	s := play(t, leaving, func(s *stage) { s.config.Serving = 1 })
+	acts := func() int { serving, _ := s.project.Stats(); return serving.Acts }
+	expect(t, "answer", s.get("/leave"), "200 x")
+	drain := func(within time.Duration) {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		s.project.Drain(ctx)
+	}
+	if drain(time.Millisecond); acts() != 1 {
+		t.Errorf("%d acts are left of 1", acts())
+	}
+	expect(t, "answer", s.get("/go"), "200 x")
+	if drain(patience()); acts() != 0 {
+		t.Errorf("%d acts are left", acts())
+	}
+}
+
+func TestWorkBehindAnAnswerThatIsCutOffIsTold(t *testing.T) {
+	s := play(t, leaving, func(s *stage) { s.config.Limits.Late = 10 * time.Millisecond })
+	expect(t, "answer", s.get("/leave"), "200 x")
+	eventually(t, "it took too long", func() bool {
+		return strings.Contains(s.log.String(), `msg="work behind an answer failed" method=GET path=/leave error="it did not end in time"`)
+	})
+	s = play(t, leaving)
+	expect(t, "answer", s.get("/leave"), "200 x")
+	s.stop()
+	contains(t, "log", s.log.String(), `msg="work behind an answer was cut off" method=GET path=/leave`)
+}
+
+// TestALostEngineKeepsNoBodies has room for one body, which a request has read that leaves work behind and ends its engine.
+func TestALostEngineKeepsNoBodies(t *testing.T) {
+	s := play(t, `
+-- app.ts --
+export default { async fetch(request, env, ctx) {
+  const text = await request.text();
+  if (text === "loop") { ctx.waitUntil(new Promise(() => {})); for (;;) ; }
+  return new Response(text);
+} };
+`, func(s *stage) {
+		s.config.Serving, s.config.Limits.Turn, s.config.Limits.Bodies = 1, 300*time.Millisecond, 4
+	})
+	contains(t, "the loop", s.do(http.MethodPost, "/", "loop"), "504 ", "script_timeout")
+	eventually(t, "another body is read", func() bool { return s.do(http.MethodPost, "/", "next") == "200 next" })
 }
 
 func TestAnAnswerThatDoesNotBeginIsTimedOut(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"svc.dev/svc/internal/bundle"
 )
 
 //go:embed init
@@ -21,6 +23,7 @@ func Init(folder string) (files []string, err error) {
 	for _, name := range []string{"package.json", "tsconfig.json", "src"} {
 		there[name] = exists(filepath.Join(folder, name))
 	}
+	there["src"] = there["src"] || bundle.InRoot(folder)
 	err = fs.WalkDir(initial, "init", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err

@@ -39,6 +39,17 @@ func TestWhatIsThereStays(t *testing.T) {
 	}
 }
 
+// TestModulesInTheRootStay has no folder made that would hide them.
+func TestModulesInTheRootStay(t *testing.T) {
+	for _, archive := range []string{"-- workflows/a.ts --\n", "-- agents/later.md --\n", "-- app.mjs --\n", "-- app.ts --\n-- app.js --\n"} {
+		files, err := ts.Init(bundletest.Project(t, archive))
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "files beside "+archive, strings.Join(files, " "), "package.json svc-env.d.ts tsconfig.json")
+	}
+}
+
 // TestTheExampleIsTyped holds the example, what svc init writes and the modules of docs/typescript.md to the types of all, and has tsc refuse
 // what does not fit them. It is asked once: it takes its time.
 func TestTheExampleIsTyped(t *testing.T) {

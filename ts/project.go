@@ -139,8 +139,19 @@ func (b *Built) Hash() string { return b.made.Hash() }
 // Bytes is how long the script is.
 func (b *Built) Bytes() int { return len(b.made.Code) }
 
-// Sources are the files that the script was made of, below the project's folder or relative to it.
-func (b *Built) Sources() []string { return b.made.Map.Sources() }
+// Same reports whether another build is the same script, and its stacks lead to the same lines.
+func (b *Built) Same(other *Built) bool { return b.made.Equal(other.made) }
+
+// Sources are what the script was made of, without packages: files, and the folders that imports lead to, absolute.
+func (b *Built) Sources() []string { return b.made.Sources }
+
+// SourcesOf are the sources of a build that failed with this error. One that was not begun has none.
+func SourcesOf(err error) []string {
+	if e, ok := errors.AsType[*bundle.Error](err); ok {
+		return e.Sources
+	}
+	return nil
+}
 
 // Load starts the project, and declares in the Runtime what it holds, before Run.
 func (b *Built) Load(ctx context.Context, rt *svc.Runtime, c Config) (*Project, error) {
@@ -256,7 +267,8 @@ func (p *Project) Ready() error {
 	return nil
 }
 
-// Close ends the engines, and returns when nothing is left of them, but for those that are stuck. The Runtime has stopped before.
+// Close ends the engines, and returns when nothing is left of them, but for those that are stuck. The Runtime has stopped before, and Drain has
+// waited for what requests have left behind.
 func (p *Project) Close() {
 	p.serving.close()
 	p.working.close()

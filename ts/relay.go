@@ -23,16 +23,27 @@ var errOver = errors.New("the request is over")
 // serve lets the API answer a request that the application has let pass, without the mount's prefix.
 func (p *Project) serve(c script.Call) {
 	p.relay(c, func(x *exchange, ctx context.Context) (http.Handler, *http.Request, error) {
-		r := x.r.Clone(ctx)
-		r.Body = x.body.again()
+		r, in := x.r.Clone(ctx), passing{x: x, context: c.Args.Int(2), body: x.body}
 		if c.Args.Has(3) {
-			if err := change(r, c.Args.String(3)); err != nil {
+			if err := in.change(r, c.Args.String(3)); err != nil {
 				return nil, nil, err
 			}
 		}
+		r.Body = in.body.again()
 		prefix, err := strip(r.URL, int(c.Args.Int(1)))
-		return p.api, r.WithContext(context.WithValue(ctx, passingKey{}, passing{x, c.Args.Int(2), prefix})), err
+		in.prefix += prefix
+		return p.api, r.WithContext(context.WithValue(ctx, passingKey{}, in)), err
 	})
+}
+
+// mountOf is what a mount has taken off the beginning of a path; ok is false where it leaves another.
+func mountOf(whole, rest *url.URL) (prefix string, ok bool) {
+	left := *whole
+	prefix, err := strip(&left, strings.Count(whole.EscapedPath(), "/")-strings.Count(rest.EscapedPath(), "/"))
+	if err != nil || left.Path != rest.Path {
+		return "", false
+	}
+	return prefix, true
 }
 
 // strip takes so many segments off the beginning of a path, and gives them.

@@ -92,7 +92,7 @@ func (r *run) sleeps(ctx context.Context, asks []script.Ask, places []int, answe
 	var slept float64
 	for n, i := range places {
 		ms := asks[i].Args.Float(0)
-		if r.watched != nil {
+		if r.p.config.Witness != nil {
 			ms = 0 // nobody waits for the time of a comparison
 		}
 		if n == 0 || ms > slept {

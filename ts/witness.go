@@ -1,6 +1,7 @@
 package ts
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,12 +14,14 @@ import (
 
 // Witness compares how one run goes the first time with how it goes when it is replayed. The first time the run is held where it would
 // end: it stays active, and the next Runtime over its store replays it from its record. Sleeps are over at once. A replay that differs ends
-// the run before it does anything that the first time did not do. The zero value is ready, for one run.
+// the run before it does anything that the first time did not do. The zero value is ready, for the run that begins first: those that it
+// invokes go on by themselves.
 type Witness struct {
 	once sync.Once
 	held chan struct{} // closed when the first time has come to its end
 
 	mu         sync.Mutex
+	run        string   // the run's id; empty: none has begun
 	first      []string // what was asked for, in order
 	end        string   // how it ended
 	ended      bool
@@ -55,9 +58,14 @@ type attendance struct {
 	n int // how much was asked for
 }
 
-// attend begins to look at a run; nil where there is no witness.
-func (w *Witness) attend() *attendance {
+// attend begins to look at a run; nil where there is no witness, or it looks at another.
+func (w *Witness) attend(run string) *attendance {
 	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.run = cmp.Or(w.run, run); w.run != run {
 		return nil
 	}
 	return &attendance{w: w}

@@ -42,7 +42,7 @@ func (p *Project) newWorkflow(name string, input json.RawMessage) (*svc.Workflow
 // run does a workflow's run to its end, or to where another engine goes on.
 func (p *Project) run(name string) func(context.Context, *svc.Work, json.RawMessage) (json.RawMessage, error) {
 	return func(ctx context.Context, w *svc.Work, input json.RawMessage) (json.RawMessage, error) {
-		r := &run{p: p, w: w, name: name, watched: p.config.Witness.attend()}
+		r := &run{p: p, w: w, name: name, watched: p.config.Witness.attend(w.RunID())}
 		var err error
 		if r.act, err = p.working.begin(ctx, r); err != nil {
 			return nil, notNow(err)

@@ -13,8 +13,8 @@ import (
 func newInit() *cobra.Command {
 	cmd := command.New("init [DIR]", "Make a folder a project in TypeScript",
 		`Write what a project in TypeScript begins with: package.json, tsconfig.json, the types of @svc/runtime in
-svc-env.d.ts, and a first workflow. What is there stays as it is, but for svc-env.d.ts, which is renewed. DIR defaults to
-the current folder. Packages are installed by npm install; npm is not needed to run them.`,
+svc-env.d.ts, and a first workflow where there are no modules. What is there stays as it is, but for svc-env.d.ts, which
+is renewed. DIR defaults to the current folder. Packages are installed by npm install; npm is not needed to run them.`,
 		`  svc init
   svc init shop --json`)
 	cmd.Args = command.Args(0, 1, "DIR")

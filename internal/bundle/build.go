@@ -1,12 +1,15 @@
 package bundle
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -19,6 +22,13 @@ const MaxCode = 16 << 20
 type Bundle struct {
 	Code string
 	Map  *Map
+	// Sources are what it was made of, without packages: files, and the folders that imports lead to, absolute. One that was decoded has none.
+	Sources []string
+}
+
+// Equal reports whether another is the same script, and leads to the same places.
+func (b *Bundle) Equal(other *Bundle) bool {
+	return b.Code == other.Code && bytes.Equal(b.Map.raw, other.Map.raw)
 }
 
 // Hash names the script: the same sources make the same one anywhere.
@@ -28,7 +38,10 @@ func (b *Bundle) Hash() string {
 }
 
 // Error is why a project could not be bundled: what is wrong with its sources, each with the lines around it.
-type Error struct{ Problems []string }
+type Error struct {
+	Problems []string
+	Sources  []string // as a Bundle has them: one of them is wrong, or is not there
+}
 
 func (e *Error) Error() string { return strings.Join(e.Problems, "\n\n") }
 
@@ -47,16 +60,17 @@ func (p *Project) Make() (*Bundle, error) {
 		Plugins: []api.Plugin{{Name: "svc", Setup: p.plug}},
 	})
 	if len(result.Errors) > 0 {
-		return nil, problems(result.Errors)
+		return nil, p.failed(problems(result.Errors)...)
 	}
-	return made(result.OutputFiles)
+	return p.made(result.OutputFiles)
 }
+
+func (p *Project) failed(problems ...string) *Error { return &Error{problems, p.sources()} }
 
 // mostProblems is how many are told at once.
 const mostProblems = 10
 
-func problems(messages []api.Message) *Error {
-	e := &Error{}
+func problems(messages []api.Message) (all []string) {
 	for i := range messages {
 		messages[i].PluginName = "" // it is ours, and says nothing to authors
 		if strings.HasPrefix(messages[i].Text, "Could not resolve") {
@@ -66,16 +80,16 @@ func problems(messages []api.Message) *Error {
 	left := len(messages) - mostProblems
 	texts := api.FormatMessages(messages[:min(len(messages), mostProblems)], api.FormatMessagesOptions{Kind: api.ErrorMessage, TerminalWidth: 100})
 	for _, text := range texts {
-		e.Problems = append(e.Problems, strings.TrimSpace(text))
+		all = append(all, strings.TrimSpace(text))
 	}
 	if left > 0 {
-		e.Problems = append(e.Problems, fmt.Sprintf("and %d more", left))
+		all = append(all, fmt.Sprintf("and %d more", left))
 	}
-	return e
+	return all
 }
 
-func made(files []api.OutputFile) (*Bundle, error) {
-	b := &Bundle{}
+func (p *Project) made(files []api.OutputFile) (*Bundle, error) {
+	b := &Bundle{Sources: p.sources()}
 	for _, f := range files {
 		if !strings.HasSuffix(f.Path, ".map") {
 			b.Code = string(f.Contents)
@@ -87,16 +101,48 @@ func made(files []api.OutputFile) (*Bundle, error) {
 		}
 	}
 	if len(b.Code) > MaxCode {
-		return nil, &Error{Problems: []string{fmt.Sprintf("the project's script has %d bytes, and %d at most may be: see which packages it imports", len(b.Code), MaxCode)}}
+		return nil, p.failed(fmt.Sprintf("the project's script has %d bytes, and %d at most may be: see which packages it imports", len(b.Code), MaxCode))
 	}
 	return b, nil
 }
 
 // plug tells esbuild of the modules that are ours, or that need a word.
 func (p *Project) plug(build api.PluginBuild) {
+	p.plugSources(build)
 	p.plugRuntime(build)
 	p.plugNode(build)
 	plugMarkdown(build)
+}
+
+// plugSources hears what is looked at, whatever comes of it. A file that is not there may come, into the folder where it was looked for.
+func (p *Project) plugSources(build api.PluginBuild) {
+	build.OnResolve(api.OnResolveOptions{Filter: `^\.\.?(/|$)`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+		if at := filepath.Join(a.ResolveDir, filepath.FromSlash(a.Path)); !p.inPackage(at) {
+			p.see(at, filepath.Dir(at))
+		}
+		return api.OnResolveResult{}, nil
+	})
+	build.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: "file"}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+		if !p.inPackage(a.Path) {
+			p.see(a.Path)
+		}
+		return api.OnLoadResult{}, nil
+	})
+}
+
+func (p *Project) see(names ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range names {
+		p.seen[name] = true
+	}
+}
+
+// sources are what builds have looked at.
+func (p *Project) sources() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.seen))
 }
 
 // The namespaces of modules that are no files.

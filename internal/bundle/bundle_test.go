@@ -3,6 +3,7 @@ package bundle_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,6 +50,45 @@ func TestWithoutAFolderForSourcesTheRootIsOne(t *testing.T) {
 	p := find(t, "-- workflows/a.ts --\n-- app.js --\n")
 	if len(p.Modules) != 1 || p.Modules[0].File != "workflows/a.ts" || p.App != "app.js" {
 		t.Errorf("found %+v and %q", p.Modules, p.App)
+	}
+}
+
+// TestALinkedProjectIsTheSame bundles a project by a link to its folder: its files are called as they are without.
+func TestALinkedProjectIsTheSame(t *testing.T) {
+	dir := bundletest.Project(t, "-- src/app.ts --\nimport { x } from \"./x.ts\";\nexport default x;\n-- src/x.ts --\nexport const x = 1;\n")
+	link := filepath.Join(t.TempDir(), "current")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := bundle.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked, err := bundle.Open(link)
+	if err != nil || !linked.Equal(plain) || linked.Hash() != plain.Hash() {
+		t.Errorf("the link makes\n%+v, %v\nand the folder\n%+v", linked, err, plain)
+	}
+}
+
+// TestSourcesAreToldWhateverComesOfThem has files outside of the folder that are right, wrong, and missing.
+func TestSourcesAreToldWhateverComesOfThem(t *testing.T) {
+	for name, wrong := range map[string]bool{"right": false, "wrong": true, "missing": true} {
+		root := bundletest.Project(t, "-- shop/app.ts --\nimport x from \"../lib/"+name+".ts\";\nimport p from \"p\";\nexport default [x, p];\n"+
+			"-- lib/right.ts --\nexport default 1;\n-- lib/wrong.ts --\nexport default ;\n-- shop/node_modules/p/index.js --\nexport { default } from \"./q.js\";\n-- shop/node_modules/p/q.js --\nexport default 2;\n")
+		made, err := bundle.Open(filepath.Join(root, "shop"))
+		if (err != nil) != wrong {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var sources []string
+		if failed := (*bundle.Error)(nil); errors.As(err, &failed) {
+			sources = failed.Sources
+		} else {
+			sources = made.Sources
+		}
+		want := []string{filepath.Join(root, "lib"), filepath.Join(root, "lib", name+".ts"), filepath.Join(root, "shop"), filepath.Join(root, "shop", "app.ts")}
+		if diff := cmp.Diff(want, sources); diff != "" {
+			t.Errorf("%s: sources (-want +got)\n%s", name, diff)
+		}
 	}
 }
 

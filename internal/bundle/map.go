@@ -28,9 +28,6 @@ type Place struct {
 	Line, Col int
 }
 
-// Sources are the files that the bundle was made of, relative to the project's root.
-func (m *Map) Sources() []string { return m.sources }
-
 // ParseMap reads a source map of version 3.
 func ParseMap(data []byte) (*Map, error) {
 	var file struct {

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind is what a module declares, and the folder in which it lies.
@@ -38,10 +39,13 @@ type Module struct {
 
 // Project is what was found in a folder.
 type Project struct {
-	Root     string // the folder, absolute
+	Root     string // the folder, absolute and behind all links: its files are called alike wherever it is linked from
 	Modules  []Module
 	App      string // the file of the application, below Root; empty if there is none
 	Settings Settings
+
+	mu   sync.Mutex
+	seen map[string]bool // what builds have looked at
 }
 
 // Settings are a project's own, under "svc" in its package.json.
@@ -68,7 +72,10 @@ func Find(root string) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{Root: root}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, err
+	}
+	p := &Project{Root: root, seen: map[string]bool{}}
 	if p.Settings, err = readSettings(root); err != nil {
 		return nil, err
 	}
@@ -93,6 +100,17 @@ func Find(root string) (*Project, error) {
 		return nil, fmt.Errorf("no agents, workflows, channels or app in %s", filepath.Join(filepath.Base(root), source))
 	}
 	return p, nil
+}
+
+// InRoot reports whether modules stand in a project's root, or are to: a folder of a kind is there, or an app. A folder src would hide them.
+func InRoot(root string) bool {
+	for _, kind := range kinds {
+		if isFolder(filepath.Join(root, string(kind))) {
+			return true
+		}
+	}
+	top, err := (&Project{Root: root}).modules(".")
+	return err != nil || top["app"] != ""
 }
 
 // modules are the files of a folder that may be modules, by their names. Only those that are used must be valid: of the top

@@ -300,15 +300,17 @@ func (e *Engine) drain() {
 }
 
 // Go runs work that belongs to the engine: Ended waits for it. The context ends with the act, or with the engine when there is no act.
-// A lost engine runs nothing.
-func (e *Engine) Go(a *Act, work func(ctx context.Context)) {
+// It reports false when the engine is lost, which runs nothing.
+func (e *Engine) Go(a *Act, work func(ctx context.Context)) bool {
 	ctx := e.ctx
 	if a != nil {
 		ctx = a.Ctx
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.fault == nil {
-		e.work.Go(func() { work(ctx) })
+	if e.fault != nil {
+		return false
 	}
+	e.work.Go(func() { work(ctx) })
+	return true
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -96,6 +97,15 @@ func (f *filter) FlushError() error {
 	f.WriteHeader(http.StatusOK)
 	f.Answer.Allow()
 	return http.NewResponseController(f.Answer).Flush()
+}
+
+// end is how an answer ends that we have ended. What a project has begun to say breaks off, unless it is events: those who follow them
+// ask again.
+func (f *filter) end() {
+	f.refuseEnded()
+	if kind, _, _ := mime.ParseMediaType(f.head.Get("Content-Type")); f.errand.authored && !f.refused && kind != "text/event-stream" {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // refuseEnded answers a client whose stream we ended before it began. It asks again, and is told why then.

@@ -97,7 +97,7 @@ func (x *exchange) forward(e errand) error {
 	out := &filter{Answer: x.Out, x: x, in: in, head: http.Header{}, errand: e, ended: func() bool { return errors.Is(context.Cause(ctx), errEnded) }}
 	x.g.Runtime.ServeHTTP(out, r)
 	if out.ended() {
-		out.refuseEnded()
+		out.end()
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.relay(w, r)
 }
 
-// relay lets the runtime answer. An answer that we have ended ourselves is whole; one that breaks off is broken off.
+// relay lets the runtime answer. An answer that we have ended ourselves is our own to end; one that breaks off is broken off.
 func (p *Proxy) relay(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		v := recover()

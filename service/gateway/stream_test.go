@@ -3,11 +3,13 @@ package gateway_test
 import (
 	"bufio"
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -99,6 +101,42 @@ func TestARevokedCredentialEndsItsStreams(t *testing.T) {
 			s.do(t, call{on: gateway.Agents, path: "/v1/ada/personal/agents/central/x", header: c.header.Clone()}).wants(t, 401, c.typ)
 		}
 	})
+}
+
+// TestWhatAProjectSaysIsNotCutShortUnseen revokes the key of somebody who hears a project: events come to their end, and all else breaks off.
+func TestWhatAProjectSaysIsNotCutShortUnseen(t *testing.T) {
+	says := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
+		_, _ = io.WriteString(w, "half")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	apart := httptest.NewServer(says)
+	defer apart.Close()
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := quick(t, func(c *gateway.Config) { c.Recheck = 50 * time.Millisecond })
+	cookie, _ := s.session(t, "ada@example.com")
+	for place, runtime := range map[string]http.Handler{
+		"one process":   says,
+		"two processes": gateway.NewProxy(parse(apart.URL), &scope.Forward{Token: runtimeToken, AdminToken: adminToken, Key: private}, nil, s.Accounts.Log),
+	} {
+		s.runtime = runtime
+		for kind, whole := range map[string]bool{"text/plain": false, "": false, "text/event-stream": true, "text/event-stream;charset=utf-8": true} {
+			key := s.key(t, cookie, "ada", "agents:read", "runs:read")
+			answer := s.openStream(t, "/v1/ada/personal/page?type="+url.QueryEscape(kind), by(key))
+			if answer.StatusCode != http.StatusOK {
+				t.Fatalf("%s, %q: %d", place, kind, answer.StatusCode)
+			}
+			execute(t, s, "UPDATE api_keys SET revoked_at = 1")
+			if text, err := io.ReadAll(answer.Body); string(text) != "half" || (err == nil) != whole {
+				t.Errorf("%s, %q: it ends with %q, %v", place, kind, text, err)
+			}
+			answer.Body.Close()
+		}
+	}
 }
 
 // another is the cookie of a second session of ada's.

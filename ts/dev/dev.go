@@ -77,7 +77,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	}
 	c.Project.Dev, c.Project.API.Dev = true, true
 	c.Project.Log, c.Project.API.Log = c.Log, c.Log
-	s := &Server{config: c, watch: &lookout{folder: c.Folder, ignore: c.Ignore}, failed: make(chan error, 1)}
+	s := &Server{config: c, watch: newLookout(c.Folder, c.Ignore), failed: make(chan error, 1)}
 	s.page = s.newPage()
 	began := time.Now()
 	s.watch.look()

@@ -15,7 +15,7 @@ import (
 type edition struct {
 	rt      *svc.Runtime
 	project *ts.Project
-	hash    string
+	built   *ts.Built
 	try     http.Handler // the API without the guards of modules, for the page
 
 	cancel context.CancelFunc
@@ -44,7 +44,7 @@ func (s *Server) newEdition(ctx context.Context, built *ts.Built) (*edition, err
 		p.Close()
 		return nil, err
 	}
-	return &edition{rt: rt, project: p, hash: built.Hash(), try: try}, nil
+	return &edition{rt: rt, project: p, built: built, try: try}, nil
 }
 
 // unguarded is the API of all that a project declares, served or not, for the author's own page. It is a Runtime that never runs: what it
@@ -92,6 +92,16 @@ func (on *edition) stop() error {
 	}
 	on.cancel()
 	return <-on.ended
+}
+
+// longer is a context that ends so long after another.
+func longer(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })
+	return lasting, func() {
+		stop()
+		cancel()
+	}
 }
 
 // within waits for a group, but not for ever.

@@ -22,7 +22,28 @@ type lookout struct {
 	took   time.Duration
 
 	mu    sync.Mutex
-	extra []string // files outside of the folder that the last build was made of
+	extra []string // what the last build was made of, and no walk through the folder shows
+}
+
+// newLookout looks at a folder as it lies behind all links: a walk follows none.
+func newLookout(folder, ignore string) *lookout {
+	w := &lookout{folder: behindLinks(folder)}
+	if ignore != "" {
+		w.ignore = behindLinks(ignore)
+	}
+	return w
+}
+
+// behindLinks is where a folder lies. One that is not there stays as it is called.
+func behindLinks(name string) string {
+	at, err := filepath.Abs(name)
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	if err != nil {
+		return name
+	}
+	return at
 }
 
 // pause is the time between two looks. A folder that takes long to look at is looked at less often: a tenth of the time at most.
@@ -59,17 +80,22 @@ func (w *lookout) changed() bool {
 	return true
 }
 
-// also watches the sources of a build that lie outside of the folder.
-func (w *lookout) also(sources []string) {
+// also watches the sources of a build that no walk shows: they lie outside of the folder, or are hidden. It reports whether they are others than
+// before.
+func (w *lookout) also(sources []string) (others bool) {
+	extra := slices.DeleteFunc(slices.Clone(sources), w.walks)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.extra = nil
-	for _, name := range sources {
-		if strings.HasPrefix(name, "../") {
-			w.extra = append(w.extra, filepath.Join(w.folder, filepath.FromSlash(name)))
-		}
-	}
-	slices.Sort(w.extra)
+	others = !slices.Equal(extra, w.extra)
+	w.extra = extra
+	return others
+}
+
+// walks reports whether a walk through the folder comes by a file.
+func (w *lookout) walks(name string) bool {
+	below, err := filepath.Rel(w.folder, name)
+	hidden := strings.HasPrefix(below, ".") || strings.Contains(below, string(filepath.Separator)+".")
+	return err == nil && (below == "." || !hidden)
 }
 
 // sum is all that was seen, as one number. What cannot be read is not there.
@@ -105,7 +131,7 @@ func (w *lookout) sum() uint64 {
 	return h.Sum64()
 }
 
-// outside are the files that are looked at beside the folder: sources from elsewhere, and what npm writes when packages have changed.
+// outside is what is looked at beside the folder: sources from elsewhere, and what npm writes when packages have changed.
 func (w *lookout) outside() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

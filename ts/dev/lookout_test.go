@@ -23,13 +23,16 @@ func TestTheLookoutSeesWhatABuildIsMadeOf(t *testing.T) {
 		}
 	}
 	all := map[string]bool{
-		"shop/src/app.ts": true, "shop/package.json": true, "lib/shared.ts": true, "shop/node_modules/.package-lock.json": true,
+		"shop/src/app.ts": true, "shop/package.json": true, "lib/shared.ts": true, "shop/src/.made/x.ts": true, "shop/node_modules/.package-lock.json": true,
 		"lib/other.ts": false, "shop/.svc/dev.db": false, "shop/src/.app.ts.swp": false, "shop/data/dev.db": false, "shop/node_modules/hono/index.js": false,
 	}
 	for name := range all {
 		save(name)
 	}
-	l.also([]string{"src/app.ts", "../lib/shared.ts"})
+	sources := []string{filepath.Join(root, "lib", "shared.ts"), filepath.Join(root, "shop", "src", ".made", "x.ts"), filepath.Join(root, "shop", "src", "app.ts")}
+	if !l.also(sources) || l.also(sources) {
+		t.Error("what is watched besides is not news once")
+	}
 	l.look()
 	for name, matters := range all {
 		save(name)

@@ -7,15 +7,15 @@ import (
 	"svc.dev/svc/ts"
 )
 
-// build makes an edition of the files as they are now. It is nil when they cannot be built, and when they make the script that runs already.
+// build makes an edition of the files as they are now. It is nil when they cannot be built, and when they make the script that runs already, line
+// by line.
 func (s *Server) build(ctx context.Context) (*edition, Build) {
-	built, err := ts.Build(s.config.Folder)
+	built, err := s.bundle()
 	if err != nil {
 		return nil, Build{Err: err}
 	}
-	s.watch.also(built.Sources())
 	b := Build{Bytes: built.Bytes()}
-	if now := s.current(); now != nil && now.hash == built.Hash() {
+	if now := s.current(); now != nil && now.built.Same(built) {
 		return nil, b
 	}
 	next, err := s.newEdition(ctx, built)
@@ -24,6 +24,22 @@ func (s *Server) build(ctx context.Context) (*edition, Build) {
 		return nil, b
 	}
 	return next, b
+}
+
+// bundle bundles the files as they are now, all of which are watched then, whatever comes of it. Those that were not may have changed since they
+// were read, and are read again.
+func (s *Server) bundle() (*ts.Built, error) {
+	for {
+		built, err := ts.Build(s.config.Folder)
+		sources := ts.SourcesOf(err)
+		if err == nil {
+			sources = built.Sources()
+		}
+		if !s.watch.also(sources) {
+			return built, err
+		}
+		s.watch.look()
+	}
 }
 
 // reload builds the project, and lets a good build take over. The build is loaded while the last one serves. From then on requests are the
@@ -48,7 +64,7 @@ func (s *Server) reload(ctx context.Context) {
 const (
 	// grace is how long requests may go on that the last build has begun to answer, before it admits nothing more.
 	grace = time.Second
-	// patience is how long it then keeps its engines for requests that wait for a run, or follow a stream.
+	// patience is how long it then keeps its engines for requests that wait for a run, or follow a stream, and again for what they leave behind.
 	patience = 30 * time.Second
 	// mostBehind is how many builds keep their engines that way.
 	mostBehind = 3
@@ -63,9 +79,10 @@ func (s *Server) retire(ctx context.Context, old *edition) {
 	s.outlive(ctx, old)
 }
 
-// outlive keeps the engines of an edition that has stopped while requests need them. It is called by Run alone.
+// outlive keeps the engines of an edition that has stopped while requests need them, also behind their answers. The end of ctx leaves them as
+// long as work has. It is called by Run alone.
 func (s *Server) outlive(ctx context.Context, old *edition) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := longer(ctx, stopTimeout)
 	s.letGo = append(s.letGo, cancel)
 	if len(s.letGo) > mostBehind {
 		s.letGo[0]()
@@ -74,6 +91,9 @@ func (s *Server) outlive(ctx context.Context, old *edition) {
 	s.behind.Go(func() {
 		defer cancel()
 		within(ctx, patience, &old.all)
+		last, end := context.WithTimeout(ctx, patience)
+		defer end()
+		old.project.Drain(last)
 		old.project.Close()
 	})
 }

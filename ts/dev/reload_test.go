@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"svc.dev/svc/internal/bundle/bundletest"
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
@@ -267,6 +271,108 @@ func TestAFileThatChangesNothingReloadsNothing(t *testing.T) {
 	if b := w.saves("src/version.ts", "export const version = 1;\n"); b.Number != 2 {
 		t.Errorf("build %d serves, and not the second", b.Number)
 	}
+}
+
+// TestLinesAreThoseOfTheFileAsItIs moves what throws, and changes nothing else.
+func TestLinesAreThoseOfTheFileAsItIs(t *testing.T) {
+	const app = "export default { fetch() { throw new Error(\"here\"); } };\n"
+	w := workOn(t, sqldbtest.SQLite(t), "-- src/app.ts --\n"+app, nil)
+	contains(t, "the stack", w.ask("GET", "/", ""), "500 ", "src/app.ts:1:")
+	if b := w.saves("src/app.ts", "// A comment.\n\ninterface Nothing {}\n"+app); b.Err != nil {
+		t.Fatal(b.Err)
+	}
+	contains(t, "the stack", w.ask("GET", "/", ""), "500 ", "src/app.ts:4:")
+}
+
+// TestAFolderThatIsALinkIsWatched saves a file that no module imports.
+func TestAFolderThatIsALinkIsWatched(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "shop")
+	if err := os.Symlink(bundletest.Project(t, patient+"-- package.json --\n{}\n"), link); err != nil {
+		t.Fatal(err)
+	}
+	w := workIn(t, sqldbtest.SQLite(t), link, nil)
+	if b := w.saves("package.json", `{"svc": {"odd": 1}}`); b.Err == nil {
+		t.Error("a project is built whose settings are wrong")
+	}
+}
+
+// TestSourcesOutsideOfTheFolderAreWatched has one that is wrong from the first build on, and one that comes after it was imported.
+func TestSourcesOutsideOfTheFolderAreWatched(t *testing.T) {
+	root := bundletest.Project(t, "-- shop/src/app.ts --\nimport { version } from \"../../lib/version.ts\";\nexport default { fetch: () => new Response(\"version \" + version) };\n-- lib/version.ts --\nexport const version = ;\n")
+	w := workIn(t, sqldbtest.SQLite(t), filepath.Join(root, "shop"), nil)
+	takes(someLooks)
+	if b := w.Last(); b.Number != 1 || b.Err == nil {
+		t.Errorf("the first build is %+v", b)
+	}
+	if b := w.saves("../lib/version.ts", "export const version = 1;\n"); b.Err != nil {
+		t.Error(b.Err)
+	}
+	expect(t, "the answer", w.ask("GET", "/", ""), "200 version 1")
+	if b := w.saves("src/app.ts", "import { text } from \"../../lib/text.ts\";\nexport default { fetch: () => new Response(text) };\n"); b.Err == nil {
+		t.Error("what is not there is built")
+	}
+	if b := w.saves("../lib/text.ts", "export const text = \"mended\";\n"); b.Err != nil || b.Number != 4 {
+		t.Errorf("the build is %+v", b)
+	}
+	expect(t, "the answer", w.ask("GET", "/", ""), "200 mended")
+}
+
+// lasting leaves work behind its answer that goes on until it is let go, and a while longer.
+const lasting = `
+-- src/app.ts --
+import { version } from "./version.ts";
+const pause = (ms) => new Promise((go) => { setTimeout(go, ms); });
+const work = async () => {
+  while ((await (await fetch(process.env.GATE)).text()) !== "yes") await pause(20);
+  await pause(200);
+  await fetch(process.env.GATE + "/done");
+};
+export default {
+  fetch(request, env, ctx) {
+    if (new URL(request.url).pathname === "/leave") ctx.waitUntil(work());
+    return new Response("version " + version);
+  },
+};
+-- src/version.ts --
+export const version = 0;
+`
+
+// TestWorkBehindAnAnswerOutlivesAReloadAndAStop has it go on while another build serves, and end while the last one stops.
+func TestWorkBehindAnAnswerOutlivesAReloadAndAStop(t *testing.T) {
+	asked, open, done := make(chan bool), make(chan bool), make(chan bool, 10)
+	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/done" {
+			done <- true
+			return
+		}
+		select {
+		case asked <- true:
+			fmt.Fprint(w, "no")
+		case <-open:
+			fmt.Fprint(w, "yes")
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(gate.Close)
+	t.Cleanup(func() {
+		if len(done) != 2 {
+			t.Errorf("%d of 2 came to their end", len(done))
+		}
+	})
+	w := workOn(t, sqldbtest.SQLite(t), lasting, map[string]string{"GATE": gate.URL})
+	expect(t, "the answer", w.ask("GET", "/leave", ""), "200 version 0")
+	if b := w.saves("src/version.ts", "export const version = 1;\n"); b.Err != nil {
+		t.Fatal(b.Err)
+	}
+	for range 5 {
+		select {
+		case <-asked:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the work was cut off")
+		}
+	}
+	expect(t, "the answer", w.ask("GET", "/leave", ""), "200 version 1")
+	close(open)
 }
 
 // TestALargeProjectIsReadySoon measures a reload of 200 KB of script.

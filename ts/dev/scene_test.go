@@ -11,6 +11,7 @@ import (
 const (
 	visitPause = 5 * time.Millisecond
 	readySoon  = 500 * time.Millisecond
+	someLooks  = 500 * time.Millisecond // at the files
 )
 
 // takes is what takes its time in a scene. Nothing is waited for.

@@ -41,7 +41,13 @@ type workshop struct {
 // workOn serves a project until the test ends.
 func workOn(t *testing.T, address, archive string, env map[string]string) *workshop {
 	t.Helper()
-	w := &workshop{t: t, folder: bundletest.Project(t, archive), log: &notepad.Pad{}, builds: make(chan dev.Build, 1000)}
+	return workIn(t, address, bundletest.Project(t, archive), env)
+}
+
+// workIn is workOn for a folder.
+func workIn(t *testing.T, address, folder string, env map[string]string) *workshop {
+	t.Helper()
+	w := &workshop{t: t, folder: folder, log: &notepad.Pad{}, builds: make(chan dev.Build, 1000)}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	store, err := sqlstore.Open(t.Context(), address, sqlstore.Config{Log: log})
 	if err != nil {

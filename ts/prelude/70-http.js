@@ -32,10 +32,10 @@ const answering = (exchange, work) => {
   } catch (e) { fail(e); }
 };
 // executionOf is what an application is given beside the request: work that goes on behind its answer keeps the request's act.
-const executionOf = (exchange) => ({
+const executionOf = (act) => ({
   waitUntil(p) {
-    sync("hold", exchange, 1);
-    const over = () => { sync("hold", exchange, -1); };
+    sync("hold", act, 1);
+    const over = () => { sync("hold", act, -1); };
     then(resolvedWith(p), over, (e) => { write("error", [e]); over(); });
   },
   passThroughOnException() {},
@@ -45,7 +45,7 @@ entrances.request = (act, exchange, method, url, headers, body) => {
   const record = enter(act);
   record.exchange = exchange;
   record.request = heldRequest(act, method, url, headers, body);
-  answering(exchange, () => project.app.default.fetch(record.request, env, executionOf(exchange)));
+  answering(exchange, () => project.app.default.fetch(record.request, env, executionOf(act)));
 };
 
 // answered is an answer of Go's: its status, the id of its body and its headers.
@@ -62,13 +62,14 @@ const onto = (c, res) => {
 const contexts = new Table();
 let lastContext = 0;
 
-// changed is a request that is not the one that came: the application has made another of it.
-const changed = async (raw) => {
-  const out = { method: raw.method, url: raw.url, headers: flatHeaders(raw.headers), kind: "own", value: "" };
-  if (requestAct(raw) !== 0 || raw.bodyUsed) return jsonStringify(out);
-  const { kind, value } = bodyFor(raw);
-  if (kind === "stream") return jsonStringify({ ...out, kind: "bytes", value: toBase64(await drainStream(value)) });
-  return jsonStringify({ ...out, kind: kind === "held" ? "own" : kind, value: kind === "held" ? "" : value });
+// changed is a request that is not the one that came: the application has made another of it. Its body is its own only where that is the one
+// that came, which Go has. Another that is whole is sent though it was read, as Go's is; of a stream nothing is left then.
+const changed = async (raw, came) => {
+  const out = { method: raw.method, url: raw.url, headers: flatHeaders(raw.headers), kind: "own", value: "" }, body = keptBody(raw);
+  if (requestAct(raw) !== 0 || (isHeld(body) && body === keptBody(came))) return jsonStringify(out);
+  if (body === null || typeof body === "string") return jsonStringify({ ...out, kind: "text", value: body ?? "" });
+  const bytes = body === undefined || isHeld(body) ? await wholeBody(raw, false) : body;
+  return jsonStringify({ ...out, kind: "bytes", value: toBase64(bytes) });
 };
 // serve lets the API answer a request of the application's: without the prefix of the mount, which is as many segments as the route has
 // before the API's own.
@@ -79,7 +80,7 @@ shared.serve = async (c, path) => {
   const shown = { c, guarded: false };
   contexts.set(id, shown);
   let res;
-  try { res = answered(await call("serve", exchange, prefix, id, raw === request ? null : await changed(raw))); } finally { contexts.delete(id); }
+  try { res = answered(await call("serve", exchange, prefix, id, raw === request ? null : await changed(raw, request))); } finally { contexts.delete(id); }
   if (!shown.guarded) return onto(c, res);
   // A guard that ran on this context may have set its response, of which this one is made already.
   if (c.finalized) {
@@ -120,8 +121,8 @@ const requestOf = (raw, params) => {
 class Context {
   #vars = new Map(); #headers = new Headers(); #status = 200; #res;
   finalized = false; env = env;
-  constructor(raw, params, exchange) {
-    this.executionCtx = executionOf(exchange);
+  constructor(raw, params, act) {
+    this.executionCtx = executionOf(act);
     this.req = requestOf(raw, params);
   }
   set(k, v) { mapSet(this.#vars, k, v); }
@@ -146,9 +147,9 @@ class Context {
   redirect(to, s = 302) { return this.newResponse(null, s, { location: String(to) }); }
   notFound() { return this.text("404 Not Found", 404); }
 }
-const contextOf = (act, exchange, context, method, url, headers, body, params) => {
+const contextOf = (act, context, method, url, headers, body, params) => {
   const shown = contexts.get(context);
-  if (shown === undefined) return new Context(heldRequest(act, method, url, headers, body), jsonParse(params), exchange);
+  if (shown === undefined) return new Context(heldRequest(act, method, url, headers, body), jsonParse(params), act);
   shown.guarded = true;
   return shown.c;
 };
@@ -157,7 +158,7 @@ const contextOf = (act, exchange, context, method, url, headers, body, params) =
 entrances.guard = (act, exchange, kind, name, what, context, method, url, headers, body, params) => {
   enter(act);
   answering(exchange, async () => {
-    const c = contextOf(act, exchange, context, method, url, headers, body, params);
+    const c = contextOf(act, context, method, url, headers, body, params);
     let passed = false;
     const res = await project[kind][name][what](c, async () => {
       if (passed) throw new Error("next() was called twice.");
@@ -171,5 +172,5 @@ entrances.guard = (act, exchange, kind, name, what, context, method, url, header
 };
 entrances.channel = (act, exchange, name, index, context, method, url, headers, body) => {
   enter(act);
-  answering(exchange, () => project.channels[name].channel.routes[index].handler(contextOf(act, exchange, context, method, url, headers, body, "{}"), async () => {}));
+  answering(exchange, () => project.channels[name].channel.routes[index].handler(contextOf(act, context, method, url, headers, body, "{}"), async () => {}));
 };

@@ -4,6 +4,7 @@
 //   heldRequest     a Request whose body Go holds; heldResponse a Response
 //   bodyFor         how Go writes a body: { kind: "none" | "text" | "bytes" | "held" | "stream", value }; a stream is read by
 //                   acquireReader and readOnce, and given up by readableCancel
+//   keptBody        what a body has, read or not: a text, bytes, a Held, or null; undefined for a stream
 class Held {
   constructor(id, again, signal) {
     this.id = id;
@@ -84,7 +85,7 @@ const spend = (s) => {
   s.reader = spentReader;
   if (s.state === "readable") s.state = "closed";
 };
-let hasBody, setBody, streamBody, bodyIsUsed, bodyIsLocked, wholeBody, splitBody, moveBody, bodyFor;
+let hasBody, setBody, streamBody, bodyIsUsed, bodyIsLocked, wholeBody, splitBody, moveBody, bodyFor, keptBody;
 class Body {
   #body = null;
   #stream = null;
@@ -156,6 +157,7 @@ class Body {
       }
       return b;
     };
+    keptBody = (o) => (isStreamState(o.#body) ? undefined : o.#body);
     bodyFor = (o) => {
       const b = o.#body,
         s = o.#stream;
