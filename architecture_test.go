@@ -109,7 +109,7 @@ var rooms = map[string][]string{
 	"service/config":  {"internal/outward", "service/account", "service/database", "service/mail", "service/models", "service/scope", "service/secret"},
 	"service/doctor":  {"internal/sqldb", "internal/amount", "internal/bundle", "service/agent", "service/config", "service/database", "service/engine", "service/gateway", "service/models", "service/scope", "service/secret", "service/toolbox", "fault"},
 	"service/backup":  {"internal/archive", "internal/sqldb", "sqlstore", "service/database", "service/project"},
-	"service/parcel":  {"", "internal/amount", "internal/archive", "internal/jsonl", "internal/listing", "internal/sqldb", "sqlstore", "service/agent", "service/audit", "service/backup", "service/project", "service/scope", "service/workspace"},
+	"service/parcel":  {"", "internal/amount", "internal/archive", "internal/jsonl", "internal/listing", "internal/sqldb", "sqlstore", "service/agent", "service/audit", "service/backup", "service/project", "service/scope", "service/workspace", "fault"},
 	"service/operate": {"internal/sqldb", "service/account", "service/audit", "service/backup", "service/database", "service/parcel", "service/redact", "service/secret", "fault"},
 	"service":         {"*"},
 	"ts":              {"", "httpapi", "conversation", "workflow", "iso", "internal/bundle", "internal/script", "fault"},

@@ -98,15 +98,24 @@ func holdAlone(c config.Config) (*sqldb.Folder, error) {
 	return folder, err
 }
 
-// mustBeMigrated refuses tables that are not as this binary knows them.
+// BehindError says that the tables of a database are older than this binary.
+type BehindError struct{ Why error }
+
+func (e *BehindError) Error() string { return e.Why.Error() + ": run svc migrate first" }
+
+// mustBeMigrated refuses tables that are not as this binary knows them: older ones with a *BehindError.
 func mustBeMigrated(ctx context.Context, db *sqldb.DB) error {
 	all, err := database.Versions(ctx, db)
 	if err != nil {
 		return err
 	}
 	for _, v := range all {
-		if err := v.Check(); err != nil {
-			return fmt.Errorf("%w: run svc migrate first", err)
+		err := v.Check()
+		if v.Database < v.Binary {
+			err = &BehindError{err}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

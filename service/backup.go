@@ -41,10 +41,11 @@ func (h *house) noteBackup(ctx context.Context, q backup.Wish) error {
 	return h.db.Write(ctx, func(tx *sqldb.Tx) error { return h.audit.Append(ctx, tx, event) })
 }
 
-// unlessStill erases something for good, unless a backup is being made that may need it: then the next sweep does.
-func (h *house) unlessStill(erase func(context.Context) (int64, error)) func(context.Context) (int64, error) {
+// unlessStill erases something of a kind for good, unless a backup is being made that may need it: then the next sweep does.
+func (h *house) unlessStill(kind string, erase func(context.Context) (int64, error)) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
 		if !h.still.TryRLock() {
+			h.log.Info("not swept while a backup is made", "kind", kind)
 			return 0, nil
 		}
 		defer h.still.RUnlock()

@@ -88,9 +88,9 @@ func (h *house) sweep(ctx context.Context) {
 		{sweptSessions, h.accounts.Sweep},
 		{sweptPairings, h.devices.Sweep},
 		{sweptDeliveries, h.installs.Sweep},
-		{sweptAccounts, h.unlessStill(func(ctx context.Context) (int64, error) { return counted(h.accounts.Erase(ctx)) })},
+		{sweptAccounts, h.unlessStill(sweptAccounts, func(ctx context.Context) (int64, error) { return counted(h.accounts.Erase(ctx)) })},
 		{sweptInvitations, func(ctx context.Context) (int64, error) { return h.spaces.Sweep(ctx, now) }},
-		{sweptWorkspaces, h.unlessStill(func(ctx context.Context) (int64, error) { return counted(h.spaces.Erase(ctx)) })},
+		{sweptWorkspaces, h.unlessStill(sweptWorkspaces, func(ctx context.Context) (int64, error) { return counted(h.spaces.Erase(ctx)) })},
 		{sweptLeftovers, func(ctx context.Context) (int64, error) { return counted(h.projects.Sweep(ctx, now)) }},
 		{sweptVerifications, func(ctx context.Context) (int64, error) {
 			return sqlstore.EraseRuns(ctx, h.db, scope.Service, now.Add(-keepVerifications))

@@ -3,7 +3,12 @@ package service
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
+
+	"svc.dev/svc/internal/notepad"
+	"svc.dev/svc/internal/sqldb/sqldbtest"
 )
 
 func TestSweepRepeatsUntilNothingIsLeft(t *testing.T) {
@@ -25,6 +30,25 @@ func TestSweepIsBounded(t *testing.T) {
 	}
 	if total, err := repeat(t.Context(), func(context.Context) (int64, error) { return 1, errors.New("x") }); total != 1 || err == nil {
 		t.Errorf("%d %v", total, err)
+	}
+}
+
+// TestSweepSaysThatABackupHoldsItUp sweeps while a backup is made, and afterwards.
+func TestSweepSaysThatABackupHoldsItUp(t *testing.T) {
+	var log notepad.Pad
+	h := furnished(t, sqldbtest.SQLite(t), func(h *house) { h.log = slog.New(slog.NewTextHandler(&log, nil)) })
+	h.still.Lock()
+	h.sweep(t.Context())
+	h.still.Unlock()
+	said := log.String()
+	for _, kind := range []string{sweptAccounts, sweptWorkspaces} {
+		if !strings.Contains(said, `msg="not swept while a backup is made" kind=`+kind) {
+			t.Errorf("nothing of %s: %s", kind, said)
+		}
+	}
+	h.sweep(t.Context())
+	if more := log.String()[len(said):]; strings.Contains(more, "backup") {
+		t.Errorf("without a backup: %s", more)
 	}
 }
 

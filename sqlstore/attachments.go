@@ -13,13 +13,13 @@ type BlobFile struct {
 	Size   int64
 }
 
-// EachBlobFile tells of every file that the streams of a SQLite database refer to.
+// EachBlobFile tells once of every file that the streams of a SQLite database refer to.
 func EachBlobFile(ctx context.Context, db interface {
 	Read(context.Context, func(*sqldb.Tx) error) error
 }, tell func(BlobFile) error,
 ) error {
 	return wrap("list blobs", db.Read(ctx, func(tx *sqldb.Tx) error {
-		rows, err := tx.Query(`SELECT DISTINCT scope, sha256, size FROM blobs ORDER BY scope, sha256`)
+		rows, err := tx.Query(`SELECT scope, sha256, MAX(size) FROM blobs GROUP BY scope, sha256 ORDER BY scope, sha256`)
 		if err != nil {
 			return err
 		}

@@ -62,6 +62,22 @@ func (s blobs) openBlob(ctx context.Context, scope string, b svc.Blob) (io.ReadC
 	return f, err
 }
 
+// size is how many bytes a content has.
+func (s blobs) size(ctx context.Context, scope, sha string) (int64, error) {
+	if s.db.Dialect() == sqldb.Postgres {
+		return readRow(ctx, s.Store, "measure blob", svc.ErrNotFound, func(n *int64) []any { return []any{n} },
+			`SELECT SUM(LENGTH(data)) FROM blob_chunks WHERE scope = $1 AND sha256 = $2 HAVING COUNT(*) > 0`, scope, sha)
+	}
+	stat, err := os.Stat(s.blobPath(scope, sha))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, svc.ErrNotFound
+	}
+	if err != nil {
+		return 0, err
+	}
+	return stat.Size(), nil
+}
+
 // blobPath keeps scopes apart by a hash of their name: a scope holds slashes.
 func (s blobs) blobPath(scope, name string) string {
 	return filepath.Join(blobFolder(s.db, scope), name)

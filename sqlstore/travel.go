@@ -65,7 +65,7 @@ func WriteStream(tx *sqldb.Tx, scope string, row int64, unfinished bool, to *jso
 		func() (travelling, traveller) { r := &blobLine{}; return r, traveller{Blob: r} },
 	} {
 		if err := writeRows(tx, row, next, to); err != nil {
-			return err
+			return fmt.Errorf("%s %s of %s: %w", s.Kind, s.Instance, s.Name, err)
 		}
 	}
 	return nil
@@ -240,7 +240,7 @@ func places(n int) string {
 func BlobsAfter(ctx context.Context, db *sqldb.DB, scope, after string) ([]svc.Blob, error) {
 	all, err := sqldb.ReadAll(ctx, db, func(row sqldb.Row) (b svc.Blob, err error) {
 		return b, row.Scan(&b.SHA256, &b.Size)
-	}, `SELECT DISTINCT sha256, size FROM blobs WHERE scope = $1 AND sha256 > $2 ORDER BY sha256 LIMIT $3`, scope, after, streamsAtOnce)
+	}, `SELECT sha256, MAX(size) FROM blobs WHERE scope = $1 AND sha256 > $2 GROUP BY sha256 ORDER BY sha256 LIMIT $3`, scope, after, streamsAtOnce)
 	return all, wrap("list blobs", err)
 }
 
@@ -249,17 +249,45 @@ func OpenBlob(ctx context.Context, db *sqldb.DB, scope string, b svc.Blob) (io.R
 	return blobs{&Store{db: db}}.openBlob(ctx, scope, b)
 }
 
-// PutBlob keeps the content of attachments that rows of the scope name already: nobody sweeps it. They must know its size.
+// PutBlob keeps the content of attachments that rows of the scope name already: nobody sweeps it.
 func PutBlob(ctx context.Context, db *sqldb.DB, scope string, r io.Reader) (svc.Blob, error) {
-	b, err := (&Store{db: db}).Put(ctx, scope, r)
+	return (&Store{db: db}).Put(ctx, scope, r)
+}
+
+// SettleBlobs looks at all attachments of imported streams before anybody sees them. One whose content did not come is forgotten,
+// and counted; one that is not as large as its content is an error.
+func SettleBlobs(ctx context.Context, db *sqldb.DB, scope string) (forgotten int64, err error) {
+	for last := ""; ; {
+		some, err := BlobsAfter(ctx, db, scope, last)
+		if err != nil || len(some) == 0 {
+			return forgotten, err
+		}
+		for _, b := range some {
+			last = b.SHA256
+			n, err := settleBlob(ctx, db, scope, last)
+			if err != nil {
+				return forgotten, wrap("settle blob", err)
+			}
+			forgotten += n
+		}
+	}
+}
+
+func settleBlob(ctx context.Context, db *sqldb.DB, scope, sha string) (forgotten int64, err error) {
+	size, err := blobs{&Store{db: db}}.size(ctx, scope, sha)
+	if errors.Is(err, svc.ErrNotFound) {
+		return sqldb.Write(ctx, db, func(tx *sqldb.Tx) (int64, error) {
+			return tx.Exec(`DELETE FROM blobs WHERE scope = $1 AND sha256 = $2`, scope, sha)
+		})
+	}
 	if err != nil {
-		return b, err
+		return 0, err
 	}
 	others, err := sqldb.Read(ctx, db, func(tx *sqldb.Tx) (int64, error) {
-		return sqldb.Value[int64](tx, "compare sizes", `SELECT COUNT(*) FROM blobs WHERE scope = $1 AND sha256 = $2 AND size <> $3`, scope, b.SHA256, b.Size)
+		return sqldb.Value[int64](tx, "compare sizes", `SELECT COUNT(*) FROM blobs WHERE scope = $1 AND sha256 = $2 AND size <> $3`, scope, sha, size)
 	})
 	if err == nil && others > 0 {
-		err = fmt.Errorf("attachment %s has %d bytes, and is said to have others", b.SHA256, b.Size)
+		err = fmt.Errorf("attachment %s has %d bytes, and is said to have others", sha, size)
 	}
-	return b, wrap("put blob", err)
+	return 0, err
 }

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -78,6 +79,52 @@ func TestStreamsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 			if _, err := sqlstore.ReadStreams(t.Context(), db, "users/ada/"+strconv.Quote(name), strings.NewReader(text)); err == nil {
 				t.Errorf("%s is kept", name)
 			}
+		}
+	})
+}
+
+// TestAttachmentsOfAnImportHaveTheirContent settles rows whose content came, did not come, and is of another size.
+func TestAttachmentsOfAnImportHaveTheirContent(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, address string) {
+		db, err := sqldb.Open(t.Context(), address, sqldb.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if err := db.Migrate(t.Context(), sqlstore.Migrations); err != nil {
+			t.Fatal(err)
+		}
+		const scope = "users/ada/whole"
+		content, err := sqlstore.PutBlob(t.Context(), db, scope, strings.NewReader("picture"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := func(id, sha string, size int) string {
+			return fmt.Sprintf("{\"blob\":{\"attachment\":%q,\"sha256\":%q,\"size\":%d,\"mime\":\"image/png\",\"filename\":\"\"}}\n", id, sha, size)
+		}
+		settle := func(text string) (int64, error) {
+			t.Helper()
+			if _, err := sqlstore.ReadStreams(t.Context(), db, scope, strings.NewReader(text)); err != nil {
+				t.Fatal(err)
+			}
+			return sqlstore.SettleBlobs(t.Context(), db, scope)
+		}
+		agent, _, _ := strings.Cut(travels, "\n")
+		none := strings.Repeat("0", 64)
+		if n, err := settle(agent + "\n" + row("att_1", content.SHA256, 7) + row("att_2", none, 1) + row("att_3", none, 2)); n != 2 || err != nil {
+			t.Errorf("%d forgotten, %v", n, err)
+		}
+		if all, err := sqlstore.BlobsAfter(t.Context(), db, scope, ""); err != nil || len(all) != 1 || all[0] != content {
+			t.Errorf("%v are left, %v", all, err)
+		}
+		other := strings.Replace(agent, `"instance":"x"`, `"instance":"y"`, 1)
+		if _, err := settle(other + "\n" + row("att_4", content.SHA256, 8)); err == nil || !strings.Contains(err.Error(), "has 7 bytes, and is said to have others") {
+			t.Errorf("with another size: %v", err)
+		}
+		told := 0
+		err = sqlstore.EachBlobFile(t.Context(), db, func(sqlstore.BlobFile) error { told++; return nil })
+		if err != nil || told != 1 {
+			t.Errorf("one file is told of %d times, %v", told, err)
 		}
 	})
 }

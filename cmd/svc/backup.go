@@ -14,8 +14,10 @@ import (
 
 	"svc.dev/svc/internal/amount"
 	"svc.dev/svc/internal/archive"
+	"svc.dev/svc/internal/cli/hold"
 	"svc.dev/svc/internal/cli/screen"
 	"svc.dev/svc/internal/command"
+	"svc.dev/svc/service"
 	"svc.dev/svc/service/backup"
 	"svc.dev/svc/service/config"
 	"svc.dev/svc/service/operate"
@@ -65,6 +67,9 @@ then take this backup of what lies outside the database.`,
 			made, err = takeBackup(cmd, o, q)
 			return err
 		})
+		if old, ok := errors.AsType[*service.BehindError](err); ok {
+			return fmt.Errorf("%w: make the backup with the version before, then migrate", old.Why)
+		}
 		if err != nil {
 			return err
 		}
@@ -191,31 +196,59 @@ func encryptTo(w io.Writer, recipient string, write func(io.Writer) (backup.Made
 }
 
 // writeWhole writes a file that is there whole and durable, or not at all. It takes nobody's place.
-func writeWhole(path string, write func(io.Writer) error) (err error) {
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s is there already", path)
-	}
-	part := path + ".part"
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+func writeWhole(path string, write func(io.Writer) error) error {
+	part, err := holdPart(path)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, ignoreGone(os.Remove(part)))
-		}
-	}()
-	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
-		return err
+	defer part.Close() // a second time where all goes well
+	err = errors.Join(write(part), part.Sync())
+	if err == nil {
+		err = os.Rename(part.Name(), path)
 	}
-	if err := os.Rename(part, path); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, ignoreGone(os.Remove(part.Name())))
 	}
 	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return errors.Join(part.Close(), folder.Sync(), folder.Close())
+}
+
+// holdPart opens what a file grows in, empty and held until it is closed. It refuses a path that another command writes to, or has written.
+func holdPart(path string) (_ *os.File, err error) {
+	part, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			part.Close()
+		}
+	}()
+	err = hold.Try(part)
+	if errors.Is(err, hold.ErrHeld) || err == nil && !isAt(part, part.Name()) {
+		return nil, fmt.Errorf("another command writes %s: wait for its end, or choose another file", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The holder before may have finished just now.
+	if _, err := os.Lstat(path); err == nil {
+		return nil, errors.Join(fmt.Errorf("%s is there already", path), os.Remove(part.Name()))
+	}
+	return part, part.Truncate(0)
+}
+
+// isAt reports whether a path leads to an open file: it may have been renamed before it was held.
+func isAt(f *os.File, path string) bool {
+	is, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	at, err := os.Lstat(path)
+	return err == nil && os.SameFile(is, at)
 }
 
 func ignoreGone(err error) error {

@@ -18,6 +18,7 @@ import (
 	"filippo.io/age"
 
 	"svc.dev/svc/internal/archive"
+	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/backup"
 )
 
@@ -238,6 +239,67 @@ func (k *keeper) outlivesRestores(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustSVC(t, "restore", whole, into)
+}
+
+// TestASecondCommandLeavesTheFirstItsFile writes to one path twice at once, and behind commands that failed or were killed.
+func TestASecondCommandLeavesTheFirstItsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "monday.backup")
+	writer := func(text string) func(io.Writer) error {
+		return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
+	}
+	wants := func(want string) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if string(text) != want || want != "" && err != nil {
+			t.Errorf("there is %q, %v, want %q", text, err, want)
+		}
+		if _, err := os.Lstat(path + ".part"); err == nil {
+			t.Error("a part is left")
+		}
+	}
+	failed := errors.New("failed")
+	if err := writeWhole(path, func(w io.Writer) error { return errors.Join(writer("half")(w), failed) }); !errors.Is(err, failed) {
+		t.Error(err)
+	}
+	wants("")
+	writeFile(t, path+".part", "what a command that was killed has left")
+	err := writeWhole(path, func(w io.Writer) error {
+		if err := writer("first")(w); err != nil {
+			return err
+		}
+		if err := writeWhole(path, writer("second")); err == nil || !strings.Contains(err.Error(), "another command writes "+path) {
+			t.Errorf("meanwhile: %v", err)
+		}
+		return writer(" and whole")(w)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	wants("first and whole")
+	if err := writeWhole(path, writer("third")); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("afterwards: %v", err)
+	}
+	wants("first and whole")
+}
+
+// TestABackupBeforeAMigrationIsOfTheVersionBefore takes the tables of a folder back by one version.
+func TestABackupBeforeAMigrationIsOfTheVersionBefore(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	mustSVC(t, "migrate", "--data", data)
+	db, err := sqldb.Open(t.Context(), "sqlite:"+filepath.Join(data, "svc.db"), sqldb.Options{})
+	if err == nil {
+		err = errors.Join(db.Do(t.Context(), "go back", "DELETE FROM offer_schema WHERE version_id > 0"), db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := svc(t, "backup", "--data", data, "-o", filepath.Join(t.TempDir(), "x"))
+	if err == nil || !strings.Contains(out, "make the backup with the version before") || strings.Contains(out, "svc migrate first") {
+		t.Errorf("backup: %v %s", err, out)
+	}
+	if out, err := svc(t, "audit", "verify", "--data", data); err == nil || !strings.Contains(out, "run svc migrate first") {
+		t.Errorf("another command: %v %s", err, out)
+	}
 }
 
 // showsItsAge has doctor look at the last backup.

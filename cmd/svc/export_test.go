@@ -92,7 +92,7 @@ func (k *keeper) outlivesImports(t *testing.T, file string) {
 	}
 	defer o.Close()
 	at := stall{make(chan struct{}), make(chan struct{})}
-	err = parcel.Carry(t.Context(), archive.FileOpener(file, nil), func(backup.Restoring) {}, func(r io.Reader) error {
+	err = parcel.Carry(t.Context(), archive.FileOpener(file, nil), k.data, func(backup.Restoring) {}, func(r io.Reader) error {
 		half := io.LimitReader(r, 4<<20)
 		ended := make(chan error, 1)
 		go func() {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -33,11 +34,15 @@ workspace before all of it is there; when something goes wrong nothing of it is.
 		if err != nil {
 			return err
 		}
+		c, err := configOf(cmd)
+		if err != nil {
+			return err
+		}
 		show := showProgress(cmd)
 		defer show.end()
 		var done parcel.Unpacked
 		err = asOperator(cmd, func(o operate.Operator) error {
-			return parcel.Carry(cmd.Context(), archives[0], show.restore, func(r io.Reader) (err error) {
+			return parcel.Carry(cmd.Context(), archives[0], spoolIn(c.Folder()), show.restore, func(r io.Reader) (err error) {
 				done, err = o.Import(cmd.Context(), at, r)
 				return err
 			})
@@ -51,8 +56,19 @@ workspace before all of it is there; when something goes wrong nothing of it is.
 	return cmd
 }
 
+// spoolIn is the data folder, which is its owner's alone, where it is on this machine; else it is empty, and the system chooses.
+func spoolIn(data string) string {
+	if stat, err := os.Stat(data); err != nil || !stat.IsDir() {
+		return ""
+	}
+	return data
+}
+
 func printImported(w io.Writer, u parcel.Unpacked) {
 	fmt.Fprintf(w, "%s: %s, %s with %s, %s and runs, %s\n", u.Workspace, amount.Of(u.Agents, "agent"), amount.Of(u.Projects, "project"),
 		amount.Of(u.Files, "file"), amount.Of(u.Streams, "conversation"), amount.Of(u.Attachments, "attachment"))
+	if u.Missing > 0 {
+		fmt.Fprintf(w, "warning: the export lacks the content of %s\n", amount.Of(u.Missing, "attachment"))
+	}
 	fmt.Fprintln(w, "To do: invite people, and enter the keys of models, connections and MCP servers again; they were not in the export.")
 }

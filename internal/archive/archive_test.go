@@ -111,6 +111,71 @@ func TestFilesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
+// TestASpoolHoldsWhatFilesHold reads a chain without a folder, in the order in which it was written.
+func TestASpoolHoldsWhatFilesHold(t *testing.T) {
+	large := noise(9<<20 + 17)
+	var b bytes.Buffer
+	w, err := archive.NewWriter(&b, archive.Head{ID: "one"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, texts := []string{"z", "empty", "a/b", "a/c"}, []string{"hello", "", large, large}
+	for i, name := range names {
+		if _, err := w.Add(name, 0o640, at, strings.NewReader(texts[i])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := archive.Prove(t.Context(), []archive.Opener{opener("one", b.Bytes())}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := os.Create(filepath.Join(t.TempDir(), "spool"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	var told int64
+	all, err := c.Spool(t.Context(), to, func(n int64) { told = n })
+	if err != nil || len(all) != len(names) || told != c.Bytes {
+		t.Fatalf("%d files, %d bytes of %d, %v", len(all), told, c.Bytes, err)
+	}
+	for i, f := range all {
+		if text, err := io.ReadAll(f); f.Path != names[i] || string(text) != texts[i] || err != nil {
+			t.Errorf("%s: %d bytes, %v, want %s with %d", f.Path, len(text), err, names[i], len(texts[i]))
+		}
+	}
+}
+
+// TestAPathIsTakenOnce refuses the second file of one path when it is written, and when it is read before anything is extracted.
+func TestAPathIsTakenOnce(t *testing.T) {
+	var b bytes.Buffer
+	w, err := archive.NewWriter(&b, archive.Head{ID: "one"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func() error {
+		_, err := w.Add("a", 0o640, at, strings.NewReader("x"))
+		return err
+	}
+	if err := add(); err != nil {
+		t.Fatal(err)
+	}
+	if err := add(); err == nil || !strings.Contains(err.Error(), "the file a comes twice") {
+		t.Errorf("written: %v", err)
+	}
+	archive.Forget(w)
+	if err := errors.Join(add(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = archive.Prove(t.Context(), []archive.Opener{opener("one", b.Bytes())}, quiet)
+	if _, ok := errors.AsType[*archive.DamagedError](err); !ok {
+		t.Errorf("read: %v", err)
+	}
+}
+
 func TestAChainCarriesWhatIsNew(t *testing.T) {
 	base := []byte(noise(9 << 20))
 	first := map[string]string{"svc.db": string(base), "old": "gone later", "moved/from": "the same"}

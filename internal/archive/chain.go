@@ -22,6 +22,7 @@ type Chain struct {
 
 	archives []Opener // the oldest first
 	files    []File   // of the newest, without their parts
+	names    map[string]struct{}
 	places   map[Sum][]spot
 	sizes    map[Sum]int64 // of the parts that were met
 }
@@ -35,7 +36,7 @@ func Prove(ctx context.Context, archives []Opener, tell func(read int64)) (*Chai
 	if err != nil {
 		return nil, err
 	}
-	c := &Chain{archives: ordered, places: map[Sum][]spot{}, sizes: map[Sum]int64{}}
+	c := &Chain{archives: ordered, names: map[string]struct{}{}, places: map[Sum][]spot{}, sizes: map[Sum]int64{}}
 	var read int64
 	for i, a := range ordered {
 		newest := i == len(ordered)-1
@@ -76,6 +77,10 @@ func (c *Chain) take(f File) error {
 	if !filepath.IsLocal(filepath.FromSlash(f.Path)) || filepath.ToSlash(filepath.Clean(f.Path)) != f.Path || f.Path == "." {
 		return damaged("a file is called %q", f.Path)
 	}
+	if _, twice := c.names[f.Path]; twice {
+		return damaged("it has the file %s twice", f.Path)
+	}
+	c.names[f.Path] = struct{}{}
 	var bytes int64
 	for i, sum := range f.Parts {
 		size, there := c.sizes[sum]

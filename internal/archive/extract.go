@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -35,7 +36,6 @@ type extraction struct {
 	root    *os.Root
 	tell    func(int64)
 	written int64
-	left    map[Sum][]spot
 	open    int64 // number of the file that is open
 	file    *os.File
 }
@@ -47,22 +47,33 @@ func (x *extraction) all(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	x.left = make(map[Sum][]spot, len(x.places))
-	for sum, places := range x.places {
-		x.left[sum] = places
+	if err := x.eachPart(ctx, x.place); err != nil {
+		return err
 	}
-	for _, a := range x.archives {
+	return errors.Join(x.close(), x.settle())
+}
+
+// eachPart reads the archives again, and gives every part to place wherever it belongs.
+func (c *Chain) eachPart(ctx context.Context, place func(at spot, part []byte) error) error {
+	left := maps.Clone(c.places)
+	for _, a := range c.archives {
 		err := visit(a, Visitor{Part: func(sum Sum, part []byte) error {
-			return errors.Join(ctx.Err(), x.place(sum, part))
+			for _, at := range left[sum] {
+				if err := place(at, part); err != nil {
+					return err
+				}
+			}
+			delete(left, sum)
+			return ctx.Err()
 		}})
 		if err != nil {
 			return err
 		}
 	}
-	if len(x.left) > 0 {
-		return damaged("%d parts were there before, and are not any more", len(x.left))
+	if len(left) > 0 {
+		return damaged("%d parts were there before, and are not any more", len(left))
 	}
-	return errors.Join(x.close(), x.settle())
+	return nil
 }
 
 // create makes a file that is empty still.
@@ -78,19 +89,16 @@ func (x *extraction) create(i int) error {
 	return file.Close()
 }
 
-// place writes a part wherever it belongs.
-func (x *extraction) place(sum Sum, part []byte) error {
-	for _, at := range x.left[sum] {
-		if err := x.use(int64(at.file)); err != nil {
-			return err
-		}
-		if _, err := x.file.WriteAt(part, int64(at.part)*partBytes); err != nil {
-			return err
-		}
-		x.written += int64(len(part))
-		x.tell(x.written)
+// place writes a part where it belongs.
+func (x *extraction) place(at spot, part []byte) error {
+	if err := x.use(int64(at.file)); err != nil {
+		return err
 	}
-	delete(x.left, sum)
+	if _, err := x.file.WriteAt(part, int64(at.part)*partBytes); err != nil {
+		return err
+	}
+	x.written += int64(len(part))
+	x.tell(x.written)
 	return nil
 }
 

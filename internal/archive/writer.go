@@ -16,7 +16,8 @@ import (
 // linesAtOnce is how many bytes of lines gather before they are written.
 const linesAtOnce = 1 << 20
 
-// Writer writes an archive, in memory that does not grow with what it carries but for the hashes of the parts.
+// Writer writes an archive, in memory that does not grow with what it carries but for the hashes of the parts and the names of the
+// files.
 type Writer struct {
 	to    io.Writer // what is written and summed
 	raw   io.Writer
@@ -26,13 +27,14 @@ type Writer struct {
 	lines bytes.Buffer
 	n     int // of entries with lines
 	have  map[Sum]struct{}
+	names map[string]struct{}
 	buf   []byte
 	Totals
 }
 
 // NewWriter begins an archive. Parts that known names are not carried: the archive that Since names, or one before it, has them.
 func NewWriter(w io.Writer, h Head, known map[Sum]struct{}) (*Writer, error) {
-	a := &Writer{raw: w, sum: sha256.New(), have: maps.Clone(known), buf: make([]byte, partBytes)}
+	a := &Writer{raw: w, sum: sha256.New(), have: maps.Clone(known), names: map[string]struct{}{}, buf: make([]byte, partBytes)}
 	if a.have == nil {
 		a.have = map[Sum]struct{}{}
 	}
@@ -52,9 +54,13 @@ func NewWriter(w io.Writer, h Head, known map[Sum]struct{}) (*Writer, error) {
 	return a, a.flush()
 }
 
-// Add adds a file with what r has to give.
+// Add adds a file with what r has to give. A path that was added before is refused: nobody could extract both.
 func (a *Writer) Add(path string, mode uint32, modified time.Time, r io.Reader) (File, error) {
 	f := File{Path: path, Mode: mode, Modified: modified}
+	if _, twice := a.names[path]; twice {
+		return f, fmt.Errorf("the file %s comes twice", path)
+	}
+	a.names[path] = struct{}{}
 	for {
 		n, end := io.ReadFull(r, a.buf)
 		if end != nil && end != io.EOF && end != io.ErrUnexpectedEOF {

@@ -1,6 +1,7 @@
 package jsonl_test
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strings"
@@ -17,6 +18,28 @@ func (endless) Read(p []byte) (int, error) {
 		p[i] = 'x'
 	}
 	return len(p), nil
+}
+
+// TestWhatIsWrittenIsRead writes a body that is as long as limits.body lets in by default, and one that no line holds.
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	var b bytes.Buffer
+	to := jsonl.NewEncoder(&b)
+	long := make([]byte, 64<<20)
+	if err := to.Encode(long); err != nil {
+		t.Fatal(err)
+	}
+	err := jsonl.Each(&b, func(got []byte, _ int64) error {
+		if len(got) != len(long) {
+			t.Errorf("%d bytes are read", len(got))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := to.Encode(make([]byte, jsonl.Most/4*3)); err == nil || !strings.Contains(err.Error(), "no import reads one of more than 128") || b.Len() > 0 {
+		t.Errorf("%d bytes are written, %v", b.Len(), err)
+	}
 }
 
 func TestLinesComeOneAfterTheOther(t *testing.T) {

@@ -488,6 +488,32 @@ func TestARestoreTakesNobodysPlace(t *testing.T) {
 	}
 }
 
+// TestARestoreTakesTheVolumeOfTheImage restores into what a new volume holds, and not where that is more.
+func TestARestoreTakesTheVolumeOfTheImage(t *testing.T) {
+	c := configured(t)
+	servicetest.Once(t, c)
+	_, data := take(t, c, backup.Wish{}, backup.Base{})
+	for name, refused := range map[string]bool{"": false, "files/.keep": true, "keys/keys.json": true} {
+		folder := filepath.Join(t.TempDir(), "data")
+		if err := os.CopyFS(folder, os.DirFS("../../deploy/root/data")); err != nil {
+			t.Fatal(err)
+		}
+		if name != "" {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte("mine"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := backup.Restore(t.Context(), []archive.Opener{opener(data)}, folder, func(backup.Restoring) {})
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "is not empty") {
+			t.Errorf("with something in %q: %v", name, err)
+		}
+		if err == nil {
+			c.DataDir = folder
+			servicetest.Once(t, c)
+		}
+	}
+}
+
 // TestConfigurationThatLeadsElsewhereIsSetAside keeps a restored service from the data that the backup is of.
 func TestConfigurationThatLeadsElsewhereIsSetAside(t *testing.T) {
 	c := configured(t)
@@ -526,6 +552,33 @@ func TestPostgresKeepsItsRows(t *testing.T) {
 		t.Error("there is a database of SQLite")
 	}
 	l.holds(t, restored, made, time.Now())
+}
+
+// TestTheCopyWaitsForNoReader copies the database, whose WAL grows meanwhile, though nobody reads how far it is.
+func TestTheCopyWaitsForNoReader(t *testing.T) {
+	c := configured(t)
+	servicetest.Once(t, c)
+	o, err := service.Operate(t.Context(), c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	r, w := io.Pipe()
+	defer r.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- o.Backup(t.Context(), backup.Wish{}, w) }()
+	servicetest.Eventually(t, "the copy is whole", func() bool {
+		copied, err := sqldb.OpenCopy(filepath.Join(c.DataDir, "backup.tmp", "svc.db"))
+		if err != nil {
+			return false
+		}
+		defer copied.Close()
+		return copied.Check(t.Context()) == nil
+	})
+	r.CloseWithError(io.ErrClosedPipe)
+	if err := <-ended; err == nil {
+		t.Error("a backup that nobody read is made")
+	}
 }
 
 // TestOneBackupAtATime refuses a second one, and erases nothing while there is one.

@@ -68,21 +68,40 @@ func Restore(ctx context.Context, archives []archive.Opener, folder string, tell
 	return r, unmark(folder)
 }
 
-// refuseUsed refuses a folder that holds anything.
+// refuseUsed refuses a folder that holds anything but what keeps folders in an image.
 func refuseUsed(folder string) error {
-	entries, err := os.ReadDir(folder)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+	used, err := isUsed(folder)
+	if err != nil || !used {
 		return err
-	case len(entries) == 0:
-		return nil
 	}
 	if _, err := os.Lstat(filepath.Join(folder, sqldb.Restoring)); err == nil {
 		return &sqldb.UnfinishedError{Path: folder}
 	}
 	return fmt.Errorf("%s is not empty: a backup is restored into an empty folder, or one that is not there", folder)
+}
+
+// keeper is the name of an empty file that keeps a folder in an image: the volume of one begins with some.
+const keeper = ".keep"
+
+// isUsed reports whether a folder, or one below it, holds a file other than empty keepers.
+func isUsed(folder string) (used bool, err error) {
+	err = fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {
+		if path == "." && errors.Is(err, fs.ErrNotExist) {
+			return fs.SkipAll
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if used = d.Name() != keeper || !info.Mode().IsRegular() || info.Size() > 0; used {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return used, err
 }
 
 // pointOf reads what a chain holds, and refuses tables that this binary does not know.

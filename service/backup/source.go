@@ -186,20 +186,15 @@ func (f *flow) copyDatabase(ctx context.Context, fixed func()) error {
 	if err != nil {
 		return err
 	}
-	if err := needSpace(folder, size); err != nil {
+	if err := NeedSpace(folder, size, "a backup copies the database beside itself"); err != nil {
 		return errors.Join(err, Tidy(f.Folder))
 	}
 	to := filepath.Join(folder, databaseFile)
 	// What was answered before this time was committed before the copy's moment.
 	f.point.At, f.point.Database = time.Now().UTC(), "sqlite"
-	var told time.Time
-	err = f.DB.CopyTo(ctx, to, func(done, total int64) {
-		fixed()
-		if time.Since(told) > tellEvery {
-			told = time.Now()
-			_ = WriteNote(f.tar, Note{Copied: &Copied{done, total}}) // an error comes again with the next entry
-		}
-	})
+	news, end := f.tellCopied()
+	err = f.DB.CopyTo(ctx, to, func(done, total int64) { fixed(); news(Copied{done, total}) })
+	end()
 	if err != nil {
 		return errors.Join(err, Tidy(f.Folder))
 	}
@@ -211,15 +206,39 @@ func (f *flow) copyDatabase(ctx context.Context, fixed func()) error {
 // tellEvery is how often the copy tells how far it is.
 const tellEvery = 200 * time.Millisecond
 
-// needSpace refuses a copy that would fill the disk: then the service could not write any more.
-func needSpace(folder string, size int64) error {
+// tellCopied tells how far the copy is, beside it. The copy holds the WAL and waits for no reader: news that come while others are on
+// their way are dropped. The tar is written by nobody else until end returns.
+func (f *flow) tellCopied() (news func(Copied), end func()) {
+	next := make(chan Copied, 1)
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for c := range next {
+			_ = WriteNote(f.tar, Note{Copied: &c}) // an error comes again with the next entry
+		}
+	})
+	var told time.Time
+	news = func(c Copied) {
+		if time.Since(told) < tellEvery {
+			return
+		}
+		select {
+		case next <- c:
+			told = time.Now()
+		default:
+		}
+	}
+	return news, func() { close(next); telling.Wait() }
+}
+
+// NeedSpace refuses what would fill the disk of a folder, and says why it is needed: then the service could not write any more.
+func NeedSpace(folder string, size int64, why string) error {
 	const spare = 64 << 20
 	var on syscall.Statfs_t
 	if err := syscall.Statfs(folder, &on); err != nil {
 		return nil // it is not known, so it is tried
 	}
 	if free := int64(on.Bavail) * int64(on.Bsize); free < size+spare {
-		return fmt.Errorf("a backup copies the database beside itself, which takes %d MiB, and %d MiB are free: make room", (size+spare)>>20, free>>20)
+		return fmt.Errorf("%s, which takes %d MiB, and %d MiB are free: make room", why, (size+spare)>>20, free>>20)
 	}
 	return nil
 }
@@ -379,11 +398,11 @@ func (f *flow) sendFile(name string, file *os.File, size int64) error {
 	if err != nil {
 		return err
 	}
-	if size == whole {
-		size = stat.Size()
-	}
 	if stat.Size() < size {
 		f.report.Changed++
+	}
+	if size == whole || stat.Size() < size {
+		size = stat.Size()
 	}
 	return WriteEntry(f.tar, name, size, stat.ModTime(), file)
 }

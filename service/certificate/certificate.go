@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -44,11 +45,8 @@ func Open(c Config) (*Certificates, error) {
 	if c.ACME != "" {
 		return ask(c), nil
 	}
-	f := &files{cert: c.Cert, key: c.Key, log: c.Log}
+	f := &files{cert: c.Cert, key: c.Key, hosts: c.Hosts, log: c.Log}
 	if err := f.load(time.Now()); err != nil {
-		return nil, err
-	}
-	if err := f.fits(c.Hosts); err != nil {
 		return nil, err
 	}
 	return &Certificates{config: &tls.Config{GetCertificate: f.certificate, NextProtos: protocols, MinVersion: tls.VersionTLS12}}, nil
@@ -124,6 +122,7 @@ const lookAgain = time.Minute
 // files are a certificate and its key.
 type files struct {
 	cert, key string
+	hosts     []string
 	log       *slog.Logger
 
 	mu     sync.Mutex
@@ -150,7 +149,7 @@ func (f *files) renew(now time.Time) error {
 	return f.load(now)
 }
 
-// load reads the files if they have changed.
+// load reads the files if they have changed, and takes only what browsers take.
 func (f *files) load(now time.Time) error {
 	f.looked = now
 	stamp, err := writtenAt(f.cert, f.key)
@@ -160,6 +159,9 @@ func (f *files) load(now time.Time) error {
 	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 	if err != nil {
 		return fmt.Errorf("tls.cert, tls.key: %w", err)
+	}
+	if err := fits(pair.Leaf, f.hosts, now); err != nil {
+		return err
 	}
 	f.pair, f.read = &pair, stamp
 	return nil
@@ -180,15 +182,18 @@ func writtenAt(cert, key string) (at stamps, err error) {
 }
 
 // fits refuses a certificate that browsers would refuse at one of the names.
-func (f *files) fits(hosts []string) error {
+func fits(leaf *x509.Certificate, hosts []string, now time.Time) error {
 	var wrong []error
 	for _, host := range hosts {
-		if err := f.pair.Leaf.VerifyHostname(host); err != nil {
+		if err := leaf.VerifyHostname(host); err != nil {
 			wrong = append(wrong, fmt.Errorf("tls.cert: it is not for %s: get one that names the hosts of all three surfaces", host))
 		}
 	}
-	if now := time.Now(); now.After(f.pair.Leaf.NotAfter) {
-		wrong = append(wrong, fmt.Errorf("tls.cert: it ended on %s: renew it", f.pair.Leaf.NotAfter.Format(time.DateOnly)))
+	if now.After(leaf.NotAfter) {
+		wrong = append(wrong, fmt.Errorf("tls.cert: it ended on %s: renew it", leaf.NotAfter.Format(time.DateOnly)))
+	}
+	if now.Before(leaf.NotBefore) {
+		wrong = append(wrong, fmt.Errorf("tls.cert: it begins only at %s: set the clock, or wait", leaf.NotBefore.Format(time.RFC3339)))
 	}
 	return errors.Join(wrong...)
 }

@@ -53,8 +53,8 @@ func TestFilesThatBrowsersWouldRefuseAreRefused(t *testing.T) {
 
 func TestRenewedFilesAreTakenUpByThemselves(t *testing.T) {
 	authority, folder, now := certificatetest.New(t), t.TempDir(), time.Now()
-	write := func(at time.Time) (cert, key string) {
-		cert, key = authority.Write(t, folder, now.Add(24*time.Hour), "example.com")
+	write := func(at, until time.Time, host string) (cert, key string) {
+		cert, key = authority.Write(t, folder, until, host)
 		for _, path := range []string{cert, key} {
 			if err := os.Chtimes(path, at, at); err != nil {
 				t.Fatal(err)
@@ -62,13 +62,14 @@ func TestRenewedFilesAreTakenUpByThemselves(t *testing.T) {
 		}
 		return cert, key
 	}
-	cert, key := write(now)
-	serial := certificate.Watch(cert, key)
+	tomorrow := now.Add(24 * time.Hour)
+	cert, key := write(now, tomorrow, "example.com")
+	serial := certificate.Watch(cert, key, "example.com")
 	first, err := serial(now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(now.Add(time.Second))
+	write(now.Add(time.Second), tomorrow, "example.com")
 	if got, err := serial(now.Add(certificate.LookAgain / 2)); err != nil || got != first {
 		t.Errorf("too early: %s, %v", got, err)
 	}
@@ -76,10 +77,25 @@ func TestRenewedFilesAreTakenUpByThemselves(t *testing.T) {
 	if err != nil || second == first {
 		t.Errorf("not renewed: %s, %v", second, err)
 	}
+	later := now.Add(certificate.LookAgain)
+	stays := func(what string) {
+		t.Helper()
+		later = later.Add(certificate.LookAgain)
+		if got, err := serial(later); err == nil || got != second {
+			t.Errorf("%s: %s, %v", what, got, err)
+		}
+	}
 	if err := os.WriteFile(cert, []byte("half of it"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := serial(now.Add(2 * certificate.LookAgain)); err == nil {
-		t.Error("what is no certificate is taken")
+	stays("what is no certificate")
+	write(now.Add(2*time.Second), tomorrow, "example.org")
+	stays("one for another host")
+	write(now.Add(3*time.Second), now.Add(-time.Hour), "example.com")
+	stays("one that has ended")
+	stays("the same once more")
+	write(now.Add(4*time.Second), tomorrow, "example.com")
+	if got, err := serial(later.Add(certificate.LookAgain)); err != nil || got == second {
+		t.Errorf("not renewed after all: %s, %v", got, err)
 	}
 }

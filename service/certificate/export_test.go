@@ -6,12 +6,13 @@ import "time"
 const LookAgain = lookAgain
 
 // Watch is a certificate of files at a time of the test's own.
-func Watch(cert, key string) (serial func(now time.Time) (string, error)) {
-	f := &files{cert: cert, key: key}
+func Watch(cert, key string, hosts ...string) (serial func(now time.Time) (string, error)) {
+	f := &files{cert: cert, key: key, hosts: hosts}
 	return func(now time.Time) (string, error) {
-		if err := f.renew(now); err != nil {
+		err := f.renew(now)
+		if f.pair == nil {
 			return "", err
 		}
-		return f.pair.Leaf.SerialNumber.String(), nil
+		return f.pair.Leaf.SerialNumber.String(), err
 	}
 }

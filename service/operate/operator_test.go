@@ -277,6 +277,25 @@ func TestOperatorMakesNoDatabase(t *testing.T) {
 	}
 }
 
+// TestOperatorIsToldWhichBinaryFits looks at tables that are older than the binary, and at newer ones.
+func TestOperatorIsToldWhichBinaryFits(t *testing.T) {
+	c := servicetest.Config(t)
+	servicetest.Once(t, c)
+	try := func(statement string) error {
+		change(t, "sqlite:"+filepath.Join(c.DataDir, "svc.db"), statement)
+		_, err := service.Operate(t.Context(), c, slog.New(slog.DiscardHandler))
+		return err
+	}
+	err := try("INSERT INTO runtime_schema (version_id, is_applied) VALUES (99, TRUE)")
+	if _, newer := errors.AsType[*sqldb.NewerError](err); !newer || strings.Contains(err.Error(), "svc migrate") {
+		t.Errorf("of a newer one: %v", err)
+	}
+	err = try("DELETE FROM runtime_schema WHERE version_id > 5")
+	if _, behind := errors.AsType[*service.BehindError](err); !behind || !strings.Contains(err.Error(), "run svc migrate first") {
+		t.Errorf("of an older one: %v", err)
+	}
+}
+
 func TestOperatorIsToldWhoHoldsTheFolder(t *testing.T) {
 	c := servicetest.Config(t)
 	servicetest.Start(t, c)

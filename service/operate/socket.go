@@ -52,7 +52,7 @@ type reply[A any] struct {
 // commandOf reads a question, asks it, and answers with a line for each step; the last is what came of it.
 func commandOf[Q, A any](do func(context.Context, Q, func(A)) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		lines := json.NewEncoder(w) // a command that has gone needs no answer
+		lines := json.NewEncoder(insistOn(w)) // a command that has gone needs no answer
 		var q Q
 		if err := readErrand(r, &q); err != nil {
 			_ = lines.Encode(reply[A]{Error: err.Error()})
@@ -83,7 +83,7 @@ func readErrand(r *http.Request, into any) error {
 }
 
 // sender answers with a stream that says itself what went wrong. A command that reads slowly holds up no writer: what is sent lies
-// in files by then.
+// in files by then. One that reads nothing for long is given up: while a backup is made nothing is erased, and no other is begun.
 func sender[Q any](m *Machine, what string, send func(context.Context, Q, io.Writer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q
@@ -91,7 +91,7 @@ func sender[Q any](m *Machine, what string, send func(context.Context, Q, io.Wri
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		if err := send(r.Context(), q, w); err != nil {
+		if err := send(r.Context(), q, insistOn(w)); err != nil {
 			m.Keys.config.Log.Error(what, "error", err)
 		}
 	}
@@ -100,7 +100,7 @@ func sender[Q any](m *Machine, what string, send func(context.Context, Q, io.Wri
 // receiveImport takes an export as its body, and answers with what came of it.
 func (m *Machine) receiveImport(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	u, err := m.Import(r.Context(), parcel.Address{Username: q.Get("username"), Business: q.Get("business")}, r.Body)
+	u, err := m.Import(r.Context(), parcel.Address{Username: q.Get("username"), Business: q.Get("business")}, &attentive{r.Body, http.NewResponseController(w)})
 	answer := reply[parcel.Unpacked]{Result: &u}
 	if err != nil {
 		answer = reply[parcel.Unpacked]{Error: err.Error()}

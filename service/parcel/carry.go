@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"svc.dev/svc/internal/archive"
@@ -17,8 +15,9 @@ import (
 )
 
 // Carry reads an archive whole, and then gives what it holds to deliver, in the form that Unpack reads. An archive that is cut off
-// or changed is refused before anything is delivered.
-func Carry(ctx context.Context, a archive.Opener, tell func(backup.Restoring), deliver func(io.Reader) error) (err error) {
+// or changed is refused before anything is delivered. What it holds waits in folder meanwhile, under no name; an empty folder is
+// the system's own for such things.
+func Carry(ctx context.Context, a archive.Opener, folder string, tell func(backup.Restoring), deliver func(io.Reader) error) error {
 	chain, err := archive.Prove(ctx, []archive.Opener{a}, func(read int64) { tell(backup.Restoring{Proving: true, Done: read}) })
 	if err != nil {
 		return err
@@ -27,55 +26,49 @@ func Carry(ctx context.Context, a archive.Opener, tell func(backup.Restoring), d
 	if err := json.Unmarshal(chain.About, &held); err != nil || held.Database != Kind {
 		return errors.New("the archive is not of a workspace: a backup of a service is restored with svc restore")
 	}
-	folder, err := os.MkdirTemp("", "svc-import-")
+	spool, err := newSpool(folder)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	if err := chain.Extract(ctx, folder, func(n int64) { tell(backup.Restoring{Done: n, Of: chain.Bytes}) }); err != nil {
+	defer spool.Close()
+	if err := backup.NeedSpace(filepath.Dir(spool.Name()), chain.Bytes, "an import unpacks the archive first"); err != nil {
+		return err
+	}
+	files, err := chain.Spool(ctx, spool, func(n int64) { tell(backup.Restoring{Done: n, Of: chain.Bytes}) })
+	if err != nil {
 		return err
 	}
 	r, w := io.Pipe()
 	loaded := make(chan struct{})
 	go func() {
 		defer close(loaded)
-		w.CloseWithError(load(folder, w))
+		w.CloseWithError(load(files, w))
 	}()
 	err = deliver(r)
 	r.CloseWithError(io.ErrClosedPipe)
-	<-loaded // the folder is removed
+	<-loaded // the spool is closed
 	return err
 }
 
-// load writes a folder as a tar, in the order of a parcel.
-func load(folder string, w io.Writer) error {
+// newSpool is a file without a name, so that it is gone whatever happens: it holds what people keep to themselves. Its owner closes it.
+func newSpool(folder string) (*os.File, error) {
+	f, err := os.CreateTemp(folder, "parcel-") // made with 0600
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// load writes files as a tar.
+func load(files []archive.Spooled, w io.Writer) error {
 	t := tar.NewWriter(w)
-	for _, part := range []string{aboutFile, agentsFile, projectsFile, filesFolder, streamsFolder, blobsFolder} {
-		err := filepath.WalkDir(filepath.Join(folder, filepath.FromSlash(part)), func(path string, at fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil // a workspace may have none
-			}
-			if err != nil || at.IsDir() {
-				return err
-			}
-			return loadFile(t, strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(path, folder)), "/"), path)
-		})
-		if err != nil {
+	for _, f := range files {
+		if err := backup.WriteEntry(t, f.Path, f.Bytes, time.Time{}, f); err != nil {
 			return err
 		}
 	}
 	return t.Close()
-}
-
-func loadFile(t *tar.Writer, name, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	stat, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	return backup.WriteEntry(t, name, stat.Size(), time.Time{}, f)
 }

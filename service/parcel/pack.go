@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"svc.dev/svc"
+	"svc.dev/svc/fault"
 	"svc.dev/svc/internal/amount"
+	"svc.dev/svc/internal/jsonl"
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/service/agent"
@@ -78,15 +80,11 @@ func (p *Post) pack(ctx context.Context, q Wish, t *tar.Writer) error {
 	if err := p.note(ctx, space); err != nil {
 		return err
 	}
-	spool, err := os.CreateTemp(p.Folder, "parcel-")
+	spool, err := newSpool(p.Folder)
 	if err != nil {
 		return err
 	}
 	defer spool.Close()
-	// It has no name from now on, so that it is gone whatever happens.
-	if err := os.Remove(spool.Name()); err != nil {
-		return err
-	}
 	k := &packing{Post: p, Wish: q, space: space, tar: t, spool: spool}
 	return k.all(ctx)
 }
@@ -157,7 +155,7 @@ func (k *packing) add(ctx context.Context, write func(*sqldb.Tx, *json.Encoder) 
 		if err := k.spool.Truncate(from); err != nil {
 			return err
 		}
-		return write(tx, json.NewEncoder(k.spool))
+		return write(tx, jsonl.NewEncoder(k.spool))
 	})
 	if err != nil {
 		return 0, err
@@ -192,11 +190,11 @@ func (k *packing) agents(ctx context.Context) error {
 
 func (k *packing) projects(ctx context.Context) error {
 	if k.Projects == nil {
-		return nil
+		return k.refuseProjects(ctx)
 	}
 	owner := project.Owner{Workspace: k.space.ID, Scope: k.space.Scope}
 	var slugs []string
-	lines := json.NewEncoder(k.spool)
+	lines := jsonl.NewEncoder(k.spool)
 	for q := (listing.Query{}); ; {
 		page, err := k.Projects.List(ctx, owner, q)
 		if err != nil {
@@ -224,9 +222,22 @@ func (k *packing) projects(ctx context.Context) error {
 	return nil
 }
 
+// refuseProjects refuses a workspace whose projects have files somewhere else.
+func (k *packing) refuseProjects(ctx context.Context) error {
+	some, err := sqldb.Read(ctx, k.DB, func(tx *sqldb.Tx) (bool, error) { return project.HasAny(tx, k.space.ID) })
+	if err == nil && some {
+		err = errors.New("files_dir: it is not there, and the workspace has projects: name the folder of their files with --files")
+	}
+	return err
+}
+
+// files packs the files of a project, and none of one that was deleted meanwhile.
 func (k *packing) files(ctx context.Context, o project.Owner, slug string) error {
 	for q := (project.FileQuery{}); ; {
 		page, err := k.Projects.Files(ctx, o, slug, q)
+		if fault.Is(err, fault.ItemNotFound) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -242,13 +253,28 @@ func (k *packing) files(ctx context.Context, o project.Owner, slug string) error
 	}
 }
 
+// file packs a file, unless it was deleted meanwhile. One that the index names still, and nobody has, is an error.
 func (k *packing) file(ctx context.Context, o project.Owner, slug, name string) error {
 	content, err := k.Projects.Open(ctx, o, slug, name)
+	if fault.Is(err, fault.ItemNotFound) {
+		if there, failed := k.isListed(ctx, o, slug, name); !there {
+			return failed
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("read %s of %s: %w", name, slug, err)
 	}
 	defer content.Close()
 	return backup.WriteEntry(k.tar, filesFolder+path.Join(slug, name), content.Bytes, time.Time{}, content)
+}
+
+// isListed reports whether a project has a file by its index.
+func (k *packing) isListed(ctx context.Context, o project.Owner, slug, name string) (bool, error) {
+	page, err := k.Projects.Files(ctx, o, slug, project.FileQuery{Prefix: name, Query: listing.Query{Limit: 1}})
+	if fault.Is(err, fault.ItemNotFound) {
+		return false, nil
+	}
+	return len(page.Items) > 0 && page.Items[0].Path == name, err
 }
 
 // sendAt is how many bytes of streams gather before they are sent.

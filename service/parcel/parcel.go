@@ -79,4 +79,6 @@ type Unpacked struct {
 	// Streams are conversations and runs.
 	Streams     int64 `json:"streams"`
 	Attachments int64 `json:"attachments"`
+	// Missing are attachments that are not there, for the parcel lacks their content.
+	Missing int64 `json:"missing"`
 }

@@ -150,13 +150,24 @@ func (p *place) pack(unfinished bool) (archive.Opener, []byte, error) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	return p.packThrough(at, unfinished, func(r io.Reader) io.Reader { return r })
+}
+
+// packThrough packs what comes through a reader of the test's own.
+func (p *place) packThrough(at parcel.Address, unfinished bool, through func(io.Reader) io.Reader) (archive.Opener, []byte, error) {
+	p.t.Helper()
+	o := p.operator()
 	r, w := io.Pipe()
+	ended := make(chan struct{})
 	go func() {
-		w.CloseWithError(p.operator().Export(p.t.Context(), parcel.Wish{Address: at, Unfinished: unfinished}, w))
+		defer close(ended)
+		w.CloseWithError(o.Export(p.t.Context(), parcel.Wish{Address: at, Unfinished: unfinished}, w))
 	}()
 	var b bytes.Buffer
-	_, err = backup.Make(p.t.Context(), r, &b, backup.Base{}, func(backup.Progress) {})
+	_, err := backup.Make(p.t.Context(), through(r), &b, backup.Base{}, func(backup.Progress) {})
 	r.CloseWithError(io.ErrClosedPipe)
+	<-ended
+	_ = o.Close() // where no service runs the next one opens the database too
 	return opener(b.Bytes()), b.Bytes(), err
 }
 
@@ -166,7 +177,7 @@ func opener(data []byte) archive.Opener {
 
 func (p *place) unpack(a archive.Opener, user, business string) (done parcel.Unpacked, err error) {
 	p.t.Helper()
-	err = parcel.Carry(p.t.Context(), a, func(backup.Restoring) {}, func(r io.Reader) (err error) {
+	err = parcel.Carry(p.t.Context(), a, p.t.TempDir(), func(backup.Restoring) {}, func(r io.Reader) (err error) {
 		done, err = p.operator().Import(p.t.Context(), parcel.Address{Username: user, Business: business}, r)
 		return err
 	})
@@ -330,7 +341,7 @@ func TestWhatCannotBeImportedLeavesNothing(t *testing.T) {
 
 // unpackPart delivers no more than the first half of an export.
 func (p *place) unpackPart(a archive.Opener, business string) error {
-	return parcel.Carry(p.t.Context(), a, func(backup.Restoring) {}, func(r io.Reader) error {
+	return parcel.Carry(p.t.Context(), a, p.t.TempDir(), func(backup.Restoring) {}, func(r io.Reader) error {
 		all, err := io.ReadAll(r)
 		if err != nil {
 			return err

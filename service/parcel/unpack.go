@@ -109,11 +109,15 @@ func (u *unpacking) all(ctx context.Context, to Address) error {
 	if err := u.settle(ctx); err != nil {
 		return err
 	}
+	missing, err := sqlstore.SettleBlobs(ctx, u.DB, u.space.Scope)
+	if err != nil {
+		return err
+	}
 	if err := u.Spaces.Open(ctx, u.space, func(tx *sqldb.Tx) error { return sqlstore.Release(tx, u.space.Scope) }); err != nil {
 		return err
 	}
 	u.Wake()
-	u.done.Workspace, u.done.ID = to.String(), u.space.ID
+	u.done.Workspace, u.done.ID, u.done.Missing = to.String(), u.space.ID, missing
 	u.space = workspace.Workspace{} // there is nothing to discard any more
 	return nil
 }
@@ -136,6 +140,12 @@ func (u *unpacking) about() (a About, err error) {
 func (u *unpacking) entry(ctx context.Context, h *tar.Header) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	// What is reserved for files is renewed by files alone.
+	if !strings.HasPrefix(h.Name, filesFolder) {
+		if err := u.settle(ctx); err != nil {
+			return err
+		}
 	}
 	scope := u.space.Scope
 	switch name := h.Name; {
@@ -190,7 +200,7 @@ func (u *unpacking) file(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	_, err := u.series.Write(path, "", func(w io.Writer) error {
+	_, err := u.series.Write(ctx, path, "", func(w io.Writer) error {
 		_, err := io.Copy(w, u.tar)
 		return err
 	})

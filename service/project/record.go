@@ -133,5 +133,11 @@ func Has(tx *sqldb.Tx, workspace, slug string) (bool, error) {
 	return found, err
 }
 
+// HasAny reports whether a workspace has a project, in the caller's transaction.
+func HasAny(tx *sqldb.Tx, workspace string) (bool, error) {
+	_, found, err := sqldb.First(tx, "find project", sqldb.Column[string], "SELECT id FROM projects WHERE workspace = $1 AND deleted_at IS NULL LIMIT 1", workspace)
+	return found, err
+}
+
 // fold is the text that a search looks through.
 func fold(slug, name string) string { return strings.ToLower(slug + "\n" + name) }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"svc.dev/svc/service/audit"
+	"svc.dev/svc/service/storage"
 )
 
 // Series is changes of a project's files that are made some at a time, with bytes that are reserved for all of them. They are
@@ -30,9 +31,13 @@ func (p *Projects) Begin(ctx context.Context, by audit.Actor, r Project, bytes i
 	return &Series{projects: p, op: o}, nil
 }
 
-// Write adds a file with the content that fill writes, and returns its etag. What is there now must have the etag was.
-func (s *Series) Write(path, was string, fill func(io.Writer) error) (etag string, err error) {
+// Write adds a file with the content that fill writes, and returns its etag. What is there now must have the etag was. What is
+// reserved stays reserved while fill writes, however long that takes.
+func (s *Series) Write(ctx context.Context, path, was string, fill func(io.Writer) error) (etag string, err error) {
 	if err := CheckPath(path); err != nil {
+		return "", err
+	}
+	if err := s.op.held.Renew(ctx); err != nil {
 		return "", err
 	}
 	name := tempName(s.op.id) + "/" + strconv.Itoa(len(s.wanted))
@@ -44,7 +49,7 @@ func (s *Series) Write(path, was string, fill func(io.Writer) error) (etag strin
 	if err != nil {
 		return "", err
 	}
-	if err := fill(t); err != nil {
+	if err := fill(renewing{ctx, s.op.held, t}); err != nil {
 		t.file.Close()
 		return "", err
 	}
@@ -53,6 +58,20 @@ func (s *Series) Write(path, was string, fill func(io.Writer) error) (etag strin
 		s.add(c, was)
 	}
 	return c.etag, err
+}
+
+// renewing keeps the reservation that it writes with.
+type renewing struct {
+	ctx  context.Context
+	held *storage.Reservation
+	to   io.Writer
+}
+
+func (w renewing) Write(data []byte) (int, error) {
+	if err := w.held.Renew(w.ctx); err != nil {
+		return 0, err
+	}
+	return w.to.Write(data)
 }
 
 // Remove adds the deletion of a file, which must have the etag was.

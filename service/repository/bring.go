@@ -76,7 +76,7 @@ func (p *pull) change(ctx context.Context, series *project.Series, objects *cont
 			continue
 		}
 		var err error
-		if etags[i], err = series.Write(k.path, k.is.etag, func(to io.Writer) error { return objects.copy(to, k.leaf) }); err != nil {
+		if etags[i], err = series.Write(ctx, k.path, k.is.etag, func(to io.Writer) error { return objects.copy(to, k.leaf) }); err != nil {
 			return err
 		}
 	}

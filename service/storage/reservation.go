@@ -55,7 +55,7 @@ func (s *Quotas) Reserve(ctx context.Context, scope, project, op string, n int64
 	if err := cmp.Or(err, refused); err != nil {
 		return nil, err
 	}
-	return &Reservation{ID: op, Project: project, Bytes: n, quotas: s, scope: scope, until: time.Now().Add(renewEvery)}, nil
+	return &Reservation{ID: op, Project: project, Bytes: n, quotas: s, scope: scope, until: s.Now().Add(renewEvery)}, nil
 }
 
 // take reserves bytes, unless there are not so many even without the reservations that nobody renewed. An operation that takes
@@ -147,13 +147,13 @@ func (v *Reservation) Grow(ctx context.Context, most int64) error {
 	if err := cmp.Or(err, refused); err != nil {
 		return err
 	}
-	v.Bytes, v.until = bytes, time.Now().Add(renewEvery)
+	v.Bytes, v.until = bytes, v.quotas.Now().Add(renewEvery)
 	return nil
 }
 
 // Renew keeps the reservation of an operation that still writes.
 func (v *Reservation) Renew(ctx context.Context) error {
-	if time.Now().Before(v.until) {
+	if v.quotas.Now().Before(v.until) {
 		return nil
 	}
 	return v.Grow(ctx, 0)
