@@ -262,6 +262,18 @@ func TestAnAgentThatIsNotAvailableIsWaitedFor(t *testing.T) {
 	expect(t, "questions", asked.Load(), 2)
 }
 
+func TestAnAgentsErrorBeyondARecordIsCut(t *testing.T) {
+	big := strings.Repeat("x", 2<<20)
+	declare, config := madeAgent(scripted.New(), func(context.Context, string, string) (*svc.Agent, error) {
+		return nil, fault.New("own", big, big).With("big", big)
+	})
+	n := start(t, sqlite(t), declare, config)
+	sent := n.prompt(t, "x", "hello")
+	all := n.updates(t, "x", sent.Offset, 1)
+	told := all[len(all)-1].Error
+	expect(t, "the error", fmt.Sprint(told.Type, len(told.Message), len(told.Details), len(told.Meta)), "own65536 65536 0")
+}
+
 func TestAnAgentIsMadeForTheRunThatAsksIt(t *testing.T) {
 	echo := scripted.Choose(func(r model.Request) scripted.Turn { return scripted.Turn{scripted.Say(r.System)} })
 	agent := &svc.Agent{Name: "t", For: func(_ context.Context, _, id string) (*svc.Agent, error) {

@@ -53,6 +53,7 @@ type Work struct {
 const (
 	maxResult  = workflow.MaxRecord - 4096 // leaves room for the record around it
 	maxMessage = 64 << 10
+	maxMeta    = maxResult / 2
 )
 
 func tooLarge() *fault.Error {

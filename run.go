@@ -254,15 +254,28 @@ func (j *job) interrupted(cause error) {
 	j.giveBack(Release{After: failurePause, Reason: ReasonInterrupted, Failed: failed})
 }
 
-// recordedError is an error as a run or a step keeps it.
+// recordedError is an error as a run or a step keeps it, within the limits of a record.
 func recordedError(err error) *workflow.Error {
 	if f := asFault(err); f != nil {
-		return &workflow.Error{Name: f.Name(), Message: f.Message, Type: f.Type, Details: f.Details, Meta: f.Meta}
+		kept := bounded(*f)
+		return &workflow.Error{Name: kept.Name(), Message: kept.Message, Type: kept.Type, Details: kept.Details, Meta: kept.Meta}
 	}
+	name := "Error"
 	if kept, ok := errors.AsType[*StepError](err); ok {
-		return &workflow.Error{Name: kept.Name, Message: err.Error()}
+		name = kept.Name
 	}
-	return &workflow.Error{Name: "Error", Message: schema.Cut(err.Error(), maxMessage)}
+	return &workflow.Error{Name: schema.Cut(name, maxMessage), Message: schema.Cut(err.Error(), maxMessage)}
+}
+
+// bounded is a fault that a record can hold: its texts are cut, and facts that are too many or have no JSON are left out.
+func bounded(f fault.Error) fault.Error {
+	for _, text := range []*string{&f.Type, &f.Message, &f.Details} {
+		*text = schema.Cut(*text, maxMessage)
+	}
+	if data, err := stream.Encode(f.Meta); err != nil || len(data) > maxMeta {
+		f.Meta = nil
+	}
+	return f
 }
 
 // EraseRun destroys a run of the scope and all that it recorded, durable before it returns: from then on there is no such

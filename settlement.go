@@ -153,7 +153,8 @@ func publicFailure(f *fault.Error) *conversation.Error {
 			Details: "Unexpected error while working on the submission.",
 		}
 	}
-	return &conversation.Error{Name: "SvcError", Message: conversation.Text(f.Message), Type: f.Type, Details: conversation.Text(f.Details), Meta: plain(f.Meta)}
+	told := bounded(*f)
+	return &conversation.Error{Name: "SvcError", Message: conversation.Text(told.Message), Type: told.Type, Details: conversation.Text(told.Details), Meta: plain(told.Meta)}
 }
 
 // plain is a value as the log gives it back: what is shown at once and what is read later are the same bytes.

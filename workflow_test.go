@@ -310,6 +310,32 @@ func TestResultBeyondARecordFails(t *testing.T) {
 	expect(t, "attributes", fmt.Sprint(line["attributes"]), "map[truncated:true]")
 }
 
+// TestErrorBeyondARecordIsCut: texts are cut, and facts that no record can hold are left out.
+func TestErrorBeyondARecordIsCut(t *testing.T) {
+	big := strings.Repeat("x", 2<<20)
+	for name, thrown := range map[string]error{
+		"fault": fault.New("own", big, big).With("big", big), "step": &svc.StepError{Name: big, Message: big}, "plain": errors.New(big), "odd": fault.New("own", "m", "").With("f", func() {}),
+	} {
+		n := start(t, sqlite(t), declared(name, func(ctx context.Context, w *svc.Work, _ struct{}) (int, error) {
+			_, err := svc.Step(ctx, w, "fails", func(context.Context) (int, error) { return 0, thrown })
+			if err == nil {
+				return 0, nil
+			}
+			return 0, thrown
+		}))
+		run := n.await(t, name, n.invoke(t, name, nil))
+		for what, text := range map[string]string{"name": run.Error.Name, "message": run.Error.Message, "details": run.Error.Details} {
+			if len(text) > 64<<10 {
+				t.Errorf("%s: %d bytes of the %s are kept", name, len(text), what)
+			}
+		}
+		expect(t, name+": facts", len(run.Error.Meta), 0)
+		if events := fmt.Sprint(n.events(t, name, run.ID)); len(events) > 1<<20 {
+			t.Errorf("%s: %d bytes are recorded", name, len(events))
+		}
+	}
+}
+
 func TestPanicFailsTheRun(t *testing.T) {
 	n := start(t, sqlite(t), declared("panicky", func(context.Context, *svc.Work, struct{}) (int, error) { panic("boom") }))
 	expect(t, "error", n.await(t, "panicky", n.invoke(t, "panicky", nil)).Error.Message, "panic: boom")

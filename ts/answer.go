@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"svc.dev/svc/fault"
 	"svc.dev/svc/httpapi"
@@ -56,6 +57,7 @@ func (x *exchange) writeWhole(status int, body []byte) {
 
 // writeHeld writes a body that Go held while the script decided.
 func (x *exchange) writeHeld(got scriptReply) {
+	defer x.abortIfLeft()
 	id := script.Args{got.value}.Int(0)
 	switch body := x.act.Engine.Body(id).(type) {
 	case nil:
@@ -63,15 +65,16 @@ func (x *exchange) writeHeld(got scriptReply) {
 	case *relay:
 		// Before the head is out: the act that holds it may end with that.
 		x.act.Engine.Let(id)
-		x.w.WriteHeader(got.status)
 		x.release()
+		x.w.WriteHeader(got.status)
 		body.splice(x.w)
 	case *sentBody:
 		x.w.Header().Del("Content-Length")
 		again := body.again()
 		x.release()
+		x.readOn()
 		x.w.WriteHeader(got.status)
-		_, _ = io.Copy(x.w, again)
+		x.pour(script.NewSource(again, nil))
 	default:
 		x.act.Engine.Let(id)
 		defer body.Drop()
@@ -79,6 +82,9 @@ func (x *exchange) writeHeld(got scriptReply) {
 		x.pour(body)
 	}
 }
+
+// readOn lets the request be read while its answer is written: else the server reads the rest of it before the head goes out, and keeps nothing.
+func (x *exchange) readOn() { _ = http.NewResponseController(x.w).EnableFullDuplex() }
 
 // pour writes what comes from elsewhere as it comes. What breaks off there breaks off here.
 func (x *exchange) pour(from script.Source) {
@@ -101,6 +107,7 @@ func (x *exchange) pour(from script.Source) {
 
 // writeStream lets the script write, piece by piece.
 func (x *exchange) writeStream(status int) {
+	x.readOn()
 	x.w.WriteHeader(status)
 	_ = http.NewResponseController(x.w).Flush()
 	close(x.open)
@@ -118,6 +125,7 @@ func (x *exchange) writeStream(status int) {
 	case <-x.r.Context().Done():
 		x.endStream()
 		x.abort()
+		panic(http.ErrAbortHandler)
 	}
 }
 
@@ -170,6 +178,10 @@ func (p *Project) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	status := statusOf(f, err)
 	if status >= http.StatusInternalServerError && !unavailable(err) {
 		report(r.Context(), p.config.Log, "request failed", err, "method", r.Method, "path", r.URL.Path)
+	}
+	// The server reads on before it answers: a client that still sends must not keep it from that.
+	if _, within := r.Context().Value(passingKey{}).(passing); !within && status >= http.StatusInternalServerError {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
 	}
 	if t, ok := errors.AsType[*script.Thrown](err); ok {
 		f.Dev = strings.TrimSpace(t.Error() + "\n" + t.Stack)

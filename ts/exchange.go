@@ -26,6 +26,8 @@ type exchange struct {
 	body    *sentBody
 	context int64        // the framework's context in the engine; 0 where there is none
 	handler http.Handler // behind a guard
+	outer   *exchange    // of the application, within whose act this is; nil: the act is its own
+	kept    int64        // the id of the body in the engine
 
 	replies chan scriptReply // at most one
 	ended   chan error       // of a streamed answer
@@ -37,10 +39,11 @@ type exchange struct {
 	late   *time.Timer // ends the wait for a head
 	away   int         // how often the API has the request
 	relays []*relay
+	within int           // exchanges whose answers the script still makes
 	held   int           // how much waitUntil waits for
 	free   chan struct{} // closed when that is nothing
 	closed bool          // nothing can be written any more
-	ending sync.Once     // of the act
+	ending sync.Once     // of the act, or of its part in another's
 }
 
 // scriptReply is what a script answered, or why it did not.
@@ -59,14 +62,21 @@ func (p *Project) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.through(w, r, nil, func(x *exchange, body int64) {
-		x.act.Call("request", x.id, r.Method, p.addressOf(r), script.Flat(r.Header), body)
+		address, headers := p.shown(r)
+		x.act.Call("request", x.id, r.Method, address, headers, body)
 	})
 }
 
-// addressOf is the address of a request as a script sees it: on the public host where there is one, and from the root on, whatever it is
-// mounted below.
-func (p *Project) addressOf(r *http.Request) string {
-	return p.hostOf(r) + "/" + strings.TrimPrefix(r.URL.RequestURI(), "/")
+// shown is the address of a request as a script sees it: on the public host where there is one, and from the root on, whatever it is
+// mounted below; and its headers with that host, which Go keeps apart.
+func (p *Project) shown(r *http.Request) (address, headers string) {
+	at := p.hostOf(r)
+	_, host, _ := strings.Cut(at, "://")
+	headers = "host\n" + host
+	if others := script.Flat(r.Header); others != "" {
+		headers += "\n" + others
+	}
+	return at + "/" + strings.TrimPrefix(r.URL.RequestURI(), "/"), headers
 }
 
 func (p *Project) hostOf(r *http.Request) string {
@@ -96,28 +106,29 @@ type passingKey struct{}
 func (p *Project) through(w http.ResponseWriter, r *http.Request, behind http.Handler, call func(x *exchange, body int64)) {
 	if in, ok := r.Context().Value(passingKey{}).(passing); ok {
 		x := p.newExchange(in.x.act, w, r, in.body)
-		x.context, x.handler = in.context, behind
+		x.context, x.handler, x.outer = in.context, behind, in.x
+		in.x.needs(1)
+		defer x.end()
 		defer x.close()
 		call(x, 0)
 		x.answer()
 		return
 	}
 	// The act may outlive the request, by waitUntil; it is ended here in any case.
-	act, err := p.serving.begin(context.WithoutCancel(r.Context()), nil)
+	act, err := p.serving.beginAs(r.Context(), context.WithoutCancel(r.Context()), nil)
 	if err != nil {
 		p.refuse(w, r, err)
 		return
 	}
-	x := p.newExchange(act, w, r, newSentBody(r, p.config.Limits.Body, &p.bodies))
+	x := p.newExchange(act, w, r, newSentBody(w, r, p.config.Limits.Body, &p.bodies))
 	x.handler = behind
 	act.Data = x
 	defer x.leave()
 	defer x.close()
-	var body int64
 	if r.Body != nil && r.Body != http.NoBody {
-		body = act.Keep(x.body)
+		x.kept = act.Keep(x.body)
 	}
-	call(x, body)
+	call(x, x.kept)
 	x.answer()
 }
 
@@ -164,24 +175,50 @@ func (x *exchange) close() {
 	x.mu.Unlock()
 	for _, r := range relays {
 		r.Drop()
+	}
+	if x.isOuter() {
+		x.body.Drop()
+		x.body.wasRead()
+	}
+	for _, r := range relays {
 		<-r.served
 	}
 }
 
 // release ends the act of an answer that needs no script any more, however long it takes to write: a client that is slow, or follows a
-// stream, takes nobody's place in an engine. What waitUntil waits for keeps the act.
+// stream, takes nobody's place in an engine. What waitUntil waits for keeps the act, and so does a guard or channel within whose answer
+// the script still makes.
 func (x *exchange) release() {
-	if x.isOuter() && x.waits() == nil {
+	if !x.isNeeded() {
 		x.end()
 	}
 }
 
-// end ends the act, once.
+// end ends the act, or the part in it of an exchange within another, once.
 func (x *exchange) end() {
 	x.ending.Do(func() {
+		if !x.isOuter() {
+			x.outer.needs(-1)
+			return
+		}
+		// The API may still read the body.
+		x.act.Engine.Let(x.kept)
 		x.p.serving.end(x.act)
 		x.body.free()
 	})
+}
+
+// needs counts the exchanges within whose answers the script still makes.
+func (x *exchange) needs(n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.within += n
+}
+
+func (x *exchange) isNeeded() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.within > 0 || x.held > 0
 }
 
 // waits is closed when waitUntil waits for nothing more; it is nil where it does not wait.
@@ -194,27 +231,25 @@ func (x *exchange) waits() <-chan struct{} {
 	return x.free
 }
 
-// leave ends the act, or lets it go on for a while behind the answer.
+// leave ends the act, or lets it go on for a while behind the answer, unless the engine was lost already.
 func (x *exchange) leave() {
 	free := x.waits()
-	if free == nil {
+	if free == nil || !x.act.Engine.Go(nil, func(ctx context.Context) { x.stay(ctx, free) }) {
 		x.end()
-		return
 	}
-	goesOn := x.act.Engine.Go(nil, func(ctx context.Context) {
-		defer x.end()
-		late := time.NewTimer(x.p.config.Limits.Late)
-		defer late.Stop()
-		select {
-		case <-free:
-		case <-late.C:
-			x.reportLate(errLate)
-		case <-ctx.Done():
-			x.reportLate(x.act.Engine.Fault(x.act.ID))
-		}
-	})
-	if !goesOn {
-		x.end()
+}
+
+// stay keeps the act while waitUntil waits.
+func (x *exchange) stay(ctx context.Context, free <-chan struct{}) {
+	defer x.end()
+	late := time.NewTimer(x.p.config.Limits.Late)
+	defer late.Stop()
+	select {
+	case <-free:
+	case <-late.C:
+		x.reportLate(errLate)
+	case <-ctx.Done():
+		x.reportLate(x.act.Engine.Fault(x.act.ID))
 	}
 }
 
@@ -316,18 +351,27 @@ func (x *exchange) answer() {
 		}
 	case <-x.r.Context().Done():
 		x.abort()
+		// A client that was only too slow must not take nothing for an answer.
+		panic(http.ErrAbortHandler)
 	case got := <-x.overflowed():
 		x.p.refuse(x.w, x.r, got.Err)
 	}
 }
 
-// isOuter reports whether the act began with this exchange. Those of guards lie within.
-func (x *exchange) isOuter() bool { return x.act.Data == x }
+// isOuter reports whether the act began with this exchange. Those of guards and channels behind the application lie within.
+func (x *exchange) isOuter() bool { return x.outer == nil }
 
 // abort tells the script that the client has gone.
 func (x *exchange) abort() {
 	if x.isOuter() {
 		x.act.Abort(nil)
+	}
+}
+
+// abortIfLeft tells it of an answer that others wrote: within, the script may still make it.
+func (x *exchange) abortIfLeft() {
+	if x.r.Context().Err() != nil {
+		x.abort()
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"svc.dev/svc/internal/bundle"
-	"svc.dev/svc/internal/script"
 )
 
 // guard lets a module's middleware decide who passes.
@@ -37,7 +36,8 @@ func (x *exchange) told() (method, address, headers string) {
 	if x.context != 0 {
 		return "", "", ""
 	}
-	return x.r.Method, x.p.addressOf(x.r), script.Flat(x.r.Header)
+	address, headers = x.p.shown(x.r)
+	return x.r.Method, address, headers
 }
 
 // parameters are those of the path, for a context that no framework has made.

@@ -134,3 +134,33 @@ func TestNothingIsLeftOfAProject(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	goleak.VerifyNone(t, before)
 }
+
+// TestErrorsFitIntoTheRecord has a step, a run and an initializer throw more than a record holds, and what is not of the type that it should be.
+func TestErrorsFitIntoTheRecord(t *testing.T) {
+	s := play(t, `
+-- workflows/long.ts --
+import { defineWorkflow, SvcError } from "@svc/runtime";
+const big = "x".repeat(2 << 20);
+export default defineWorkflow({ run: async ({ step }) => {
+  try { await step("throws", () => { throw new RangeError(big); }); } catch (e) { if (e.message.length > 70_000) return e.message.length; }
+  throw new SvcError({ type: "long", message: big, details: big, meta: { big } });
+} });
+-- workflows/odd.ts --
+import { defineWorkflow, SvcError } from "@svc/runtime";
+export default defineWorkflow({ run: async () => { throw new SvcError({ type: "odd", message: "The facts are odd.", meta: "a text", status: 404.5 }); } });
+-- agents/long.ts --
+import { defineAgent, SvcError } from "@svc/runtime";
+export default defineAgent(() => { throw new SvcError({ type: "long", message: "x".repeat(2 << 20) }); });
+`)
+	run := s.await("long", s.invoke("long", ""))
+	if run.Error == nil || run.Error.Type != "long" || len(run.Error.Message) > 64<<10 || len(run.Error.Details) > 64<<10 || run.Error.Meta != nil {
+		t.Errorf("the run ends with %.200s", ending(run))
+	}
+	expect(t, "odd facts", s.ends("odd", ""), "odd Odd: The facts are odd.")
+	if said := s.says("long", "x", "hello"); !strings.HasPrefix(said, "long: xxx") || len(said) > 65<<10 {
+		t.Errorf("the agent says %.200s", said)
+	}
+	if n := len(s.log.String()); n > 1<<20 {
+		t.Errorf("the log has %d bytes", n)
+	}
+}

@@ -1,8 +1,10 @@
 package ts
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -21,10 +23,14 @@ type pool struct {
 
 	replaced atomic.Int64
 
+	ctx     context.Context // of starts
+	stop    context.CancelFunc
+	engines sync.WaitGroup // that are started, or have not ended
+
 	mu     sync.Mutex
 	places []*seat
 	left   []*script.Engine // that were replaced, and have not ended
-	freed  chan struct{}    // closed when an act ends; nil while nobody waits for that
+	freed  chan struct{}    // closed when there may be room; nil while nobody waits for that
 	closed bool
 }
 
@@ -53,14 +59,32 @@ func (p *pool) stats() Stats {
 	return s
 }
 
-// seat is where an engine stands. Its mutex is held while one is started.
+// seat is where an engine stands, by the pool's mutex.
 type seat struct {
-	starting sync.Mutex
-	engine   *script.Engine // by the pool's mutex
+	engine *script.Engine
+	next   *arrival  // under way; nil: none is
+	failed time.Time // the last start that did
+}
+
+// arrival is an engine on its way, for all who wait for it.
+type arrival struct {
+	over   chan struct{} // closed when the rest stands
+	engine *script.Engine
+	err    error
+}
+
+func (s *arrival) wait(ctx context.Context) (*script.Engine, error) {
+	select {
+	case <-s.over:
+		return s.engine, s.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: it has not started yet: %w", script.ErrLost, context.Cause(ctx))
+	}
 }
 
 func newPool(name string, size int, open opening, log *slog.Logger) *pool {
 	p := &pool{name: name, open: open, log: log}
+	p.ctx, p.stop = context.WithCancel(context.Background())
 	for range size {
 		p.places = append(p.places, &seat{})
 	}
@@ -69,13 +93,18 @@ func newPool(name string, size int, open opening, log *slog.Logger) *pool {
 
 // begin starts an act in the engine that has least to do. That all are full is script.ErrFull.
 func (p *pool) begin(ctx context.Context, data any) (*script.Act, error) {
+	return p.beginAs(ctx, ctx, data)
+}
+
+// beginAs is begin for an act whose context is another than that of the wait for an engine.
+func (p *pool) beginAs(ctx, of context.Context, data any) (*script.Act, error) {
 	// An engine may fill up, or end, between the choice and the act: as often as there are engines.
 	for range p.places {
 		engine, err := p.choose(ctx)
 		if err != nil {
 			return nil, err
 		}
-		act, err := engine.Begin(ctx, data)
+		act, err := engine.Begin(of, data)
 		if err == nil {
 			return act, nil
 		}
@@ -99,7 +128,7 @@ func (p *pool) beginWhenFree(ctx context.Context, data any) (*script.Act, error)
 	}
 }
 
-// nextFreed is closed when the next act ends.
+// nextFreed is closed when the next act ends, or an engine.
 func (p *pool) nextFreed() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,6 +141,11 @@ func (p *pool) nextFreed() <-chan struct{} {
 // end ends an act of this pool.
 func (p *pool) end(act *script.Act) {
 	act.End()
+	p.wake()
+}
+
+// wake lets those look again who wait for room.
+func (p *pool) wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.freed != nil {
@@ -120,43 +154,45 @@ func (p *pool) end(act *script.Act) {
 	}
 }
 
-// choose is the engine with the least to do; an empty place is filled when every engine has something.
+// choose is the engine with the least to do. One that is on its way is waited for only where no other has room.
 func (p *pool) choose(ctx context.Context) (*script.Engine, error) {
-	best, err := p.lightest()
-	if err != nil {
-		return nil, err
+	best, next, err := p.lightest()
+	if next != nil {
+		return next.wait(ctx)
 	}
-	if engine := p.at(best); engine != nil {
-		return engine, nil
-	}
-	return p.fill(ctx, best)
+	return best, err
 }
 
-func (p *pool) lightest() (*seat, error) {
+// lightest is the engine with the least to do, and fills an empty place when every engine has something.
+func (p *pool) lightest() (best *script.Engine, next *arrival, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, errClosed
+		return nil, nil, errClosed
 	}
-	var best *seat
-	least := 0
+	var empty *seat
 	for _, at := range p.places {
-		load := 1 // of an empty place: more than idle, less than busy
-		if e := at.engine; usable(e) {
-			if e.Full() {
-				continue
-			}
-			load = 2 * e.Load()
-		}
-		if best == nil || load < least {
-			best, least = at, load
+		switch e := at.engine; {
+		case !usable(e):
+			empty = cmp.Or(empty, at)
+		case !e.Full() && (best == nil || e.Load() < best.Load()):
+			best = e
 		}
 	}
-	if best == nil {
-		return nil, script.ErrFull
+	if empty != nil && (best == nil || best.Load() > 0 && time.Since(empty.failed) > respite) {
+		p.fill(empty)
 	}
-	return best, nil
+	switch {
+	case best != nil:
+		return best, nil, nil
+	case empty != nil && empty.next != nil:
+		return nil, empty.next, nil
+	}
+	return nil, nil, script.ErrFull
 }
+
+// respite is how long no engine is started beside others after one did not start.
+const respite = time.Second
 
 // usable reports whether an engine may be given acts. One whose memory is full ends with those that it has, beside the next.
 func usable(e *script.Engine) bool { return e != nil && !dead(e) && !e.Draining() }
@@ -179,39 +215,40 @@ func ended(e *script.Engine) bool {
 	}
 }
 
-// at is the engine of a place, nil if there is none that may be used.
-func (p *pool) at(at *seat) *script.Engine {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !usable(at.engine) {
-		return nil
+// fill begins to start an engine in a place, once for all that want it: as many that were replaced and have not ended as there are places, at
+// most, hold memory beside them. The mutex is held.
+func (p *pool) fill(at *seat) {
+	if at.next != nil || p.lost() > mostStuck || len(p.left) >= len(p.places) {
+		return
 	}
-	return at.engine
+	next := &arrival{over: make(chan struct{})}
+	at.next = next
+	p.engines.Go(func() { p.run(at, next) })
 }
 
-// fill starts an engine in a place, once for all that want it. It goes on though the one that asked first has gone.
-func (p *pool) fill(ctx context.Context, at *seat) (*script.Engine, error) {
-	at.starting.Lock()
-	defer at.starting.Unlock()
-	if engine := p.at(at); engine != nil {
-		return engine, nil
+// run starts an engine and stays until it has ended, for then there may be room for another.
+func (p *pool) run(at *seat, next *arrival) {
+	defer p.wake()
+	engine, err := p.open(p.ctx, func(time.Duration) { p.turns.Add(1) })
+	next.engine, next.err = engine, p.put(at, engine, err)
+	close(next.over)
+	p.wake()
+	if engine != nil {
+		<-engine.Ended()
 	}
-	if p.stuck() > mostStuck || p.behind() >= len(p.places) {
-		return nil, script.ErrFull
-	}
-	engine, err := p.open(context.WithoutCancel(ctx), func(time.Duration) { p.turns.Add(1) })
-	if err != nil {
-		return nil, err
-	}
-	return engine, p.put(at, engine)
 }
 
-func (p *pool) put(at *seat, engine *script.Engine) error {
+// put lets an engine stand in its place, or remembers that it did not start.
+func (p *pool) put(at *seat, engine *script.Engine, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	at.next = nil
+	switch {
+	case err != nil:
+		at.failed = time.Now()
+		return err
+	case p.closed:
 		engine.Close()
-		p.left = append(p.left, engine)
 		return errClosed
 	}
 	if old := at.engine; old != nil {
@@ -232,9 +269,14 @@ func whyReplaced(e *script.Engine) (stack string, err error) {
 }
 
 // stuck is how many engines are lost and have not ended: a built-in function does not let them.
-func (p *pool) stuck() (n int) {
+func (p *pool) stuck() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.lost()
+}
+
+// lost is stuck while the mutex is held. It forgets those that have ended.
+func (p *pool) lost() (n int) {
 	p.left = slices.DeleteFunc(p.left, ended)
 	for _, e := range p.left {
 		if dead(e) {
@@ -247,14 +289,6 @@ func (p *pool) stuck() (n int) {
 		}
 	}
 	return n
-}
-
-// behind is how many engines were replaced and have not ended: as many as there are places, at most, hold memory beside them.
-func (p *pool) behind() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.left = slices.DeleteFunc(p.left, ended)
-	return len(p.left)
 }
 
 // closing is how long an engine may take to end.
@@ -270,17 +304,17 @@ func (p *pool) close() {
 		}
 	}
 	p.mu.Unlock()
+	p.stop()
 	for _, e := range all {
 		e.Close()
 	}
+	over := make(chan struct{})
+	go func() { p.engines.Wait(); close(over) }()
 	late := time.NewTimer(closing)
 	defer late.Stop()
-	for _, e := range all {
-		select {
-		case <-e.Ended():
-		case <-late.C:
-			p.log.Error("an engine is stuck, and was left behind", "pool", p.name)
-			return
-		}
+	select {
+	case <-over:
+	case <-late.C:
+		p.log.Error("an engine is stuck, and was left behind", "pool", p.name)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"svc.dev/svc"
@@ -54,7 +55,7 @@ type Config struct {
 // Limits bound what scripts do. A zero field is its default.
 type Limits struct {
 	Turn        time.Duration // without coming to a rest. Defaults to 1 second.
-	Start       time.Duration // of the project's modules, without coming to a rest. Defaults to 10 seconds.
+	Start       time.Duration // of the project's modules, without coming to a rest; three times that with what they wait for. Defaults to 10 seconds.
 	Memory      int64         // of one engine, in bytes. Defaults to 64 MiB.
 	Body        int64         // of a request or answer that a script reads, in bytes. Defaults to 8 MiB.
 	Bodies      int64         // of all requests that scripts have read at once, in bytes. Defaults to 256 MiB.
@@ -68,6 +69,7 @@ func (c Config) withDefaults() Config {
 	c.Serving = cmp.Or(max(c.Serving, 0), runtime.GOMAXPROCS(0))
 	c.Working = cmp.Or(max(c.Working, 0), runtime.GOMAXPROCS(0))
 	c.Limits.Turn = cmp.Or(max(c.Limits.Turn, 0), time.Second)
+	c.Limits.Start = cmp.Or(max(c.Limits.Start, 0), 10*time.Second)
 	c.Limits.Body = cmp.Or(max(c.Limits.Body, 0), 8<<20)
 	c.Limits.Bodies = cmp.Or(max(c.Limits.Bodies, 0), 256<<20)
 	c.Limits.Head = cmp.Or(max(c.Limits.Head, 0), time.Minute)
@@ -98,6 +100,7 @@ type Project struct {
 	api    http.Handler
 	app    bool
 	names  map[declared]bool
+	loaded atomic.Bool
 
 	declared []Declaration
 	advised  advised
@@ -204,13 +207,35 @@ func start(rt *svc.Runtime, made *bundle.Bundle, c Config) (*Project, error) {
 		heard = p.advise
 	}
 	open := func(ctx context.Context, turned func(time.Duration)) (*script.Engine, error) {
-		return script.New(ctx, script.Config{
+		ctx, cancel := context.WithTimeout(ctx, loading*c.Limits.Start)
+		defer cancel()
+		engine, err := script.New(ctx, script.Config{
 			Prelude: begun, Main: main, Entrances: entrances, Env: c.Env, Limits: c.Limits.ofEngine(),
 			Host: host{p}, Client: c.Client, Log: c.Log, Trace: made.Map.Trace, Turned: turned, Heard: heard,
 		})
+		return engine, p.unstarted(err)
 	}
 	p.serving, p.working = newPool("serving", c.Serving, open, c.Log), newPool("working", c.Working, open, c.Log)
 	return p, nil
+}
+
+// loading is how many times longer modules may take to load than they may compute without coming to a rest.
+const loading = 3
+
+// unstarted is that an engine did not start. The first one tells what is wrong with the project; with those that come later it is the engine
+// that is not there, whoever needs it.
+func (p *Project) unstarted(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errClosed
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("the modules have not loaded within %s", loading*p.config.Limits.Start)
+	}
+	if err == nil || !p.loaded.Load() {
+		return err
+	}
+	report(context.Background(), p.config.Log, "engine did not start", err)
+	return fmt.Errorf("%w: it did not start: %v", script.ErrLost, err)
 }
 
 // describe asks the project what it declares.
@@ -229,6 +254,7 @@ func (p *Project) describe(ctx context.Context) error {
 	if err := json.Unmarshal([]byte(got.Value), &d); err != nil {
 		return fmt.Errorf("read declarations: %w", err)
 	}
+	p.loaded.Store(true)
 	return p.declare(d)
 }
 

@@ -258,34 +258,40 @@ func (r *relay) SetWriteDeadline(t time.Time) error {
 }
 
 // SetReadDeadline bounds reading of the request, which is the asker's.
-func (r *relay) SetReadDeadline(t time.Time) error {
-	return http.NewResponseController(r.x.w).SetReadDeadline(t)
+func (r *relay) SetReadDeadline(t time.Time) error { return r.x.body.bound(t) }
+
+// EnableFullDuplex lets the request, which is the asker's, be read while the answer is written.
+func (r *relay) EnableFullDuplex() error {
+	return http.NewResponseController(r.x.w).EnableFullDuplex()
 }
 
-// choose decides where the body goes, once.
-func (r *relay) choose(to http.ResponseWriter) (flushed bool, deadline time.Time, ok bool) {
+// choose decides where the body goes, once: to w, after what was asked of it before that was known, or to nobody.
+func (r *relay) choose(w http.ResponseWriter) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.chosen {
-		return false, time.Time{}, false
+		return false
 	}
-	r.chosen, r.to = true, to
-	close(r.decided)
-	return r.flushed, r.deadline, true
+	// The handler writes as soon as it is decided, and nobody beside it.
+	defer close(r.decided)
+	r.chosen, r.to = true, w
+	if w == nil {
+		return true
+	}
+	out := http.NewResponseController(w)
+	if !r.deadline.IsZero() {
+		_ = out.SetWriteDeadline(r.deadline)
+	}
+	if r.flushed {
+		_ = out.Flush()
+	}
+	return true
 }
 
 // splice lets the body go to w, and returns at its end. A handler that broke off breaks off here.
 func (r *relay) splice(w http.ResponseWriter) {
-	flushed, deadline, ok := r.choose(w)
-	if !ok {
+	if !r.choose(w) {
 		return
-	}
-	out := http.NewResponseController(w)
-	if !deadline.IsZero() {
-		_ = out.SetWriteDeadline(deadline)
-	}
-	if flushed {
-		_ = out.Flush()
 	}
 	<-r.served
 	if r.broken != nil {

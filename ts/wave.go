@@ -180,7 +180,7 @@ func (s *step) do(ctx context.Context) (json.RawMessage, error) {
 	if err != nil {
 		r.w.Interrupt(err)
 	}
-	defer act.End()
+	defer r.p.working.end(act)
 	act.Call("step", r.act.ID, s.ask, svc.Attempt(ctx))
 	got, err := r.p.outcome(ctx, act)
 	switch {

@@ -146,8 +146,10 @@ type Engine struct {
 	askers    []*Act
 	doubts    doubts
 	limit     time.Duration
-	refused   bool   // an allocation, in the running turn
-	stopped   string // the stack at which the running turn was stopped
+	stuck     *time.Timer   // ends the engine whose running turn does not listen
+	apart     time.Duration // that Go took in the running turn
+	refused   bool          // an allocation, in the running turn
+	stopped   string        // the stack at which the running turn was stopped
 }
 
 // ids tell acts and bodies apart, in all engines.

@@ -118,7 +118,8 @@ func (c Call) outgoing(ctx context.Context) (*http.Request, error) {
 	if host := r.Header.Get("Host"); host != "" {
 		r.Host = host
 	}
-	for _, name := range []string{"Host", "Content-Length", "Transfer-Encoding", "Connection"} {
+	// How an answer is packed is between Go and the other side: Go asks for what it unpacks.
+	for _, name := range []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"} {
 		r.Header.Del(name)
 	}
 	if r.Header.Get("User-Agent") == "" {

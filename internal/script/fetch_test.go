@@ -2,6 +2,7 @@ package script
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +42,16 @@ func site(t *testing.T) *httptest.Server {
 			}
 		}
 	})
+	mux.HandleFunc("/packed", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept-Encoding") != "gzip" {
+			w.WriteHeader(http.StatusNotAcceptable)
+			return
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		packed := gzip.NewWriter(w)
+		defer packed.Close()
+		_, _ = io.WriteString(packed, `{"un":"packed"}`)
+	})
 	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -72,6 +83,7 @@ func TestFetchGoesOutAndComesBack(t *testing.T) {
 		`try { await fetch("http://127.0.0.1:1/") } catch (e) { return [e.name, e.message.startsWith("fetch failed: ")] }`:                                                                                                                                                                                                `["TypeError",true]`,
 		`try { await fetch("ftp://x/") } catch (e) { return e.name }`:                                                                                                                                                                                                                                                     `"TypeError"`,
 		`const r = await fetch(process.env.AT + "/echo", { headers: { "User-Agent": "mine", host: "other" } }); return r.headers.get("x-agent")`:                                                                                                                                                                          `"mine"`,
+		`const r = await fetch(process.env.AT + "/packed", { headers: { "accept-encoding": "br, gzip, deflate" } }); return [r.headers.get("content-encoding"), await r.json()]`:                                                                                                                                          `[null,{"un":"packed"}]`,
 		`const r = await fetch(process.env.AT + "/echo", { method: "POST", body: "abc" }); return await new Response(r.body, { status: 202, headers: r.headers }).text()`:                                                                                                                                                 `"abc"`,
 	} {
 		want(t, e, code, value)

@@ -15,8 +15,8 @@ import (
 	"modernc.org/quickjs"
 )
 
-// Host answers what scripts ask of the program around them, on the engine's goroutine: it must not take long, and what may end its goroutine
-// is done by the call's Apart or Go.
+// Host answers what scripts ask of the program around them, on the engine's goroutine: it must not take long, and what may wait for others or
+// end its goroutine is done by the call's Apart or Go.
 type Host interface {
 	// Sync answers while the script waits. It reports false for an operation that it does not have.
 	Sync(c Call) (answer any, known bool, err error)
@@ -161,8 +161,9 @@ func (c Call) rescue(err *error) {
 }
 
 // Apart does what answers a call on another goroutine, and waits for it: for what the runtime may end, because a goroutine that ends inside
-// the engine abandons it.
+// the engine abandons it. The time that it takes is not the turn's.
 func (c Call) Apart(work func() (any, error)) (answer any, err error) {
+	defer c.Engine.pause()()
 	err = fmt.Errorf("%s has no answer: %w", c.Op, errUnanswered)
 	var over sync.WaitGroup
 	over.Go(func() {

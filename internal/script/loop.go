@@ -102,10 +102,11 @@ func (e *Engine) turn(t turn) {
 	e.bare.setRunning(t.act)
 	e.stopped = ""
 	began, limit := time.Now(), e.limit
-	stuck := time.AfterFunc(limit+e.config.Limits.Stuck, func() { e.lose(ErrTurn, e.act.Load()) })
-	defer stuck.Stop()
+	e.stuck = time.AfterFunc(limit+e.config.Limits.Stuck, func() { e.lose(ErrTurn, e.act.Load()) })
+	defer e.stuck.Stop()
 	err := e.deliver(t, began.Add(limit))
-	took := time.Since(began)
+	took := time.Since(began) - e.apart
+	e.apart = 0
 	// A promise may have taken the exception by which the engine ended the turn, so the clock decides.
 	if took >= limit {
 		err = e.overrun()
@@ -181,7 +182,7 @@ func (e *Engine) call(fn quickjs.Value, until time.Time, args ...any) error {
 
 // arm lets JavaScript run until then, and reports false when that has passed.
 func (e *Engine) arm(until time.Time) bool {
-	left := time.Until(until)
+	left := time.Until(until) + e.apart
 	if left <= 0 {
 		return false
 	}

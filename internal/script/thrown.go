@@ -30,11 +30,16 @@ func (t *Thrown) Error() string {
 	return t.Name + ": " + t.Message
 }
 
-// Thrown reads an error that a script told, its stack that of the sources.
+// Thrown reads an error that a script told, its stack that of the sources. Its texts are cut as a line of the log is, and what is not of its
+// type, such as a meta that is no object, is left out.
 func (e *Engine) Thrown(text string) *Thrown {
 	t := &Thrown{}
-	if json.Unmarshal([]byte(text), t) != nil {
+	var misfit *json.UnmarshalTypeError
+	if err := json.Unmarshal([]byte(text), t); err != nil && !errors.As(err, &misfit) {
 		t = &Thrown{Name: "Error", Message: text}
+	}
+	for _, part := range []*string{&t.Name, &t.Message, &t.Stack, &t.Type, &t.Details} {
+		*part = cut(*part, e.config.Limits.LogLine)
 	}
 	t.Stack = e.trace(t.Stack)
 	return t

@@ -215,7 +215,9 @@ func (e *Engine) jobs(until time.Time) {
 			return
 		}
 		if act := e.bare.whose(job); act != 0 && act != e.bare.running() {
-			e.become(act, until)
+			e.act.Store(act)
+			e.bare.setRunning(act)
+			_ = e.call(e.entrances["become"], until, act) // a turn whose time is over ends
 		}
 		last := e.bare.lastJob()
 		err := e.bare.do()
@@ -224,13 +226,6 @@ func (e *Engine) jobs(until time.Time) {
 			e.uncaught(e.act.Load(), err)
 		}
 	}
-}
-
-// become lets JavaScript go on for another act.
-func (e *Engine) become(act int64, until time.Time) {
-	e.act.Store(act)
-	e.bare.setRunning(act)
-	_ = e.call(e.entrances["become"], until, act) // a turn whose time is over ends
 }
 
 // noClass is that of a value that is no object.
