@@ -1,4 +1,5 @@
-// Two prompts wait when somebody stops: both texts are offered again. Failures name the fix, and reasoning is folded.
+// Two prompts wait when somebody stops: both texts are offered again. Esc for something else stops nothing. Failures name the fix, and reasoning
+// is folded.
 import { perform } from "./stage.mjs";
 import { begin, chat, check, composer, equal, history, instanceOf, open, say, send, settled } from "./chat.mjs";
 
@@ -14,10 +15,27 @@ await perform(async (enter) => {
   await queue.getByText("n=4 the second of two").waitFor();
   await visitor.look("queue", { at: chat(instanceOf(visitor)), see: ["Next", "starts when this reply ends"] });
 
+  // Esc closes what is open, or drops a word that is being composed: the reply and what waits go on.
+  const stops = [];
+  visitor.page.on("request", (request) => request.url().includes("/abort") && stops.push(request.url()));
+  const filter = visitor.page.getByRole("searchbox", { name: "Find a conversation" });
+  await visitor.page.getByRole("button", { name: "Find a conversation" }).click();
+  await filter.press("Escape");
+  await filter.waitFor({ state: "detached" });
+  await visitor.page.getByRole("button", { name: "More", exact: true }).click();
+  const menu = visitor.page.getByRole("menu", { name: "More", exact: true });
+  await menu.waitFor();
+  await visitor.page.keyboard.press("Escape");
+  await menu.waitFor({ state: "hidden" });
+  for (const composed of [{ isComposing: true }, { keyCode: 229 }]) {
+    await composer(visitor).evaluate((area, composed) => area.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true, cancelable: true, ...composed })), composed);
+  }
+
   // A reload takes nothing away: what waits is known by more than its beginning.
   await visitor.page.reload();
   await queue.getByText("n=4 the second of two").waitFor();
   await visitor.page.getByRole("button", { name: "Take back and edit" }).nth(1).waitFor();
+  check(visitor, "queue", stops.length === 0, `Esc for something else has stopped ${stops.join()}`);
   await visitor.page.waitForTimeout(400); // the button waits before it becomes Stop
   await send(visitor).click();
   await visitor.page.getByText(/Stopped after/).waitFor();

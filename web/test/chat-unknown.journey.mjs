@@ -1,4 +1,5 @@
-// A proxy cuts the answer to a sending: nobody knows whether it arrived, that is what is said, and a look finds it. (interface.md 10.13)
+// A proxy cuts the answer to a sending: nobody knows whether it arrived, that is what is said, also after a reload, and a look finds it.
+// (interface.md 10.13)
 // only in the soak
 import { ask, perform } from "./stage.mjs";
 import { begin, chat, check, composer, equal, forget, history, instanceOf, say, settled } from "./chat.mjs";
@@ -24,6 +25,9 @@ await perform(async (enter) => {
   await visitor.page.getByText("n=6 whose answer was lost").first().waitFor();
   check(visitor, "cut off", cut > 0, "no answer was cut off");
   check(visitor, "cut off", (await composer(visitor).inputValue()) === "", "the text stands in the composer too");
+  await page.reload();
+  await note.getByText("We could not tell whether this arrived.").waitFor();
+  await visitor.page.getByText("n=6 whose answer was lost").first().waitFor();
   forget(visitor);
   await visitor.look("unknown", { at: chat(instance), see: ["Check", "Send", "Discard"] });
 

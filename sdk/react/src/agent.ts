@@ -1,7 +1,7 @@
 import { SvcError, type Client, type ConversationState, type DeliveredMessage, type Observation, type ObserveOptions, type Phase, type Settlement, type StreamOptions, type Submission } from "@svc/sdk";
 import { deliveredOf } from "./again.js";
-import { currentOf, isInput, isWriting, rowOf, type AgentMessage, type Current, type Pending } from "./message.js";
-import { Outbox, type Entry, type Since } from "./outbox.js";
+import { currentOf, isInput, isWriting, rowOf, type AgentMessage, type Current, type Pending, type Since, type Unsent } from "./message.js";
+import { Outbox, type Entry } from "./outbox.js";
 import { Queue } from "./queue.js";
 import { Rows } from "./rows.js";
 import { Source, steady } from "./source.js";
@@ -33,6 +33,8 @@ export interface Agent {
   readonly retry: (key: string) => Promise<boolean>;
   /** Let go of what is pending and rests. */
   readonly discard: (key: string) => void;
+  /** Take up what was pending before a reload and had no submission. It rests: what was being sent is `unknown`. */
+  readonly restore: (unsent: Unsent) => void;
   /** Read the conversation anew. */
   readonly refresh: () => void;
 }
@@ -105,6 +107,12 @@ export class AgentStore extends Source<Agent> {
     this.#touch();
   };
 
+  restore = (unsent: Unsent): void => {
+    this.#outbox.restore(unsent);
+    this.now();
+    this.#touch();
+  };
+
   refresh = (): void => {
     this.#observation.refresh();
     if (this.working) this.#queue.ask();
@@ -149,9 +157,11 @@ export class AgentStore extends Source<Agent> {
   }
 
   /** since is what is there before what is sent now. */
-  #since(): Since {
+  #since(): Since | undefined {
     const { phase, offset, messages } = this.#observation.getSnapshot();
-    return { messages: offset === undefined && phase !== "absent" ? Infinity : messages.length, queue: this.#queue.items };
+    if (offset === undefined && phase !== "absent") return undefined;
+    const waiting = [...this.#queue.items, ...this.#outbox.entries];
+    return { messages: messages.length, queue: waiting.flatMap(({ submissionId }) => submissionId ?? []) };
   }
 
   async #deliver(entry: Entry): Promise<boolean> {
@@ -193,6 +203,7 @@ export class AgentStore extends Source<Agent> {
       stop: this.stop,
       retry: this.retry,
       discard: this.discard,
+      restore: this.restore,
       refresh: this.refresh,
     });
     if (works && this.working) this.#inquire(current!.id, isWriting(seen.messages.at(-1)));
@@ -257,7 +268,7 @@ export class Nobody extends Source<Agent> {
       throw new SvcError({ type: "invalid_request", message: "No conversation was named." });
     };
     const facts = { messages: [], pending: [], settlements: [], status: "idle", phase: "absent", error: undefined } as const;
-    this.show({ ...facts, send: refuse, stop: refuse, retry: refuse, discard: () => {}, refresh: () => {} });
+    this.show({ ...facts, send: refuse, stop: refuse, retry: refuse, discard: () => {}, restore: () => {}, refresh: () => {} });
   }
 
   protected begin(): void {}

@@ -14,6 +14,26 @@ export interface AgentMessage extends Message {
  */
 export type PendingState = "sending" | "waiting" | "refused" | "unknown" | "stopped";
 
+/** Since is what was there before something was sent: so many messages, and the submissions that waited as far as they were known. */
+export interface Since {
+  readonly messages: number;
+  readonly queue: readonly string[];
+}
+
+/** Sending names what this page sends: with the same key it is admitted once. */
+export interface Sending {
+  readonly idempotencyKey: string;
+  /** What was there before it was sent; undefined: that is not known, and nothing is taken for it. */
+  readonly since?: Since | undefined;
+}
+
+/** Unsent is what a page keeps of a pending message that has no submission, to restore it after a reload. It is plain JSON. */
+export interface Unsent {
+  readonly state: PendingState;
+  readonly message: DeliveredMessage;
+  readonly sending: Sending;
+}
+
 /** Pending is a message that was sent, and is not in the conversation. */
 export interface Pending {
   readonly key: string;
@@ -27,6 +47,8 @@ export interface Pending {
   readonly submission: Submission | undefined;
   /** Whether it was sent here, and not in another tab, before a reload or by somebody else. */
   readonly own: boolean;
+  /** How it is sent, where it was sent here. */
+  readonly sending?: Sending;
 }
 
 /** isInput reports whether a message is what a submission sent, and no answer to it. */

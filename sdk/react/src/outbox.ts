@@ -1,13 +1,6 @@
 import { newKey, SvcError, type DeliveredMessage, type Message, type Settlement, type Submission } from "@svc/sdk";
-import { isInput, isPreview, rowOf, saysTheSame, type AgentMessage, type PendingState } from "./message.js";
+import { isInput, isPreview, rowOf, saysTheSame, type AgentMessage, type PendingState, type Since, type Unsent } from "./message.js";
 import type { Rows } from "./rows.js";
-
-/** Since is what was there before something was sent: so many messages, and the queue as far as it was known. */
-export interface Since {
-  /** Infinity: that is not known, and nothing is taken for what was sent. */
-  readonly messages: number;
-  readonly queue: readonly Submission[];
-}
 
 /** Entry is one sending of this page, until the conversation has it. */
 export class Entry {
@@ -20,13 +13,13 @@ export class Entry {
   guess: string | undefined;
   /** Whether it is to be stopped as soon as it has a name. */
   stopped = false;
-  /** What was there before it was sent. */
-  since: Since;
+  /** What was there before it was sent; undefined: that is not known. */
+  since: Since | undefined;
   readonly key: string;
   readonly message: DeliveredMessage;
   #row: AgentMessage | undefined;
 
-  constructor(key: string, message: DeliveredMessage, since: Since) {
+  constructor(key: string, message: DeliveredMessage, since: Since | undefined) {
     this.key = key;
     this.message = message;
     this.since = since;
@@ -43,10 +36,10 @@ export class Entry {
 
   /** row is the entry as a message, the same object until something of it changes. */
   row(submission: Submission | undefined): AgentMessage {
-    const { key, state, message, submissionId, error } = this;
+    const { key, state, message, submissionId, error, idempotencyKey, since } = this;
     const was = this.#row?.pending;
     if (was?.state === state && was.submissionId === submissionId && was.error === error && was.submission === submission) return this.#row!;
-    return (this.#row = rowOf({ key, state, message, submissionId, error, submission, own: true }));
+    return (this.#row = rowOf({ key, state, message, submissionId, error, submission, own: true, sending: { idempotencyKey, since } }));
   }
 }
 
@@ -54,6 +47,7 @@ export class Entry {
 export class Outbox {
   readonly #rows: Rows;
   readonly #own = new Set<string>(); // submissions of this page
+  readonly #keys = new Set<string>(); // of its sendings
   #entries: Entry[] = [];
   #count = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -75,10 +69,17 @@ export class Outbox {
     return this.#entries.find((entry) => entry.key === key);
   }
 
-  add(message: DeliveredMessage, since: Since): Entry {
+  add(message: DeliveredMessage, since: Since | undefined): Entry {
     const entry = new Entry(`new-${++this.#count}`, message, since);
     this.#entries.push(entry);
     return entry;
+  }
+
+  /** restore takes up a sending from before a reload, unless it is known here. One that was on its way may have been admitted. */
+  restore({ state, message, sending: { idempotencyKey, since } }: Unsent): void {
+    if (this.#keys.has(idempotencyKey)) return;
+    this.#keys.add(idempotencyKey);
+    this.add(message, since).become({ idempotencyKey, state: state === "sending" ? "unknown" : state });
   }
 
   remove(entry: Entry): void {
@@ -86,7 +87,7 @@ export class Outbox {
   }
 
   /** again makes a new sending of one that was admitted and is over. Any other is the same sending still. */
-  again(entry: Entry, since: Since): void {
+  again(entry: Entry, since: Since | undefined): void {
     // A refusal stores nothing, but an attempt before it, whose answer was lost, may have been admitted.
     if (entry.submissionId !== undefined) entry.become({ idempotencyKey: newKey(), since, guess: undefined });
     const stays = entry.state === "unknown";
@@ -98,6 +99,7 @@ export class Outbox {
 
   /** deliver sends an entry when those before it were, and reports whether it was admitted. */
   deliver(entry: Entry, send: (entry: Entry) => Promise<string>): Promise<boolean> {
+    this.#keys.add(entry.idempotencyKey);
     const sent = this.#last.then(() => this.#send(entry, send));
     this.#last = sent;
     return sent;
@@ -145,8 +147,8 @@ export class Outbox {
 
   /** found is the submission that says what was sent, and was not there before. */
   #found({ message, since }: Entry, messages: readonly Message[], waiting: readonly Submission[]): string | undefined {
-    if (since.messages === Infinity) return undefined;
-    const isNew = (id: string): boolean => !this.#rows.isOurs(id) && !since.queue.some(({ submissionId }) => submissionId === id);
+    if (!since) return undefined;
+    const isNew = (id: string): boolean => !this.#rows.isOurs(id) && !since.queue.includes(id);
     const begun = messages.slice(since.messages).find((m) => isInput(m) && isNew(m.submissionId) && saysTheSame(m, message));
     const queued = waiting.find(({ submissionId: id, preview }) => isNew(id) && !this.#rows.has(id) && isPreview(preview, message));
     return (begun ?? queued)?.submissionId;

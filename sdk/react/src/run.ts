@@ -18,7 +18,7 @@ export interface RunState<Result = unknown> {
   readonly result: Result | undefined;
   /** Why the run failed, where it is errored; else why it cannot be read, or why its stream is lost for now. */
   readonly error: unknown;
-  /** Read on after an error. */
+  /** Read on after an error, without waiting for the next attempt. */
   readonly refresh: () => void;
 }
 
@@ -49,7 +49,8 @@ export class RunStore extends Source<RunState> {
   }
 
   refresh = (): void => {
-    if (this.#phase !== "error") return;
+    if (this.#trouble === undefined) return;
+    this.#leave();
     this.#phase = this.#events.length > 0 ? "connecting" : "loading";
     this.#trouble = undefined;
     this.now();
@@ -62,10 +63,15 @@ export class RunStore extends Source<RunState> {
   }
 
   protected end(): void {
-    this.#reading?.abort();
-    this.#offset = this.#stream?.offset ?? this.#offset;
+    this.#leave();
     if (this.#phase === "live") this.#phase = "connecting";
     this.#touch();
+  }
+
+  /** leave ends the reading that goes on; the next begins where it was. */
+  #leave(): void {
+    this.#reading?.abort();
+    this.#offset = this.#stream?.offset ?? this.#offset;
   }
 
   #read(): void {

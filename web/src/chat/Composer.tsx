@@ -1,14 +1,16 @@
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent, type ReactNode, type Ref } from "react";
+import type { FilePart } from "@svc/sdk";
 import { Button } from "../kit/Button";
 import { Icon } from "../kit/Icon";
-import { chosenOf, filesIn, type Chosen } from "./images";
+import { isComposing } from "./composing";
+import { chosenOf, filesIn, isChosen, readingOf, type Chosen, type Reading } from "./images";
 import { ImageTile } from "./ImageTile";
 import { useSettled } from "./ticking";
 
 export interface ComposerHandle {
   readonly focus: () => void;
-  /** Takes images that were dropped elsewhere. */
-  readonly take: (files: readonly File[]) => void;
+  /** Takes images that were dropped elsewhere, or sent before. */
+  readonly take: (images: readonly (File | FilePart)[]) => void;
 }
 
 export interface ComposerProps {
@@ -32,35 +34,47 @@ export interface ComposerProps {
 export function Composer({ text, suggested, onText, onSend, onStop, busy, placeholder, beside, note, ref }: ComposerProps): ReactNode {
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
-  const [images, setImages] = useState<readonly Chosen[]>([]);
+  const [images, setImages] = useState<readonly (Chosen | Reading)[]>([]);
+  const [due, setDue] = useState(false); // sent when all images are read
   const [refused, setRefused] = useState<string>();
   const empty = text.trim() === "" && images.length === 0;
+  const reading = !images.every(isChosen);
 
-  const take = async (files: readonly File[]): Promise<void> => {
-    setRefused(undefined);
-    for (const file of files) {
-      try {
-        const chosen = await chosenOf(file);
-        setImages((before) => [...before, chosen]);
-      } catch (thrown) {
-        setRefused(thrown instanceof Error ? thrown.message : "The image could not be read.");
-      }
+  const drop = ({ id }: Reading): void => setImages((before) => before.filter((each) => each.id !== id));
+  /** read holds the place of an image until it is read. */
+  const read = async (source: File | FilePart): Promise<void> => {
+    const image = readingOf(source);
+    setImages((before) => [...before, image]);
+    try {
+      const chosen = await chosenOf(source, image);
+      setImages((before) => before.map((each) => (each.id === image.id ? chosen : each)));
+    } catch (thrown) {
+      drop(image);
+      setDue(false);
+      setRefused(thrown instanceof Error ? thrown.message : "The image could not be read.");
     }
   };
-  useImperativeHandle(ref, () => ({ focus: () => area.current?.focus(), take: (files) => void take(files) }), []);
+  const take: ComposerHandle["take"] = (sources) => {
+    setRefused(undefined);
+    for (const source of sources) void read(source);
+  };
+  useImperativeHandle(ref, () => ({ focus: () => area.current?.focus(), take }), []);
   useGrowing(area, text);
   const typed = useFilled(area, text, suggested);
 
   const send = (): void => {
-    if (empty) return;
-    onSend(text, images);
+    setDue(reading);
+    if (empty || reading) return;
+    onSend(text, images.filter(isChosen));
     setImages([]);
     setRefused(undefined);
     area.current?.focus();
   };
+  useEffect(() => {
+    if (due && !reading) send();
+  }, [due, reading]);
   const press = (event: KeyboardEvent): void => {
-    // While a word is being composed, Enter chooses it.
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (event.key !== "Enter" || event.shiftKey || isComposing(event.nativeEvent)) return;
     event.preventDefault();
     send();
   };
@@ -69,36 +83,40 @@ export function Composer({ text, suggested, onText, onSend, onStop, busy, placeh
     // What is copied from a document or a table is words, and a picture of them beside.
     if (files.length === 0 || event.clipboardData.types.includes("text/plain")) return;
     event.preventDefault();
-    void take(files);
+    take(files);
   };
-  const remove = (image: Chosen): void => {
-    URL.revokeObjectURL(image.url);
-    setImages(images.filter((each) => each !== image));
+  const remove = (image: Chosen | Reading): void => {
+    if (isChosen(image)) URL.revokeObjectURL(image.url);
+    drop(image);
   };
   return (
     <div className="composer">
       {images.length > 0 && (
-        <div className="images">
+        <div className="images" aria-busy={reading}>
           {images.map((image) => (
-            <ImageTile key={image.id} url={image.url} name={image.name} onRemove={() => remove(image)} />
+            <ImageTile key={image.id} url={isChosen(image) ? image.url : undefined} name={image.name} onRemove={() => remove(image)} />
           ))}
         </div>
       )}
       {refused && <p className="standing bad" role="alert">{refused}</p>}
+      {due && <p className="standing" role="status">This is sent when its images are read.</p>}
       <textarea
         ref={area}
         rows={1}
         aria-label="Message"
         placeholder={placeholder}
         value={text}
-        onChange={(event) => onText((typed.current = event.target.value))}
+        onChange={(event) => {
+          setDue(false); // whoever goes on writing decides anew
+          onText((typed.current = event.target.value));
+        }}
         onKeyDown={press}
         onPaste={paste}
         enterKeyHint="send"
       />
       <div className="bar">
         <input ref={picker} type="file" accept="image/*" multiple hidden onChange={(event) => {
-          void take([...(event.target.files ?? [])]);
+          take([...(event.target.files ?? [])]);
           event.target.value = "";
         }} />
         <Button look="ghost" icon="image" label="Attach an image" onClick={() => picker.current?.click()} />

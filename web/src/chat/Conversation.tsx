@@ -3,18 +3,18 @@ import { useAgent, type Agent } from "@svc/react";
 import { SvcError } from "@svc/sdk";
 import { Empty } from "../kit/Empty";
 import { Refusal } from "../kit/Refusal";
-import { say } from "../kit/say";
 import { useToast } from "../kit/Toast";
 import { part } from "../server/part";
 import { useProven } from "../server/reauth";
 import { namesOf, useWorkspace } from "../server/workspace";
+import { useFailed, useStop } from "./acts";
 import { useAnnounced } from "./announce";
 import { Composer, type ComposerHandle } from "./Composer";
 import { ConnectionBar } from "./ConnectionBar";
 import { useDoor } from "./door";
 import { useDraft, type Draft } from "./draft";
 import { Find } from "./Find";
-import { filesIn, filesOf, type Chosen } from "./images";
+import { filesIn, type Chosen } from "./images";
 import { useChatKeys } from "./keys";
 import { usePlace } from "./place";
 import { Queue } from "./Queue";
@@ -66,6 +66,7 @@ export function Conversation({ agent: name, instance, fresh = false, empty, clos
   const turns = turnsOf.of(agent.messages, agent.settlements);
   const { rows, queue, running, unsure, busy } = standingOf(agent, turns);
   const draft = useDraft(`${place}/${fresh ? "new" : instance}`);
+  const made = useMade(fresh, agent.messages.length > agent.pending.length, agent.pending.length > 0 || draft.text !== "");
   const { may, shut } = useDoor(agent, closed);
   const composer = useRef<ComposerHandle>(null);
   const transcript = useRef<TranscriptHandle>(null);
@@ -100,7 +101,7 @@ export function Conversation({ agent: name, instance, fresh = false, empty, clos
   if (refused) return <Refusal error={refused} onRetry={agent.refresh} />;
   const blank = rows.length === 0 && queue.length === 0;
   // An address that was never written to, or was erased, begins nothing: new conversations are made by this application.
-  if (blank && !fresh && agent.phase === "absent") return <Empty icon="search" title="Not here, or not yours." />;
+  if (blank && !made && agent.phase === "absent") return <Empty icon="search" title="Not here, or not yours." />;
   return (
     <Droppable thread={thread} open={may} busy={unread && agent.error === undefined} onDrop={(files) => composer.current?.take(files)}>
       {finding && transcript.current && <Find turns={rows} transcript={transcript.current} onClose={() => {
@@ -147,7 +148,10 @@ function useEditing(draft: Draft, composer: React.RefObject<ComposerHandle | nul
   }, [composer]);
   const edit = useCallback<TurnActs["edit"]>((message) => {
     fill([held.current.text.trim(), textOf(message)].filter(Boolean).join("\n\n"));
-    void filesOf(picturesOf(message)).then((files) => composer.current?.take(files), () => toast({ tone: "bad", text: "Its images could not be read. Attach them again." }));
+    // An image that was not kept over a reload has no bytes.
+    const images = picturesOf(message);
+    composer.current?.take(images.filter(({ size }) => size > 0));
+    if (images.some(({ size }) => size === 0)) toast({ text: "Its images were not kept. Attach them again." });
   }, [fill, composer, toast]);
   return { fill, edit, suggested };
 }
@@ -156,6 +160,7 @@ function useEditing(draft: Draft, composer: React.RefObject<ComposerHandle | nul
 function useTurnActs({ retry, discard, refresh, pending }: Agent, edit: TurnActs["edit"], composer: React.RefObject<ComposerHandle | null>): TurnActs {
   const held = useRef(pending);
   held.current = pending;
+  const failed = useFailed();
   return useMemo(() => {
     const leave = (key: string): void => {
       if (held.current.some((each) => each.key === key)) composer.current?.focus();
@@ -165,27 +170,28 @@ function useTurnActs({ retry, discard, refresh, pending }: Agent, edit: TurnActs
       edit,
       retry: (key) => {
         leave(key);
-        return retry(key);
+        return retry(key).catch((thrown: unknown) => {
+          failed(thrown);
+          return false;
+        });
       },
       discard: (key) => {
         leave(key);
         discard(key);
       },
     };
-  }, [retry, discard, refresh, edit, composer]);
+  }, [retry, discard, refresh, edit, composer, failed]);
 }
 
-function useStop(agent: Agent): () => void {
-  const toast = useToast();
-  const stop = async (): Promise<void> => {
-    try {
-      if (!(await agent.stop())) toast({ text: "Already finished." });
-      else say("Stopping");
-    } catch (thrown) {
-      toast({ tone: "bad", text: thrown instanceof SvcError ? thrown.message : "This could not be stopped." });
-    }
-  };
-  return () => void stop();
+/**
+ * useMade reports whether an absent conversation begins here: it was made here, or this tab has something unsent in it. One that was there
+ * and is gone begins nothing.
+ */
+function useMade(fresh: boolean, there: boolean, unsent: boolean): boolean {
+  const made = useRef<boolean | undefined>(fresh || undefined);
+  if (there) made.current = false;
+  else if (unsent) made.current ??= true;
+  return made.current ?? false;
 }
 
 interface DroppableProps {

@@ -7,6 +7,7 @@ import { useNow } from "../kit/Time";
 import type { ItemOf } from "../server/path";
 import { useList, type Listing } from "../server/read";
 import { plain } from "../markdown/plain";
+import { isComposing } from "./composing";
 import { groupsOf } from "./days";
 
 export const conversationsPath = "/api/workspaces/{username}/{business}/agents/{name}/conversations";
@@ -44,7 +45,8 @@ export const Conversations = memo(function Conversations({ agent, title, shown, 
       </header>
       {filtering && (
         <input className="field-small" data-filter="" autoFocus type="search" aria-label="Find a conversation" placeholder="Title" value={q} onChange={(event) => setQ(event.target.value)} onKeyDown={(event) => {
-          if (event.key !== "Escape") return;
+          if (event.key !== "Escape" || isComposing(event.nativeEvent)) return;
+          event.preventDefault(); // it stops no reply
           setQ("");
           setFiltering(false);
         }} />

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { Button } from "../kit/Button";
 import { Icon } from "../kit/Icon";
+import { isComposing } from "./composing";
 import type { TranscriptHandle } from "./Transcript";
 import { askedOf, proseOf, type Turn } from "./turns";
 
@@ -32,6 +33,7 @@ export function Find({ turns, transcript, onClose }: { turns: readonly Turn[]; t
           setAt(0);
         }}
         onKeyDown={(event) => {
+          if (isComposing(event.nativeEvent)) return;
           if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
           if (event.key !== "Escape") return;
           event.preventDefault();

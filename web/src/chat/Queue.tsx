@@ -3,6 +3,7 @@ import type { Agent, AgentMessage, Pending } from "@svc/react";
 import { Button } from "../kit/Button";
 import { useToast } from "../kit/Toast";
 import { plain } from "../markdown/plain";
+import { useFailed, useStop } from "./acts";
 
 export interface QueueProps {
   queue: readonly Pending[];
@@ -18,6 +19,7 @@ export interface QueueProps {
 /** Queue is what was sent and waits for the reply before it, in its order. */
 export function Queue({ queue: all, agent, running, onEdit, onLeave }: QueueProps): ReactNode {
   const { taken, takeBack } = useTakeBack(agent);
+  const stopRunning = useStop(agent, running);
   const queue = all.filter(({ submissionId, submission }) => !taken.has(submissionId ?? "") && submission?.state !== "aborting");
   const drop = (pending: Pending): void => {
     onLeave();
@@ -25,7 +27,7 @@ export function Queue({ queue: all, agent, running, onEdit, onLeave }: QueueProp
   };
   const stop = (): void => {
     onLeave();
-    void agent.stop(running);
+    stopRunning();
   };
   const edit = async (pending: Pending): Promise<void> => {
     const message = agent.messages.find((each) => each.key === pending.key);
@@ -55,14 +57,19 @@ export function Queue({ queue: all, agent, running, onEdit, onLeave }: QueueProp
 function useTakeBack(agent: Agent): { taken: ReadonlySet<string>; takeBack: (pending: Pending) => Promise<boolean> } {
   const [taken, setTaken] = useState<ReadonlySet<string>>(new Set());
   const toast = useToast();
+  const failed = useFailed();
   useEffect(() => {
     for (const { key, state, submissionId } of agent.pending) if (state === "stopped" && taken.has(submissionId ?? "")) agent.discard(key);
   }, [agent, taken]);
   const takeBack = async ({ submissionId = "" }: Pending): Promise<boolean> => {
     setTaken((before) => new Set([...before, submissionId]));
-    if (await agent.stop(submissionId).catch(() => false)) return true;
+    try {
+      if (await agent.stop(submissionId)) return true;
+      toast({ text: "It has begun already." });
+    } catch (thrown) {
+      failed(thrown);
+    }
     setTaken((before) => new Set([...before].filter((each) => each !== submissionId)));
-    toast({ text: "It has begun already." });
     return false;
   };
   return { taken, takeBack };

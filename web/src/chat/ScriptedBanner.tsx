@@ -11,7 +11,8 @@ import { spentOf } from "./turns";
 export function useModel(agent: string): { model: string | undefined; known: boolean } {
   const own = useRead("/api/workspaces/{username}/{business}/agents/{name}", { path: { name: agent } });
   const models = useRead("/api/workspaces/{username}/{business}/models");
-  const known = !own.isPending && !models.isPending;
+  // What failed is pending when it is asked again: the conversation must not vanish for that long.
+  const known = own.isFetched && models.isFetched;
   return { model: known ? own.data?.model || models.data?.default : undefined, known };
 }
 

@@ -2,12 +2,15 @@ import { expect, test } from "vitest";
 import type { AgentMessage, Pending } from "@svc/react";
 import type { Part, ToolPart } from "@svc/sdk";
 import { SvcError } from "@svc/sdk";
+import { isComposing } from "./composing";
+import { whyUnread } from "./ConnectionBar";
 import { groupsOf } from "./days";
 import { closedBy } from "./door";
 import { matchesIn } from "./Find";
 import { fixOf } from "./fix";
 import { Heights } from "./heights";
 import { cutAtWord, longest, Pacer } from "./pace";
+import { lacksImages, unsentIn } from "./sendings";
 import { standingOf } from "./standing";
 import { argumentOf, linkOf, summaryOf, toolName, toolState } from "./tool";
 import { traceOf } from "./trace";
@@ -164,13 +167,41 @@ test("find looks at questions and replies", () => {
 test("the text of a prompt that waits is kept until it is begun, and offered when it was stopped before", () => {
   const none = { messages: [], pending: [], settlements: [] };
   const waits = waitingIn({}, { ...none, pending: [pending("one", "waiting", "a"), pending("two", "sending")] });
-  expect(waits).toEqual({ a: "one" });
+  expect(waits).toEqual({ a: { kind: "user", body: "one" } });
   expect(waitingIn(waits, none)).toBe(waits);
   const settlements = [{ submissionId: "a", outcome: "aborted" as const }];
   expect([stoppedIn(waits, none), stoppedIn(waits, { ...none, settlements })]).toEqual([[], ["a"]]);
   // What the page itself offers is not offered twice.
   expect(stoppedIn(waits, { ...none, settlements, pending: [pending("one", "stopped", "a")] })).toEqual([]);
   expect(waitingIn(waits, { ...none, messages: [asked("a", "one")] })).toEqual({});
+  // Of an image its name is kept: what is offered says that it is missing.
+  const attachments = [{ type: "image" as const, data: "eA==", mimeType: "image/png", filename: "a.png" }];
+  const pictured = waitingIn({}, { ...none, pending: [{ ...pending("three", "waiting", "c"), message: { kind: "user", body: "three", attachments } }] });
+  expect([lacksImages(pictured["c"]!), pictured["c"]]).toEqual([true, { kind: "user", body: "three", attachments: [{ ...attachments[0], data: "" }] }]);
+});
+
+test("a prompt that has no submission is kept with its key, and its images as far as there is room", () => {
+  const image = (length: number) => ({ type: "image" as const, data: "x".repeat(length), mimeType: "image/png", filename: "a.png" });
+  const sent = (key: string, state: Pending["state"], ...images: ReturnType<typeof image>[]): Pending => ({ ...pending(key, state), message: { kind: "user", body: key, attachments: images }, sending: { idempotencyKey: `key of ${key}` } });
+  const all = [sent("one", "sending", image(600_000)), sent("two", "refused", image(600_000)), sent("three", "unknown", image(300_000))];
+  const kept = unsentIn([...all, { ...sent("four", "waiting"), submissionId: "a" }, { ...pending("five", "waiting"), own: false }]);
+  expect(kept.map(({ state, message, sending }) => [message.body, state, sending.idempotencyKey, lacksImages(message)])).toEqual([
+    ["one", "sending", "key of one", false],
+    ["two", "refused", "key of two", true],
+    ["three", "unknown", "key of three", false],
+  ]);
+  expect(kept[1]?.message).toMatchObject({ attachments: [{ filename: "a.png", data: "" }] });
+  expect(all.some(({ message }) => lacksImages(message))).toBe(false);
+});
+
+test("a key belongs to a word that is being composed, also where the browser tells it late", () => {
+  expect([{ isComposing: true, keyCode: 27 }, { isComposing: false, keyCode: 229 }, { isComposing: false, keyCode: 27 }].map(isComposing)).toEqual([true, true, false]);
+});
+
+test("a conversation that does not come says why", () => {
+  const gone = new SvcError({ type: "network_error", message: "no" });
+  expect(whyUnread("loading", gone, true)).toBe("The server cannot be reached. Check the connection and try again.");
+  expect([whyUnread("loading", undefined, false), whyUnread("loading", undefined, true), whyUnread("error", "odd", true)]).toEqual(["You are offline. This is read when you are back.", "The server has not answered yet. It is asked again.", "This conversation cannot be read."]);
 });
 
 const at = (seconds: number): { timestamp: string } => ({ timestamp: new Date(Date.UTC(2026, 10, 17, 6, 0, 0) + seconds * 1_000).toISOString() });

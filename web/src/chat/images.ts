@@ -14,16 +14,30 @@ export interface Chosen {
   readonly attachment: Attachment;
 }
 
+/** Reading is an image that will be sent when it is read. */
+export type Reading = Pick<Chosen, "id" | "name">;
+
 let made = 0;
 
-/** chosenOf reads an image. One that is too large is made smaller; where that is not possible, it throws a sentence that says its size. */
-export async function chosenOf(file: File): Promise<Chosen> {
+export function readingOf(source: File | FilePart): Reading {
+  return { id: `image-${++made}`, name: (source instanceof File ? source.name : source.filename) || "image" };
+}
+
+export function isChosen(image: Chosen | Reading): image is Chosen {
+  return "attachment" in image;
+}
+
+/**
+ * chosenOf reads an image, also one that was sent before. One that is too large is made smaller; where that is not possible, it throws a
+ * sentence that says its size.
+ */
+export async function chosenOf(source: File | FilePart, { id, name }: Reading): Promise<Chosen> {
+  const file = source instanceof File ? source : await fileOf(source);
   if (!file.type.startsWith("image/")) throw new Error(`${file.name || "This"} is not an image.`);
   const blob = file.size > mostBytes ? await shrunk(file) : file;
   if (!blob || blob.size > mostBytes) throw new Error(`${file.name || "The image"} has ${bytes(file.size)}. Images may have ${bytes(mostBytes)}.`);
   const data = await base64(blob);
-  const name = file.name || "image";
-  return { id: `image-${++made}`, name, url: URL.createObjectURL(blob), attachment: { type: "image", data, mimeType: blob.type, filename: name } };
+  return { id, name, url: URL.createObjectURL(blob), attachment: { type: "image", data, mimeType: blob.type, filename: name } };
 }
 
 /** shrunk is the image made smaller, beside the page so that it does not stand still; undefined: the browser cannot read it. */
@@ -50,9 +64,12 @@ export function filesIn(data: DataTransfer | null): File[] {
   return [...(data?.files ?? [])];
 }
 
-/** filesOf are images that were sent, read again so that they can be sent anew. */
-export function filesOf(parts: readonly FilePart[]): Promise<File[]> {
-  return Promise.all(parts.map(async ({ url = "", mediaType, filename }) => new File([await bytesOf(url)], filename ?? "image", { type: mediaType })));
+/** fileOf is an image that was sent, read again so that it can be sent anew. */
+async function fileOf({ url = "", mediaType, filename = "image" }: FilePart): Promise<File> {
+  const read = await bytesOf(url).catch(() => {
+    throw new Error(`${filename} could not be read. Attach it again.`);
+  });
+  return new File([read], filename, { type: mediaType });
 }
 
 /** bytesOf reads an address. One that holds the bytes itself is not fetched: the policy of the page forbids it. */

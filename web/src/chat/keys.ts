@@ -1,6 +1,7 @@
 import { useEffect, useRef, type RefObject } from "react";
 import { recall } from "../kit/kept";
 import { isTyping } from "../shell/KeyMap";
+import { isComposing } from "./composing";
 import type { TranscriptHandle } from "./Transcript";
 import type { Turn } from "./turns";
 
@@ -23,9 +24,9 @@ export function useChatKeys(keys: ChatKeys): void {
     let foundAt = 0;
     const press = (event: KeyboardEvent): void => {
       const { thread, part, transcript, busy, onStop, onFind } = held.current;
-      if (event.defaultPrevented || !thread.current || document.querySelector("dialog[open]")) return;
+      if (event.defaultPrevented || isComposing(event) || !thread.current || document.querySelector("dialog[open]")) return;
       if (part && !(event.target instanceof Node && thread.current.contains(event.target))) return;
-      if (event.key === "Escape" && busy && !(event.target instanceof Element && event.target.closest("[popover], [role=search]"))) return onStop();
+      if (event.key === "Escape" && busy && !isOthers(event.target, thread.current)) return onStop();
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f") {
         // Twice in a second is for the browser's own.
         if (event.timeStamp - foundAt < 1_000) return;
@@ -43,6 +44,12 @@ export function useChatKeys(keys: ChatKeys): void {
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
   }, []);
+}
+
+/** isOthers reports whether Esc is meant for something else on the page: what is open above it, a search, or a field outside of the thread. */
+function isOthers(target: EventTarget | null, thread: HTMLElement): boolean {
+  if (document.querySelector(":popover-open, .side.open")) return true;
+  return target instanceof Element && (target.closest("[popover], [role=search]") !== null || (isTyping(target) && !thread.contains(target)));
 }
 
 function step({ transcript, rows }: ChatKeys, by: number): void {

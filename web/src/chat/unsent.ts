@@ -1,18 +1,20 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { Agent, AgentMessage, Pending } from "@svc/react";
-import type { Part } from "@svc/sdk";
+import type { DeliveredMessage, Part } from "@svc/sdk";
+import { bare, imagesOf, useSendings } from "./sendings";
 
-/** Texts of prompts that wait, by their submissions. */
-export type Texts = Readonly<Record<string, string>>;
+/** Texts of prompts that wait, and the names of their images, by their submissions. */
+export type Texts = Readonly<Record<string, DeliveredMessage>>;
 
 type Known = Pick<Agent, "messages" | "pending" | "settlements">;
 
 /**
- * useUnsent keeps the texts of prompts that wait: the service tells but the beginning of one, and nothing of it when it was stopped
- * before it was begun. They outlive a reload, so that no text is lost by Stop.
+ * useUnsent keeps what is not in the conversation yet. Of prompts that wait it keeps the texts: the service tells but the beginning of one,
+ * and nothing of it when it was stopped before it was begun. They outlive a reload, so that no text is lost by Stop.
  */
 export function useUnsent(agent: Agent, name: string): Agent {
-  const key = `svc.unsent.${name}`;
+  useSendings(agent, name);
+  const key = `svc.waiting.${name}`;
   const [held, hold] = useState(() => ({ key, texts: read(key) }));
   const texts = waitingIn(held.key === key ? held.texts : read(key), agent);
   if (held.key !== key || held.texts !== texts) hold({ key, texts });
@@ -51,28 +53,29 @@ class Made {
   shown(agent: Agent, texts: Texts): Pick<Agent, "messages" | "pending"> {
     if (Object.keys(texts).length === 0) return { messages: agent.messages, pending: agent.pending };
     const known = agent.messages.map((message) => (message.pending && !message.pending.own && texts[message.submissionId ?? ""] !== undefined ? this.#wholeOf(message, message.pending, texts[message.submissionId ?? ""]!) : message));
-    const messages = [...known, ...stoppedIn(texts, agent).map((id) => this.#stoppedOf(id, texts[id] ?? ""))];
+    const messages = [...known, ...stoppedIn(texts, agent).map((id) => this.#stoppedOf(id, texts[id]!))];
     return { messages, pending: messages.flatMap(({ pending }) => pending ?? []) };
   }
 
   /** wholeOf is a prompt of this tab from before a reload, with all of its text. */
-  #wholeOf(message: AgentMessage, pending: Pending, body: string): AgentMessage {
-    const made = this.#whole.get(message) ?? { ...message, parts: partsOf(body), pending: { ...pending, own: true, message: { kind: "user", body } } };
+  #wholeOf(message: AgentMessage, pending: Pending, sent: DeliveredMessage): AgentMessage {
+    const made = this.#whole.get(message) ?? { ...message, parts: partsOf(sent), pending: { ...pending, own: true, message: sent } };
     this.#whole.set(message, made);
     return made;
   }
 
-  #stoppedOf(submissionId: string, body: string): AgentMessage {
+  #stoppedOf(submissionId: string, message: DeliveredMessage): AgentMessage {
     const key = mark + submissionId;
-    const pending: Pending = { key, state: "stopped", message: { kind: "user", body }, submissionId, error: undefined, submission: undefined, own: true };
-    const made = this.#stopped.get(key) ?? { id: key, key, role: "user", purpose: "user", display: "visible", submissionId, parts: partsOf(body), metadata: {}, pending };
+    const pending: Pending = { key, state: "stopped", message, submissionId, error: undefined, submission: undefined, own: true };
+    const made = this.#stopped.get(key) ?? { id: key, key, role: "user", purpose: "user", display: "visible", submissionId, parts: partsOf(message), metadata: {}, pending };
     this.#stopped.set(key, made);
     return made;
   }
 }
 
-function partsOf(body: string): readonly Part[] {
-  return [{ type: "text", text: body, state: "done" }];
+function partsOf(message: DeliveredMessage): readonly Part[] {
+  const images = imagesOf(message).map(({ mimeType, filename }, i): Part => ({ type: "file", id: `image-${i}`, mediaType: mimeType, size: 0, ...(filename && { filename }) }));
+  return [{ type: "text", text: message.body, state: "done" }, ...images];
 }
 
 /** waitingIn are the texts with those of prompts that wait now, and without those that the conversation has. The same object where nothing changes. */
@@ -80,8 +83,8 @@ export function waitingIn(texts: Texts, { messages, pending }: Known): Texts {
   const waits = pending.filter((each) => each.own && each.state === "waiting" && each.submissionId !== undefined && texts[each.submissionId] === undefined);
   const begun = messages.filter((message) => !message.pending && message.submissionId !== undefined && texts[message.submissionId] !== undefined);
   if (waits.length === 0 && begun.length === 0) return texts;
-  const all: Record<string, string> = { ...texts };
-  for (const each of waits) all[each.submissionId!] = each.message.body;
+  const all: Record<string, DeliveredMessage> = { ...texts };
+  for (const each of waits) all[each.submissionId!] = bare(each.message);
   for (const { submissionId } of begun) delete all[submissionId!];
   return all;
 }

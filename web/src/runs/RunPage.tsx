@@ -2,6 +2,7 @@ import { useEffect, type ReactNode } from "react";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { SvcError } from "@svc/sdk";
 import "../look/run.css";
+import { useLasting } from "../chat/ticking";
 import { CopyButton } from "../kit/CodeSample";
 import { LiveState } from "../kit/LiveState";
 import { Refusal, Trouble } from "../kit/Refusal";
@@ -22,6 +23,9 @@ import { useRunEvents } from "./useRunEvents";
 
 const tabs = ["timeline", "conversation", "events", "input"] as const;
 type Tab = (typeof tabs)[number];
+
+/** How long the first events may fail to come before it is said, in milliseconds. */
+const patience = 2_000;
 
 /** Looked is what the address of a run says: which view, and which span in it. */
 export interface Looked {
@@ -61,6 +65,7 @@ function OneRun({ runId }: { runId: string }): ReactNode {
     if (closed && status && status !== "running") say(`The run has ${status === "completed" ? "completed" : status}.`);
   }, [closed, status]);
 
+  const unread = useLasting(run.phase === "loading" && run.error !== undefined, patience) || run.phase === "error";
   const title = record.data?.workflowName ?? "Run";
   const above = { title: "Runs", to: path("runs") };
   if (record.error && !record.data) {
@@ -82,7 +87,7 @@ function OneRun({ runId }: { runId: string }): ReactNode {
   return (
     <Page title="Runs" heading={title} above={above} thing={`${middle(runId)} · ${title}`} state={status === "running" ? "running" : status === "failed" ? "failed" : undefined} beside={beside} acts={record.data && <RunActs run={record.data} />}>
       {record.error && <Trouble error={record.error} stale onRetry={() => void refetch()} />}
-      {run.phase === "error" && run.error instanceof SvcError && <Trouble error={run.error} stale={events.length > 0} onRetry={run.refresh} />}
+      {unread && run.error instanceof SvcError && <Trouble error={run.error} stale={events.length > 0} onRetry={run.refresh} />}
       {record.data ? <RunFacts run={record.data} told={told} /> : <FactsSkeleton />}
       <Tabs
         label="Views of the run"
