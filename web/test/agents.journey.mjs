@@ -3,7 +3,7 @@
 // had begun ends by the version that it began with. (interface.md 10.27)
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ada, arrive, given, goTo, of, perform, signIn, signUp } from "./stage.mjs";
+import { ada, arrive, given, goTo, hold, of, perform, signIn, signUp } from "./stage.mjs";
 
 const words = 200; // for twenty seconds
 
@@ -83,10 +83,31 @@ await perform(async (enter) => {
   await one.page.getByRole("button", { name: "Restore as v4" }).click();
   await one.page.getByText("v4 says what v1 said").waitFor();
 
+  await writeWhileSaving(one);
   await leaveUnsaved(one);
   await exportAndImport(one);
   await deleteByName(one);
 });
+
+// writeWhileSaving goes on writing while a save is on its way, and presses the key again: what is new is the next draft.
+async function writeWhileSaving(visitor) {
+  const { page } = visitor;
+  const description = page.getByLabel("Description");
+  const { sent, letGo } = await hold(visitor, "PATCH", /\/agents\/writer$/);
+  await description.fill("Saved.");
+  await page.keyboard.press("Control+s");
+  await sent;
+  await description.fill("Saved. And more.");
+  await page.keyboard.press("Control+s");
+  await letGo();
+  await page.getByText("v5. Work in flight stays on v4.").waitFor();
+  await page.getByRole("button", { name: "Save as v6" }).waitFor();
+  const written = await description.inputValue();
+  if (written !== "Saved. And more.") visitor.blame("saving", `leaves ${written}`);
+  await page.getByRole("button", { name: "Discard" }).click();
+  const saved = await description.inputValue();
+  if (saved !== "Saved.") visitor.blame("saving", `has saved ${saved}`);
+}
 
 // leaveUnsaved leaves a page with a draft: one is asked, and the draft is there when one comes back.
 async function leaveUnsaved(visitor) {

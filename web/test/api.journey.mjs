@@ -6,7 +6,8 @@ import { createServer, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ada, arrive, ask, given, goTo, of, perform, signUp } from "./stage.mjs";
+import { ada, arrive, ask, given, of, perform, signUp } from "./stage.mjs";
+import { makeWorkspace } from "./team.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const words = /word0 word1 word2/;
@@ -15,18 +16,26 @@ await perform(async (enter) => {
   const visitor = await enter();
   const { page } = visitor;
   await signUp(visitor, ada);
-  await goTo(visitor, "API");
+  await makeWorkspace(visitor, "labs", "Labs");
+  await visitor.open(of("ada", "labs", "api"));
+  await turnTo(visitor, "personal");
   await visitor.look("none", { at: of("ada", "personal", "api"), title: "API · Personal", see: ["No key yet", `${given.agents}/v1/ada/personal`, "$SVC_KEY"] });
 
   await page.getByRole("button", { name: "New key" }).first().click();
   await page.getByLabel("Name", { exact: true }).fill("ci");
   await visitor.picture("new");
+  // Enter is pressed twice and the answer is lost: it is one key all the same.
+  await losing(page, "/keys");
+  for (const key of ["Enter", "Enter"]) await page.keyboard.press(key);
+  const sent = await page.evaluate(() => (window.answer(), window.sent));
+  if (sent !== 1) visitor.blame("made", `is asked for ${sent} times`);
+  await page.getByText("The lamp fell over.").waitFor();
   await page.getByRole("button", { name: "Make key" }).click();
   const key = await page.getByRole("dialog", { name: "The key ci" }).locator("code").first().innerText();
   if (!/^svck_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}$/.test(key)) visitor.blame("made", `is no key: ${key}`);
   await visitor.picture("made");
   await page.getByRole("button", { name: "I have it" }).click();
-  await visitor.look("key", { at: of("ada", "personal", "api"), see: ["ci", "90 d left", "agents:read, agents:write", "Holds the key of ci"] });
+  await visitor.look("key", { at: of("ada", "personal", "api"), see: ["1 key", "ci", "90 d left", "agents:read, agents:write", "Holds the key of ci"] });
 
   const curl = await snippet(page, "curl");
   await runs(visitor, "curl", ["bash", "-c", curl], /submission-settled/, words, {});
@@ -36,8 +45,10 @@ await perform(async (enter) => {
   await page.getByRole("region", { name: "Answer" }).getByText("Answered").waitFor();
   await visitor.look("tried", { at: of("ada", "personal", "api"), see: ["word11", "with the key ci", "202 in"] });
 
-  // What was shown once is gone with the page.
-  await page.reload();
+  // What was shown once is shown in its own workspace alone, and is gone with the page.
+  await turnTo(visitor, "labs");
+  await visitor.see("elsewhere", { at: of("ada", "labs", "api"), see: ["No key yet", "$SVC_KEY"], miss: [key] });
+  await visitor.open(of("ada", "personal", "api"));
   await arrive(visitor, "API");
   await visitor.see("again", { at: of("ada", "personal", "api"), see: ["$SVC_KEY"], miss: [key] });
 
@@ -52,6 +63,29 @@ await perform(async (enter) => {
   await page.getByText("No key yet").waitFor();
   await visitor.see("none again", { at: of("ada", "personal", "api"), see: ["No key yet"] });
 });
+
+// turnTo shows the same page of another workspace of ada's.
+async function turnTo(visitor, business) {
+  await visitor.page.getByRole("navigation", { name: "Pages" }).getByRole("button", { name: /ada \/ / }).click();
+  await visitor.page.getByRole("menuitemradio", { name: new RegExp(`^${business}`) }).click();
+  await visitor.at(of("ada", business, "api"));
+  await visitor.page.getByText("No key yet").waitFor();
+}
+
+// losing has the service do what is asked for first, and the page hear of an error, once window.answer is called.
+function losing(page, path) {
+  return page.evaluate((path) => {
+    const ask = window.fetch;
+    const held = new Promise((done) => (window.answer = done));
+    window.sent = 0;
+    window.fetch = async (input, init) => {
+      if (init?.method !== "POST" || !new URL(input, location.href).pathname.endsWith(path) || window.sent++ > 0) return ask(input, init);
+      await ask(input, init);
+      await held;
+      return Response.json({ error: { type: "internal_error", message: "The lamp fell over.", details: "" } }, { status: 500 });
+    };
+  }, path);
+}
 
 // snippet is what the button copies.
 async function snippet(page, language) {

@@ -1,5 +1,5 @@
 // Somebody makes a project, uploads files into it, edits one while others write it too, and loses nothing.
-import { ada, arrive, goTo, of, perform, signUp } from "./stage.mjs";
+import { ada, arrive, goTo, hold, of, perform, signUp } from "./stage.mjs";
 
 const note = "notes/today.md";
 const text = "# Today\n\none\ntwo\nthree\n\n- [x] done\n- [ ] **open**\n";
@@ -63,10 +63,15 @@ await perform(async (enter) => {
   await visitor.picture("news");
   await page.getByRole("button", { name: "Dismiss" }).first().click();
 
-  // Both write: a draft outlives a reload, the save is refused, and both changes are joined.
+  // Both write, and what is typed while the other text is read stays. A draft outlives a reload, the save is refused, and both changes are joined.
+  const reading = await hold(visitor, "GET", /\/files\/notes\/today\.md$/);
+  if ((await write(text.replace("two", "TWO").replace("three", "THREE"))) !== 200) throw new Error("the other could not write");
+  await reading.sent;
   await editor.click();
   await page.keyboard.press("Control+End");
   await page.keyboard.insertText("mine at the end\n");
+  await reading.letGo();
+  await page.getByText("Your draft is kept.").waitFor();
   await page.getByText("Draft kept in this browser").waitFor();
   await page.waitForFunction(() => Object.keys(localStorage).some((name) => name.startsWith("svc.draft.")));
   await page.reload();
@@ -92,12 +97,17 @@ await perform(async (enter) => {
   await page.keyboard.press("Enter");
   await visitor.at(of("ada", "personal", "projects/night-shift/files/README.md"));
 
-  // It is moved, and deleted by its name.
+  // It is moved with what is not saved of it, and deleted by its name.
+  await page.getByRole("textbox", { name: "Text of README.md" }).click();
+  await page.keyboard.insertText("Moved unsaved. ");
+  await page.waitForFunction(() => Object.keys(localStorage).some((name) => /^svc\.draft\..*README\.md$/.test(name)));
   await page.getByRole("button", { name: "Move", exact: true }).click();
   await page.getByLabel("Path", { exact: true }).fill("docs/about.md");
   await page.getByRole("dialog").getByRole("button", { name: "Move", exact: true }).click();
   await visitor.at(of("ada", "personal", "projects/night-shift/files/docs/about.md"));
-  await page.getByRole("textbox", { name: "Text of docs/about.md" }).waitFor();
+  await page.getByRole("textbox", { name: "Text of docs/about.md" }).getByText("Moved unsaved.").waitFor();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Saved by ada").waitFor();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByLabel("Type about.md to confirm").fill("about.md");
   await visitor.picture("delete");

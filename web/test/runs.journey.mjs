@@ -1,6 +1,8 @@
 // Somebody starts a run that fails, is led to its cause, and finds it again in the list, by its address and by going back.
 import { ada, arrive, goTo, of, perform, signUp } from "./stage.mjs";
-import { check, row, status } from "./runs.mjs";
+import { base, call, check, row, status } from "./runs.mjs";
+
+const fallen = { status: 500, json: { error: { type: "internal_error", message: "The lamp fell over.", details: "" } } };
 
 await perform(async (enter) => {
   const visitor = await enter();
@@ -63,6 +65,16 @@ await perform(async (enter) => {
   await visitor.open(address.href);
   await failed.getByText("There is no project named").waitFor();
 
+  // Events that do not come say why, and come when they can.
+  const events = (url) => url.pathname.startsWith("/v1/") && url.pathname.includes("/runs/");
+  await page.route(events, (route) => route.fulfill({ status: 500, headers: { "retry-after": "600" }, json: { error: { type: "lamp", message: "The lamp fell over.", details: "" } } }));
+  await visitor.open(address.href);
+  await page.getByRole("alert").getByText("The lamp fell over.").waitFor();
+  await page.unroute(events);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await failed.getByText("There is no project named").waitFor();
+  visitor.refusals = visitor.refusals.filter((each) => each.status !== 500);
+
   // The list shows the cause, narrows by its address, and leads back.
   await page.getByRole("link", { name: "Runs" }).first().click();
   await arrive(visitor, "Runs");
@@ -79,6 +91,31 @@ await perform(async (enter) => {
   await page.getByRole("button", { name: "Start this run" }).click();
   await page.getByText("One run is started.").waitFor();
   await page.getByText("All 2").waitFor();
+
+  // What fails of many is tried again alone: the others are not started twice.
+  await page.getByRole("list", { name: "Runs" }).getByRole("link").first().focus();
+  for (const key of ["x", "j", "x"]) await page.keyboard.press(key);
+  await page.getByText("2 selected").waitFor();
+  let starts = 0;
+  await page.route(/\/workflows\/digest\/run$/, (route) => (++starts === 2 ? route.fulfill(fallen) : route.continue()));
+  await page.getByRole("region", { name: "Selected runs" }).getByRole("button", { name: "Run again" }).click();
+  await page.getByRole("button", { name: "Start 2 runs" }).click();
+  await page.getByRole("dialog").getByText("The lamp fell over.").waitFor();
+  await page.getByRole("button", { name: "Start this run" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByText("All 4").waitFor();
+  const runs = (await call(visitor, "GET", `${base}/runs`)).items.length;
+  check(visitor, "many", runs === 4, `are ${runs} runs`);
+
+  // A list whose newest rows cannot be read does not call itself live.
+  await status(visitor, "Live");
+  const newest = /\/personal\/runs(\?|$)/;
+  await page.route(newest, (route) => route.fulfill(fallen));
+  await status(visitor, "Reconnecting");
+  await page.getByText("What you see is from before.").waitFor();
+  await page.unroute(newest);
+  await status(visitor, "Live");
+  visitor.refusals = visitor.refusals.filter((each) => each.status !== 500);
 
   await visitor.open(of("ada", "personal", "runs/run_01M7MM1ABM91VS85XG24DCF3YM"));
   await page.getByText("Not here, or not yours.").waitFor();

@@ -40,6 +40,22 @@ export async function goTo(visitor, page) {
   await arrive(visitor, page);
 }
 
+// hold keeps back what the page asks for until it is let go. `sent` is when it was asked for.
+export async function hold({ page }, method, address) {
+  let pass;
+  const held = new Promise((done) => (pass = done));
+  await page.route(address, async (route) => {
+    if (route.request().method() === method) await held;
+    await route.continue();
+  });
+  const sent = page.waitForRequest((request) => request.method() === method && address.test(request.url()));
+  const letGo = async () => {
+    pass();
+    await page.unrouteAll({ behavior: "wait" });
+  };
+  return { sent, letGo };
+}
+
 // of is an address of a page of a workspace on Agents.
 export function of(username, business, page = "") {
   return `${given.agents}/w/${username}/${business}/${page}`;

@@ -23,6 +23,23 @@ await perform(async (enter) => {
   await arrive(other, "Storage");
   await other.see("back", { at: of("ada", "personal", "storage") });
 
+  // A range begins where it did when it was chosen, however long it is looked at.
+  const patient = await enter();
+  await patient.page.clock.install();
+  await patient.open(of("ada", "personal", "audit"));
+  await signIn(patient, ada);
+  await arrive(patient, "Audit");
+  const begun = new Set();
+  patient.page.on("request", (request) => begun.add(new URL(request.url()).searchParams.get("from")));
+  await patient.page.getByRole("button", { name: "Day", exact: true }).click();
+  await patient.page.clock.fastForward(180_000);
+  await patient.page.getByText(/^\d+ min ago$/).first().waitFor();
+  const answered = patient.page.waitForResponse(/\/audit\?.*from=/);
+  await patient.page.getByRole("button", { name: "Week", exact: true }).click();
+  await answered;
+  begun.delete(null);
+  if (begun.size !== 2) patient.blame("range", `begins at ${[...begun].join()}`);
+
   // A workspace of nobody and one of somebody else look the same.
   await other.open(of("nobody", "nothing", "storage"));
   await arrive(other, "Workspace");

@@ -42,7 +42,7 @@ const parts: readonly { id: Part; label: string }[] = [
 
 /** AgentEditor is the middle column: the agent as it is written, its versions, or what was said to it. */
 export function AgentEditor({ agent, at, trouble, onRead }: AgentEditorProps): ReactNode {
-  const { draft, shown, set, rebase, discard } = useDraft(agent);
+  const { draft, shown, set, rebase, settle, discard } = useDraft(agent);
   const [looking, setLooking] = useState<"diff" | "merge">();
   const save = useAct("patch", "/api/workspaces/{username}/{business}/agents/{name}");
   const toast = useToast();
@@ -58,7 +58,7 @@ export function AgentEditor({ agent, at, trouble, onRead }: AgentEditorProps): R
     const done = await save.run({ path: { name: agent.name }, version, body: editOf(from, mine) });
     if (done) {
       saved(done.answer);
-      discard();
+      settle(done.answer, mine);
       setLooking(undefined);
       toast({ tone: "ok", text: `v${done.answer.version}. Work in flight stays on v${version}.` });
     } else {
@@ -66,7 +66,7 @@ export function AgentEditor({ agent, at, trouble, onRead }: AgentEditorProps): R
       setTimeout(() => focusInvalid(column.current));
     }
   };
-  const saveDraft = (): void => void (draft && !theirs && store(draft.base, draft.version, draft.mine));
+  const saveDraft = (): void => void (draft && !theirs && !save.busy && store(draft.base, draft.version, draft.mine));
   const merged = (mine: Definition): void => {
     rebase({ version: agent.version, base: definitionOf(agent), mine });
     save.reset();

@@ -21,6 +21,7 @@ export function AgentMenu({ agent, why, onDiscard, onDeleted }: { agent: AgentFa
   const saved = useSaved();
   const whyMost = why ?? (agent.source === "built-in" ? builtInReason : undefined);
   const toggle = async (): Promise<void> => {
+    if (enable.busy || disable.busy) return;
     const done = await (agent.enabled ? disable : enable).run({ path: { name: agent.name } });
     if (done) saved(done.answer);
     if (done) toast({ tone: "ok", text: done.answer.enabled ? `${agent.name} is on.` : `${agent.name} is off. What it was given before is finished.` });

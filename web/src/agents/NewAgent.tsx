@@ -11,6 +11,7 @@ import { namesOf, useWorkspace } from "../server/workspace";
 import { useArrival } from "../shell/Page";
 import { blank, editOf, isName, type Definition } from "./agent";
 import { AgentForm } from "./AgentForm";
+import { keepDraft, writtenSince } from "./draft";
 import { useGo } from "./place";
 import { templateOf } from "./templates";
 
@@ -25,6 +26,8 @@ export function NewAgent({ template }: { template: string }): ReactNode {
   const workspace = useWorkspace();
   const kept = `agent-new.${namesOf(workspace)}/${template}`;
   const [{ name, mine }, setWriting] = useState<Writing>(() => read(kept) ?? { name: from?.name ?? "", mine: from?.definition ?? blank });
+  const now = useRef(mine);
+  now.current = mine;
   const [tried, setTried] = useState(false);
   const make = useAct("post", "/api/workspaces/{username}/{business}/agents");
   const { why } = useMay("work");
@@ -51,6 +54,7 @@ export function NewAgent({ template }: { template: string }): ReactNode {
     const done = await make.run({ body: { ...editOf(blank, mine), name } });
     if (!done) return void setTimeout(() => focusInvalid(form.current));
     keep(kept, undefined);
+    keepDraft(workspace, name, writtenSince(done.answer, mine, now.current));
     toast({ tone: "ok", text: `${name} is here. Try it on the right.` });
     go(name, { replace: true });
   };

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { folded } from "./Difference";
 import { blank, changesOf, editOf, isName, toolCount } from "./agent";
+import { writtenSince } from "./draft";
 import { changedLines, compare, mergeLines } from "./lines";
 import { staysAt } from "./LeaveDialog";
 import { merge, mergeLists } from "./merge";
@@ -8,6 +9,15 @@ import { placeIn } from "./place";
 import { hostsIn } from "./HostsField";
 import { readSchema } from "./SchemaField";
 import { groupsOf, withTool } from "./tools";
+
+test("what is written while a save is on its way is the next draft", () => {
+  const sent = { ...blank, description: "Sorts." };
+  const now = { ...sent, description: "Sorts mail." };
+  const answer = { ...sent, version: 2 };
+  expect(writtenSince(answer, sent, sent)).toBeUndefined();
+  expect(writtenSince(answer, sent, undefined)).toBeUndefined();
+  expect(writtenSince(answer, sent, now)).toEqual({ version: 2, base: sent, mine: now });
+});
 
 test("only what differs is sent, and space around a text is no difference", () => {
   const after = { ...blank, instructions: "Sort.\n", tools: ["read_file"] };

@@ -10,7 +10,7 @@ import { useAct } from "../server/act";
 import { place } from "../server/place";
 import { fieldErrors } from "../server/refusal";
 import { useMay } from "../server/role";
-import { endOf, scopes, type Life, type Scope } from "./key";
+import { dayOf, endOf, scopes, type Life, type Scope } from "./key";
 import type { Made } from "./KeyMade";
 
 const lives: readonly { id: Life; label: string }[] = [
@@ -30,14 +30,16 @@ export function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made
   const [name, setName] = useState("");
   const [chosen, setChosen] = useState<readonly Scope[]>(["agents:write", "agents:read"]);
   const [life, setLife] = useState<Life>(staff ? "date" : "90");
-  const [date, setDate] = useState(() => (staff ? new Date(Date.now() + 6 * 86_400_000).toISOString().slice(0, 10) : ""));
+  // A life counts from here: a key that is asked for again is the same.
+  const [now] = useState(() => new Date());
+  const [date, setDate] = useState(() => (staff ? dayOf(new Date(now.getTime() + 6 * 86_400_000)) : ""));
   const [sure, setSure] = useState(false);
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
   const owner = useMay("own");
   const make = useAct("post", "/api/workspaces/{username}/{business}/keys");
 
-  const end = endOf(life, date, new Date());
+  const end = endOf(life, date, now);
   const never = life === "never";
   const problem = whyNot({ name, chosen, end, never, owner: owner.may, sure });
   const errors = fieldErrors(make.error);

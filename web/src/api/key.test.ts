@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { endOf, expiryOf, scopes, shortOf, stateOf } from "./key";
+import { dayOf, endOf, expiryOf, scopes, shortOf, stateOf } from "./key";
 import { samplesOf } from "./samples";
 
 const now = new Date("2026-11-17T12:00:00Z");
@@ -21,6 +21,10 @@ test("the last two weeks of a key are a warning, and a grace is named", () => {
 test("a key whose maker is gone says so", () => {
   expect(stateOf({ state: "live" })).toBeUndefined();
   expect(stateOf({ state: "orphaned" })?.word).toBe("Dead");
+});
+
+test("a day is that of the reader, in the morning and at night", () => {
+  expect([dayOf(new Date(2026, 10, 7, 0, 1)), dayOf(new Date(2026, 10, 7, 23, 59))]).toEqual(["2026-11-07", "2026-11-07"]);
 });
 
 test("a date is within a year from now", () => {

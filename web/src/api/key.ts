@@ -63,6 +63,11 @@ export function stateOf(of: Pick<KeyItem, "state">): { tone: Tone; word: string;
 /** Life is how long a new key is to live. */
 export type Life = "30" | "90" | "365" | "date" | "never";
 
+/** dayOf is the day of a moment where the reader is, as a field of a form has it. */
+export function dayOf(at: Date): string {
+  return [at.getFullYear(), at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, "0")).join("-");
+}
+
 /** endOf is when a new key ends; null: never; undefined: the date is none that can be chosen. */
 export function endOf(life: Life, date: string, now: Date): Date | null | undefined {
   if (life === "never") return null;

@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import "../look/audit.css";
 import { Button } from "../kit/Button";
@@ -9,7 +9,7 @@ import { Sheet } from "../kit/Dialog";
 import { Icon } from "../kit/Icon";
 import { Tag } from "../kit/StatusTag";
 import { Segments } from "../kit/Tabs";
-import { Time, useNow } from "../kit/Time";
+import { Time } from "../kit/Time";
 import { useList, useRead, type Listing } from "../server/read";
 import { nameOf } from "../server/session";
 import { namesOf, useWorkspace } from "../server/workspace";
@@ -62,11 +62,12 @@ function useFilter(): [filter: Filter, set: (filter: Filter) => void] {
   return [{ ...(action ? { action: String(action) } : {}), ...(actor ? { actor: String(actor) } : {}), ...(known && { range: known }) }, set];
 }
 
-/** useAsked is the filter as the service takes it. A range is from the whole minute on, so that the question stays the same while it is looked at. */
+/** useAsked is the filter as the service takes it. A range begins where it did when it was chosen: another beginning would be another list, and at its first page. */
 function useAsked({ action, actor, range }: Filter): { action: string | undefined; actor: string | undefined; from: string | undefined } {
-  const now = useNow(60_000);
-  const ms = ranges.find((each) => each.id === range)?.ms;
-  const from = ms ? new Date(Math.floor(now.getTime() / 60_000) * 60_000 - ms).toISOString() : undefined;
+  const from = useMemo(() => {
+    const ms = ranges.find((each) => each.id === range)?.ms;
+    return ms ? new Date(Math.floor(Date.now() / 60_000) * 60_000 - ms).toISOString() : undefined;
+  }, [range]);
   return { action, actor, from };
 }
 

@@ -22,7 +22,8 @@ export function Button({ look = "plain", small = false, icon, busy = false, why,
   return (
     <button
       {...rest}
-      type={off ? "button" : type}
+      // Off, it still takes the Enter of its form: without a button to press the form would be sent.
+      type={type}
       className={looks}
       aria-label={label}
       aria-disabled={off || undefined}

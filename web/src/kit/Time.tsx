@@ -1,4 +1,4 @@
-import { useEffect, useState, type ReactNode } from "react";
+import { memo, useEffect, useState, type ReactNode } from "react";
 
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 31_536_000],
@@ -8,6 +8,7 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ["minute", 60],
 ];
 const words = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+const clocked = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
 const exactly = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });
 
 /** relative says how long ago a moment was, or how long until it comes. */
@@ -29,6 +30,17 @@ function whole(amount: number): number {
 export function exact(at: Date): string {
   return exactly.format(at);
 }
+
+/** Clock is a moment among many of its day, to the millisecond; exact with its zone under the pointer. */
+export const Clock = memo(function Clock({ at }: { at: string }): ReactNode {
+  const moment = new Date(at);
+  if (Number.isNaN(moment.getTime())) return null;
+  return (
+    <time dateTime={at} title={exact(moment)}>
+      {clocked.format(moment)}
+    </time>
+  );
+});
 
 /** Time is a moment, relative and kept true; exact with its zone under the pointer and on focus. */
 export function Time({ at, quiet = false }: { at: string; /** It takes no focus of its own: its row does. */ quiet?: boolean }): ReactNode {

@@ -1,6 +1,9 @@
-import { expect, test } from "vitest";
+import { createElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, test, vi } from "vitest";
 import { initials } from "./Avatar";
 import { bytes, count, lasting } from "./amount";
+import { Button } from "./Button";
 import { matching } from "./Combobox";
 import { nextRow } from "./DataList";
 import { step } from "./Menu";
@@ -20,6 +23,18 @@ test("a time is told from now, before and after", () => {
   expect(told("2026-11-17T10:58:00Z")).toBe("2 min ago");
   expect(told("2026-11-16T11:00:00Z")).toBe("yesterday");
   expect(told("2026-11-17T13:00:00Z")).toBe("in 2 hr");
+});
+
+test("a moment among others is told in the reader's zone, to the millisecond", async () => {
+  vi.stubEnv("TZ", "Asia/Kolkata");
+  vi.resetModules();
+  const { Clock } = await import("./Time");
+  expect(renderToStaticMarkup(createElement(Clock, { at: "2026-11-17T11:00:00.250Z" }))).toMatch(/title="17 Nov 2026.* GMT\+5:30">16:30:00\.250</);
+  vi.unstubAllEnvs();
+});
+
+test("a button that is off is still the one that Enter presses", () => {
+  expect(renderToStaticMarkup(createElement(Button, { type: "submit", busy: true }, "Send"))).toContain('type="submit"');
 });
 
 test("arrows go round in a menu, and a letter finds what begins with it", () => {

@@ -7,6 +7,8 @@ import { useToast } from "../kit/Toast";
 import { call } from "../server/call";
 import { useAct } from "../server/act";
 import { useServer, useWorkspace } from "../server/workspace";
+import { moveDraft } from "./draft";
+import { useContentAddress } from "./files";
 import { problemOf } from "./path";
 import type { Entry } from "./tree";
 
@@ -22,13 +24,18 @@ export function MoveFile({ slug, entry, onClose, onMoved }: MoveFileProps): Reac
   const move = useAct("post", "/api/workspaces/{username}/{business}/projects/{slug}/move");
   const client = useServer();
   const workspace = useWorkspace();
+  const address = useContentAddress(slug);
   const toast = useToast();
   const [to, setTo] = useState(entry.path);
   const [problem, setProblem] = useState<string>();
   const taken = move.error?.type === "name_taken" ? move.error.details || "Something has this path already." : undefined;
+  const moved = (from: string, path: string): void => {
+    moveDraft(address(from), address(path));
+    onMoved(path);
+  };
   const undo = (): void =>
     void call(client, workspace, "post", "/api/workspaces/{username}/{business}/projects/{slug}/move", { path: { slug }, body: { from: to.trim(), to: entry.path } }).then(
-      () => onMoved(entry.path),
+      () => moved(to.trim(), entry.path),
       () => toast({ tone: "bad", text: "It could not be moved back." }),
     );
   const send = async (): Promise<void> => {
@@ -39,7 +46,7 @@ export function MoveFile({ slug, entry, onClose, onMoved }: MoveFileProps): Reac
     if (!done) return;
     toast({ tone: "ok", text: `Moved to ${to.trim()}.`, undo });
     onClose();
-    onMoved(to.trim());
+    moved(entry.path, to.trim());
   };
   return (
     <Dialog

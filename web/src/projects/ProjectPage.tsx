@@ -42,7 +42,7 @@ export function ProjectPage(): ReactNode {
     <Page title="Projects" heading={data.name} thing={thing} above={above} beside={<Beside project={data} path={rest} />} acts={<ProjectActs project={data} path={rest} onAsk={setAsking} />}>
       {error && <Trouble error={error} stale onRetry={() => void refetch()} />}
       <ProjectTabs project={data} tab={tab} hidden={rest !== ""} />
-      {tab === "files" && <FilesTab project={data} path={rest} asking={asking} onAsked={close} />}
+      {tab === "files" && <FilesTab key={slug} project={data} path={rest} asking={asking} onAsked={close} />}
       {tab === "repository" && <RepositoryTab project={data} />}
       {tab === "access" && <AccessTab project={data} />}
       {asking === "edit" && <EditProject project={data} onClose={close} />}

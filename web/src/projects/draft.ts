@@ -25,6 +25,14 @@ export function recallDraft(address: string): Draft | undefined {
   }
 }
 
+/** moveDraft takes a draft along with its file: what it was made of is the same content elsewhere. */
+export function moveDraft(from: string, to: string): void {
+  const draft = recallDraft(from);
+  if (!draft) return;
+  keepDraft(to, draft);
+  keepDraft(from, undefined);
+}
+
 /** keepDraft reports whether the browser keeps it. */
 export function keepDraft(address: string, draft: Draft | undefined): boolean {
   if (draft && draft.base.length + draft.text.length > largest) {

@@ -1,7 +1,8 @@
 import { Text } from "@codemirror/state";
 import { SvcError } from "@svc/sdk";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { refusalOf } from "../server/content";
+import { keepDraft, moveDraft, recallDraft } from "./draft";
 import { brief } from "./FileTree";
 import { changedLines } from "./marks";
 import { merge, piecesOf } from "./merge";
@@ -68,6 +69,18 @@ test("bytes that are no text are not shown as one, and a mark at the beginning s
   expect(await textIn(new Blob([new Uint8Array([0xff, 0xfe, 0x41])]))).toBeUndefined();
   expect(await textIn(new Blob([new Uint8Array([0x41, 0, 0x42])]))).toBeUndefined();
   expect([breakOf("a\r\nb\r\n"), breakOf("a\nb"), breakOf("a\r\nb\n"), breakOf("a")]).toEqual(["\r\n", "\n", "\n", "\n"]);
+});
+
+test("a draft goes along with its file, and nothing goes where there is none", () => {
+  const kept = new Map<string, string>();
+  vi.stubGlobal("localStorage", { getItem: (name: string) => kept.get(name) ?? null, setItem: (name: string, text: string) => kept.set(name, text), removeItem: (name: string) => kept.delete(name) });
+  const draft = { etag: '"a"', base: "one", text: "one and two" };
+  keepDraft("/a.md", draft);
+  moveDraft("/a.md", "/b.md");
+  expect([recallDraft("/a.md"), recallDraft("/b.md")]).toEqual([undefined, draft]);
+  moveDraft("/a.md", "/b.md");
+  expect(recallDraft("/b.md")).toEqual(draft);
+  vi.unstubAllGlobals();
 });
 
 test("changes of two people are joined where they do not meet", () => {

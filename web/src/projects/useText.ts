@@ -73,6 +73,9 @@ export function useText({ slug, address, entry, first }: Opened): Editing {
   const [seen, setSeen] = useState<string>();
   const [lines, setLines] = useState<string>();
   const dirty = text !== base.text;
+  // What is here now, for what was asked for earlier: a key may have been pressed since.
+  const now = useRef({ text, base });
+  now.current = { text, base };
   // What a save has written is no news, though the list may still tell of the content before it.
   const known = useRef(new Set([base.etag]));
   known.current.add(base.etag);
@@ -114,9 +117,10 @@ export function useText({ slug, address, entry, first }: Opened): Editing {
     void read().then(
       (found) => {
         if (gone || !found) return;
+        const { text, base } = now.current;
         setTheirs(found);
         setLines(whereOf(base.text, found.text));
-        if (dirty) return;
+        if (text !== base.text) return;
         setSeen(base.text);
         setBase(found);
         setText(found.text);
@@ -164,6 +168,10 @@ export function useText({ slug, address, entry, first }: Opened): Editing {
     }
   };
 
+  const write = (typed: string): void => {
+    now.current = { ...now.current, text: typed };
+    setText(typed);
+  };
   const compare = (): void => {
     if (!theirs) return;
     const joined = merge(base.text, theirs.text, text);
@@ -194,7 +202,7 @@ export function useText({ slug, address, entry, first }: Opened): Editing {
     comparing: mine !== undefined && theirs !== null && theirs !== undefined,
     news: lines !== undefined,
     newLines: lines || undefined,
-    write: setText, save, compare, leave, takeTheirs, dismiss,
+    write, save, compare, leave, takeTheirs, dismiss,
   };
 }
 

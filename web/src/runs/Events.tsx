@@ -5,6 +5,7 @@ import { Empty } from "../kit/Empty";
 import { Icon } from "../kit/Icon";
 import { JsonView } from "../kit/JsonView";
 import { Menu } from "../kit/Menu";
+import { Clock } from "../kit/Time";
 import { useWindow } from "./window";
 
 const rowHeight = 28;
@@ -37,7 +38,7 @@ export function Events({ runId, events }: { runId: string; events: readonly RunE
             {shown.slice(seen.from, seen.to).map((event, i) => (
               <button key={event.eventIndex} type="button" className="event-row" style={{ top: (seen.from + i) * rowHeight }} aria-pressed={event === open} onClick={() => setOpen(event === open ? undefined : event)}>
                 <span className="faint num">{event.eventIndex}</span>
-                <span className="faint num">{event.timestamp.slice(11, 23)}</span>
+                <span className="faint num"><Clock at={event.timestamp} /></span>
                 <b>{event.type}</b>
                 <span className="faint trunc">{gist(event)}</span>
               </button>

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { useKept } from "../kit/kept";
 import { Segments } from "../kit/Tabs";
+import { Clock } from "../kit/Time";
 import type { LogLine } from "./fold";
 
 /** So many lines are kept on the page: all of them are among the events. */
@@ -28,7 +29,7 @@ export function LogTail({ logs, live }: { logs: readonly LogLine[]; live: boolea
       <div ref={body} className="log-lines" tabIndex={0} role="log" aria-live="off" aria-label="Lines" onScroll={({ currentTarget }) => setFollows(currentTarget.scrollTop + currentTarget.clientHeight >= currentTarget.scrollHeight - 24)}>
         {lines.slice(-most).map((line) => (
           <div key={line.index} className="log-line">
-            <span className="faint">{line.stamp.slice(11, 23)}</span> <span className={line.level === "warn" ? "warn" : line.level === "error" ? "bad" : "dim"}>{line.level.padEnd(5)}</span> <span>{line.message}</span>
+            <span className="faint"><Clock at={line.stamp} /></span> <span className={line.level === "warn" ? "warn" : line.level === "error" ? "bad" : "dim"}>{line.level.padEnd(5)}</span> <span>{line.message}</span>
             {extrasOf(line) && <span className="faint"> {extrasOf(line)}</span>}
           </div>
         ))}

@@ -29,8 +29,8 @@ export function RunActs({ run }: { run: Run }): ReactNode {
   const toast = useToast();
   const active = run.status === "active";
   const repeat = async (): Promise<void> => {
-    const started = await again.run(run.runId);
-    if (started) void navigate({ to: path(`runs/${started.runId}`) });
+    const started = again.busy ? undefined : await again.run(run.runId);
+    if (started && "answer" in started) void navigate({ to: path(`runs/${started.answer.runId}`) });
   };
   const workspace = useWorkspace();
   const put = useCopy();
@@ -63,8 +63,8 @@ function CancelDialog({ run, onClose }: { run: Run; onClose: () => void }): Reac
   const toast = useToast();
   const go = async (): Promise<void> => {
     const done = await cancel.run(run.runId);
-    if (!done) return;
-    toast(done.cancelled ? { tone: "ok", text: "The run is cancelled." } : { text: "It had already ended." });
+    if (!done || !("answer" in done)) return;
+    toast(done.answer.cancelled ? { tone: "ok", text: "The run is cancelled." } : { text: "It had already ended." });
     onClose();
   };
   return (

@@ -61,7 +61,8 @@ function Rows({ rows, stale }: { rows: readonly RunRow[]; stale: boolean }): Rea
   const [at, setAt] = useState(0);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const workspace = useWorkspace();
-  const toggle = (runId: string): void => setChosen((before) => (before.has(runId) ? new Set([...before].filter((each) => each !== runId)) : new Set([...before, runId])));
+  const drop = (runId: string): void => setChosen((before) => new Set([...before].filter((each) => each !== runId)));
+  const toggle = (runId: string): void => (chosen.has(runId) ? drop(runId) : setChosen((before) => new Set([...before, runId])));
   const move = (event: KeyboardEvent): void => {
     const run = rows[at];
     if (event.target instanceof HTMLInputElement && event.key !== "Escape") return;
@@ -76,7 +77,7 @@ function Rows({ rows, stale }: { rows: readonly RunRow[]; stale: boolean }): Rea
   const selected = rows.filter((run) => chosen.has(run.runId));
   return (
     <>
-      {selected.length > 0 && <ManyActs runs={selected} onDone={() => setChosen(new Set())} />}
+      {selected.length > 0 && <ManyActs runs={selected} onDone={drop} onClear={() => setChosen(new Set())} />}
       <Head />
       <ul ref={list} aria-label="Runs" className={stale ? "stale-rows" : ""} aria-busy={stale || undefined} data-choosing={selected.length > 0 || undefined} onKeyDown={move}>
         {rows.map((run, i) => (

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import type { RunEvent } from "@svc/sdk";
+import { SvcError, type RunEvent } from "@svc/sdk";
 import { curlOf } from "./curl";
+import { doEach } from "./many";
 import { argumentOf, resultText, saidOf } from "./message";
 import { askedOf, piecesOf, spentOf } from "../chat/turns";
 import { hasEnded, merge, since } from "./news";
@@ -33,6 +34,15 @@ test("rows change in their place, and new ones wait to be asked for", () => {
   const shown = merge(before, fresh, new Set(["c"]));
   expect(shown.rows.map((run) => `${run.runId} ${run.status}`)).toEqual(["c completed", "b completed", "a completed"]);
   expect(shown.news.map((run) => run.runId)).toEqual(["d"]);
+});
+
+test("what is done to many goes past a refusal, and stops where nobody answers", async () => {
+  const full = new SvcError({ status: 409, type: "name_taken", message: "" });
+  const lost = new SvcError({ type: "network_error", message: "" });
+  const done: string[] = [];
+  const act = async (runId: string) => (runId === "full" ? full : runId === "lost" ? lost : { answer: {} });
+  expect(await doEach(["a", "full", "b", "lost", "c"], act, (runId) => done.push(runId))).toEqual([full, lost]);
+  expect(done).toEqual(["a", "b"]);
 });
 
 test("an older answer does not bring a run back to life", () => {

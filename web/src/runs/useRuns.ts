@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { SvcError } from "@svc/sdk";
 import { useNow } from "../kit/Time";
 import { useList, useRead, type Listing } from "../server/read";
 import { useWorkspace } from "../server/workspace";
@@ -39,7 +40,7 @@ export function useRuns({ status, workflow, range }: Filter, atTop: boolean): Ru
   const running = useNewest({ status: "active", limit: mostActive }, every);
   const [admitted, setAdmitted] = useState<ReadonlySet<string>>(new Set());
 
-  const fresh = useMemo(() => [...(newest?.items ?? []), ...(running?.items ?? [])], [newest, running]);
+  const fresh = useMemo(() => [...(newest.page?.items ?? []), ...(running.page?.items ?? [])], [newest.page, running.page]);
   const fitting = useMemo(() => fresh.filter((run, i) => fits(run, query) && fresh.findIndex((each) => each.runId === run.runId) === i), [fresh, query]);
   const { rows, news } = useMemo(() => merge(list.items ?? [], fitting, admitted), [list.items, fitting, admitted]);
   const admit = useCallback(() => setAdmitted((before) => new Set([...before, ...news.map((run) => run.runId)])), [news]);
@@ -48,22 +49,27 @@ export function useRuns({ status, workflow, range }: Filter, atTop: boolean): Ru
   }, [atTop, news, admit, list.items]);
 
   // What ended further down than the newest are read is read again where it stands.
-  const outdated = running !== undefined && !running.nextCursor && newest !== undefined && hasEnded(rows, running.items);
+  const outdated = running.page !== undefined && !running.page.nextCursor && newest.page !== undefined && hasEnded(rows, running.page.items);
   const retry = useRef(list.retry);
   retry.current = list.retry;
   useEffect(() => {
     if (outdated) retry.current();
   }, [outdated]);
 
+  // A list whose newest rows cannot be read is not live.
+  const unread = list.items && (newest.error ?? running.error);
   const now = useNow().getTime();
   const kept = since(rows.filter((run) => shows(run, status)), range && now - ranges[range]);
   return {
     ...list,
     items: list.items && kept.rows,
+    error: list.error ?? unread,
+    stale: list.stale || unread !== undefined,
+    retry: () => [list, newest, running].forEach((each) => each.retry()),
     hasMore: list.hasMore && !kept.whole,
     news: atTop ? 0 : news.length,
     admit,
-    active: running && { count: running.items.length, more: Boolean(running.nextCursor) },
+    active: running.page && { count: running.page.items.length, more: Boolean(running.page.nextCursor) },
   };
 }
 
@@ -90,9 +96,10 @@ function useEither(query: { status?: string; workflow?: string }): Listing<RunRo
   return workspace ? here : all;
 }
 
-function useNewest(query: { status?: string; workflow?: string; limit?: number }, every: number): Page | undefined {
+function useNewest(query: { status?: string; workflow?: string; limit?: number }, every: number): { page: Page | undefined; error: SvcError | undefined; retry: () => void } {
   const workspace = useWorkspace();
   const here = useRead(ofWorkspace, { query: query as never, every, when: workspace !== undefined });
   const all = useRead(ofAll, { query: query as never, every, when: workspace === undefined });
-  return workspace ? here.data : all.data;
+  const { data, error, refetch } = workspace ? here : all;
+  return { page: data, error: error ?? undefined, retry: () => void refetch() };
 }

@@ -1,20 +1,26 @@
 import { useCallback, useRef, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
-import { newKey, SvcError, type AnswerOf, type PathOf } from "@svc/sdk";
-import { call } from "./call";
+import { SvcError, type AnswerOf, type PathOf } from "@svc/sdk";
+import { call, type Sending } from "./call";
+import { begin, end } from "./once";
 import { nounOf, type Asked, type Given, type Verb } from "./path";
 import { useReauth } from "./reauth";
 import { useServer, useWorkspace } from "./workspace";
 
-/** Meant is the version of what is changed: a change that somebody made meanwhile is a conflict, and nothing is lost. */
+/** Meant is what an act says beside its request. */
 export interface Meant {
+  /** The version of what is changed: a change that somebody made meanwhile is a conflict, and nothing is lost. */
   version?: number | undefined;
+  /** The key of the request. Default: a new one, but for what is asked for again at once after its answer was lost. */
+  key?: string | undefined;
 }
 
 /** Act is something that a page does. */
 export interface Act<Path extends PathOf<V>, V extends Verb> {
-  /** Do it. The promise gives the answer; undefined: it was refused, and `error` says why. It does not throw. */
+  /** Do it. The promise gives the answer; undefined: it was refused, and `error` says why, or the same is on its way. It does not throw. */
   readonly run: (...asking: Given<Asked<Path, V> & Meant>) => Promise<Done<AnswerOf<Path, V>> | undefined>;
+  /** Do it, and give the refusal too: for what is done to many. */
+  readonly attempt: (...asking: Given<Asked<Path, V> & Meant>) => Promise<Done<AnswerOf<Path, V>> | SvcError | undefined>;
   readonly busy: boolean;
   readonly error: SvcError | undefined;
   /** The refusal of a change of a version that is no longer the newest. */
@@ -46,31 +52,49 @@ export function useAct<V extends Exclude<Verb, "get">, Path extends PathOf<V>>(v
   const [error, setError] = useState<SvcError>();
   const also = useRef(refreshes);
   also.current = refreshes;
+  const self = useRef(undefined); // tells this act from all others
 
-  const run = useCallback(
+  const attempt = useCallback(
     async (...[asking]: Given<Asked<Path, V> & Meant>) => {
       const headers = asking?.version === undefined ? undefined : { "if-match": `"${asking.version}"` };
-      const sending = { path: asking?.path, query: asking?.query, body: asking?.body, headers, idempotencyKey: newKey() };
+      const sending = { path: asking?.path, query: asking?.query, body: asking?.body, headers };
+      const sent = begin(self, asksOf(sending), asking?.key);
+      if (!sent) return undefined;
       setBusy(true);
       setError(undefined);
       try {
-        const answer = await proven(() => call(client, workspace, verb, path, sending), prove);
+        const answer = await proven(() => call(client, workspace, verb, path, { ...sending, idempotencyKey: sent.key }), prove);
+        end(sent);
         const nouns = [path, ...also.current].map(nounOf);
         const gone = verb === "delete" ? belowOf(path, asking?.path) : () => false;
         void queries.cancelQueries({ predicate: ({ queryKey }) => gone(queryKey) });
         void queries.invalidateQueries({ predicate: ({ queryKey }) => nouns.includes(String(queryKey[1])) && !gone(queryKey) });
         return { answer };
       } catch (thrown) {
-        setError(errorOf(thrown));
-        return undefined;
+        const refusal = errorOf(thrown);
+        end(sent, refusal);
+        setError(refusal);
+        return refusal;
       } finally {
         setBusy(false);
       }
     },
     [client, workspace, verb, path, queries, prove],
   );
+  const run = useCallback(
+    async (...asking: Given<Asked<Path, V> & Meant>) => {
+      const done = await attempt(...asking);
+      return done instanceof SvcError ? undefined : done;
+    },
+    [attempt],
+  );
   const reset = useCallback(() => setError(undefined), []);
-  return { run, busy, error, conflict: error?.status === 412 ? error : undefined, reset };
+  return { run, attempt, busy, error, conflict: error?.status === 412 ? error : undefined, reset };
+}
+
+/** asksOf is all that a request asks for, to tell it from others. */
+function asksOf(sending: Sending): string | undefined {
+  return sending.body instanceof Blob ? undefined : JSON.stringify(sending);
 }
 
 /** belowOf tells what was read of a thing from all else that was, by its key: of one that was deleted there is nothing more to read. */

@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { AnswerOf, PathOf, SvcError } from "@svc/sdk";
 import { call } from "./call";
 import { nounOf, type Asked, type Given, type ItemOf, type ListPath } from "./path";
@@ -42,19 +42,26 @@ export interface Listing<Item> {
   readonly retry: () => void;
 }
 
+/** isSameList reports whether two keys differ in their filter alone: rows of another workspace or thing do not stay. */
+export function isSameList(before: readonly unknown[] | undefined, now: readonly unknown[]): boolean {
+  const listOf = (key: readonly unknown[] | undefined): string => JSON.stringify(key?.slice(0, 4));
+  return listOf(before) === listOf(now);
+}
+
 /** useList reads a list page by page. While a filter changes the rows before stay, marked stale. */
 export function useList<Path extends ListPath>(path: Path, ...[asked]: Given<Asked<Path, "get"> & Reading>): Listing<ItemOf<Path>> {
   const client = useServer();
   const workspace = useWorkspace();
+  const queryKey = [...keyOf(workspace, path, asked), "list"];
   const list = useInfiniteQuery({
-    queryKey: [...keyOf(workspace, path, asked), "list"],
+    queryKey,
     queryFn: async ({ signal, pageParam }) => {
       const query = { ...(asked?.query as object | undefined), cursor: pageParam };
       return (await call(client, workspace, "get", path, { path: asked?.path, query, signal })) as unknown as Page<ItemOf<Path>>;
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.nextCursor || undefined,
-    placeholderData: keepPreviousData,
+    placeholderData: (before, query) => (isSameList(query?.queryKey, queryKey) ? before : undefined),
     enabled: asked?.when ?? true,
     refetchInterval: asked?.every ?? false,
   });

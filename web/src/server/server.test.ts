@@ -1,15 +1,19 @@
 import { readFileSync } from "node:fs";
+import { createElement } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { expect, test, vi } from "vitest";
 import { SvcError } from "@svc/sdk";
-import { belowOf, wantsProof } from "./act";
+import { belowOf, useAct, wantsProof, type Act } from "./act";
 import { heardNow, hearing } from "./hearing";
+import { begin, end } from "./once";
 import { nounOf } from "./path";
 import { noteSomebody, presence } from "./presence";
-import { keyOf } from "./read";
+import { isSameList, keyOf } from "./read";
 import { fieldErrors } from "./refusal";
 import { allows, type Right } from "./role";
 import { addressOf } from "./session";
-import { namesOf, staffs } from "./workspace";
+import { namesOf, staffs, WorkspaceProvider } from "./workspace";
 
 test("what changed is read again by its noun", () => {
   expect(nounOf("/api/workspaces/{username}/{business}/keys/{key}/rotate")).toBe("/api/workspaces/{username}/{business}/keys");
@@ -25,6 +29,56 @@ test("of what was deleted nothing is read again", () => {
   expect(read(`${mcp}/tools`, { mcp: "mcp_1" })).toBe(true);
   expect(read(mcp, { mcp: "mcp_2" })).toBe(false);
   expect(read("/api/workspaces/{username}/{business}/mcps", {})).toBe(false);
+});
+
+test("an act is done once: while it is on its way, and when its answer was lost", async () => {
+  const path = "/api/workspaces/{username}/{business}/teams";
+  const keys: (string | null)[] = [];
+  const answers = [Response.json({}, { status: 500 }), Response.json({ id: "team_1" }), Response.json({ id: "team_2" })];
+  vi.stubGlobal("location", { origin: "http://agents.svc.localhost" });
+  vi.stubGlobal("fetch", async (_: string, init?: RequestInit) => {
+    keys.push(new Headers(init?.headers).get("idempotency-key"));
+    return answers.shift();
+  });
+  let make!: Act<typeof path, "post">;
+  const Page = (): null => {
+    make = useAct("post", path);
+    return null;
+  };
+  const inside = createElement(WorkspaceProvider, { of: { username: "ada", business: "labs" }, children: createElement(Page) });
+  renderToStaticMarkup(createElement(QueryClientProvider, { client: new QueryClient(), children: inside }));
+  const asking = { body: { name: "Ops" } };
+  expect(await Promise.all([make.run(asking), make.run(asking)])).toEqual([undefined, undefined]);
+  expect([await make.run(asking), await make.run(asking)]).toEqual([{ answer: { id: "team_1" } }, { answer: { id: "team_2" } }]);
+  expect(keys).toEqual([expect.any(String), keys[0], expect.any(String)]);
+  expect(keys[2]).not.toBe(keys[0]);
+  vi.unstubAllGlobals();
+});
+
+test("a request is the same until its end is known or another one is sent", () => {
+  const [on, off] = [{}, {}];
+  const lost = new SvcError({ type: "network_error", message: "" });
+  const keyOf = (by: object, asks?: string, error?: SvcError): string | undefined => {
+    const sent = begin(by, asks);
+    if (sent) end(sent, error);
+    return sent?.key;
+  };
+  const first = keyOf(on, "a", lost);
+  expect(keyOf(on, "a", lost)).toBe(first);
+  expect(keyOf(off, "a")).not.toBe(first);
+  const again = keyOf(on, "a", lost);
+  expect(again).not.toBe(first);
+  expect(keyOf(on, "a", new SvcError({ status: 409, type: "name_taken", message: "" }))).toBe(again);
+  expect(keyOf(on, "a")).not.toBe(again);
+  expect(keyOf(on, undefined, lost)).not.toBe(keyOf(on, undefined, lost));
+});
+
+test("rows stay while a filter changes, and not beyond their workspace or thing", () => {
+  const versions = "/api/workspaces/{username}/{business}/agents/{name}/versions";
+  const key = (business: string, name: string, limit: number): readonly unknown[] => keyOf({ username: "ada", business }, versions, { path: { name }, query: { limit } });
+  const before = key("labs", "writer", 50);
+  expect([key("labs", "writer", 9), key("home", "writer", 50), key("labs", "clerk", 50)].map((now) => isSameList(before, now))).toEqual([true, false, false]);
+  expect(isSameList(undefined, before)).toBe(false);
 });
 
 test("roles may what the service lets them", () => {

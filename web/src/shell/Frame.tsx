@@ -34,7 +34,8 @@ function Framed({ of }: { of: Workspace }): ReactNode {
   return (
     <WorkspaceProvider of={of}>
       <Shell>
-        <Inside />
+        {/* What was typed, opened and shown belongs to one workspace. */}
+        <Inside key={namesOf(of)} />
       </Shell>
     </WorkspaceProvider>
   );

@@ -1,5 +1,5 @@
 import { useEffect, useRef, type ReactNode } from "react";
-import { Link } from "@tanstack/react-router";
+import { Link, useLocation } from "@tanstack/react-router";
 import { Icon } from "../kit/Icon";
 import { place } from "../server/place";
 import { allows, useHere } from "../server/role";
@@ -25,8 +25,8 @@ export function usePages(): readonly PageRow[] {
 export function Sidebar(): ReactNode {
   const { open, setOpen } = useDrawer();
   const side = useRef<HTMLElement>(null);
-  const here = usePage();
-  useEffect(() => setOpen(false), [here, setOpen]);
+  const { pathname } = useLocation();
+  useEffect(() => setOpen(false), [pathname, setOpen]);
   useEffect(() => {
     if (!open) return;
     side.current?.querySelector<HTMLElement>("button, a")?.focus();
