@@ -268,6 +268,46 @@ test("what somebody else had queued before is not taken for a message that says 
   assert.deepEqual(rows(store), ["s0 there one", "new-1 unknown one"]);
 });
 
+/** reloaded is a store of another page that has taken up, once over and in JSON, what was pending in the first. */
+async function reloaded(t: TestContext, before: AgentStore, change: (service: Service) => void = () => {}): Promise<{ service: Service; store: AgentStore }> {
+  const kept = before.getSnapshot().pending.flatMap(({ state, message, sending }) => (sending ? { state, message, sending } : []));
+  const page = await scene(t, change);
+  for (const unsent of [...kept, ...kept]) page.store.restore(JSON.parse(JSON.stringify(unsent)));
+  await rest();
+  return page;
+}
+
+test("what was not admitted before a reload rests after it, and is the same sending when it is retried", async (t) => {
+  const { service: first, store: before } = await scene(t);
+  for (const text of ["one", "two"]) void before.send(text);
+  await rest();
+  first.posts[0]!.answer(refusal(429, "rate_limited"));
+  await rest();
+  const { service, store } = await reloaded(t, before);
+  assert.deepEqual(rows(store), ["new-1 refused one", "new-2 unknown two"]);
+  for (const key of ["new-1", "new-2"]) void store.retry(key);
+  await rest();
+  service.admit(0, "s1");
+  await rest();
+  assert.deepEqual(keys(service), keys(first));
+  assert.deepEqual(rows(store), ["new-2 sending two", "new-1 waiting one"]);
+});
+
+test("what was admitted before a reload, though its answer was lost, is not offered after it", async (t) => {
+  const { store: before } = await scene(t, (service) => {
+    service.history = [input("s0", "one")];
+    service.queue = [queued("s1", "one")];
+  });
+  for (const text of ["one", "two"]) void before.send(text);
+  await rest();
+  const { service, store } = await reloaded(t, before, (service) => {
+    service.history = [input("s0", "one"), input("s1", "one"), input("s2", "two")];
+  });
+  assert.deepEqual(rows(store), ["entry_direct_s0 there one", "entry_direct_s1 there one", "new-2 there two", "new-1 unknown one"], "one that waited before is another");
+  await service.tell(appended(input("s3", "one")));
+  assert.deepEqual([rows(store).at(-1), store.getSnapshot().pending], ["new-1 there one", []]);
+});
+
 test("a fresh conversation is read when the answer to its first message was lost", async (t) => {
   const { service, store } = await scene(t, (service) => void service.stores.agent("a", "i", true));
   assert.equal(store.getSnapshot().phase, "absent");
