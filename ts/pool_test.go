@@ -107,15 +107,14 @@ func TestWhoWaitsForRoomHearsOfAnEngineThatHasEnded(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	waits := make(chan error, 1)
-	go func() { _, err := p.beginWhenFree(ctx, nil); waits <- err }()
-	for waiting := false; !waiting; time.Sleep(time.Millisecond) {
-		p.mu.Lock()
-		waiting = p.freed != nil
-		p.mu.Unlock()
-	}
+	freed := p.nextFreed()
 	endFirst()
-	if err := <-waits; err != nil {
-		t.Errorf("it waits on: %v", err)
+	select {
+	case <-freed:
+	case <-ctx.Done():
+		t.Fatal("nobody was woken")
+	}
+	if _, err := p.beginWhenFree(ctx, nil); err != nil {
+		t.Errorf("there is no room: %v", err)
 	}
 }

@@ -37,7 +37,7 @@ import { defineWorkflow } from "@svc/runtime";
 export default defineWorkflow({ run: async () => "done" });
 `, func(s *stage) {
 		s.config.Serving, s.config.Working, s.config.Env = 1, 1, map[string]string{"AT": other.URL}
-		s.config.Limits.Turn, s.config.Limits.Start = 300*time.Millisecond, time.Second
+		s.config.Limits.Turn, s.config.Limits.Start = time.Second, time.Second
 	})
 	<-asked
 	broken.Store(true)

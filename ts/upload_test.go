@@ -16,9 +16,9 @@ const uploads = `
 -- src/app.ts --
 import { svc } from "@svc/runtime/routing";
 import { Hono } from "hono";
-const app = new Hono(), loud = () => new TransformStream({ transform: (chunk, to) => to.enqueue(chunk.map((b) => b - 32)) });
+const app = new Hono();
 app.post("/echo", (c) => new Response(c.req.raw.body));
-app.post("/loud", (c) => new Response(c.req.raw.body.pipeThrough(loud())));
+app.post("/piped", (c) => new Response(c.req.raw.body.pipeThrough(new TransformStream())));
 app.post("/read", async (c) => c.text((await c.req.text()).slice(0, 20)));
 app.all("/never", () => new Promise(() => {}));
 app.post("/late", async (c) => { await c.req.text(); c.executionCtx.waitUntil(new Promise(() => {})); for (;;) ; });
@@ -38,13 +38,9 @@ export default defineWorkflow({ run: async () => 1 });
 // TestARequestThatIsSentBackComesBackWhole: the server reads nothing of it away when the answer begins.
 func TestARequestThatIsSentBackComesBackWhole(t *testing.T) {
 	s := playWith(t, uploads)
-	for _, path := range []string{"/echo", "/loud", "/api/channels/hook/echo"} {
+	for _, path := range []string{"/echo", "/piped", "/api/channels/hook/echo"} {
 		for _, size := range []int{100 << 10, 1 << 20} {
 			text := strings.Repeat("x", size)
-			want := text
-			if path == "/loud" {
-				want = strings.ToUpper(text)
-			}
 			for how, body := range map[string]io.Reader{"announced": strings.NewReader(text), "in chunks": struct{ io.Reader }{strings.NewReader(text)}} {
 				res, err := http.Post(s.server.URL+path, "text/plain", body)
 				if err != nil {
@@ -52,7 +48,7 @@ func TestARequestThatIsSentBackComesBackWhole(t *testing.T) {
 				}
 				got, err := io.ReadAll(res.Body)
 				_ = res.Body.Close()
-				if string(got) != want || err != nil {
+				if string(got) != text || err != nil {
 					t.Errorf("%s, %d bytes %s: %d came back, %v", path, size, how, len(got), err)
 				}
 			}
@@ -87,7 +83,7 @@ func (s *stage) slowly(path string) <-chan string {
 
 // TestASlowUploadHoldsNobodyUp: who sends slowly hears at once that there is no answer, and its engine ends.
 func TestASlowUploadHoldsNobodyUp(t *testing.T) {
-	s := playWith(t, uploads, func(s *stage) { s.config.Serving, s.config.Limits.Turn = 1, 300*time.Millisecond })
+	s := playWith(t, uploads, func(s *stage) { s.config.Serving, s.config.Limits.Turn = 1, time.Second })
 	script, api := s.slowly("/read"), s.slowly("/api/workflows/work")
 	eventually(t, "both are there", func() bool { serving, _ := s.project.Stats(); return serving.Acts == 2 })
 	began := time.Now()
@@ -104,7 +100,7 @@ func TestASlowUploadHoldsNobodyUp(t *testing.T) {
 
 // TestASlowUploadIsTimedOut has a script that neither reads nor answers.
 func TestASlowUploadIsTimedOut(t *testing.T) {
-	s := playWith(t, uploads, func(s *stage) { s.config.Limits.Head = 300 * time.Millisecond })
+	s := playWith(t, uploads, func(s *stage) { s.config.Limits.Head = time.Second })
 	expect(t, "a body that nobody reads", <-s.slowly("/never"), "504")
 	expect(t, "a body that the script reads", <-s.slowly("/read"), "504")
 }
@@ -124,7 +120,7 @@ func TestASlowUploadIsRefusedWhereNoEngineHasRoom(t *testing.T) {
 // TestABodyTakesTheRoomThatItNeeds: no more than came, and no longer than for its request.
 func TestABodyTakesTheRoomThatItNeeds(t *testing.T) {
 	s := playWith(t, uploads, func(s *stage) {
-		s.config.Serving, s.config.Limits.Turn, s.config.Limits.Bodies = 1, 300*time.Millisecond, 100
+		s.config.Serving, s.config.Limits.Turn, s.config.Limits.Bodies = 1, time.Second, 100
 	})
 	read := func(body io.Reader) string {
 		res, err := http.Post(s.server.URL+"/read", "text/plain", body)

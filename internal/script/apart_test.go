@@ -8,11 +8,11 @@ import (
 
 // TestTimeApartIsNotTheTurns: a host that waits apart for longer than a turn may last costs the script nothing, and frees it of nothing.
 func TestTimeApartIsNotTheTurns(t *testing.T) {
-	const turn = 300 * time.Millisecond
+	const turn = 500 * time.Millisecond
 	e := start(t, "", func(c *Config) {
 		c.Limits.Turn, c.Limits.Stuck = turn, turn/3
 		c.Host = scene{sync: func(c Call) (any, bool, error) {
-			answer, err := c.Apart(func() (any, error) { time.Sleep(turn * 3 / 2); return "late", nil })
+			answer, err := c.Apart(func() (any, error) { takes(turn * 3 / 2); return "late", nil })
 			return answer, true, err
 		}}
 	})
@@ -27,3 +27,6 @@ func TestTimeApartIsNotTheTurns(t *testing.T) {
 	}
 	over(t, e)
 }
+
+// takes is what takes its time.
+func takes(d time.Duration) { time.Sleep(d) }
