@@ -13,6 +13,7 @@ await perform(async (enter) => {
   await say(visitor, "n=4 the second of two");
   const queue = visitor.page.getByRole("list", { name: "Waiting prompts" });
   await queue.getByText("n=4 the second of two").waitFor();
+  await queue.getByText("waits", { exact: true }).waitFor(); // both are admitted
   await visitor.look("queue", { at: chat(instanceOf(visitor)), see: ["Next", "starts when this reply ends"] });
 
   // Esc closes what is open, or drops a word that is being composed: the reply and what waits go on.
