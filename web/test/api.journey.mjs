@@ -26,7 +26,7 @@ await perform(async (enter) => {
   await visitor.picture("new");
   // Enter is pressed twice and the answer is lost: it is one key all the same.
   await losing(page, "/keys");
-  for (const key of ["Enter", "Enter"]) await page.keyboard.press(key);
+  for (const key of ["Enter", "Enter"]) await page.getByLabel("Name", { exact: true }).press(key);
   const sent = await page.evaluate(() => (window.answer(), window.sent));
   if (sent !== 1) visitor.blame("made", `is asked for ${sent} times`);
   await page.getByText("The lamp fell over.").waitFor();

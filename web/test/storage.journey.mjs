@@ -31,12 +31,11 @@ await perform(async (enter) => {
   await arrive(patient, "Audit");
   const begun = new Set();
   patient.page.on("request", (request) => begun.add(new URL(request.url()).searchParams.get("from")));
-  await patient.page.getByRole("button", { name: "Day", exact: true }).click();
+  const choose = (range) => Promise.all([patient.page.waitForResponse(/\/audit\?.*from=/), patient.page.getByRole("button", { name: range, exact: true }).click()]);
+  await choose("Day");
   await patient.page.clock.fastForward(180_000);
   await patient.page.getByText(/^\d+ min ago$/).first().waitFor();
-  const answered = patient.page.waitForResponse(/\/audit\?.*from=/);
-  await patient.page.getByRole("button", { name: "Week", exact: true }).click();
-  await answered;
+  await choose("Week");
   begun.delete(null);
   if (begun.size !== 2) patient.blame("range", `begins at ${[...begun].join()}`);
 
