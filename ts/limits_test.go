@@ -151,7 +151,7 @@ export default defineWorkflow({ run: async () => { throw new SvcError({ type: "o
 -- agents/long.ts --
 import { defineAgent, SvcError } from "@svc/runtime";
 export default defineAgent(() => { throw new SvcError({ type: "long", message: "x".repeat(2 << 20) }); });
-`)
+`, func(s *stage) { s.config.Limits.Turn = 10 * time.Second })
 	run := s.await("long", s.invoke("long", ""))
 	if run.Error == nil || run.Error.Type != "long" || len(run.Error.Message) > 64<<10 || len(run.Error.Details) > 64<<10 || run.Error.Meta != nil {
 		t.Errorf("the run ends with %.200s", ending(run))

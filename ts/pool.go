@@ -63,7 +63,7 @@ func (p *pool) stats() Stats {
 type seat struct {
 	engine *script.Engine
 	next   *arrival  // under way; nil: none is
-	failed time.Time // the last start that did
+	failed time.Time // when the last start did
 }
 
 // arrival is an engine on its way, for all who wait for it.
