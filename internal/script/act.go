@@ -123,7 +123,7 @@ func (a *Act) End() {
 	}
 	empty := live && e.draining != nil && len(e.acts) == 0
 	// Others may wait for what it asked for.
-	many := live && (e.forgets(a.ID) || a.calls.Load() > 0)
+	due := live && (e.forgets(a.ID) || a.calls.Load() > 0)
 	e.mu.Unlock()
 	for _, s := range dropped {
 		s.Drop()
@@ -131,7 +131,7 @@ func (a *Act) End() {
 	switch {
 	case empty:
 		e.lose(ErrMemory, 0)
-	case many:
+	case due:
 		e.rouse()
 	}
 }

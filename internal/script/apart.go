@@ -2,7 +2,6 @@ package script
 
 import (
 	"time"
-	"unsafe"
 )
 
 // pause stops the clock of the running turn, until the function that it returns is called: the script is not to blame for the time that Go
@@ -30,7 +29,7 @@ func (b bare) prolong(by time.Duration) {
 	if !ok {
 		return
 	}
-	if limit := (*timeLimit)(unsafe.Add(unsafe.Pointer(nil), known.(*interrupt).opaque)); limit.at != 0 {
+	if limit := (*timeLimit)(at(known.(*interrupt).opaque)); limit.at != 0 {
 		limit.at += int64(by)
 	}
 }

@@ -2,7 +2,6 @@ package script
 
 import (
 	"errors"
-	"math/bits"
 	"reflect"
 	"sync"
 	"time"
@@ -44,7 +43,7 @@ func bareOf(vm *quickjs.VM) (b bare, err error) {
 }
 
 func (b bare) fields() *lib.TJSRuntime {
-	return (*lib.TJSRuntime)(unsafe.Add(unsafe.Pointer(nil), b.runtime))
+	return (*lib.TJSRuntime)(at(b.runtime))
 }
 
 // used is how many bytes scripts hold.
@@ -85,7 +84,7 @@ func interrupted(tls *libc.TLS, runtime, _ uintptr) int32 {
 	own := known.(*interrupt)
 	ends := (*(*func(*libc.TLS, uintptr, uintptr) int32)(unsafe.Pointer(&own.handler)))(tls, runtime, own.opaque)
 	if ends != 0 && own.fired {
-		(*lib.TJSContext)(unsafe.Add(unsafe.Pointer(nil), own.context)).Finterrupt_counter = 1
+		contextAt(own.context).Finterrupt_counter = 1
 	}
 	own.fired = own.fired || ends != 0
 	return ends
@@ -97,18 +96,18 @@ const mostReasons = 8
 // queuedReasons are why promises were rejected whose reactions wait in the queue of jobs. They stay the queue's own.
 func (b bare) queuedReasons() (reasons []lib.TJSValue) {
 	const arguments, rejects, reason = 5, 3, 4 // of a reaction: resolve, reject, handler, whether it is a rejection, value
-	if bits.UintSize != 64 {
+	if !marks {
 		return nil // C aligns the arguments of a job otherwise there
 	}
 	head := &b.fields().Fjob_list
 	end := uintptr(unsafe.Pointer(head))
-	for at, n := head.Fprev, 0; at != end && n < mostReasons; n++ {
-		job := (*lib.TJSJobEntry)(unsafe.Add(unsafe.Pointer(nil), at))
-		given := unsafe.Slice((*lib.TJSValue)(unsafe.Add(unsafe.Pointer(job), unsafe.Sizeof(*job))), job.Fargc)
+	for next, n := head.Fprev, 0; next != end && n < mostReasons; n++ {
+		job := (*lib.TJSJobEntry)(at(next))
+		given := argumentsOf(job)
 		if len(given) == arguments && lib.XJS_ToBool(b.tls, b.context, given[rejects]) == 1 {
 			reasons = append(reasons, given[reason])
 		}
-		at = job.Flink.Fprev
+		next = job.Flink.Fprev
 	}
 	return reasons
 }
