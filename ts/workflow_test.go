@@ -306,3 +306,18 @@ export default defineWorkflow({ async run({ step }) { open(); await step("after"
 	s.await("left", id)
 	expect(t, "the other", s.ends("opens", ""), `["AbortError"]`)
 }
+
+// TestWhatAnEndedStepLeavesBehindBeginsNoStep: a step that has ended is forgotten at once, and what of it goes on is still inside of it.
+func TestWhatAnEndedStepLeavesBehindBeginsNoStep(t *testing.T) {
+	s := play(t, `
+-- src/workflows/late.ts --
+import { defineWorkflow } from "@svc/runtime";
+export default defineWorkflow({ async run({ step }) {
+  const seen = [];
+  await step("ends", () => { Promise.resolve().then(() => step("late", () => 1)).then(() => seen.push("it did"), (e) => seen.push(e.type)); return 1; });
+  await step("after", () => 1);
+  return seen;
+} });
+`)
+	expect(t, "what it heard", s.ends("late", ""), `["step_misplaced"]`)
+}

@@ -16,6 +16,7 @@ type Act struct {
 	done   chan Result
 	waves  chan []Ask
 	calls  atomic.Int64 // that are not settled
+	left   atomic.Bool  // the script has forgotten it by itself
 
 	asks []Ask // asked for since the last wave; only the engine's goroutine
 	busy bool  // a wave is out; by the engine's mutex
@@ -123,7 +124,7 @@ func (a *Act) End() {
 	}
 	empty := live && e.draining != nil && len(e.acts) == 0
 	// Others may wait for what it asked for.
-	due := live && (e.forgets(a.ID) || a.calls.Load() > 0)
+	due := live && !a.left.Load() && (e.forgets(a.ID) || a.calls.Load() > 0)
 	e.mu.Unlock()
 	for _, s := range dropped {
 		s.Drop()

@@ -231,13 +231,14 @@ func (c Call) loaded() (any, error) {
 	return nil, nil
 }
 
-// done is how a script finished an act: act, whether it went well, and the value or the error.
+// done is how a script finished an act: act, whether it went well, the value or the error, and whether the script has forgotten it.
 func (c Call) done() (any, error) {
 	a := c.Engine.Act(c.Args.Int(0))
 	if a == nil {
 		return nil, nil
 	}
 	if c.Args.Bool(1) {
+		a.left.Store(c.Args.Bool(3))
 		a.finish(Result{Value: c.Args.String(2), None: !c.Args.Has(2)})
 		return nil, nil
 	}

@@ -19,8 +19,8 @@ const stepOptions = (o) => {
   return jsonStringify({ key: o.key === undefined ? "" : aText(String(o.key), "step({ key })"), retry: retryOf(o.retry), timeoutMs: o.timeout === undefined ? 0 : milliseconds(o.timeout, "step({ timeout })"), durable: o.durable === true });
 };
 
-// insideStep reports whether the running turn is that of a step of this run.
-const insideStep = (act) => here().stepOf === act;
+// insideStep reports whether the running turn is that of a step of this run, or of one that has ended.
+const insideStep = (act) => here().stepOf === act || (current !== act && isOver());
 
 const readJSON = (text) => jsonParse(text);
 // stepsOf makes no function that is asynchronous, which would cost every step a second promise: its errors are rejections all the same.

@@ -82,6 +82,7 @@ const numberToString = uncurry(Number.prototype.toString),
   bigintToString = uncurry(BigInt.prototype.toString),
   symbolToString = uncurry(Symbol.prototype.toString),
   objectToString = uncurry(Object.prototype.toString),
+  isEnumerable = uncurry(Object.prototype.propertyIsEnumerable),
   functionToString = uncurry(Function.prototype.toString),
   regexpToString = uncurry(RegExp.prototype.toString);
 const exec = uncurry(RegExp.prototype.exec);

@@ -160,6 +160,13 @@ const unsupported = (what, instead) => {
   return e;
 };
 
+// leaves forgets an act that has ended and nothing of which goes on, and reports whether it did: Go need not say so then.
+const leaves = (act) => {
+  const record = acts.get(act);
+  if (record === undefined || !record.silent || record.pending !== null || record.timers !== null) return false;
+  acts.delete(act);
+  return true;
+};
 const finish = (act, work, shape) => {
   const fail = (e) => {
     sync("done", act, false, told(e));
@@ -171,7 +178,7 @@ const finish = (act, work, shape) => {
       fail(e);
       return;
     }
-    sync("done", act, true, v ?? null);
+    sync("done", act, true, v ?? null, leaves(act));
   };
   try {
     const begun = work();

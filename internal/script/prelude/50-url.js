@@ -50,8 +50,8 @@ const listIterator = (name) => {
     return it;
   };
 };
-// pairsOf reads what constructors take: a sequence of pairs, or a record.
-const pairsOf = (init, what, toName, toValue, add) => {
+// pairsOf reads what constructors take, a sequence of pairs or a record, and adds each pair to what is made; text is how names and values are read.
+const pairsOf = (made, init, what, text, add) => {
   const method = init[symIterator];
   if (method !== undefined && method !== null) {
     if (typeof method !== "function") throw new TypeError(what + " is not iterable");
@@ -59,16 +59,17 @@ const pairsOf = (init, what, toName, toValue, add) => {
       if (!isObject(pair) || typeof pair[symIterator] !== "function") throw new TypeError("Each pair of " + what + " must be iterable");
       const list = sequence(pair);
       if (list.length !== 2) throw new TypeError("Each pair of " + what + " must be a name and a value");
-      add(toName(list[0]), toValue(list[1]));
+      add(made, text(list[0]), text(list[1]));
     });
     return;
   }
-  each(ownKeys(init), (k) => {
-    const d = getOwnPropertyDescriptor(init, k);
-    if (d === undefined || !d.enumerable) return;
+  const names = ownKeys(init);
+  for (let i = 0; i < names.length; i++) {
+    const k = names[i];
+    if (!isEnumerable(init, k)) continue;
     if (typeof k === "symbol") throw new TypeError("A symbol is not a name");
-    add(toName(k), toValue(init[k]));
-  });
+    add(made, text(k), text(init[k]));
+  }
 };
 
 const paramsIterator = listIterator("URLSearchParams");
@@ -90,7 +91,7 @@ class URLSearchParams {
   constructor(init) {
     if (init === undefined) return;
     if (isObject(init)) {
-      pairsOf(init, "the query", scalar, scalar, (k, v) => push(this.#list, [k, v]));
+      pairsOf(this.#list, init, "the query", scalar, (list, k, v) => push(list, [k, v]));
     } else {
       const s = scalar(init);
       this.#list = parsedForm(s[0] === "?" ? strSlice(s, 1) : s);

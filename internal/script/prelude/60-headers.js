@@ -1,24 +1,31 @@
 // Headers. Those that come from Go stay one string until somebody looks.
 const tokenPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/,
   edgeSpace = /^[\t\n\r ]*([^]*?)[\t\n\r ]*$/,
-  badValue = /[\0\r\n]/,
-  wideChar = /[^\0-\xff]/;
+  badValue = /[\0\r\n]|[^\0-\xff]/;
+// Names that were seen, as they were written: most programs use few, again and again.
+const seenNames = new Table(),
+  mostSeen = 256,
+  longestSeen = 64;
 const headerName = (k) => {
   k = String(k);
+  const seen = seenNames.get(k);
+  if (seen !== undefined) return seen;
   if (!test(tokenPattern, k)) throw new TypeError("Header name " + jsonStringify(k) + " is not valid");
-  return lowerCase(k);
+  const name = lowerCase(k);
+  if (k.length <= longestSeen && mapSize(seenNames) < mostSeen) seenNames.set(k, name);
+  return name;
 };
 const headerValue = (v) => {
   v = String(v);
   const first = charCodeAt(v, 0),
     last = charCodeAt(v, v.length - 1);
   if (first <= 32 || last <= 32) v = exec(edgeSpace, v)[1];
-  if (test(badValue, v) || test(wideChar, v))
-    throw new TypeError("Header value " + jsonStringify(v.length > 100 ? strSlice(v, 0, 100) : v) + " is not valid");
+  if (test(badValue, v)) throw new TypeError("Header value " + jsonStringify(v.length > 100 ? strSlice(v, 0, 100) : v) + " is not valid");
   return v;
 };
+const headerPair = (h, k, v) => addHeader(h, headerName(k), headerValue(v));
 const headersIterator = listIterator("Headers");
-let flatHeaders, headersFrom, copyHeaders, isHeaders, guardHeaders, mergeHeaders;
+let flatHeaders, headersFrom, copyHeaders, isHeaders, guardHeaders, mergeHeaders, addHeader;
 class Headers {
   #raw = null;
   #map = null;
@@ -53,6 +60,7 @@ class Headers {
       h.#sorted = null;
       return h;
     };
+    addHeader = (h, k, v) => h.#add(k, v);
     guardHeaders = (h, guard) => {
       h.#guard = guard;
       return h;
@@ -82,13 +90,7 @@ class Headers {
       mapEach(init.#m, (v, k) => mapSet(this.#map, k, typeof v === "string" ? v : mapped(v, (x) => x)));
       return;
     }
-    pairsOf(
-      init,
-      "the headers",
-      (k) => String(k),
-      (v) => String(v),
-      (k, v) => this.#add(headerName(k), headerValue(v)),
-    );
+    pairsOf(this, init, "the headers", String, headerPair);
   }
   get #m() {
     if (this.#map === null) {

@@ -51,7 +51,7 @@ class Blob {
     return blobOf(typedSlice(this.#b, clamped(from), clamped(to)), blobType(type));
   }
   stream() {
-    return bytesStream(this.#b).shell;
+    return bytesStream(() => typedSlice(this.#b)).shell;
   }
 }
 const lineEnd = /[\r\n]/;
@@ -61,13 +61,16 @@ const clamped = (n) => {
   return isNaN(n) ? 0 : max(-9007199254740991, min(9007199254740991, trunc(n)));
 };
 tag(Blob, "Blob");
-const bytesStream = (b) => {
+// bytesStream is a stream of bytes that are made when they are read.
+const bytesStream = (bytes) => {
   const s = makeReadable({
     mark: 0,
     bytes: true,
+    resting: true,
     size: (x) => x.length,
     pull: () => {
-      if (b.length > 0) enqueueReadable(s.controller, typedSlice(b));
+      const all = bytes();
+      if (all.length > 0) enqueueReadable(s.controller, all);
       closeReadable(s.controller);
       return done;
     },

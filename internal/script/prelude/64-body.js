@@ -64,7 +64,7 @@ const streamOf = (b) => {
     s.held = b;
     return s;
   }
-  const s = bytesStream(typeof b === "string" ? utf8(b) : b);
+  const s = bytesStream(() => (typeof b === "string" ? utf8(b) : typedSlice(b)));
   s.entire = b;
   return s;
 };
