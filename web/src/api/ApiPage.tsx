@@ -14,6 +14,7 @@ import { KeyMade, type Made } from "./KeyMade";
 import { NewKey } from "./NewKey";
 import { RevokeKey, RotateKey } from "./KeyDialogs";
 import { Snippet } from "./Snippet";
+import { Webhooks } from "./Webhooks";
 
 type Asking = { what: "new" } | { what: "rotate" | "revoke"; key: KeyItem } | { what: "made" };
 
@@ -58,6 +59,7 @@ export function ApiPage(): ReactNode {
           onRevoke={(key) => setAsking({ what: "revoke", key })}
         />
         {keys.items && <Snippet base={base} agent={agent} made={made} />}
+        <Webhooks base={base} />
       </div>
       {asking?.what === "new" && <NewKey onClose={close} onMade={show} />}
       {asking?.what === "rotate" && <RotateKey of={asking.key} onClose={close} onMade={show} />}

@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Button } from "../kit/Button";
 import { CopyButton } from "../kit/CodeSample";
 import { ConflictBar } from "../kit/ConflictBar";
@@ -25,7 +25,7 @@ export function GeneralPage(): ReactNode {
         {facts && erasedAt && <Deleted name={facts.name} erasedAt={erasedAt} onRestored={() => setErasedAt(undefined)} />}
         {facts && !erasedAt && (
           <div className="sections">
-            <Name key={facts.version} facts={facts} />
+            <Name facts={facts} />
             <About facts={facts} />
             <Ending facts={facts} onDeleted={setErasedAt} />
           </div>
@@ -35,14 +35,20 @@ export function GeneralPage(): ReactNode {
   );
 }
 
+/** Name is the form of the workspace's name. What is typed stays when the workspace changes meanwhile; a name that others gave it since is not written over unasked. */
 function Name({ facts }: { facts: WorkspaceFacts }): ReactNode {
-  const [name, setName] = useState(facts.name);
+  const [draft, setDraft] = useState<{ text: string; over: WorkspaceFacts }>();
+  const name = draft?.text ?? facts.name;
   const { why } = useMay("manage");
   const rename = useAct("patch", path);
   const toast = useToast();
+  const write = (text: string): void => setDraft((now) => ({ text, over: now?.over ?? facts }));
+  useEffect(() => setDraft((now) => (now?.text === facts.name ? undefined : now)), [draft, facts.name]); // then the field follows the workspace again
   const save = async (version?: number): Promise<void> => {
     const done = await rename.run({ body: { name: name.trim() }, version });
-    if (done) toast({ tone: "ok", text: `This workspace is now called ${done.answer.name}.` });
+    if (!done) return;
+    setDraft((now) => now && { text: now.text === name ? done.answer.name : now.text, over: done.answer });
+    toast({ tone: "ok", text: `This workspace is now called ${done.answer.name}.` });
   };
   const unchanged = name.trim() === facts.name ? "The name is as it was" : name.trim() ? undefined : "Write a name first";
   const field = fieldErrors(rename.error)["name"];
@@ -50,15 +56,15 @@ function Name({ facts }: { facts: WorkspaceFacts }): ReactNode {
     <section className="card" aria-labelledby="workspace">
       <header><h2 id="workspace">Workspace</h2></header>
       {rename.error && !rename.conflict && !field && <Trouble error={rename.error} />}
-      {rename.conflict && <ConflictBar what="the name" busy={rename.busy} onTheirs={() => { rename.reset(); setName(facts.name); }} onMine={() => void save()} />}
+      {rename.conflict && <ConflictBar what="the name" busy={rename.busy} onTheirs={() => { rename.reset(); setDraft(undefined); }} onMine={() => void save()} />}
       <form
         className="inside"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!why && !unchanged) void save(facts.version);
+          if (!why && !unchanged) void save(draft && draft.over.name !== facts.name ? draft.over.version : facts.version);
         }}
       >
-        <Field label="Name" value={name} onChange={(event) => setName(event.target.value)} error={field} maxLength={80} disabled={why !== undefined} help={why ?? "What people see. The address stays as it is."} />
+        <Field label="Name" value={name} onChange={(event) => write(event.target.value)} error={field} maxLength={80} disabled={why !== undefined} help={why ?? "What people see. The address stays as it is."} />
         <Button type="submit" look="primary" busy={rename.busy} why={why ?? unchanged}>Save</Button>
       </form>
     </section>
