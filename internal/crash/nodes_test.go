@@ -27,7 +27,7 @@ const slack = 500 * time.Millisecond
 func newPair(t *testing.T, change func(*setup)) *pair {
 	t.Helper()
 	p := &pair{t: t, setup: setup{
-		Address: sqldbtest.Postgres(t), Effects: filepath.Join(t.TempDir(), "effects"),
+		Address: sqldbtest.FewConnections(sqldbtest.Postgres(t)), Effects: filepath.Join(t.TempDir(), "effects"),
 		Lease: 3 * time.Second, Poll: time.Second, StopTimeout: 10 * time.Second,
 	}}
 	if change != nil {

@@ -36,6 +36,9 @@ func Postgres(t testing.TB) string {
 	return addressOf(t, name)
 }
 
+// FewConnections is the address of a database for processes that leave others of the server's connections: tests run side by side.
+func FewConnections(address string) string { return with(address, "pool_max_conns", "6") }
+
 // create makes a database, where a server answers.
 func create(t testing.TB) (name string, err error) {
 	t.Helper()
