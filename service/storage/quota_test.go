@@ -188,11 +188,14 @@ func TestAReservationThatNobodyRenewsExpires(t *testing.T) {
 	projecttest.Each(t, projecttest.Config{Limit: 100}, func(t *testing.T, s *projecttest.Scene) {
 		s.Make("site")
 		read, write := io.Pipe()
+		asked := make(chan struct{}, 90)
 		done := make(chan error)
-		go func() { done <- s.Send("slow", read, 90) }()
+		go func() { done <- s.Send("slow", reader(func(into []byte) (int, error) { asked <- struct{}{}; return read.Read(into) }), 90) }()
 		if _, err := write.Write([]byte("slow")); err != nil {
 			t.Fatal(err)
 		}
+		<-asked
+		<-asked // it waits for more, and renews nothing
 		if got := s.Stored(); got.ReservedBytes != 90 {
 			t.Errorf("reserved %+v", got)
 		}
@@ -218,3 +221,7 @@ func TestAReservationThatNobodyRenewsExpires(t *testing.T) {
 		s.Agree()
 	})
 }
+
+type reader func([]byte) (int, error)
+
+func (r reader) Read(into []byte) (int, error) { return r(into) }
