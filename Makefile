@@ -122,7 +122,7 @@ soak: setup web ## Run the tests with their full counts, for two hours or so.
 	bin/tally $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood)$$') || failed=1; \
 	bin/tally -C bench -count=1 ./... || failed=1; \
 	bin/tally -C internal/peers -count=1 ./... || failed=1; \
-	scripts/fuzz 30s || failed=1; \
+	scripts/fuzz 20s || failed=1; \
 	test -z "$$failed"
 
 .PHONY: fuzz

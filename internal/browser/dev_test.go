@@ -21,6 +21,7 @@ export default defineAgent(() => ({ model: "scripted/any", instructions: "Help."
 -- shop/src/workflows/add.ts --
 import { defineWorkflow } from "@svc/runtime";
 export const description = "Adds two numbers.";
+export const route = (c, next) => next(), runs = route;
 const input = { "~standard": { version: 1, vendor: "here", validate: (value) => ({ value }), jsonSchema: { input: () => ({ type: "object", properties: { a: { type: "number" }, b: { type: "number" } } }) } } };
 export default defineWorkflow({ input, run: async ({ input, step }) => step("add", () => input.a + input.b) });
 -- shop/src/channels/orders.ts --

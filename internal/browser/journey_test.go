@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.dev/svc/internal/bundle/bundletest"
 	"svc.dev/svc/service/account/githubtest"
 )
 
@@ -83,11 +84,16 @@ func read(t *testing.T, file string) string {
 	return string(script)
 }
 
-// settingsOf are those that a journey begins with. {provider} in one is the address of the test's provider of models.
+// settingsOf are those that a journey begins with. {provider} in one is the address of the test's provider of models, {project} a folder
+// with a shop.
 func settingsOf(t *testing.T, file string, p *provider) (all []string) {
 	t.Helper()
 	for _, found := range setting.FindAllStringSubmatch(read(t, file), -1) {
-		all = append(all, strings.ReplaceAll(found[1], "{provider}", p.URL))
+		value := strings.ReplaceAll(found[1], "{provider}", p.URL)
+		if strings.Contains(value, "{project}") {
+			value = strings.ReplaceAll(value, "{project}", filepath.Join(bundletest.Project(t, shop), "shop"))
+		}
+		all = append(all, value)
 	}
 	return all
 }

@@ -126,7 +126,7 @@ func TestProjectEndsAlikeWhereverItsProcessDies(t *testing.T) {
 		names, random := quick[:1], 2
 		quick = quick[1:]
 		if soak {
-			names, random = []string{refund, "typed"}, 450
+			names, random = []string{refund, "typed"}, 390
 		}
 		st.playEvery(names...)
 		every := st.deaths

@@ -146,14 +146,10 @@ func TestSDK(t *testing.T) {
 	}
 }
 
-// TestSDKOnPostgres runs those that talk to the contract program. Cuts are the client's affair, whatever the database: in the soak alone.
+// TestSDKOnPostgres runs those that talk to the contract program. Cuts are the client's affair, whatever the database.
 func TestSDKOnPostgres(t *testing.T) {
 	enter(t)
-	names := []string{"contract", "nodes"}
-	if soak {
-		names = append(names, "torture")
-	}
-	for _, name := range names {
+	for _, name := range []string{"contract", "nodes"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			suite(t, "build/"+name+".test.js", "SVC_CONTRACT_DB="+sqldbtest.Postgres(t))

@@ -79,7 +79,7 @@ func (n *node) mutateAll() (cases int) {
 	n.t.Helper()
 	columns := n.columns()
 	for seq := range int64(200) {
-		if seq >= 5 && seq < 195 && seq%6 != 0 {
+		if seq >= 3 && seq < 197 && seq%12 != 0 {
 			continue
 		}
 		for shift := range columns {
