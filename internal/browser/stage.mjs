@@ -128,6 +128,21 @@ class Visitor {
     return (await this.page.locator("body").innerText()).replace(/\s+/g, " ");
   }
 
+  // once is what is read when it is as it should be, or what was read last: some of a page is drawn after the rest.
+  async once(read, right) {
+    for (const end = Date.now() + 3_000; ; await this.page.waitForTimeout(50)) {
+      const found = await read();
+      if (right(found) || Date.now() > end) return found;
+    }
+  }
+
+  // titled blames a page that is not called that, or anything that the pattern fits.
+  async titled(name, title) {
+    const right = (found) => (title instanceof RegExp ? title.test(found) : found === title);
+    const found = await this.once(() => this.page.title(), right);
+    if (!right(found)) this.blame(name, `is titled ${JSON.stringify(found)}`);
+  }
+
   // focused is the name of the field that takes what is typed.
   async focused() {
     return this.page.locator("html").evaluate(() => document.activeElement.getAttribute("name"));
@@ -160,10 +175,10 @@ class Visitor {
   async see(name, { at, status = 200, title, see = [], miss = [], focus }) {
     await this.at(at);
     this.settle(name, status);
-    const text = await this.text();
+    const text = await this.once(() => this.text(), (text) => see.every((each) => text.includes(each)));
     for (const each of see) if (!text.includes(each)) this.blame(name, `does not say ${JSON.stringify(each)}, but ${JSON.stringify(text)}`);
     for (const each of miss) if (text.includes(each)) this.blame(name, `says ${JSON.stringify(each)}`);
-    if (title && (await this.page.title()) !== title) this.blame(name, `is titled ${JSON.stringify(await this.page.title())}`);
+    if (title) await this.titled(name, title);
     if (focus && !(await this.beginsAt(focus))) this.blame(name, `does not begin at ${focus}`);
   }
 

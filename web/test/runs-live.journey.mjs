@@ -13,7 +13,7 @@ await perform(async (enter) => {
   await status(visitor, "Running");
   await row(visitor, "read b.md").waitFor();
   await page.getByRole("button", { name: "Following" }).waitFor();
-  check(visitor, "live", (await page.title()).startsWith("● run_"), `is titled ${await page.title()}`);
+  await visitor.titled("live", /^● run_/);
   const grown = (bar) => bar.evaluate((element) => element.getBoundingClientRect().width);
   const bar = page.locator("[data-grows]").last();
   await bar.waitFor();

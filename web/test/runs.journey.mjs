@@ -32,8 +32,7 @@ await perform(async (enter) => {
   check(visitor, "failed", (await row(visitor, "list files").getAttribute("aria-selected")) === "true", "does not select the step that failed");
   const address = new URL(page.url());
   check(visitor, "failed", address.searchParams.get("span") === "step.1", `does not name the span in the address, but ${address.search}`);
-  await visitor.look("failed", { at: page.url(), see: ["ItemNotFound", "1 failure", "choose model"] });
-  check(visitor, "failed", /^! run_\w+…\w+ · digest · Runs · Personal$/.test(await page.title()), `is titled ${await page.title()}`);
+  await visitor.look("failed", { at: page.url(), title: /^! run_\w+…\w+ · digest · Runs · Personal$/, see: ["ItemNotFound", "1 failure", "choose model"] });
 
   // Closed, `n` leads back to it; the arrows move, and what they reach is shown.
   await failed.getByRole("button", { name: "Close the inspector" }).click();

@@ -52,9 +52,17 @@ await perform(async (enter) => {
   await page.getByText("This workspace is now called Research.").waitFor();
   await page.waitForFunction(() => document.title.endsWith("Research"));
   await visitor.look("general", { at: at("general"), title: "General · Settings · Research", see: ["ada/labs", "In use", "you always stay an owner"] });
+  // What is typed stays when the workspace changes meanwhile, and is saved over what it has become.
+  await page.getByLabel("Name", { exact: true }).fill("Research and");
   await page.getByRole("button", { name: "Archive", exact: true }).click();
   await page.getByRole("button", { name: "Unarchive" }).click();
   await page.getByRole("button", { name: "Archive", exact: true }).waitFor();
+  await page.getByLabel("Name", { exact: true }).and(page.locator("[value=\"Research and\"]")).fill("Research and more");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("This workspace is now called Research and more.").waitFor();
+  await page.getByLabel("Name", { exact: true }).fill("Research");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.waitForFunction(() => document.title.endsWith("Settings · Research"));
 
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByLabel("Type labs to confirm").fill("labs");
