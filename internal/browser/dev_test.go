@@ -24,6 +24,10 @@ export const description = "Adds two numbers.";
 export const route = (c, next) => next(), runs = route;
 const input = { "~standard": { version: 1, vendor: "here", validate: (value) => ({ value }), jsonSchema: { input: () => ({ type: "object", properties: { a: { type: "number" }, b: { type: "number" } } }) } } };
 export default defineWorkflow({ input, run: async ({ input, step }) => step("add", () => input.a + input.b) });
+-- shop/src/workflows/silent.ts --
+import { defineWorkflow } from "@svc/runtime";
+export const route = (c, next) => next();
+export default defineWorkflow({ run: async ({ sleep }) => { await sleep(4000); return "it is done"; } });
 -- shop/src/channels/orders.ts --
 export const channel = { routes: [{ method: "POST", path: "/in", handler: (c) => c.json({ taken: true }, 202) }] };
 `

@@ -26,6 +26,8 @@ type Tab = (typeof tabs)[number];
 
 /** How long the first events may fail to come before it is said, in milliseconds. */
 const patience = 2_000;
+/** How often a run is looked at that tells nothing of itself, in milliseconds. */
+const glance = 2_000;
 
 /** Looked is what the address of a run says: which view, and which span in it. */
 export interface Looked {
@@ -47,7 +49,9 @@ function OneRun({ runId }: { runId: string }): ReactNode {
   const path = usePath();
   const record = useRead("/api/workspaces/{username}/{business}/runs/{run}", { path: { run: runId } });
   const { run, events, told, partial } = useRunEvents(runId, record.data?.startedAt);
-  const tab = tabs.find((each) => each === looked.tab) ?? "timeline";
+  // A workflow may keep what happens in its runs to itself: such a run has a record, and no stream.
+  const silent = record.data !== undefined && !record.error && run.phase === "error" && run.error instanceof SvcError && run.error.type === "run_not_found";
+  const tab = silent ? "input" : (tabs.find((each) => each === looked.tab) ?? "timeline");
   // A view is a place to go back to; what is looked at within it is not.
   const look = (next: Looked): void => {
     const search = Object.entries({ ...looked, ...next }).filter(([, value]) => value !== undefined && value !== "");
@@ -61,6 +65,12 @@ function OneRun({ runId }: { runId: string }): ReactNode {
     if (closed) void refetch();
   }, [closed, refetch]);
   const status = record.data && statusOf(record.data);
+  const glancing = silent && status === "running";
+  useEffect(() => {
+    if (!glancing) return;
+    const again = setInterval(() => void refetch(), glance);
+    return () => clearInterval(again);
+  }, [glancing, refetch]);
   useEffect(() => {
     if (closed && status && status !== "running") say(`The run has ${status === "completed" ? "completed" : status}.`);
   }, [closed, status]);
@@ -81,19 +91,20 @@ function OneRun({ runId }: { runId: string }): ReactNode {
       <span className="mono faint desk run-id">{middle(runId)}</span>
       <span className="desk"><CopyButton text={runId} label="Copy run id" /></span>
       {status && <StatusTag status={status} {...(finishing && { word: "Finishing" })} />}
-      {status === "running" && run.phase !== "live" && !finishing && <LiveState phase={run.phase === "idle" ? "loading" : run.phase} />}
+      {status === "running" && run.phase !== "live" && !finishing && !silent && <LiveState phase={run.phase === "idle" ? "loading" : run.phase} />}
     </>
   );
   return (
     <Page title="Runs" heading={title} above={above} thing={`${middle(runId)} · ${title}`} state={status === "running" ? "running" : status === "failed" ? "failed" : undefined} beside={beside} acts={record.data && <RunActs run={record.data} />}>
       {record.error && <Trouble error={record.error} stale onRetry={() => void refetch()} />}
-      {unread && run.error instanceof SvcError && <Trouble error={run.error} stale={events.length > 0} onRetry={run.refresh} />}
+      {unread && !silent && run.error instanceof SvcError && <Trouble error={run.error} stale={events.length > 0} onRetry={run.refresh} />}
       {record.data ? <RunFacts run={record.data} told={told} /> : <FactsSkeleton />}
+      {silent && <p className="partial" role="status">What happens in the runs of this workflow is not shown: it exports no <code>runs</code>.</p>}
       <Tabs
         label="Views of the run"
         value={tab}
         onChange={(id) => look({ tab: id as Tab })}
-        tabs={[{ id: "timeline", label: "Timeline" }, { id: "conversation", label: "Conversation" }, { id: "events", label: "Events", ...(events.length > 0 && !partial && { count: events.length }) }, { id: "input", label: "Input and result" }]}
+        tabs={silent ? [{ id: "input", label: "Input and result" }] : [{ id: "timeline", label: "Timeline" }, { id: "conversation", label: "Conversation" }, { id: "events", label: "Events", ...(events.length > 0 && !partial && { count: events.length }) }, { id: "input", label: "Input and result" }]}
       />
       {partial && <p className="partial" role="status">These are the last {events.length} events. The ones before are being read.</p>}
       {tab === "timeline" && <Timeline told={told} live={status === "running" && !closed} failed={status === "failed"} loading={run.phase === "loading"} looked={looked} onLook={look} />}
