@@ -10,6 +10,7 @@ import "./look/code.css";
 import "./look/figures.css";
 import "./look/shell.css";
 import { ToastProvider } from "./kit/Toast";
+import { renewAfter } from "./server/part";
 import { place } from "./server/place";
 import { routerOf } from "./routes";
 
@@ -26,11 +27,16 @@ const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, retryOnMount: longAgo, networkMode: "always", refetchOnReconnect: true, staleTime: fresh, gcTime: 600_000 } },
 });
 
+function onCaughtError(error: unknown): void {
+  renewAfter(error);
+  console.error(error);
+}
+
 document.documentElement.classList.toggle("adm", place.surface === "admin");
 
 const root = document.getElementById("root");
 if (root) {
-  createRoot(root).render(
+  createRoot(root, { onCaughtError }).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
         <ToastProvider>

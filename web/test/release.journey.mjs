@@ -32,8 +32,7 @@ await perform(async (enter) => {
   await visitor.look("new-version", { at: talk, see: ["There is a new version. What you typed is kept.", "word0 word1"] });
 
   asked.length = 0;
-  await page.getByRole("region", { name: "Notices" }).getByRole("button", { name: "Reload" }).click();
-  await page.waitForEvent("load");
+  await visitor.go(page.getByRole("region", { name: "Notices" }).getByRole("button", { name: "Reload" }));
   await composer(visitor).waitFor();
   check(visitor, "reloaded", (await composer(visitor).inputValue()) === draft, "the draft is gone");
   check(visitor, "reloaded", asked.length > 0 && asked.every((file) => file.startsWith("second-")), `loaded ${asked.join()}`);

@@ -5,9 +5,20 @@ import { hearing, missBuild } from "./hearing";
 /** Part is a component that can be loaded before it is shown. */
 export type Part<Props extends object> = ((props: Props) => ReactNode) & { load: () => Promise<void> };
 
+/** What has a part loaded anew, by the refusal that was thrown in its place. */
+const renewals = new WeakMap<object, () => void>();
+
+/**
+ * renewAfter is told of every error that is shown to somebody: a part that could not be loaded is loaded anew by whoever shows it next. It
+ * stays as it is until then. What throws is drawn any number of times before it is shown, and each would ask for the code again.
+ */
+export function renewAfter(error: unknown): void {
+  if (error instanceof SvcError) renewals.get(error)?.();
+}
+
 /**
  * part is a component whose code is loaded when it is first shown, or told to be. One that was loaded is shown at once. What could not be
- * loaded is thrown, as the refusal that it is, to the page's own way to try again; whoever shows the component next has it loaded anew.
+ * loaded is thrown, as the refusal that it is, to the page's own way to try again.
  */
 export function part<Props extends object>(load: () => Promise<ComponentType<Props>>): Part<Props> {
   let Ready: ComponentType<Props> | undefined;
@@ -24,9 +35,8 @@ export function part<Props extends object>(load: () => Promise<ComponentType<Pro
       return { default: await once() };
     } catch (cause) {
       const refusal = await whyMissing(cause);
-      // It is drawn more than once before it counts as failed.
+      renewals.set(refusal, renew);
       return { default: () => {
-        setTimeout(renew);
         throw refusal;
       } };
     }
