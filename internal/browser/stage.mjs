@@ -130,10 +130,19 @@ class Visitor {
 
   // once is what is read when it is as it should be, or what was read last: some of a page is drawn after the rest.
   async once(read, right) {
-    for (const end = Date.now() + 3_000; ; await this.page.waitForTimeout(50)) {
+    for (const end = Date.now() + 20_000; ; await this.page.waitForTimeout(50)) {
       const found = await read();
       if (right(found) || Date.now() > end) return found;
     }
+  }
+
+  // drawn waits until what a changed size brings with it is drawn: pages hear of it a frame later. One that is out of sight has no frames.
+  async drawn() {
+    if (!this.scripts) return;
+    await this.page.evaluate(async () => {
+      const frame = () => new Promise((next) => requestAnimationFrame(() => setTimeout(next)));
+      await Promise.race([frame().then(frame).then(frame), new Promise((next) => setTimeout(next, 2_000))]);
+    });
   }
 
   // titled blames a page that is not called that, or anything that the pattern fits.
@@ -150,7 +159,7 @@ class Visitor {
 
   // beginsAt waits for the focus to be on a field: a page takes it when it is drawn, which may be after it has loaded.
   async beginsAt(field) {
-    for (const end = Date.now() + 5000; Date.now() < end; await this.page.waitForTimeout(20)) {
+    for (const end = Date.now() + 20_000; Date.now() < end; await this.page.waitForTimeout(20)) {
       if ((await this.focused()) === field) return true;
     }
     return false;
@@ -218,6 +227,7 @@ class Visitor {
     for (const [size, scheme] of modes) {
       await this.page.setViewportSize(size);
       await this.page.emulateMedia({ colorScheme: scheme });
+      await this.drawn();
       await look(`${size.width}-${scheme}`);
     }
     await this.page.setViewportSize(desktop);

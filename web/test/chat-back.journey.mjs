@@ -1,7 +1,7 @@
 // Somebody goes back and forward over three conversations and a run: each is where they left it. (interface.md 10.10)
 // only in the soak
 import { goTo, perform } from "./stage.mjs";
-import { begin, chat, check, instanceOf, open, say, scroller, settled } from "./chat.mjs";
+import { begin, chat, check, instanceOf, open, rests, say, scroller, settled } from "./chat.mjs";
 import { digest, project, row, status } from "./runs.mjs";
 
 const top = (visitor) => scroller(visitor).evaluate((view) => Math.round(view.scrollTop));
@@ -21,7 +21,7 @@ async function read(visitor, by) {
   await scroller(visitor).hover();
   await visitor.page.mouse.wheel(0, -by);
   await visitor.page.getByRole("button", { name: "Latest" }).waitFor();
-  return top(visitor);
+  return Math.round(await rests(visitor));
 }
 
 await perform(async (enter) => {

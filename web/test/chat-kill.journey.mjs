@@ -12,10 +12,10 @@ await perform(async (enter) => {
   for (const [i, part] of deaths.entries()) {
     const name = `killed ${i + 1}, the ${part}`;
     if (i > 0) await open(visitor);
-    await say(visitor, "n=200 delay=25");
+    await say(visitor, "n=200 delay=60");
     await visitor.page.getByText(`word${20 + ((i * 7) % 40)}`).first().waitFor();
     await ask("kill", { part });
-    await visitor.page.locator(".connection").waitFor({ timeout: 10_000 });
+    await visitor.page.locator(".connection").waitFor();
     if (i === 0) await visitor.picture("killed");
     await ask("start");
     await settled(visitor, 1, 60_000);

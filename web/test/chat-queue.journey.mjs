@@ -7,7 +7,7 @@ await perform(async (enter) => {
   const visitor = await enter();
   await begin(visitor);
   await visitor.context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await say(visitor, "n=2000 delay=20");
+  await say(visitor, "n=2000 delay=60");
   await visitor.page.getByText("word5").first().waitFor();
   await say(visitor, "n=3 the first of two");
   await say(visitor, "n=4 the second of two");
@@ -73,6 +73,6 @@ await perform(async (enter) => {
   check(visitor, "thought", thought !== "", "there is no reasoning");
   await visitor.picture("thought");
   await visitor.page.locator(".foot").getByRole("button", { name: "Copy" }).click();
-  const copied = await visitor.page.evaluate(() => navigator.clipboard.readText());
+  const copied = await visitor.once(() => visitor.page.evaluate(() => navigator.clipboard.readText()), (text) => text.startsWith("word0"));
   check(visitor, "copied", copied === "word0 word1 word2 word3 word4", `copied ${JSON.stringify(copied)}`);
 });

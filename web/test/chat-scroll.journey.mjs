@@ -1,7 +1,7 @@
 // Somebody scrolls up by one pixel while a reply grows: the page stays where they put it, to the end of the reply and behind it.
 // only in the soak
 import { perform } from "./stage.mjs";
-import { begin, check, say, scroller, settled } from "./chat.mjs";
+import { begin, check, rests, say, scroller, settled } from "./chat.mjs";
 
 // gap is how far the view is from the end when it has been drawn: text comes first, and the view follows within the frame.
 const gap = (view) =>
@@ -31,7 +31,7 @@ await perform(async (enter) => {
   await scroller(visitor).hover();
   await visitor.page.mouse.wheel(0, -1);
   await visitor.page.getByRole("button", { name: "Latest" }).waitFor();
-  const before = await top();
+  const before = await rests(visitor);
   await second.getByText("word800").waitFor();
   check(visitor, "held", (await top()) === before, `moved from ${before} to ${await top()} while it grew`);
   await settled(visitor, 2);

@@ -41,7 +41,7 @@ await perform(async (enter) => {
         { id: "call_3", name: "run_workflow", input: { workflow: "digest", input: { project: "ops" } } },
       ],
     },
-    { text: ["A digest."], delay: seconds(3) },
+    { text: ["A digest."], delay: seconds(8) },
     { text: ["There is **one** file."] },
   ]);
 

@@ -55,11 +55,24 @@ export async function equal(visitor, name, agent) {
   const has = JSON.stringify(wanted);
   let shows = JSON.stringify(await shown(visitor));
   // The last words are shown within a third of a second, on a machine that has time for it.
-  for (const end = Date.now() + 3_000; shows !== has && Date.now() < end; shows = JSON.stringify(await shown(visitor))) await visitor.page.waitForTimeout(50);
+  for (const end = Date.now() + 20_000; shows !== has && Date.now() < end; shows = JSON.stringify(await shown(visitor))) await visitor.page.waitForTimeout(50);
   let at = 0;
   while (at < has.length && has[at] === shows[at]) at++;
   if (shows !== has) visitor.blame(name, `shows, from its character ${at} on, ${shows.slice(Math.max(0, at - 40), at + 400)}, but the service has ${has.slice(Math.max(0, at - 40), at + 400)}`);
 }
+
+// rests is where the view stands when it has come to rest: what a wheel asks for is scrolled frames later.
+export const rests = (visitor) => scroller(visitor).evaluate((view) => new Promise((done) => {
+  let last = view.scrollTop;
+  let same = 0;
+  const look = () => {
+    same = view.scrollTop === last ? same + 1 : 0;
+    last = view.scrollTop;
+    if (same < 10) requestAnimationFrame(look);
+    else done(last);
+  };
+  requestAnimationFrame(look);
+}));
 
 // check holds a fact against the page.
 export function check(visitor, name, holds, otherwise) {

@@ -65,11 +65,11 @@ async function press(visitor, page, size, button) {
   const click = async () => {
     // Where it stands among the others now: another width may have moved it.
     const found = (await visitor.page.evaluate(buttons, pressed)).find((each) => each.name === button.name && each.framed === button.framed);
-    if (found) await visitor.page.locator(pressed).nth(found.index).click({ timeout: 2_000 }).catch(() => {});
+    if (found) await visitor.page.locator(pressed).nth(found.index).click({ timeout: button.opens ? 10_000 : 2_000 }).catch(() => {});
   };
   const before = await visitor.page.evaluate(standing);
   await click();
-  if (!(await look(visitor, name, button.opens ? 2_000 : 300))) {
+  if (!(await look(visitor, name, button.opens ? 10_000 : 300))) {
     if (button.opens) visitor.blame(name, "is said to open something, and does not");
     return before === (await visitor.page.evaluate(standing).catch(() => "")) ? undefined : reach(visitor, page, size);
   }

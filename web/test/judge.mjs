@@ -17,7 +17,7 @@ export async function glide(visitor, at) {
 }
 
 // The longest that a skeleton or a spinner may stand.
-const patience = 10_000;
+const patience = 30_000;
 
 // still waits until nothing of the page is loading, and blames one that goes on.
 export async function still(visitor, name) {
@@ -25,7 +25,7 @@ export async function still(visitor, name) {
   for (let calm = 0; calm < 3; await visitor.page.waitForTimeout(30)) {
     const loading = await visitor.page.evaluate(busy).catch(() => ["another page"]);
     calm = loading.length === 0 ? calm + 1 : 0;
-    if (Date.now() > end) return visitor.blame(name, `is still loading after 10 s: ${loading.join(", ")}`);
+    if (Date.now() > end) return visitor.blame(name, `is still loading after 30 s: ${loading.join(", ")}`);
   }
 }
 

@@ -39,7 +39,7 @@ await perform(async (enter) => {
   await equal(visitor, "a reply");
 
   // Two wait, all are stopped, and one of them is taken up again.
-  for (const text of ["n=2000 delay=20", "n=3 the first of two", "n=4 the second of two"]) {
+  for (const text of ["n=2000 delay=60", "n=3 the first of two", "n=4 the second of two"]) {
     await page.keyboard.type(text);
     await page.keyboard.press("Enter");
     await page.locator(".composer textarea:focus").filter({ hasText: /^$/ }).waitFor();

@@ -94,7 +94,7 @@ await perform(async (enter) => {
     await person.press("Store and test", person.page.getByRole("region", { name: "Anthropic" }));
     await person.read(/answers\. In/);
   });
-  await ask("provider says", { turns: [{ text: "A note, summed up.", seconds: 2 }] });
+  await ask("provider says", { turns: [{ text: "A note, summed up.", seconds: 6 }] });
   await step("write an agent", visitor, async (person) => {
     await person.follow("Agents");
     await person.follow(/^Writer/);

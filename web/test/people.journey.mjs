@@ -111,6 +111,7 @@ async function employ(staff, customer) {
   await customer.page.getByRole("row").filter({ hasText: "sam@example.com" }).click();
   const suspends = customer.page.getByRole("button", { name: "Suspend account…" });
   await suspends.waitFor();
-  if ((await suspends.getAttribute("title")) !== "Support reads everything and changes nothing.") customer.blame("support", "is not told why nothing can be changed");
+  const why = "Support reads everything and changes nothing.";
+  if ((await customer.once(() => suspends.getAttribute("title"), (title) => title === why)) !== why) customer.blame("support", "is not told why nothing can be changed");
   await customer.look("support", { at: new RegExp(`^${given.admin}/people\\?person=`), see: ["Nobody looks at the service as other staff."] });
 }

@@ -39,6 +39,7 @@ async function holds(visitor, name) {
     await page.setViewportSize(size);
     await page.emulateMedia({ forcedColors, reducedMotion });
     await page.evaluate(space, spaced);
+    await visitor.drawn();
     for (const fault of await page.evaluate(faults, reducedMotion === "reduce")) visitor.blame(name, `${way}: ${fault}`);
     if (given.pictures && way !== "no motion") await visitor.shoot(`reflow-${name.replace(/[^\w]+/g, "-")}-${way.replace(/[^\w]+/g, "-")}`);
   }

@@ -18,8 +18,7 @@ await perform(async (enter) => {
   const bar = page.locator("[data-grows]").last();
   await bar.waitFor();
   const before = await grown(bar);
-  await page.waitForTimeout(600);
-  check(visitor, "live", (await grown(bar)) !== before, "has an open bar that does not grow");
+  check(visitor, "live", (await visitor.once(() => grown(bar), (now) => now !== before)) !== before, "has an open bar that does not grow");
 
   await ask("kill");
   await ask("start");
@@ -65,6 +64,7 @@ await perform(async (enter) => {
   // To look closer at a bar is to double-click it; 0 shows all of the run again.
   await row(visitor, "read a.md").click();
   await page.getByRole("complementary", { name: "Selected span" }).waitFor();
+  await visitor.drawn(); // the inspector takes room from the lane
   const whole = await page.locator(".ruler .x").innerText();
   await row(visitor, "read a.md").dblclick();
   await page.waitForFunction((before) => document.querySelector(".ruler .x").innerText !== before, whole);

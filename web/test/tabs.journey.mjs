@@ -6,7 +6,7 @@ import { begin, check, equal, open, say, send, settled } from "./chat.mjs";
 
 const many = 8;
 const soon = 15_000;
-const slowly = "n=1000 delay=150"; // for minutes; a line of more than 10,000 letters would be folded
+const slowly = "n=1000 delay=300"; // for minutes; a line of more than 10,000 letters would be folded
 
 await perform(async (enter) => {
   const first = await enter();
