@@ -293,7 +293,7 @@ func TestAbortStopsARunningReplyAndTheNextGoesOn(t *testing.T) {
 
 func TestDeadlineCancelsTheModel(t *testing.T) {
 	n := startAgent(t, sqlite(t), scripted.New(scripted.Turn{scripted.Say("slow "), scripted.Hang()}), func(a *svc.Agent) {
-		a.Timeout = 100 * time.Millisecond
+		a.Timeout = 2 * time.Second
 	})
 	n.prompt(t, "1", "hi")
 	all := n.updates(t, "1", 0, 1)
@@ -383,8 +383,11 @@ func TestHistoryIsTheFoldOfTheLog(t *testing.T) {
 }
 
 func TestLongBackoffIsParkedAndCounted(t *testing.T) {
-	overloaded := scripted.Turn{scripted.Fail(&model.Error{Class: model.RateLimited, Message: "slow down", RetryAfter: 300 * time.Millisecond})}
-	declare, config := talking(scripted.New(overloaded, overloaded, overloaded, overloaded))
+	overloaded := func(after time.Duration) scripted.Turn {
+		return scripted.Turn{scripted.Fail(&model.Error{Class: model.RateLimited, Message: "slow down", RetryAfter: after})}
+	}
+	soon := overloaded(50 * time.Millisecond)
+	declare, config := talking(scripted.New(overloaded(3*time.Second), soon, soon, soon))
 	n := start(t, sqlite(t), declare, config, func(c *svc.Config) { c.Park = 10 * time.Millisecond })
 	p := n.prompt(t, "1", "hi")
 	var list []svc.ListedSubmission

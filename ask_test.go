@@ -168,7 +168,7 @@ func TestPromptInsideAWorkflowHeedsItsContext(t *testing.T) {
 		}
 		within(func(ctx context.Context) error { _, err := svc.Ask(ctx, w, agent, "model"); return err })
 		within(func(ctx context.Context) error { _, err := svc.AskFor[sumOut](ctx, w, agent, "tool"); return err })
-		_ = w.Sleep(ctx, time.Second) // long enough to be parked, however busy the machine is
+		_ = w.Sleep(ctx, 3*time.Second) // long enough to be parked, however busy the machine is
 		answer, err := svc.Ask(ctx, w, agent, "go on")
 		return append(all, answer.Text), err
 	}), func(c *svc.Config) { c.Park = time.Millisecond }, on(scripted.Choose(func(r model.Request) scripted.Turn {

@@ -32,7 +32,7 @@ func start(t *testing.T, address string, declare func(*svc.Runtime), change ...f
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := svc.Config{Store: store, Lease: time.Second, StopTimeout: 2 * time.Second, Log: slog.New(slog.DiscardHandler)}
+	c := svc.Config{Store: store, Lease: 5 * time.Second, StopTimeout: 2 * time.Second, Log: slog.New(slog.DiscardHandler)}
 	for _, f := range change {
 		f(&c)
 	}

@@ -84,7 +84,7 @@ func TestSleepHoldsNoWorkerAndIsNoInterruption(t *testing.T) {
 		began := w.Now()
 		_, _ = svc.Step(ctx, w, "before", func(context.Context) (int32, error) { return steps.Add(1), nil })
 		w.Log("going to sleep")
-		_ = w.Sleep(ctx, 200*time.Millisecond)
+		_ = w.Sleep(ctx, time.Second)
 		w.Log("awake")
 		return w.Now().Sub(began).Milliseconds(), nil
 	}), func(c *svc.Config) { c.Park = 10 * time.Millisecond; c.Workers = 1 })
@@ -93,7 +93,7 @@ func TestSleepHoldsNoWorkerAndIsNoInterruption(t *testing.T) {
 	run := n.await(t, "sleepy", id)
 	var slept int64
 	_ = json.Unmarshal(run.Result, &slept)
-	if slept < 200 {
+	if slept < 1000 {
 		t.Errorf("slept %d ms", slept)
 	}
 	expect(t, "calls of the function", calls.Load(), 2)
@@ -103,7 +103,7 @@ func TestSleepHoldsNoWorkerAndIsNoInterruption(t *testing.T) {
 
 func TestManySleepersShareOneWorker(t *testing.T) {
 	n := start(t, sqlite(t), declared("nap", func(ctx context.Context, w *svc.Work, _ struct{}) (struct{}, error) {
-		return struct{}{}, w.Sleep(ctx, 300*time.Millisecond)
+		return struct{}{}, w.Sleep(ctx, 1500*time.Millisecond)
 	}), func(c *svc.Config) { c.Workers = 1 })
 	began := time.Now()
 	var ids []string
@@ -113,8 +113,8 @@ func TestManySleepersShareOneWorker(t *testing.T) {
 	for _, id := range ids {
 		expect(t, "status", n.await(t, "nap", id).Status, workflow.Completed)
 	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("20 naps of 300 ms on one worker took %v", took)
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("20 naps of 1.5 s on one worker took %v", took)
 	}
 }
 
@@ -482,10 +482,12 @@ func TestTwoNodesShareTheWork(t *testing.T) {
 	var a, b atomic.Int32
 	count := func(n *atomic.Int32) func(*svc.Runtime) {
 		return declared("w", func(ctx context.Context, w *svc.Work, _ struct{}) (int, error) {
-			return svc.Step(ctx, w, "s", func(context.Context) (int, error) {
+			return svc.Step(ctx, w, "s", func(ctx context.Context) (int, error) {
 				n.Add(1)
-				takes(20 * time.Millisecond)
-				return 1, nil
+				for ctx.Err() == nil && (a.Load() == 0 || b.Load() == 0) {
+					takes(5 * time.Millisecond)
+				}
+				return 1, ctx.Err()
 			})
 		})
 	}
@@ -499,9 +501,6 @@ func TestTwoNodesShareTheWork(t *testing.T) {
 		expect(t, "status", two.await(t, "w", id).Status, workflow.Completed)
 	}
 	expect(t, "steps", a.Load()+b.Load(), 40)
-	if a.Load() == 0 || b.Load() == 0 {
-		t.Errorf("one node did it all: %d and %d", a.Load(), b.Load())
-	}
 }
 
 // watched tells of every append.

@@ -40,7 +40,7 @@ func TestTranscriptsBehindAnApplication(t *testing.T) {
 	}
 	for _, c := range []struct{ name, archive, prefix string }{{"root", atRoot, ""}, {"prefix", belowPrefix, "/shop/v1"}} {
 		t.Run(c.name, func(t *testing.T) {
-			address := newServer(t, settings{extras: true, around: project(t, c.archive)}).address()
+			address := newServer(t, settings{extras: true, Config: patient, around: project(t, c.archive)}).address()
 			for _, file := range files {
 				name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 				t.Run(name, func(t *testing.T) {

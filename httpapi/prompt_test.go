@@ -135,10 +135,13 @@ func TestStoppingRefusesPromptsAndReaders(t *testing.T) {
 	const path = "/agents/assistant/stop"
 	first := s.do(t, "POST", path, strings.NewReader(said("n=0")), "Content-Type", jsonType, "Idempotency-Key", "k")
 	at := s.settles(t, path, 1).Offset
+	const other = "/agents/assistant/stop-too"
+	s.prompt(t, other, "n=0")
+	too := s.settles(t, other, 1).Offset
 	ended := make(chan answer, 2)
 	go func() { ended <- s.get(t, path+"?view=updates&live=sse&offset="+at) }()
-	go func() { ended <- s.get(t, path+"?view=updates&live=long-poll&offset="+at) }()
-	eventually(t, "both wait", func() bool { return s.serving.Load() == 2 && s.rt.Followed() == 1 })
+	go func() { ended <- s.get(t, other+"?view=updates&live=long-poll&offset="+too) }()
+	eventually(t, "both wait", func() bool { return s.serving.Load() == 2 && s.rt.Followed() == 2 })
 	go s.stop()
 	<-s.rt.Stopping()
 

@@ -22,10 +22,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"svc.dev/svc/httpapi"
 	"svc.dev/svc/stream"
 )
 
 var against = flag.String("against", "", "replay the transcripts against the contract program at this host:port")
+
+// patient is how long the transcripts' servers let a reader wait: longer than the work of any transcript.
+var patient = httpapi.Config{LongPoll: 4 * time.Second}
 
 // TestTranscripts replays testdata/*.txtar, byte for byte, over a plain connection. testdata/README.md says how they read.
 func TestTranscripts(t *testing.T) {
@@ -35,7 +39,7 @@ func TestTranscripts(t *testing.T) {
 	}
 	address := *against
 	if address == "" {
-		address = newServer(t, settings{extras: true}).address()
+		address = newServer(t, settings{extras: true, Config: patient}).address()
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {

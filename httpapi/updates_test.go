@@ -85,7 +85,7 @@ func TestReplyIsFollowedAcrossARestart(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "svc.db")
 	first := newServer(t, settings{db: db, stop: 200 * time.Millisecond})
 	const path = "/agents/assistant/restart"
-	at := first.prompt(t, path, "n=40 delay=20").Offset
+	at := first.prompt(t, path, "n=120 delay=20").Offset
 	heard := make(chan []update)
 	go func() {
 		deltas := 0
@@ -229,7 +229,10 @@ func delegation() model.Providers {
 		if len(r.Tools) > 0 && r.Messages[len(r.Messages)-1].Role == model.RoleUser {
 			return scripted.Turn{scripted.Call("task", map[string]string{"agent": "helper", "prompt": "help"})}
 		}
-		return scripted.Turn{scripted.Wait(100 * time.Millisecond), scripted.Say("done")}
+		if len(r.Tools) > 0 {
+			return scripted.Turn{scripted.Say("done")}
+		}
+		return scripted.Turn{scripted.Wait(2 * time.Second), scripted.Say("done")}
 	})}
 }
 

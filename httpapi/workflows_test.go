@@ -119,9 +119,17 @@ func TestBodyThatEndsEarlyIsUnreadable(t *testing.T) {
 func TestDisconnectDoesNotCancelTheRun(t *testing.T) {
 	s := newServer(t, settings{extras: true})
 	ctx, leave := context.WithCancel(t.Context())
-	r, _ := http.NewRequestWithContext(ctx, "POST", s.URL+"/workflows/nap?wait=result", strings.NewReader(`{"ms":300}`))
+	r, _ := http.NewRequestWithContext(ctx, "POST", s.URL+"/workflows/nap?wait=result", strings.NewReader(`{"ms":3000}`))
 	r.Header.Set("Content-Type", jsonType)
-	time.AfterFunc(100*time.Millisecond, leave)
+	go func() {
+		defer leave()
+		for t.Context().Err() == nil {
+			if list, err := s.rt.ListRuns(t.Context(), svc.RunFilter{}); err == nil && len(list.Runs) == 1 {
+				return
+			}
+			takes(5 * time.Millisecond)
+		}
+	}()
 	if _, err := s.Client().Do(r); err == nil {
 		t.Fatal("answered before the client left")
 	}

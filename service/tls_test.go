@@ -72,7 +72,11 @@ func TestBrowsersAreServedWithoutAProxy(t *testing.T) {
 				t.Errorf("%s, HTTP/2 %t: %d %s", surface, http2, got.Status, got.Body)
 			}
 		}
-		if got := streamed(t, client, s.Platform); got < 100*time.Millisecond {
+		got := streamed(t, client, s.Platform)
+		for try := 0; got < 100*time.Millisecond && try < 3; try++ { // a busy machine may read the first part late
+			got = streamed(t, client, s.Platform)
+		}
+		if got < 100*time.Millisecond {
 			t.Errorf("HTTP/2 %t: the second part of a stream came %s after the first", http2, got)
 		}
 	}

@@ -3,7 +3,6 @@ package service_test
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -109,12 +108,7 @@ func startSplit(t *testing.T, c config.Config) *servicetest.Served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.RuntimeListen = l.Addr().String()
-	l.Close()
+	c.RuntimeListen = "127.0.0.1:" + servicetest.Port(t)
 	c.Database, c.RuntimeURL = sqldbtest.Postgres(t), "http://"+c.RuntimeListen
 	c.RuntimeToken, c.RuntimeAdminToken = secret.Hide(strings.Repeat("t", 32)), secret.Hide(strings.Repeat("a", 32))
 	c.AssertionKey, c.AssertionPublic = secret.Hide(pair.Key), pair.Public

@@ -42,7 +42,7 @@ func TestWhatIsCommittedAfterItsCallerLeftIsNotLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, err := sqldb.Open(t.Context(), sqldbtest.SQLite(t), sqldb.Options{Timeout: 500 * time.Millisecond})
+			db, err := sqldb.Open(t.Context(), sqldbtest.SQLite(t), sqldb.Options{Timeout: 2 * time.Second})
 			if err == nil {
 				err = db.Migrate(t.Context(), sqlstore.Migrations)
 			}

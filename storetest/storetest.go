@@ -58,7 +58,7 @@ type scene struct {
 const defaultLease = 10 * time.Second
 
 // patience is how long a wake may take before it counts as lost.
-const patience = 5 * time.Second
+const patience = 20 * time.Second
 
 // eventually waits until something is true.
 func (s *scene) eventually(what string, ok func() bool) {

@@ -30,7 +30,7 @@ const look = (who) => defineTool({
     }
     return { status: who + "'s is " + orders[input.order] };
   },
-  timeoutMs: 1500,
+  timeoutMs: 5000,
 });
 const base = defineAgentProfile({ model: "scripted/base", instructions: "Base.", tools: [defineTool({ name: "nothing", description: "Does nothing.", run: () => {} })] });
 const sub = defineAgentProfile({ name: "packer", description: "Packs.", instructions: "Pack.", tools: [look("the packer")] });

@@ -426,7 +426,7 @@ export default {
     return new Response(new ReadableStream({ pull(c) { c.enqueue(block.slice()); } }));
   },
 };
-`, func(s *stage) { s.config.Serving, s.config.Limits.Turn = 1, 500*time.Millisecond })
+`, func(s *stage) { s.config.Serving, s.config.Limits.Turn = 1, 2*time.Second })
 	conn, err := net.Dial("tcp", s.server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -436,7 +436,7 @@ export default {
 		t.Fatal(err)
 	}
 	// Longer than an engine may be stuck, once the answer does not get on.
-	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); {
+	for until := time.Now().Add(6 * time.Second); time.Now().Before(until); {
 		contains(t, "a request beside it", s.get("/"), `200 {"asked":`)
 	}
 	if asked := s.get("/"); asked == `200 {"asked":0}` {

@@ -93,7 +93,7 @@ func (s *stage) start() error {
 		return err
 	}
 	rt, err := svc.New(svc.Config{
-		Store: store, Lease: 2 * time.Second, StopTimeout: time.Second, ModelRetry: time.Millisecond, Gather: time.Millisecond, Log: log,
+		Store: store, Lease: 5 * time.Second, StopTimeout: time.Second, ModelRetry: time.Millisecond, Gather: time.Millisecond, Log: log,
 		Model: model.Providers{"scripted": scripted.Choose(s.think)}.Find,
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ export default defineWorkflow({
     const one = await step("one", async ({ attempt }) => attempt);
     await sleep(5);
     const all = await Promise.all(["a", "b"].map((x) => step("each", () => x)));
-    const raced = await Promise.race([step("slow", () => new Promise((r) => setTimeout(r, 20, "slow"))), step("quick", () => "quick")]);
+    const raced = await Promise.race([step("slow", () => new Promise((r) => setTimeout(r, 1000, "slow"))), step("quick", () => "quick")]);
     const nothing = await step("nothing", () => {});
     return { one, all, raced, nothing, named: runId.startsWith("run_") };
   },

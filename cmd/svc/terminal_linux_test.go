@@ -133,7 +133,7 @@ func (s *terminal) exits(t *testing.T, code int) {
 	t.Helper()
 	select {
 	case <-s.ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("it does not end: %q", s.seen())
 	}
 	if got := s.cmd.ProcessState.ExitCode(); got != code {

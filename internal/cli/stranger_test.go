@@ -87,7 +87,7 @@ func TestNoRefusalCommandsTheTerminal(t *testing.T) {
 			}
 			for _, args := range verbs {
 				for _, args := range [][]string{args, append(args, "--json")} {
-					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					var out, errs buffer
 					d := runWith(ctx, strings.NewReader("hi\n"), &out, &errs, args...)
 					if ctx.Err() != nil {
@@ -178,7 +178,7 @@ func TestListsThatNeverEndAreGivenUp(t *testing.T) {
 			})
 			began := time.Now()
 			d := run(t, "", "agents", "list")
-			if took := time.Since(began); took > 5*time.Second || d.code == 0 && strings.Count(d.out, "\n") > 52 || d.code == 1 && !strings.Contains(d.err, "tells of further items") {
+			if took := time.Since(began); took > 20*time.Second || d.code == 0 && strings.Count(d.out, "\n") > 52 || d.code == 1 && !strings.Contains(d.err, "tells of further items") {
 				t.Errorf("after %s: %d lines, %+.200s", took, strings.Count(d.out, "\n"), d.err)
 			}
 		})

@@ -102,7 +102,7 @@ func (p *program) start(t *testing.T) {
 	go func() { ran <- rt.Run(ctx) }()
 	p.stop = func() {
 		cancel()
-		late, done := context.WithTimeout(context.Background(), 5*time.Second)
+		late, done := context.WithTimeout(context.Background(), 30*time.Second)
 		defer done()
 		err := errors.Join(<-ran, server.Shutdown(late))
 		end()
@@ -204,7 +204,7 @@ func (c plan) by(ctx context.Context, each func(batch), program ...string) (item
 	if err != nil {
 		return nil, "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	node := exec.CommandContext(ctx, "node", append(program, string(arg))...)
 	var complaints strings.Builder
@@ -289,13 +289,13 @@ func wantSame(t *testing.T, want, got []string) {
 
 var modes = []any{false, "long-poll", "sse"}
 
-// begin starts what takes five seconds to be over, since a client may need two to begin, by its name: a run, or a reply.
+// begin starts what takes eight seconds to be over, since a client may need some to begin, by its name: a run, or a reply.
 func (p *program) begin(t *testing.T, name string) target {
 	t.Helper()
 	if name == "run" {
-		return p.invoke(t, `{"n":80,"delay":60}`)
+		return p.invoke(t, `{"n":80,"delay":100}`)
 	}
-	return p.prompt(t, rand.Text(), "n=80 delay=60")
+	return p.prompt(t, rand.Text(), "n=80 delay=100")
 }
 
 // eachLive runs a test for a run and for a reply, in both live modes.

@@ -90,7 +90,7 @@ func ask(t *testing.T, url, key string) *client.Client {
 
 // byGo reads a target with our Go client.
 func (of target) byGo(ctx context.Context, c *client.Client, live client.Live) (items []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	names := strings.Split(of.URL, "/")
 	last := names[len(names)-1]

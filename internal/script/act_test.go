@@ -107,9 +107,9 @@ func TestEndedActIsForgotten(t *testing.T) {
 		c.Log, c.Host = log, scene{async: func(Call) bool { return true }}
 	})
 	for _, code := range []string{
-		`setTimeout(() => ran.push("timer"), 1); await new Promise(() => {})`,
-		`setInterval(() => ran.push("interval"), 1); await new Promise(() => {})`,
-		`await new Promise((r) => setTimeout(r, 1)); ran.push("after")`,
+		`setTimeout(() => ran.push("timer"), 500); await new Promise(() => {})`,
+		`setInterval(() => ran.push("interval"), 500); await new Promise(() => {})`,
+		`await new Promise((r) => setTimeout(r, 500)); ran.push("after")`,
 		`__svc.call("never"); await new Promise(() => {})`,
 	} {
 		a, err := e.Begin(t.Context(), nil)
@@ -119,7 +119,7 @@ func TestEndedActIsForgotten(t *testing.T) {
 		a.Call("run", code)
 		a.End()
 	}
-	want(t, e, `await new Promise((r) => setTimeout(r, 20)); return ran`, `[]`)
+	want(t, e, `await new Promise((r) => setTimeout(r, 600)); return ran`, `[]`)
 	want(t, e, `return __svc.sync("left")`, `0`)
 	if len(lines()) != 0 {
 		t.Errorf("logged %v", lines())

@@ -8,7 +8,7 @@ import (
 
 // TestTimeApartIsNotTheTurns: a host that waits apart for longer than a turn may last costs the script nothing, and frees it of nothing.
 func TestTimeApartIsNotTheTurns(t *testing.T) {
-	const turn = 500 * time.Millisecond
+	const turn = time.Second
 	e := start(t, "", func(c *Config) {
 		c.Limits.Turn, c.Limits.Stuck = turn, turn/3
 		c.Host = scene{sync: func(c Call) (any, bool, error) {

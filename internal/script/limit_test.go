@@ -13,7 +13,7 @@ import (
 
 // short are limits that tests can wait for.
 func short(c *Config) {
-	c.Limits = Limits{Turn: 150 * time.Millisecond, Start: 2 * time.Second, Stuck: 100 * time.Millisecond}
+	c.Limits = Limits{Turn: 150 * time.Millisecond, Start: 20 * time.Second, Stuck: 100 * time.Millisecond}
 }
 
 // endless are scripts that do not come to an end by themselves, in every place where a script can be.
@@ -76,7 +76,9 @@ func TestTurnThatIsStoppedSaysWhere(t *testing.T) {
 		"at once": `spin();`, "after an await": `await new Promise((r) => setTimeout(r, 1)); spin();`, "in a timer": `setTimeout(spin, 1); await new Promise(() => {});`,
 		"in a job": `queueMicrotask(spin); await new Promise(() => {});`, "deep in promises": `const f = async (n) => { await null; if (n === 0) spin(); await f(n - 1); }; await f(3);`,
 	} {
-		e := start(t, "globalThis.spin = function spin() {\n  for (;;);\n};", short)
+		e := start(t, "globalThis.spin = function spin() {\n  for (;;);\n};", func(c *Config) {
+			c.Limits = Limits{Turn: 500 * time.Millisecond, Start: 20 * time.Second, Stuck: 40 * time.Second}
+		})
 		_, err := run(t, e, code)
 		stack := e.Where()
 		var thrown *Thrown
@@ -111,8 +113,8 @@ func TestMainScriptThatFillsTheMemoryIsRefused(t *testing.T) {
 }
 
 func TestMainScriptMayTakeLongerThanATurn(t *testing.T) {
-	e := start(t, `const end = Date.now() + 900; while (Date.now() < end);`, func(c *Config) {
-		c.Limits = Limits{Turn: 700 * time.Millisecond, Start: 30 * time.Second}
+	e := start(t, `const end = Date.now() + 2500; while (Date.now() < end);`, func(c *Config) {
+		c.Limits = Limits{Turn: 2 * time.Second, Start: 30 * time.Second}
 	})
 	want(t, e, `return 1`, `1`)
 }
@@ -147,7 +149,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 
 // TestCulpritIsKnownAndNeighboursAreTold: one act loops among others.
 func TestCulpritIsKnownAndNeighboursAreTold(t *testing.T) {
-	e := start(t, "", func(c *Config) { c.Limits.Turn = time.Second })
+	e := start(t, "", func(c *Config) { c.Limits.Turn = 3 * time.Second })
 	var neighbours []*Act
 	for range 20 {
 		a, err := e.Begin(t.Context(), nil)

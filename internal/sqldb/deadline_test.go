@@ -16,7 +16,7 @@ import (
 
 // soon is how long a call may take whose handle allows a tenth of it: no less, since the tables are made under it too, and disks
 // are slow at times.
-const soon = 8 * time.Second
+const soon = 15 * time.Second
 
 // within does something that must come to its end soon, and returns its error.
 func within(t *testing.T, what string, do func() error) error {

@@ -17,10 +17,10 @@ import (
 )
 
 // Idle is the idle timeout that the suite's providers are made with.
-const Idle = 300 * time.Millisecond
+const Idle = time.Second
 
 // soon is how long the suite waits for what should happen at once.
-const soon = 5 * time.Second
+const soon = 20 * time.Second
 
 // Law is what Run holds a provider to.
 type Law struct {

@@ -121,7 +121,7 @@ func TestATokenOfBeforeIsNotPutOverOneThatCameSince(t *testing.T) {
 		b := h.Browser("octocat")
 		in := b.SignIn(t)
 		h.Clock.Pass(9 * time.Hour)
-		h.GitHub.FailOnce(accounttest.TokenRoute, githubtest.Slow(200*time.Millisecond))
+		h.GitHub.FailOnce(accounttest.TokenRoute, githubtest.Slow(2*time.Second))
 		late := make(chan string)
 		h.GitHub.Forget()
 		go func() {

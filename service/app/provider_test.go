@@ -316,7 +316,7 @@ func TestACrashLeavesAnExchangeThatSaysSo(t *testing.T) {
 	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
 		h := &hub{accounttest.NewHub(t, address, accounttest.Options{})}
 		s := h.started(t, "", false)
-		h.GitHub.FailOnce(accounttest.ConvertRoute, githubtest.Slow(300*time.Millisecond))
+		h.GitHub.FailOnce(accounttest.ConvertRoute, githubtest.Slow(2*time.Second))
 		done := make(chan error, 1)
 		go func() { done <- h.finish(t, h.Admin, s) }()
 		accounttest.Eventually(t, "the code is exchanged", func() bool { return h.GitHub.Calls(accounttest.ConvertRoute) > 0 })
@@ -588,7 +588,7 @@ func TestAnAdministratorWhoIsNoneByNowBringsNoApp(t *testing.T) {
 				form, err := h.Manifests.Start(t.Context(), h.Admin, "github", "", false)
 				accounttest.Check(t, err)
 				back := h.Approve(t, form)
-				h.GitHub.FailOnce(accounttest.ConvertRoute, githubtest.Slow(300*time.Millisecond))
+				h.GitHub.FailOnce(accounttest.ConvertRoute, githubtest.Slow(2*time.Second))
 				ended := make(chan error)
 				go func() {
 					ended <- h.Manifests.Finish(t.Context(), h.Admin, "github", back.Get("code"), back.Get("state"), form.Browser)

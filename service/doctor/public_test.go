@@ -86,14 +86,29 @@ func late(way *httputil.ReverseProxy) http.Handler {
 	})
 }
 
-// impatient ends an answer that takes longer, as a proxy with a short timeout does.
-func impatient(way http.Handler, after time.Duration) http.Handler {
+// impatient ends an answer behind its first part, as a proxy with a short timeout does.
+func impatient(way http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), after)
+		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		way.ServeHTTP(w, r.WithContext(ctx))
+		way.ServeHTTP(&brief{w, cancel}, r.WithContext(ctx))
 	})
 }
+
+// brief is an answer that has one part.
+type brief struct {
+	http.ResponseWriter
+	end func()
+}
+
+func (b *brief) Write(p []byte) (int, error) {
+	n, err := b.ResponseWriter.Write(p)
+	_ = http.NewResponseController(b.ResponseWriter).Flush()
+	b.end()
+	return n, err
+}
+
+func (b *brief) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 func trustLoopback(c *config.Config) {
 	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -126,7 +141,7 @@ func TestDoctorSeesWhatStandsInFront(t *testing.T) {
 			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 		}, nil, "url.agents", doctor.Fail, "it answers 502"},
 		"a proxy that cuts off": {func(way *httputil.ReverseProxy) http.Handler {
-			return impatient(way, 300*time.Millisecond)
+			return impatient(way)
 		}, nil, "url.agents", doctor.Fail, "breaks off"},
 		"a proxy that is silent": {func(way *httputil.ReverseProxy) http.Handler { return way }, nil, "trusted_proxies", doctor.OK, "no proxy stands in front"},
 		"a proxy that nobody trusts": {func(way *httputil.ReverseProxy) http.Handler {
@@ -195,12 +210,7 @@ func TestDoctorSaysWhenNobodyAnswers(t *testing.T) {
 // unused is an address that nobody listened on a moment ago.
 func unused(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	return "127.0.0.1:" + servicetest.Port(t)
 }
 
 // inProduction is a service at https addresses, behind a proxy that has a certificate for them.

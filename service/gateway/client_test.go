@@ -189,7 +189,7 @@ func TestTheGoClientGoesOnWithAnotherKey(t *testing.T) {
 				return s.key(t, cookie, "ada", clientScopes...), nil
 			}
 		})
-		sent, err := c.Agents.Send(t.Context(), "central", "long", goclient.Prompt{Body: "n=120 delay=10"})
+		sent, err := c.Agents.Send(t.Context(), "central", "long", goclient.Prompt{Body: "n=120 delay=40"})
 		if err != nil {
 			t.Fatal(err)
 		}

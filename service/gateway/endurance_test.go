@@ -134,7 +134,7 @@ func TestNobodyHasAnyNumberOfTransfers(t *testing.T) {
 	first.Close()
 	d.waits(t, 20)
 	for began := time.Now(); d.ask("PUT", "/projects/site/files/c", "x").StatusCode == 429; {
-		if time.Since(began) > 5*time.Second {
+		if time.Since(began) > 20*time.Second {
 			t.Fatal("who has gone holds an upload")
 		}
 	}
@@ -195,7 +195,7 @@ func TestWhoIsRemovedFinishesNoUpload(t *testing.T) {
 	if _, err := io.WriteString(conn, "0123456789"); err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || answer.StatusCode != 401 {
 		t.Errorf("%v %v", answer, err)
@@ -245,7 +245,7 @@ func TestDeliveriesThatStandStillTakeNoMoreThanTheirPlaces(t *testing.T) {
 	t.Parallel()
 	s := quick(t)
 	head := "POST /api/auth/oauth/github/webhook HTTP/1.1\r\nHost: " + s.hosts[gateway.Platform] + "\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
-	for range 128 {
+	for range 32 {
 		s.dial(t, head)
 	}
 	accounttest.Eventually(t, "all places are taken", func() bool { return !s.gateway.TakesDelivery("127.0.0.1", false) })

@@ -79,10 +79,11 @@ func TestWhateverIsWrongWithAKeyIsAnsweredAlike(t *testing.T) {
 	// A good key is known, and may not manage keys; the cookie beside it does not count.
 	s.do(t, bearer("Bearer "+made.Key)).wants(t, 403, "forbidden")
 	s.do(t, bearer("bearer "+made.Key)).wants(t, 403, "forbidden")
-	for range 120 {
-		s.do(t, call{on: gateway.Agents, path: keysPath, header: http.Header{"Authorization": {"Bearer nonsense"}}, from: "192.0.2.2"})
+	var got reply
+	for n := 0; n < 120 || got.StatusCode != 429 && n < 200; n++ { // some are regained meanwhile
+		got = s.do(t, call{on: gateway.Agents, path: keysPath, header: http.Header{"Authorization": {"Bearer nonsense"}}, from: "192.0.2.2"})
 	}
-	got := s.do(t, call{on: gateway.Agents, path: keysPath, header: http.Header{"Authorization": {"Bearer nonsense"}}, from: "192.0.2.2"}).wants(t, 429, "rate_limited")
+	got.wants(t, 429, "rate_limited")
 	if got.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}

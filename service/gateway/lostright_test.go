@@ -107,7 +107,7 @@ func lostRights(t *testing.T, s *scene) {
 	}
 	// What expires does so at its second.
 	s.Clock.Pass(time.Minute)
-	late := time.After(10 * time.Second)
+	late := time.After(30 * time.Second)
 	for _, v := range victims {
 		select {
 		case <-v.ended:

@@ -113,10 +113,14 @@ func (s *scene) bereave(t *testing.T, of tenant, all []bereft, again ...func()) 
 	t.Helper()
 	var begun []*slow
 	var lose []func()
+	headers := make([]http.Header, len(all)) // of all, before the first begins: bodies have their time
 	for i, b := range all {
 		p, header := s.join(t, of, fmt.Sprintf("%s-%d", strings.ReplaceAll(b.how, " ", "-"), i), b.key)
-		begun = append(begun, s.changes(t, of, b, header)...)
+		headers[i] = header
 		lose = append(lose, func() { b.lose(t, p) })
+	}
+	for i, b := range all {
+		begun = append(begun, s.changes(t, of, b, headers[i])...)
 	}
 	takes(300 * time.Millisecond) // until all of them are let in; one who is not yet is refused all the same
 	for _, f := range lose {

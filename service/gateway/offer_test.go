@@ -170,8 +170,16 @@ func TestACallThatIsCancelledStopsItsWork(t *testing.T) {
 					_, err := c.asks(ctx, tool, arguments, "progressToken", tool)
 					ended <- err
 				}()
-				eventually(t, "it has begun", func() bool { return len(c.progress()) > before })
-				begun := c.progress()[before].Meta
+				var begun map[string]any
+				eventually(t, "it has begun", func() bool {
+					for _, p := range c.progress()[before:] { // what is told of the call before may come late
+						if p.ProgressToken == tool {
+							begun = p.Meta
+							return true
+						}
+					}
+					return false
+				})
 				id, _ := begun["submissionId"].(string)
 				if id == "" {
 					id, _ = begun["runId"].(string)

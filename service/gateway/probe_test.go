@@ -77,21 +77,29 @@ func TestTheFirstPartOfAProbeDoesNotWaitForTheSecond(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Host = s.hosts[gateway.Agents]
-	began := time.Now()
-	answer, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var first time.Duration
-	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
-		if first == 0 {
-			first = time.Since(began)
+	ask := func() (first, whole time.Duration) {
+		began := time.Now()
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
 		}
+		defer answer.Body.Close()
+		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+			if first == 0 {
+				first = time.Since(began)
+			}
+		}
+		return first, time.Since(began)
 	}
-	if whole := time.Since(began); whole < pause || whole-first < pause/2 {
-		t.Errorf("the first part came after %s, the whole after %s", first, whole)
+	// A busy machine may read the first part late.
+	for range 5 {
+		first, whole := ask()
+		if whole >= pause && whole-first >= pause/2 {
+			return
+		}
+		t.Logf("the first part came after %s, the whole after %s", first, whole)
 	}
+	t.Error("the first part waits for the second")
 }
 
 func TestProbesAreFew(t *testing.T) {
@@ -99,7 +107,13 @@ func TestProbesAreFew(t *testing.T) {
 	for range 30 {
 		s.do(t, call{on: gateway.Agents, path: gateway.ProbePath}).wants(t, 200, "")
 	}
-	if got := s.do(t, call{on: gateway.Agents, path: gateway.ProbePath}).wants(t, 429, "rate_limited"); got.Header.Get("Retry-After") == "" {
+	var got reply
+	for range 10 { // some are regained meanwhile
+		if got = s.do(t, call{on: gateway.Agents, path: gateway.ProbePath}); got.StatusCode == 429 {
+			break
+		}
+	}
+	if got.wants(t, 429, "rate_limited"); got.Header.Get("Retry-After") == "" {
 		t.Errorf("%v", got.Header)
 	}
 }

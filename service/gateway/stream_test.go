@@ -95,7 +95,7 @@ func TestARevokedCredentialEndsItsStreams(t *testing.T) {
 			if _, err := io.ReadAll(in); err != nil {
 				t.Errorf("%s: the stream broke off: %v", name, err)
 			}
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("%s: the stream was open for %s", name, took)
 			}
 			s.do(t, call{on: gateway.Agents, path: "/v1/ada/personal/agents/central/x", header: c.header.Clone()}).wants(t, 401, c.typ)
@@ -183,7 +183,7 @@ func (s *scene) mayStream(t *testing.T, key string) {
 // TestWhoDoesNotReadHoldsNoStream opens a stream of which much is to be told, and takes none of it.
 func TestWhoDoesNotReadHoldsNoStream(t *testing.T) {
 	both(t, func(c *gateway.Config) {
-		c.Streams, c.Rate, c.Burst, c.WriteTimeout = 1, 1e6, 1e6, 200*time.Millisecond
+		c.Streams, c.Rate, c.Burst, c.WriteTimeout = 1, 1e6, 1e6, time.Second
 	}, func(t *testing.T, s *scene) {
 		_, key := s.talked(t, "n=200 size=50000")
 		conn, err := net.Dial("tcp", s.server.Listener.Addr().String())
@@ -237,7 +237,7 @@ func TestAGatewayThatStopsRefusesWhatIsNew(t *testing.T) {
 	defer stream.Body.Close()
 	close(stopping)
 	began := time.Now()
-	if _, err := io.ReadAll(stream.Body); err != nil || time.Since(began) > 5*time.Second {
+	if _, err := io.ReadAll(stream.Body); err != nil || time.Since(began) > 20*time.Second {
 		t.Errorf("the stream ended after %s: %v", time.Since(began), err)
 	}
 	for _, c := range []call{{method: "POST", path: "/v1/ada/personal/agents/central/x", body: `{"kind":"user","body":"n=1"}`}, {path: following}} {
@@ -393,7 +393,7 @@ func ended(t *testing.T, s *scene, streams []*http.Response) {
 	for _, stream := range streams {
 		stream.Body.Close()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	s.gateway.Drain(ctx)
 	if ctx.Err() != nil {

@@ -121,7 +121,7 @@ func deadOnAllNodes(t *testing.T, s *scene) {
 		c.lose()
 		other.do(t, call{on: c.on, path: c.in, header: c.header.Clone()}).wants(t, c.status, c.typ)
 	}
-	late := time.After(10 * time.Second)
+	late := time.After(30 * time.Second)
 	for _, l := range open {
 		select {
 		case <-l.ended:

@@ -75,6 +75,10 @@ func TestAVerificationLeavesACustomerAsTheyWere(t *testing.T) {
 		}
 		s.do(t, call{on: gateway.Agents, method: "POST", path: "/api/workspaces/ada/personal/workflows/quick/run", cookie: cookie}).wants(t, 202, "")
 		s.do(t, call{on: gateway.Agents, method: "POST", path: "/v1/ada/personal/workflows/quick?wait=result", cookie: cookie}).wants(t, 200, "")
+		eventually(t, "both runs have ended", func() bool {
+			runs := s.do(t, call{on: gateway.Agents, path: "/api/workspaces/ada/personal/runs", cookie: cookie}).wants(t, 200, "")
+			return strings.Count(runs.body, `"status":"completed"`) == 2
+		})
 		for _, full := range []bool{false, true} {
 			if full {
 				execute(t, s, "INSERT INTO storage_quotas (scope, limit_bytes, used) VALUES ('users/ada/personal', 1, 2) ON CONFLICT (scope) DO UPDATE SET limit_bytes = 1, used = 2")

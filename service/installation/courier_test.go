@@ -218,6 +218,9 @@ func TestWhatWasPromisedIsPassedOnAfterACrash(t *testing.T) {
 		var r runtime
 		stop = courier(t, later, &r)
 		accounttest.Eventually(t, "the untried is taken", func() bool { return len(r.got()) >= 1 })
+		accounttest.Eventually(t, "that is on record", func() bool {
+			return later.Count(t, "SELECT count(*) FROM dispatches WHERE delivery = $1", number(3)) == 0
+		})
 		h.Clock.Pass(3 * time.Minute)
 		accounttest.Eventually(t, "all are taken", func() bool { return len(r.got()) == 3 })
 		h.World = later

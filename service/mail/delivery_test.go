@@ -286,7 +286,7 @@ func TestAMailWhoseAnswerWasLostIsSentAgainAsTheSame(t *testing.T) {
 func TestAnAttemptThatIsCutShortIsDueAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		server := mailtest.Start(t, mailtest.Options{})
-		server.Delay(time.Second)
+		server.Delay(time.Minute)
 		n := newNode(t, address, smtp(server))
 		mail.SetGrace(n.Outbox, 50*time.Millisecond)
 		stop := n.run(t)

@@ -77,7 +77,7 @@ func startVictim(t *testing.T, address, smtp string) (kill func()) {
 func TestAMailOutlivesTheProcessThatSentIt(t *testing.T) {
 	each(t, func(t *testing.T, address string) {
 		server := mailtest.Start(t, mailtest.Options{})
-		server.Delay(500 * time.Millisecond)
+		server.Delay(2 * time.Second)
 		kill := startVictim(t, address, server.URL())
 		server.WaitHeard(t, 1)
 		kill()

@@ -21,7 +21,7 @@ func usedByHelper(c *mcp.Config) {
 }
 
 // hurried does not wait long for a server.
-func hurried(c *mcp.Config) { c.ConnectTimeout = 500 * time.Millisecond }
+func hurried(c *mcp.Config) { c.ConnectTimeout = 2 * time.Second }
 
 // message is a request as the protocol has it.
 type message struct {

@@ -418,7 +418,7 @@ func TestAPullThatTheProviderRefusesIsAFault(t *testing.T) {
 			h.answering(c.answer)
 			defer h.answering(nil)
 			if s.PullTimeout = time.Minute; c.reason == "timeout" {
-				s.PullTimeout = 300 * time.Millisecond
+				s.PullTimeout = 2 * time.Second
 			}
 			_, err := s.Pull(t.Context(), projecttest.Ada, projecttest.Shop, "site")
 			f := projecttest.Refused(t, err, fault.ProviderUnavailable)

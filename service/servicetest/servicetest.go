@@ -5,10 +5,12 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +22,7 @@ import (
 
 // Client finds *.localhost on this machine, as browsers do.
 var Client = &http.Client{
-	Timeout:       10 * time.Second,
+	Timeout:       time.Minute,
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		if host, port, _ := net.SplitHostPort(address); strings.HasSuffix(host, ".localhost") {
@@ -28,6 +30,20 @@ var Client = &http.Client{
 		}
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}},
+}
+
+// Port is one that nobody listens on. It is none of those that the system gives to connections: until it is taken, no test beside it gets it.
+func Port(t testing.TB) string {
+	t.Helper()
+	for range 1000 {
+		port := strconv.Itoa(20_000 + rand.IntN(12_000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			_ = l.Close()
+			return port
+		}
+	}
+	t.Fatal("every port is taken")
+	return ""
 }
 
 // Config is a service of this test alone, on free ports.

@@ -190,7 +190,9 @@ func TestAReservationThatNobodyRenewsExpires(t *testing.T) {
 		read, write := io.Pipe()
 		asked := make(chan struct{}, 90)
 		done := make(chan error)
-		go func() { done <- s.Send("slow", reader(func(into []byte) (int, error) { asked <- struct{}{}; return read.Read(into) }), 90) }()
+		go func() {
+			done <- s.Send("slow", reader(func(into []byte) (int, error) { asked <- struct{}{}; return read.Read(into) }), 90)
+		}()
 		if _, err := write.Write([]byte("slow")); err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ type chunk struct {
 // read follows an instance until a submission has settled.
 func read(t *testing.T, rt *svc.Runtime, id string) []chunk {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	f := rt.Follow(rt.AgentStream("a", id))
 	defer f.Close()

@@ -65,7 +65,7 @@ func (s scene) line(t *testing.T, typed string) (string, error) {
 }
 
 func eventually(ok func() bool) bool {
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}
