@@ -47,13 +47,17 @@ func processorTime() time.Duration {
 // TestStartOfAnEngineIsCheap: 10 ms of a processor and 1.5 MiB at most, with Intl.
 func TestStartOfAnEngineIsCheap(t *testing.T) {
 	start(t, "", nil)
-	const n = 30
+	const rounds, n = 6, 10
 	var engines []*Engine
-	before, began := settled(), processorTime()
-	for range n {
-		engines = append(engines, start(t, "", nil))
+	each, before := time.Hour, settled()
+	for range rounds { // processors that others share count time that is not ours: the least is
+		began := processorTime()
+		for range n {
+			engines = append(engines, start(t, "", nil))
+		}
+		each = min(each, (processorTime()-began)/n)
 	}
-	each, memory := (processorTime()-began)/n, (settled()-before)/n
+	memory := (settled() - before) / (rounds * n)
 	t.Attr("engine-start-cpu", each.Round(10*time.Microsecond).String())
 	t.Attr("engine-start-kib", fmt.Sprint(memory))
 	t.Attr("engine-script-kib", fmt.Sprint(engines[0].Memory()/1024))

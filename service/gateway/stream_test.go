@@ -183,7 +183,7 @@ func (s *scene) mayStream(t *testing.T, key string) {
 // TestWhoDoesNotReadHoldsNoStream opens a stream of which much is to be told, and takes none of it.
 func TestWhoDoesNotReadHoldsNoStream(t *testing.T) {
 	both(t, func(c *gateway.Config) {
-		c.Streams, c.Rate, c.Burst, c.WriteTimeout = 1, 1e6, 1e6, time.Second
+		c.Streams, c.Rate, c.Burst, c.WriteTimeout = 1, 1e6, 1e6, 200*time.Millisecond
 	}, func(t *testing.T, s *scene) {
 		_, key := s.talked(t, "n=200 size=50000")
 		conn, err := net.Dial("tcp", s.server.Listener.Addr().String())
