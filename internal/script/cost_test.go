@@ -61,8 +61,12 @@ func TestStartOfAnEngineIsCheap(t *testing.T) {
 	t.Attr("engine-start-cpu", each.Round(10*time.Microsecond).String())
 	t.Attr("engine-start-kib", fmt.Sprint(memory))
 	t.Attr("engine-script-kib", fmt.Sprint(engines[0].Memory()/1024))
-	if !racing && (each > 10*time.Millisecond || memory > 1536) {
-		t.Errorf("an engine takes %s and %d KiB to start, want 10 ms and 1,536 KiB at most", each, memory)
+	most := 10 * time.Millisecond
+	if !soak {
+		most *= 2 // beside other tests a processor that is shared does half as much in its time
+	}
+	if !racing && (each > most || memory > 1536) {
+		t.Errorf("an engine takes %s and %d KiB to start, want %s and 1,536 KiB at most", each, memory, most)
 	}
 }
 
