@@ -211,7 +211,7 @@ func (s *scene) rob(t *testing.T, f *thief, samples, all []call, losses []robbed
 	asked, taken := 0, 0
 	for _, c := range inOrder(all) {
 		for _, l := range losses {
-			for n, again := 1, 0; ; n++ {
+			for n := 1; ; n++ {
 				f.lurk(n, func() { execute(t, s, l.take, l.of) })
 				c.header = l.header.Clone()
 				got := s.do(t, c)
@@ -221,12 +221,6 @@ func (s *scene) rob(t *testing.T, f *thief, samples, all []call, losses []robbed
 				if struck != "in time" {
 					break
 				}
-				if !got.isBarred() && again < 3 { // a statement of the runtime's own may have come between
-					again++
-					n--
-					continue
-				}
-				again = 0
 				taken++
 				if !got.isBarred() {
 					t.Errorf("%s %s by somebody %s before statement %d: %d %.300s", c.method, c.path, l.how, n, got.StatusCode, got.body)

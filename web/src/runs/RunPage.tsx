@@ -26,6 +26,7 @@ type Tab = (typeof tabs)[number];
 
 /** How long the first events may fail to come before it is said, in milliseconds. */
 const patience = 2_000;
+const recordPath = "/api/workspaces/{username}/{business}/runs/{run}";
 /** How often a run is looked at that tells nothing of itself, in milliseconds. */
 const glance = 2_000;
 
@@ -47,7 +48,7 @@ function OneRun({ runId }: { runId: string }): ReactNode {
   const looked = useSearch({ strict: false }) as Looked;
   const navigate = useNavigate();
   const path = usePath();
-  const record = useRead("/api/workspaces/{username}/{business}/runs/{run}", { path: { run: runId } });
+  const record = useRead(recordPath, { path: { run: runId } });
   const { run, events, told, partial } = useRunEvents(runId, record.data?.startedAt);
   // A workflow may keep what happens in its runs to itself: such a run has a record, and no stream.
   const silent = record.data !== undefined && !record.error && run.phase === "error" && run.error instanceof SvcError && run.error.type === "run_not_found";
@@ -65,12 +66,7 @@ function OneRun({ runId }: { runId: string }): ReactNode {
     if (closed) void refetch();
   }, [closed, refetch]);
   const status = record.data && statusOf(record.data);
-  const glancing = silent && status === "running";
-  useEffect(() => {
-    if (!glancing) return;
-    const again = setInterval(() => void refetch(), glance);
-    return () => clearInterval(again);
-  }, [glancing, refetch]);
+  useRead(recordPath, { path: { run: runId }, every: glance, when: silent && status === "running" });
   useEffect(() => {
     if (closed && status && status !== "running") say(`The run has ${status === "completed" ? "completed" : status}.`);
   }, [closed, status]);
@@ -104,7 +100,7 @@ function OneRun({ runId }: { runId: string }): ReactNode {
         label="Views of the run"
         value={tab}
         onChange={(id) => look({ tab: id as Tab })}
-        tabs={silent ? [{ id: "input", label: "Input and result" }] : [{ id: "timeline", label: "Timeline" }, { id: "conversation", label: "Conversation" }, { id: "events", label: "Events", ...(events.length > 0 && !partial && { count: events.length }) }, { id: "input", label: "Input and result" }]}
+        tabs={[...(silent ? [] : [{ id: "timeline", label: "Timeline" }, { id: "conversation", label: "Conversation" }, { id: "events", label: "Events", ...(events.length > 0 && !partial && { count: events.length }) }]), { id: "input", label: "Input and result" }]}
       />
       {partial && <p className="partial" role="status">These are the last {events.length} events. The ones before are being read.</p>}
       {tab === "timeline" && <Timeline told={told} live={status === "running" && !closed} failed={status === "failed"} loading={run.phase === "loading"} looked={looked} onLook={look} />}
