@@ -316,7 +316,7 @@ func TestTooManyStuckEnginesAreNotReady(t *testing.T) {
 	if !soak {
 		t.Skip("only in the soak: it burns processors")
 	}
-	s := play(t, "-- app.ts --\nexport default { fetch: () => new Response(String(new Array(4e8).indexOf(1))) };\n", func(s *stage) {
+	s := play(t, "-- app.ts --\nexport default { fetch: () => new Response(String(new Array(8e7).indexOf(1))) };\n", func(s *stage) {
 		s.config.Serving, s.config.Limits.Turn = 4, 100*time.Millisecond
 	})
 	if err := s.project.Ready(); err != nil {

@@ -23,14 +23,14 @@ var errOver = errors.New("the request is over")
 // serve lets the API answer a request that the application has let pass, without the mount's prefix.
 func (p *Project) serve(c script.Call) {
 	p.relay(c, func(x *exchange, ctx context.Context) (http.Handler, *http.Request, error) {
-		r, in := x.r.Clone(ctx), passing{x: x, context: c.Args.Int(2), body: x.body}
-		if c.Args.Has(3) {
-			if err := in.change(r, c.Args.String(3)); err != nil {
+		r, in := x.r.Clone(ctx), passing{x: x, context: c.Args.Int(3), body: x.body}
+		if c.Args.Has(4) {
+			if err := in.change(r, c.Args.String(4)); err != nil {
 				return nil, nil, err
 			}
 		}
 		r.Body = in.body.again()
-		prefix, err := strip(r.URL, int(c.Args.Int(1)))
+		prefix, err := strip(r.URL, before(r.URL, c.Args))
 		in.prefix += prefix
 		return p.api, r.WithContext(context.WithValue(ctx, passingKey{}, in)), err
 	})
@@ -44,6 +44,14 @@ func mountOf(whole, rest *url.URL) (prefix string, ok bool) {
 		return "", false
 	}
 	return prefix, true
+}
+
+// before is how many segments a path has before the API's own: as the script counted, or as are left.
+func before(u *url.URL, args script.Args) int {
+	if args.Has(1) {
+		return int(args.Int(1))
+	}
+	return strings.Count(strings.TrimSuffix(u.EscapedPath(), "/"), "/") - int(args.Int(2))
 }
 
 // strip takes so many segments off the beginning of a path, and gives them.

@@ -88,11 +88,18 @@ func problems(messages []api.Message) (all []string) {
 	return all
 }
 
+// naming is how a bundle keeps the names of functions that it must call otherwise: at each time that one is made, which may be dozens of
+// times for a request. The engine does the same, and needs no object that says so. In the same line: the source map counts them.
+const (
+	naming         = `var __name = (target, value) => __defProp(target, "name", { value, configurable: true });`
+	namingByEngine = `var __name = __svc.named;`
+)
+
 func (p *Project) made(files []api.OutputFile) (*Bundle, error) {
 	b := &Bundle{Sources: p.sources()}
 	for _, f := range files {
 		if !strings.HasSuffix(f.Path, ".map") {
-			b.Code = string(f.Contents)
+			b.Code = strings.Replace(string(f.Contents), naming, namingByEngine, 1)
 			continue
 		}
 		var err error

@@ -164,6 +164,28 @@ export default said;
 	}
 }
 
+// TestFunctionsKeepTheirNames also where a bundle must call them otherwise: two of one name, and a class that names itself. The engine gives
+// the names, since a bundle asks for that again at each time that a function is made.
+func TestFunctionsKeepTheirNames(t *testing.T) {
+	b := bundled(t, `
+-- app.ts --
+import { Money as Other, convert as other } from "./other";
+class Money { static none = () => new Money(); }
+function convert() {}
+const made = () => { const inner = () => {}; return inner; };
+export default [Money, Other, convert, other, made, made(), Money.none, class { field = () => {} }].map((f) => f.name).concat(new (class { field = () => {}; })().field.name);
+-- other.ts --
+export class Money { static none = new Money(); }
+export function convert() {}
+`)
+	if got := run(t, b, `project.app.default.join()`); got != "Money,Money,convert,convert,made,inner,none,,field" {
+		t.Errorf("the names are %s", got)
+	}
+	if !strings.Contains(b.Code, "__name = __svc.named;") {
+		t.Error("the bundle names its functions by itself: esbuild writes that otherwise than it did")
+	}
+}
+
 func TestAMarkdownImportIsItsText(t *testing.T) {
 	got := run(t, bundled(t, "-- app.ts --\nimport text from \"./prompt.md\" with { type: \"markdown\" };\nexport default text;\n-- prompt.md --\n# Be `kind`\n"), `project.app.default`)
 	if got != "# Be `kind`\n" {
@@ -350,7 +372,10 @@ func run(t *testing.T, b *bundle.Bundle, expression string) string {
 	defer vm.Close()
 	for _, code := range []string{
 		`var project, failure; globalThis.Symbol.dispose ??= Symbol("dispose");
-		var __svc = { project(p) { project = p; }, runtime: { defineAgent: "define" } }; 0`,
+		var __svc = {
+			project(p) { project = p; }, runtime: { defineAgent: "define" },
+			named: (fn, name) => Object.defineProperty(fn, "name", { value: name, configurable: true }),
+		}; 0`,
 		`(async () => {` + b.Code + "\n})().catch((e) => { failure = e + '\\n' + e.stack; }); 0",
 	} {
 		if _, err := vm.Eval(code, quickjs.EvalGlobal); err != nil {

@@ -51,10 +51,11 @@ func (b bare) used() uint64 { return uint64(b.fields().Fmalloc_ctx.Fmalloc_state
 
 func (b bare) collect() { lib.XJS_RunGC(b.tls, b.runtime) }
 
-// collectAt lets the collector run at that many bytes at the latest.
-func (b bare) collectAt(bytes uint64) {
-	if uint64(b.fields().Fmalloc_gc_threshold) > bytes {
-		lib.XJS_SetGCThreshold(b.tls, b.runtime, libc.Tsize_t(bytes))
+// collectBetween lets the collector run at so many bytes at the earliest, and at so many at the latest.
+func (b bare) collectBetween(least, most uint64) {
+	now := uint64(b.fields().Fmalloc_gc_threshold)
+	if wanted := min(max(now, least), most); wanted != now {
+		lib.XJS_SetGCThreshold(b.tls, b.runtime, libc.Tsize_t(wanted))
 	}
 }
 
@@ -137,6 +138,7 @@ func (e *Engine) unwatch() {
 		return
 	}
 	e.doubts.forget(e.bare)
+	engines.Delete(e.bare.context)
 	interrupts.Delete(e.bare.runtime)
 	refusals.Delete(e.bare.memoryState())
 }

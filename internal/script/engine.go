@@ -143,6 +143,7 @@ type Engine struct {
 	bare      bare
 	entrances map[string]quickjs.Value
 	alarms    alarms
+	litter    litter
 	askers    []*Act
 	doubts    doubts
 	limit     time.Duration

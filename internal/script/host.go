@@ -209,7 +209,7 @@ var operations map[string]func(Call) (any, error)
 
 func init() {
 	operations = map[string]func(Call) (any, error){
-		"loaded": Call.loaded, "done": Call.done, "ask": Call.ask, "log": Call.log, "env": Call.env, "agent": Call.agent, "elapsed": Call.elapsed,
+		"loaded": Call.loaded, "failed": Call.failed, "log": Call.log, "env": Call.env, "agent": Call.agent, "elapsed": Call.elapsed,
 		"timer": Call.timer, "untimer": Call.untimer, "forget": Call.forget,
 		"utf8": Call.utf8, "text": Call.text, "url": Call.url, "urlset": Call.urlSet, "form": Call.form,
 		"digest": Call.digest, "hmac": Call.hmac, "seal": Call.seal, "unseal": Call.unseal, "random": Call.random,
@@ -231,31 +231,18 @@ func (c Call) loaded() (any, error) {
 	return nil, nil
 }
 
-// done is how a script finished an act: act, whether it went well, the value or the error, and whether the script has forgotten it.
-func (c Call) done() (any, error) {
+// failed is how a script finished an act that did not go well: act, and the error.
+func (c Call) failed() (any, error) {
 	a := c.Engine.Act(c.Args.Int(0))
 	if a == nil {
 		return nil, nil
 	}
-	if c.Args.Bool(1) {
-		a.left.Store(c.Args.Bool(3))
-		a.finish(Result{Value: c.Args.String(2), None: !c.Args.Has(2)})
-		return nil, nil
-	}
-	thrown := c.Engine.Thrown(c.Args.String(2))
+	thrown := c.Engine.Thrown(c.Args.String(1))
 	if c.Engine.isMemory(thrown) {
 		c.Engine.overflowed(a.ID)
 		return nil, nil
 	}
 	a.finish(Result{Err: thrown})
-	return nil, nil
-}
-
-// ask is something for the next wave of an act: act, id, kind, and the rest.
-func (c Call) ask() (any, error) {
-	if a := c.Engine.Act(c.Args.Int(0)); a != nil {
-		c.Engine.ask(a, Ask{ID: c.Args.Int(1), Kind: c.Args.String(2), Args: c.Args[3:]})
-	}
 	return nil, nil
 }
 

@@ -309,6 +309,18 @@ var deep = map[string]string{
 	"async functions":  `const f = async () => { await f(); }; await f();`,
 }
 
+// TestAnEngineThatRestsHoldsNoGarbage leaves circles behind, which only the collector finds: fewer than it runs for at work.
+func TestAnEngineThatRestsHoldsNoGarbage(t *testing.T) {
+	e := start(t, "", nil)
+	before := e.Memory()
+	want(t, e, `for (let i = 0; i < 200; i++) { const o = { text: "x".repeat(10000) + i }; o.self = o; } return 1`, `1`)
+	if left := e.Memory() - before; left < 3<<19 {
+		t.Fatalf("%d bytes are left behind, which is too little to tell", left)
+	}
+	eventually(t, func() bool { return e.Memory() < before+little })
+	want(t, e, `return 2`, `2`)
+}
+
 func TestDepthIsBounded(t *testing.T) {
 	notUnderRace(t)
 	for name, code := range deep {

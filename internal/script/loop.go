@@ -89,6 +89,8 @@ func (e *Engine) next() ([]turn, bool) {
 		select {
 		case <-e.wake:
 		case <-e.alarms.wait(time.Now()):
+		case <-e.litter.wait(e.bare.used(), e.turns.Load()):
+			e.used.Store(e.litter.collect(e.bare, e.turns.Load()))
 		case <-e.dead:
 			return nil, false
 		}
@@ -102,7 +104,7 @@ func (e *Engine) turn(t turn) {
 	e.bare.setRunning(t.act)
 	e.stopped = ""
 	began, limit := time.Now(), e.limit
-	e.stuck = time.AfterFunc(limit+e.config.Limits.Stuck, func() { e.lose(ErrTurn, e.act.Load()) })
+	e.stuck.Reset(limit + e.config.Limits.Stuck)
 	defer e.stuck.Stop()
 	err := e.deliver(t, began.Add(limit))
 	took := time.Since(began) - e.apart
@@ -214,8 +216,8 @@ func (e *Engine) overflowed(act int64) {
 	}
 }
 
-// measure looks at the memory after a turn. QuickJS would collect next at half as much again as it holds now, which a full engine never
-// reaches: so the collector is called for before that.
+// measure looks at the memory after a turn. QuickJS would collect next at half as much again as it holds now. A full engine never reaches
+// that, so the collector is called for before; and one that holds little would look at all of it again for every few requests.
 func (e *Engine) measure() {
 	limit := uint64(e.config.Limits.Memory)
 	if e.bare.used() > limit*7/8 {
@@ -223,7 +225,7 @@ func (e *Engine) measure() {
 	}
 	used := e.bare.used()
 	e.used.Store(int64(used))
-	e.bare.collectAt(limit * 7 / 8)
+	e.bare.collectBetween(min(rarely, limit/2), limit*7/8)
 	if e.refused || used > limit*7/8 {
 		e.refused = false
 		e.drain()
@@ -242,11 +244,14 @@ func (e *Engine) open() (err error) {
 		return err
 	}
 	e.js.SetMemoryLimit(e.config.Limits.Memory)
-	e.js.SetGCThreshold(min(4<<20, e.config.Limits.Memory/2))
+	e.js.SetGCThreshold(min(rarely, e.config.Limits.Memory/2))
+	e.stuck = time.AfterFunc(e.limit, func() { e.lose(ErrTurn, e.act.Load()) })
+	e.stuck.Stop()
 	e.bare.interruptForGood()
 	e.bare.watchMemory(&e.refused)
 	e.doubts.watch(e.bare)
-	if err := errors.Join(e.js.RegisterHostFunc("hostSync", e.sync), e.js.RegisterHostFunc("hostAsync", e.async), intl.Register(e.js), e.bare.markContinuations()); err != nil {
+	engines.Store(e.bare.context, e)
+	if err := errors.Join(e.js.RegisterHostFunc("hostSync", e.sync), e.js.RegisterHostFunc("hostAsync", e.async), intl.Register(e.js), e.bare.markContinuations(), e.bare.offerNatives()); err != nil {
 		return err
 	}
 	if err := e.enter(); err != nil {
@@ -318,6 +323,7 @@ func (e *Engine) shut() {
 		a.cancel()
 	}
 	e.alarms.stop()
+	e.litter.stop()
 	if e.js == nil {
 		return
 	}

@@ -43,8 +43,12 @@ const notYet = (what) => faulty("unsupported", what + " is not available in svc 
 
 // What authors give is looked at where they give it, so that a mistake is told in their own file.
 const blank = /^\s*$/;
+const isBlank = (v) => {
+  const first = charCodeAt(v, 0); // which tells, but for few
+  return !(first > 32 && first < 128) && test(blank, v);
+};
 const aText = (v, what) => {
-  if (typeof v !== "string" || test(blank, v)) throw new TypeError(what + " must be a text that is not empty.");
+  if (typeof v !== "string" || isBlank(v)) throw new TypeError(what + " must be a text that is not empty.");
   return v;
 };
 const anObject = (v, what) => {

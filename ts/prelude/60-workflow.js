@@ -20,19 +20,21 @@ const stepOptions = (o) => {
 };
 
 // insideStep reports whether the running turn is that of a step of this run, or of one that has ended.
-const insideStep = (act) => here().stepOf === act || (current !== act && isOver());
+const insideStep = (act) => {
+  const record = acts.get(current);
+  return record === undefined ? current !== act : record.stepOf === act;
+};
 
-const readJSON = (text) => jsonParse(text);
+const spoken = (name, what = "Step") => what + ' "' + name + '"';
 // stepsOf makes no function that is asynchronous, which would cost every step a second promise: its errors are rejections all the same.
 const stepsOf = (act) => (name, options, fn) => {
   try {
     const plain = typeof options === "function";
     if (plain) fn = options;
     aText(name, "The name of a step");
-    const what = 'Step "' + name + '"';
-    if (typeof fn !== "function") aFunction(fn, 'The function of step "' + name + '"');
-    if (insideStep(act)) throw faulty("step_misplaced", what + " cannot begin inside a step.");
-    return ask(act, "step", name, plain ? null : stepOptions(options), what, fn, readJSON);
+    if (typeof fn !== "function") aFunction(fn, "The function of " + spoken(name, "step"));
+    if (insideStep(act)) throw faulty("step_misplaced", spoken(name) + " cannot begin inside a step.");
+    return ask(act, "step", name, plain ? null : stepOptions(options), name, fn, jsonParse);
   } catch (e) { return rejectedWith(e); }
 };
 const sleepOf = (act) => async (d) => {
@@ -54,7 +56,7 @@ const promptOf = (act, name) => async (text, o = {}) => {
   if (project.workflows[name].default.agent === undefined) throw faulty("agent_not_found", "The workflow " + name + " has no agent to prompt.");
   const result = aSchema(o.result, "session.prompt({ result })"), form = result && formOf(result);
   if (form && form.type !== "object") throw new TypeError("session.prompt({ result }) must be the schema of an object.");
-  const got = await ask(act, "prompt", aText(text, "The text of a prompt"), jsonStringify({ form: form ?? null, model: o.model ?? "" }), "A prompt", undefined, readJSON);
+  const got = await ask(act, "prompt", aText(text, "The text of a prompt"), jsonStringify({ form: form ?? null, model: o.model ?? "" }), "A prompt", undefined, jsonParse);
   if (!result) return got.answer;
   const { usage, model } = got.answer;
   return { data: await fitting(result, got.result, "result_unavailable", "The result does not fit."), usage, model };
@@ -78,19 +80,28 @@ entrances.run = (act, name, runId, input) => {
     const { action } = project.workflows[name].default, meta = { action: action.name };
     const given = action.input && { input: await fitting(action.input, jsonParse(input ?? "{}"), "action_input_validation", "The input does not fit the schema.", meta) };
     const got = await action.run({ harness: harnessOf(act, name), log: linesOf(act), step: stepsOf(act), sleep: sleepOf(act), runId, ...given });
-    if (record.pending !== null) record.pending.forEach(({ what }) => { if (what !== undefined) throw faulty("step_not_awaited", what + " was begun and not awaited."); });
+    if (record.pending !== null) record.pending.forEach(({ what, fn }) => { if (what !== undefined) throw faulty("step_not_awaited", (fn ? spoken(what) : what) + " was begun and not awaited."); });
     const out = await fitting(action.output, got, "action_output_validation", "The output does not fit the schema.", meta);
     return out === undefined ? undefined : written(out, "action_output_serialization", "The result");
   });
 };
 const stepResult = (v) => written(v, "action_output_serialization", "The result of the step");
+// Attempt is what the function of a step is given.
+class Attempt {
+  #record;
+  constructor(record, attempt) {
+    this.#record = record;
+    this.attempt = attempt;
+  }
+  get signal() { return this.#record.signal(); }
+}
 // step makes an attempt of what a run has asked for and waits for.
 entrances.step = (act, run, asked, attempt) => {
   const record = enter(act);
   record.stepOf = run;
   record.silent = true;
-  finish(act, () => {
+  try {
     const { fn } = acts.get(run).pending.get(asked);
-    return fn({ get signal() { return record.signal(); }, attempt });
-  }, stepResult);
+    follow(act, fn(new Attempt(record, attempt)), stepResult);
+  } catch (e) { failed(act, e); }
 };

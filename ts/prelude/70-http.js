@@ -23,29 +23,35 @@ const pump = async (exchange, stream) => {
     sync("end", exchange, true);
   } catch (e) { sync("end", exchange, false, told(e)); }
 };
+const fail = (exchange, e) => { sync("fail", exchange, told(e)); };
 const answering = (exchange, work) => {
-  const fail = (e) => { sync("fail", exchange, told(e)); };
   try {
     const res = work();
     if (isResponse(res)) reply(exchange, res);
-    else then(then(resolvedWith(res), (r) => reply(exchange, r)), undefined, fail);
-  } catch (e) { fail(e); }
+    else then(then(resolvedWith(res), (r) => reply(exchange, r)), undefined, (e) => fail(exchange, e));
+  } catch (e) { fail(exchange, e); }
 };
-// executionOf is what an application is given beside the request: work that goes on behind its answer keeps the request's act.
-const executionOf = (act) => ({
-  waitUntil(p) {
-    sync("hold", act, 1);
-    const over = () => { sync("hold", act, -1); };
-    then(resolvedWith(p), over, (e) => { write("error", [e]); over(); });
-  },
-  passThroughOnException() {},
-});
+// Execution is what an application is given beside the request: work that goes on behind its answer keeps the request's act. Its methods can
+// be taken from it, and are made for those who do.
+class Execution {
+  #act;
+  constructor(act) { this.#act = act; }
+  get waitUntil() {
+    const act = this.#act;
+    return function waitUntil(p) {
+      sync("hold", act, 1);
+      const over = () => { sync("hold", act, -1); };
+      then(resolvedWith(p), over, (e) => { write("error", [e]); over(); });
+    };
+  }
+  passThroughOnException() {}
+}
 
 entrances.request = (act, exchange, method, url, headers, body) => {
   const record = enter(act);
   record.exchange = exchange;
   record.request = heldRequest(act, method, url, headers, body);
-  answering(exchange, () => project.app.default.fetch(record.request, env, executionOf(act)));
+  answering(exchange, () => project.app.default.fetch(record.request, env, new Execution(act)));
 };
 
 // answered is an answer of Go's: its status, the id of its body and its headers.
@@ -71,16 +77,23 @@ const changed = async (raw, came) => {
   const bytes = body === undefined || isHeld(body) ? await wholeBody(raw, false) : body;
   return jsonStringify({ ...out, kind: "bytes", value: toBase64(bytes) });
 };
-// serve lets the API answer a request of the application's: without the prefix of the mount, which is as many segments as the route has
-// before the API's own.
+// segments are those of the API's own paths, of which all but those with an end of any length have as many as a request.
+const segments = new Table();
+const ownSegments = (path) => {
+  let n = segments.get(path);
+  if (n === undefined) segments.set(path, (n = indexOf(path, "*") < 0 ? split(path, "/").length - 1 : null));
+  return n;
+};
+// serve lets the API answer a request of the application's: without the prefix of the mount, which is what a path has before the API's own
+// segments. Where those are not known, the route tells how many it has.
 shared.serve = async (c, path) => {
   const { raw } = c.req, act = requestAct(raw), { exchange, request } = (act !== 0 && acts.get(act)) || here();
   if (exchange === undefined) throw notYet("To serve a request that did not come from outside");
-  const prefix = split(c.req.routePath, "/").length - split(path, "/").length, id = ++lastContext;
+  const own = ownSegments(path), prefix = own === null ? split(c.req.routePath, "/").length - split(path, "/").length : null, id = ++lastContext;
   const shown = { c, guarded: false };
   contexts.set(id, shown);
   let res;
-  try { res = answered(await call("serve", exchange, prefix, id, raw === request ? null : await changed(raw, request))); } finally { contexts.delete(id); }
+  try { res = answered(await call("serve", exchange, prefix, own, id, raw === request ? null : await changed(raw, request))); } finally { contexts.delete(id); }
   if (!shown.guarded) return onto(c, res);
   // A guard that ran on this context may have set its response, of which this one is made already.
   if (c.finalized) {
@@ -122,7 +135,7 @@ class Context {
   #vars = new Map(); #headers = new Headers(); #status = 200; #res;
   finalized = false; env = env;
   constructor(raw, params, act) {
-    this.executionCtx = executionOf(act);
+    this.executionCtx = new Execution(act);
     this.req = requestOf(raw, params);
   }
   set(k, v) { mapSet(this.#vars, k, v); }

@@ -90,7 +90,8 @@ const dateTime = uncurry(Date.prototype.getTime),
   dateToString = uncurry(Date.prototype.toString),
   dateToISO = uncurry(Date.prototype.toISOString);
 const then = uncurry(Promise.prototype.then);
-const resolvedWith = apply(bind, Promise.resolve, [Promise]),
+const withResolvers = apply(bind, Promise.withResolvers, [Promise]),
+  resolvedWith = apply(bind, Promise.resolve, [Promise]),
   rejectedWith = apply(bind, Promise.reject, [Promise]);
 const TypedArray = getPrototypeOf(Uint8Array),
   typedProto = TypedArray.prototype;
@@ -155,11 +156,7 @@ const mapChars = (s, pattern, fn) => {
 };
 // defer is a promise and its ends.
 const defer = () => {
-  let resolve, reject;
-  const promise = new Promise((a, b) => {
-    resolve = a;
-    reject = b;
-  });
+  const { promise, resolve, reject } = withResolvers();
   return { __proto__: null, promise, resolve, reject };
 };
 // quiet marks a promise as handled: its rejection is somebody's answer elsewhere.

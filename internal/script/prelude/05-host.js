@@ -6,26 +6,30 @@
 //   sync, call  ask Go for an operation: its answer, or a promise of it. Values cross as strings, numbers, booleans and null
 //   ask         asks for something in the act's next wave: a promise of its answer. Until then its record.pending has what a caller marked it
 //               with: what it is, the function that belongs to it, and how its answer is read
-//   finish      does an act's work and tells Go its result, a string or nothing; shape makes that of what the work gave
+//   finish      does an act's work and tells Go its result, a string or nothing; shape makes that of what the work gave. follow and failed
+//               are its parts
 //   told        an error as Go reads it, with what `extra` knows of a caller's own errors; toError the way back, where `kinds` makes those
 //   clock, chance, entropy  the sources of Date.now, Math.random and crypto: a caller may set others
 const entrances = { __proto__: null },
   shared = { __proto__: null };
+// What every step of a run crosses with has functions of its own.
 const rawSync = hostSync,
-  rawAsync = hostAsync;
+  rawAsync = hostAsync,
+  rawAsk = hostAsk,
+  rawFinish = hostFinish;
+// named names a function, and returns it.
+shared.named = hostNamed;
 delete globalThis.hostSync;
 delete globalThis.hostAsync;
+delete globalThis.hostAsk;
+delete globalThis.hostFinish;
+delete globalThis.hostNamed;
 
 let current = 0,
   lastId = 0;
 const nextId = () => ++lastId;
 
 class ActRecord {
-  pending = null; // what Go was asked for, by id; null until there is some
-  timers = null;
-  aborted = null; // the signal, once somebody asks for it
-  leavers = null;
-  silent = false; // nothing of it goes on when it has ended: another engine takes it up
   constructor(id) {
     this.id = id;
   }
@@ -43,6 +47,12 @@ class ActRecord {
   }
 }
 setPrototypeOf(ActRecord.prototype, null);
+// Most acts need none of these.
+ActRecord.prototype.pending = null; // what Go was asked for, by id; null until there is some
+ActRecord.prototype.timers = null;
+ActRecord.prototype.aborted = null; // the signal, once somebody asks for it
+ActRecord.prototype.leavers = null;
+ActRecord.prototype.silent = false; // nothing of it goes on when it has ended: another engine takes it up
 const acts = new Table(),
   ground = new ActRecord(0);
 acts.set(0, ground);
@@ -70,6 +80,8 @@ function sync(op, a, b, c, d, e, f) {
         return rawSync(op, 0, current, a, b, c);
       case 5:
         return rawSync(op, 0, current, a, b, c, d);
+      case 6:
+        return rawSync(op, 0, current, a, b, c, d, e);
       default:
         return rawSync(op, 0, current, a, b, c, d, e, f);
     }
@@ -78,12 +90,13 @@ function sync(op, a, b, c, d, e, f) {
   }
 }
 function callAs(id, op, a, b, c, d, e, f) {
-  const record = here(),
+  const record = acts.get(current),
     d1 = defer();
-  if (isOver()) return d1.promise;
+  if (record === undefined) return d1.promise; // the act is over
   (record.pending ??= new Table()).set(id, d1);
   try {
-    rawAsync(op, id, record.id, a, b, c, d, e, f);
+    if (c === undefined && d === undefined && e === undefined && f === undefined) rawAsync(op, id, record.id, a, b);
+    else rawAsync(op, id, record.id, a, b, c, d, e, f);
   } catch (x) {
     record.pending.delete(id);
     d1.reject(fromHost(x));
@@ -95,13 +108,10 @@ const ask = (act, kind, a, b, what, fn, read) => {
   const record = acts.get(act);
   if (record === undefined) return rejectedWith(domError("What asked has ended here", "AbortError"));
   const id = nextId(),
-    d = defer();
-  d.what = what;
-  d.fn = fn;
-  d.read = read;
-  (record.pending ??= new Table()).set(id, d);
-  sync("ask", act, id, kind, a ?? null, b ?? null);
-  return d.promise;
+    { promise, resolve, reject } = withResolvers();
+  (record.pending ??= new Table()).set(id, { __proto__: null, promise, resolve, reject, what, fn, read });
+  rawAsk(act, id, kind, a, b);
+  return promise;
 };
 
 // Errors.
@@ -167,25 +177,33 @@ const leaves = (act) => {
   acts.delete(act);
   return true;
 };
-const finish = (act, work, shape) => {
-  const fail = (e) => {
-    sync("done", act, false, told(e));
-  };
-  const succeed = (v) => {
-    try {
-      if (shape !== undefined) v = shape(v);
-    } catch (e) {
-      fail(e);
-      return;
-    }
-    sync("done", act, true, v ?? null, leaves(act));
-  };
+const failed = (act, e) => {
+  sync("failed", act, told(e));
+};
+const succeeded = (act, v, shape) => {
   try {
-    const begun = work();
-    if (isObject(begun)) then(resolvedWith(begun), succeed, fail);
-    else succeed(begun);
+    if (shape !== undefined) v = shape(v);
   } catch (e) {
-    fail(e);
+    failed(act, e);
+    return;
+  }
+  rawFinish(act, v, leaves(act));
+};
+// follow tells Go the result of what was begun, now or when it comes.
+const follow = (act, begun, shape) => {
+  if (!isObject(begun)) succeeded(act, begun, shape);
+  else
+    then(
+      resolvedWith(begun),
+      (v) => succeeded(act, v, shape),
+      (e) => failed(act, e),
+    );
+};
+const finish = (act, work, shape) => {
+  try {
+    follow(act, work(), shape);
+  } catch (e) {
+    failed(act, e);
   }
 };
 

@@ -10,7 +10,18 @@ const newReadable = () => ({
   shell: null,
   held: null,
   entire: undefined,
+  resting: null, // how it is read, until somebody does
 });
+// controllerOf is the controller of a stream, which one that rests has none of before it is read: most bodies are only passed on.
+const controllerOf = (s) => {
+  if (s.resting !== null) {
+    const { pull, cancel } = s.resting;
+    s.resting = null;
+    setUpReadable(s, { __proto__: null, mark: 0, bytes: true, resting: true, size: byteLength, pull: () => pull(s), cancel: cancel && (() => cancel(s)) });
+  }
+  return s.controller;
+};
+const byteLength = (x) => x.length;
 
 const readableClose = (s) => {
   s.state = "closed";
@@ -39,7 +50,7 @@ const readableCancel = (s, reason) => {
   if (s.state === "closed") return resolvedWith(undefined);
   if (s.state === "errored") return rejectedWith(s.stored);
   readableClose(s);
-  const c = s.controller;
+  const c = controllerOf(s);
   c.queue.clear();
   const cancelled = c.cancel === null ? done : c.cancel(reason);
   clearReadable(c);
@@ -141,6 +152,14 @@ const makeReadable = (parts) => {
   return s;
 };
 
+// restingReadable is a stream of bytes that has nothing to do before it is read. How that is done, { pull, cancel }, is given the stream.
+const restingReadable = (how) => {
+  const s = newReadable();
+  s.shell = new ReadableStream(theKey, s);
+  s.resting = how;
+  return s;
+};
+
 // Readers.
 const acquireReader = (s) => {
   if (s.reader !== null) throw new TypeError("Invalid state: ReadableStream is locked");
@@ -162,7 +181,7 @@ const readFrom = (r, request) => {
     request.error(s.stored);
     return;
   }
-  const c = s.controller;
+  const c = controllerOf(s);
   if (c.queue.length === 0) {
     r.requests.add(request, 0);
     pullIfNeeded(c);
@@ -304,7 +323,7 @@ class ReadableStream {
     const mode = options?.mode;
     if (mode !== undefined && String(mode) !== "byob") throw new TypeError(mode + " is not a mode of a reader");
     if (mode !== undefined) {
-      if (!this.#s.controller.bytes) throw new TypeError("Only a stream of bytes has BYOB readers");
+      if (!controllerOf(this.#s).bytes) throw new TypeError("Only a stream of bytes has BYOB readers");
       throw unsupported("A BYOB reader", "use getReader() without a mode");
     }
     return new ReadableStreamDefaultReader(acquireReader(this.#s), theKey);

@@ -1,4 +1,4 @@
-// Headers. Those that come from Go stay one string until somebody looks.
+// Headers. Those that come from Go stay one string until somebody looks, and a copy shares its map until one of both is changed.
 const tokenPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/,
   edgeSpace = /^[\t\n\r ]*([^]*?)[\t\n\r ]*$/,
   badValue = /[\0\r\n]|[^\0-\xff]/;
@@ -15,8 +15,17 @@ const headerName = (k) => {
   if (k.length <= longestSeen && mapSize(seenNames) < mostSeen) seenNames.set(k, name);
   return name;
 };
+// Values likewise.
+const seenValues = new Table();
 const headerValue = (v) => {
   v = String(v);
+  const seen = seenValues.get(v);
+  if (seen !== undefined) return seen;
+  const value = checkedValue(v);
+  if (v.length <= longestSeen && mapSize(seenValues) < mostSeen) seenValues.set(v, value);
+  return value;
+};
+const checkedValue = (v) => {
   const first = charCodeAt(v, 0),
     last = charCodeAt(v, v.length - 1);
   if (first <= 32 || last <= 32) v = exec(edgeSpace, v)[1];
@@ -25,7 +34,9 @@ const headerValue = (v) => {
 };
 const headerPair = (h, k, v) => addHeader(h, headerName(k), headerValue(v));
 const headersIterator = listIterator("Headers");
-let flatHeaders, headersFrom, copyHeaders, isHeaders, guardHeaders, mergeHeaders, addHeader;
+// ragged tells that some headers have a value with a space at its end, since a value of theirs was empty: what is made of those has none.
+let ragged = false;
+let flatHeaders, headersFrom, copyHeaders, isHeaders, guardHeaders, mergeHeaders, addHeader, defaultHeader;
 class Headers {
   #raw = null;
   #map = null;
@@ -34,33 +45,33 @@ class Headers {
   static {
     isHeaders = (v) => isObject(v) && #raw in v;
     headersFrom = (flat) => {
-      const h = new Headers();
-      h.#map = null;
+      const h = new Headers(theKey);
       h.#raw = flat;
       return h;
     };
     copyHeaders = (h) => {
-      const out = new Headers();
-      if (h.#map === null) {
-        out.#map = null;
-        out.#raw = h.#raw;
-        return out;
-      }
-      mapEach(h.#map, (v, k) => mapSet(out.#map, k, typeof v === "string" ? v : mapped(v, (x) => x)));
+      const out = new Headers(theKey);
+      out.#share(h);
       return out;
     };
     // mergeHeaders gives headers those of others, which replace what has their names; cookies are added.
     mergeHeaders = (h, others) => {
+      if (mapSize(h.#m) === 0) return others;
+      h.#change();
       const to = h.#m;
-      if (mapSize(to) === 0) return others;
       mapEach(others.#m, (v, k) => {
         if (typeof v === "string") mapSet(to, k, v);
         else each(v, (one) => h.#add(k, one));
       });
-      h.#sorted = null;
       return h;
     };
     addHeader = (h, k, v) => h.#add(k, v);
+    // defaultHeader is one that is not there yet, of a name and a value that need no look.
+    defaultHeader = (h, k, v) => {
+      if (mapHas(h.#m, k)) return;
+      h.#change();
+      mapSet(h.#map, k, v);
+    };
     guardHeaders = (h, guard) => {
       h.#guard = guard;
       return h;
@@ -83,13 +94,15 @@ class Headers {
     };
   }
   constructor(init) {
+    if (init === theKey) return;
+    if (isHeaders(init) && init[symIterator] === headersEntries) {
+      if (ragged) this.#trim(init);
+      else this.#share(init);
+      return;
+    }
     this.#map = new Map();
     if (init === undefined) return;
     if (!isObject(init)) throw new TypeError("The headers must be an object or pairs");
-    if (isHeaders(init) && init[symIterator] === headersEntries) {
-      mapEach(init.#m, (v, k) => mapSet(this.#map, k, typeof v === "string" ? v : mapped(v, (x) => x)));
-      return;
-    }
     pairsOf(this, init, "the headers", String, headerPair);
   }
   get #m() {
@@ -108,11 +121,28 @@ class Headers {
       else mapSet(this.#map, k, [v]);
       return;
     }
+    if (v === "" && old !== undefined) ragged = true;
     mapSet(this.#map, k, old === undefined ? v : old + (k === "cookie" ? "; " : ", ") + v);
+  }
+  #trim(from) {
+    this.#map = new Map();
+    mapEach(from.#m, (v, k) => mapSet(this.#map, k, typeof v === "string" ? headerValue(v) : mapped(v, (x) => x)));
+  }
+  #share(from) {
+    this.#raw = from.#raw;
+    this.#map = from.#map;
+    if (this.#map === null) return;
+    this.#guard = "shared";
+    if (from.#guard === "none") from.#guard = "shared";
   }
   #change() {
     this.#sorted = null;
     if (this.#guard === "immutable") throw new TypeError("The headers are immutable");
+    if (this.#guard !== "shared") return;
+    const own = new Map();
+    mapEach(this.#map, (v, k) => mapSet(own, k, typeof v === "string" ? v : mapped(v, (x) => x)));
+    this.#map = own;
+    this.#guard = "none";
   }
   #list() {
     if (this.#sorted === null) {

@@ -51,7 +51,7 @@ class Blob {
     return blobOf(typedSlice(this.#b, clamped(from), clamped(to)), blobType(type));
   }
   stream() {
-    return bytesStream(() => typedSlice(this.#b)).shell;
+    return streamOf(this.#b).shell;
   }
 }
 const lineEnd = /[\r\n]/;
@@ -61,22 +61,6 @@ const clamped = (n) => {
   return isNaN(n) ? 0 : max(-9007199254740991, min(9007199254740991, trunc(n)));
 };
 tag(Blob, "Blob");
-// bytesStream is a stream of bytes that are made when they are read.
-const bytesStream = (bytes) => {
-  const s = makeReadable({
-    mark: 0,
-    bytes: true,
-    resting: true,
-    size: (x) => x.length,
-    pull: () => {
-      const all = bytes();
-      if (all.length > 0) enqueueReadable(s.controller, all);
-      closeReadable(s.controller);
-      return done;
-    },
-  });
-  return s;
-};
 let isFile;
 class File extends Blob {
   #name;

@@ -22,9 +22,10 @@ const readHeld = (b, how) =>
 const isHeld = (v) => typeof v === "object" && v !== null && getPrototypeOf(v) === Held.prototype;
 const usedBody = () => new TypeError("Body is unusable: Body has already been read");
 
+const plainText = "text/plain;charset=UTF-8";
 // extract makes a body of what a program gives: the body, and the content type that goes with it.
 const extract = (v, keepalive) => {
-  if (typeof v === "string") return [toWellFormed(v), "text/plain;charset=UTF-8"];
+  if (typeof v === "string") return [toWellFormed(v), plainText];
   const s = readableOf(v);
   if (s !== undefined) {
     if (s.disturbed || s.reader !== null) throw new TypeError("Response body object should not be disturbed or locked");
@@ -35,38 +36,47 @@ const extract = (v, keepalive) => {
   if (v instanceof URLSearchParams) return [v.toString(), "application/x-www-form-urlencoded;charset=UTF-8"];
   if (isForm(v)) return writeForm(v);
   if (isObject(v) && typeof v[symAsyncIterator] === "function") return [fromItems(v), null];
-  return [scalar(v), "text/plain;charset=UTF-8"];
+  return [scalar(v), plainText];
 };
-const byteLength = (x) => x.length;
-// stream shows a body as a ReadableStream. What is whole stays whole for a response that is made of the stream.
+// streamOf shows a body as a ReadableStream. What is whole stays whole for a response that is made of the stream.
 const streamOf = (b) => {
-  if (isHeld(b)) {
-    const s = makeReadable({
-      mark: 0,
-      bytes: true,
-      resting: true,
-      size: byteLength,
-      pull: async () => {
-        if (b.again) {
-          const r = await readHeld(b, "bytes");
-          if (r !== "") enqueueReadable(s.controller, fromBase64(r));
-          closeReadable(s.controller);
-          return;
-        }
-        const r = await readHeld(b, "next");
-        if (r === null) closeReadable(s.controller);
-        else enqueueReadable(s.controller, fromBase64(r));
-      },
-      cancel: async () => {
-        if (!b.again) sync("drop", b.id);
-      },
-    });
-    s.held = b;
+  if (!isHeld(b)) {
+    const s = restingReadable(readEntire);
+    s.entire = b;
     return s;
   }
-  const s = bytesStream(() => (typeof b === "string" ? utf8(b) : typedSlice(b)));
-  s.entire = b;
+  const s = restingReadable(readsHeld);
+  s.held = b;
   return s;
+};
+const readEntire = {
+  __proto__: null,
+  pull: (s) => {
+    const b = s.entire,
+      all = typeof b === "string" ? utf8(b) : typedSlice(b);
+    if (all.length > 0) enqueueReadable(s.controller, all);
+    closeReadable(s.controller);
+    return done;
+  },
+  cancel: null,
+};
+const readsHeld = {
+  __proto__: null,
+  pull: async (s) => {
+    const b = s.held;
+    if (b.again) {
+      const r = await readHeld(b, "bytes");
+      if (r !== "") enqueueReadable(s.controller, fromBase64(r));
+      closeReadable(s.controller);
+      return;
+    }
+    const r = await readHeld(b, "next");
+    if (r === null) closeReadable(s.controller);
+    else enqueueReadable(s.controller, fromBase64(r));
+  },
+  cancel: async (s) => {
+    if (!s.held.again) sync("drop", s.held.id);
+  },
 };
 const isStreamState = (b) => typeof b === "object" && b !== null && "disturbed" in b;
 // untouched is what a stream was made of, while nobody has read it; undefined when it was made of nothing that is whole.
@@ -76,8 +86,10 @@ const spentReader = { __proto__: null, stream: null, requests: new Queue(), clos
 // spend makes a stream one that was read to its end.
 const spend = (s) => {
   s.disturbed = true;
-  s.controller.queue.clear();
-  clearReadable(s.controller);
+  if (s.controller !== null) {
+    s.controller.queue.clear();
+    clearReadable(s.controller);
+  }
   if (s.reader !== null) {
     if (s.state === "readable") readableClose(s);
     return;

@@ -107,7 +107,7 @@ class Request extends Body {
         throw new TypeError("RequestInit: duplex option is required when sending a body.");
       const made = extract(body);
       setBody(this, made[0]);
-      if (made[1] !== null && !this.#headers.has("content-type")) this.#headers.set("content-type", made[1]);
+      if (made[1] !== null) defaultHeader(this.#headers, "content-type", headerValue(made[1]));
     } else if (from && body === undefined) {
       if (init.method === undefined) this.#act = from.#act;
       setBody(this, moveBody(from));

@@ -40,6 +40,11 @@ class Response extends Body {
     if (body === undefined || body === null) return;
     if (this.#status === 204 || this.#status === 205 || this.#status === 304)
       throw new TypeError("Response constructor: Invalid response status code " + this.#status);
+    if (typeof body === "string") {
+      setBody(this, toWellFormed(body));
+      this.#contentType = plainText;
+      return;
+    }
     const made = extract(body);
     setBody(this, made[0]);
     this.#contentType = made[1];
@@ -50,19 +55,20 @@ class Response extends Body {
       this.#status = isFinite(status) ? trunc(status) & 65535 : 0;
       if (this.#status < 200 || this.#status > 599) throw new RangeError('init["status"] must be in the range of 200 to 599, inclusive.');
     }
-    if (init.statusText !== undefined) {
-      const text = String(init.statusText);
+    const { statusText } = init;
+    if (statusText !== undefined && statusText !== "") {
+      const text = String(statusText);
       if (!test(reasonPhrase, text)) throw new TypeError("Invalid statusText");
-      if (text !== "") this.#rare = { ...usualResponse, text };
+      this.#rare = { ...usualResponse, text };
     }
     const h = init.headers;
     // A response that is given another's headers copies them now: they may change later.
-    if (h !== undefined && h !== null) this.#headers = isHeaders(h) ? copyHeaders(h) : new Headers(h);
+    if (h !== undefined && h !== null) this.#headers = new Headers(h);
   }
   get headers() {
     const h = (this.#headers ??= new Headers());
     if (this.#contentType !== null) {
-      if (!h.has("content-type")) h.set("content-type", this.#contentType);
+      defaultHeader(h, "content-type", this.#contentType);
       this.#contentType = null;
     }
     return h;

@@ -48,3 +48,15 @@ await check("json that is none", () => new Response("{").json());
 await check("content type stays", () => new Response("x", { headers: { "Content-Type": "a/b" } }).headers.get("content-type"));
 await check("tags", () => [new Response(), new Request("http://x"), new Headers(), new FormData(), new Blob()].map((x) => Object.prototype.toString.call(x)));
 for (let i = 0; i < 80; i++) { const plan = { body: pick(["text", "bytes", "blob", "stream", "none"]), steps: several(4, () => pick(["clone", "text", "bytes", "arrayBuffer", "body", "used", "lock", "json"])) }; await check(`random response ${told(plan)}`, async () => { const of = { text: () => "[1]", bytes: () => new Uint8Array([49]), blob: () => new Blob(["2"]), stream: () => ReadableStream.from([new Uint8Array([51])]), none: () => null }; let r = new Response(of[plan.body]()); const out = []; for (const s of plan.steps) { try { out.push(s === "clone" ? ((r = r.clone()), "cloned") : s === "used" ? r.bodyUsed : s === "body" ? r.body === null : s === "lock" ? (r.body?.getReader(), "locked") : s === "bytes" ? new Uint8Array(await r.arrayBuffer()) : await r[s]()); } catch (e) { out.push(e.name); } } return out; }); }
+for (const [name, use] of [
+  ["read", async (s) => { const r = s.getReader(), one = await r.read(); return [one.done, [...one.value], (await r.read()).done]; }],
+  ["cancelled", async (s) => { await s.cancel("why"); return [s.locked, (await s.getReader().read()).done]; }],
+  ["locked and let go", async (s) => { const r = s.getReader(); r.releaseLock(); return [s.locked, await new Response(s).text()]; }],
+  ["teed", async (s) => { const [a, b] = s.tee(); return [await new Response(a).text(), await new Response(b).text(), s.locked]; }],
+  ["sent", async (s) => { const r = new Response(s); return [r.body === s, r.bodyUsed, await r.text(), r.bodyUsed, s.locked]; }],
+  ["sent twice", async (s) => { await new Response(s).text(); return new Response(s).text(); }],
+  ["passed on", async (s) => { const r = new Response(s), q = new Response(r.body, r); return [await q.text(), r.bodyUsed]; }],
+  ["walked", async (s) => { let n = 0; for await (const part of s) n += part.length; return n; }],
+]) for (const [from, make] of [["a blob", () => new Blob(["héllo"]).stream()], ["a response", () => new Response("héllo").body], ["bytes", () => new Response(new Uint8Array([1, 2, 3])).body], ["an empty blob", () => new Blob([]).stream()]])
+  await check(`the stream of ${from} ${name}`, async () => { try { return await use(make()); } catch (e) { return e.name; } });
+for (const type of ["text/plain", " text/plain ", "TEXT/HTML", "", " ", "a\u00e9"]) await check(`a blob of type ${told(type)}`, () => [new Response(new Blob(["x"], { type })).headers.get("content-type"), new Request("http://a/", { method: "POST", body: new Blob(["x"], { type }) }).headers.get("content-type")]);

@@ -18,3 +18,13 @@ for (let i = 0; i < 150; i++) {
   const steps = several(8, () => [pick(["append", "set", "delete", "get", "has"]), pick(["a", "B", "set-cookie", "X-Y", "cookie", text("ab- ", 3)]), text("xy ,;é\t", 4)]);
   await check(`random ${told(steps)}`, () => { const h = new Headers(), out = []; for (const [op, k, v] of steps) { try { out.push(op === "append" || op === "set" ? h[op](k, v) : h[op](k)); } catch (e) { out.push(e.name); } } return [out, all(h), h.getSetCookie()]; });
 }
+for (let i = 0; i < 100; i++) {
+  const begin = several(4, () => [pick(["a", "b", "set-cookie"]), text("xy", 2)]), steps = several(8, () => [pick([0, 1, 2]), pick(["append", "set", "delete", "get"]), pick(["a", "b", "set-cookie"]), text("xy", 2)]);
+  await check(`copies are their own ${told([begin, steps])}`, () => {
+    const one = new Headers(begin), all = [one, new Headers(one), new Response(null, { headers: one }).headers];
+    for (const [which, op, k, v] of steps) op === "append" || op === "set" ? all[which][op](k, v) : all[which][op](k);
+    return all.map((h) => [[...h], h.getSetCookie()]);
+  });
+}
+await check("a copy of what cannot be changed can be", () => { const r = Response.redirect("http://a/b"), h = new Headers(r.headers); h.set("location", "c"); return [h.get("location"), r.headers.get("location")]; });
+await check("a copy of a clone", () => { const r = new Response("x", { headers: { a: "1" } }), c = r.clone(); c.headers.set("a", "2"); r.headers.append("a", "3"); return [r.headers.get("a"), c.headers.get("a")]; });
