@@ -12,8 +12,9 @@ RACED := svc.dev/svc(/(conversation|internal/(front|outbox)|memory|stream|workfl
 # What measures how long work takes to stop and to move runs with no other test beside it.
 ALONE := svc.dev/svc/internal/outage
 
-# These take longest, so they begin first.
+# These take longest, so they begin first; with the full counts others do.
 LONGEST := ./service/gateway ./internal/browser ./internal/crash
+LONGEST_OF_SOAK := ./service/backup ./ts ./service/audit ./internal/crash ./service/gateway ./sqlstore
 
 .PHONY: help
 help: ## Say what there is.
@@ -118,8 +119,8 @@ soak: setup web ## Run the tests with their full counts, for two hours or so.
 	SVC_SOAK=1 bin/tally -count=1 -timeout 30m ./internal/flood || failed=1; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 30m $(ALONE) || failed=1; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 90m ./internal/browser || failed=1; \
-	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -timeout 60m $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/(flood|browser)') || failed=1; \
-	bin/tally $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vE 'svc.dev/svc/internal/(crash|outage|browser|flood)$$') || failed=1; \
+	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -timeout 60m $(LONGEST_OF_SOAK) $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/(flood|browser)') || failed=1; \
+	bin/tally $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vxE '$(RACED)|svc.dev/svc/internal/(crash|outage|browser|flood)') || failed=1; \
 	bin/tally -C bench -count=1 ./... || failed=1; \
 	bin/tally -C internal/peers -count=1 ./... || failed=1; \
 	scripts/fuzz 20s || failed=1; \

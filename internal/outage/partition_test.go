@@ -173,8 +173,10 @@ func (p *pair) settle(r round, limit time.Duration) {
 }
 
 // margin is how long before a lease can be another's its work must have stopped: the law says a fifth of the lease, half of
-// which a busy machine may use up.
-func margin(lease time.Duration) time.Duration { return lease / 10 }
+// which a busy machine may use up. What other machines had of the processors meanwhile kept nobody from stopping but us.
+func (p *pair) margin(from, to time.Duration) time.Duration {
+	return max(0, p.lease/10-robbery.between(from, to))
+}
 
 // gap is what was measured of streams that moved, at the latest.
 type gap struct {
@@ -224,14 +226,15 @@ func (p *pair) handOver(all, d diaries, late time.Duration) (g gap, problem stri
 			g.moved = x.at - base
 		}
 	}
+	margin := p.margin(base, base+g.stopped)
 	switch {
 	case g.stopped > never:
 		return g, fmt.Sprintf("ran on two nodes at once: node b began %s after a's last renewal, and a is still at it", seconds(g.moved))
 	case g.stopped >= g.moved:
 		return g, fmt.Sprintf("ran on two nodes at once: node a was at it until %s after its last renewal, b began after %s", seconds(g.stopped), seconds(g.moved))
-	case g.moved-g.stopped < margin(p.lease) || g.stopped > p.lease-margin(p.lease):
+	case g.moved-g.stopped < margin || g.stopped > p.lease-margin:
 		return g, fmt.Sprintf("was let go of by node a %s after its last renewal, and went on at b after %s; the lease is %s: that is no margin of %s",
-			seconds(g.stopped), seconds(g.moved), seconds(p.lease), seconds(margin(p.lease)))
+			seconds(g.stopped), seconds(g.moved), seconds(p.lease), seconds(margin))
 	}
 	if limit := p.lease + slack(base, base+g.moved) + late; g.moved > limit {
 		return g, fmt.Sprintf("went on at node b only %s after a's last renewal, want at most %s", seconds(g.moved), seconds(limit))
