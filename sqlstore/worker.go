@@ -123,11 +123,14 @@ SELECT id FROM streams WHERE reason = '`+svc.ReasonNotRegistered+`' AND `+known+
 	return most, nil
 }
 
+// unparkStreams looks for one name after the other: for a list of names the database would go through all that is parked, where its
+// statistics are older than that.
 const unparkStreams = `
 WITH t AS (SELECT COALESCE($1::bigint, ` + postgresNow + `) AS now),
 r AS (
-  UPDATE streams SET ready_at = t.now, reason = '' FROM t WHERE id IN (SELECT id FROM streams
-  WHERE reason = '` + svc.ReasonNotRegistered + `' AND kind = 'run' AND name = ANY($2) LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING 1
+  UPDATE streams SET ready_at = t.now, reason = '' FROM t WHERE id IN (SELECT known.id FROM unnest($2::text[]) AS ours(name), LATERAL (
+    SELECT id FROM streams WHERE reason = '` + svc.ReasonNotRegistered + `' AND kind = 'run' AND streams.name = ours.name
+    LIMIT $4 FOR UPDATE SKIP LOCKED) AS known LIMIT $4) RETURNING 1
 ), a AS (
   UPDATE streams SET ready_at = t.now, reason = '' FROM t WHERE id IN (SELECT id FROM streams
   WHERE reason = '` + svc.ReasonNotRegistered + `' AND kind = 'agent' AND $3 LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING 1
