@@ -75,7 +75,7 @@ type chunk struct {
 // updates follows an instance until so many submissions have settled.
 func (n *node) updates(t *testing.T, id string, after stream.Offset, settlements int) []chunk {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	f := n.Follow(n.AgentStream("a", id))
 	defer f.Close()

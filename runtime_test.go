@@ -77,7 +77,7 @@ func (n *node) invoke(t *testing.T, name string, input any) string {
 
 func (n *node) await(t *testing.T, name, id string) workflow.Run {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	run, err := n.Await(ctx, name, id)
 	if err != nil {
@@ -134,10 +134,13 @@ func expect[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
+// patience is how long a test waits for what must come. Beside others on a machine that takes its time, much takes long.
+const patience = 2 * time.Minute
+
 // eventually waits until something is true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not yet: %s", what)
 		}
