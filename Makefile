@@ -14,7 +14,7 @@ ALONE := svc.dev/svc/internal/outage
 
 # These take longest, so they begin first; with the full counts others do.
 LONGEST := ./service/gateway ./internal/browser ./internal/crash
-LONGEST_OF_SOAK := ./service/backup ./ts ./service/audit ./internal/crash ./service/gateway ./sqlstore
+LONGEST_OF_SOAK := ./internal/crash ./service/backup ./service/audit ./client ./service/gateway ./cmd/svc ./ts ./sqlstore
 
 .PHONY: help
 help: ## Say what there is.
@@ -119,8 +119,8 @@ soak: setup web ## Run the tests with their full counts, for two hours or so.
 	SVC_SOAK=1 bin/tally -count=1 -timeout 30m ./internal/flood || failed=1; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 30m $(ALONE) || failed=1; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 90m ./internal/browser || failed=1; \
-	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -timeout 60m $(LONGEST_OF_SOAK) $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/(flood|browser)') || failed=1; \
-	bin/tally $(RACING) -count=1 -timeout 60m $$(go list ./... | grep -vxE '$(RACED)|svc.dev/svc/internal/(crash|outage|browser|flood)') || failed=1; \
+	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -p 3 -timeout 60m $(LONGEST_OF_SOAK) $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/(flood|browser)') || failed=1; \
+	bin/tally $(RACING) -count=1 -p 4 -timeout 60m $$(go list ./... | grep -vxE '$(RACED)|svc.dev/svc/internal/(crash|outage|browser|flood)') || failed=1; \
 	bin/tally -C bench -count=1 ./... || failed=1; \
 	bin/tally -C internal/peers -count=1 ./... || failed=1; \
 	scripts/fuzz 20s || failed=1; \

@@ -65,12 +65,14 @@ async function press(visitor, page, size, button) {
   const click = async () => {
     // Where it stands among the others now: another width may have moved it.
     const found = (await visitor.page.evaluate(buttons, pressed)).find((each) => each.name === button.name && each.framed === button.framed);
-    if (found) await visitor.page.locator(pressed).nth(found.index).click({ timeout: button.opens ? 10_000 : 2_000 }).catch(() => {});
+    if (!found) return "it is gone";
+    return visitor.page.locator(pressed).nth(found.index).click({ timeout: button.opens ? 10_000 : 2_000 }).then(() => "", (error) => error.message.split("\n")[0]);
   };
   const before = await visitor.page.evaluate(standing);
-  await click();
+  if (button.opens) await visitor.page.evaluate(listen);
+  const failed = await click();
   if (!(await look(visitor, name, button.opens ? 10_000 : 300))) {
-    if (button.opens) visitor.blame(name, "is said to open something, and does not");
+    if (button.opens) visitor.blame(name, `is said to open something, and does not: ${failed || (await visitor.page.evaluate(() => window.heard?.join(", ") ?? "another page came"))}`);
     return before === (await visitor.page.evaluate(standing).catch(() => "")) ? undefined : reach(visitor, page, size);
   }
   await visitor.page.setViewportSize(size);
@@ -91,6 +93,14 @@ async function press(visitor, page, size, button) {
     else await reach(visitor, page, size);
   }
   await reach(visitor, page, size);
+}
+
+// listen writes down what is pressed, and what opens and closes.
+function listen() {
+  const heard = (window.heard = []);
+  const named = (each) => each.getAttribute?.("aria-label") ?? each.localName;
+  addEventListener("click", ({ target }) => heard.push(`pressed ${named(target.closest("button, a") ?? target)}`), true);
+  addEventListener("toggle", ({ target, newState }) => heard.push(`${named(target)} ${newState}`), true);
 }
 
 // standing tells a page that something was done to from one that is as it was.

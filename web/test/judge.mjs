@@ -75,9 +75,12 @@ export async function plain(visitor, name) {
   if (raw) visitor.blame(name, `shows code: ${raw[0]}`);
 }
 
+// What a chat waits for is asked for beside the application, before anybody knows whose page it is (web/index.html).
+const askedEarly = /\/(agents\/central|models)$/;
+
 // excuse lets go of what was refused, or did not come, as was wanted; everything else stays held against the page.
-export function excuse(visitor, name, { statuses = [], offline = false } = {}) {
-  visitor.refusals = visitor.refusals.filter((refusal) => !statuses.includes(refusal.status));
+export function excuse(visitor, name, { statuses = [], early = false, offline = false } = {}) {
+  visitor.refusals = visitor.refusals.filter((refusal) => !statuses.includes(refusal.status) && !(early && refusal.status === 403 && askedEarly.test(refusal.url)));
   if (offline) visitor.complaints = visitor.complaints.filter((each) => !/^(no answer|console: Failed to load resource|console: .*ERR_INTERNET_DISCONNECTED)/.test(each));
   visitor.settle(name, 200);
 }
