@@ -90,7 +90,7 @@ var rooms = map[string][]string{
 	"service/agent":      {"", "internal/jsonl", "internal/sqldb", "internal/listing", "service/strictjson", "service/audit", "iso", "fault"},
 	"service/vault":      {"internal/sqldb", "service/secret", "service/audit", "fault"},
 	"service/mcp":        {"", "tool", "internal/sqldb", "internal/listing", "internal/outward", "service/account", "service/strictjson", "service/redact", "service/secret", "service/audit", "iso", "fault"},
-	"service/storage":    {"internal/sqldb", "internal/listing", "service/scope", "service/audit", "iso", "fault"},
+	"service/storage":    {"internal/sqldb", "internal/listing", "service/scope", "service/audit", "iso", "memory", "fault"},
 	"service/project":    {"internal/sqldb", "internal/listing", "service/scope", "service/strictjson", "service/audit", "service/storage", "iso", "fault"},
 	"service/repository": {"internal/sqldb", "service/strictjson", "service/audit", "service/storage", "service/project", "memory", "fault"},
 	"service/engine":     {"", "httpapi", "channel", "model", "workflow", "memory", "internal/listing", "service/agent", "service/scope", "iso", "fault"},

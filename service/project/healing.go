@@ -13,19 +13,37 @@ import (
 	"svc.dev/svc/service/storage"
 )
 
-// await returns when nothing is announced for the paths that has been for long, or after a moment. What has been is
-// resolved.
+// awaitedAtMost is how long one announcement is waited for before whoever waits tries again.
+const awaitedAtMost = time.Second
+
+// await returns when what is announced for the paths is gone, or after a moment. What has been announced for long is resolved.
 func (p *Projects) await(ctx context.Context, r Project, f folder, paths ...string) error {
 	for _, path := range paths {
-		all, err := sqldb.ReadAll(ctx, p.DB, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE project = $1 AND path = $2", r.ID, path)
-		if err != nil {
+		if err := p.awaitPath(ctx, r, f, path); err != nil {
 			return err
 		}
-		if len(all) > 0 && p.Now().Sub(time.UnixMilli(all[0].at)) > p.Patience {
+	}
+	return nil
+}
+
+// awaitPath waits for one announcement. It only reads: a try would lock out the one that it waits for.
+func (p *Projects) awaitPath(ctx context.Context, r Project, f folder, path string) error {
+	began, op := time.Now(), ""
+	for {
+		all, err := sqldb.ReadAll(ctx, p.DB, scanChange, "SELECT "+changeColumns+" FROM project_changes WHERE project = $1 AND path = $2", r.ID, path)
+		switch {
+		case err != nil:
+			return err
+		case len(all) == 0, op != "" && op != all[0].op, time.Since(began) > awaitedAtMost:
+			return nil
+		case p.Now().Sub(time.UnixMilli(all[0].at)) > p.Patience:
 			return p.resolve(ctx, r, f, all[0])
 		}
+		op = all[0].op
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
 	}
-	return pause(ctx, 5*time.Millisecond)
 }
 
 // resolve completes or forgets a change whose owner is taken for dead. The disk tells which it is. An owner who lives after

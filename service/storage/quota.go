@@ -74,6 +74,11 @@ func (g *Gauge) Read(ctx context.Context, scope string) (Quota, error) {
 // Lock runs fn in a transaction that has locked the row of a scope: nobody else changes the quota, the reservations, the files
 // and the announced changes of the scope meanwhile.
 func (s *Quotas) Lock(ctx context.Context, scope string, fn func(tx *sqldb.Tx, q *Quota) error) error {
+	done, err := s.turn(ctx, scope)
+	if err != nil {
+		return err
+	}
+	defer done()
 	return s.DB.Write(ctx, func(tx *sqldb.Tx) error {
 		q, err := s.lock(tx, scope)
 		if err != nil {
@@ -81,6 +86,21 @@ func (s *Quotas) Lock(ctx context.Context, scope string, fn func(tx *sqldb.Tx, q
 		}
 		return fn(tx, &q)
 	})
+}
+
+// turn waits for a scope's turn where the database has many connections: whoever waits for a row inside a transaction takes one of
+// them from everybody else, and the row is not given to the first of many that want it.
+func (s *Quotas) turn(ctx context.Context, scope string) (done func(), err error) {
+	if !s.DB.Shared() {
+		return func() {}, nil
+	}
+	patient, cancel := context.WithTimeout(ctx, s.DB.Timeout())
+	defer cancel()
+	done, err = s.turns.Wait(patient, scope)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("wait for the quota of %s: %w", scope, sqldb.ErrBusy)
+	}
+	return done, err
 }
 
 // lock makes the row if need be.

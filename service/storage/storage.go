@@ -17,6 +17,7 @@ import (
 	"svc.dev/svc/internal/listing"
 	"svc.dev/svc/internal/sqldb"
 	"svc.dev/svc/iso"
+	"svc.dev/svc/memory"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/scope"
 )
@@ -46,7 +47,11 @@ type Config struct {
 type Quotas struct {
 	Config
 	*Gauge
+	turns *memory.Turns // of those who lock a scope
 }
+
+// locksAtOnce is how many scopes are locked by one node at once: fewer than there are connections.
+const locksAtOnce = 12
 
 // New makes the quotas of a database whose tables stand.
 func New(c Config) (*Quotas, error) {
@@ -63,7 +68,7 @@ func New(c Config) (*Quotas, error) {
 		c.Now = time.Now
 	}
 	c.Log = cmp.Or(c.Log, slog.Default())
-	return &Quotas{Config: c, Gauge: NewGauge(c.DB, c.Limit, c.Measure)}, nil
+	return &Quotas{Config: c, Gauge: NewGauge(c.DB, c.Limit, c.Measure), turns: memory.NewTurns(1, locksAtOnce)}, nil
 }
 
 // The states of a workspace's storage.
