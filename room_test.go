@@ -30,10 +30,10 @@ func talkative(turns int32, bytes int) (*scripted.Provider, svc.Tool) {
 
 // TestEachTurnWaitsForTheMemoryOfThoseBefore lets one submission grow while there is little memory: it is parked, says why, and goes on.
 func TestEachTurnWaitsForTheMemoryOfThoseBefore(t *testing.T) {
-	p, more := talkative(20, 1<<20)
+	p, more := talkative(20, 256<<10)
 	declare, configure := talking(p, func(a *svc.Agent) { a.Tools, a.Context = []svc.Tool{more}, 1<<40 })
-	n := start(t, sqlite(t), declare, configure, within64)
-	taken, err := n.Memory().Try("", memory.Bodies, 48<<20)
+	n := start(t, sqlite(t), declare, configure, func(c *svc.Config) { c.Memory = memory.New(16 << 20) })
+	taken, err := n.Memory().Try("", memory.Bodies, 12<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +49,9 @@ func TestEachTurnWaitsForTheMemoryOfThoseBefore(t *testing.T) {
 
 // TestAConversationStaysBelowWhatItsScopeMayHave lets one submission grow beyond all there is.
 func TestAConversationStaysBelowWhatItsScopeMayHave(t *testing.T) {
-	p, more := talkative(20, 12<<20)
+	p, more := talkative(20, 3<<20)
 	declare, configure := talking(p, func(a *svc.Agent) { a.Tools, a.Context = []svc.Tool{more}, 1<<40 })
-	n := start(t, sqlite(t), declare, configure, func(c *svc.Config) { c.Memory = memory.New(32 << 20) })
+	n := start(t, sqlite(t), declare, configure, func(c *svc.Config) { c.Memory = memory.New(8 << 20) })
 	n.prompt(t, "1", "go")
 	eventually(t, "it ends", func() bool {
 		queue, err := n.Submissions(t.Context(), "a", "1")

@@ -1,4 +1,4 @@
-package svc_test
+package house
 
 // explained says of every type why it is met, and what to do then. TestErrorsPageSaysAll wants a line for each.
 var explained = map[string]explanation{

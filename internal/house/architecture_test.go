@@ -1,4 +1,4 @@
-package svc_test
+package house
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -51,6 +52,7 @@ var rooms = map[string][]string{
 	"internal/processors": {},
 	"internal/tally":      {"internal/processors"},
 	"internal/notepad":    {},
+	"internal/house":      {},
 	"internal/jsonl":      {},
 	"internal/child":      {"internal/notepad"},
 	"internal/critic":     {"", "conversation", "workflow", "stream"},
@@ -225,23 +227,30 @@ type listed struct {
 
 func packages(t *testing.T) []listed {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", "./...").Output()
+	all, err := known()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	var all []listed
+	return all
+}
+
+var known = sync.OnceValues(func() (all []listed, err error) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", "./...").Output()
+	if err != nil {
+		return nil, err
+	}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		err := dec.Decode(&p)
 		if errors.Is(err, io.EOF) {
-			return all
+			return all, nil
 		}
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, p)
 	}
-}
+})
 
 // TestMapNamesEveryRoom holds ARCHITECTURE.md to the same list.
 func TestMapNamesEveryRoom(t *testing.T) {

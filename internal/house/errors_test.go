@@ -1,4 +1,4 @@
-package svc_test
+package house
 
 import (
 	"flag"
@@ -50,7 +50,7 @@ func printed(t *testing.T, page, want string) {
 		return
 	}
 	if read(t, page) != want {
-		t.Errorf("%s is not what the code says: go test . -run %s -update", page, t.Name())
+		t.Errorf("%s is not what the code says: go test ./internal/house -run %s -update", page, t.Name())
 	}
 }
 

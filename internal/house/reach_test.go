@@ -1,4 +1,4 @@
-package svc_test
+package house
 
 import (
 	"go/ast"

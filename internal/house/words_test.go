@@ -1,10 +1,8 @@
-package svc_test
+package house
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -27,38 +25,6 @@ var (
 	// glossaryWord is a row of the table in ARCHITECTURE.md.
 	glossaryWord = regexp.MustCompile(`(?m)^\| \*([^*]+)\* \|`)
 )
-
-// source is one parsed file of the module.
-type source struct {
-	path string
-	test bool
-	file *ast.File
-	set  *token.FileSet
-}
-
-// sources are the module's own files.
-func sources(t *testing.T) []source {
-	t.Helper()
-	var all []source
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && path != "." && (d.Name()[0] == '.' || d.Name() == "testdata"):
-			return filepath.SkipDir
-		case !strings.HasSuffix(path, ".go"):
-			return nil
-		}
-		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		all = append(all, source{path, strings.HasSuffix(path, "_test.go"), file, set})
-		return err
-	})
-	if err != nil {
-		t.Fatalf("read the sources: %v", err)
-	}
-	return all
-}
 
 func TestWordsOfCommentsHaveANounForWho(t *testing.T) {
 	left := map[string]bool{}
