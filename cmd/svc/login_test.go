@@ -98,7 +98,7 @@ func (m *mortal) opens(t *testing.T, key string) bool {
 // gate stands between svc login and the service.
 type gate struct {
 	*httptest.Server
-	at     *mortal
+	to     string       // where the service is whenever it lives
 	polled atomic.Value // the last body of a request
 	missed atomic.Int64 // requests that nobody answered
 	// lose is asked whether an answer is lost, with all that follows from it.
@@ -107,7 +107,7 @@ type gate struct {
 
 func (m *mortal) gate(t *testing.T, lose func(status int, body []byte) bool) *gate {
 	t.Helper()
-	g := &gate{at: m, lose: lose}
+	g := &gate{to: m.Platform, lose: lose}
 	g.Server = httptest.NewServer(http.HandlerFunc(g.pass))
 	t.Cleanup(g.Close)
 	return g
@@ -119,7 +119,7 @@ func (g *gate) pass(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	on, err := http.NewRequestWithContext(r.Context(), r.Method, g.at.Platform+r.URL.Path, bytes.NewReader(asked))
+	on, err := http.NewRequestWithContext(r.Context(), r.Method, g.to+r.URL.Path, bytes.NewReader(asked))
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
