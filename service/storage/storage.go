@@ -50,7 +50,7 @@ type Quotas struct {
 	turns *memory.Turns // of those who lock a scope
 }
 
-// locksAtOnce is how many scopes are locked by one node at once: fewer than there are connections.
+// locksAtOnce is how many scopes are locked by one node at once: fewer than there are connections unless an operator sets them lower.
 const locksAtOnce = 12
 
 // New makes the quotas of a database whose tables stand.
