@@ -12,9 +12,10 @@ RACED := svc.dev/svc(/(conversation|internal/(front|outbox)|memory|stream|workfl
 # What measures how long work takes to stop and to move runs with no other test beside it.
 ALONE := svc.dev/svc/internal/outage
 
-# These take longest, so they begin first; with the full counts others do.
+# These take longest, so they begin first; with the full counts others do, and under the race detector.
 LONGEST := ./service/gateway ./internal/browser ./internal/crash
 LONGEST_OF_SOAK := ./internal/crash ./service/backup ./service/audit ./client ./service/gateway ./cmd/svc ./ts ./sqlstore
+LONGEST_RACING := ./service/gateway ./cmd/svc ./ts ./sqlstore
 
 .PHONY: help
 help: ## Say what there is.
@@ -112,18 +113,22 @@ test: setup web compile ## Run every check and every fast test.
 	@scripts/changed -tested
 
 # What judges times comes first: it wants a quiet machine, and is the soonest to say that it is not. All of it is run, whatever failed.
+# What counts more in the soak does so without the race detector; then every package runs with it once, but for those that are processes.
+BY_ITSELF := svc.dev/svc/internal/(flood|outage|browser)
+COUNTING = $$(go list $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules --exclude-dir=bench 'SVC_(SOAK|KILLS)' . | xargs -n 1 dirname | sort -u) | grep -vxE '$(BY_ITSELF)')
+
 .PHONY: soak
 soak: setup web ## Run the tests with their full counts, for two hours or so.
 	@go build -o bin/tally ./internal/tally
 	@failed=; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 30m ./internal/flood || failed=1; \
-	SVC_SOAK=1 bin/tally -count=1 -timeout 30m $(ALONE) || failed=1; \
+	SVC_SOAK=1 bin/tally -beside '$(MAKE) --no-print-directory racing RACE=./...' -count=1 -timeout 30m $(ALONE) || failed=1; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 90m ./internal/browser || failed=1; \
-	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -p 3 -timeout 60m $(LONGEST_OF_SOAK) $$(go list ./... | grep -vxE '$(ALONE)|svc.dev/svc/internal/(flood|browser)') || failed=1; \
-	bin/tally $(RACING) -count=1 -p 4 -timeout 60m $$(go list ./... | grep -vxE '$(RACED)|svc.dev/svc/internal/(crash|outage|browser|flood)') || failed=1; \
+	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -p 3 -timeout 60m $(LONGEST_OF_SOAK) $(COUNTING) || failed=1; \
+	bin/tally $(RACING) -count=1 -p 4 -timeout 60m $(LONGEST_RACING) $$(go list ./... | grep -vxE '$(BY_ITSELF)|svc.dev/svc(/internal/crash)?') || failed=1; \
 	bin/tally -C bench -count=1 ./... || failed=1; \
 	bin/tally -C internal/peers -count=1 ./... || failed=1; \
-	scripts/fuzz 20s || failed=1; \
+	scripts/fuzz 10s || failed=1; \
 	test -z "$$failed"
 
 .PHONY: fuzz

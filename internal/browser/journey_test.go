@@ -51,7 +51,8 @@ func playJourneys(t *testing.T, serve func(*testing.T, ...string) *service, play
 			if hub != nil {
 				s.withGitHub(t, hub, "")
 			}
-			s.given["soak"], s.given["halves"] = soak, service.halves()
+			// What a page says of itself is looked at on every page of one process; of two, on those of the navigation.
+			s.given["soak"], s.given["halves"], s.given["everyPage"] = soak, service.halves(), soak && !service.halves()
 			s.withPrograms(t)
 			s.withMCPs(t)
 			s.withProvider(provider)

@@ -40,7 +40,9 @@ func on[T any](s *scene, name string, act func(T) (any, error)) {
 // play has a script drive the browser, and fails the test when it does.
 func (s *scene) play(t *testing.T, script string) {
 	t.Helper()
-	s.given["endpoint"], s.given["chromium"], s.given["shots"], s.given["pictures"] = studio.endpoint, studio.chromium, shots(t), os.Getenv("SVC_SHOTS")+os.Getenv("SVC_SOAK")
+	s.given["endpoint"], s.given["chromium"], s.given["shots"] = studio.endpoint, studio.chromium, shots(t)
+	wanted := os.Getenv("SVC_SHOTS") != ""
+	s.given["pictures"], s.given["everyMode"] = wanted, wanted || soak
 	given, err := json.Marshal(s.given)
 	if err != nil {
 		t.Fatal(err)

@@ -173,8 +173,7 @@ class Visitor {
     });
   }
 
-  // look judges a page and has axe judge it; where pictures are wanted, axe looks at the narrow one too, and pictures of both
-  // widths and schemes are taken.
+  // look judges a page and has axe judge it: in the soak, and where pictures are wanted, in both widths and schemes.
   async look(name, expected) {
     await this.see(name, expected);
     await this.picture(name);
@@ -204,12 +203,12 @@ class Visitor {
 
   async picture(name) {
     if (this.scripts) await this.page.evaluate(axe);
-    const others = given.pictures ? [[desktop, "dark"], [phone, "light"]] : [];
+    const others = given.everyMode ? [[desktop, "dark"], [phone, "light"]] : [];
     await this.through([[desktop, "light"], [phone, "dark"], ...others], async (mode) => {
       await this.fits(name, mode);
-      if (given.pictures) await this.shoot(`${script}-${name}-${mode}`);
+      await this.shoot(`${script}-${name}-${mode}`);
       if (mode === "1280-light") await this.audit(name, mode);
-      if (mode === "390-dark" && given.pictures) await this.audit(name, mode, shown);
+      if (mode === "390-dark" && given.everyMode) await this.audit(name, mode, shown);
     });
   }
 
@@ -240,8 +239,9 @@ class Visitor {
     if (wide > 0) this.blame(name, `scrolls sideways by ${wide} px at ${mode}`);
   }
 
-  // shoot takes the whole page, also what is out of view.
+  // shoot takes the whole page, also what is out of view, where pictures are wanted.
   async shoot(name) {
+    if (!given.pictures) return;
     const browser = await this.context.newCDPSession(this.page);
     const { cssContentSize } = await browser.send("Page.getLayoutMetrics");
     const { data } = await browser.send("Page.captureScreenshot", { optimizeForSpeed: true, captureBeyondViewport: true, clip: { ...cssContentSize, scale: 1 } });

@@ -18,6 +18,14 @@ import (
 // soak asks for the full counts.
 var soak = os.Getenv("SVC_SOAK") == "1"
 
+// abreast has what follows run beside another of its kind in the soak: each waits for processes that begin, many minutes long.
+func abreast(t *testing.T) {
+	t.Helper()
+	if soak {
+		t.Parallel()
+	}
+}
+
 // stage is a database on which scripts are played by one node after another.
 type stage struct {
 	t      *testing.T
@@ -217,11 +225,13 @@ func played(fast ...string) []string {
 
 func TestRunEndsAlikeWhereverItsProcessDies(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
+		abreast(t)
 		st := newStage(t, sqldbtest.SQLite(t))
 		st.playEvery(played("steps", "sleepy", "branches", "cancelled-asleep", "asks")...)
 		st.close()
 	})
 	t.Run("postgres", func(t *testing.T) {
+		abreast(t)
 		st := newStage(t, sqldbtest.Postgres(t))
 		if soak {
 			st.playEvery(played()...)
@@ -263,6 +273,7 @@ func TestDatabaseOpensWhateverItsFirstProcessesDiedOf(t *testing.T) {
 
 func TestRunEndsAlikeHoweverOftenItsProcessDies(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, address string) {
+		abreast(t)
 		st := newStage(t, address)
 		if soak {
 			for _, s := range scripts {

@@ -40,6 +40,7 @@ var crowdPlays = map[string]line{
 
 func TestPromptsSettleOnceWhenAProcessUnderLoadIsKilled(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, address string) {
+		abreast(t)
 		g := &crowd{stage: newStage(t, address), over: make(chan struct{}), queues: map[string][]accepted{}}
 		g.setup.Pace = 2 * time.Millisecond
 		g.raise(trap{})

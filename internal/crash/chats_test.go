@@ -382,6 +382,7 @@ func TestConversationEndsAlikeWhereverItsProcessDies(t *testing.T) {
 			for _, k := range talks {
 				sampled := strings.Contains(" text tool tools aborted ", " "+k.name+" ")
 				t.Run(k.name, func(t *testing.T) {
+					abreast(t)
 					n := each
 					if !soak && n == 0 && !sampled {
 						n = 2
@@ -407,6 +408,7 @@ func TestConversationEndsAlikeWhereverItsProcessDies(t *testing.T) {
 
 func TestConversationEndsAlikeHoweverOftenItsProcessDies(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, address string) {
+		abreast(t)
 		st := newStage(t, address)
 		times := 1
 		if soak {

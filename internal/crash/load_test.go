@@ -53,6 +53,7 @@ type admission struct {
 
 func TestNothingIsLostOrDoubledWhenAProcessUnderLoadIsKilled(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, address string) {
+		abreast(t)
 		g := &siege{stage: newStage(t, address), over: make(chan struct{}), admitted: map[string]*admission{}}
 		for _, s := range scripts {
 			g.rehearse(s)

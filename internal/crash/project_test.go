@@ -121,10 +121,11 @@ func TestProjectEndsAlikeWhereverItsProcessDies(t *testing.T) {
 	file := projectFile(t)
 	quick := []string{refund, "typed"} // one for each database
 	sqldbtest.Each(t, func(t *testing.T, address string) {
-		st := newStage(t, address)
-		st.setup.Project = file
 		names, random := quick[:1], 2
 		quick = quick[1:]
+		abreast(t)
+		st := newStage(t, address)
+		st.setup.Project = file
 		if soak {
 			names, random = []string{refund, "typed"}, 390
 		}

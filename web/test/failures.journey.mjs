@@ -1,10 +1,10 @@
 // Every page, while the service fails: it says what the service said, with the id of the request and a way to try again, and that way works. What
-// was read before stays, marked as such. Offline it says so, and goes on with the connection. (interface.md 5; all of them with SVC_SOAK=1)
+// was read before stays, marked as such. Offline it says so, and goes on with the connection. (interface.md 5; all of them in the soak)
 import { ada, becomeAdministrator, given, openAdmin, perform, signUp } from "./stage.mjs";
 import { excuse, glide, plain, says, still, words } from "./judge.mjs";
 import { furnish, nothing, pagesOn } from "./pages.mjs";
 
-const surfaces = given.soak ? ["agents", "platform", "admin"] : ["agents"];
+const surfaces = given.everyPage ? ["agents", "platform", "admin"] : ["agents"];
 const said = "The lamp fell over.";
 const requestId = "req_lamp";
 const asks = /\/(api|v1)\//;
@@ -14,14 +14,14 @@ const frame = /\/api\/(auth\/session|workspaces\/\w+\/\w+)$/;
 await perform(async (enter) => {
   const visitor = await enter();
   await visitor.page.clock.install();
-  if (given.soak) await becomeAdministrator(visitor, ada, openAdmin);
+  if (given.everyPage) await becomeAdministrator(visitor, ada, openAdmin);
   else await signUp(visitor, ada);
-  const world = given.soak ? await furnish(visitor) : nothing;
+  const world = given.everyPage ? await furnish(visitor) : nothing;
   for (const surface of surfaces) {
     // Every day only what the navigation leads to.
-    for (const page of pagesOn(surface, world).filter((each) => given.soak || each.nav)) {
+    for (const page of pagesOn(surface, world).filter((each) => given.everyPage || each.nav)) {
       await fails(visitor, page);
-      if (!given.soak) continue;
+      if (!given.everyPage) continue;
       await isOffline(visitor, page);
       await isEnded(visitor, page);
     }

@@ -41,7 +41,7 @@ async function holds(visitor, name) {
     await page.evaluate(space, spaced);
     await visitor.drawn();
     for (const fault of await page.evaluate(faults, reducedMotion === "reduce")) visitor.blame(name, `${way}: ${fault}`);
-    if (given.pictures && way !== "no motion") await visitor.shoot(`reflow-${name.replace(/[^\w]+/g, "-")}-${way.replace(/[^\w]+/g, "-")}`);
+    if (way !== "no motion") await visitor.shoot(`reflow-${name.replace(/[^\w]+/g, "-")}-${way.replace(/[^\w]+/g, "-")}`);
   }
   await page.evaluate(space, false);
   await page.emulateMedia({ forcedColors: "none", reducedMotion: "no-preference" });

@@ -1,17 +1,17 @@
 // Every page, for those who may not see it: signed out, of another customer, not of the staff, or looking for what is not there. Each says so
-// in the same words and keeps its frame. The pages are those of the route list. (interface.md 5; all of them with SVC_SOAK=1)
+// in the same words and keeps its frame. The pages are those of the route list. (interface.md 5; all of them in the soak)
 import { ada, becomeAdministrator, bob, given, openAdmin, perform, signUp } from "./stage.mjs";
 import { excuse, plain, says, still } from "./judge.mjs";
 import { furnish, missingOn, nothing, pagesOn } from "./pages.mjs";
 
-const surfaces = given.soak ? ["agents", "platform", "admin"] : ["agents"];
+const surfaces = given.everyPage ? ["agents", "platform", "admin"] : ["agents"];
 const notHere = "Not here, or not yours.";
 
 await perform(async (enter) => {
   const staff = await enter();
-  if (given.soak) await becomeAdministrator(staff, ada, openAdmin);
+  if (given.everyPage) await becomeAdministrator(staff, ada, openAdmin);
   else await signUp(staff, ada);
-  const world = given.soak ? await furnish(staff) : nothing;
+  const world = given.everyPage ? await furnish(staff) : nothing;
 
   const nobody = await enter();
   for (const surface of surfaces) for (const page of pagesOn(surface, world)) await leadsToTheSignIn(nobody, page);
@@ -20,9 +20,9 @@ await perform(async (enter) => {
   await signUp(bobs, bob);
   for (const surface of surfaces.filter((each) => each !== "admin")) {
     for (const page of pagesOn(surface, world)) await isNotThere(bobs, page, `${page.name}, of another customer`);
-    if (given.soak) for (const page of pagesOn(surface, world, "nobody/nothing")) await isNotThere(bobs, page, `${page.name}, of no workspace`);
+    if (given.everyPage) for (const page of pagesOn(surface, world, "nobody/nothing")) await isNotThere(bobs, page, `${page.name}, of no workspace`);
   }
-  if (given.soak) for (const page of pagesOn("admin", world)) await isForStaff(bobs, page);
+  if (given.everyPage) for (const page of pagesOn("admin", world)) await isForStaff(bobs, page);
 
   for (const surface of surfaces) for (const page of missingOn(surface, world)) await isNotThere(staff, page, page.name);
 });
