@@ -58,9 +58,15 @@ await perform(async (enter) => {
   await page.getByRole("button", { name: "Unarchive" }).click();
   await page.getByRole("button", { name: "Archive", exact: true }).waitFor();
   await page.getByLabel("Name", { exact: true }).and(page.locator("[value=\"Research and\"]")).fill("Research and more");
+  // The name of before, typed while what was saved has not been read again, is something typed like any other.
+  const slowly = (route) => new Promise((over) => setTimeout(over, route.request().method() === "GET" ? 2_000 : 0)).then(() => route.fallback());
+  await page.route("**/api/workspaces/ada/labs", slowly);
+  const readAgain = page.waitForResponse((got) => got.request().method() === "GET" && got.url().endsWith("/api/workspaces/ada/labs"));
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("This workspace is now called Research and more.").waitFor();
   await page.getByLabel("Name", { exact: true }).fill("Research");
+  await readAgain;
+  await page.unroute("**/api/workspaces/ada/labs", slowly);
   await page.getByRole("button", { name: "Save" }).click();
   await page.waitForFunction(() => document.title.endsWith("Settings · Research"));
 

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { AnswerOf, SvcError } from "@svc/sdk";
 import { place } from "./place";
 import { keyOf } from "./read";
@@ -43,11 +43,12 @@ export function reasonFor(right: Right): string {
 
 export type WorkspaceFacts = AnswerOf<"/api/workspaces/{username}/{business}", "get">;
 
+const path = "/api/workspaces/{username}/{business}";
+
 /** useHere is the workspace that is shown, with one's role in it. */
 export function useHere(): { facts: WorkspaceFacts | undefined; error: SvcError | undefined; retry: () => void } {
   const client = useServer();
   const workspace = useWorkspace();
-  const path = "/api/workspaces/{username}/{business}";
   const { data, error, refetch } = useQuery<WorkspaceFacts, SvcError>({
     queryKey: keyOf(workspace, path),
     queryFn: ({ signal }) => call(client, workspace, "get", path, { signal }),
@@ -55,6 +56,13 @@ export function useHere(): { facts: WorkspaceFacts | undefined; error: SvcError 
     staleTime: 60_000,
   });
   return { facts: data, error: error ?? undefined, retry: () => void refetch() };
+}
+
+/** useSavedHere takes over what a change of the workspace answered: a form must not go by what it was until it is read again. */
+export function useSavedHere(): (facts: WorkspaceFacts) => void {
+  const queries = useQueryClient();
+  const workspace = useWorkspace();
+  return (facts) => queries.setQueryData(keyOf(workspace, path), facts);
 }
 
 /** useMay says whether the person may, and why not. While nobody knows their role yet, they may not. */

@@ -9,7 +9,7 @@ import { exact } from "../kit/Time";
 import { useToast } from "../kit/Toast";
 import { useAct } from "../server/act";
 import { fieldErrors } from "../server/refusal";
-import { useHere, useMay, type WorkspaceFacts } from "../server/role";
+import { useHere, useMay, useSavedHere, type WorkspaceFacts } from "../server/role";
 import { Deleted, Ending } from "./Ending";
 import { Settings } from "./Settings";
 
@@ -41,12 +41,14 @@ function Name({ facts }: { facts: WorkspaceFacts }): ReactNode {
   const name = draft?.text ?? facts.name;
   const { why } = useMay("manage");
   const rename = useAct("patch", path);
+  const saved = useSavedHere();
   const toast = useToast();
   const write = (text: string): void => setDraft((now) => ({ text, over: now?.over ?? facts }));
   useEffect(() => setDraft((now) => (now?.text === facts.name ? undefined : now)), [draft, facts.name]); // then the field follows the workspace again
   const save = async (version?: number): Promise<void> => {
     const done = await rename.run({ body: { name: name.trim() }, version });
     if (!done) return;
+    saved(done.answer);
     setDraft((now) => now && { text: now.text === name ? done.answer.name : now.text, over: done.answer });
     toast({ tone: "ok", text: `This workspace is now called ${done.answer.name}.` });
   };
