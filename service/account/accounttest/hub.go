@@ -99,6 +99,9 @@ func (h *Hub) AppID(t *testing.T) int64 {
 	return app.ID
 }
 
+// visiting keeps no connection: a server of another test that ends closes those that http.DefaultTransport keeps, under a request too.
+var visiting = &http.Transport{DisableKeepAlives: true}
+
 // Visit opens a page of GitHub as a person there, and returns the query of where it sends the browser.
 func (h *Hub) Visit(t *testing.T, method, address, as string, form url.Values) url.Values {
 	t.Helper()
@@ -106,7 +109,7 @@ func (h *Hub) Visit(t *testing.T, method, address, as string, form url.Values) u
 	Check(t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.AddCookie(&http.Cookie{Name: "user", Value: as})
-	resp, err := http.DefaultTransport.RoundTrip(r)
+	resp, err := visiting.RoundTrip(r)
 	Check(t, err)
 	defer resp.Body.Close()
 	to, err := resp.Location()

@@ -122,7 +122,7 @@ func visit(t *testing.T, address string) *url.URL {
 	return land(t)(browser.Get(address))
 }
 
-var browser = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var browser = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // land is where an answer sends the browser.
 func land(t *testing.T) func(*http.Response, error) *url.URL {

@@ -28,6 +28,9 @@ func guarded(timeout time.Duration, accept string) *http.Client {
 	}
 }
 
+// wire is ours alone: nobody else closes its connections.
+var wire = http.DefaultTransport.(*http.Transport).Clone()
+
 // guard adds the headers that GitHub asks for, and reads each answer to its end: what is longer than maxAnswer, cut off or
 // a page for people is a failure for every reader above, whatever that reader would have made of it.
 type guard struct{ accept string }
@@ -37,7 +40,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Header.Set("User-Agent", userAgent)
 	r.Header.Set("Accept", g.accept)
 	r.Header.Set("X-GitHub-Api-Version", apiVersion)
-	resp, err := http.DefaultTransport.RoundTrip(r)
+	resp, err := wire.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}

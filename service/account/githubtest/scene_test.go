@@ -49,7 +49,7 @@ func withApp(t *testing.T, options ...githubtest.Option) (*githubtest.Server, gi
 	return s, app
 }
 
-var browser = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var browser = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // reply is an answer that was read.
 type reply struct {
