@@ -111,7 +111,6 @@ func (a *Act) Waves() <-chan []Ask { return a.waves }
 // engine's next turn at the latest. To end an act twice does nothing.
 func (a *Act) End() {
 	e := a.Engine
-	a.cancel()
 	e.mu.Lock()
 	_, live := e.acts[a.ID]
 	delete(e.acts, a.ID)
@@ -126,6 +125,7 @@ func (a *Act) End() {
 	// Others may wait for what it asked for.
 	due := live && !a.left.Load() && (e.forgets(a.ID) || a.calls.Load() > 0)
 	e.mu.Unlock()
+	a.cancel() // not before: what ends by it would still be told to the script
 	for _, s := range dropped {
 		s.Drop()
 	}

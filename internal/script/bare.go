@@ -19,6 +19,8 @@ type bare struct {
 	runtime uintptr
 	context uintptr
 	tls     *libc.TLS
+
+	interrupt *interrupt
 }
 
 var errWrapper = errors.New("script: the engine's wrapper is not the one that this was written for")
@@ -59,23 +61,38 @@ func (b bare) collectBetween(least, most uint64) {
 	}
 }
 
-// interrupts leads from a runtime to how its wrapper decides whether a turn must end: a callback of C has no closure.
+// interrupts leads from a runtime to what decides whether its turn must end: a callback of C has no closure.
 var interrupts sync.Map
 
-// interrupt is the wrapper's own handler, what it is called with, and whether it has ended something.
+// interrupt is until when a turn may last, the wrapper's own handler, which others may ask to end it now, and whether anything was ended.
 type interrupt struct {
+	until                    time.Time // zero: as long as it takes
 	handler, opaque, context uintptr
 	fired                    bool
 }
 
+// isOver reports whether the turn's time is over.
+func (i *interrupt) isOver() bool { return !i.until.IsZero() && !time.Now().Before(i.until) }
+
+// prolong lets the turn last longer.
+func (i *interrupt) prolong(by time.Duration) {
+	if !i.until.IsZero() {
+		i.until = i.until.Add(by)
+	}
+}
+
 // interruptForGood has a turn that goes on after an interrupt interrupted at every look, not at one in ten thousand steps: an asynchronous
 // function makes a rejection of the first, which says where the turn was, and its caller would go on for ever.
-func (b bare) interruptForGood() {
+func (b bare) interruptForGood() *interrupt {
 	own := &interrupt{handler: b.fields().Finterrupt_handler, opaque: b.fields().Finterrupt_opaque, context: b.context}
 	interrupts.Store(b.runtime, own)
 	callback := interrupted
 	lib.XJS_SetInterruptHandler(b.tls, b.runtime, *(*uintptr)(unsafe.Pointer(&callback)), b.runtime)
+	return own
 }
+
+// lookNow has the engine ask at its next look whether the turn must end.
+func (b bare) lookNow() { contextAt(b.context).Finterrupt_counter = 1 }
 
 func interrupted(tls *libc.TLS, runtime, _ uintptr) int32 {
 	known, ok := interrupts.Load(runtime)
@@ -83,12 +100,14 @@ func interrupted(tls *libc.TLS, runtime, _ uintptr) int32 {
 		return 0
 	}
 	own := known.(*interrupt)
-	ends := (*(*func(*libc.TLS, uintptr, uintptr) int32)(unsafe.Pointer(&own.handler)))(tls, runtime, own.opaque)
-	if ends != 0 && own.fired {
+	if !own.isOver() && (*(*func(*libc.TLS, uintptr, uintptr) int32)(unsafe.Pointer(&own.handler)))(tls, runtime, own.opaque) == 0 {
+		return 0
+	}
+	if own.fired {
 		contextAt(own.context).Finterrupt_counter = 1
 	}
-	own.fired = own.fired || ends != 0
-	return ends
+	own.fired = true
+	return 1
 }
 
 // mostReasons is how many jobs are looked at, the newest first.
@@ -173,6 +192,13 @@ func noteRefusal(state uintptr) {
 
 // withoutSource leaves the text of functions out of what is compiled from here on.
 func (b bare) withoutSource() { lib.XJS_SetStripInfo(b.tls, b.runtime, lib.MJS_STRIP_SOURCE) }
+
+// thrown is the exception that is pending, which is no longer then.
+func (b bare) thrown() error {
+	thrown := b.value(lib.XJS_GetException(b.tls, b.context))
+	defer thrown.Free()
+	return quickjs.ErrorFromValue(thrown)
+}
 
 // value makes a value of the wrapper's, which then owns it.
 func (b bare) value(v lib.TJSValue) quickjs.Value {
@@ -277,11 +303,9 @@ func (e *Engine) tellDoubts(until time.Time) {
 			one.free(e.bare.tls, e.bare.context)
 			continue
 		}
-		reason := e.bare.value(lib.XDupValue(e.bare.tls, e.bare.context, one.reason))
-		if err := e.call(e.entrances["reject"], until, reason); err != nil {
+		if err := e.call(e.entrances["reject"], until, one.reason); err != nil {
 			e.uncaught(e.act.Load(), err)
 		}
-		reason.Free()
 		one.free(e.bare.tls, e.bare.context)
 	}
 	if more > 0 && !e.lost() {

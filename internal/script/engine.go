@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	lib "modernc.org/libquickjs"
 	"modernc.org/quickjs"
 )
 
@@ -141,7 +142,7 @@ type Engine struct {
 	// Only the engine's goroutine knows these.
 	js        *quickjs.VM
 	bare      bare
-	entrances map[string]quickjs.Value
+	entrances map[string]lib.TJSValue
 	alarms    alarms
 	litter    litter
 	askers    []*Act
@@ -160,7 +161,7 @@ var ids atomic.Int64
 func New(ctx context.Context, c Config) (*Engine, error) {
 	e := &Engine{
 		config: c.withDefaults(), began: time.Now(), wake: make(chan struct{}, 1), ready: make(chan error, 1), dead: make(chan struct{}), ended: make(chan struct{}),
-		acts: map[int64]*Act{}, bodies: map[int64]held{}, calls: map[int64]context.CancelFunc{}, entrances: map[string]quickjs.Value{},
+		acts: map[int64]*Act{}, bodies: map[int64]held{}, calls: map[int64]context.CancelFunc{}, entrances: map[string]lib.TJSValue{},
 	}
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	e.limit = e.config.Limits.Start

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"modernc.org/quickjs"
+	lib "modernc.org/libquickjs"
 )
 
 // Host answers what scripts ask of the program around them, on the engine's goroutine: it must not take long, and what may wait for others or
@@ -106,50 +106,36 @@ func (a Args) Bool(i int) bool { return i < len(a) && a[i] == true }
 // Bytes is an argument that carries bytes, which cross as base64.
 func (a Args) Bytes(i int) ([]byte, error) { return fromBase64(a.String(i)) }
 
-// read makes a call of what crossed: the operation, the call's id, the act and the arguments.
-func (e *Engine) read(crossed []any) Call {
+// read makes a call of what crossed: the operation, the call's id, the act and the arguments. It reports false when there was no memory for it.
+func (e *Engine) read(crossed []lib.TJSValue) (c Call, ok bool) {
+	all := make(Args, len(crossed))
 	for i, v := range crossed {
-		if _, none := v.(quickjs.Undefined); none {
-			crossed[i] = nil
+		if all[i], ok = valueOf(e.bare.tls, e.bare.context, v); !ok {
+			return c, false
 		}
 	}
-	all := Args(crossed)
-	c := Call{Engine: e, Op: all.String(0), id: all.Int(1), act: all.Int(2), Args: all[3:]}
+	c = Call{Engine: e, Op: all.String(0), id: all.Int(1), act: all.Int(2), Args: all[3:]}
 	c.Act = e.Act(c.act)
-	return c
+	return c, true
 }
 
-// sync answers at once, on the engine's goroutine. An error crosses as the text of a TypeError, which the prelude reads.
-func (e *Engine) sync(crossed []any) (any, error) {
-	c := e.read(crossed)
-	e.config.Heard(c)
-	answer, err := e.answer(c)
-	if err != nil {
-		return nil, spelled(tell(err))
-	}
-	return answer, nil
-}
-
-// spelled is an error that is written already.
-type spelled string
-
-func (s spelled) Error() string { return string(s) }
-
-func (e *Engine) answer(c Call) (any, error) {
+// answer answers at once, on the engine's goroutine. A panic is an error of the script's.
+func (c Call) answer() (answer any, err error) {
+	defer c.rescue(&err)
+	c.Engine.config.Heard(c)
 	if op, ok := operations[c.Op]; ok {
 		return op(c)
 	}
-	return c.hosted(func() (any, bool, error) { return e.config.Host.Sync(c) })
+	answer, known, err := c.Engine.config.Host.Sync(c)
+	return answer, c.known(known, err)
 }
 
-// hosted asks the Host. Its panic is an error of the script's.
-func (c Call) hosted(ask func() (any, bool, error)) (answer any, err error) {
-	defer c.rescue(&err)
-	answer, known, err := ask()
+// known is the error of an operation, which is that there is none where nobody knows it.
+func (c Call) known(known bool, err error) error {
 	if !known && err == nil {
-		err = fmt.Errorf("there is no operation %q", c.Op)
+		return fmt.Errorf("there is no operation %q", c.Op)
 	}
-	return answer, err
+	return err
 }
 
 // rescue makes an error of a panic.
@@ -177,24 +163,25 @@ func (c Call) Apart(work func() (any, error)) (answer any, err error) {
 	return answer, err
 }
 
-// async begins what takes time.
-func (e *Engine) async(crossed []any) (any, error) {
-	c := e.read(crossed)
-	e.config.Heard(c)
+// begin begins what takes time. A panic is an error of the script's.
+func (c Call) begin() (err error) {
 	c.expect(1)
+	defer func() {
+		if err != nil {
+			c.expect(-1)
+		}
+	}()
+	defer c.rescue(&err)
+	c.Engine.config.Heard(c)
 	switch c.Op {
 	case "fetch":
 		c.fetch()
-		return nil, nil
 	case "read":
 		c.readBody()
-		return nil, nil
+	default:
+		return c.known(c.Engine.config.Host.Async(c), nil)
 	}
-	if _, err := c.hosted(func() (any, bool, error) { return nil, e.config.Host.Async(c), nil }); err != nil {
-		c.expect(-1)
-		return nil, spelled(tell(err))
-	}
-	return nil, nil
+	return nil
 }
 
 // expect counts the calls of an act that are not settled.

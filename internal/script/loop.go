@@ -135,9 +135,7 @@ func (e *Engine) overrun() error {
 		if e.stopped != "" {
 			break
 		}
-		reason := e.bare.value(lib.XDupValue(e.bare.tls, e.bare.context, r))
-		_ = e.call(e.entrances["where"], until, reason) // no answer is one
-		reason.Free()
+		_ = e.call(e.entrances["where"], until, r) // no answer is one
 	}
 	if e.stopped == "" {
 		return ErrTurn
@@ -170,25 +168,18 @@ func (e *Engine) deliver(t turn, until time.Time) error {
 	return nil
 }
 
-// call calls a function of JavaScript. Its result is dropped unseen.
-func (e *Engine) call(fn quickjs.Value, until time.Time, args ...any) error {
+// call calls a function of JavaScript, until then.
+func (e *Engine) call(fn lib.TJSValue, until time.Time, args ...any) error {
 	if !e.arm(until) {
 		return ErrTurn
 	}
-	v, err := fn.CallValue(quickjs.UndefinedValue, args...)
-	if err == nil {
-		v.Free()
-	}
-	return err
+	return e.bare.call(fn, args)
 }
 
 // arm lets JavaScript run until then, and reports false when that has passed.
 func (e *Engine) arm(until time.Time) bool {
-	left := time.Until(until) + e.apart
-	if left <= 0 {
-		return false
-	}
-	return e.js.SetEvalTimeout(left) == nil
+	e.bare.interrupt.until = until.Add(e.apart)
+	return !e.bare.interrupt.isOver()
 }
 
 // uncaught is an error that no script caught. It is told, and does not end the engine; an act that ran out of memory fails.
@@ -247,11 +238,11 @@ func (e *Engine) open() (err error) {
 	e.js.SetGCThreshold(min(rarely, e.config.Limits.Memory/2))
 	e.stuck = time.AfterFunc(e.limit, func() { e.lose(ErrTurn, e.act.Load()) })
 	e.stuck.Stop()
-	e.bare.interruptForGood()
+	e.bare.interrupt = e.bare.interruptForGood()
 	e.bare.watchMemory(&e.refused)
 	e.doubts.watch(e.bare)
 	engines.Store(e.bare.context, e)
-	if err := errors.Join(e.js.RegisterHostFunc("hostSync", e.sync), e.js.RegisterHostFunc("hostAsync", e.async), intl.Register(e.js), e.bare.markContinuations(), e.bare.offerNatives()); err != nil {
+	if err := errors.Join(intl.Register(e.js), e.bare.markContinuations(), e.bare.offerNatives()); err != nil {
 		return err
 	}
 	if err := e.enter(); err != nil {
@@ -263,9 +254,6 @@ func (e *Engine) open() (err error) {
 // enter runs the prelude, whose value is the object of entrances.
 func (e *Engine) enter() error {
 	// The prelude is ours: it takes the time that it takes.
-	if err := e.js.SetEvalTimeout(0); err != nil {
-		return err
-	}
 	object, err := e.js.EvalBytecodeValue(e.config.Prelude)
 	if err != nil {
 		return e.fromEngine(err)
@@ -283,7 +271,7 @@ func (e *Engine) enter() error {
 		if fn.IsUndefined() {
 			return fmt.Errorf("there is no entrance %q", name)
 		}
-		e.entrances[name] = fn
+		e.entrances[name] = raw(fn)
 	}
 	return nil
 }
@@ -296,7 +284,7 @@ func (e *Engine) begin() error {
 		return e.fromEngine(err)
 	}
 	defer main.Free()
-	e.turn(turn{entrance: "begin", calls: [][]any{{main}}})
+	e.turn(turn{entrance: "begin", calls: [][]any{{raw(main)}}})
 	return nil
 }
 
@@ -329,7 +317,7 @@ func (e *Engine) shut() {
 	}
 	e.unwatch()
 	for _, fn := range e.entrances {
-		fn.Free()
+		lib.XFreeValue(e.bare.tls, e.bare.context, fn)
 	}
 	_ = e.js.Close()
 }

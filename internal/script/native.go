@@ -2,17 +2,19 @@ package script
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
+	"unicode/utf8"
 	"unsafe"
 
 	"modernc.org/libc"
 	lib "modernc.org/libquickjs"
 )
 
-// Natives are functions of Go's that scripts call below the wrapper, which finds them and their arguments by reflection. They are few: those
-// that a step of a run crosses with, and the one that a bundle calls for every function that it makes. None of them can panic or end its
-// goroutine, or calls what may: the wrapper, which would see to that, is not there.
+// Natives are functions of Go's that scripts call below the wrapper, which finds functions and their arguments by reflection. None of them can
+// panic or end its goroutine, or calls what may: the wrapper, which would see to that, is not there. What an operation is asked for has a
+// panic made an error, and what may end its goroutine done on another.
 
 // native is one of them. It is given as many arguments as it takes, whatever the script gave.
 type native struct {
@@ -21,7 +23,13 @@ type native struct {
 	call  plainCall
 }
 
-var natives = []native{{"hostNamed", 2, calledNamed}, {"hostAsk", 5, calledAsk}, {"hostFinish", 3, calledFinish}}
+var natives = []native{
+	{"hostNamed", 2, calledNamed},
+	{"hostAsk", 5, calledAsk}, {"hostFinish", 3, calledFinish}, {"hostSync", crossing, calledAtOnce}, {"hostAsync", crossing, calledLater},
+}
+
+// crossing is how many values an operation crosses with: its name, the call's id, the act, and six that belong to it.
+const crossing = 9
 
 // offerNatives puts them where the prelude finds them.
 func (b bare) offerNatives() error {
@@ -95,7 +103,136 @@ func calledFinish(tls *libc.TLS, context uintptr, _ lib.TJSValue, _ int32, argv 
 	return undefined
 }
 
+// calledAtOnce answers an operation at once.
+func calledAtOnce(tls *libc.TLS, context uintptr, _ lib.TJSValue, _ int32, argv uintptr) lib.TJSValue {
+	e := engineOf(context)
+	c, ok := e.read(argumentsAt(argv, crossing))
+	if !ok {
+		return exception
+	}
+	answer, err := c.answer()
+	return e.crossed(answer, err)
+}
+
+// calledLater begins an operation that takes time.
+func calledLater(tls *libc.TLS, context uintptr, _ lib.TJSValue, _ int32, argv uintptr) lib.TJSValue {
+	e := engineOf(context)
+	c, ok := e.read(argumentsAt(argv, crossing))
+	if !ok {
+		return exception
+	}
+	return e.crossed(nil, c.begin())
+}
+
+// crossed is an answer for the script that waits for it. An error is thrown as its text, of which the prelude makes one. A turn whose time is
+// over goes no further than to the next look.
+func (e *Engine) crossed(answer any, err error) lib.TJSValue {
+	if e.bare.interrupt.isOver() {
+		e.bare.lookNow()
+	}
+	if err != nil {
+		return e.bare.throw(tell(err))
+	}
+	return e.bare.made(answer)
+}
+
+// throw throws a text.
+func (b bare) throw(text string) lib.TJSValue {
+	made := b.text(text)
+	if made.Ftag == lib.EJS_TAG_EXCEPTION {
+		return made
+	}
+	return lib.XJS_Throw(b.tls, b.context, made)
+}
+
+// call calls a function of JavaScript. Its result is dropped unseen.
+func (b bare) call(fn lib.TJSValue, args []any) error {
+	size := max(1, len(args)) * int(unsafe.Sizeof(fn))
+	place := b.tls.Alloc(size)
+	defer b.tls.Free(size)
+	given := argumentsAt(place, len(args))
+	for i, arg := range args {
+		if given[i] = b.made(arg); given[i].Ftag == lib.EJS_TAG_EXCEPTION {
+			b.free(given[:i])
+			return b.thrown()
+		}
+	}
+	defer b.free(given)
+	result := lib.XJS_Call(b.tls, b.context, fn, undefined, int32(len(args)), place)
+	if result.Ftag == lib.EJS_TAG_EXCEPTION {
+		return b.thrown()
+	}
+	lib.XFreeValue(b.tls, b.context, result)
+	return nil
+}
+
+func (b bare) free(values []lib.TJSValue) {
+	for _, v := range values {
+		lib.XFreeValue(b.tls, b.context, v)
+	}
+}
+
+// made is a value in JavaScript, for the caller to free: a text, a number, whether something is true, nothing, or what is there already. It is
+// an exception, which is pending then, where there is no memory for it.
+func (b bare) made(v any) lib.TJSValue {
+	switch v := v.(type) {
+	case nil:
+		return null
+	case string:
+		return b.text(v)
+	case bool:
+		return truth(v)
+	case int:
+		return whole(int64(v))
+	case int64:
+		return whole(v)
+	case float64:
+		return fraction(v)
+	case lib.TJSValue:
+		return lib.XDupValue(b.tls, b.context, v)
+	}
+	return b.throw(tell(fmt.Errorf("a %T does not cross", v)))
+}
+
+// text makes one. Each byte that is no character's is a replacement for one.
+func (b bare) text(s string) lib.TJSValue {
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
+	}
+	place := libc.Xmalloc(b.tls, libc.Tsize_t(len(s)+1))
+	if place == 0 {
+		return lib.XJS_ThrowOutOfMemory(b.tls, b.context)
+	}
+	defer libc.Xfree(b.tls, place)
+	copy(unsafe.Slice((*byte)(at(place)), len(s)), s)
+	return lib.XJS_NewStringLen(b.tls, b.context, place, libc.Tsize_t(len(s)))
+}
+
+func whole(n int64) lib.TJSValue {
+	if n != int64(int32(n)) {
+		return fraction(float64(n))
+	}
+	v := lib.TJSValue{Ftag: lib.EJS_TAG_INT}
+	*(*uint64)(unsafe.Pointer(&v.Fu)) = uint64(uint32(n))
+	return v
+}
+
+func fraction(n float64) lib.TJSValue {
+	v := lib.TJSValue{Ftag: lib.EJS_TAG_FLOAT64}
+	*(*float64)(unsafe.Pointer(&v.Fu)) = n
+	return v
+}
+
+func truth(is bool) lib.TJSValue {
+	v := lib.TJSValue{Ftag: lib.EJS_TAG_BOOL}
+	if is {
+		*(*uint64)(unsafe.Pointer(&v.Fu)) = 1
+	}
+	return v
+}
+
 var (
+	null      = lib.TJSValue{Ftag: lib.EJS_TAG_NULL}
 	undefined = lib.TJSValue{Ftag: lib.EJS_TAG_UNDEFINED}
 	exception = lib.TJSValue{Ftag: lib.EJS_TAG_EXCEPTION} // of what is pending
 )
@@ -120,7 +257,7 @@ func number(v lib.TJSValue) int64 {
 	return int64(int32(*(*uint64)(unsafe.Pointer(&v.Fu))))
 }
 
-// valueOf is a text, a number, or nil for all else; it reports false when there was no memory for the text.
+// valueOf is a text, a number, whether something is true, or nil for all else; it reports false when there was no memory for the text.
 func valueOf(tls *libc.TLS, context uintptr, v lib.TJSValue) (any, bool) {
 	switch v.Ftag {
 	case lib.EJS_TAG_STRING, lib.EJS_TAG_STRING_ROPE:
@@ -129,6 +266,8 @@ func valueOf(tls *libc.TLS, context uintptr, v lib.TJSValue) (any, bool) {
 		return *(*float64)(unsafe.Pointer(&v.Fu)), true
 	case lib.EJS_TAG_INT:
 		return int(number(v)), true
+	case lib.EJS_TAG_BOOL:
+		return number(v) != 0, true
 	}
 	return nil, true
 }
@@ -142,6 +281,21 @@ func textOf(tls *libc.TLS, context uintptr, v lib.TJSValue) (string, bool) {
 		return "", false
 	}
 	defer lib.XJS_FreeCString(tls, context, text)
-	s := unsafe.String((*byte)(at(text)), *(*uintptr)(at(length)))
-	return strings.Clone(strings.ToValidUTF8(s, "\uFFFD")), true
+	return wellFormed(unsafe.String((*byte)(at(text)), *(*uintptr)(at(length)))), true
+}
+
+// wellFormed is a copy of a text in which the three bytes of half a character are those of a replacement.
+func wellFormed(s string) string {
+	if utf8.ValidString(s) {
+		return strings.Clone(s)
+	}
+	text := []byte(s)
+	for i, n := 0, 0; i < len(text); i += n {
+		if r, length := utf8.DecodeRune(text[i:]); r == utf8.RuneError && length == 1 {
+			n = copy(text[i:], "\uFFFD")
+		} else {
+			n = length
+		}
+	}
+	return string(text)
 }

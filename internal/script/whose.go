@@ -197,9 +197,7 @@ func (b bare) do() error {
 	if lib.XJS_ExecutePendingJob(b.tls, b.runtime, 0) >= 0 {
 		return nil
 	}
-	thrown := b.value(lib.XJS_GetException(b.tls, b.context))
-	defer thrown.Free()
-	return quickjs.ErrorFromValue(thrown)
+	return b.thrown()
 }
 
 // raw is what a value of the wrapper's holds, and goes on to own.

@@ -12,7 +12,7 @@
 //   clock, chance, entropy  the sources of Date.now, Math.random and crypto: a caller may set others
 const entrances = { __proto__: null },
   shared = { __proto__: null };
-// What every step of a run crosses with has functions of its own.
+// What a step of a run crosses with has functions of its own.
 const rawSync = hostSync,
   rawAsync = hostAsync,
   rawAsk = hostAsk,
@@ -69,22 +69,7 @@ const isOver = () => current !== 0 && !acts.has(current);
 
 function sync(op, a, b, c, d, e, f) {
   try {
-    switch (arguments.length) {
-      case 1:
-        return rawSync(op, 0, current);
-      case 2:
-        return rawSync(op, 0, current, a);
-      case 3:
-        return rawSync(op, 0, current, a, b);
-      case 4:
-        return rawSync(op, 0, current, a, b, c);
-      case 5:
-        return rawSync(op, 0, current, a, b, c, d);
-      case 6:
-        return rawSync(op, 0, current, a, b, c, d, e);
-      default:
-        return rawSync(op, 0, current, a, b, c, d, e, f);
-    }
+    return rawSync(op, 0, current, a, b, c, d, e, f);
   } catch (x) {
     throw fromHost(x);
   }
@@ -95,8 +80,7 @@ function callAs(id, op, a, b, c, d, e, f) {
   if (record === undefined) return d1.promise; // the act is over
   (record.pending ??= new Table()).set(id, d1);
   try {
-    if (c === undefined && d === undefined && e === undefined && f === undefined) rawAsync(op, id, record.id, a, b);
-    else rawAsync(op, id, record.id, a, b, c, d, e, f);
+    rawAsync(op, id, record.id, a, b, c, d, e, f);
   } catch (x) {
     record.pending.delete(id);
     d1.reject(fromHost(x));
@@ -132,12 +116,8 @@ const toError = (text) => {
   });
   return error;
 };
-const fromHost = (x) => {
-  try {
-    if (x instanceof TypeError && charCodeAt(x.message, 0) === 123) return toError(x.message);
-  } catch {}
-  return x;
-};
+// fromHost makes an error of what Go told as one. What the engine itself threw stays.
+const fromHost = (x) => (typeof x === "string" ? toError(x) : x);
 // extra gives what a caller's own errors carry beside name and message: type, details, meta, status.
 let extra = () => undefined;
 const unsupportedErrors = new WeakSet();
