@@ -15,7 +15,7 @@ func (p *Project) guard(kind bundle.Kind, name, what string) func(http.Handler) 
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			p.through(w, r, behind, func(x *exchange, body int64) {
 				method, address, headers := x.told()
-				x.act.Call("guard", x.id, string(kind), name, what, x.context, method, address, headers, body, parameters(kind, what, r))
+				x.act.Call("guard", x.id, string(kind), name, what, x.context, method, address, headers, body, x.parameters(kind, what))
 			})
 		})
 	}
@@ -41,8 +41,11 @@ func (x *exchange) told() (method, address, headers string) {
 }
 
 // parameters are those of the path, for a context that no framework has made.
-func parameters(kind bundle.Kind, what string, r *http.Request) string {
-	segments := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+func (x *exchange) parameters(kind bundle.Kind, what string) string {
+	if x.context != 0 {
+		return ""
+	}
+	segments := strings.Split(strings.TrimPrefix(x.r.URL.EscapedPath(), "/"), "/")
 	names := []string{"", "name"}
 	switch {
 	case kind == bundle.Agents:

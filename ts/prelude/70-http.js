@@ -24,12 +24,10 @@ const pump = async (exchange, stream) => {
   } catch (e) { sync("end", exchange, false, told(e)); }
 };
 const fail = (exchange, e) => { sync("fail", exchange, told(e)); };
-const answering = (exchange, work) => {
-  try {
-    const res = work();
-    if (isResponse(res)) reply(exchange, res);
-    else then(then(resolvedWith(res), (r) => reply(exchange, r)), undefined, (e) => fail(exchange, e));
-  } catch (e) { fail(exchange, e); }
+// answering replies with what was made, now or when it comes.
+const answering = (exchange, res) => {
+  if (isResponse(res)) reply(exchange, res);
+  else then(then(resolvedWith(res), (r) => reply(exchange, r)), undefined, (e) => fail(exchange, e));
 };
 // Execution is what an application is given beside the request: work that goes on behind its answer keeps the request's act. Its methods can
 // be taken from it, and are made for those who do.
@@ -51,7 +49,7 @@ entrances.request = (act, exchange, method, url, headers, body) => {
   const record = enter(act);
   record.exchange = exchange;
   record.request = heldRequest(act, method, url, headers, body);
-  answering(exchange, () => project.app.default.fetch(record.request, env, new Execution(act)));
+  try { answering(exchange, project.app.default.fetch(record.request, env, new Execution(act))); } catch (e) { fail(exchange, e); }
 };
 
 // answered is an answer of Go's: its status, the id of its body and its headers.
@@ -170,20 +168,21 @@ const contextOf = (act, context, method, url, headers, body, params) => {
 // guard lets a module's middleware decide; behind its next stands Go.
 entrances.guard = (act, exchange, kind, name, what, context, method, url, headers, body, params) => {
   enter(act);
-  answering(exchange, async () => {
-    const c = contextOf(act, context, method, url, headers, body, params);
-    let passed = false;
-    const res = await project[kind][name][what](c, async () => {
-      if (passed) throw new Error("next() was called twice.");
-      passed = true;
-      c.res = onto(c, answered(await call("next", exchange)));
-    });
-    if (res) return res;
-    if (!passed && !c.finalized) throw new Error(kind + "/" + name + ": " + what + " neither answered nor called next().");
-    return c.res;
+  answering(exchange, guarded(exchange, kind, name, what, act, context, method, url, headers, body, params));
+};
+const guarded = async (exchange, kind, name, what, act, context, method, url, headers, body, params) => {
+  const c = contextOf(act, context, method, url, headers, body, params);
+  let passed = false;
+  const res = await project[kind][name][what](c, async () => {
+    if (passed) throw new Error("next() was called twice.");
+    passed = true;
+    c.res = onto(c, answered(await call("next", exchange)));
   });
+  if (res) return res;
+  if (!passed && !c.finalized) throw new Error(kind + "/" + name + ": " + what + " neither answered nor called next().");
+  return c.res;
 };
 entrances.channel = (act, exchange, name, index, context, method, url, headers, body) => {
   enter(act);
-  answering(exchange, () => project.channels[name].channel.routes[index].handler(contextOf(act, context, method, url, headers, body, "{}"), async () => {}));
+  try { answering(exchange, project.channels[name].channel.routes[index].handler(contextOf(act, context, method, url, headers, body, "{}"), async () => {})); } catch (e) { fail(exchange, e); }
 };
