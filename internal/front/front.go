@@ -180,6 +180,8 @@ type served struct {
 	room  *memory.Grant
 	heads heads
 	leave func()
+	// unread says that a request was answered before it was read to its end.
+	unread atomic.Bool
 	// another takes memory for the head of a request that is not the connection's only one; nil: nothing is counted.
 	another func(n int64) (*memory.Grant, error)
 }
@@ -219,8 +221,11 @@ func (c *served) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// Close gives the connection's place to the next.
+// Close gives the connection's place to the next. A second call cuts short what the first still hears.
 func (c *served) Close() error {
 	defer c.leave()
+	if c.unread.Swap(false) {
+		c.hear()
+	}
 	return c.Conn.Close()
 }

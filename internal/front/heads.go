@@ -83,7 +83,8 @@ func headBytes(r *http.Request) (n int64) {
 // connKey finds the connection in a context.
 type connKey struct{}
 
-// Guard lets a server say what of a connection is the head of a request, and bounds what HTTP/2 holds of one.
+// Guard lets a server say what of a connection is the head of a request and which one it has not read to its end, and bounds what HTTP/2
+// holds of one.
 func Guard(srv *http.Server) {
 	next := srv.Handler
 	srv.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: concurrent, MaxReceiveBufferPerConnection: receiveBytes, MaxReceiveBufferPerStream: receiveBytes}
@@ -92,14 +93,18 @@ func Guard(srv *http.Server) {
 	}
 	srv.ConnState = func(c net.Conn, state http.ConnState) {
 		if c := inner(c); c != nil && state == http.StateIdle {
+			c.unread.Store(false)
 			c.heads.begin()
 		}
 	}
 	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, _ := r.Context().Value(connKey{}).(*served); c != nil {
-			defer c.admit(r).Release()
+		c, _ := r.Context().Value(connKey{}).(*served)
+		if c == nil {
+			next.ServeHTTP(w, r)
+			return
 		}
-		next.ServeHTTP(w, r)
+		defer c.admit(r).Release()
+		c.watched(w, r, next)
 	})
 }
 

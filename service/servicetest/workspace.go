@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc.dev/svc/internal/front"
 	"svc.dev/svc/service/scope"
 )
 
@@ -61,11 +62,14 @@ func (s *Served) front(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Transport: Client.Transport, Rewrite: func(r *httputil.ProxyRequest) {
+	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{FlushInterval: -1, Transport: Client.Transport, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(at)
 	}})
-	t.Cleanup(front.Close)
-	return front.URL
+	proxy.Listener = front.Listen(proxy.Listener, front.Limits{})
+	front.Guard(proxy.Config)
+	proxy.Start()
+	t.Cleanup(proxy.Close)
+	return proxy.URL
 }
 
 func (s *Served) post(t *testing.T, origin, path, cookie string, body any) Answer {

@@ -69,5 +69,5 @@ func (a *Answer) Unread() bool { return a.rest != nil }
 func (a *Answer) Linger() {
 	a.Header().Set("Connection", "close")
 	a.rest = nil
-	_ = http.NewResponseController(a).SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+	_ = http.NewResponseController(a).SetReadDeadline(time.Now().Add(restTimeout))
 }

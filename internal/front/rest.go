@@ -1,0 +1,51 @@
+package front
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// What may still come of a body that nobody reads.
+const (
+	restTime  = 5 * time.Second
+	restBytes = 64 << 20
+)
+
+// rest is a body that may not be read to its end.
+type rest struct {
+	io.ReadCloser
+	ended atomic.Bool
+}
+
+func (b *rest) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	if err == io.EOF {
+		b.ended.Store(true)
+	}
+	return n, err
+}
+
+// watched has a connection know whether a request is read to its end when it is answered.
+func (c *served) watched(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if r.ProtoMajor > 1 || r.Body == nil || r.Body == http.NoBody {
+		next.ServeHTTP(w, r)
+		return
+	}
+	body := &rest{ReadCloser: r.Body}
+	r = r.WithContext(r.Context()) // the server looks at its own
+	r.Body = body
+	next.ServeHTTP(w, r)
+	c.unread.Store(!body.ended.Load())
+}
+
+// hear lets a client send on, for a while, that was answered before its request was read: were it cut off at once, it would lose the answer.
+func (c *served) hear() {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	_ = c.Conn.SetReadDeadline(time.Now().Add(restTime))
+	_, _ = io.CopyN(io.Discard, c.Conn, restBytes)
+}
