@@ -65,7 +65,8 @@ const onlyFields = (o, fields, what) => {
 };
 
 // written is a value as JSON; nothing is null.
-const written = (v, type, what) => {
+const written = (v, type, what) => writing(type, what)(v);
+const writing = (type, what) => (v) => {
   if (v === undefined) return "null";
   let text, cause;
   try { text = jsonStringify(v); } catch (e) { cause = e; }

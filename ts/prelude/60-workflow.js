@@ -19,10 +19,10 @@ const stepOptions = (o) => {
   return jsonStringify({ key: o.key === undefined ? "" : aText(String(o.key), "step({ key })"), retry: retryOf(o.retry), timeoutMs: o.timeout === undefined ? 0 : milliseconds(o.timeout, "step({ timeout })"), durable: o.durable === true });
 };
 
-// insideStep reports whether the running turn is that of a step of this run, or of one that has ended.
+// insideStep reports whether a turn of another act than the run's is that of a step of it, or of one that has ended.
 const insideStep = (act) => {
   const record = acts.get(current);
-  return record === undefined ? current !== act : record.stepOf === act;
+  return record === undefined || record.stepOf === act;
 };
 
 const spoken = (name, what = "Step") => what + ' "' + name + '"';
@@ -31,15 +31,15 @@ const stepsOf = (act) => (name, options, fn) => {
   try {
     const plain = typeof options === "function";
     if (plain) fn = options;
-    aText(name, "The name of a step");
+    if (typeof name !== "string" || isBlank(name)) aText(name, "The name of a step");
     if (typeof fn !== "function") aFunction(fn, "The function of " + spoken(name, "step"));
-    if (insideStep(act)) throw faulty("step_misplaced", spoken(name) + " cannot begin inside a step.");
+    if (current !== act && insideStep(act)) throw faulty("step_misplaced", spoken(name) + " cannot begin inside a step.");
     return ask(act, "step", name, plain ? null : stepOptions(options), name, fn, jsonParse);
   } catch (e) { return rejectedWith(e); }
 };
 const sleepOf = (act) => async (d) => {
   const ms = milliseconds(d, "The argument of sleep()");
-  if (insideStep(act)) await new Promise((done) => { setTimeout(done, ms); });
+  if (current !== act && insideStep(act)) await new Promise((done) => { setTimeout(done, ms); });
   else await ask(act, "sleep", ms, null, "A sleep");
 };
 const linesOf = (act) => {
@@ -52,7 +52,7 @@ const linesOf = (act) => {
 const promptOptions = ["result", "model"];
 const promptOf = (act, name) => async (text, o = {}) => {
   each(keys(o), (k) => { if (!among(promptOptions, k)) throw notYet("session.prompt({ " + k + " })"); });
-  if (insideStep(act)) throw faulty("step_misplaced", "A prompt cannot begin inside a step.");
+  if (current !== act && insideStep(act)) throw faulty("step_misplaced", "A prompt cannot begin inside a step.");
   if (project.workflows[name].default.agent === undefined) throw faulty("agent_not_found", "The workflow " + name + " has no agent to prompt.");
   const result = aSchema(o.result, "session.prompt({ result })"), form = result && formOf(result);
   if (form && form.type !== "object") throw new TypeError("session.prompt({ result }) must be the schema of an object.");
@@ -85,23 +85,15 @@ entrances.run = (act, name, runId, input) => {
     return out === undefined ? undefined : written(out, "action_output_serialization", "The result");
   });
 };
-const stepResult = (v) => written(v, "action_output_serialization", "The result of the step");
-// Attempt is what the function of a step is given.
-class Attempt {
-  #record;
-  constructor(record, attempt) {
-    this.#record = record;
-    this.attempt = attempt;
-  }
-  get signal() { return this.#record.signal(); }
-}
-// step makes an attempt of what a run has asked for and waits for.
+const stepResult = writing("action_output_serialization", "The result of the step");
+// step makes an attempt of what a run has asked for and waits for. Its function is given which one it is, and the signal that aborts it.
 entrances.step = (act, run, asked, attempt) => {
-  const record = enter(act);
+  const record = new ActRecord(act);
   record.stepOf = run;
   record.silent = true;
+  acts.set((current = act), record);
   try {
     const { fn } = acts.get(run).pending.get(asked);
-    follow(act, fn(new Attempt(record, attempt)), stepResult);
+    follow(act, fn({ attempt, get signal() { return record.signal(); } }), stepResult);
   } catch (e) { failed(act, e); }
 };

@@ -91,7 +91,7 @@ const call = (op, a, b, c, d, e, f) => callAs(nextId(), op, a, b, c, d, e, f);
 const ask = (act, kind, a, b, what, fn, read) => {
   const record = acts.get(act);
   if (record === undefined) return rejectedWith(domError("What asked has ended here", "AbortError"));
-  const id = nextId(),
+  const id = ++lastId,
     { promise, resolve, reject } = withResolvers();
   (record.pending ??= new Table()).set(id, { __proto__: null, promise, resolve, reject, what, fn, read });
   rawAsk(act, id, kind, a, b);
@@ -171,7 +171,7 @@ const succeeded = (act, v, shape) => {
 };
 // follow tells Go the result of what was begun, now or when it comes.
 const follow = (act, begun, shape) => {
-  if (!isObject(begun)) succeeded(act, begun, shape);
+  if ((typeof begun !== "object" || begun === null) && typeof begun !== "function") succeeded(act, begun, shape);
   else
     then(
       resolvedWith(begun),
