@@ -13,13 +13,16 @@ const (
 	restBytes = 64 << 20
 )
 
-// rest is a body that may not be read to its end.
-type rest struct {
+// Rest is a body that may not be read to its end.
+type Rest struct {
 	io.ReadCloser
 	ended atomic.Bool
 }
 
-func (b *rest) Read(into []byte) (int, error) {
+// Ended reports whether it was.
+func (b *Rest) Ended() bool { return b.ended.Load() }
+
+func (b *Rest) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	if err == io.EOF {
 		b.ended.Store(true)
@@ -33,11 +36,11 @@ func (c *served) watched(w http.ResponseWriter, r *http.Request, next http.Handl
 		next.ServeHTTP(w, r)
 		return
 	}
-	body := &rest{ReadCloser: r.Body}
+	body := &Rest{ReadCloser: r.Body}
 	r = r.WithContext(r.Context()) // the server looks at its own
 	r.Body = body
 	next.ServeHTTP(w, r)
-	c.unread.Store(!body.ended.Load())
+	c.unread.Store(!body.Ended())
 }
 
 // hear lets a client send on, for a while, that was answered before its request was read: were it cut off at once, it would lose the answer.

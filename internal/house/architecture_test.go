@@ -103,7 +103,7 @@ var rooms = map[string][]string{
 	"service/operation": {"conversation", "model", "internal/listing", "service/access", "service/account", "service/agent", "service/apikey", "service/device", "service/app", "service/installation", "service/audit", "service/workspace", "service/storage", "service/project", "service/repository", "service/secret", "service/vault", "service/models", "service/mcp",
 		"service/engine", "service/page", "service/scope", "service/strictjson", "service/toolbox", "api", "iso", "fault"},
 	"service/site":    {"internal/listing", "service/access", "service/account", "service/apikey", "service/device", "service/operation", "service/page", "service/scope", "service/strictjson", "service/workspace", "fault"},
-	"service/surface": {"internal/sqldb", "internal/listing", "service/access", "service/audit", "service/page", "service/scope", "service/strictjson", "service/throttle", "memory", "fault"},
+	"service/surface": {"internal/sqldb", "internal/front", "internal/listing", "service/access", "service/audit", "service/page", "service/scope", "service/strictjson", "service/throttle", "memory", "fault"},
 	"service/gateway": {"internal/sqldb", "internal/listing", "service/access", "service/application", "service/engine", "service/operation", "service/site", "service/account", "service/apikey", "service/device", "service/installation", "service/audit", "service/page", "service/scope", "service/strictjson",
 		"service/surface", "service/workspace", "service/project", "service/receipt", "service/redact", "memory", "fault"},
 	"service/database": {"internal/sqldb", "sqlstore", "service/secret", "service/audit", "service/throttle", "service/mail", "service/workspace",

@@ -4,13 +4,15 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"svc.dev/svc/internal/front"
 )
 
 // Answer remembers the status, and waits for nobody who does not take what is written.
 type Answer struct {
 	http.ResponseWriter
 	status int
-	rest   *remainder    // of the request's body; nil: there is none, or it is seen to
+	rest   *front.Rest   // of the request's body; nil: there is none, or it is seen to
 	each   time.Duration // what a client has to take the next part
 	until  time.Time     // when it must have taken what is written now
 }
