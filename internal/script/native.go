@@ -24,7 +24,7 @@ type native struct {
 }
 
 var natives = []native{
-	{"hostNamed", 2, calledNamed},
+	{"hostMethod", 1, calledMethod}, {"hostNamed", 2, calledNamed},
 	{"hostAsk", 5, calledAsk}, {"hostFinish", 3, calledFinish}, {"hostSync", crossing, calledAtOnce}, {"hostAsync", crossing, calledLater},
 }
 
@@ -59,11 +59,18 @@ func (b bare) offer(global lib.TJSValue, n native) error {
 // calledNamed names a function, and returns it: what Object.defineProperty does by way of an object that says so.
 func calledNamed(tls *libc.TLS, context uintptr, _ lib.TJSValue, _ int32, argv uintptr) lib.TJSValue {
 	given := argumentsAt(argv, 2)
-	name := lib.XDupValue(tls, context, given[1]) // the property owns it
-	if lib.XJS_DefinePropertyValue(tls, context, given[0], lib.EJS_ATOM_name, name, lib.MJS_PROP_CONFIGURABLE) < 0 {
-		return exception
+	return named(tls, context, lib.XDupValue(tls, context, given[0]), lib.XDupValue(tls, context, given[1]))
+}
+
+// named gives a function its name, and returns it. The name goes on to be the function's own.
+func named(tls *libc.TLS, context uintptr, fn, name lib.TJSValue) lib.TJSValue {
+	if fn.Ftag == lib.EJS_TAG_EXCEPTION || name.Ftag == lib.EJS_TAG_EXCEPTION {
+		lib.XFreeValue(tls, context, name)
+	} else if lib.XJS_DefinePropertyValue(tls, context, fn, lib.EJS_ATOM_name, name, lib.MJS_PROP_CONFIGURABLE) >= 0 {
+		return fn
 	}
-	return lib.XDupValue(tls, context, given[0])
+	lib.XFreeValue(tls, context, fn)
+	return exception
 }
 
 // calledAsk takes something for the next wave of an act: act, id, kind, and two that belong to it.

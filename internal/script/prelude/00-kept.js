@@ -43,7 +43,10 @@ const realNow = Date.now,
   realRandom = Math.random;
 
 const { bind, call: callMethod } = Function.prototype;
-const uncurry = apply(bind, bind, [callMethod]);
+// uncurry makes a function of a method: what would be its `this` is the first argument.
+const hostMethodOf = hostMethod;
+delete globalThis.hostMethod;
+const uncurry = (method) => hostMethodOf(method) ?? apply(bind, callMethod, [method]);
 const push = uncurry(Array.prototype.push),
   join = uncurry(Array.prototype.join),
   sortArray = uncurry(Array.prototype.sort),
