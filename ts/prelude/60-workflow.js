@@ -80,7 +80,7 @@ entrances.run = (act, name, runId, input) => {
     const { action } = project.workflows[name].default, meta = { action: action.name };
     const given = action.input && { input: await fitting(action.input, jsonParse(input ?? "{}"), "action_input_validation", "The input does not fit the schema.", meta) };
     const got = await action.run({ harness: harnessOf(act, name), log: linesOf(act), step: stepsOf(act), sleep: sleepOf(act), runId, ...given });
-    if (record.pending !== null) record.pending.forEach(({ what, fn }) => { if (what !== undefined) throw faulty("step_not_awaited", (fn ? spoken(what) : what) + " was begun and not awaited."); });
+    if (record.pending !== null) record.pending.forEach(({ what, fn }) => { throw faulty("step_not_awaited", (fn ? spoken(what) : what) + " was begun and not awaited."); });
     const out = await fitting(action.output, got, "action_output_validation", "The output does not fit the schema.", meta);
     return out === undefined ? undefined : written(out, "action_output_serialization", "The result");
   });

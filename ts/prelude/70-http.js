@@ -4,11 +4,14 @@ entropy = ((real) => (n) => (here().run ? fromBase64(sync("entropy", n)) : real(
 
 const reply = (exchange, res) => {
   if (!isResponse(res)) throw new TypeError("A handler must return a Response, and returned " + show(res) + ".");
-  const { kind, value } = bodyFor(res), headers = flatHeaders(res.headers);
-  if (kind === "stream") {
-    sync("reply", exchange, res.status, headers, kind, "");
-    pump(exchange, value);
-  } else sync("reply", exchange, res.status, headers, kind, kind === "held" ? value.id : value);
+  const body = takeBody(res);
+  let kind = "text", value = body;
+  if (body === null) kind = "none";
+  else if (isHeld(body)) { kind = "held"; value = body.id; }
+  else if (isStreamState(body)) { kind = "stream"; value = null; }
+  else if (typeof body !== "string") { kind = "bytes"; value = toBase64(body); }
+  sync("reply", exchange, res.status, flatHeaders(res.headers), kind, value);
+  if (kind === "stream") pump(exchange, body);
 };
 // pump writes a stream as fast as the client takes it.
 const pump = async (exchange, stream) => {
@@ -24,10 +27,13 @@ const pump = async (exchange, stream) => {
   } catch (e) { sync("end", exchange, false, told(e)); }
 };
 const fail = (exchange, e) => { sync("fail", exchange, told(e)); };
-// answering replies with what was made, now or when it comes.
-const answering = (exchange, res) => {
-  if (isResponse(res)) reply(exchange, res);
-  else then(then(resolvedWith(res), (r) => reply(exchange, r)), undefined, (e) => fail(exchange, e));
+// answering replies with what was made, now or when it comes; decided makes an answer of it, where it is none yet.
+const answering = (exchange, made, decided) => {
+  const replying = (res) => {
+    try { reply(exchange, decided === undefined ? res : decided(res)); } catch (e) { fail(exchange, e); }
+  };
+  if (isResponse(made)) replying(made);
+  else then(resolvedWith(made), replying, (e) => fail(exchange, e));
 };
 // Execution is what an application is given beside the request: work that goes on behind its answer keeps the request's act. Its methods can
 // be taken from it, and are made for those who do.
@@ -52,15 +58,17 @@ entrances.request = (act, exchange, method, url, headers, body) => {
   try { answering(exchange, project.app.default.fetch(record.request, env, new Execution(act))); } catch (e) { fail(exchange, e); }
 };
 
-// answered is an answer of Go's: its status, the id of its body and its headers.
-const answered = (text) => {
+// answered is an answer of Go's, from its status, the id of its body and its headers: a response that is empty is filled with it.
+const answered = (text, empty) => {
   const i = indexOf(text, "\n"), j = indexOf(text, "\n", i + 1);
-  return heldResponse(Number(strSlice(text, 0, i)), "", strSlice(text, j + 1), Number(strSlice(text, i + 1, j)));
+  return filled(empty, +strSlice(text, 0, i), strSlice(text, j + 1), +strSlice(text, i + 1, j));
 };
 // onto is an answer of Go's with what was set on a context before it came.
-const onto = (c, res) => {
-  const made = c.newResponse(null, { status: res.status });
-  return isResponse(made) ? adopted(made, res) : c.newResponse(res.body, { status: res.status, headers: res.headers });
+const onto = (c, text) => {
+  const made = c.newResponse(null);
+  if (isResponse(made)) return answered(text, made);
+  const res = answered(text, new Response());
+  return c.newResponse(res.body, { status: res.status, headers: res.headers });
 };
 // Contexts of the framework whose requests are with Go: guards run on them.
 const contexts = new Table();
@@ -84,16 +92,29 @@ const ownSegments = (path) => {
 };
 // serve lets the API answer a request of the application's: without the prefix of the mount, which is what a path has before the API's own
 // segments. Where those are not known, the route tells how many it has.
-shared.serve = async (c, path) => {
+shared.serve = (c, path) => {
   const { raw } = c.req, act = requestAct(raw), { exchange, request } = (act !== 0 && acts.get(act)) || here();
   if (exchange === undefined) throw notYet("To serve a request that did not come from outside");
   const own = ownSegments(path), prefix = own === null ? split(c.req.routePath, "/").length - split(path, "/").length : null, id = ++lastContext;
-  const shown = { c, guarded: false };
+  const shown = { __proto__: null, c, guarded: false };
   contexts.set(id, shown);
-  let res;
-  try { res = answered(await call("serve", exchange, prefix, own, id, raw === request ? null : await changed(raw, request))); } finally { contexts.delete(id); }
-  if (!shown.guarded) return onto(c, res);
+  const asked = raw === request ? call("serve", exchange, prefix, own, id, null) : serveChanged(raw, request, exchange, prefix, own, id);
+  return then(asked, (text) => {
+    contexts.delete(id);
+    return served(shown, text);
+  }, (e) => {
+    contexts.delete(id);
+    throw e;
+  });
+};
+const serveChanged = async (raw, came, exchange, prefix, own, id) => {
+  const text = await call("serve", exchange, prefix, own, id, await changed(raw, came));
+  return text;
+};
+const served = ({ c, guarded }, text) => {
+  if (!guarded) return onto(c, text);
   // A guard that ran on this context may have set its response, of which this one is made already.
+  const res = answered(text, new Response());
   if (c.finalized) {
     c.res = undefined;
     c.res = res;
@@ -168,19 +189,21 @@ const contextOf = (act, context, method, url, headers, body, params) => {
 // guard lets a module's middleware decide; behind its next stands Go.
 entrances.guard = (act, exchange, kind, name, what, context, method, url, headers, body, params) => {
   enter(act);
-  answering(exchange, guarded(exchange, kind, name, what, act, context, method, url, headers, body, params));
-};
-const guarded = async (exchange, kind, name, what, act, context, method, url, headers, body, params) => {
-  const c = contextOf(act, context, method, url, headers, body, params);
-  let passed = false;
-  const res = await project[kind][name][what](c, async () => {
-    if (passed) throw new Error("next() was called twice.");
-    passed = true;
-    c.res = onto(c, answered(await call("next", exchange)));
-  });
-  if (res) return res;
-  if (!passed && !c.finalized) throw new Error(kind + "/" + name + ": " + what + " neither answered nor called next().");
-  return c.res;
+  try {
+    const c = contextOf(act, context, method, url, headers, body, params);
+    let passed = false;
+    const next = () => {
+      if (passed) return rejectedWith(new Error("next() was called twice."));
+      passed = true;
+      return then(call("next", exchange), (text) => { c.res = onto(c, text); });
+    };
+    const decided = (res) => {
+      if (res) return res;
+      if (!passed && !c.finalized) throw new Error(kind + "/" + name + ": " + what + " neither answered nor called next().");
+      return c.res;
+    };
+    answering(exchange, project[kind][name][what](c, next), decided);
+  } catch (e) { fail(exchange, e); }
 };
 entrances.channel = (act, exchange, name, index, context, method, url, headers, body) => {
   enter(act);

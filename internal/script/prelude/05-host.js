@@ -48,7 +48,10 @@ class ActRecord {
 }
 setPrototypeOf(ActRecord.prototype, null);
 // Most acts need none of these.
-ActRecord.prototype.pending = null; // what Go was asked for, by id; null until there is some
+ActRecord.prototype.pending = null; // what a wave was asked for, by id; null until there is some
+ActRecord.prototype.called = 0; // the id of the last call that had the place for one, of which most acts wait for one at a time
+ActRecord.prototype.call = null; // that call, until it is settled
+ActRecord.prototype.calls = null; // those beside it, by id
 ActRecord.prototype.timers = null;
 ActRecord.prototype.aborted = null; // the signal, once somebody asks for it
 ActRecord.prototype.leavers = null;
@@ -76,17 +79,33 @@ function sync(op, a, b, c, d, e, f) {
 }
 function callAs(id, op, a, b, c, d, e, f) {
   const record = acts.get(current),
-    d1 = defer();
-  if (record === undefined) return d1.promise; // the act is over
-  (record.pending ??= new Table()).set(id, d1);
+    made = withResolvers();
+  if (record === undefined) return made.promise; // the act is over
+  keepCall(record, id, made);
   try {
     rawAsync(op, id, record.id, a, b, c, d, e, f);
   } catch (x) {
-    record.pending.delete(id);
-    d1.reject(fromHost(x));
+    takeCall(record, id).reject(fromHost(x));
   }
-  return d1.promise;
+  return made.promise;
 }
+const keepCall = (record, id, made) => {
+  if (record.call === null) {
+    record.called = id;
+    record.call = made;
+  } else (record.calls ??= new Table()).set(id, made);
+};
+const takeCall = (record, id) => {
+  let made;
+  if (record.called === id) {
+    made = record.call;
+    record.call = null;
+  } else if (record.calls !== null) {
+    made = record.calls.get(id);
+    record.calls.delete(id);
+  }
+  return made ?? undefined;
+};
 const call = (op, a, b, c, d, e, f) => callAs(nextId(), op, a, b, c, d, e, f);
 const ask = (act, kind, a, b, what, fn, read) => {
   const record = acts.get(act);
@@ -153,7 +172,7 @@ const unsupported = (what, instead) => {
 // leaves forgets an act that has ended and nothing of which goes on, and reports whether it did: Go need not say so then.
 const leaves = (act) => {
   const record = acts.get(act);
-  if (record === undefined || !record.silent || record.pending !== null || record.timers !== null) return false;
+  if (record === undefined || !record.silent || record.pending !== null || record.called !== 0 || record.timers !== null) return false;
   acts.delete(act);
   return true;
 };
@@ -200,13 +219,14 @@ entrances.begin = (main) => {
 };
 entrances.settle = (act, id, ok, value) => {
   const record = acts.get(act);
-  if (record === undefined || record.pending === null) return;
-  const d = record.pending.get(id);
+  if (record === undefined) return;
+  const asked = record.pending === null ? undefined : record.pending.get(id);
+  if (asked !== undefined) record.pending.delete(id);
+  const d = asked ?? takeCall(record, id);
   if (d === undefined) return;
-  record.pending.delete(id);
   current = act;
   if (!ok) d.reject(toError(value));
-  else d.resolve(d.read === undefined ? value : d.read(value));
+  else d.resolve(asked === undefined || asked.read === undefined ? value : asked.read(value));
 };
 entrances.forget = (act) => {
   const record = acts.get(act);
@@ -214,17 +234,16 @@ entrances.forget = (act) => {
   acts.delete(act);
   if (record === undefined) return;
   if (record.timers !== null && mapSize(record.timers) > 0) sync("forget", act);
-  if (record.pending !== null && !record.silent) cutOff(record.pending);
+  if (record.silent) return;
+  if (record.call !== null) cutOff(record.call);
+  if (record.calls !== null) record.calls.forEach(cutOff);
 };
 // cutOff rejects what an act waited for: others may wait for it too. Nobody has to handle that.
 const cutOffs = new WeakSet();
-const cutOff = (pending) => {
-  pending.forEach((d) => {
-    if (d.what !== undefined) return;
-    const e = domError("What began this has ended", "AbortError");
-    weakSetAdd(cutOffs, e);
-    d.reject(e);
-  });
+const cutOff = (made) => {
+  const e = domError("What began this has ended", "AbortError");
+  weakSetAdd(cutOffs, e);
+  made.reject(e);
 };
 // become goes on for another act: a promise of this one's turn has settled for it.
 entrances.become = (act) => {

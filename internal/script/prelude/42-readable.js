@@ -291,7 +291,7 @@ tag(ReadableStreamDefaultReader, "ReadableStreamDefaultReader");
 class ReadableStream {
   #s;
   static {
-    readableOf = (v) => (isObject(v) && #s in v ? v.#s : undefined);
+    readableOf = (v) => (typeof v === "object" && v !== null && #s in v ? v.#s : undefined);
   }
   constructor(source, strategy) {
     if (source === theKey) {

@@ -43,7 +43,7 @@ class Headers {
   #guard = "none";
   #sorted = null;
   static {
-    isHeaders = (v) => isObject(v) && #raw in v;
+    isHeaders = (v) => typeof v === "object" && v !== null && #raw in v;
     headersFrom = (flat) => {
       const h = new Headers(theKey);
       h.#raw = flat;

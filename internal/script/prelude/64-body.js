@@ -2,7 +2,7 @@
 // never enters JavaScript. These words are for further preludes:
 //   Held            a body that Go holds: its id, and whether it can be read again and again
 //   heldRequest     a Request whose body Go holds; heldResponse a Response
-//   bodyFor         how Go writes a body: { kind: "none" | "text" | "bytes" | "held" | "stream", value }; a stream is read by
+//   takeBody        a body that Go writes: null, a text, bytes, a Held, or a stream, which isStreamState knows: that is read by
 //                   acquireReader and readOnce, and given up by readableCancel
 //   keptBody        what a body has, read or not: a text, bytes, a Held, or null; undefined for a stream
 class Held {
@@ -97,11 +97,12 @@ const spend = (s) => {
   s.reader = spentReader;
   if (s.state === "readable") s.state = "closed";
 };
-let hasBody, setBody, streamBody, bodyIsUsed, bodyIsLocked, wholeBody, splitBody, moveBody, bodyFor, keptBody;
+// readUp is in a stream's place where a body was read of which there is none yet.
+const readUp = { __proto__: null, disturbed: true, reader: null };
+let hasBody, setBody, streamBody, bodyIsUsed, bodyIsLocked, wholeBody, splitBody, moveBody, takeBody, keptBody;
 class Body {
   #body = null;
   #stream = null;
-  #used = false;
   static {
     hasBody = (o) => isObject(o) && #body in o;
     setBody = (o, b) => {
@@ -112,12 +113,18 @@ class Body {
       o.#body = b;
     };
     streamBody = (o) => {
-      if (o.#body === null || o.#stream !== null) return o.#stream;
+      const s = o.#stream;
+      if (o.#body === null || (s !== null && s !== readUp)) return s;
       o.#stream = streamOf(o.#body);
-      if (o.#used) spend(o.#stream);
+      if (s === readUp) spend(o.#stream);
       return o.#stream;
     };
-    bodyIsUsed = (o) => o.#used || (o.#stream !== null && o.#stream.disturbed);
+    // read marks a body as one that was read, of which any stream was made that is there.
+    const read = (o) => {
+      if (o.#stream === null) o.#stream = readUp;
+      else spend(o.#stream);
+    };
+    bodyIsUsed = (o) => o.#stream !== null && o.#stream.disturbed;
     bodyIsLocked = (o) => o.#stream !== null && o.#stream.reader !== null;
     // wholeBody reads everything, once, as text or as bytes.
     wholeBody = async (o, asText) => {
@@ -125,12 +132,11 @@ class Body {
       const b = o.#body,
         s = o.#stream;
       if (b === null) return asText ? "" : new Uint8Array(0);
-      o.#used = true;
       if (s !== null && untouched(s) === undefined) {
         const all = await drainStream(s);
         return asText ? textOf(all) : all;
       }
-      if (s !== null) spend(s);
+      read(o);
       if (typeof b === "string") return asText ? b : utf8(b);
       if (!isHeld(b)) return asText ? textOf(b) : typedSlice(b);
       const r = await readHeld(b, asText ? "text" : "bytes");
@@ -150,12 +156,11 @@ class Body {
       if (bodyIsUsed(o) || bodyIsLocked(o)) throw new TypeError("Cannot construct a Request with a Request object that has already been used.");
       const b = o.#body;
       if (b === null) return null;
-      if (isHeld(b) && b.again && o.#stream === null) return b;
-      o.#used = true;
-      if (o.#stream !== null && untouched(o.#stream) !== undefined) spend(o.#stream);
-      else if (o.#stream !== null) {
-        const s = o.#stream,
-          moved = makeReadable({
+      const s = o.#stream;
+      if (isHeld(b) && b.again && s === null) return b;
+      if (s !== null && untouched(s) === undefined) {
+        s.disturbed = true;
+        const moved = makeReadable({
             mark: 0,
             pull: async () => {
               const r = await readOnce(reader);
@@ -167,20 +172,18 @@ class Body {
           reader = acquireReader(s);
         return moved;
       }
+      read(o);
       return b;
     };
     keptBody = (o) => (isStreamState(o.#body) ? undefined : o.#body);
-    bodyFor = (o) => {
+    takeBody = (o) => {
       const b = o.#body,
         s = o.#stream;
-      if (b === null) return { __proto__: null, kind: "none", value: "" };
+      if (b === null) return null;
       if (bodyIsUsed(o) || bodyIsLocked(o)) throw usedBody();
-      if (s !== null && untouched(s) === undefined) return { __proto__: null, kind: "stream", value: s };
-      o.#used = true;
-      if (s !== null) spend(s);
-      if (typeof b === "string") return { __proto__: null, kind: "text", value: b };
-      if (isHeld(b)) return { __proto__: null, kind: "held", value: b };
-      return { __proto__: null, kind: "bytes", value: toBase64(b) };
+      if (s !== null && untouched(s) === undefined) return s;
+      read(o);
+      return b;
     };
   }
   get body() {

@@ -45,7 +45,7 @@ class Request extends Body {
   #act = 0;
   #rare = usualRequest;
   static {
-    isRequest = (v) => isObject(v) && #method in v;
+    isRequest = (v) => typeof v === "object" && v !== null && #method in v;
     requestAct = (r) => r.#act;
     followed = (r) => r.#follows?.signal ?? null;
     unfollow = (r) => {

@@ -1,36 +1,30 @@
 // Response.
 const reasonPhrase = /^[\t\x20-\x7e\x80-\xff]*$/;
-let isResponse, heldResponse, adopted;
+let isResponse, heldResponse, filled;
 // usualResponse is what few responses say otherwise.
 const usualResponse = { __proto__: null, text: "", type: "default", url: "", redirected: false };
 class Response extends Body {
   #status = 200;
-  #headers = null;
-  #contentType = null;
+  #headers = null; // until somebody looks: null, or the type of the body
   #rare = usualResponse;
   static {
-    isResponse = (v) => isObject(v) && #status in v;
+    isResponse = (v) => typeof v === "object" && v !== null && #status in v;
     // heldResponse is an answer that came to Go: status, its text, flat headers, the body's id or 0, the address, whether it was redirected,
     // and the signal that aborts the reading; all after the body may be left out.
     heldResponse = (status, text, headers, body, url, redirected, signal) => {
-      const r = new Response();
-      r.#status = status;
-      r.#headers = headersFrom(headers);
+      const r = filled(new Response(), status, headers, body, signal);
       if (url) {
         r.#rare = { __proto__: null, text, type: "basic", url, redirected: !!redirected };
         guardHeaders(r.#headers, "immutable");
       } else if (text !== "") r.#rare = { ...usualResponse, text };
-      if (body) setBody(r, new Held(body, false, signal));
       return r;
     };
-    // adopted is a response with the status, the headers and the body of another, which has nothing left. What it had before of headers
-    // stays, but for those of the same names.
-    adopted = (r, from) => {
-      r.#status = from.#status;
+    // filled is a response without a body that is given what came to Go. What it has of headers stays, but for those of the same names.
+    filled = (r, status, headers, body, signal) => {
       const own = r.#headers;
-      r.#headers = from.#headers;
-      if (own !== null) r.#headers = mergeHeaders(own, from.#headers);
-      setBody(r, moveBody(from));
+      r.#status = status;
+      r.#headers = own === null || typeof own === "string" ? headersFrom(headers) : mergeHeaders(own, headersFrom(headers));
+      if (body) setBody(r, new Held(body, false, signal));
       return r;
     };
   }
@@ -38,20 +32,26 @@ class Response extends Body {
     super();
     if (init !== undefined) this.#begin(optionBag(init, "response"));
     if (body === undefined || body === null) return;
-    if (this.#status === 204 || this.#status === 205 || this.#status === 304)
-      throw new TypeError("Response constructor: Invalid response status code " + this.#status);
     if (typeof body === "string") {
-      setBody(this, toWellFormed(body));
-      this.#contentType = plainText;
+      this.#give(toWellFormed(body), plainText);
       return;
     }
     const made = extract(body);
-    setBody(this, made[0]);
-    this.#contentType = made[1];
+    this.#give(made[0], made[1]);
+  }
+  #give(body, type) {
+    if (this.#status === 204 || this.#status === 205 || this.#status === 304)
+      throw new TypeError("Response constructor: Invalid response status code " + this.#status);
+    setBody(this, body);
+    if (type === null) return;
+    if (this.#headers === null) this.#headers = type;
+    else defaultHeader(this.#headers, "content-type", type);
   }
   #begin(init) {
-    if (init.status !== undefined) {
-      const status = Number(init.status);
+    let { status } = init;
+    if (typeof status === "number" && status >= 200 && status <= 599) this.#status = status | 0;
+    else if (status !== undefined) {
+      status = Number(status);
       this.#status = isFinite(status) ? trunc(status) & 65535 : 0;
       if (this.#status < 200 || this.#status > 599) throw new RangeError('init["status"] must be in the range of 200 to 599, inclusive.');
     }
@@ -66,12 +66,11 @@ class Response extends Body {
     if (h !== undefined && h !== null) this.#headers = new Headers(h);
   }
   get headers() {
-    const h = (this.#headers ??= new Headers());
-    if (this.#contentType !== null) {
-      defaultHeader(h, "content-type", this.#contentType);
-      this.#contentType = null;
-    }
-    return h;
+    const h = this.#headers;
+    if (h !== null && typeof h !== "string") return h;
+    const made = (this.#headers = new Headers());
+    if (h !== null) defaultHeader(made, "content-type", h);
+    return made;
   }
   get status() {
     return this.#status;
@@ -104,8 +103,8 @@ class Response extends Body {
     need(arguments, 1);
     const text = jsonStringify(v);
     if (text === undefined) throw new TypeError("Value is not JSON serializable");
-    const r = new Response(text, init);
-    r.#contentType = "application/json";
+    const r = new Response(null, init);
+    r.#give(text, "application/json");
     return r;
   }
   static redirect(url, status = 302) {
