@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"svc.dev/svc/memory"
 )
 
@@ -42,7 +44,8 @@ const (
 type Listener struct {
 	net.Listener
 	limits Limits
-	sealed bool // they speak TLS
+	sealed bool          // they speak TLS
+	rests  *rate.Limiter // how fast comes what nobody reads
 
 	mu   sync.Mutex
 	all  int
@@ -51,7 +54,7 @@ type Listener struct {
 
 // Listen puts limits on a listener.
 func Listen(l net.Listener, limits Limits) *Listener {
-	return &Listener{Listener: l, limits: limits, from: map[netip.Addr]int{}}
+	return &Listener{Listener: l, limits: limits, rests: rate.NewLimiter(restRate, restRate/16), from: map[netip.Addr]int{}}
 }
 
 // Seal has all connections speak TLS.
@@ -87,7 +90,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			}
 			continue
 		}
-		c := &served{Conn: conn, write: l.limits.Write}
+		c := &served{Conn: conn, write: l.limits.Write, rests: l.rests}
 		c.heads.sealed = l.sealed
 		c.heads.begin()
 		if m := l.limits.Memory; m != nil {
@@ -182,6 +185,7 @@ type served struct {
 	leave func()
 	// unread says that a request was answered before it was read to its end.
 	unread atomic.Bool
+	rests  *rate.Limiter // the listener's
 	// another takes memory for the head of a request that is not the connection's only one; nil: nothing is counted.
 	another func(n int64) (*memory.Grant, error)
 }

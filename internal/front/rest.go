@@ -1,16 +1,19 @@
 package front
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
 )
 
-// What may still come of a body that nobody reads.
+// What may still come of a body that nobody reads, and of all of them in a second: who is refused shall not keep the process busy.
 const (
 	restTime  = 5 * time.Second
 	restBytes = 64 << 20
+	restPiece = 64 << 10
+	restRate  = 32 << 20
 )
 
 // Rest is a body that may not be read to its end.
@@ -49,6 +52,16 @@ func (c *served) hear() {
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	_ = c.Conn.SetReadDeadline(time.Now().Add(restTime))
-	_, _ = io.CopyN(io.Discard, c.Conn, restBytes)
+	until := time.Now().Add(restTime)
+	_ = c.Conn.SetReadDeadline(until)
+	ctx, cancel := context.WithDeadline(context.Background(), until)
+	defer cancel()
+	for range restBytes / restPiece {
+		if c.rests.WaitN(ctx, restPiece) != nil {
+			return
+		}
+		if _, err := io.CopyN(io.Discard, c.Conn, restPiece); err != nil {
+			return
+		}
+	}
 }

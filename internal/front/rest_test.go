@@ -3,10 +3,12 @@ package front_test
 import (
 	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,5 +60,62 @@ func TestAnAnswerBeforeItsRequestIsReadArrives(t *testing.T) {
 			_ = conn.Close()
 			eventually(t, "the connection's place is free", func() bool { return l.Count() == 0 })
 		})
+	}
+}
+
+// counted is a listener that counts what its connections read.
+type counted struct {
+	net.Listener
+	read atomic.Int64
+}
+
+func (l *counted) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &countedConn{conn.(*net.TCPConn), &l.read}, nil
+}
+
+type countedConn struct {
+	*net.TCPConn
+	read *atomic.Int64
+}
+
+func (c *countedConn) Read(p []byte) (int, error) {
+	n, err := c.TCPConn.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+// TestThoseWhoAreRefusedKeepNobodyBusy has clients send on as fast as they can.
+func TestThoseWhoAreRefusedKeepNobodyBusy(t *testing.T) {
+	const clients, span = 16, time.Second
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := &counted{Listener: tcp}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no", http.StatusServiceUnavailable)
+	}))
+	srv.Listener = front.Listen(inner, front.Limits{})
+	front.Guard(srv.Config)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	began := time.Now()
+	for range clients {
+		conn := dial(t, tcp, "127.0.0.1")
+		go func() {
+			_, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1000000000\r\n\r\n")
+			for piece := make([]byte, 256<<10); err == nil; {
+				_, err = conn.Write(piece)
+			}
+		}()
+	}
+	takes(span)
+	read, most := inner.read.Load()>>20, 16+int64(32*time.Since(began).Seconds())
+	if read < 8 || read > most {
+		t.Errorf("%d MiB were read of those who are refused, at most %d may be", read, most)
 	}
 }
