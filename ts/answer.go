@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -17,6 +18,9 @@ import (
 
 // write writes an answer: whole, as it comes from elsewhere, or piece by piece as the script makes it.
 func (x *exchange) write(got scriptReply) {
+	if got.err == nil && (got.status < 200 || got.status > 599) {
+		got.err = fmt.Errorf("%d is not the status of an answer", got.status)
+	}
 	if got.err != nil {
 		x.p.refuse(x.w, x.r, got.err)
 		return

@@ -274,12 +274,14 @@ func (x *exchange) hold(n int) {
 
 var errHead = errors.New("the answer did not begin in time")
 
-func (x *exchange) timeOut() { x.put(scriptReply{err: fmt.Errorf("%w: %w", script.ErrTurn, errHead)}) }
+func (x *exchange) timeOut() {
+	first(x.replies, scriptReply{err: fmt.Errorf("%w: %w", script.ErrTurn, errHead)})
+}
 
-// put takes the first reply.
-func (x *exchange) put(got scriptReply) {
+// first gives what comes first to the one that waits for it.
+func first[T any](waiting chan T, got T) {
 	select {
-	case x.replies <- got:
+	case waiting <- got:
 	default:
 	}
 }
@@ -309,20 +311,20 @@ func (p *Project) replied(c script.Call) {
 	if x == nil {
 		return
 	}
+	// With an answer its act may end, so all of the turn is heard before: it may still begin what the act is kept for.
 	switch c.Op {
 	case "reply":
-		x.put(scriptReply{status: int(c.Args.Int(1)), header: script.Unflat(c.Args.String(2)), kind: c.Args.String(3), value: c.Args[4]})
+		got := scriptReply{status: int(c.Args.Int(1)), header: script.Unflat(c.Args.String(2)), kind: c.Args.String(3), value: c.Args[4]}
+		c.AfterTurn(func() { first(x.replies, got) })
 	case "fail":
-		x.put(scriptReply{err: c.Engine.Thrown(c.Args.String(1))})
+		got := scriptReply{err: c.Engine.Thrown(c.Args.String(1))}
+		c.AfterTurn(func() { first(x.replies, got) })
 	case "end":
 		var err error
 		if !c.Args.Bool(1) {
 			err = c.Engine.Thrown(c.Args.String(2))
 		}
-		select {
-		case x.ended <- err:
-		default:
-		}
+		c.AfterTurn(func() { first(x.ended, err) })
 	}
 }
 

@@ -146,6 +146,7 @@ type Engine struct {
 	alarms    alarms
 	litter    litter
 	askers    []*Act
+	behind    []func() // what is done when the running turn has ended
 	doubts    doubts
 	limit     time.Duration
 	stuck     *time.Timer   // ends the engine whose running turn does not listen

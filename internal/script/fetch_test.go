@@ -186,3 +186,18 @@ func TestHeadersCrossAsTheyAre(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestABodyIsOfTheKindThatItIs: what a project's own classes say of themselves is not believed.
+func TestABodyIsOfTheKindThatItIs(t *testing.T) {
+	want(t, start(t, "", nil), `
+		const seen = [];
+		for (const type of [{ a: 1 }, 5, true, Symbol(), [], "x/y\r\nz: 1"]) {
+			class Odd extends Blob { get type() { return type; } }
+			const r = new Response(new Odd(["x"], { type: "a/b" })), form = new FormData();
+			form.append("f", new Odd(["x"], { type: "a/b" }), "name");
+			seen.push(r.headers instanceof Headers, r.headers.get("content-type"), await r.text(), form.get("f").type);
+		}
+		class Params extends URLSearchParams { toString() { return 5; } }
+		const r = new Response(new Params());
+		return [[...new Set(seen)], await r.clone().text(), await r.text()]`, `[[true,"a/b","x"],"5","5"]`)
+}

@@ -43,6 +43,9 @@ type Call struct {
 // Settle answers an asynchronous call with a string, a number, a boolean or nil, or with an error that the script catches.
 func (c Call) Settle(value any, err error) { c.Engine.settle(c.act, c.id, value, err) }
 
+// AfterTurn does work on the engine's goroutine when all of the running turn was heard.
+func (c Call) AfterTurn(work func()) { c.Engine.behind = append(c.Engine.behind, work) }
+
 // Go does the call's work on a goroutine that ends with the engine, under the context of its act, and settles it.
 func (c Call) Go(work func(ctx context.Context) (any, error)) {
 	c.Engine.Go(c.Act, func(ctx context.Context) {

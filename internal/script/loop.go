@@ -165,7 +165,17 @@ func (e *Engine) deliver(t turn, until time.Time) error {
 	e.jobs(until)
 	e.tellDoubts(until)
 	e.handOn()
+	e.afterTurn()
 	return nil
+}
+
+// afterTurn does what waited for the end of the turn, also of one that was stopped.
+func (e *Engine) afterTurn() {
+	for _, work := range e.behind {
+		work()
+	}
+	clear(e.behind)
+	e.behind = e.behind[:0]
 }
 
 // call calls a function of JavaScript, until then.

@@ -58,17 +58,13 @@ entrances.request = (act, exchange, method, url, headers, body) => {
   try { answering(exchange, project.app.default.fetch(record.request, env, new Execution(act))); } catch (e) { fail(exchange, e); }
 };
 
-// answered is an answer of Go's, from its status, the id of its body and its headers: a response that is empty is filled with it.
-const answered = (text, empty) => {
-  const i = indexOf(text, "\n"), j = indexOf(text, "\n", i + 1);
-  return filled(empty, +strSlice(text, 0, i), strSlice(text, j + 1), +strSlice(text, i + 1, j));
-};
-// onto is an answer of Go's with what was set on a context before it came.
-const onto = (c, text) => {
-  const made = c.newResponse(null);
-  if (isResponse(made)) return answered(text, made);
-  const res = answered(text, new Response());
-  return c.newResponse(res.body, { status: res.status, headers: res.headers });
+// answered is an answer of Go's, from its status, the id of its body and its headers. On a context it has what was set on that before it came.
+const answered = (text, c) => {
+  const i = indexOf(text, "\n"), j = indexOf(text, "\n", i + 1), status = +strSlice(text, 0, i), headers = strSlice(text, j + 1), body = +strSlice(text, i + 1, j);
+  const made = c === undefined ? new Response() : c.newResponse(null, { status });
+  if (isResponse(made)) return filled(made, status, headers, body);
+  const res = heldResponse(status, "", headers, body);
+  return c.newResponse(res.body, { status, headers: res.headers });
 };
 // Contexts of the framework whose requests are with Go: guards run on them.
 const contexts = new Table();
@@ -92,7 +88,7 @@ const ownSegments = (path) => {
 };
 // serve lets the API answer a request of the application's: without the prefix of the mount, which is what a path has before the API's own
 // segments. Where those are not known, the route tells how many it has.
-shared.serve = (c, path) => {
+const serve = (c, path) => {
   const { raw } = c.req, act = requestAct(raw), { exchange, request } = (act !== 0 && acts.get(act)) || here();
   if (exchange === undefined) throw notYet("To serve a request that did not come from outside");
   const own = ownSegments(path), prefix = own === null ? split(c.req.routePath, "/").length - split(path, "/").length : null, id = ++lastContext;
@@ -107,14 +103,17 @@ shared.serve = (c, path) => {
     throw e;
   });
 };
+shared.serve = (c, path) => {
+  try { return serve(c, path); } catch (e) { return rejectedWith(e); }
+};
 const serveChanged = async (raw, came, exchange, prefix, own, id) => {
   const text = await call("serve", exchange, prefix, own, id, await changed(raw, came));
   return text;
 };
 const served = ({ c, guarded }, text) => {
-  if (!guarded) return onto(c, text);
+  if (!guarded) return answered(text, c);
   // A guard that ran on this context may have set its response, of which this one is made already.
-  const res = answered(text, new Response());
+  const res = answered(text);
   if (c.finalized) {
     c.res = undefined;
     c.res = res;
@@ -195,7 +194,7 @@ entrances.guard = (act, exchange, kind, name, what, context, method, url, header
     const next = () => {
       if (passed) return rejectedWith(new Error("next() was called twice."));
       passed = true;
-      return then(call("next", exchange), (text) => { c.res = onto(c, text); });
+      return then(call("next", exchange), (text) => { c.res = answered(text, c); });
     };
     const decided = (res) => {
       if (res) return res;

@@ -4,13 +4,14 @@ const blobType = (v) => {
   v = String(v);
   return test(/[^\x20-\x7e]/, v) ? "" : lowerCase(v);
 };
-let blobBytes, isBlob, blobOf;
+let blobBytes, typeOfBlob, isBlob, blobOf;
 class Blob {
   #b;
   #t;
   static {
     isBlob = (v) => isObject(v) && #b in v;
     blobBytes = (v) => v.#b;
+    typeOfBlob = (v) => v.#t;
     blobOf = (bytes, type) => {
       const b = new Blob();
       b.#b = bytes;
@@ -86,7 +87,7 @@ class File extends Blob {
 }
 tag(File, "File");
 cloneBlob = (v) =>
-  isFile(v) ? new File([v], v.name, { type: v.type, lastModified: v.lastModified }) : isBlob(v) ? blobOf(blobBytes(v), v.type) : undefined;
+  isFile(v) ? new File([v], v.name, { type: typeOfBlob(v), lastModified: v.lastModified }) : isBlob(v) ? blobOf(blobBytes(v), typeOfBlob(v)) : undefined;
 
 const formIterator = listIterator("FormData");
 let formList, isForm;
@@ -164,7 +165,7 @@ const entryOf = (v, name, named) => {
     return scalar(v);
   }
   if (isFile(v) && !named) return v;
-  return new File([v], named ? scalar(name) : "blob", { type: v.type, lastModified: isFile(v) ? v.lastModified : clock() });
+  return new File([v], named ? scalar(name) : "blob", { type: typeOfBlob(v), lastModified: isFile(v) ? v.lastModified : clock() });
 };
 const formEscape = (s) => mapChars(s, /[\r\n"]/, (c) => (c === "\n" ? "%0A" : c === "\r" ? "%0D" : c === '"' ? "%22" : c));
 const crlf = (s) => mapChars(s, lineEnd, (c, next, before) => (c === "\r" ? "\r\n" : c === "\n" ? (before === "\r" ? "" : "\r\n") : c));
@@ -178,7 +179,7 @@ const writeForm = (f) => {
       push(parts, utf8(head + "\r\n\r\n" + crlf(p[1]) + "\r\n"));
       return;
     }
-    push(parts, utf8(head + '; filename="' + formEscape(p[1].name) + '"\r\nContent-Type: ' + (p[1].type || "application/octet-stream") + "\r\n\r\n"));
+    push(parts, utf8(head + '; filename="' + formEscape(p[1].name) + '"\r\nContent-Type: ' + (typeOfBlob(p[1]) || "application/octet-stream") + "\r\n\r\n"));
     push(parts, blobBytes(p[1]));
     push(parts, utf8("\r\n"));
   });

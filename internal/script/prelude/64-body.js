@@ -32,8 +32,8 @@ const extract = (v, keepalive) => {
     return [s, null];
   }
   if (isBytes(v)) return [copyOf(v), null];
-  if (isBlob(v)) return [blobBytes(v), v.type || null];
-  if (v instanceof URLSearchParams) return [v.toString(), "application/x-www-form-urlencoded;charset=UTF-8"];
+  if (isBlob(v)) return [blobBytes(v), typeOfBlob(v) || null];
+  if (v instanceof URLSearchParams) return [scalar(v.toString()), "application/x-www-form-urlencoded;charset=UTF-8"];
   if (isForm(v)) return writeForm(v);
   if (isObject(v) && typeof v[symAsyncIterator] === "function") return [fromItems(v), null];
   return [scalar(v), plainText];
@@ -106,11 +106,9 @@ class Body {
   static {
     hasBody = (o) => isObject(o) && #body in o;
     setBody = (o, b) => {
-      if (isStreamState(b)) {
-        o.#stream = b;
-        b = untouched(b) ?? b;
-      }
-      o.#body = b;
+      const s = isStreamState(b) ? b : null;
+      o.#stream = s;
+      o.#body = s === null ? b : (untouched(s) ?? s);
     };
     streamBody = (o) => {
       const s = o.#stream;

@@ -19,12 +19,15 @@ class Response extends Body {
       } else if (text !== "") r.#rare = { ...usualResponse, text };
       return r;
     };
-    // filled is a response without a body that is given what came to Go. What it has of headers stays, but for those of the same names.
+    // filled is a response that is given what came to Go, instead of what it had. What it has of headers stays, but for those of the same
+    // names.
     filled = (r, status, headers, body, signal) => {
-      const own = r.#headers;
+      const own = r.#headers,
+        came = headersFrom(headers);
+      if (typeof own === "string") defaultHeader(came, "content-type", own);
       r.#status = status;
-      r.#headers = own === null || typeof own === "string" ? headersFrom(headers) : mergeHeaders(own, headersFrom(headers));
-      if (body) setBody(r, new Held(body, false, signal));
+      r.#headers = own === null || typeof own === "string" ? came : mergeHeaders(own, came);
+      setBody(r, body ? new Held(body, false, signal) : null);
       return r;
     };
   }
