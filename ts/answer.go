@@ -18,7 +18,7 @@ import (
 
 // write writes an answer: whole, as it comes from elsewhere, or piece by piece as the script makes it.
 func (x *exchange) write(got scriptReply) {
-	if got.err == nil && (got.status < 200 || got.status > 599) {
+	if got.err == nil && (got.status < 200 || got.status > 999) {
 		got.err = fmt.Errorf("%d is not the status of an answer", got.status)
 	}
 	if got.err != nil {

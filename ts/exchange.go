@@ -345,18 +345,23 @@ func (x *exchange) answer() {
 	case got := <-x.replies:
 		x.write(got)
 	case <-x.act.Engine.Dead():
-		select {
-		case got := <-x.replies:
-			x.write(got)
-		default:
-			x.p.refuse(x.w, x.r, x.act.Engine.Fault(x.act.ID))
-		}
+		x.writeOr(x.act.Engine.Fault(x.act.ID))
 	case <-x.r.Context().Done():
 		x.abort()
 		// A client that was only too slow must not take nothing for an answer.
 		panic(http.ErrAbortHandler)
 	case got := <-x.overflowed():
-		x.p.refuse(x.w, x.r, got.Err)
+		x.writeOr(got.Err)
+	}
+}
+
+// writeOr writes what the script has replied, or refuses where it has not.
+func (x *exchange) writeOr(err error) {
+	select {
+	case got := <-x.replies:
+		x.write(got)
+	default:
+		x.p.refuse(x.w, x.r, err)
 	}
 }
 

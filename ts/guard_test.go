@@ -17,13 +17,16 @@ const meddle = {
   wraps: (c) => { const real = c.newResponse.bind(c); c.newResponse = (body, init) => real(body, { status: init.status }); },
   fills: (c) => { c.newResponse = () => new Response("own", { headers: { "x-own": "1" } }); },
   streams: (c) => { c.newResponse = () => new Response(ReadableStream.from(["own"])); },
-  feigns: (c) => { c.newResponse = (body, init) => Object.assign(Object.create(null), { body, ...init }); },
+  measures: (c) => { c.newResponse = () => new Response("own", { headers: { "content-length": "3" } }); },
+  empties: (c) => { const real = c.newResponse.bind(c); c.newResponse = (body, init) => real(body ?? "", init); },
+  leads: (c) => { c.newResponse = () => Response.redirect("http://x/"); },
+  feigns: (c) => { c.newResponse = (body, init) => ({ body, ...init }); },
+  forgets: (c) => { c.newResponse = () => {}; },
+  throws: (c) => { c.newResponse = () => { throw new Error("no"); }; },
 };
 export const route = async (c, next) => {
   meddle[c.req.header("x-how")]?.(c);
   await next();
-  const res = c.res;
-  if (!(res instanceof Response)) c.res = new Response(res.body, { status: res.status, headers: res.headers });
 };
 export const runs = route;
 export default defineWorkflow({ run: async () => "done" });
@@ -42,7 +45,7 @@ export default app;
 		t.Run(name, func(t *testing.T) {
 			run := s.invoke("work", "")
 			s.await("work", run)
-			for _, how := range []string{"", "informs", "invents", "babbles", "made", "wraps", "fills", "streams", "feigns"} {
+			for _, how := range []string{"", "informs", "invents", "babbles", "made", "wraps", "fills", "streams", "measures", "empties", "leads", "feigns", "forgets", "throws"} {
 				contains(t, how, s.do(http.MethodPost, "/workflows/work?wait=result", "", "X-How", how), "200 ", `"result":"done"`)
 				_, head, _ := s.exchange(http.MethodGet, "/runs/"+run, "")
 				tag := head.Get("ETag")
@@ -99,10 +102,11 @@ export default { fetch(request) {
   return Object.assign(new Odd("x"), { at: request.url });
 } };
 `)
-	for _, path := range []string{"/error", "/?n=0", "/?n=101", "/?n=1000", "/?n=NaN", "/?n=-1"} {
+	for _, path := range []string{"/error", "/?n=0", "/?n=101", "/?n=-200", "/?n=1000", "/?n=NaN", "/?n=-1"} {
 		contains(t, path, s.get(path), "500 ", `"type":"internal_error"`)
 	}
-	expect(t, "another", s.get("/?n=418"), "418 x")
+	expect(t, "a usual one", s.get("/?n=418"), "418 x")
+	expect(t, "one that some sites give", s.get("/?n=999"), "999 x")
 	contains(t, "log", s.log.String(), "1000 is not the status of an answer")
 }
 
@@ -114,4 +118,28 @@ import { svc } from "@svc/runtime/routing";
 export default { fetch: () => svc().routes[0].handler({}).catch((e) => new Response("refused: " + e.name)) };
 `)
 	expect(t, "refused", s.get("/"), "200 refused: TypeError")
+}
+
+// TestAnAnswerThatIsMadeIsGiven whatever becomes of its engine in the same turn.
+func TestAnAnswerThatIsMadeIsGiven(t *testing.T) {
+	s := play(t, `
+-- app.ts --
+const does = {
+  "/loop": () => { for (;;) ; },
+  "/deaf": () => { new Array(3e7).indexOf(1); },
+  "/bomb": () => { const a = []; for (;;) a.push(new Array(1000).fill(a.length)); },
+};
+const later = async (work) => { for (let i = 0; i < 20; i++) await null; work?.(); };
+export default { fetch(request) {
+  const { pathname } = new URL(request.url);
+  later(does[pathname]);
+  return new Response(pathname);
+} };
+`, func(s *stage) {
+		s.config.Serving, s.config.Limits.Turn, s.config.Limits.Memory = 1, 200*time.Millisecond, 16<<20
+	})
+	for _, path := range []string{"/loop", "/deaf", "/bomb"} {
+		expect(t, path, s.get(path), "200 "+path)
+		s.answersInTheEnd("/next", "200 /next")
+	}
 }

@@ -3,6 +3,7 @@
 package front
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"net/netip"
@@ -185,7 +186,8 @@ type served struct {
 	leave func()
 	// unread says that a request was answered before it was read to its end.
 	unread atomic.Bool
-	rests  *rate.Limiter // the listener's
+	rests  *rate.Limiter                      // the listener's
+	cut    atomic.Pointer[context.CancelFunc] // ends the wait for what nobody reads
 	// another takes memory for the head of a request that is not the connection's only one; nil: nothing is counted.
 	another func(n int64) (*memory.Grant, error)
 }
@@ -230,6 +232,8 @@ func (c *served) Close() error {
 	defer c.leave()
 	if c.unread.Swap(false) {
 		c.hear()
+	} else if cut := c.cut.Load(); cut != nil {
+		(*cut)()
 	}
 	return c.Conn.Close()
 }

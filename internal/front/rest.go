@@ -12,7 +12,7 @@ import (
 const (
 	restTime  = 5 * time.Second
 	restBytes = 64 << 20
-	restPiece = 64 << 10
+	restPiece = 32 << 10
 	restRate  = 32 << 20
 )
 
@@ -47,6 +47,7 @@ func (c *served) watched(w http.ResponseWriter, r *http.Request, next http.Handl
 }
 
 // hear lets a client send on, for a while, that was answered before its request was read: were it cut off at once, it would lose the answer.
+// What comes beyond the pace of all is left unread.
 func (c *served) hear() {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
@@ -54,13 +55,15 @@ func (c *served) hear() {
 	}
 	until := time.Now().Add(restTime)
 	_ = c.Conn.SetReadDeadline(until)
-	ctx, cancel := context.WithDeadline(context.Background(), until)
-	defer cancel()
+	ctx, cut := context.WithDeadline(context.Background(), until)
+	defer cut()
+	c.cut.Store(&cut)
 	for range restBytes / restPiece {
-		if c.rests.WaitN(ctx, restPiece) != nil {
+		if _, err := io.CopyN(io.Discard, c.Conn, restPiece); err != nil {
 			return
 		}
-		if _, err := io.CopyN(io.Discard, c.Conn, restPiece); err != nil {
+		if c.rests.WaitN(ctx, restPiece) != nil {
+			<-ctx.Done()
 			return
 		}
 	}

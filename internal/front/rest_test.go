@@ -119,3 +119,25 @@ func TestThoseWhoAreRefusedKeepNobodyBusy(t *testing.T) {
 		t.Errorf("%d MiB were read of those who are refused, at most %d may be", read, most)
 	}
 }
+
+// TestThoseWhoAreRefusedAndGoneKeepNoPlace has one client come again and again, with requests that nobody reads.
+func TestThoseWhoAreRefusedAndGoneKeepNoPlace(t *testing.T) {
+	const times, places = 1000, 64
+	var refused atomic.Int64
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "too many", http.StatusTooManyRequests)
+	}))
+	l := listen(t, front.Limits{PerAddress: places, Refused: func() { refused.Add(1) }})
+	srv.Listener = l
+	front.Guard(srv.Config)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	for i := range times {
+		conn := dial(t, l, "127.0.0.1")
+		_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
+		if answer, err := io.ReadAll(conn); err != nil || !strings.HasSuffix(string(answer), "too many\n") {
+			t.Fatalf("answer %d is %q, %v; %d were refused at the door", i, answer, err, refused.Load())
+		}
+		_ = conn.Close()
+	}
+}

@@ -139,6 +139,11 @@ type Engine struct {
 	fault    error
 	culprit  int64
 
+	behind struct {
+		sync.Mutex
+		all []func() // what is done when the running turn has ended, or the engine is lost
+	}
+
 	// Only the engine's goroutine knows these.
 	js        *quickjs.VM
 	bare      bare
@@ -146,7 +151,6 @@ type Engine struct {
 	alarms    alarms
 	litter    litter
 	askers    []*Act
-	behind    []func() // what is done when the running turn has ended
 	doubts    doubts
 	limit     time.Duration
 	stuck     *time.Timer   // ends the engine whose running turn does not listen
@@ -283,6 +287,7 @@ func (e *Engine) lose(err error, culprit int64) {
 		e.running.Interrupt()
 	}
 	e.mu.Unlock()
+	e.afterTurn()
 	e.cancel()
 	close(e.dead)
 }

@@ -43,8 +43,14 @@ type Call struct {
 // Settle answers an asynchronous call with a string, a number, a boolean or nil, or with an error that the script catches.
 func (c Call) Settle(value any, err error) { c.Engine.settle(c.act, c.id, value, err) }
 
-// AfterTurn does work on the engine's goroutine when all of the running turn was heard.
-func (c Call) AfterTurn(work func()) { c.Engine.behind = append(c.Engine.behind, work) }
+// AfterTurn does work when all of the running turn was heard, or the engine is lost in it. The work does not wait, and calls nothing of the
+// engine.
+func (c Call) AfterTurn(work func()) {
+	behind := &c.Engine.behind
+	behind.Lock()
+	defer behind.Unlock()
+	behind.all = append(behind.all, work)
+}
 
 // Go does the call's work on a goroutine that ends with the engine, under the context of its act, and settles it.
 func (c Call) Go(work func(ctx context.Context) (any, error)) {

@@ -169,13 +169,15 @@ func (e *Engine) deliver(t turn, until time.Time) error {
 	return nil
 }
 
-// afterTurn does what waited for the end of the turn, also of one that was stopped.
+// afterTurn does what waited for the end of the turn, also of one that was stopped or comes to none.
 func (e *Engine) afterTurn() {
-	for _, work := range e.behind {
+	e.behind.Lock()
+	defer e.behind.Unlock()
+	for _, work := range e.behind.all {
 		work()
 	}
-	clear(e.behind)
-	e.behind = e.behind[:0]
+	clear(e.behind.all)
+	e.behind.all = e.behind.all[:0]
 }
 
 // call calls a function of JavaScript, until then.
@@ -212,6 +214,7 @@ func (e *Engine) uncaught(act int64, err error) {
 // overflowed lets the engine run empty, and then fails the act that ran out of memory: whoever hears of it finds the engine full.
 func (e *Engine) overflowed(act int64) {
 	e.drain()
+	e.afterTurn()
 	if a := e.Act(act); a != nil {
 		a.finish(Result{Err: ErrMemory})
 	}

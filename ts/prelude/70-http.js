@@ -61,10 +61,13 @@ entrances.request = (act, exchange, method, url, headers, body) => {
 // answered is an answer of Go's, from its status, the id of its body and its headers. On a context it has what was set on that before it came.
 const answered = (text, c) => {
   const i = indexOf(text, "\n"), j = indexOf(text, "\n", i + 1), status = +strSlice(text, 0, i), headers = strSlice(text, j + 1), body = +strSlice(text, i + 1, j);
-  const made = c === undefined ? new Response() : c.newResponse(null, { status });
-  if (isResponse(made)) return filled(made, status, headers, body);
-  const res = heldResponse(status, "", headers, body);
-  return c.newResponse(res.body, { status, headers: res.headers });
+  if (c !== undefined) {
+    try {
+      const made = c.newResponse(null, { status });
+      if (isResponse(made)) return filled(made, status, headers, body);
+    } catch (e) { write("error", [e]); } // the API has answered already
+  }
+  return filled(new Response(), status, headers, body);
 };
 // Contexts of the framework whose requests are with Go: guards run on them.
 const contexts = new Table();

@@ -54,11 +54,12 @@ class Headers {
       out.#share(h);
       return out;
     };
-    // mergeHeaders gives headers those of others, which replace what has their names; cookies are added.
+    // mergeHeaders gives headers those of others, which replace what has their names; cookies are added, and a length is that of the others.
     mergeHeaders = (h, others) => {
       if (mapSize(h.#m) === 0) return others;
       h.#change();
       const to = h.#m;
+      mapDelete(to, "content-length");
       mapEach(others.#m, (v, k) => {
         if (typeof v === "string") mapSet(to, k, v);
         else each(v, (one) => h.#add(k, one));
