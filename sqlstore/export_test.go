@@ -1,9 +1,18 @@
 package sqlstore
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // DropRun is how a dropped stream's run is deleted.
 const DropRun = dropRun
+
+// SweptFirst says within which time a store sweeps by itself for the first time.
+func (c Config) SweptFirst(within time.Duration) Config {
+	c.sweepFirst = within
+	return c
+}
 
 // OldConversations and LaterScope are how retention finds conversations.
 const (

@@ -18,7 +18,8 @@ import (
 
 const day = 24 * time.Hour
 
-// keeper is a store that keeps runs and conversations for ten days, by a clock that is moved by hand.
+// keeper is a store that keeps runs and conversations for ten days, by a clock that is moved by hand. It sweeps when it is told to: a test
+// counts what has gone.
 type keeper struct {
 	*database
 	*sqlstore.Store
@@ -29,15 +30,20 @@ type keeper struct {
 func newKeeper(t *testing.T, d *database) *keeper {
 	t.Helper()
 	k := &keeper{database: d, t: t}
-	s, err := sqlstore.Open(t.Context(), d.address, sqlstore.Config{
-		Now: d.Now, IdempotencyAge: day, RunAge: 10 * day, ConversationAge: 10 * day, Swept: func(s sqlstore.Swept) { k.swept = s },
-	})
+	k.Store = opening(t, d, 10_000*day, func(s sqlstore.Swept) { k.swept = s })
+	return k
+}
+
+// opening gives a store that keeps as a keeper does, and sweeps by itself for the first time within some time.
+func opening(t *testing.T, d *database, first time.Duration, swept func(sqlstore.Swept)) *sqlstore.Store {
+	t.Helper()
+	c := sqlstore.Config{Now: d.Now, IdempotencyAge: day, RunAge: 10 * day, ConversationAge: 10 * day, Swept: swept}
+	s, err := sqlstore.Open(t.Context(), d.address, c.SweptFirst(first))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	k.Store = s
-	return k
+	return s
 }
 
 // begin admits work in a scope, and gives its lease.
@@ -93,6 +99,21 @@ func (k *keeper) runs(scope string) int {
 		k.t.Fatal(err)
 	}
 	return len(page.Runs)
+}
+
+func TestAStoreSweepsByItself(t *testing.T) {
+	sqldbtest.EachSchema(t, func(t *testing.T, address string) {
+		d := newDatabase(address, false)
+		k := newKeeper(t, d)
+		k.end(k.beginRun("a"))
+		d.Advance(11 * day)
+		_ = k.Close()
+		told := make(chan sqlstore.Swept, 1)
+		opening(t, d, time.Millisecond, func(s sqlstore.Swept) { told <- s })
+		if got := <-told; got.Runs != 1 {
+			t.Errorf("forgot %+v", got)
+		}
+	})
 }
 
 func TestARunIsKeptForItsAgeAfterItsEnd(t *testing.T) {

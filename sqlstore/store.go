@@ -48,6 +48,9 @@ type Config struct {
 	RunAge, ConversationAge time.Duration
 	// Swept is told what each sweep has forgotten. Defaults to nobody.
 	Swept func(Swept)
+	// sweepFirst is within which time after the start the first sweep begins. Defaults to a minute: a node that restarts often
+	// sweeps too.
+	sweepFirst time.Duration
 	// Log hears what no caller can be told. Defaults to slog.Default().
 	Log *slog.Logger
 }
@@ -103,6 +106,7 @@ func New(ctx context.Context, db *sqldb.DB, c Config) (*Store, error) {
 	c.Log = cmp.Or(c.Log, slog.Default())
 	c.Poll = cmp.Or(max(c.Poll, 0), time.Second)
 	c.IdempotencyAge = cmp.Or(max(c.IdempotencyAge, 0), 7*24*time.Hour)
+	c.sweepFirst = cmp.Or(c.sweepFirst, time.Minute)
 	if c.Swept == nil {
 		c.Swept = func(Swept) {}
 	}

@@ -15,7 +15,6 @@ import (
 
 const (
 	sweepEvery = time.Hour
-	sweepFirst = time.Minute // at most so long after the start: a node that restarts often sweeps too
 	sweepRows  = 500
 )
 
@@ -31,7 +30,7 @@ type Swept struct {
 type sweep struct{ *Store }
 
 func (s sweep) always(ctx context.Context) {
-	next := time.NewTimer(rand.N(sweepFirst))
+	next := time.NewTimer(rand.N(s.config.sweepFirst))
 	defer next.Stop()
 	for {
 		select {
