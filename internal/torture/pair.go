@@ -146,12 +146,14 @@ func (c *pair) pass(data []byte, to, from *net.TCPConn, counted *int, direction 
 	return c.write(to, data, counted)
 }
 
+// write counts a piece before it is sent: who has received it finds it counted.
 func (c *pair) write(to *net.TCPConn, data []byte, counted *int) bool {
 	if len(data) == 0 {
 		return true
 	}
+	c.proxy.count(counted, len(data))
 	n, err := to.Write(data)
-	c.proxy.count(counted, n)
+	c.proxy.count(counted, n-len(data))
 	return err == nil
 }
 

@@ -87,6 +87,9 @@ func (s *scene) cutRun(t *testing.T, name string, lines, some int) {
 			}
 			size += whole.Answer
 		}
+		if cuts == 0 || size == 0 {
+			t.Errorf("%s: %d cuts in %d bytes", live, cuts, size)
+		}
 		t.Attr("cuts-of-"+name+"-by-"+string(live), fmt.Sprintf("%d in %d bytes, none lost, none doubled", cuts, size))
 	}
 }
