@@ -17,6 +17,9 @@ LONGEST := ./service/gateway ./internal/browser ./internal/crash
 LONGEST_OF_SOAK := ./internal/crash ./service/backup ./service/audit ./client ./service/gateway ./cmd/svc ./ts ./sqlstore
 LONGEST_RACING := ./service/gateway ./cmd/svc ./ts ./sqlstore
 
+# A recipe that names MAKE itself is run by make -n too, which only asks what would be.
+AGAIN := $(MAKE) --no-print-directory
+
 .PHONY: help
 help: ## Say what there is.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,9 +110,9 @@ test: setup web compile ## Run every check and every fast test.
 	@go build -o bin/tally ./internal/tally
 	@peers=$$(scripts/changed model service/certificate internal/peers && echo '-- -C internal/peers ./...') || echo "internal/peers is not run: model/ and service/certificate are as they were"; \
 	bench=$$(scripts/changed bench && echo '-- -C bench -vet=off ./...') || echo "bench is not run: it is as it was"; \
-	bin/tally -beside '$(MAKE) --no-print-directory racing' -vet=off $(LEANLY) -timeout 20m $(ALONE) -- \
+	bin/tally -beside '$(AGAIN) racing' -vet=off $(LEANLY) -timeout 20m $(ALONE) -- \
 		-vet=off $(LEANLY) -p 4 -parallel 4 -timeout 20m $(LONGEST) $(PLAIN) -- \
-		-beside '$(MAKE) --no-print-directory lint' -vet=off $(LEANLY) -p 4 $(RACING) -timeout 20m $(RACE) $$bench $$peers
+		-beside '$(AGAIN) lint' -vet=off $(LEANLY) -p 4 $(RACING) -timeout 20m $(RACE) $$bench $$peers
 	@scripts/changed -tested
 
 # What judges times comes first: it wants a quiet machine, and is the soonest to say that it is not. All of it is run, whatever failed.
@@ -122,7 +125,7 @@ soak: setup web ## Run the tests with their full counts, for two hours or so.
 	@go build -o bin/tally ./internal/tally
 	@failed=; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 30m ./internal/flood || failed=1; \
-	SVC_SOAK=1 bin/tally -beside '$(MAKE) --no-print-directory racing RACE=./...' -count=1 -timeout 30m $(ALONE) || failed=1; \
+	SVC_SOAK=1 bin/tally -beside '$(AGAIN) racing RACE=./...' -count=1 -timeout 30m $(ALONE) || failed=1; \
 	SVC_SOAK=1 bin/tally -count=1 -timeout 90m ./internal/browser || failed=1; \
 	SVC_SOAK=1 SVC_KILLS=200 bin/tally -count=1 -p 3 -timeout 60m $(LONGEST_OF_SOAK) $(COUNTING) || failed=1; \
 	bin/tally $(RACING) -count=1 -p 4 -timeout 60m $(LONGEST_RACING) $$(go list ./... | grep -vxE '$(BY_ITSELF)|svc.dev/svc(/internal/crash)?') || failed=1; \
