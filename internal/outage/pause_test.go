@@ -162,9 +162,10 @@ func (p *pair) measure(name string, n int) (times []time.Duration) {
 	return times
 }
 
-// converse prompts a new instance at node b and returns when its answer has come.
+// converse prompts a new instance at node b and returns when its answer has come. What other machines had of the processors
+// meanwhile is not in its time.
 func (p *pair) converse(instance string) time.Duration {
-	began := time.Now()
+	began := instant()
 	a := p.b.prompt("assistant", instance, "n=1", "", nil)
 	if a.status != http.StatusAccepted {
 		p.t.Errorf("prompt to %s at node b: %v", instance, a)
@@ -173,5 +174,6 @@ func (p *pair) converse(instance string) time.Duration {
 	if !followAgent("assistant", instance, "sse").settles(wait, p.b, a.id) {
 		p.t.Errorf("instance %s at node b did not settle in %v", instance, wait)
 	}
-	return time.Since(began)
+	ended := instant()
+	return ended - began - min(ended-began, robbery.between(began, ended))
 }
