@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // Port is a port that nobody else is given. Connections to it are refused while nobody listens.
@@ -54,4 +55,17 @@ func Socket(port int) (int, error) {
 		return 0, errors.Join(fmt.Errorf("bind: %w", err), syscall.Close(fd))
 	}
 	return fd, nil
+}
+
+// release is how long a listener that was closed may still listen.
+const release = 5 * time.Second
+
+// Again listens at a port where another listener was closed: that one still listens while a process is begun that has not come to its own
+// program yet, for until then it has what its parent had.
+func Again[L any](listen func() (L, error)) (l L, err error) {
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		if l, err = listen(); !errors.Is(err, syscall.EADDRINUSE) || time.Since(began) > release {
+			return l, err
+		}
+	}
 }

@@ -27,7 +27,7 @@ func (d *entrance) open(accept func(net.Conn)) error {
 	if err := d.shut(); err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", d.port.Address())
+	l, err := loopback.Again(func() (net.Listener, error) { return net.Listen("tcp", d.port.Address()) })
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (d *entrance) vanish() (err error) {
 	if err := d.shut(); err != nil {
 		return err
 	}
-	d.grave, err = digAt(d.port.Number)
+	d.grave, err = loopback.Again(func() (*grave, error) { return digAt(d.port.Number) })
 	return err
 }
 
