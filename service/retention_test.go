@@ -13,6 +13,7 @@ import (
 	"svc.dev/svc/internal/sqldb/sqldbtest"
 	"svc.dev/svc/service/audit"
 	"svc.dev/svc/service/config"
+	"svc.dev/svc/service/project/projecttest"
 	"svc.dev/svc/service/workspace"
 	"svc.dev/svc/sqlstore"
 )
@@ -20,15 +21,15 @@ import (
 // aging is a house and its store whose time is moved by hand, and what they keep for how long.
 type aging struct {
 	*node
-	at      time.Time
+	clock   *projecttest.Clock
 	metrics *metrics
 }
 
 func newAging(t *testing.T, address string, set ...string) *aging {
 	t.Helper()
-	a := &aging{at: time.UnixMilli(1_782_907_500_000), metrics: newMetrics()}
+	a := &aging{clock: projecttest.NewClock(time.UnixMilli(1_782_907_500_000)), metrics: newMetrics()}
 	a.node = &node{house: furnished(t, address, func(h *house) {
-		h.now, h.swept = func() time.Time { return a.at }, a.metrics.swept
+		h.now, h.swept = a.clock.Now, a.metrics.swept
 		for i := 0; i < len(set); i += 2 {
 			setTo(t, &h.config, set[i], set[i+1])
 		}
@@ -58,7 +59,7 @@ func setTo(t *testing.T, c *config.Config, key, value string) {
 // pass lets time go by, and sweeps.
 func (a *aging) pass(t *testing.T, d time.Duration) {
 	t.Helper()
-	a.at = a.at.Add(d)
+	a.clock.Advance(d)
 	a.sweep(t.Context())
 	if _, err := a.store.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func (a *aging) fill(t *testing.T, k kept) {
 		if strings.Contains(statement, "$1") {
 			args = append(args, []byte{byte(i)})
 		}
-		a.exec(t, strings.ReplaceAll(statement, "NOW", fmt.Sprint(a.at.UnixMilli())), args...)
+		a.exec(t, strings.ReplaceAll(statement, "NOW", fmt.Sprint(a.clock.Now().UnixMilli())), args...)
 	}
 }
 
@@ -151,18 +152,18 @@ func TestEachRetentionIsKeptAndNoLonger(t *testing.T) {
 		for _, k := range keeps {
 			a.fill(t, k)
 		}
-		begun, counted := a.at, map[string]int{}
+		begun, counted := a.clock.Now(), map[string]int{}
 		look := func(age time.Duration, want int64) {
 			t.Helper()
 			for _, k := range keeps {
 				if n := a.rows(t, k.left); k.age == age && n != want {
-					t.Errorf("%s: after %s %d of %s are left, want %d", k.key, a.at.Sub(begun), n, k.kind, want)
+					t.Errorf("%s: after %s %d of %s are left, want %d", k.key, a.clock.Now().Sub(begun), n, k.kind, want)
 				}
 			}
 		}
 		for i, k := range keeps {
 			if i == 0 || k.age != keeps[i-1].age {
-				a.pass(t, begun.Add(k.age-time.Hour).Sub(a.at))
+				a.pass(t, begun.Add(k.age-time.Hour).Sub(a.clock.Now()))
 				look(k.age, 2)
 				a.pass(t, 2*time.Hour)
 				look(k.age, 0)
